@@ -1,0 +1,54 @@
+"""Learn how to price and how much to order from a shop's own history, when stock-outs hid part of the demand."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from lostsales.simulate.presets import register_environments
+
+if TYPE_CHECKING:
+    from lostsales.data.gate import read_log
+    from lostsales.data.log import SalesLog
+    from lostsales.data.problem import Problem
+    from lostsales.data.write import write_log
+    from lostsales.errors import LogError, LostSalesError, SettingError
+    from lostsales.simulate.scenario import Scenario, load_scenario
+    from lostsales.simulate.simulator import HiddenTruth, simulate
+
+# Looked up on first use, so that `import lostsales` and `lostsales --help` stay quick.
+_HOMES = {
+    "read_log": "data.gate",
+    "SalesLog": "data.log",
+    "Problem": "data.problem",
+    "write_log": "data.write",
+    "LostSalesError": "errors",
+    "LogError": "errors",
+    "SettingError": "errors",
+    "Scenario": "simulate.scenario",
+    "load_scenario": "simulate.scenario",
+    "HiddenTruth": "simulate.simulator",
+    "simulate": "simulate.simulator",
+}
+
+__all__ = [
+    "HiddenTruth",
+    "LogError",
+    "LostSalesError",
+    "Problem",
+    "SalesLog",
+    "Scenario",
+    "SettingError",
+    "load_scenario",
+    "read_log",
+    "simulate",
+    "write_log",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'lostsales' has no attribute {name!r}")
+    return getattr(import_module(f"lostsales.{_HOMES[name]}"), name)
+
+
+# Gymnasium finds environments only among those that an import has registered.
+register_environments()

@@ -1,0 +1,65 @@
+"""What a person sees: tables, a progress bar on slow work, one clear message on a mistake."""
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+PATIENCE = 1.0  # seconds before a bar appears
+
+out = Console()
+err = Console(stderr=True)
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Callable[[int, int], None]]:
+    """A callback (done, total) that draws a bar with the time left on stderr once the work has taken a second."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f} %"),
+        TimeRemainingColumn(),
+    )
+    bar = Progress(*columns, console=err, transient=True)
+    task = bar.add_task(what, total=None)
+    began = time.monotonic()
+
+    def report(done: int, total: int) -> None:
+        bar.update(task, completed=done, total=total)
+        if not bar.live.is_started and time.monotonic() - began > PATIENCE:
+            bar.start()
+
+    try:
+        yield report
+    finally:
+        bar.stop()
+
+
+def print_json(result: dict[str, Any]) -> None:
+    """One JSON object on stdout; what is not a number is null."""
+    json.dump(_finite(result), sys.stdout, indent=2, ensure_ascii=False)
+    sys.stdout.write("\n")
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(each) for each in value]
+    return None if isinstance(value, float) and value - value != 0 else value
+
+
+def print_facts(title: str, facts: list[tuple[str, str]]) -> None:
+    """A two-column table."""
+    table = Table(title=title, title_justify="left", title_style="bold", show_header=False, box=None, pad_edge=False)
+    table.add_column(style="cyan", no_wrap=True)
+    table.add_column()
+    for name, value in facts:
+        table.add_row(name, value)
+    out.print(table)

@@ -1,0 +1,1 @@
+"""The sales log: reading, validation, timing, balance and profit."""

@@ -1,0 +1,108 @@
+"""What a log holds, in a few facts."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from lostsales.arrays import Array, Floats
+from lostsales.data.log import LogNotes, SalesLog
+
+
+@dataclass(frozen=True)
+class Description:
+    """The facts behind `lostsales inspect`."""
+
+    rows: int
+    series: int
+    first_period: str
+    last_period: str
+    arrival: str
+    balance: str
+    stockout_share: float
+    stockout_flag: bool
+    demand_only: bool
+    mean_sales: float
+    mean_cash: float | None  # profit a period without the cost of lost sales; None where costs or stock are unknown
+    prices: dict[str, float]
+    orders: dict[str, float] | None
+    features: tuple[str, ...]
+    attributes: tuple[str, ...]
+    notes: LogNotes
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return asdict(self) | {"notes": asdict(self.notes) | {"off_balance_share": self.notes.off_balance_share}}
+
+    def as_lines(self) -> list[tuple[str, str]]:
+        """Names and values for people."""
+        notes = self.notes
+        cash = "unknown: needs stock, order and unit costs" if self.mean_cash is None else f"{self.mean_cash:.3f}"
+        flag = "by the log's flag" if self.stockout_flag else "no flag in the log: every sell-out counts as one"
+        lines = [
+            ("rows", f"{self.rows:,} in {self.series:,} series, periods {self.first_period} to {self.last_period}"),
+            ("timing", f"an order arrives {self.arrival} sales; balance {self.balance}"),
+            ("stock-outs", f"{self.stockout_share:.1%} of rows ({flag})"),
+            ("mean sales a period", f"{self.mean_sales:.3f}"),
+            ("mean cash a period", f"{cash}{'' if self.mean_cash is None else ' (the cost of lost sales is hidden)'}"),
+            ("prices", _grid(self.prices)),
+        ]
+        if self.orders is not None:
+            lines.append(("orders", _grid(self.orders)))
+        lines.append(("features", ", ".join(self.features) or "none declared"))
+        if self.attributes:
+            lines.append(("attributes", ", ".join(self.attributes)))
+        if notes.unused_columns:
+            lines.append(
+                ("columns not used", f"{', '.join(notes.unused_columns)} (declare them under features to use them)")
+            )
+        repaired = []
+        if notes.rows_moved:
+            repaired.append(f"{notes.rows_moved:,} rows put into order of series and period")
+        if notes.holes:
+            repaired.append(f"{notes.holes:,} holes in the periods, each starts a new series")
+        lines.append(("repaired", "; ".join(repaired) or "nothing needed it"))
+        if not self.demand_only:
+            lines.append(
+                (
+                    "stock off the balance",
+                    f"{notes.off_balance_share:.1%} of {notes.balance_rows:,} rows with a next row",
+                )
+            )
+        return lines
+
+
+def describe(log: SalesLog) -> Description:
+    """Count, average and list."""
+    known = log.order is not None and log.costs is not None
+    return Description(
+        rows=len(log),
+        series=len(log.names),
+        first_period=_period(log.period.min()),
+        last_period=_period(log.period.max()),
+        arrival=log.problem.arrival,
+        balance=log.problem.balance,
+        stockout_share=float(log.censored.mean()),
+        stockout_flag=log.stockout is not None,
+        demand_only=log.demand_only,
+        mean_sales=float(log.sales.mean()),
+        mean_cash=float(log.cash.mean()) if known else None,
+        prices=_range(log.prices),
+        orders=None if log.order is None else _range(log.orders),
+        features=tuple(feature.name for feature in log.problem.features),
+        attributes=log.problem.attributes,
+        notes=log.notes,
+    )
+
+
+def _range(grid: Floats) -> dict[str, float]:
+    return {"count": len(grid), "lowest": float(grid[0]), "highest": float(grid[-1])}
+
+
+def _grid(grid: dict[str, float]) -> str:
+    count = int(grid["count"])
+    return f"{count:,} values, {grid['lowest']:g} to {grid['highest']:g}" if count > 1 else f"always {grid['lowest']:g}"
+
+
+def _period(value: Array) -> str:
+    return np.datetime_as_string(value, unit="auto") if isinstance(value, np.datetime64) else str(value)

@@ -1,0 +1,59 @@
+"""A collector of everything that is wrong with a table, each with the rows that show it."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from lostsales.arrays import Array, Bools
+from lostsales.errors import LogError
+
+EXAMPLES = 3
+
+
+@dataclass
+class Findings:
+    """All reasons against a table; `series_of` and `period_of` give a row its name once they are known."""
+
+    source: str
+    reasons: list[str] = field(default_factory=list)
+    series_of: tuple[Array, Array] | None = None  # codes, texts
+    period_of: Array | None = None
+
+    def add(self, reason: str) -> None:
+        """A reason that no row shows."""
+        self.reasons.append(reason)
+
+    def check(self, wrong: Bools, wanted: str, came: Array | None = None, rows: Array | None = None) -> None:
+        """Where `wrong`, say what was `wanted` and which value `came`; `rows` maps positions to rows of the source."""
+        count = int(np.count_nonzero(wrong))
+        if not count:
+            return
+        shown = np.flatnonzero(wrong)[:EXAMPLES]
+        examples = []
+        for position in shown:
+            row = int(position if rows is None else rows[position])
+            value = "" if came is None else f" has {_plain(came[position])}"
+            examples.append(f"row {row}{self._who(row)}{value}")
+        more = f" (and {count - len(shown):,} more rows)" if count > len(shown) else ""
+        self.reasons.append(f"{wanted}, but {'; '.join(examples)}{more}")
+
+    def _who(self, row: int) -> str:
+        parts = []
+        if self.series_of is not None and (code := int(self.series_of[0][row])) >= 0:
+            parts.append(f"series={self.series_of[1][code]}")
+        if self.period_of is not None:
+            parts.append(f"period={_plain(self.period_of[row])}")
+        return f" ({', '.join(parts)})" if parts else ""
+
+    def raise_if_any(self) -> None:
+        """One error with every reason."""
+        if self.reasons:
+            raise LogError(self.source, tuple(self.reasons))
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, np.datetime64):
+        return str(value).removesuffix(".000000").removesuffix("T00:00:00")
+    if isinstance(value, float | np.floating):
+        return f"{float(value):.10g}"
+    return repr(value) if isinstance(value, str) else str(value)

@@ -1,0 +1,140 @@
+"""What the table of sales cannot say: the problem behind it."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field, field_validator, model_validator
+
+from lostsales.data.economics import Arrival, Balance, CapacityRule
+from lostsales.data.settings import Settings, checked, read_toml, to_toml
+
+NonNegative = Annotated[float, Field(ge=0)]
+Level = str | bool | int | float
+
+
+class Shop(Settings):
+    """How stock and money move, known in a log and in a scenario alike."""
+
+    arrival: Arrival = "after"
+    balance: Balance = "lost-sales"
+    capacity: Annotated[float, Field(gt=0)] | None = None
+    capacity_rule: CapacityRule = "discard"
+    longest_run: Annotated[int, Field(ge=1)] | None = None
+    prices: tuple[NonNegative, ...] | None = None
+    orders: tuple[NonNegative, ...] | None = None
+    discount: Annotated[float, Field(ge=0, lt=1)] = 0.9
+
+    @field_validator("prices", "orders")
+    @classmethod
+    def _ascending(cls, values: tuple[float, ...] | None) -> tuple[float, ...] | None:
+        if values is not None and (not values or list(values) != sorted(set(values))):
+            raise ValueError("must be a rising list of different values")
+        return values
+
+    @model_validator(mode="after")
+    def _fits(self) -> "Shop":
+        if self.capacity_rule == "forbid" and self.orders and min(self.orders) > 0:
+            raise ValueError("with capacity_rule 'forbid' the order grid must contain 0, or a full store could not act")
+        return self
+
+
+class Feature(Settings):
+    """A column that describes the market before the decision."""
+
+    name: str
+    kind: Annotated[str, Field(pattern="^(numeric|categorical)$")] = "numeric"
+    levels: tuple[Level, ...] | None = None
+
+    @model_validator(mode="after")
+    def _levels_are_categorical(self) -> "Feature":
+        if self.levels is not None and (
+            self.kind != "categorical" or len(set(map(str, self.levels))) < len(self.levels)
+        ):
+            raise ValueError("levels belong to a categorical feature and must differ")
+        return self
+
+
+class Costs(Settings):
+    """Unit costs: a constant, the name of a column, or absent (then the log's own cost column is used)."""
+
+    lost: NonNegative | str | None = None
+    order: NonNegative | str | None = None
+    holding: NonNegative | str | None = None
+    fixed_order: NonNegative = 0.0
+
+
+class Columns(Settings):
+    """What the columns of the table are called; several columns may name a series together."""
+
+    series: str | tuple[str, ...] = "series"
+    period: str = "period"
+    stock: str = "stock"
+    price: str = "price"
+    order: str = "order"
+    sales: str = "sales"
+    stockout: str = "stockout"
+    last_sales: str = "last_sales"
+    last_stockout: str = "last_stockout"
+    received: str = "received"
+    adjustment: str = "adjustment"
+    lost_cost: str = "lost_cost"
+    order_cost: str = "order_cost"
+    holding_cost: str = "holding_cost"
+
+    @property
+    def series_parts(self) -> tuple[str, ...]:
+        """The columns that name a series together."""
+        return (self.series,) if isinstance(self.series, str) else self.series
+
+
+class Problem(Shop):
+    """Everything that the table of sales cannot say; a log always carries one.
+
+    >>> Problem(features=["promotion"], costs=Costs(lost=2)).features[0].kind
+    'numeric'
+    """
+
+    features: tuple[Feature, ...] = ()
+    attributes: tuple[str, ...] = ()
+    costs: Costs = Costs()
+    columns: Columns = Columns()
+
+    @field_validator("features", mode="before")
+    @classmethod
+    def _named(cls, features: Any) -> Any:
+        if isinstance(features, list | tuple):
+            return tuple({"name": each} if isinstance(each, str) else each for each in features)
+        return features
+
+    @field_validator("features")
+    @classmethod
+    def _different(cls, features: tuple[Feature, ...]) -> tuple[Feature, ...]:
+        if len({each.name for each in features}) < len(features):
+            raise ValueError("features must have different names")
+        return features
+
+    @classmethod
+    def from_toml(cls, path: str | Path) -> "Problem":
+        """The problem in a TOML file."""
+        return checked(cls, read_toml(Path(path)), f"problem {path}")
+
+    def to_toml(self) -> str:
+        """The text from which `from_toml` reads this problem again."""
+        keys = self.model_dump(exclude_defaults=True)
+        if "features" in keys:
+            keys["features"] = [
+                feature.name if feature == Feature(name=feature.name) else feature.model_dump(exclude_defaults=True)
+                for feature in self.features
+            ]
+        return to_toml(keys)
+
+    @classmethod
+    def of(cls, given: "Problem | str | Path | None", beside: Path | None) -> "Problem":
+        """The problem that was given, else the TOML beside the table, else the defaults."""
+        if isinstance(given, Problem):
+            return given
+        if given is not None:
+            return cls.from_toml(given)
+        if beside is not None and beside.with_suffix(".toml").is_file():
+            return cls.from_toml(beside.with_suffix(".toml"))
+        return cls()

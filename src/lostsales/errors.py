@@ -1,0 +1,18 @@
+"""Every error that a user can cause has one root, `LostSalesError`."""
+
+
+class LostSalesError(Exception):
+    """What the user gave cannot be used; the message says what was wanted and what came."""
+
+
+class SettingError(LostSalesError):
+    """A problem, a scenario or an option does not make sense."""
+
+
+class LogError(LostSalesError):
+    """A table cannot be read as a sales log; `findings` lists every reason."""
+
+    def __init__(self, source: str, findings: tuple[str, ...]) -> None:
+        self.findings = findings
+        reasons = "".join(f"\n  - {finding}" for finding in findings)
+        super().__init__(f"{source} is not a usable sales log (rows count from 0):{reasons}")

@@ -1,0 +1,1 @@
+"""Actions, policies and the roll-out."""

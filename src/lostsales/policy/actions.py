@@ -1,0 +1,40 @@
+"""The grid of joint (price, order) actions."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from lostsales.arrays import Floats, Ints, exceeds
+from lostsales.data.problem import Shop
+from lostsales.errors import SettingError
+
+
+@dataclass(frozen=True)
+class ActionGrid:
+    """Every price with every order, prices outermost."""
+
+    prices: Floats  # (prices,) rising
+    orders: Floats  # (orders,) rising
+    room: float  # stock + order may not exceed this
+
+    @classmethod
+    def of(cls, shop: Shop) -> "ActionGrid":
+        """The grid of a shop that declares one."""
+        if shop.prices is None or shop.orders is None:
+            raise SettingError("prices and orders must be declared to act on them")
+        forbidden = shop.capacity_rule == "forbid" and shop.capacity is not None
+        return cls(
+            np.array(shop.prices), np.array(shop.orders), shop.capacity if forbidden and shop.capacity else np.inf
+        )
+
+    def __len__(self) -> int:
+        return len(self.prices) * len(self.orders)
+
+    def feasible_orders(self, stock: Floats) -> Ints:
+        """How many of the orders, counted from the smallest, fit on top of each stock.
+
+        >>> grid = ActionGrid(np.array([4.0]), np.array([0.0, 5.0, 10.0]), room=12.0)
+        >>> grid.feasible_orders(np.array([0.0, 5.0, 12.0]))
+        array([3, 2, 1])
+        """
+        return np.count_nonzero(~exceeds(stock[:, None] + self.orders, self.room), axis=1)

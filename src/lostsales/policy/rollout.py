@@ -1,0 +1,171 @@
+"""One period as a pure function, and a batched roll-out of a policy against any law of demand."""
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, Protocol
+
+import numpy as np
+
+from lostsales.arrays import Array, Bools, Floats, exceeds
+from lostsales.data.economics import UnitCosts, next_stock, period_profit, units_available
+from lostsales.data.problem import Shop
+from lostsales.errors import LostSalesError
+
+Observes = Literal["sales", "demand"]
+Features = tuple[Floats, ...]
+
+
+@dataclass(frozen=True)
+class View:
+    """An open period as a retailer sees it; every array has one entry a series."""
+
+    period: int
+    features: Features
+    stock: Floats
+    last_sales: Floats
+    last_stockout: Bools
+    depth: Array  # (series,) int16, censored periods in a row just before
+    last_demand: Floats | None  # only where true demand may be seen
+
+
+class Action(NamedTuple):
+    """The decision of a period, one entry a series."""
+
+    price: Floats
+    order: Floats
+
+
+class Policy(Protocol):
+    """Anything that decides for many series at once."""
+
+    @property
+    def observes(self) -> Observes:
+        """What it must be shown: sales, as a retailer, or true demand, as an oracle."""
+        ...
+
+    def decide(self, view: View, rng: np.random.Generator) -> Action:
+        """Price and order of every series."""
+        ...
+
+
+class Opening(NamedTuple):
+    """How the series start: the market, the stock, and the demand before the first period."""
+
+    features: Features
+    stock: Floats
+    last_demand: Floats
+
+
+class Market(Protocol):
+    """A law of demand and of the features around it."""
+
+    def open(self, series: int, rng: np.random.Generator) -> Opening:
+        """Draw the state before the first period."""
+        ...
+
+    def demand(
+        self, period: int, features: Features, price: Floats, last_demand: Floats, rng: np.random.Generator
+    ) -> Floats:
+        """Draw D_t given X_t, P_t and D_{t-1}."""
+        ...
+
+    def next_features(self, features: Features, price: Floats, rng: np.random.Generator) -> Features:
+        """Draw X_{t+1} given X_t and P_t."""
+        ...
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a decision and a demand lead to; every array has one entry a series."""
+
+    demand: Floats  # after truncation
+    sales: Floats
+    lost: Floats
+    stockout: Bools
+    truncated: Bools | None  # None where no rule truncates
+    profit: Floats
+    stock_tp1: Floats
+    depth_tp1: Array
+
+
+@dataclass(frozen=True)
+class Step:
+    """A closed period."""
+
+    view: View
+    action: Action
+    outcome: Outcome
+
+
+def transition(
+    stock_t: Floats, depth_t: Array, action: Action, demand_t: Floats, shop: Shop, costs: UnitCosts
+) -> Outcome:
+    """Close a period: Z_t, Delta_t, R_t and Y_{t+1} (lines 181-195), with the truncation rule where the shop has one.
+
+    >>> shop, costs = Shop(arrival="before", longest_run=1), UnitCosts(lost=2, order=3, holding=1)
+    >>> action = Action(price=np.array([4.0]), order=np.array([2.0]))
+    >>> outcome = transition(np.array([3.0]), np.array([1]), action, np.array([9.0]), shop, costs)
+    >>> outcome.demand, outcome.stockout, outcome.truncated
+    (array([5.]), array([False]), array([ True]))
+    """
+    price, order = action
+    available = units_available(stock_t, order, shop.arrival, shop.capacity)
+    truncated = None
+    if shop.longest_run is not None:
+        truncated = (depth_t >= shop.longest_run) & (demand_t > available)
+        demand_t = np.where(truncated, available, demand_t)
+    sales = np.minimum(available, demand_t)
+    lost = demand_t - sales
+    stockout = lost > 0
+    return Outcome(
+        demand=demand_t,
+        sales=sales,
+        lost=lost,
+        stockout=stockout,
+        truncated=truncated,
+        profit=period_profit(price, order, sales, lost, available - sales, costs),
+        stock_tp1=next_stock(stock_t, order, demand_t, shop.arrival, shop.balance, shop.capacity),
+        depth_tp1=(depth_t + 1) * stockout,
+    )
+
+
+def roll_out(
+    policy: Policy,
+    market: Market,
+    shop: Shop,
+    costs: UnitCosts,
+    horizon: int,
+    series: int,
+    market_rng: np.random.Generator,
+    policy_rng: np.random.Generator,
+) -> list[Step]:
+    """Let a policy run for `horizon` periods.
+
+    Market and policy draw from generators of their own and the market draws the same numbers whatever is decided, so
+    that two policies under one seed meet the same customers.
+    """
+    opening = market.open(series, market_rng)
+    features, stock, demand = opening
+    sales, stockout, depth = demand, np.zeros(series, dtype=bool), np.zeros(series, dtype=np.int16)
+    sees_demand = policy.observes == "demand"
+    steps: list[Step] = []
+    for period in range(horizon):
+        view = View(period, features, stock, sales, stockout, depth, demand if sees_demand else None)
+        action = policy.decide(view, policy_rng)
+        if shop.capacity_rule == "forbid" and shop.capacity is not None:
+            _refuse_overfilling(stock, action.order, shop.capacity)
+        drawn = market.demand(period, features, action.price, demand, market_rng)
+        outcome = transition(stock, depth, action, drawn, shop, costs)
+        steps.append(Step(view, action, outcome))
+        features = market.next_features(features, action.price, market_rng)
+        stock, depth = outcome.stock_tp1, outcome.depth_tp1
+        demand, sales, stockout = outcome.demand, outcome.sales, outcome.stockout
+    return steps
+
+
+def _refuse_overfilling(stock: Floats, order: Floats, capacity: float) -> None:
+    over = exceeds(stock + order, capacity)
+    if over.any():
+        at = int(np.flatnonzero(over)[0])
+        raise LostSalesError(
+            f"an order must fit the capacity {capacity:g}, but the policy orders {order[at]:g} on top of {stock[at]:g}"
+        )

@@ -1,0 +1,1 @@
+"""Scenarios, the simulator and the Gymnasium environments."""

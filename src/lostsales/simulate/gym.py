@@ -1,0 +1,98 @@
+"""The Gymnasium environments: a thin adapter over the same pure functions as the simulator."""
+
+from typing import Any, cast
+
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+
+from lostsales.policy.actions import ActionGrid
+from lostsales.policy.rollout import Action, transition
+from lostsales.simulate.processes import Autoregressive, ReferencePrice, levels_of
+from lostsales.simulate.scenario import Scenario, load_scenario
+
+Observation = NDArray[np.float32]
+# Ten standard deviations: an autoregressive feature does not leave this range in the life of a computer.
+FEATURE_RANGE = 10.0
+
+
+class RetailerEnv(gymnasium.Env[Observation, NDArray[np.int64]]):
+    """A retailer who decides a price and an order every period.
+
+    ## Action space
+    `MultiDiscrete([prices, orders])`: positions in the grids of the scenario. Where the capacity rule is "forbid" an
+    order that does not fit is lowered to the largest that does.
+
+    ## Observation space
+    `Box`: the features, the stock, the sales of the last period and whether it was a stock-out (1) or not (0). With
+    `observe_demand=True` the last true demand stands in place of the last two.
+
+    ## Reward
+    The profit of the period, with the true cost of lost sales.
+
+    ## Episode end
+    Truncated after the horizon of the scenario; never terminated.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012, gymnasium declares it so
+
+    def __init__(self, scenario: str | Scenario, *, observe_demand: bool = False) -> None:
+        self.scenario = scenario if isinstance(scenario, Scenario) else load_scenario(scenario)
+        self.observe_demand = observe_demand
+        self.grid = ActionGrid.of(self.scenario)
+        self.action_space = gymnasium.spaces.MultiDiscrete([len(self.grid.prices), len(self.grid.orders)])
+        self.observation_space = _observation_space(self.scenario, observe_demand)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Open a new episode."""
+        super().reset(seed=seed, options=options)
+        self._features, self._stock, self._demand = self.scenario.open(1, self.np_random)
+        self._sales, self._stockout, self._depth = self._demand, np.zeros(1, dtype=bool), np.zeros(1, dtype=np.int16)
+        self._period = 0
+        return self._observation(), {}
+
+    def step(self, action: NDArray[np.int64]) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        """Close a period and open the next."""
+        order = min(int(action[1]), int(self.grid.feasible_orders(self._stock)[0]) - 1)
+        decided = Action(self.grid.prices[[int(action[0])]], self.grid.orders[[order]])
+        drawn = self.scenario.demand(self._period, self._features, decided.price, self._demand, self.np_random)
+        outcome = transition(self._stock, self._depth, decided, drawn, self.scenario, self.scenario.unit_costs)
+        self._features = self.scenario.next_features(self._features, decided.price, self.np_random)
+        self._stock, self._depth = outcome.stock_tp1, outcome.depth_tp1
+        self._demand, self._sales, self._stockout = outcome.demand, outcome.sales, outcome.stockout
+        self._period += 1
+        return self._observation(), float(outcome.profit[0]), False, self._period >= self.scenario.horizon, {}
+
+    def _observation(self) -> Observation:
+        last = (self._demand,) if self.observe_demand else (self._sales, self._stockout)
+        return np.concatenate([*self._features, self._stock, *last]).astype(np.float32)
+
+
+def _observation_space(scenario: Scenario, observe_demand: bool) -> gymnasium.Space[Observation]:
+    """Finite bounds: stock cannot pass the opening stock and every largest order on top of it."""
+    low, high = [], []
+    for process in scenario.features.values():
+        if isinstance(process, Autoregressive):
+            spread = FEATURE_RANGE * process.shock / np.sqrt(1 - process.persistence**2)
+            centre = process.mean if process.start_mean is None else process.start_mean
+            low.append(min(process.mean, centre) - spread)
+            high.append(max(process.mean, centre) + spread)
+        elif isinstance(process, ReferencePrice):
+            low.append(min(process.start, scenario.prices[0]))
+            high.append(max(process.start, scenario.prices[-1]))
+        else:
+            low.append(0.0)
+            high.append(float(len(levels_of(process) or (0, 1)) - 1))
+    opening = scenario.start.stock if isinstance(scenario.start.stock, float) else scenario.start.stock.high
+    stock = scenario.capacity or opening + scenario.horizon * scenario.orders[-1]
+    demand = scenario.demand_law.maximum or float(np.finfo(np.float32).max) / 2
+    low += [0.0] * (2 if observe_demand else 3)
+    high += (
+        [stock, demand]
+        if observe_demand
+        else [stock, max(stock, demand if scenario.demand_law.maximum else stock), 1.0]
+    )
+    bounds = np.array([low, high], dtype=np.float32)
+    return cast(gymnasium.Space[Observation], gymnasium.spaces.Box(bounds[0], bounds[1]))

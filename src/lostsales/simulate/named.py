@@ -1,0 +1,42 @@
+"""Policies that the command line and the experiments call by name."""
+
+from lostsales.errors import SettingError
+from lostsales.policy.actions import ActionGrid
+from lostsales.policy.behaviour import BaseStock, EpsilonGreedy, Uniform
+from lostsales.policy.rollout import Policy
+from lostsales.simulate.scenario import Scenario
+
+NAMES = "uniform, base-stock, base-stock:LEVEL or base-stock:LEVEL@PRICE"
+
+
+def named_policy(name: str, scenario: Scenario, epsilon: float = 0.0) -> Policy:
+    """A policy by name, with a share `epsilon` of its decisions drawn uniformly.
+
+    >>> from lostsales.simulate.scenario import load_scenario
+    >>> named_policy("base-stock:20@6", load_scenario("released")).level
+    20.0
+    """
+    grid = ActionGrid.of(scenario)
+    if not 0 <= epsilon <= 1:
+        raise SettingError(f"epsilon must lie between 0 and 1, but {epsilon:g} came")
+    policy: Policy
+    if name == "uniform":
+        policy = Uniform(grid)
+    elif name.partition(":")[0] == "base-stock":
+        policy = _base_stock(name, grid)
+    else:
+        raise SettingError(f"no policy {name!r}; the names are {NAMES}")
+    return EpsilonGreedy(policy, epsilon, grid) if epsilon else policy
+
+
+def _base_stock(name: str, grid: ActionGrid) -> BaseStock:
+    """Unless told, the level is the largest order and the price the middle one."""
+    level_text, _, price_text = name.partition(":")[2].partition("@")
+    try:
+        level = float(level_text) if level_text else float(grid.orders[-1])
+        price = float(price_text) if price_text else float(grid.prices[len(grid.prices) // 2])
+    except ValueError:
+        raise SettingError(f"level and price must be numbers, but {name!r} came; the names are {NAMES}") from None
+    if price not in grid.prices:
+        raise SettingError(f"price must be one of {', '.join(f'{p:g}' for p in grid.prices)}, but {price:g} came")
+    return BaseStock(grid, level, price)
