@@ -120,13 +120,13 @@ class Problem(Shop):
 
     def to_toml(self) -> str:
         """The text from which `from_toml` reads this problem again."""
-        keys = self.model_dump(exclude_defaults=True)
-        if "features" in keys:
+        keys = self.model_dump(exclude_none=True) | {"columns": self.columns.model_dump(exclude_defaults=True)}
+        if self.features:
             keys["features"] = [
                 feature.name if feature == Feature(name=feature.name) else feature.model_dump(exclude_defaults=True)
                 for feature in self.features
             ]
-        return to_toml(keys)
+        return to_toml({key: value for key, value in keys.items() if value not in ((), {})})
 
     @classmethod
     def of(cls, given: "Problem | str | Path | None", beside: Path | None) -> "Problem":

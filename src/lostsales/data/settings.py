@@ -37,14 +37,17 @@ def checked(model: type[Model], keys: dict[str, Any], source: str) -> Model:
         reasons = []
         for problem in error.errors():
             where = ".".join(str(part) for part in problem["loc"]) or "the whole"
-            came = "" if problem["type"] == "missing" else f", but it is {_shown(problem['input'])}"
+            came = (
+                "" if problem["type"] in ("missing", "extra_forbidden") else f", but it is {_shown(problem['input'])}"
+            )
             reasons.append(f"\n  - {where}: {_plain(problem['msg'], problem['type'], where, model)}{came}")
         raise SettingError(f"{source} is not usable:{''.join(reasons)}") from None
 
 
 def _plain(message: str, kind: str, where: str, model: type[Settings]) -> str:
     if kind == "extra_forbidden":
-        known = f"; the keys are {', '.join(model.model_fields)}" if "." not in where else ""
+        keys = (field.alias or name for name, field in model.model_fields.items())
+        known = f"; the keys are {', '.join(keys)}" if "." not in where else ""
         return f"no such key{known}"
     return message.removeprefix("Value error, ")
 

@@ -37,4 +37,4 @@ class ActionGrid:
         >>> grid.feasible_orders(np.array([0.0, 5.0, 12.0]))
         array([3, 2, 1])
         """
-        return np.count_nonzero(~exceeds(stock[:, None] + self.orders, self.room), axis=1)
+        return np.asarray(np.count_nonzero(~exceeds(stock[:, None] + self.orders, self.room), axis=1))

@@ -97,14 +97,13 @@ class MarkovChain(Settings):
 
     def advance(self, value_t: Floats, price_t: Floats, rng: np.random.Generator) -> Floats:  # noqa: ARG002, one signature
         """States one period later: as many cumulated chances as the uniform draw passes."""
-        cumulated = np.cumsum(self.transition, axis=1)[:, :-1]
+        cumulated: Floats = np.cumsum(np.array(self.transition), axis=1)[:, :-1]
         drawn = rng.random(len(value_t))
         if len(self.start) == 2:
-            return np.greater_equal(drawn, cumulated[0, 0] + (cumulated[1, 0] - cumulated[0, 0]) * value_t).astype(
-                np.float64
-            )
-        passed = drawn[:, None] >= cumulated[value_t.astype(np.int64)]
-        return np.count_nonzero(passed, axis=1).astype(np.float64)
+            passed = drawn >= cumulated[0, 0] + (cumulated[1, 0] - cumulated[0, 0]) * value_t
+        else:
+            passed = np.count_nonzero(drawn[:, None] >= cumulated[value_t.astype(np.int64)], axis=1)
+        return np.asarray(passed, dtype=np.float64)
 
 
 class Cycle(Settings):
