@@ -2,14 +2,15 @@
 
 import json
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from threading import Timer
 from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
 
 PATIENCE = 1.0  # seconds before a bar appears
 
@@ -28,16 +29,13 @@ def progress(what: str) -> Iterator[Callable[[int, int], None]]:
     )
     bar = Progress(*columns, console=err, transient=True)
     task = bar.add_task(what, total=None)
-    began = time.monotonic()
-
-    def report(done: int, total: int) -> None:
-        bar.update(task, completed=done, total=total)
-        if not bar.live.is_started and time.monotonic() - began > PATIENCE:
-            bar.start()
-
+    patience = Timer(PATIENCE, bar.start)
+    patience.start()
     try:
-        yield report
+        yield lambda done, total: bar.update(task, completed=done, total=total)
     finally:
+        patience.cancel()
+        patience.join()
         bar.stop()
 
 
@@ -57,9 +55,11 @@ def _finite(value: Any) -> Any:
 
 def print_facts(title: str, facts: list[tuple[str, str]]) -> None:
     """A two-column table."""
-    table = Table(title=title, title_justify="left", title_style="bold", show_header=False, box=None, pad_edge=False)
+    table = Table(
+        title=Text(title), title_justify="left", title_style="bold", show_header=False, box=None, pad_edge=False
+    )
     table.add_column(style="cyan", no_wrap=True)
     table.add_column()
     for name, value in facts:
-        table.add_row(name, value)
+        table.add_row(name, Text(value))
     out.print(table)

@@ -4,7 +4,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from lostsales.arrays import Array, Bools
+from lostsales.arrays import Array, Bools, Ints
+from lostsales.data.labels import spelled
 from lostsales.errors import LogError
 
 EXAMPLES = 3
@@ -16,15 +17,27 @@ class Findings:
 
     source: str
     reasons: list[str] = field(default_factory=list)
-    series_of: tuple[Array, Array] | None = None  # codes, texts
+    series_of: tuple[Ints, Array] | None = None  # codes, texts
     period_of: Array | None = None
 
     def add(self, reason: str) -> None:
         """A reason that no row shows."""
         self.reasons.append(reason)
 
-    def check(self, wrong: Bools, wanted: str, came: Array | None = None, rows: Array | None = None) -> None:
-        """Where `wrong`, say what was `wanted` and which value `came`; `rows` maps positions to rows of the source."""
+    def check(
+        self,
+        wrong: Bools,
+        wanted: str,
+        came: Array | None = None,
+        *,
+        verb: str = "has",
+        among: Array | None = None,
+        rows: Ints | None = None,
+    ) -> None:
+        """Where `wrong`, say what was `wanted` and which value `came`, `among` how many.
+
+        `rows` maps positions to rows of the source.
+        """
         count = int(np.count_nonzero(wrong))
         if not count:
             return
@@ -32,8 +45,9 @@ class Findings:
         examples = []
         for position in shown:
             row = int(position if rows is None else rows[position])
-            value = "" if came is None else f" has {_plain(came[position])}"
-            examples.append(f"row {row}{self._who(row)}{value}")
+            value = "" if came is None else f" {_plain(came[position])}"
+            limit = "" if among is None else f" of {_plain(among[position])}"
+            examples.append(f"row {row}{self._who(row)} {verb}{value}{limit}")
         more = f" (and {count - len(shown):,} more rows)" if count > len(shown) else ""
         self.reasons.append(f"{wanted}, but {'; '.join(examples)}{more}")
 
@@ -41,8 +55,8 @@ class Findings:
         parts = []
         if self.series_of is not None and (code := int(self.series_of[0][row])) >= 0:
             parts.append(f"series={self.series_of[1][code]}")
-        if self.period_of is not None:
-            parts.append(f"period={_plain(self.period_of[row])}")
+        if self.period_of is not None and (period := self.period_of[row]) == period:
+            parts.append(f"period={_plain(period)}")
         return f" ({', '.join(parts)})" if parts else ""
 
     def raise_if_any(self) -> None:
@@ -52,8 +66,7 @@ class Findings:
 
 
 def _plain(value: object) -> str:
-    if isinstance(value, np.datetime64):
-        return str(value).removesuffix(".000000").removesuffix("T00:00:00")
-    if isinstance(value, float | np.floating):
-        return f"{float(value):.10g}"
-    return repr(value) if isinstance(value, str) else str(value)
+    if isinstance(value, str):
+        return repr(value)
+    is_fraction = isinstance(value, float | np.floating) and not float(value).is_integer()
+    return f"{value:.10g}" if is_fraction else spelled(value)

@@ -6,7 +6,9 @@ from typing import Annotated, Any
 from pydantic import Field, field_validator, model_validator
 
 from lostsales.data.economics import Arrival, Balance, CapacityRule
+from lostsales.data.labels import spelled
 from lostsales.data.settings import Settings, checked, read_toml, to_toml
+from lostsales.errors import SettingError
 
 NonNegative = Annotated[float, Field(ge=0)]
 Level = str | bool | int | float
@@ -48,7 +50,7 @@ class Feature(Settings):
     @model_validator(mode="after")
     def _levels_are_categorical(self) -> "Feature":
         if self.levels is not None and (
-            self.kind != "categorical" or len(set(map(str, self.levels))) < len(self.levels)
+            self.kind != "categorical" or len(set(map(spelled, self.levels))) < len(self.levels)
         ):
             raise ValueError("levels belong to a categorical feature and must differ")
         return self
@@ -66,7 +68,7 @@ class Costs(Settings):
 class Columns(Settings):
     """What the columns of the table are called; several columns may name a series together."""
 
-    series: str | tuple[str, ...] = "series"
+    series: str | Annotated[tuple[str, ...], Field(min_length=1)] = "series"
     period: str = "period"
     stock: str = "stock"
     price: str = "price"
@@ -85,6 +87,12 @@ class Columns(Settings):
     def series_parts(self) -> tuple[str, ...]:
         """The columns that name a series together."""
         return (self.series,) if isinstance(self.series, str) else self.series
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The columns that cannot be a feature or an attribute as well; unit costs can."""
+        known = (self.period, self.stock, self.price, self.order, self.sales, self.stockout)
+        return (*self.series_parts, *known, self.last_sales, self.last_stockout)
 
 
 class Problem(Shop):
@@ -106,12 +114,12 @@ class Problem(Shop):
             return tuple({"name": each} if isinstance(each, str) else each for each in features)
         return features
 
-    @field_validator("features")
-    @classmethod
-    def _different(cls, features: tuple[Feature, ...]) -> tuple[Feature, ...]:
-        if len({each.name for each in features}) < len(features):
-            raise ValueError("features must have different names")
-        return features
+    @model_validator(mode="after")
+    def _one_role_a_column(self) -> "Problem":
+        roles = [*self.columns.named, *(feature.name for feature in self.features), *self.attributes]
+        if twice := sorted({name for name in roles if roles.count(name) > 1}):
+            raise ValueError(f"a column must have one role, but {', '.join(twice)} has several")
+        return self
 
     @classmethod
     def from_toml(cls, path: str | Path) -> "Problem":
@@ -133,8 +141,10 @@ class Problem(Shop):
         """The problem that was given, else the TOML beside the table, else the defaults."""
         if isinstance(given, Problem):
             return given
-        if given is not None:
+        if isinstance(given, str | Path):
             return cls.from_toml(given)
-        if beside is not None and beside.with_suffix(".toml").is_file():
+        if given is not None:
+            raise SettingError(f"a problem is a Problem or the path of a TOML file, but a {type(given).__name__} came")
+        if beside is not None and beside.name and beside.with_suffix(".toml").is_file():
             return cls.from_toml(beside.with_suffix(".toml"))
         return cls()

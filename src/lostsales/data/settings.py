@@ -3,14 +3,29 @@
 import json
 import tomllib
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from lostsales.errors import SettingError
 
+if TYPE_CHECKING:
+    from pydantic._internal._model_construction import ModelMetaclass
+else:
+    ModelMetaclass = type(BaseModel)
 
-class Settings(BaseModel):
+
+class _OurErrors(ModelMetaclass):
+    """Lets `Problem(arrival="never")` raise our error, as the same mistake in a TOML file does."""
+
+    def __call__(self, *args: Any, **keys: Any) -> Any:
+        try:
+            return super().__call__(*args, **keys)
+        except ValidationError as error:
+            raise _explained(error, cast("type[BaseModel]", self), keys, self.__name__) from None
+
+
+class Settings(BaseModel, metaclass=_OurErrors):
     """Base of everything that comes from TOML: frozen, and a key that nobody knows is an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
@@ -34,22 +49,33 @@ def checked(model: type[Model], keys: dict[str, Any], source: str) -> Model:
     try:
         return model.model_validate(keys)
     except ValidationError as error:
-        reasons = []
-        for problem in error.errors():
-            where = ".".join(str(part) for part in problem["loc"]) or "the whole"
-            came = (
-                "" if problem["type"] in ("missing", "extra_forbidden") else f", but it is {_shown(problem['input'])}"
-            )
-            reasons.append(f"\n  - {where}: {_plain(problem['msg'], problem['type'], where, model)}{came}")
-        raise SettingError(f"{source} is not usable:{''.join(reasons)}") from None
+        raise _explained(error, model, keys, source) from None
 
 
-def _plain(message: str, kind: str, where: str, model: type[Settings]) -> str:
-    if kind == "extra_forbidden":
-        keys = (field.alias or name for name, field in model.model_fields.items())
-        known = f"; the keys are {', '.join(keys)}" if "." not in where else ""
-        return f"no such key{known}"
-    return message.removeprefix("Value error, ")
+def _explained(error: ValidationError, model: type[BaseModel], keys: dict[str, Any], source: str) -> SettingError:
+    """One reason a key; where a key may have several types, the first that does not fit speaks for all."""
+    reasons: dict[str, str] = {}
+    for problem in error.errors():
+        kind, message = problem["type"], problem["msg"].removeprefix("Value error, ")
+        where = _path(problem["loc"], keys) or "the whole"
+        if kind == "extra_forbidden":
+            known = ", ".join(field.alias or name for name, field in model.model_fields.items())
+            reasons.setdefault(where, "no such key" + (f"; the keys are {known}" if "." not in where else ""))
+        else:
+            came = "" if kind == "missing" or where == "the whole" else f", but it is {_shown(problem['input'])}"
+            reasons.setdefault(where, message + came)
+    return SettingError(f"{source} is not usable:" + "".join(f"\n  - {key}: {why}" for key, why in reasons.items()))
+
+
+def _path(location: tuple[int | str, ...], keys: Any) -> str:
+    """The keys on the way to a mistake, without the names of types that pydantic puts between them."""
+    path = []
+    for part in location:
+        known = part in keys if isinstance(keys, dict) else isinstance(keys, list | tuple) and isinstance(part, int)
+        if known or (isinstance(keys, dict) and part == location[-1]):
+            path.append(str(part))
+            keys = keys[part] if known else None
+    return ".".join(path)
 
 
 def _shown(value: object) -> str:

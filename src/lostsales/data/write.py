@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from lostsales.arrays import Array
+from lostsales.data.labels import SERIES_SEPARATOR, spelled
 from lostsales.data.log import SalesLog
-from lostsales.data.table import SERIES_SEPARATOR
 from lostsales.errors import LostSalesError
 
 FORMATS = {".parquet": "FORMAT parquet", ".csv": "FORMAT csv, HEADER"}
@@ -21,6 +21,8 @@ def check_target(path: Path) -> None:
         raise LostSalesError(f"{path} must end in .parquet or .csv")
     if not path.parent.is_dir():
         raise LostSalesError(f"there is no folder {path.parent} to write {path.name} into")
+    if path.is_dir():
+        raise LostSalesError(f"{path} is a folder, and a table is written into a file")
 
 
 @contextmanager
@@ -30,6 +32,8 @@ def replacing(path: Path) -> Iterator[Path]:
     try:
         yield temporary
         temporary.replace(path)
+    except OSError as error:
+        raise LostSalesError(f"{path} cannot be written: {error.strerror or error}") from None
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -42,24 +46,31 @@ def write_table(columns: dict[str, Array], path: str | Path) -> None:
     check_target(target)
     with replacing(target) as temporary, duckdb.connect() as connection:
         connection.register("columns", columns)
-        connection.execute(
-            f"COPY columns TO '{str(temporary).replace(chr(39), chr(39) * 2)}' ({FORMATS[target.suffix]})"
-        )
+        quoted = str(temporary).replace("'", "''")
+        try:
+            connection.execute(f"COPY columns TO '{quoted}' ({FORMATS[target.suffix]})")
+        except duckdb.Error as error:
+            raise LostSalesError(f"{target} cannot be written: {str(error).splitlines()[0]}") from None
 
 
 def write_log(log: SalesLog, path: str | Path) -> None:
     """Write a log and, beside it, its problem as TOML, so that `read_log(path)` gives the log back."""
     target = Path(path)
-    write_table(log_columns(log), target)
     with replacing(target.with_suffix(".toml")) as temporary:
         temporary.write_text(log.problem.to_toml(), encoding="utf-8")
+        write_table(log_columns(log), target)
+
+
+def key_columns(log: SalesLog) -> dict[str, Array]:
+    """The columns that name a row: its series and its period."""
+    names = log.problem.columns
+    return dict(zip(names.series_parts, _series_columns(log), strict=True)) | {names.period: log.period}
 
 
 def log_columns(log: SalesLog) -> dict[str, Array]:
     """The columns of a log under the names of its problem."""
     names = log.problem.columns
-    columns: dict[str, Array] = dict(zip(names.series_parts, _series_texts(log), strict=True))
-    columns[names.period] = log.period
+    columns = key_columns(log)
     for index, feature in enumerate(log.problem.features):
         values = log.features[:, index]
         columns[feature.name] = values if feature.levels is None else _texts(feature.levels)[values.astype(np.int64)]
@@ -81,7 +92,7 @@ def log_columns(log: SalesLog) -> dict[str, Array]:
     return columns
 
 
-def _series_texts(log: SalesLog) -> list[Array]:
+def _series_columns(log: SalesLog) -> list[Array]:
     parts = len(log.problem.columns.series_parts)
     if parts == 1:
         return [_numbers_where_possible(log.names)[log.series]]
@@ -100,5 +111,5 @@ def _numbers_where_possible(names: Array) -> Array:
 
 def _texts(levels: tuple[object, ...]) -> Array:
     texts = np.empty(len(levels), dtype=object)
-    texts[:] = [str(level) for level in levels]
+    texts[:] = [spelled(level) for level in levels]
     return texts

@@ -22,19 +22,18 @@ class ActionGrid:
         """The grid of a shop that declares one."""
         if shop.prices is None or shop.orders is None:
             raise SettingError("prices and orders must be declared to act on them")
-        forbidden = shop.capacity_rule == "forbid" and shop.capacity is not None
-        return cls(
-            np.array(shop.prices), np.array(shop.orders), shop.capacity if forbidden and shop.capacity else np.inf
-        )
+        room = shop.capacity if shop.capacity_rule == "forbid" else None
+        return cls(np.array(shop.prices), np.array(shop.orders), np.inf if room is None else room)
 
     def __len__(self) -> int:
         return len(self.prices) * len(self.orders)
 
     def feasible_orders(self, stock: Floats) -> Ints:
-        """How many of the orders, counted from the smallest, fit on top of each stock.
+        """How many of the orders, counted from the smallest, fit on top of each stock; the smallest always may.
 
         >>> grid = ActionGrid(np.array([4.0]), np.array([0.0, 5.0, 10.0]), room=12.0)
         >>> grid.feasible_orders(np.array([0.0, 5.0, 12.0]))
         array([3, 2, 1])
         """
-        return np.asarray(np.count_nonzero(~exceeds(stock[:, None] + self.orders, self.room), axis=1))
+        fits = ~exceeds(stock[:, None] + self.orders, self.room)
+        return np.asarray(np.maximum(np.count_nonzero(fits, axis=1), 1))

@@ -8,12 +8,13 @@ from numpy.typing import NDArray
 
 from lostsales.policy.actions import ActionGrid
 from lostsales.policy.rollout import Action, transition
-from lostsales.simulate.processes import Autoregressive, ReferencePrice, levels_of
+from lostsales.simulate.processes import Autoregressive, FeatureProcess, ReferencePrice, levels_of
 from lostsales.simulate.scenario import Scenario, load_scenario
 
 Observation = NDArray[np.float32]
 # Ten standard deviations: an autoregressive feature does not leave this range in the life of a computer.
 FEATURE_RANGE = 10.0
+LARGEST = float(np.finfo(np.float32).max)
 
 
 class RetailerEnv(gymnasium.Env[Observation, NDArray[np.int64]]):
@@ -72,27 +73,26 @@ class RetailerEnv(gymnasium.Env[Observation, NDArray[np.int64]]):
 
 def _observation_space(scenario: Scenario, observe_demand: bool) -> gymnasium.Space[Observation]:
     """Finite bounds: stock cannot pass the opening stock and every largest order on top of it."""
-    low, high = [], []
-    for process in scenario.features.values():
-        if isinstance(process, Autoregressive):
-            spread = FEATURE_RANGE * process.shock / np.sqrt(1 - process.persistence**2)
-            centre = process.mean if process.start_mean is None else process.start_mean
-            low.append(min(process.mean, centre) - spread)
-            high.append(max(process.mean, centre) + spread)
-        elif isinstance(process, ReferencePrice):
-            low.append(min(process.start, scenario.prices[0]))
-            high.append(max(process.start, scenario.prices[-1]))
-        else:
-            low.append(0.0)
-            high.append(float(len(levels_of(process) or (0, 1)) - 1))
-    opening = scenario.start.stock if isinstance(scenario.start.stock, float) else scenario.start.stock.high
-    stock = scenario.capacity or opening + scenario.horizon * scenario.orders[-1]
-    demand = scenario.demand_law.maximum or float(np.finfo(np.float32).max) / 2
-    low += [0.0] * (2 if observe_demand else 3)
-    high += (
-        [stock, demand]
-        if observe_demand
-        else [stock, max(stock, demand if scenario.demand_law.maximum else stock), 1.0]
-    )
-    bounds = np.array([low, high], dtype=np.float32)
-    return cast(gymnasium.Space[Observation], gymnasium.spaces.Box(bounds[0], bounds[1]))
+    law, opening = scenario.demand_law, scenario.start.last_demand
+    most_stock = scenario.capacity or scenario.start.highest_stock + scenario.horizon * scenario.orders[-1]
+    most_demand = LARGEST if law.maximum is None else law.maximum
+    most_opening = opening if isinstance(opening, float) else most_demand
+    bounds = [_bounds(process, scenario) for process in scenario.features.values()]
+    bounds.append((0.0, most_stock))
+    if observe_demand:
+        bounds.append((0.0, max(most_demand, most_opening)))
+    else:
+        bounds += [(0.0, max(most_stock, most_opening)), (0.0, 1.0)]
+    low, high = np.array(bounds, dtype=np.float32).T
+    return cast(gymnasium.Space[Observation], gymnasium.spaces.Box(low, high))
+
+
+def _bounds(process: FeatureProcess, scenario: Scenario) -> tuple[float, float]:
+    if isinstance(process, Autoregressive):
+        start = process.mean if process.start_mean is None else process.start_mean
+        deviation = max(process.shock / np.sqrt(1 - process.persistence**2), process.start_sd or 0.0)
+        spread = FEATURE_RANGE * deviation
+        return min(process.mean, start) - spread, max(process.mean, start) + spread
+    if isinstance(process, ReferencePrice):
+        return min(process.start, scenario.prices[0]), max(process.start, scenario.prices[-1])
+    return 0.0, float(len(levels_of(process) or (0, 1)) - 1)
