@@ -1,5 +1,6 @@
 """One period as a pure function, and a batched roll-out of a policy against any law of demand."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
@@ -138,7 +139,21 @@ def roll_out(
     market_rng: np.random.Generator,
     policy_rng: np.random.Generator,
 ) -> list[Step]:
-    """Let a policy run for `horizon` periods.
+    """Let a policy run for `horizon` periods and keep every one of them; see `play`."""
+    return list(play(policy, market, shop, costs, horizon, series, market_rng, policy_rng))
+
+
+def play(
+    policy: Policy,
+    market: Market,
+    shop: Shop,
+    costs: UnitCosts,
+    horizon: int,
+    series: int,
+    market_rng: np.random.Generator,
+    policy_rng: np.random.Generator,
+) -> Iterator[Step]:
+    """Let a policy run period by period; what is not kept is gone, so that memory stays small and quick.
 
     Market and policy draw from generators of their own and the market draws the same numbers whatever is decided, so
     that two policies under one seed meet the same customers.
@@ -147,7 +162,6 @@ def roll_out(
     features, stock, demand = opening
     sales, stockout, depth = demand, np.zeros(series, dtype=bool), np.zeros(series, dtype=np.int16)
     sees_demand = policy.observes == "demand"
-    steps: list[Step] = []
     for period in range(horizon):
         view = View(period, features, stock, sales, stockout, depth, demand if sees_demand else None)
         action = policy.decide(view, policy_rng)
@@ -155,11 +169,10 @@ def roll_out(
             _refuse_overfilling(stock, action.order, shop.capacity)
         drawn = market.demand(period, features, action.price, demand, market_rng)
         outcome = transition(stock, depth, action, drawn, shop, costs)
-        steps.append(Step(view, action, outcome))
+        yield Step(view, action, outcome)
         features = market.next_features(features, action.price, market_rng)
         stock, depth = outcome.stock_tp1, outcome.depth_tp1
         demand, sales, stockout = outcome.demand, outcome.sales, outcome.stockout
-    return steps
 
 
 def _refuse_overfilling(stock: Floats, order: Floats, capacity: float) -> None:

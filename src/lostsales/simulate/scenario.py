@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from lostsales.arrays import Floats
 from lostsales.data.economics import UnitCosts
@@ -36,13 +36,9 @@ class Linear(Settings):
         """The part of demand that yesterday's demand decides."""
         return self.rho * last_demand
 
-    def draw(self, lag_term: Floats, price_t: Floats, effect: Floats, rng: np.random.Generator) -> Floats:
+    def respond(self, shock: Floats, lag_term: Floats, price_t: Floats, effect: Floats) -> Floats:
         """Demand before rounding and bounds."""
-        demand = self.noise.draw(len(price_t), rng)
-        demand += lag_term
-        demand += self.price * price_t + self.intercept
-        demand += effect
-        return demand
+        return shock + lag_term + (self.price * price_t + self.intercept) + effect
 
 
 class Saturating(Settings):
@@ -67,10 +63,9 @@ class Saturating(Settings):
         """The factor by which yesterday's demand lifts today's."""
         return self.floor + (1 - self.floor) * 2 * last_demand / (last_demand + self.half)
 
-    def draw(self, lag_term: Floats, price_t: Floats, effect: Floats, rng: np.random.Generator) -> Floats:
+    def respond(self, shock: Floats, lag_term: Floats, price_t: Floats, effect: Floats) -> Floats:
         """Demand before rounding and bounds."""
-        shocks = self.noise.draw(len(price_t), rng)
-        return self.base * lag_term * np.exp(self.price * (price_t - self.price_at) + effect) * shocks
+        return self.base * lag_term * np.exp(self.price * (price_t - self.price_at) + effect) * shock
 
 
 class UniformStart(NamedTuple):
@@ -93,6 +88,18 @@ class Start(Settings):
     stock: NonNegative | UniformStart = 0.0
     last_demand: NonNegative | NormalStart = 0.0
     lag_term: float | None = None
+
+    @property
+    def highest_stock(self) -> float:
+        """The largest stock that a series can open with."""
+        return self.stock if isinstance(self.stock, float) else float(self.stock.high)
+
+    @field_validator("stock")
+    @classmethod
+    def _rises(cls, stock: float | UniformStart) -> float | UniformStart:
+        if isinstance(stock, UniformStart) and not 0 <= stock.low <= stock.high:
+            raise ValueError("an opening stock between two values needs 0 <= low <= high")
+        return stock
 
 
 class ConstantCosts(Settings):
@@ -118,15 +125,18 @@ class Scenario(Shop):
     features: dict[str, FeatureProcess] = Field(default_factory=dict)
 
     @model_validator(mode="after")
-    def _effects_have_features(self) -> "Scenario":
+    def _is_consistent(self) -> "Scenario":
         for name, effect in self.demand_law.features.items():
             if name not in self.features:
                 raise ValueError(f"demand names the feature {name!r}, which [features] does not define")
             levels = levels_of(self.features[name])
             if isinstance(effect, tuple) and (levels is None or len(effect) != len(levels)):
                 raise ValueError(f"the effect of {name!r} must be a number, or one number for each of its levels")
-        if self.capacity is not None and isinstance(self.start.stock, float) and self.start.stock > self.capacity:
+        if self.capacity is not None and self.start.highest_stock > self.capacity:
             raise ValueError("the opening stock must fit the capacity")
+        if self.demand_law.maximum is not None and self.demand_law.maximum < self.demand_law.minimum:
+            raise ValueError("the maximum of demand must not lie below its minimum")
+        _ = self.problem  # refuses a feature with the name of another column
         return self
 
     @property
@@ -165,7 +175,7 @@ class Scenario(Shop):
         lag_term = law.lag_term(last_demand)
         if period == 0 and self.start.lag_term is not None:
             lag_term = np.full(len(price), self.start.lag_term)
-        demand = law.draw(lag_term, price, self.effect(features, len(price)), rng)
+        demand = law.respond(law.noise.draw(len(price), rng), lag_term, price, self.effect(features, len(price)))
         if law.integer:
             np.rint(demand, out=demand)
         np.maximum(demand, law.minimum, out=demand)

@@ -1,22 +1,22 @@
 """The vectorised simulator: blocks of episodes advance together as arrays, on as many threads as there are cores."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
 from pathlib import Path
 
 import numpy as np
 
-from lostsales.arrays import Array, Bools, Floats, Ints
+from lostsales.arrays import Bools, Floats, Ints
 from lostsales.data.gate import Progress
 from lostsales.data.log import LogNotes, SalesLog
-from lostsales.data.write import write_table
+from lostsales.data.write import key_columns, write_table
 from lostsales.demand.runs import depth_of_rows
 from lostsales.errors import SettingError
 from lostsales.policy.actions import ActionGrid
 from lostsales.policy.behaviour import Uniform
-from lostsales.policy.rollout import Policy, Step, roll_out
+from lostsales.policy.rollout import Policy, Step, play
 from lostsales.simulate.scenario import Scenario
 
 # Large enough that threads seldom wait for the interpreter, small enough for the cache (docs/decisions/simulator.md);
@@ -37,7 +37,7 @@ class HiddenTruth:
     def write(self, log: SalesLog, path: str | Path) -> None:
         """Write the truth beside the series and period of its log."""
         columns = {each.name: getattr(self, each.name) for each in fields(self)}
-        write_table({"series": log.names[log.series], "period": log.period, **columns}, path)
+        write_table(key_columns(log) | columns, path)
 
 
 @dataclass(frozen=True)
@@ -80,6 +80,7 @@ def simulate(
     >>> len(log), bool((log.sales <= truth.demand).all())
     (100, True)
     """
+    _check_request(episodes, seed)
     rows = (episodes, scenario.horizon)
     log = {name: np.empty(rows) for name in ("stock", "price", "order", "sales")}
     features = np.empty((len(scenario.features), *rows))
@@ -87,22 +88,18 @@ def simulate(
     truth = HiddenTruth(np.empty(rows), np.empty(rows), np.empty(rows), np.zeros(rows, dtype=bool))
     last_sales = np.empty(episodes)
 
-    def keep(block: slice, steps: list[Step]) -> None:
-        _fill(log["stock"][block], (step.view.stock for step in steps))
-        _fill(log["price"][block], (step.action.price for step in steps))
-        _fill(log["order"][block], (step.action.order for step in steps))
-        _fill(log["sales"][block], (step.outcome.sales for step in steps))
-        _fill(stockout[block], (step.outcome.stockout for step in steps))
-        for index in range(len(features)):
-            _fill(features[index, block], (step.view.features[index] for step in steps))
-        _fill(truth.demand[block], (step.outcome.demand for step in steps))
-        _fill(truth.lost[block], (step.outcome.lost for step in steps))
-        _fill(truth.profit[block], (step.outcome.profit for step in steps))
-        if scenario.longest_run is not None:
-            _fill(
-                truth.truncated[block], (step.outcome.truncated for step in steps if step.outcome.truncated is not None)
-            )
-        last_sales[block] = steps[0].view.last_sales
+    def keep(block: slice, step: Step) -> None:
+        view, action, outcome = step.view, step.action, step.outcome
+        at = block, view.period
+        log["stock"][at], log["price"][at], log["order"][at] = view.stock, action.price, action.order
+        log["sales"][at], stockout[at] = outcome.sales, outcome.stockout
+        for index, feature in enumerate(view.features):
+            features[index][at] = feature
+        truth.demand[at], truth.lost[at], truth.profit[at] = outcome.demand, outcome.lost, outcome.profit
+        if outcome.truncated is not None:
+            truth.truncated[at] = outcome.truncated
+        if view.period == 0:
+            last_sales[block] = view.last_sales
 
     _each_block(scenario, policy, episodes, seed, keep, progress)
     series = np.arange(episodes)
@@ -135,17 +132,18 @@ def evaluate_policy(
     progress: Progress | None = None,
 ) -> Summary:
     """What a policy earns, without keeping the log; the same seed shows every policy the same customers."""
-    profit = np.empty(episodes)
-    uncensored = np.empty(episodes)
-    depths: list[Ints] = []
+    _check_request(episodes, seed)
+    profit, stockouts = np.zeros(episodes), np.zeros(episodes)
+    depths = np.zeros((-(-episodes // BLOCK), scenario.horizon), dtype=np.int64)  # a row a block, as threads share it
 
-    def keep(block: slice, steps: list[Step]) -> None:
-        profit[block] = np.mean([step.outcome.profit for step in steps], axis=0)
-        uncensored[block] = 1 - np.mean([step.outcome.stockout for step in steps], axis=0)
-        depths.append(np.bincount(np.concatenate([step.view.depth for step in steps]), minlength=scenario.horizon))
+    def keep(block: slice, step: Step) -> None:
+        profit[block] += step.outcome.profit
+        stockouts[block] += step.outcome.stockout
+        depths[block.start // BLOCK] += np.bincount(step.view.depth, minlength=scenario.horizon)
 
     _each_block(scenario, policy, episodes, seed, keep, progress)
-    return Summary.of(profit, uncensored, np.sum(depths, axis=0), scenario.horizon)
+    horizon = scenario.horizon
+    return Summary.of(profit / horizon, 1 - stockouts / horizon, depths.sum(axis=0), horizon)
 
 
 def summarise(log: SalesLog, truth: HiddenTruth) -> Summary:
@@ -156,37 +154,33 @@ def summarise(log: SalesLog, truth: HiddenTruth) -> Summary:
     return Summary.of(profit, 1 - censored, counts, len(log) // episodes)
 
 
+def _check_request(episodes: int, seed: int) -> None:
+    if episodes < 1:
+        raise SettingError(f"episodes must be at least 1, but {episodes} came")
+    if seed < 0:
+        raise SettingError(f"seed must not be negative, but {seed} came")
+
+
 def _each_block(
     scenario: Scenario,
     policy: Policy | None,
     episodes: int,
     seed: int,
-    keep: Callable[[slice, list[Step]], None],
+    keep: Callable[[slice, Step], None],
     progress: Progress | None,
 ) -> None:
-    """Roll out block by block; each has its own random streams, so that threads cannot change a result."""
-    if episodes < 1:
-        raise SettingError(f"episodes must be at least 1, but {episodes} came")
-    if seed < 0:
-        raise SettingError(f"seed must not be negative, but {seed} came")
+    """Play block by block; each has its own random streams, so that threads cannot change a result."""
     decides = Uniform(ActionGrid.of(scenario)) if policy is None else policy
     seeds = np.random.SeedSequence(seed).spawn(-(-episodes // BLOCK))
 
     def run(number: int) -> None:
         block = slice(number * BLOCK, min((number + 1) * BLOCK, episodes))
         market_rng, policy_rng = (np.random.Generator(np.random.SFC64(each)) for each in seeds[number].spawn(2))
-        series = block.stop - block.start
-        steps = roll_out(
-            decides, scenario, scenario, scenario.unit_costs, scenario.horizon, series, market_rng, policy_rng
-        )
-        keep(block, steps)
+        series, costs = block.stop - block.start, scenario.unit_costs
+        for step in play(decides, scenario, scenario, costs, scenario.horizon, series, market_rng, policy_rng):
+            keep(block, step)
 
     with ThreadPoolExecutor(THREADS) as pool:
         for done, _ in enumerate(pool.map(run, range(len(seeds))), start=1):
             if progress:
                 progress(done, len(seeds))
-
-
-def _fill(target: Array, columns: Iterator[Array]) -> None:
-    """Put one array a period side by side, (series, periods)."""
-    target[...] = np.array(list(columns)).T
