@@ -56,6 +56,8 @@ def simulate(
     for target in (out, truth):
         if target is not None:
             check_target(target)
+    if out is not None and out == truth:
+        raise LostSalesError(f"the log and the hidden truth need a file each, but both are {out}")
     world = load_scenario(scenario, tuple(settings or ()))
     decides = named_policy(policy, world, epsilon)
     with progress("simulating") as report:

@@ -27,7 +27,7 @@ def progress(what: str) -> Iterator[Callable[[int, int], None]]:
         TextColumn("{task.percentage:>3.0f} %"),
         TimeRemainingColumn(),
     )
-    bar = Progress(*columns, console=err, transient=True)
+    bar = Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
     task = bar.add_task(what, total=None)
     patience = Timer(PATIENCE, bar.start)
     patience.start()
@@ -36,7 +36,8 @@ def progress(what: str) -> Iterator[Callable[[int, int], None]]:
     finally:
         patience.cancel()
         patience.join()
-        bar.stop()
+        if bar.live.is_started:
+            bar.stop()
 
 
 def print_json(result: dict[str, Any]) -> None:

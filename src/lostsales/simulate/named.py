@@ -1,5 +1,7 @@
 """Policies that the command line and the experiments call by name."""
 
+import numpy as np
+
 from lostsales.errors import SettingError
 from lostsales.policy.actions import ActionGrid
 from lostsales.policy.behaviour import BaseStock, EpsilonGreedy, Uniform
@@ -37,6 +39,8 @@ def _base_stock(name: str, grid: ActionGrid) -> BaseStock:
         price = float(price_text) if price_text else float(grid.prices[len(grid.prices) // 2])
     except ValueError:
         raise SettingError(f"level and price must be numbers, but {name!r} came; the names are {NAMES}") from None
+    if not np.isfinite(level):
+        raise SettingError(f"level must be a finite number, but {level:g} came")
     if price not in grid.prices:
         raise SettingError(f"price must be one of {', '.join(f'{p:g}' for p in grid.prices)}, but {price:g} came")
     return BaseStock(grid, level, price)

@@ -9,7 +9,7 @@ from pydantic import Field, field_validator, model_validator
 
 from lostsales.arrays import Floats
 from lostsales.data.economics import UnitCosts
-from lostsales.data.problem import Costs, Feature, NonNegative, Problem, Shop
+from lostsales.data.problem import Columns, Costs, Feature, NonNegative, Problem, Shop
 from lostsales.data.settings import Settings, checked, read_toml
 from lostsales.errors import SettingError
 from lostsales.policy.rollout import Features, Opening
@@ -136,7 +136,8 @@ class Scenario(Shop):
             raise ValueError("the opening stock must fit the capacity")
         if self.demand_law.maximum is not None and self.demand_law.maximum < self.demand_law.minimum:
             raise ValueError("the maximum of demand must not lie below its minimum")
-        _ = self.problem  # refuses a feature with the name of another column
+        if taken := set(self.features) & set(Columns().named):
+            raise ValueError(f"a feature cannot be called {', '.join(sorted(taken))}: a log has such a column already")
         return self
 
     @property
