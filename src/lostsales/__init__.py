@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from lostsales.data.write import write_log
     from lostsales.errors import LogError, LostSalesError, SettingError
     from lostsales.simulate.scenario import Scenario, load_scenario
-    from lostsales.simulate.simulator import HiddenTruth, simulate
+    from lostsales.simulate.simulator import HiddenTruth
 
 # Looked up on first use, so that `import lostsales` and `lostsales --help` stay quick.
 _HOMES = {
@@ -26,7 +26,6 @@ _HOMES = {
     "Scenario": "simulate.scenario",
     "load_scenario": "simulate.scenario",
     "HiddenTruth": "simulate.simulator",
-    "simulate": "simulate.simulator",
 }
 
 __all__ = [
@@ -39,7 +38,6 @@ __all__ = [
     "SettingError",
     "load_scenario",
     "read_log",
-    "simulate",
     "write_log",
 ]
 
