@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from lostsales.apps import demand
+from lostsales.apps.options import Json, Log, ProblemFile
 from lostsales.errors import LostSalesError
 
 app = typer.Typer(
@@ -15,9 +17,6 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
 )
-
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
-ProblemFile = Annotated[Path | None, typer.Option("--problem", help="TOML with what the table cannot say.")]
 
 
 @app.callback()
@@ -88,7 +87,7 @@ def simulate(
 
 @app.command()
 def inspect(
-    log: Annotated[Path, typer.Argument(help="A sales log (CSV or Parquet).")],
+    log: Log,
     problem: ProblemFile = None,
     as_json: Json = False,
 ) -> None:
@@ -106,6 +105,10 @@ def inspect(
         print_json(facts.as_json())
     else:
         print_facts(str(log), facts.as_lines())
+
+
+app.command()(demand.audit)
+app.command()(demand.impute)
 
 
 def main() -> None:

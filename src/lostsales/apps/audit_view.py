@@ -1,0 +1,99 @@
+"""An audit as a person reads it."""
+
+from rich.table import Table
+
+from lostsales.apps.console import out, print_facts
+from lostsales.demand.audit import LEVEL, Audit
+
+BAR = 30
+COLOURS = {"identified": "green", "nothing hidden": "green", "only partly": "yellow", "not": "red", "skipped": "dim"}
+
+
+def print_audit(name: str, audit: Audit) -> None:
+    """From what is there to what to do about it; the last line says whether C-FQI can learn from the log."""
+    left_out = "; ".join(f"{rows:,} {reason}" for reason, rows in audit.left_out.items()) or "none"
+    print_facts(
+        name,
+        [
+            ("rows", f"{audit.periods:,} in {audit.series:,} series"),
+            ("stock-outs", f"{audit.censored_share:.1%} of rows hide their demand"),
+            ("balance of the stock", audit.follows),
+            ("usable to learn from", f"{audit.usable_rows:,} rows; left out: {left_out}"),
+            ("hidden demand", audit.imputation),
+        ],
+    )
+    _histogram("Runs of stock-outs", "periods in a row", "runs", audit.run_lengths)
+    _histogram("Rows by depth", "stock-outs just before", "rows", audit.rows_at_depth)
+    other = ", ".join(f"{value} by {line}" for line, value in audit.paper_max_depth.items())
+    out.print(
+        f"Deepest that can be learned (max_depth): [bold]{audit.max_depth}[/]; longest run {audit.longest_run}, "
+        f"cap K = {audit.cap}. The paper's readings: {other}.\n"
+    )
+    _run_ends(audit)
+    _verdicts(audit)
+    _assumptions(audit)
+    out.print("[bold]To collect next[/]")
+    for sentence in audit.collect_next:
+        out.print(f"- {sentence}", highlight=False)
+    out.print(f"\n[bold]{audit.conclusion}[/]", highlight=False)
+
+
+def _table(title: str, *columns: str) -> Table:
+    table = Table(title=title, title_justify="left", title_style="bold", box=None, header_style="cyan", pad_edge=False)
+    for index, column in enumerate(columns):
+        table.add_column(column, justify="left" if index == 0 else "right")
+    return table
+
+
+def _histogram(title: str, what: str, count: str, bars: dict[int, int]) -> None:
+    if not bars:
+        return
+    table = _table(title, what, count)
+    table.add_column("")
+    most = max(bars.values())
+    for value, rows in list(bars.items())[:BAR]:
+        table.add_row(str(value), f"{rows:,}", "█" * max(1, round(BAR * rows / most)))
+    if len(bars) > BAR:
+        table.add_row("...", "", f"to {max(bars)}")
+    out.print(table, "")
+
+
+def _run_ends(audit: Audit) -> None:
+    if not audit.run_ends:
+        return
+    table = _table("How runs end", "after at least", "ends next", "rows")
+    for each in audit.run_ends[:10]:
+        table.add_row(f"{each.j} period{'s' if each.j > 1 else ''}", f"{each.chance:.0%}", f"{each.rows:,}")
+    out.print(table, "")
+
+
+def _verdicts(audit: Audit) -> None:
+    table = _table("Can hidden demand be told?", "where", "rows", "stock-outs", "told", "verdict")
+    for each in audit.verdicts:
+        told = "" if each.identified_share is None else f"{each.identified_share:.0%}"
+        colour = COLOURS[each.verdict]
+        table.add_row(each.what, f"{each.rows:,}", f"{each.stockouts:,}", told, f"[{colour}]{each.verdict}[/]")
+    out.print(table, "")
+    ranges = _table("Demand range seen", "where", "largest known", "never seen above")
+    for price in audit.price_ranges:
+        seen = "unknown" if price.never_seen_above is None else f"{price.never_seen_above:g}"
+        ranges.add_row(price.what, "none" if price.largest_known is None else f"{price.largest_known:g}", seen)
+    out.print(ranges, "")
+
+
+def _assumptions(audit: Audit) -> None:
+    test = audit.stock_test
+    if test.why_not:
+        stock = f"cannot be tested: {test.why_not}"
+    elif test.p_value >= LEVEL:
+        stock = f"nothing against it (p = {test.p_value:.2f})"
+    else:
+        way = "higher" if test.z > 0 else "lower"
+        stock = f"[red]doubtful[/]: demand is {way} where more is in stock (p = {test.p_value:.2g}); filled demand is biased"
+    if audit.run_ends_fall_at:
+        where = ", ".join(map(str, audit.run_ends_fall_at))
+        ends = f"[red]doubtful[/]: the chance to end falls after {where} periods; long runs are stickier than assumed"
+    else:
+        ends = "nothing against it" if len(audit.run_ends) > 1 else "cannot be tested: no run is longer than one period"
+    print_facts("Assumptions", [("demand does not depend on stock", stock), ("long runs end no less often", ends)])
+    out.print()

@@ -1,0 +1,56 @@
+"""A test of what the survival curves assume: demand does not depend on stock, given the rest (line 477)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtr
+
+from lostsales.data.log import SalesLog
+from lostsales.demand.beran import hazard_and_supply
+from lostsales.demand.covariates import block_covariates
+from lostsales.demand.groups import not_truncated
+from lostsales.demand.holdout import hold_out
+from lostsales.demand.neighbours import fit_neighbourhood
+from lostsales.demand.runs import LEAST_ROWS, Runs
+
+MOST_ROWS = 5_000
+
+
+@dataclass(frozen=True)
+class StockTest:
+    """Does demand move with what was available? z above 0: demand is higher where more was there."""
+
+    z: float  # NaN where it cannot be tested
+    p_value: float
+    rows: int
+    why_not: str = ""  # why it cannot be tested
+
+
+def stock_independence(log: SalesLog, runs: Runs, seed: int = 0) -> StockTest:
+    """Covariance of two residuals, given features, price and the last demand (generalised covariance measure).
+
+    One is the martingale residual of demand, known_t - H(demand_t | x_t), with mean 0 whatever was available if demand
+    does not depend on it; the other is what was available less its mean among the neighbours. Curves and means leave
+    out the series of the row; the variance is taken over series.
+    """
+    if log.demand_only:
+        return StockTest(np.nan, np.nan, 0, "the log has no stock")
+    rows = not_truncated(log, runs, np.flatnonzero(runs.depth == 0))
+    if len(rows) < 2 * LEAST_ROWS or not runs.observed.known[rows].any():
+        return StockTest(np.nan, np.nan, len(rows), "too few rows follow a known demand")
+    if len(rows) > MOST_ROWS:
+        rows = np.sort(np.random.default_rng(seed).choice(rows, MOST_ROWS, replace=False))
+    observed, holdout = runs.observed, hold_out(log, gap=1)
+    covariates = block_covariates(log, runs, rows, 0)
+    most = float(observed.least[rows].max())
+    near = fit_neighbourhood(rows, covariates, observed, holdout, most, marginal=False, seed=seed)
+    hazard, supply = hazard_and_supply(
+        near.sample, near.points, observed.demand[rows], holdout.lower[rows], holdout.upper[rows], near.bandwidth
+    )
+    product = (observed.known[rows] - hazard) * (observed.least[rows] - supply)
+    if not np.nanstd(observed.least[rows] - supply) > 1e-9:
+        return StockTest(np.nan, np.nan, len(rows), "what was available never varied")
+    by_unit = np.bincount(holdout.unit[rows], weights=np.nan_to_num(product), minlength=holdout.units)
+    spread = np.sqrt(np.sum(by_unit**2))
+    z = float(-by_unit.sum() / spread) if spread > 0 else np.nan
+    return StockTest(z, float(2 * ndtr(-abs(z))), len(rows))

@@ -1,0 +1,61 @@
+"""What a log shows of demand: known, or only that it was above a point."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from lostsales.arrays import Bools, Floats
+from lostsales.data.log import SalesLog
+
+
+@dataclass(frozen=True, eq=False)
+class Observed:
+    """Demand as right-censored data: known, or above `point`, and then at least `least`."""
+
+    demand: Floats  # (rows,) the demand where it is known, else `point`
+    known: Bools  # (rows,)
+    point: Floats  # (rows,) demand is hidden only above this: P(D > point) is what a stock-out says
+    least: Floats  # (rows,) units available, the least that a hidden demand can be
+    integer: bool  # demand comes in whole units
+
+    @property
+    def any_known(self) -> bool:
+        """True where at least one demand is known."""
+        return bool(self.known.any())
+
+
+def observe(log: SalesLog) -> Observed:
+    """Read demand off a log.
+
+    A stock-out by the flag hides a demand above what was available. Without a flag a sell-out says only that demand was
+    at least that, so it is censored just below: at available - 1 where demand comes in whole units. Under the balance
+    "netted" a positive next stock gives the demand back (line 192).
+    """
+    demand, known = log.sales.copy(), ~log.censored
+    least = log.available
+    recovered = _read_off_next_stock(log)
+    back = ~known & ~np.isnan(recovered)
+    demand[back], known = recovered[back], known | back
+    integer = bool(_whole(demand) and _whole(least[np.isfinite(least)]))
+    just_below = least - 1.0 if integer else np.nextafter(least, -np.inf)
+    point = just_below if log.stockout is None else least
+    return Observed(np.where(known, demand, point), known, point, least, integer)
+
+
+def _read_off_next_stock(log: SalesLog) -> Floats:
+    """D_t = Y_t + O_t - Y_{t+1} where the netted balance shows it, else NaN."""
+    shown = np.full(len(log), np.nan)
+    problem = log.problem
+    if problem.balance != "netted" or problem.arrival != "after" or log.stock is None or log.order is None:
+        return shown
+    arrived = log.order if log.received is None else log.received
+    moved = 0.0 if log.adjustment is None else log.adjustment[:-1]
+    next_stock = log.stock[1:] - moved
+    below = np.inf if problem.capacity is None else problem.capacity
+    clear = log.has_next[:-1] & (next_stock > 0) & (next_stock < below)
+    shown[:-1][clear] = (log.stock[:-1] + arrived[:-1] - next_stock)[clear]
+    return shown
+
+
+def _whole(values: Floats) -> bool:
+    return bool((values == np.rint(values)).all())
