@@ -57,7 +57,7 @@ def _explained(error: ValidationError, model: type[BaseModel], keys: dict[str, A
     reasons: dict[str, str] = {}
     for problem in error.errors():
         kind, message = problem["type"], problem["msg"].removeprefix("Value error, ")
-        where = _path(problem["loc"], keys) or "the whole"
+        where = _path(problem["loc"], keys, kind == "missing") or "the whole"
         if kind == "extra_forbidden":
             known = ", ".join(field.alias or name for name, field in model.model_fields.items())
             reasons.setdefault(where, "no such key" + (f"; the keys are {known}" if "." not in where else ""))
@@ -67,12 +67,12 @@ def _explained(error: ValidationError, model: type[BaseModel], keys: dict[str, A
     return SettingError(f"{source} is not usable:" + "".join(f"\n  - {key}: {why}" for key, why in reasons.items()))
 
 
-def _path(location: tuple[int | str, ...], keys: Any) -> str:
+def _path(location: tuple[int | str, ...], keys: Any, absent: bool) -> str:
     """The keys on the way to a mistake, without the names of types that pydantic puts between them."""
     path = []
     for part in location:
         known = part in keys if isinstance(keys, dict) else isinstance(keys, list | tuple) and isinstance(part, int)
-        if known or (isinstance(keys, dict) and part == location[-1]):
+        if known or (absent and part == location[-1]):
             path.append(str(part))
             keys = keys[part] if known else None
     return ".".join(path)

@@ -109,7 +109,7 @@ def simulate(
             names=series.astype(str).astype(object),
             series=np.repeat(series, scenario.horizon),
             period=np.tile(np.arange(scenario.horizon), episodes),
-            features=features.reshape(len(features), -1).T,
+            features=features.reshape(len(features), episodes * scenario.horizon).T,
             stockout=stockout.reshape(-1),
             last_sales=last_sales,
             last_stockout=np.zeros(episodes, dtype=bool),

@@ -1,0 +1,59 @@
+"""What `inspect` says about a log."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lostsales.data.describe import describe
+from lostsales.data.gate import read_log
+from lostsales.data.problem import Costs, Problem
+from tests.tables import frame, log_of
+
+PRICED = Problem(costs=Costs(lost=2, order=3, holding=1))
+
+
+def test_the_facts_of_a_small_log() -> None:
+    facts = describe(log_of(PRICED))
+    assert (facts.rows, facts.series, facts.first_period, facts.last_period) == (5, 2, "1", "3")
+    assert facts.stockout_share == pytest.approx(2 / 5)
+    assert facts.mean_sales == pytest.approx(9 / 5)
+    # price * sales - 3 order - leftover: 2 - 4, 8 - 2, 4 - 3, 12 - 12, 4 - 3
+    assert facts.mean_cash == pytest.approx((-2 + 6 + 1 + 0 + 1) / 5)
+    assert facts.prices == {"count": 2, "lowest": 2, "highest": 4}
+    assert facts.orders == {"count": 3, "lowest": 0, "highest": 4}
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        ({}, ("stock-outs", "40.0% of rows (no flag in the log: every sell-out counts as one)")),
+        ({"stockout": [False] * 5}, ("stock-outs", "0.0% of rows (by the log's flag)")),
+        ({}, ("repaired", "nothing needed it")),
+        ({"period": [1, 2, 4, 1, 2]}, ("repaired", "1 holes in the periods, each starts a new series")),
+        ({"period": [2, 1, 3, 1, 2]}, ("repaired", "2 rows put into order of series and period")),
+        ({"stock": [5, 5, 2, 3, 4]}, ("stock off the balance", "66.7% of 3 rows with a next row")),
+        ({"price": [4] * 5}, ("prices", "always 4")),
+        ({"hue": [4] * 5}, ("columns not used", "hue (declare them under features to use them)")),
+        (
+            {"period": [f"2026-03-0{day}" for day in (1, 2, 3, 1, 2)]},
+            ("rows", "5 in 2 series, periods 2026-03-01 to 2026-03-03"),
+        ),
+    ],
+)
+def test_nothing_is_repaired_or_left_out_in_silence(changes: dict[str, Any], line: tuple[str, str]) -> None:
+    assert line in describe(log_of(PRICED, **changes)).as_lines()
+
+
+def test_a_demand_only_log_has_no_balance_and_no_cash() -> None:
+    log = read_log(frame(stockout=[False, False, True, True, False]).drop(columns=["stock", "order"]), PRICED)
+    lines = dict(describe(log).as_lines())
+    assert lines["mean cash a period"] == "unknown: needs stock, order and unit costs"
+    assert "stock off the balance" not in lines
+    assert "orders" not in lines
+
+
+def test_json_has_plain_values() -> None:
+    facts = describe(log_of(PRICED)).as_json()
+    assert facts["notes"]["off_balance_share"] == 0
+    assert not any(isinstance(value, np.ndarray | np.generic) for value in facts.values())
