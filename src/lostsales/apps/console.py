@@ -60,7 +60,7 @@ def print_facts(title: str, facts: list[tuple[str, str]]) -> None:
         title=Text(title), title_justify="left", title_style="bold", show_header=False, box=None, pad_edge=False
     )
     table.add_column(style="cyan", no_wrap=True)
-    table.add_column()
+    table.add_column(overflow="fold")  # a path is of no use with its end cut off
     for name, value in facts:
         table.add_row(name, Text(value))
     out.print(table)

@@ -1,0 +1,192 @@
+"""The command line, run in process: what it prints, and how it ends."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from lostsales.apps.cli import app, main
+from lostsales.data.gate import read_log
+from lostsales.simulate.scenario import load_scenario
+from lostsales.simulate.simulator import evaluate_policy
+
+SUMMARY_KEYS = {"mean_profit", "std_error", "uncensored_share", "depth_share", "episodes", "periods"}
+
+
+def run(*arguments: object) -> str:
+    """What a command that ends well prints."""
+    result = CliRunner().invoke(app, [str(each) for each in arguments], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def run_json(*arguments: object) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(run(*arguments, "--json"))
+    return found
+
+
+def failure(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+    """The one message of a command that ends in a user's mistake, with exit code 2."""
+    monkeypatch.setattr(sys, "argv", ["lostsales", *map(str, arguments)])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "Traceback" not in shown.err
+    return shown.err
+
+
+def test_simulate_prints_the_contract_as_json() -> None:
+    found = run_json("simulate", "released", "--episodes", 20, "--seed", 3)
+    expected = evaluate_policy(load_scenario("released"), episodes=20, seed=3)
+    assert set(found) == SUMMARY_KEYS
+    assert found["mean_profit"] == expected.mean_profit
+    assert found["depth_share"] == expected.depth_share
+    assert (found["episodes"], found["periods"]) == (20, 1000)
+
+
+def test_a_standard_error_that_does_not_exist_is_null() -> None:
+    assert run_json("simulate", "released", "--episodes", 1)["std_error"] is None
+
+
+def test_simulate_writes_a_log_with_its_problem_and_the_truth_apart(tmp_path: Path) -> None:
+    log, truth = tmp_path / "log.parquet", tmp_path / "truth.csv"
+    found = run_json("simulate", "paper", "--episodes", 4, "--seed", 1, "--out", log, "--truth", truth)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["log.parquet", "log.toml", "truth.csv"]
+    read = read_log(log)
+    assert read.problem == load_scenario("paper").problem
+    assert 1 - read.censored.mean() == pytest.approx(found["uncensored_share"])
+    header, *rows = truth.read_text().splitlines()
+    assert header == "series,period,demand,lost,profit,truncated"
+    assert sum(float(row.split(",")[4]) for row in rows) / 200 == pytest.approx(found["mean_profit"])
+
+
+def test_same_seed_same_bytes(tmp_path: Path) -> None:
+    written = []
+    for seed in (7, 7, 8):
+        run("simulate", "released", "--episodes", 3, "--seed", seed, "--out", tmp_path / "log.parquet")
+        written.append((tmp_path / "log.parquet").read_bytes())
+    assert written[0] == written[1] != written[2]
+
+
+def test_set_overrides_a_field_and_policies_have_names() -> None:
+    certain = (
+        "--set",
+        "demand.noise.scale=0",
+        "--set",
+        "features.interest.shock=0",
+        "--set",
+        "features.interest.start_sd=0",
+    )
+    good = ("--set", "features.economy.start=[0,1]", "--set", "features.economy.transition=[[0,1],[0,1]]")
+    found = run_json("simulate", "released", *certain, *good, "--policy", "base-stock:15@6", "--episodes", 2)
+    assert found["mean_profit"] == pytest.approx(1.24)  # by hand, see tests/simulate/test_simulator.py
+    assert found["uncensored_share"] == 1
+    drawn = run_json("simulate", "released", *certain, *good, "--policy", "base-stock:15@6", "--epsilon", 1)
+    assert drawn["mean_profit"] < -5  # uniform behaviour is ruinous
+
+
+def test_simulate_tells_people_what_was_earned_and_where_it_lies(tmp_path: Path) -> None:
+    text = run("simulate", "released", "--episodes", 3, "--out", tmp_path / "l.csv", "--truth", tmp_path / "t.csv")
+    for expected in ("released under uniform", "mean profit a period", "3 x 50 = 150", "l.csv", "l.toml", "t.csv"):
+        assert expected in text.replace("\n", "")
+
+
+def test_inspect_says_what_is_in_a_log(tmp_path: Path) -> None:
+    path = tmp_path / "log.parquet"
+    run("simulate", "released", "--episodes", 3, "--out", path)
+    found = run_json("inspect", path)
+    assert (found["rows"], found["series"], found["arrival"]) == (150, 3, "before")
+    assert found["notes"]["off_balance_rows"] == 0
+    assert found["notes"]["balance_rows"] == 147
+    assert "150 in 3 series, periods 0 to 49" in run("inspect", path)
+
+
+def test_inspect_takes_a_problem(tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text("sku,week,price,sold,stockout\n[red],1,2,3,true\n[red],2,2,1,false\n")
+    problem = tmp_path / "p.toml"
+    problem.write_text("[columns]\nseries = 'sku'\nperiod = 'week'\nsales = 'sold'\n")
+    assert run_json("inspect", tmp_path / "log.csv", "--problem", problem)["demand_only"] is True
+
+
+def test_brackets_in_names_are_shown_as_they_are(tmp_path: Path) -> None:
+    path = tmp_path / "[bold]log[/nonsense].csv"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("series,period,price,sales,stockout,[red]\na,1,2,3,true,5\n")
+    assert "[red] (declare them under features to use them)" in run("inspect", path)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("simulate", "nowhere"), "no scenario 'nowhere'"),
+        (("simulate", "released", "--episodes", 0), "episodes must be at least 1, but 0 came"),
+        (("simulate", "released", "--seed", -1), "seed must not be negative, but -1 came"),
+        (("simulate", "released", "--episodes", "many"), "Invalid value for '--episodes'"),
+        (("simulate", "released", "--set", "horizon=no"), "horizon: Input should be a valid integer"),
+        (("simulate", "released", "--set", "nonsense"), "a setting looks like demand.rho=0.6"),
+        (("simulate", "released", "--policy", "clever"), "no policy 'clever'"),
+        (("simulate", "released", "--epsilon", 7), "epsilon must lie between 0 and 1, but 7 came"),
+        (("simulate", "released", "--out", "log.xlsx"), "log.xlsx must end in .parquet or .csv"),
+        (("simulate", "released", "--out", "no/log.csv"), "there is no folder no to write log.csv into"),
+        (("simulate", "released", "--out", "a.csv", "--truth", "a.csv"), "need a file each, but both are a.csv"),
+        (("inspect", "nowhere.csv"), "there is no file nowhere.csv"),
+        (("inspect", "."), "is a folder"),
+        (("nonsense",), "No such command 'nonsense'"),
+    ],
+)
+def test_a_mistake_ends_in_one_message_and_code_2(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    arguments: tuple[object, ...],
+    expected: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert expected in failure(monkeypatch, capsys, *arguments)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_every_fault_of_a_log_is_shown(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("series,period,stock,price,order,sales\na,1,5,2,0,9\na,1,x,2,0,1\n")
+    message = failure(monkeypatch, capsys, "inspect", path)
+    assert "stock must be a number, but row 1 (series=a, period=1) has 'x'" in message
+    assert "sales must not exceed what was available, but row 0 (series=a, period=1) has 9 of 5" in message
+    assert "row 1 (series=a, period=1) repeats row 0" in message
+
+
+def test_nothing_half_written_remains(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("kept")
+    (tmp_path / "log.toml").mkdir()  # the problem cannot be written here
+    assert "cannot be written" in failure(monkeypatch, capsys, "simulate", "released", "--out", path)
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["log.csv", "log.toml"]
+
+
+@pytest.mark.parametrize("command", ["simulate", "inspect"])
+def test_help_shows_an_example(command: str) -> None:
+    assert f"lostsales {command} " in run(command, "--help").split("Example:")[1]
+
+
+def test_help_does_not_wait_for_heavy_libraries() -> None:
+    code = (
+        "import sys; sys.argv = ['lostsales', '--help']\n"
+        "from lostsales.apps.cli import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "heavy = {'duckdb', 'pydantic', 'scipy', 'pandas', 'polars', 'pyarrow', 'narwhals', 'numba'}\n"
+        "print('loaded:', sorted(heavy & set(sys.modules)))"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout  # noqa: S603
+    assert "simulate" in shown
+    assert shown.splitlines()[-1] == "loaded: []"

@@ -1,0 +1,51 @@
+"""Progress on slow work only, and on stderr."""
+
+import io
+import json
+import time
+
+import pytest
+from rich.console import Console
+
+from lostsales.apps import console
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
+    """What a terminal would receive on stderr."""
+    shown = io.StringIO()
+    monkeypatch.setattr(console, "err", Console(file=shown, force_terminal=True, width=80))
+    return shown
+
+
+def test_quick_work_draws_nothing(terminal: io.StringIO) -> None:
+    with console.progress("reading") as report:
+        report(1, 2)
+    assert terminal.getvalue() == ""
+
+
+def test_slow_work_draws_a_bar_even_before_it_reports(
+    terminal: io.StringIO, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(console, "PATIENCE", 0.01)
+    with console.progress("reading") as report:
+        give_up = time.monotonic() + 10
+        while "reading" not in terminal.getvalue() and time.monotonic() < give_up:
+            time.sleep(0.01)
+        report(1, 2)
+    assert "reading" in terminal.getvalue()
+    assert capsys.readouterr().out == ""
+
+
+def test_a_log_file_gets_no_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = io.StringIO()
+    monkeypatch.setattr(console, "err", Console(file=shown))
+    monkeypatch.setattr(console, "PATIENCE", 0.0)
+    with console.progress("reading"):
+        time.sleep(0.05)
+    assert shown.getvalue() == ""
+
+
+def test_json_has_null_for_what_is_no_number(capsys: pytest.CaptureFixture[str]) -> None:
+    console.print_json({"a": float("nan"), "b": [float("inf"), 1.5], "c": {"d": (1, None)}, "e": "é"})
+    assert json.loads(capsys.readouterr().out) == {"a": None, "b": [None, 1.5], "c": {"d": [1, None]}, "e": "é"}
