@@ -1,0 +1,23 @@
+#!/bin/sh
+# The product's main job, end to end: `sh examples/demo.sh FOLDER`, with `lostsales` on the PATH.
+set -eu
+folder=${1:-demo}
+mkdir -p "$folder"
+
+run() {
+    echo
+    echo "\$ $*"
+    "$@"
+}
+
+echo "A shop that runs out of stock does not see the demand it missed. Here is one, simulated:"
+run lostsales simulate released --episodes 50 --seed 1 --out "$folder/log.parquet" --truth "$folder/truth.parquet"
+echo
+echo "Its sales log is all that the shop has. It is read back, and every row is checked:"
+run lostsales inspect "$folder/log.parquet"
+
+echo
+echo "Done. The results lie in $folder/:"
+echo "  log.parquet    the sales log of 50 series over 50 periods, as the shop saw it"
+echo "  log.toml       the problem behind it: timing, grids, unit costs, features"
+echo "  truth.parquet  the demand that the stock-outs hid"
