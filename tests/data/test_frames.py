@@ -81,6 +81,19 @@ def test_every_source_gives_the_same_log(tmp_path: Path, source: str) -> None:
     assert log.notes.holes == 1
 
 
+@pytest.mark.parametrize("source", SOURCES)
+def test_a_truth_value_may_be_a_numeric_feature(tmp_path: Path, source: str) -> None:
+    log = read_log(SOURCES[source](tmp_path), Problem(features=("promotion",)))
+    assert log.features[:, 0].tolist() == [1, 0, 1, 1, 0]
+
+
+@pytest.mark.parametrize("flags", [["yes", "no", "YES", "y", "n"], ["t", "f", "T", "true", "False"], [1, 0, 1, 1, 0]])
+def test_flags_in_other_words(tmp_path: Path, flags: list[Any]) -> None:
+    table = columns(stock=None, order=None, stockout=flags)
+    for source in (pd.DataFrame(table), pa.table(table), write_csv(tmp_path / "log.csv", table)):
+        assert read_log(source).censored.tolist() == [True, False, True, True, False]
+
+
 MISSING: dict[str, Any] = {
     "pandas Int64": pd.array([1, None, 2, 3, 1], dtype="Int64"),
     "pandas Float64": pd.array([1, None, 2, 3, 1], dtype="Float64"),
@@ -118,6 +131,7 @@ def test_a_missing_flag_is_named(source: Any) -> None:
         (pd.to_datetime(["2026-03-01"] * 5), "2026-03-01"),
         (pd.to_timedelta([1] * 5, unit="D"), "1 days 00:00:00"),
         ([[1], [2], [3], [4], [5]], "[1]"),
+        ([np.array([1, 2])] * 5, "[1, 2]"),
         ([1j] * 5, "1j"),
         (np.array([10**400] * 5, dtype=object), str(10**400)),
         (["1,5"] * 5, "'1,5'"),

@@ -38,6 +38,10 @@ def test_every_array_is_read_only_and_apart_from_the_frame() -> None:
     assert log.sales[0] == 1
     with pytest.raises(ValueError, match="read-only"):
         log.sales[0] = 2
+    priced = log_of(Problem(costs=Costs(lost=1, order=1), attributes=("store",)), holding_cost=[1] * 5, store=["x"] * 5)
+    assert priced.costs is not None
+    for column in (np.asarray(priced.costs.holding), priced.attributes["store"]):
+        assert not column.flags.writeable
 
 
 @pytest.mark.parametrize(

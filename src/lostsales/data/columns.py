@@ -16,7 +16,8 @@ from lostsales.data.table import Table
 Progress = Callable[[int, int], None]
 # Beyond this a float no longer tells whole numbers apart.
 LARGEST_WHOLE = 2.0**53
-FLAGS = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0}
+# The words that DuckDB reads as truth values in a CSV.
+FLAGS = dict.fromkeys(("true", "t", "yes", "y", "1"), 1.0) | dict.fromkeys(("false", "f", "no", "n", "0"), 0.0)
 
 
 @dataclass

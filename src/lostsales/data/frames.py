@@ -52,6 +52,8 @@ class FrameTable:
 
 
 def _objects(series: nw.Series[nw.typing.IntoSeries]) -> Array:
-    objects: Array = np.fromiter(series.to_list(), dtype=object, count=len(series))
+    # As lists, since arrays within an array could not be compared.
+    values = (each.tolist() if isinstance(each, np.ndarray) else each for each in series.to_list())
+    objects: Array = np.fromiter(values, dtype=object, count=len(series))
     objects[series.is_null().to_numpy()] = None
     return objects

@@ -50,9 +50,11 @@ class SalesLog:
     notes: LogNotes = LogNotes()
 
     def __post_init__(self) -> None:
-        for each in fields(self):
-            if isinstance(value := getattr(self, each.name), np.ndarray):
-                value.flags.writeable = False
+        columns = [getattr(self, each.name) for each in fields(self)] + list(self.attributes.values())
+        columns += [] if self.costs is None else [self.costs.lost, self.costs.order, self.costs.holding]
+        for column in columns:
+            if isinstance(column, np.ndarray):
+                column.flags.writeable = False
 
     def __len__(self) -> int:
         return len(self.sales)
