@@ -11,7 +11,7 @@ from lostsales.data.economics import UnitCosts, next_stock, period_profit, units
 from lostsales.data.problem import Shop
 from lostsales.errors import LostSalesError
 
-Observes = Literal["sales", "demand"]
+Observes = Literal["sales", "history", "demand"]
 Features = tuple[Floats, ...]
 
 
@@ -26,6 +26,7 @@ class View:
     last_stockout: Bools
     depth: Array  # (series,) int16, censored periods in a row just before
     last_demand: Floats | None  # only where true demand may be seen
+    past: "tuple[Closed, ...]" = ()  # closed periods, oldest first, where history is observed
 
 
 class Action(NamedTuple):
@@ -35,12 +36,19 @@ class Action(NamedTuple):
     order: Floats
 
 
+class Closed(NamedTuple):
+    """A closed period as a retailer remembers it; what it sold stands in the view of the next."""
+
+    view: View
+    action: Action
+
+
 class Policy(Protocol):
     """Anything that decides for many series at once."""
 
     @property
     def observes(self) -> Observes:
-        """What it must be shown: sales, as a retailer, or true demand, as an oracle."""
+        """What it must be shown: the last sales, all closed periods as a retailer saw them, or true demand."""
         ...
 
     def decide(self, view: View, rng: np.random.Generator) -> Action:
@@ -162,14 +170,17 @@ def play(
     features, stock, demand = opening
     sales, stockout, depth = demand, np.zeros(series, dtype=bool), np.zeros(series, dtype=np.int16)
     sees_demand = policy.observes == "demand"
+    past: tuple[Closed, ...] = ()
     for period in range(horizon):
-        view = View(period, features, stock, sales, stockout, depth, demand if sees_demand else None)
+        view = View(period, features, stock, sales, stockout, depth, demand if sees_demand else None, past)
         action = policy.decide(view, policy_rng)
         if shop.capacity_rule == "forbid" and shop.capacity is not None:
             _refuse_overfilling(stock, action.order, shop.capacity)
         drawn = market.demand(period, features, action.price, demand, market_rng)
         outcome = transition(stock, depth, action, drawn, shop, costs)
         yield Step(view, action, outcome)
+        if policy.observes == "history":
+            past = (*past, Closed(view, action))
         features = market.next_features(features, action.price, market_rng)
         stock, depth = outcome.stock_tp1, outcome.depth_tp1
         demand, sales, stockout = outcome.demand, outcome.sales, outcome.stockout
