@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from lostsales.data.problem import Problem
     from lostsales.data.write import write_log
     from lostsales.errors import LogError, LostSalesError, SettingError
+    from lostsales.policy.artefact import load
     from lostsales.simulate.scenario import Scenario, load_scenario
     from lostsales.simulate.simulator import HiddenTruth
 
@@ -23,6 +24,7 @@ _HOMES = {
     "LostSalesError": "errors",
     "LogError": "errors",
     "SettingError": "errors",
+    "load": "policy.artefact",
     "Scenario": "simulate.scenario",
     "load_scenario": "simulate.scenario",
     "HiddenTruth": "simulate.simulator",
@@ -36,6 +38,7 @@ __all__ = [
     "SalesLog",
     "Scenario",
     "SettingError",
+    "load",
     "load_scenario",
     "read_log",
     "write_log",

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from lostsales.apps import demand
+from lostsales.apps import demand, references
 from lostsales.apps.options import Json, Log, ProblemFile
 from lostsales.errors import LostSalesError
 
@@ -28,7 +28,7 @@ def _root() -> None:
 def simulate(
     scenario: Annotated[str, typer.Argument(help="A preset by name, or the path of a TOML file.")],
     policy: Annotated[
-        str, typer.Option(help="uniform, base-stock, base-stock:LEVEL or base-stock:LEVEL@PRICE.")
+        str, typer.Option(help="uniform, base-stock, base-stock:LEVEL, base-stock:LEVEL@PRICE, or a policy's file.")
     ] = "uniform",
     epsilon: Annotated[float, typer.Option(help="Share of decisions drawn uniformly.")] = 0.0,
     episodes: Annotated[int, typer.Option(help="How many series.")] = 50,
@@ -107,6 +107,7 @@ def inspect(
         print_facts(str(log), facts.as_lines())
 
 
+app.command()(references.solve)
 app.command()(demand.audit)
 app.command()(demand.impute)
 

@@ -12,10 +12,10 @@ def oracle_backup(world: World, value_tp1: Values, discount: float) -> tuple[Val
     """V(s) = max_a E[R_t + discount V(S_{t+1}) | S_t = s, A_t = a] (lines 199-205), one (f, d, y) a depth."""
     values, actions = [], []
     for depth in range(len(value_tp1)):
-        plan_value = oracle_plan_value(world, world.pmf, value_tp1, depth, discount)
+        plan_value = oracle_plan_value(world, world.pmf[:, :, world.lags], value_tp1, depth, discount)
         value, action = world.best(plan_value, world.plan_of, world.allowed)
-        values.append(value)
-        actions.append(action)
+        values.append(np.broadcast_to(value, value_tp1[depth].shape))
+        actions.append(np.broadcast_to(action, value_tp1[depth].shape))
     return tuple(values), tuple(actions)
 
 

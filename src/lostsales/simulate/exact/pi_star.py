@@ -78,8 +78,9 @@ class BeliefWorld:
 
     @cached_property
     def laws(self) -> tuple[Floats, Floats]:
-        """P(D_t = D | X_t, P_t, belief), (f, p, belief, D): of known demands, and of the grid."""
-        return self.world.pmf, self.beliefs.pmf @ self.world.pmf
+        """P(D_t = D | X_t, P_t, belief), (f, p, belief, D): of known demands, and of the grid; see `World.lags`."""
+        known, lags = self.world.pmf, self.world.lags
+        return known[:, :, lags], (self.beliefs.pmf @ known)[:, :, lags]
 
     @cached_property
     def hides(self) -> tuple[csr_array, csr_array]:
@@ -148,12 +149,12 @@ class BeliefWorld:
             if self.restricts(layer):
                 allowed = self.safest(law, allowed)
             value, action = self.world.best(np.swapaxes(plan_value, 1, 2), plan_of, allowed)
-            values.append(value)
-            actions.append(action)
+            values.append(np.broadcast_to(value, value_tp1[layer].shape))
+            actions.append(np.broadcast_to(action, value_tp1[layer].shape))
         return tuple(values), tuple(actions)
 
     def opening(self, value_tp1: Values, discount: float) -> Floats:
-        """E[R_0 + discount V] of every plan and price of the first period, the cost of the order aside, (f, d, p, j)."""
+        """E[R_0 + discount V] of plans and prices of the first period, the cost of the order aside, (f, d, p, j)."""
         law = self.world.first_pmf
         plan_value = law @ self.gain(value_tp1, 0, discount)
         plan_value += discount * self.after_hidden(value_tp1[1], 0, self._hides(law, self.cuts[0]))

@@ -96,6 +96,11 @@ class World:
         """(D, j) where demand is above what is available."""
         return np.arange(self.shape[2])[:, None] > self.available
 
+    @cached_property
+    def lags(self) -> slice:
+        """The last demands that lead to different laws: one stands for all where demand has no memory."""
+        return slice(0, 1) if (self.pmf == self.pmf[:, :, :1]).all() else slice(None)
+
     def expected(self, value: Floats) -> Floats:
         """E[V(X_{t+1}, ...) | X_t, P_t], (f, p, ...), of a value on (f, ...)."""
         return np.moveaxis(np.tensordot(self.chain.move, value, axes=(2, 0)), 0, 1)
