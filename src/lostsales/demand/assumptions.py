@@ -1,14 +1,15 @@
 """A test of what the survival curves assume: demand does not depend on stock, given the rest (line 477)."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy.special import ndtr
 
 from lostsales.data.log import SalesLog
-from lostsales.demand.beran import hazard_and_supply
 from lostsales.demand.covariates import block_covariates
-from lostsales.demand.groups import not_truncated
+from lostsales.demand.curve import Bound
+from lostsales.demand.groups import Group, not_truncated
 from lostsales.demand.holdout import hold_out
 from lostsales.demand.neighbours import fit_neighbourhood
 from lostsales.demand.runs import LEAST_ROWS, Runs
@@ -35,22 +36,26 @@ def stock_independence(log: SalesLog, runs: Runs, seed: int = 0) -> StockTest:
     """
     if log.demand_only:
         return StockTest(np.nan, np.nan, 0, "the log has no stock")
-    rows = not_truncated(log, runs, np.flatnonzero(runs.depth == 0))
+    rows = np.flatnonzero((runs.depth == 0) & not_truncated(log, runs))
     if len(rows) < 2 * LEAST_ROWS or not runs.observed.known[rows].any():
         return StockTest(np.nan, np.nan, len(rows), "too few rows follow a known demand")
     if len(rows) > MOST_ROWS:
         rows = np.sort(np.random.default_rng(seed).choice(rows, MOST_ROWS, replace=False))
     observed, holdout = runs.observed, hold_out(log, gap=1)
-    covariates = block_covariates(log, runs, rows, 0)
-    most = float(observed.least[rows].max())
-    near = fit_neighbourhood(rows, covariates, observed, holdout, most, marginal=False, seed=seed)
-    hazard, supply = hazard_and_supply(
-        near.sample, near.points, observed.demand[rows], holdout.lower[rows], holdout.upper[rows], near.bandwidth
+    bound = Bound(float(observed.least[rows].max()), "to_max", observed.integer)
+    group = Group("0", rows, rows, partial(block_covariates, log, runs, depth=0), True)
+    near = fit_neighbourhood(group, observed, holdout, bound, seed)
+    points = near.metric(group.covariates(rows))
+    hazard, supply = near.sample.hazard_and_supply(
+        points, observed.demand[rows], holdout.lower[rows], holdout.upper[rows], near.bandwidth
     )
-    product = (observed.known[rows] - hazard) * (observed.least[rows] - supply)
-    if not np.nanstd(observed.least[rows] - supply) > 1e-9:
+    extra = np.nan_to_num(observed.least[rows] - supply)
+    if not extra.std() > 1e-9:
         return StockTest(np.nan, np.nan, len(rows), "what was available never varied")
-    by_unit = np.bincount(holdout.unit[rows], weights=np.nan_to_num(product), minlength=holdout.units)
+    product = (observed.known[rows] - hazard) * extra
+    by_unit = np.bincount(holdout.unit[rows], weights=product, minlength=holdout.units)
     spread = np.sqrt(np.sum(by_unit**2))
-    z = float(-by_unit.sum() / spread) if spread > 0 else np.nan
+    if not spread > 0:
+        return StockTest(np.nan, np.nan, len(rows), "demand never varied")
+    z = float(-by_unit.sum() / spread)
     return StockTest(z, float(2 * ndtr(-abs(z))), len(rows))

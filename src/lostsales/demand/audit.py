@@ -1,41 +1,21 @@
 """What a log can teach: stock-out runs, what they hide, which assumptions hold, and what data to collect next."""
 
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from lostsales.arrays import Array, Bools, Floats
 from lostsales.data.checks import off_balance
 from lostsales.data.gate import Progress
 from lostsales.data.log import LogNotes, SalesLog
 from lostsales.demand.assumptions import StockTest, stock_independence
 from lostsales.demand.impute import Imputation, impute
 from lostsales.demand.runs import LEAST_ROWS, Runs, find_runs, paper_variants, run_ends, run_lengths
+from lostsales.demand.verdicts import CLOSE_TO_ALL, GroupVerdict, PriceRange, by_depth, find_verdicts, price_ranges
 
-MOST_GROUPS = 8  # values of a price or a feature that are shown one by one
-CLOSE_TO_ALL = 0.9
 LEVEL = 0.05
-
-
-@dataclass(frozen=True)
-class GroupVerdict:
-    """Whether the demand hidden in a group of rows can be told from the log."""
-
-    what: str  # such as "price 4", "economy 1" or "after 2 stock-outs"
-    rows: int
-    stockouts: int
-    identified_share: float | None  # of the stock-outs; None where imputation was skipped or nothing was hidden
-    verdict: str  # identified, only partly, not, or nothing hidden
-
-
-@dataclass(frozen=True)
-class PriceRange:
-    """How far demand could be seen at a price."""
-
-    what: str
-    largest_known: float | None
-    never_seen_above: float | None  # the most that was ever available; None in a demand-only log
+MOST_FILLED = 50_000  # stock-outs that are looked at to tell which can be identified
 
 
 @dataclass(frozen=True)
@@ -85,7 +65,7 @@ def audit(log: SalesLog, *, cap: int | None = None, seed: int = 0, progress: Pro
     filled, said = _impute(log, runs, seed, progress)
     ends = run_ends(runs)
     balance, follows = _balance(log)
-    verdicts = _verdicts(log, runs, filled)
+    verdicts = find_verdicts(log, runs, filled)
     lengths = run_lengths(log, runs)
     return Audit(
         periods=len(log),
@@ -102,7 +82,7 @@ def audit(log: SalesLog, *, cap: int | None = None, seed: int = 0, progress: Pro
         notes=log.notes,
         balance=balance,
         follows=follows,
-        price_ranges=_price_ranges(log, runs),
+        price_ranges=price_ranges(log, runs),
         verdicts=verdicts,
         run_ends=tuple(
             RunEnd(j + 1, float(p), int(n)) for j, (p, n) in enumerate(zip(ends.chance, ends.rows, strict=True)) if n
@@ -110,7 +90,7 @@ def audit(log: SalesLog, *, cap: int | None = None, seed: int = 0, progress: Pro
         run_ends_fall_at=ends.falls_at,
         stock_test=stock_independence(log, runs, seed),
         imputation=said,
-        collect_next=_collect_next(log, runs, verdicts, follows),
+        collect_next=_collect_next(log, runs, filled, verdicts, follows),
         conclusion=_conclusion(log, runs),
     )
 
@@ -122,113 +102,80 @@ def _impute(log: SalesLog, runs: Runs, seed: int, progress: Progress | None) -> 
         return None, "not needed: no demand is hidden"
     if log.costs is not None and not np.any(log.costs.lost):
         return None, "skipped: a lost sale costs nothing, so what stock-outs hid does not change the profit"
-    filled = impute(log, replicates=0, runs=runs, seed=seed, progress=progress)
-    hidden = ~runs.observed.known
-    said = f"{filled.identified[hidden].mean():.0%} of the hidden demands can be told from similar periods"
+    looked = np.flatnonzero(~runs.observed.known)
+    if len(looked) > MOST_FILLED:
+        looked = np.random.default_rng(seed).choice(looked, MOST_FILLED, replace=False)
+    only = np.zeros(len(log), dtype=bool)
+    only[looked] = True
+    filled = impute(log, replicates=0, runs=runs, only=only, seed=seed, progress=progress)
+    said = f"{filled.identified[only].mean():.0%} of the hidden demands can be told from similar periods"
     return filled, f"{said}; the others lie between what was sold and demand_max = {filled.demand_max:g}"
 
 
 def _balance(log: SalesLog) -> tuple[dict[str, float] | None, str]:
-    if log.demand_only or not log.notes.balance_rows:
+    """The share of next stocks that each balance explains, and which one the log follows.
+
+    Netted explains all that lost sales does, as it bounds the stock after a stock-out from above only. So it is taken
+    where the stock after most stock-outs lies below what arrived.
+    """
+    if log.order is None or not log.notes.balance_rows:
         return None, "unknown: no stock, or no row with a next row"
-    explained: dict[str, float] = {}
-    for balance in ("lost-sales", "netted"):
-        rows, off = off_balance(replace(log, problem=log.problem.model_copy(update={"balance": balance})))
-        explained[balance] = 1 - off / rows
-    if explained["lost-sales"] >= CLOSE_TO_ALL or explained["lost-sales"] >= explained["netted"]:
-        best = "lost-sales"
-    else:
-        best = "netted"
+    counts = {
+        balance: off_balance(replace(log, problem=log.problem.model_copy(update={"balance": balance})))
+        for balance in ("lost-sales", "netted")
+    }
+    explained = {balance: 1 - off / rows for balance, (rows, off) in counts.items()}
+    arrived = log.order if log.received is None else log.received
+    tells = np.count_nonzero(log.censored & log.has_next & (arrived > 0))
+    short = counts["lost-sales"][1] - counts["netted"][1]
+    best = "netted" if short > tells / 2 else "lost-sales"
     if explained[best] < CLOSE_TO_ALL:
         return explained, "neither: check arrival, receipts and corrections of the stock"
-    told = " (with arrival 'before' the two balances are the same)" if log.problem.arrival == "before" else ""
-    differs = best != log.problem.balance and not told
-    return explained, f"{best}{told}" + (f", but the problem declares {log.problem.balance}" if differs else "")
+    if log.problem.arrival == "before":
+        return explained, "lost-sales (with arrival 'before' the two balances are the same)"
+    declared = log.problem.balance
+    return explained, best if best == declared else f"{best}, but the problem declares {declared}"
 
 
-def _groups(values: Floats, name: str, levels: tuple[object, ...] | None = None) -> list[tuple[str, Bools]]:
-    """A column in a few groups: its values one by one, or thirds of its range of ranks."""
-    found = np.unique(values)
-    if len(found) <= MOST_GROUPS:
-        shown: Array = found if levels is None else np.array(levels, dtype=object)[found.astype(np.int64)]
-        return [(f"{name} {_short(each)}", values == value) for value, each in zip(found, shown, strict=True)]
-    low, high = np.quantile(values, [1 / 3, 2 / 3])
-    parts = [
-        (f"{name} up to {low:.4g}", values <= low),
-        (f"{name} to {high:.4g}", (values > low) & (values <= high)),
-        (f"{name} above {high:.4g}", values > high),
-    ]
-    return [(what, rows) for what, rows in parts if rows.any()]
-
-
-def _depth_groups(runs: Runs) -> list[tuple[str, Bools]]:
-    """The depths that can be learned one by one, the deeper ones together."""
-    groups = [("after a known demand", runs.depth == 0)]
-    for depth in range(1, min(runs.max_depth, MOST_GROUPS) + 1):
-        groups.append((f"after {depth} stock-out{'s' if depth > 1 else ''}", runs.depth == depth))
-    groups.append((f"after more than {len(groups) - 1} stock-outs", runs.depth >= len(groups)))
-    groups.append(("before the first known demand", runs.depth < 0))
-    return [(what, rows) for what, rows in groups if rows.any()]
-
-
-def _short(value: object) -> str:
-    return f"{value:g}" if isinstance(value, float | np.floating) else str(value)
-
-
-def _price_ranges(log: SalesLog, runs: Runs) -> tuple[PriceRange, ...]:
-    observed, ranges = runs.observed, []
-    for what, rows in _groups(log.price, "price"):
-        known = observed.demand[rows & observed.known]
-        seen = None if log.demand_only else float(observed.least[rows].max())
-        ranges.append(PriceRange(what, float(known.max()) if len(known) else None, seen))
-    return tuple(ranges)
-
-
-def _verdicts(log: SalesLog, runs: Runs, filled: Imputation | None) -> tuple[GroupVerdict, ...]:
-    groups = _depth_groups(runs) + _groups(log.price, "price")
-    for index, feature in enumerate(log.problem.features):
-        groups += _groups(log.features[:, index], feature.name, feature.levels)
-    verdicts = []
-    for what, rows in groups:
-        hidden = rows & ~runs.observed.known
-        share, verdict = None, "not"
-        if not hidden.any():
-            verdict = "nothing hidden"
-        elif filled is not None:
-            share = float(filled.identified[hidden].mean())
-            verdict = "identified" if share >= CLOSE_TO_ALL else "only partly" if share > 1 - CLOSE_TO_ALL else "not"
-        elif runs.observed.any_known:
-            verdict = "skipped"
-        verdicts.append(GroupVerdict(what, int(rows.sum()), int(hidden.sum()), share, verdict))
-    return tuple(verdicts)
-
-
-def _collect_next(log: SalesLog, runs: Runs, verdicts: tuple[GroupVerdict, ...], follows: str) -> tuple[str, ...]:
+def _collect_next(
+    log: SalesLog, runs: Runs, filled: Imputation | None, verdicts: tuple[GroupVerdict, ...], follows: str
+) -> tuple[str, ...]:
     advice = []
+    if not runs.observed.any_known:
+        advice.append("periods with ample stock: so far every one was a stock-out")
     if log.stockout is None:
-        advice.append("a stock-out flag: without it a day that sold exactly what was there counts as a stock-out")
+        advice.append("a stock-out flag: without it a period that sold exactly what was there counts as a stock-out")
     if np.isnan(log.last_sales).any():
-        advice.append("the sales before the first period (last_sales): without them every series loses its first row")
+        advice.append("the sales before the first period (last_sales): without them a series loses its first rows")
     if len(np.unique(log.price)) == 1:
         advice.append("periods at another price: it never varied, so its effect cannot be learned")
-    weak = {each.what: each for each in verdicts if each.verdict in ("not", "only partly")}
-    for what, rows in _depth_groups(runs):
-        if what in weak and not log.demand_only:
-            usual = np.quantile(runs.observed.least[rows], 0.95)
-            told = weak[what].identified_share or 0.0
-            advice.append(f"more than {usual:g} units {what}: {told:.0%} of the demand hidden there can be told")
-    others = [what for what, each in weak.items() if each.verdict == "not" and not what.startswith("after")]
-    if others:
-        advice.append(f"periods with ample stock at {', '.join(others)}")
+    if filled is not None:
+        advice += _advice_on_stock(log, runs, filled, verdicts)
     if runs.max_depth < min(runs.longest, runs.cap):
         deeper = runs.max_depth + 1
-        rows = int(np.count_nonzero((runs.depth == deeper) & runs.observed.known & log.has_next))
+        shown = int(np.count_nonzero((runs.depth == deeper) & runs.observed.known & log.has_next))
         advice.append(
-            f"runs of {deeper} stock-outs that end: {rows} rows show what follows one, {LEAST_ROWS} are needed"
+            f"runs of {deeper} stock-outs that end: {shown} rows show what follows one, {LEAST_ROWS} are needed"
         )
     if follows.startswith("neither"):
         advice.append("receipts and stock corrections (columns received, adjustment), so that the stock adds up")
     return tuple(advice) or ("more of the same: nothing is missing, and more rows narrow the errors",)
+
+
+def _advice_on_stock(
+    log: SalesLog, runs: Runs, filled: Imputation, verdicts: tuple[GroupVerdict, ...]
+) -> Iterator[str]:
+    """Where more stock would show what is hidden, and how much more."""
+    weak = {each.what: each for each in verdicts if each.verdict in ("not", "only partly")}
+    for what, rows in by_depth(runs):
+        unclear = rows & filled.hidden & ~filled.identified & ~np.isnan(filled.expected_lost)
+        if what in weak and unclear.any() and not log.demand_only:
+            seen = np.quantile(runs.observed.least[unclear], 0.95)
+            told = weak[what].identified_share or 0.0
+            yield f"more than {seen:.4g} units {what}: only {told:.0%} of the demand hidden there can be told"
+    others = [what for what, each in weak.items() if each.verdict == "not" and not what.startswith(("after", "before"))]
+    if others:
+        yield f"periods with ample stock at {', '.join(others)}"
 
 
 def _conclusion(log: SalesLog, runs: Runs) -> str:
@@ -241,5 +188,9 @@ def _conclusion(log: SalesLog, runs: Runs) -> str:
         return f"Not fit for C-FQI: {depth_0} usable rows follow a known demand, and {LEAST_ROWS} are needed."
     if log.costs is None:
         return "Not fit for C-FQI: the unit costs are unknown. Give [costs] lost, order and holding in the problem."
-    lowered = f" (the longest run is {runs.longest}, but deeper than {runs.max_depth} too few rows show what follows)"
-    return f"Fit for C-FQI to depth {runs.max_depth}{lowered if runs.max_depth < runs.longest else ''}."
+    why = ""
+    if runs.max_depth == runs.cap < runs.longest:
+        why = f" (the longest run is {runs.longest}, but the cap K is {runs.cap})"
+    elif runs.max_depth < runs.longest:
+        why = f" (the longest run is {runs.longest}, but beyond {runs.max_depth} too few rows show what follows)"
+    return f"Fit for C-FQI to depth {runs.max_depth}{why}."

@@ -66,7 +66,7 @@ class Metric:
     """Coordinates in units of demand: each covariate times what demand changes with it."""
 
     slopes: Floats  # (covariates,)
-    spread: float  # standard deviation of what the covariates leave open
+    spread: float  # standard deviation of what the covariates leave open, 1 where they leave nothing
 
     def __call__(self, covariates: Floats) -> Floats:
         """Rows as points; the distance between two is a difference in expected demand, coordinate by coordinate."""
@@ -92,6 +92,7 @@ def learn_metric(covariates: Floats, demand: Floats, known: Bools) -> Metric:
         filled = np.where(known, demand, np.maximum(demand, fitted + _mean_above(residual, known)))
     slopes = np.linalg.solve(gram, design.T @ filled)[1:]
     spread = float(np.sqrt(np.mean((filled - fitted) ** 2)))
+    spread = spread if spread > 1e-9 * (1 + float(np.abs(demand).max())) else 1.0
     return Metric(np.where(varies, slopes / np.where(varies, scale, 1.0), 0.0), spread)
 
 

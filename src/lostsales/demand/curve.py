@@ -1,13 +1,21 @@
 """Survival curves: how likely demand is to exceed a level."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from lostsales.arrays import Bools, Floats
 
 Tail = Literal["to_max", "exponential", "refuse"]
+
+
+class Bound(NamedTuple):
+    """How far demand can go, and how it lies where no known demand shows it."""
+
+    demand_max: float
+    tail: Tail
+    integer: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,8 +55,12 @@ class SurvivalCurve:
     def mean_excess(self, point: float, least: float) -> float:
         """E[D | D > point] - least = integral of SF from `least` to demand_max, over SF(point) (line 489).
 
-        For whole demand the integral of the steps is the sum of SF(c) over c >= least.
+        For whole demand the integral of the steps is the sum of SF(c) over c >= least. Where the curve leaves nothing
+        above `point`, it says nothing about a demand there: all of it goes to demand_max, or is refused.
         """
+        above = float(self(point))
+        if not above > 0:
+            return float("nan") if self.tail == "refuse" else self.demand_max - least
         edges = np.unique(np.r_[least, self.times[(self.times > least) & (self.times < self.demand_max)], self.end])
         edges = np.r_[edges[(edges >= least) & (edges < self.demand_max)], self.demand_max]
         inside = edges[:-1] < self.end
@@ -58,8 +70,7 @@ class SurvivalCurve:
         if left > 0 and start < self.demand_max:
             refused = self.tail == "refuse"
             area += np.nan if refused else tail_area(left, self.end, start, self.demand_max, self.rate, self.integer)
-        above = float(self(point))
-        return area / above if above > 0 else float("nan")
+        return area / above
 
 
 def tail_area(left: float, end: float, start: float, stop: float, rate: float, integer: bool) -> float:

@@ -41,7 +41,7 @@ def write_filled(log: SalesLog, filled: Imputation, path: str | Path) -> None:
 
 def summary(log: SalesLog, filled: Imputation) -> dict[str, Any]:
     """The facts behind `lostsales impute`."""
-    hidden = log.censored
+    hidden = filled.hidden
     known_costs = filled.profit_filled is not None
     return {
         "rows": len(log),

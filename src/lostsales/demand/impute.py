@@ -1,7 +1,9 @@
 """What stock-outs hid: the expected demand of every censored row, and the profit it leaves."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from functools import partial
+from typing import Literal
 
 import numpy as np
 
@@ -9,20 +11,20 @@ from lostsales.arrays import Bools, Floats
 from lostsales.data.economics import period_profit
 from lostsales.data.gate import Progress
 from lostsales.data.log import SalesLog
-from lostsales.demand.beran import mean_excess
-from lostsales.demand.curve import Tail
+from lostsales.demand.curve import Bound, Tail
 from lostsales.demand.groups import Group, depth_groups
 from lostsales.demand.holdout import Holdout, hold_out, resample_counts
-from lostsales.demand.neighbours import fit_neighbourhood
+from lostsales.demand.neighbours import Neighbourhood, fit_neighbourhood
 from lostsales.demand.observed import Observed
 from lostsales.demand.runs import Runs, find_runs
 from lostsales.errors import LostSalesError, SettingError
 
 Estimator = Literal["beran", "marginal", "cox", "aft"]
+# Covariates, points and least of the rows to fill, and a progress: their mean excess and its standard error.
+Fill = Callable[[Floats, Floats, Floats, Progress], tuple[Floats, Floats]]
 
-# A row is identified where the tail rule places at most this share of its mass, and so many neighbours show the rest.
-MOST_TAIL = 0.1
-LEAST_ABOVE = 5
+# Covariates are made for so many rows at a time.
+BATCH = 50_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,30 +34,14 @@ class Imputation:
     expected_demand: Floats  # (rows,)
     expected_lost: Floats  # (rows,)
     error: Floats  # (rows,) standard error of both, by bootstrap
-    identified: Bools  # (rows,) the data say so; where not, the tail rule does
+    identified: Bools  # (rows,) the data say so; where not, a model or the tail rule does
     profit_filled: Floats | None  # (rows,) None where the log has no stock or costs
     profit_filled_se: Floats | None  # (rows,)
     tail: Tail
     demand_max: float
     bandwidths: dict[str, float]  # by depth, in units of demand
     resampled: str  # what the bootstrap drew: "series" or "blocks in time"
-
-
-class Filled(NamedTuple):
-    """The rows of a group, filled."""
-
-    excess: Floats
-    error: Floats
-    identified: Bools
-    bandwidth: float
-
-
-class Bound(NamedTuple):
-    """How far demand can go, and how it lies where no known demand shows it."""
-
-    demand_max: float
-    tail: Tail
-    integer: bool
+    hidden: Bools  # (rows,) demand is not known
 
 
 def impute(
@@ -67,85 +53,85 @@ def impute(
     replicates: int = 50,
     seed: int = 0,
     runs: Runs | None = None,
+    only: Bools | None = None,
     progress: Progress | None = None,
 ) -> Imputation:
     """E[D_t | stock-out, history] for every censored row (line 489) and the surrogate profit of line 428.
 
     `demand_max` is the largest demand that can be (the largest sale of the log unless given); `tail` says how the mass
-    lies that no known demand places. Standard errors come from a bootstrap over series.
+    lies that no known demand places. Standard errors come from a bootstrap over series, and are NaN without replicates.
+    Where `only` is given, other stock-outs are left unfilled: NaN, and not identified.
     """
+    for name, number in (("replicates", replicates), ("seed", seed)):
+        if number < 0:
+            raise SettingError(f"{name} must not be negative, but {number} came")
     runs = runs or find_runs(log)
     observed = runs.observed
     bound = Bound(_demand_max(log, observed, demand_max), tail, observed.integer)
     holdout = hold_out(log, gap=runs.max_depth + 1)
     counts = resample_counts(holdout.units, replicates, seed)
-    lost = np.maximum(observed.demand - observed.least, 0.0)
-    error, identified = np.zeros(len(log)), np.ones(len(log), dtype=bool)
+    lost = np.where(observed.known, np.maximum(observed.demand - observed.least, 0.0), np.nan)
+    error, identified = np.where(observed.known, 0.0, np.nan), observed.known.copy()
     bandwidths: dict[str, float] = {}
-    groups = depth_groups(log, runs)
+    groups = depth_groups(log, runs, only, seed)
     total, done = sum(len(group.fill) for group in groups), 0
     for group in groups:
+        near = fit_neighbourhood(group, observed, holdout, bound, seed, choose=estimator == "beran")
+        fill = _filler(estimator, group, near, observed, holdout, counts)
+        bandwidths[group.name] = near.bandwidth
+        for start in range(0, len(group.fill), BATCH):
+            rows = group.fill[start : start + BATCH]
 
-        def report(part: int, parts: int, done: int = done, rows: int = len(group.fill)) -> None:
-            if progress:
-                progress(done + rows * part // parts, total)
+            def report(part: int, parts: int, done: int = done, rows: int = len(rows)) -> None:
+                if progress:
+                    progress(done + rows * part // parts, total)
 
-        if estimator in ("cox", "aft"):
-            from lostsales.demand.library import fill_by_library
-
-            filled = fill_by_library(group, observed, holdout, estimator, bound, counts)
-        else:
-            filled = _fill_by_neighbours(group, observed, holdout, bound, counts, estimator == "marginal", seed, report)
-        lost[group.fill], error[group.fill], bandwidths[group.name] = filled.excess, filled.error, filled.bandwidth
-        identified[group.fill] = filled.identified & group.known_history
-        done += len(group.fill)
+            asked = group.covariates(rows), observed.point[rows], observed.least[rows]
+            identified[rows] = near.identified(*asked) & group.known_history
+            lost[rows], error[rows] = fill(*asked, report)
+            done += len(rows)
     profit, profit_se = _profit(log, lost, error)
-    expected = np.where(observed.known, observed.demand, observed.least + lost)
     return Imputation(
-        expected, lost, error, identified, profit, profit_se, tail, bound.demand_max, bandwidths, holdout.by
+        expected_demand=np.where(observed.known, observed.demand, observed.least + lost),
+        expected_lost=lost,
+        error=error,
+        identified=identified,
+        profit_filled=profit,
+        profit_filled_se=profit_se,
+        tail=tail,
+        demand_max=bound.demand_max,
+        bandwidths=bandwidths if estimator == "beran" else {},
+        resampled=holdout.by,
+        hidden=~observed.known,
     )
 
 
 def _demand_max(log: SalesLog, observed: Observed, given: float | None) -> float:
     if not observed.any_known:
         raise LostSalesError("every row is a stock-out: no demand is known, so nothing tells how much was lost")
-    row = int(np.argmax(np.where(observed.known, observed.demand, observed.least)))
-    most = float(max(observed.demand[row], log.sales[row]))
-    if given is not None and given < most:
+    least = np.where(observed.known, observed.demand, observed.least)
+    row = int(np.argmax(least))
+    most = float(least[row])
+    if given is not None and not most <= given < np.inf:
         raise SettingError(
-            f"demand_max must be at least every demand seen, but it is {given:g} and series "
+            f"demand_max must be finite and at least every demand seen, but it is {given:g} and series "
             f"{log.names[log.series[row]]} had {most:g} in period {log.period[row]}"
         )
     return most if given is None else given
 
 
-def _fill_by_neighbours(
-    group: Group,
-    observed: Observed,
-    holdout: Holdout,
-    bound: Bound,
-    counts: Floats,
-    marginal: bool,
-    seed: int,
-    progress: Progress,
-) -> Filled:
-    """Beran's estimator, or with all rows as neighbours the marginal Kaplan-Meier curve."""
-    near = fit_neighbourhood(
-        group.learn, group.learn_covariates, observed, holdout, bound.demand_max, marginal=marginal, seed=seed
-    )
-    excess, share, above, error = mean_excess(
-        near.sample,
-        near.metric(group.fill_covariates),
-        observed.point[group.fill],
-        observed.least[group.fill],
-        near.bandwidth,
-        bound.demand_max,
-        bound.tail,
-        bound.integer,
-        counts,
-        progress,
-    )
-    return Filled(excess, error, (share <= MOST_TAIL) & (above >= LEAST_ABOVE), near.bandwidth)
+def _filler(
+    estimator: Estimator, group: Group, near: Neighbourhood, observed: Observed, holdout: Holdout, counts: Floats
+) -> Fill:
+    if estimator in ("cox", "aft"):
+        from lostsales.demand.library import Regression
+
+        rows = group.learn
+        return Regression(
+            estimator, group.covariates(rows), observed.demand[rows], observed.known[rows], near.sample.bound,
+            counts[:, holdout.unit[rows]],
+        )  # fmt: skip
+    return partial(near.as_one().fill if estimator == "marginal" else near.fill, counts)
 
 
 def _profit(log: SalesLog, lost: Floats, error: Floats) -> tuple[Floats | None, Floats | None]:

@@ -1,83 +1,68 @@
 """Cox and accelerated-failure-time models of hidden demand, by the survival library lifelines."""
 
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Literal
 
 import numpy as np
+from scipy.special import ndtr
 
 from lostsales.arrays import Bools, Floats
-from lostsales.demand.groups import Group
-from lostsales.demand.holdout import Holdout
-from lostsales.demand.impute import LEAST_ABOVE, MOST_TAIL, Bound, Filled
-from lostsales.demand.observed import Observed
+from lostsales.data.gate import Progress
+from lostsales.demand.curve import Bound
 from lostsales.errors import LostSalesError
 
 PENALTY = 0.01
-GRID = 1_000  # levels of demand at which a continuous curve is integrated
+GRID = 1_000  # cells in which a smooth curve is integrated
+CELLS = 4_000_000  # rows times cells in memory at a time
+
+# SF at levels (rows, 1) or (cells,) for rows whose covariates are given, the other way round broadcast.
+Survival = Callable[[Floats, Floats], Floats]
 
 
-def fill_by_library(
-    group: Group, observed: Observed, holdout: Holdout, model: Literal["cox", "aft"], bound: Bound, counts: Floats
-) -> Filled:
-    """Mean excess of every hidden demand of a group under a regression model of its survival curve.
+class Regression:
+    """A regression model of demand's survival curve, fitted once and once a resample; calling it fills rows."""
 
-    The bootstrap refits the model with each resample's counts as weights.
-    """
-    frame = _Regression(group, observed, bound, model)
-    excess, share = frame.excess(np.ones(len(group.learn)))
-    drawn = [frame.excess(count[holdout.unit[group.learn]])[0] for count in counts]
-    error = np.std(drawn, axis=0, ddof=1) if len(drawn) > 1 else np.full(len(excess), np.nan)
-    known = np.sort(observed.demand[group.learn][observed.known[group.learn]])
-    above = len(known) - np.searchsorted(known, observed.least[group.fill], side="right")
-    return Filled(excess, error, np.asarray((share <= MOST_TAIL) & (above >= LEAST_ABOVE)), float("nan"))
+    def __init__(
+        self,
+        model: Literal["cox", "aft"],
+        covariates: Floats,
+        demand: Floats,
+        known: Bools,
+        bound: Bound,
+        counts: Floats,  # (replicates, rows) how often each resample draws a row
+    ) -> None:
+        scale = covariates.std(axis=0)
+        self.varies = scale > 1e-12 * (1 + np.abs(covariates.mean(axis=0)))
+        self.centre, self.scale = covariates.mean(axis=0)[self.varies], scale[self.varies]
+        self.model, self.bound = model, bound
+        self.demand, self.known = demand, known
+        learn = self._columns(covariates)
+        self.whole = self._fit(learn, np.ones(len(demand)))
+        self.drawn = []
+        for weights in counts:
+            with suppress(LostSalesError):  # a resample that cannot be fitted says nothing
+                self.drawn.append(self._fit(learn, weights))
 
+    def __call__(
+        self, covariates: Floats, point: Floats, least: Floats, progress: Progress | None = None
+    ) -> tuple[Floats, Floats]:
+        """Mean excess of hidden demands and its standard error over the resamples."""
+        asked = self._columns(covariates)
+        excess = self._excess(*self.whole, asked, point, least)
+        values = []
+        for number, curve in enumerate(self.drawn, start=1):
+            values.append(self._excess(*curve, asked, point, least))
+            if progress:
+                progress(number, len(self.drawn))
+        return excess, np.std(values, axis=0, ddof=1) if len(values) > 1 else np.full(len(excess), np.nan)
 
-class _Regression:
-    """The data of a group in the library's layout."""
+    def _columns(self, covariates: Floats) -> Floats:
+        return np.asarray((covariates[:, self.varies] - self.centre) / self.scale)
 
-    def __init__(self, group: Group, observed: Observed, bound: Bound, model: Literal["cox", "aft"]) -> None:
-        scale = group.learn_covariates.std(axis=0)
-        self.varies = scale > 1e-12
-        self.centre, self.scale = group.learn_covariates.mean(axis=0)[self.varies], scale[self.varies]
-        self.bound, self.model = bound, model
-        self.learn, self.fill = self._columns(group.learn_covariates), self._columns(group.fill_covariates)
-        self.demand, self.known = observed.demand[group.learn], observed.known[group.learn]
-        self.point, self.least = observed.point[group.fill], observed.least[group.fill]
-        # A failure time must be positive; whole demands are moved to the middle of their step.
-        self.shift = 0.5 if bound.integer else 1e-3 * max(bound.demand_max, 1e-9)
-        most = bound.demand_max
-        self.grid = np.arange(np.ceil(most)) if bound.integer else np.linspace(0, most, GRID, endpoint=False)
-
-    def _columns(self, covariates: Floats) -> dict[str, Floats]:
-        kept = (covariates[:, self.varies] - self.centre) / self.scale
-        return {f"x{index}": kept[:, index] for index in range(kept.shape[1])}
-
-    def excess(self, weights: Floats) -> tuple[Floats, Floats]:
-        """Mean excess of the rows to fill, and the share of it that only the tail rule places."""
-        used = weights > 0
-        survival_at, end = self._fit(used, self.known, weights)
-        curve = survival_at(self.grid)
-        at_point = np.take_along_axis(curve, self._step(self.point)[:, None], axis=1)[:, 0]
-        at_point = np.where(self.point < 0, 1.0, at_point)
-        share = np.zeros(len(self.point))
-        if self.model == "cox":
-            left = survival_at(np.array([end]))[:, 0]
-            share = left / at_point
-            beyond = self.grid > end
-            rate = (
-                -np.log(np.clip(left, 1e-300, 1.0)) / max(end, 1e-300) if self.bound.tail == "exponential" else 0 * left
-            )
-            curve[:, beyond] = left[:, None] * np.exp(-rate[:, None] * (self.grid[beyond] - end))
-        edges = np.r_[self.grid, self.bound.demand_max]
-        widths = np.clip(edges[1:] - np.maximum(edges[:-1], self.least[:, None]), 0, None)
-        excess = (curve * widths).sum(axis=1) / at_point
-        if self.bound.tail == "refuse":
-            excess = np.where(share > 1e-12, np.nan, excess)
-        return excess, share
-
-    def _step(self, level: Floats) -> Any:
-        return np.clip(np.searchsorted(self.grid, level, side="right") - 1, 0, len(self.grid) - 1)
-
-    def _fit(self, used: Bools, known: Bools, weights: Floats) -> tuple[Any, float]:
+    def _fit(self, learn: Floats, weights: Floats) -> tuple[Survival, float]:
+        """The survival curve given covariates, and the level up to which data carry it."""
         try:
             import pandas as pd
             from lifelines import CoxPHFitter, LogNormalAFTFitter
@@ -85,16 +70,75 @@ class _Regression:
             raise LostSalesError(
                 f"the estimator {self.model!r} needs the survival library: pip install 'lostsales[survival]'"
             ) from None
-        moved = 0.0 if self.model == "cox" else self.shift
-        frame = pd.DataFrame(self.learn | {"demand": self.demand + moved, "known": known, "weight": weights})[used]
-        fitter = CoxPHFitter(penalizer=PENALTY) if self.model == "cox" else LogNormalAFTFitter(penalizer=PENALTY)
-        fitter.fit(frame, "demand", "known", weights_col="weight", robust=False)
-        asked = pd.DataFrame(self.fill)
+        used = weights > 0
+        names = [f"x{index}" for index in range(learn.shape[1])]
+        frame = pd.DataFrame(learn, columns=names).assign(demand=self._times(), known=self.known, weight=weights)[used]
+        fitter: Any = CoxPHFitter(penalizer=PENALTY) if self.model == "cox" else LogNormalAFTFitter(penalizer=PENALTY)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # what matters of them ends in an exception
+                fitter.fit(frame, "demand", "known", weights_col="weight", robust=False)
+        except Exception as error:  # noqa: BLE001, the library raises many kinds
+            said = str(error).strip().splitlines()[0]
+            raise LostSalesError(f"the estimator {self.model!r} does not fit {used.sum()} rows: {said}") from None
+        if self.model == "cox":
+            return _cox_curve(fitter), float(self.demand[used].max())
+        return self._aft_curve(fitter), self.bound.demand_max
 
-        def survival_at(levels: Floats) -> Floats:
-            # Whole demand exceeds c where the continuous one exceeds the upper edge of its step, c + 1 after the shift.
-            times = levels if self.model == "cox" else levels + (2 * moved if self.bound.integer else moved)
-            predicted = fitter.predict_survival_function(asked, times=times)
-            return np.array(predicted.to_numpy().T, dtype=np.float64)
+    @property
+    def _shift(self) -> float:
+        """A failure time must be positive; a whole demand d stands for the times from d to d + 1."""
+        return 1.0 if self.bound.integer else 1e-3 * max(self.bound.demand_max, 1e-9)
 
-        return survival_at, float(self.demand[used].max())
+    def _times(self) -> Floats:
+        if self.model == "cox":
+            return self.demand
+        middle = 0.5 if self.bound.integer else 0.0
+        return np.maximum(self.demand + self._shift - np.where(self.known, middle, 0.0), 1e-9)
+
+    def _aft_curve(self, fitter: Any) -> Survival:
+        centre, slopes = fitter.params_["mu_"]["Intercept"], fitter.params_["mu_"].drop("Intercept").to_numpy()
+        sigma = float(np.exp(fitter.params_["sigma_"]["Intercept"]))
+
+        def survival(covariates: Floats, level: Floats) -> Floats:
+            time = np.log(np.maximum(level + self._shift, 1e-300))
+            return np.asarray(ndtr(((covariates @ slopes + centre)[:, None] - time) / sigma))
+
+        return survival
+
+    def _excess(self, survival: Survival, end: float, asked: Floats, point: Floats, least: Floats) -> Floats:
+        excess, size = np.empty(len(asked)), max(1, CELLS // GRID)
+        for start in range(0, len(asked), size):
+            part = slice(start, start + size)
+            excess[part] = self._excess_of(survival, end, asked[part], point[part, None], least[part, None])
+        return excess
+
+    def _excess_of(self, survival: Survival, end: float, asked: Floats, point: Floats, least: Floats) -> Floats:
+        """Integral of SF from `least` to demand_max over SF(point), with the tail rule beyond `end`."""
+        most, integer, tail = self.bound.demand_max, self.bound.integer, self.bound.tail
+        cells = int(np.ceil(most)) if integer and most <= GRID else GRID
+        edges = np.arange(cells + 1.0) if integer and most <= GRID else np.linspace(0, most, cells + 1)
+        low, high = np.maximum(edges[:-1], least), np.maximum(np.minimum(edges[1:], most), least)
+        # A step function is read at the left edge of a step, a smooth one in the middle.
+        level = np.broadcast_to(edges[:-1], low.shape) if integer else (low + high) / 2
+        left = survival(asked, np.array([[end]]))
+        rate = -np.log(np.clip(left, 1e-300, 1.0)) / max(end, 1e-300) if tail == "exponential" else 0.0 * left
+        curve = np.where(level > end, left * np.exp(-rate * (level - end)), survival(asked, np.minimum(level, end)))
+        above = np.where(point < 0, 1.0, survival(asked, np.maximum(point, 0.0)))[:, 0]
+        area = np.sum(curve * (high - low), axis=1)
+        excess = np.where(above > 1e-12, area / np.maximum(above, 1e-12), most - least[:, 0])
+        refused = (tail == "refuse") & (left[:, 0] > 1e-12) & (end < most)
+        return np.where(refused, np.nan, excess)
+
+
+def _cox_curve(fitter: Any) -> Survival:
+    baseline = fitter.baseline_cumulative_hazard_
+    times, steps = baseline.index.to_numpy(dtype=np.float64), np.r_[0.0, baseline.iloc[:, 0].to_numpy()]
+    slopes = fitter.params_.to_numpy()
+    centre = float(fitter._norm_mean.to_numpy() @ slopes)
+
+    def survival(covariates: Floats, level: Floats) -> Floats:
+        risk = np.exp(covariates @ slopes - centre)[:, None]
+        return np.asarray(np.exp(-risk * steps[np.searchsorted(times, level, side="right")]))
+
+    return survival

@@ -1,58 +1,75 @@
 """A fitted neighbourhood: rows of one law, the distance between them, and the bandwidth that predicts best."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lostsales.arrays import Floats, Ints
-from lostsales.demand.beran import Sample, brier_scores
+from lostsales.arrays import Bools, Floats
+from lostsales.data.gate import Progress
+from lostsales.demand.beran import Sample
 from lostsales.demand.covariates import Metric, learn_metric
+from lostsales.demand.curve import Bound
+from lostsales.demand.groups import Group
 from lostsales.demand.holdout import Holdout
 from lostsales.demand.observed import Observed
 
-# Neighbours are sought among at most so many rows, and bandwidths are scored on at most so many.
-MOST_ROWS = 60_000
-MOST_SCORED = 2_000
+# Bandwidths are scored on at most so many rows.
+MOST_SCORED = 1_000
 BANDWIDTHS = np.geomspace(0.35, 16, 12)  # in standard deviations of demand given the covariates
-EVERYONE = 1e6  # a bandwidth that makes all rows neighbours: the marginal curve
+EVERYONE = 1e6  # a bandwidth that makes all rows neighbours
+
+# A hidden demand is identified where rows within so many standard deviations show it as they stand: the tail rule
+# places at most this share of the mass above the stock, and so many known demands lie there.
+RADIUS = 2.0
+MOST_TAIL = 0.1
+LEAST_ABOVE = 5
 
 
 @dataclass(frozen=True, eq=False)
 class Neighbourhood:
     """Where to look for rows like a given one."""
 
-    rows: Ints  # (learn,) of the log
-    points: Floats  # (learn, coordinates)
     sample: Sample
     metric: Metric
     bandwidth: float  # in units of demand
 
+    def fill(
+        self, counts: Floats, covariates: Floats, point: Floats, least: Floats, progress: Progress | None = None
+    ) -> tuple[Floats, Floats]:
+        """Mean excess and standard error of hidden demands, with resamples by `counts` (replicates, units)."""
+        return self.sample.mean_excess(self.metric(covariates), point, least, self.bandwidth, counts, progress)
+
+    def identified(self, covariates: Floats, point: Floats, least: Floats) -> Bools:
+        """Rows whose demand above `point` the data show; elsewhere the metric's model or the tail rule stands in."""
+        share, above = self.sample.support(self.metric(covariates), point, least, RADIUS * self.metric.spread)
+        return (share <= MOST_TAIL) & (above >= LEAST_ABOVE)
+
+    def as_one(self) -> "Neighbourhood":
+        """All rows in one place, whatever their covariates: the marginal Kaplan-Meier curve."""
+        sample = replace(self.sample, points=np.zeros_like(self.sample.points))
+        return replace(self, sample=sample, metric=replace(self.metric, slopes=0.0 * self.metric.slopes))
+
 
 def fit_neighbourhood(
-    rows: Ints,
-    covariates: Floats,
-    observed: Observed,
-    holdout: Holdout,
-    demand_max: float,
-    *,
-    marginal: bool,
-    seed: int,
+    group: Group, observed: Observed, holdout: Holdout, bound: Bound, seed: int, *, choose: bool = True
 ) -> Neighbourhood:
-    """Learn distance and bandwidth from `rows`; the bandwidth by cross-validation on what is held out together."""
-    rng = np.random.default_rng(seed)
-    if len(rows) > MOST_ROWS:
-        kept = np.sort(rng.choice(len(rows), MOST_ROWS, replace=False))
-        rows, covariates = rows[kept], covariates[kept]
-    demand, known = observed.demand[rows], observed.known[rows]
+    """Learn distance and bandwidth from a group.
+
+    The bandwidth is chosen by cross-validation on what is held out together, or else everyone is a neighbour.
+    """
+    rows = group.learn
+    covariates, demand, known = group.covariates(rows), observed.demand[rows], observed.known[rows]
     metric = learn_metric(covariates, demand, known)
     points = metric(covariates)
-    sample = Sample.of(points, demand, known, holdout.clock[rows], holdout.unit[rows], observed.least[rows])
-    spread = metric.spread or 1.0
-    bandwidth = spread * EVERYONE
-    if not marginal and known.any():
-        scored = rng.choice(len(rows), min(len(rows), MOST_SCORED), replace=False)
-        at, least = rows[scored], np.minimum(observed.least[rows[scored]], demand_max)
+    sample = Sample.of(points, demand, known, holdout.clock[rows], holdout.unit[rows], observed.least[rows], bound)
+    scored = np.random.default_rng(seed).choice(len(rows), min(len(rows), MOST_SCORED), replace=False)
+    at = rows[scored]
+    least = np.minimum(observed.least[at], bound.demand_max)
+
+    def score(bandwidth: float) -> float:
         where = points[scored], observed.demand[at], least, holdout.lower[at], holdout.upper[at]
-        candidates = spread * np.r_[BANDWIDTHS, EVERYONE]
-        bandwidth = float(min(candidates, key=lambda each: float(brier_scores(sample, *where, each).mean())))
-    return Neighbourhood(rows, points, sample, metric, bandwidth)
+        return float(sample.brier_scores(*where, bandwidth).mean())
+
+    # At a tie the widest wins: where covariates say nothing, everyone is a neighbour.
+    candidates = metric.spread * np.r_[EVERYONE, BANDWIDTHS[::-1]]
+    return Neighbourhood(sample, metric, float(min(candidates, key=score)) if choose else float(candidates[0]))

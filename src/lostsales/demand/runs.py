@@ -7,6 +7,7 @@ import numpy as np
 from lostsales.arrays import Bools, Floats, Ints
 from lostsales.data.log import SalesLog
 from lostsales.demand.observed import Observed, observe
+from lostsales.errors import SettingError
 
 # A depth with fewer rows than this cannot be learned.
 LEAST_ROWS = 20
@@ -50,6 +51,8 @@ def iterations_rule(rows: int, discount: float) -> int:
 
 def find_runs(log: SalesLog, cap: int | None = None, least_rows: int = LEAST_ROWS) -> Runs:
     """Depth and anchor of every row; everything that is left out is counted."""
+    if cap is not None and cap < 0:
+        raise SettingError(f"the cap K on depth must not be negative, but {cap} came")
     observed = observe(log)
     rows, starts = np.arange(len(log)), log.starts
     depth = depth_of_rows(~observed.known, starts)

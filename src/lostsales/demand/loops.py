@@ -1,0 +1,200 @@
+"""The compiled loops behind Beran's estimator: neighbours of a row, and what their product-limit curve says there."""
+
+import numpy as np
+
+from lostsales.arrays import Array
+from lostsales.demand.compiled import compiled
+from lostsales.demand.curve import tail_area
+
+GROWTH = 1.5
+WIDEST = 1e4
+
+_tail_area = compiled(tail_area)
+
+
+@compiled
+def neighbours(
+    point: Array, points: Array, demand: Array, known: Array, clock: Array, lower: int, upper: int, h: float,
+    least_events: int, aligned: bool, integer: bool, demand_max: float,
+    place: Array, weight: Array, level: Array, event: Array,
+) -> int:  # fmt: skip
+    """Fill the last four with the neighbours of `point` in order of demand; returns how many there are.
+
+    The bandwidth grows until there are enough with known demand. Aligned, each is moved by what the distance is
+    expected to make of its demand, in whole units where demand is integer.
+    """
+    widest = WIDEST * h
+    while True:
+        count, events = 0, 0
+        for row in range(len(points)):
+            distance = 0.0
+            for axis in range(points.shape[1]):
+                distance += (points[row, axis] - point[axis]) ** 2
+            near = 1.0 - distance / (h * h)
+            if near > 0.0 and not lower <= clock[row] < upper:
+                place[count], weight[count] = row, near
+                count += 1
+                events += known[row]
+        if events >= least_events or h > widest:
+            break
+        h *= GROWTH
+    moved = False
+    for i in range(count):
+        row = place[i]
+        event[i] = known[row]
+        shift = 0.0
+        if aligned:
+            for axis in range(points.shape[1]):
+                shift += point[axis] - points[row, axis]
+            if integer:
+                shift = np.rint(shift)
+        level[i] = min(demand[row] + shift, demand_max)
+        if known[row]:
+            level[i] = max(level[i], 0.0)
+        moved = moved or shift != 0.0
+    if moved:
+        order = np.argsort(level[:count])
+        place[:count], weight[:count] = place[:count][order], weight[:count][order]
+        level[:count], event[:count] = level[:count][order], event[:count][order]
+    return count
+
+
+@compiled
+def excess_of(
+    level: Array, event: Array, weight: Array, count: int, point: float, least: float,
+    demand_max: float, tail: int, integer: bool,
+) -> tuple[float, float]:  # fmt: skip
+    """Mean excess, and the share of the mass above `point` that the tail rule places, for neighbours in order."""
+    at_risk = weight[:count].sum()
+    survival, at_point, area, last = 1.0, 1.0, 0.0, 0.0
+    i = 0
+    while i < count:
+        here = level[i]
+        if here > least:
+            area += survival * (here - max(last, least))
+        died, gone = 0.0, 0.0
+        while i < count and level[i] == here:
+            gone += weight[i]
+            if event[i]:
+                died += weight[i]
+            i += 1
+        if died > 0.0:
+            survival *= max(0.0, 1.0 - died / at_risk)
+            if survival < 1e-12:
+                survival = 0.0
+        at_risk = max(at_risk - gone, 1e-300)
+        last = here
+        if here <= point:
+            at_point = survival
+    if at_point <= 0.0:
+        return (demand_max - least if tail != 2 else np.nan), 1.0
+    start = max(last, least)
+    if survival > 0.0 and start < demand_max:
+        rate = -np.log(survival) / last if tail == 1 and survival < 1.0 and last > 0.0 else 0.0
+        area += np.nan if tail == 2 else _tail_area(survival, last, start, demand_max, rate, integer)
+    return area / at_point, survival / at_point
+
+
+@compiled
+def mean_excess_loop(
+    points: Array, point: Array, least: Array, at: Array, demand: Array, known: Array, clock: Array, unit: Array,
+    h: float, least_events: int, aligned: bool, integer: bool, demand_max: float, tail: int, counts: Array,
+    excess: Array, share: Array, above: Array, error: Array,
+) -> None:  # fmt: skip
+    """Mean excess, share of the tail, known demands above `least`, and bootstrap standard error, row by row."""
+    place, weight, drawn = np.empty(len(at), dtype=np.int64), np.empty(len(at)), np.empty(len(at))
+    level, event = np.empty(len(at)), np.empty(len(at), dtype=np.bool_)
+    replicates = len(counts)
+    for row in range(len(points)):
+        count = neighbours(
+            points[row], at, demand, known, clock, 0, 0, h, least_events, aligned, integer, demand_max,
+            place, weight, level, event,
+        )  # fmt: skip
+        excess[row], share[row] = excess_of(
+            level, event, weight, count, point[row], least[row], demand_max, tail, integer
+        )
+        above[row] = 0
+        for i in range(count):
+            if event[i] and level[i] > least[row]:
+                above[row] += 1
+        total, square = 0.0, 0.0
+        for replicate in range(replicates):
+            for i in range(count):
+                drawn[i] = weight[i] * counts[replicate, unit[place[i]]]
+            # A resample without anyone at risk says nothing new: the row's own curve stands in.
+            value = 0.0
+            if drawn[:count].sum() > 0.0:
+                again, _ = excess_of(level, event, drawn, count, point[row], least[row], demand_max, tail, integer)
+                value = again - excess[row]
+            total += value
+            square += value * value
+        error[row] = np.nan
+        if replicates > 1:
+            error[row] = np.sqrt(max(square - total * total / replicates, 0.0) / (replicates - 1))
+
+
+@compiled
+def brier_loop(
+    points: Array, own: Array, least: Array, lower: Array, upper: Array,
+    at: Array, demand: Array, known: Array, clock: Array,
+    h: float, least_events: int, aligned: bool, integer: bool, demand_max: float, scores: Array,
+) -> None:  # fmt: skip
+    """Integral over c in [0, least) of (1{own > c} - SF(c))^2, row by row."""
+    place, weight = np.empty(len(at), dtype=np.int64), np.empty(len(at))
+    level, event = np.empty(len(at)), np.empty(len(at), dtype=np.bool_)
+    for row in range(len(points)):
+        count = neighbours(
+            points[row], at, demand, known, clock, lower[row], upper[row], h, least_events, aligned, integer,
+            demand_max, place, weight, level, event,
+        )  # fmt: skip
+        at_risk = weight[:count].sum()
+        survival, last, score = 1.0, 0.0, 0.0
+        i = 0
+        while last < least[row]:
+            here = max(min(level[i], least[row]), last) if i < count else least[row]
+            passed = min(max(own[row], last), here)
+            score += (passed - last) * (1.0 - survival) ** 2 + (here - passed) * survival**2
+            died, gone = 0.0, 0.0
+            while i < count and level[i] <= here:
+                gone += weight[i]
+                if event[i]:
+                    died += weight[i]
+                i += 1
+            if died > 0.0:
+                survival *= max(0.0, 1.0 - died / at_risk)
+            at_risk = max(at_risk - gone, 1e-300)
+            last = here
+        scores[row] = score
+
+
+@compiled
+def hazard_loop(
+    points: Array, own: Array, lower: Array, upper: Array,
+    at: Array, demand: Array, known: Array, clock: Array, least: Array,
+    h: float, least_events: int, aligned: bool, integer: bool, demand_max: float, hazard: Array, supply: Array,
+) -> None:  # fmt: skip
+    """Cumulated hazard up to `own`, and the mean of what was available, row by row."""
+    place, weight = np.empty(len(at), dtype=np.int64), np.empty(len(at))
+    level, event = np.empty(len(at)), np.empty(len(at), dtype=np.bool_)
+    for row in range(len(points)):
+        count = neighbours(
+            points[row], at, demand, known, clock, lower[row], upper[row], h, least_events, aligned, integer,
+            demand_max, place, weight, level, event,
+        )  # fmt: skip
+        at_risk, mean = weight[:count].sum(), 0.0
+        for i in range(count):
+            mean += weight[i] * least[place[i]]
+        supply[row] = mean / at_risk if at_risk > 0.0 else np.nan
+        cumulated = 0.0
+        i = 0
+        while i < count and level[i] <= own[row]:
+            here = level[i]
+            died, gone = 0.0, 0.0
+            while i < count and level[i] == here:
+                gone += weight[i]
+                if event[i]:
+                    died += weight[i]
+                i += 1
+            cumulated += died / at_risk
+            at_risk = max(at_risk - gone, 1e-300)
+        hazard[row] = cumulated
