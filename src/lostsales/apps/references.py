@@ -70,7 +70,7 @@ def solve(
     facts = [
         ("value from the opening", f"{solved.value:.3f} ({span}, {weights})"),
         ("the same a period", f"{solved.a_period:.4f}"),
-        ("error of the grid", f"{solved.grid_error:.2g} (a grid about half as fine moves the value by this)"),
+        ("error of the grid", f"{solved.grid_error:.2g} (twice what a grid half as fine moves it by)"),
     ]
     if target == "pi-star":
         lost = oracle.a_period - solved.a_period

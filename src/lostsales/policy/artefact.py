@@ -6,11 +6,13 @@ SHA-256 of that JSON.
 """
 
 import json
+import struct
 import zipfile
 import zlib
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib import import_module
+from io import BytesIO
 from pathlib import Path
 from typing import Any, Protocol, Self, cast
 
@@ -24,6 +26,20 @@ from lostsales.errors import LostSalesError
 from lostsales.policy.rollout import Observes, Policy
 
 FORMAT = 1
+
+# What numpy and zipfile raise on a file that is none of theirs, or no longer whole.
+_DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    ValueError,
+    OSError,
+    EOFError,
+    KeyError,
+    RuntimeError,
+    OverflowError,
+    MemoryError,
+)
 
 # Where each kind of policy lives; a file can name only these, so that reading one runs no code of its own.
 KINDS = {
@@ -109,10 +125,12 @@ def read_artefact(path: Path) -> Artefact:
     if not path.is_file():
         raise LostSalesError(f"there is no policy file {path}")
     try:
-        with np.load(path, allow_pickle=False) as file:
-            members = {name: file[name] for name in file.files}
-    except (zipfile.BadZipFile, zlib.error, ValueError, OSError, EOFError, KeyError, AttributeError):
-        raise LostSalesError(f"{path} is not a policy file, or it is damaged") from None
+        content = np.load(BytesIO(path.read_bytes()), allow_pickle=False)
+        members: dict[str, Array] = dict(content) if isinstance(content, np.lib.npyio.NpzFile) else {}
+    except _DAMAGE:
+        members = {}
+    if not members:
+        raise LostSalesError(f"{path} is not a policy file, or it is damaged")
     text = members.pop("metadata", np.zeros(0, np.uint8)).tobytes()
     if sha256(text).hexdigest() != str(members.pop("checksum", "")):
         raise LostSalesError(f"{path} is damaged or was altered: its metadata do not match their checksum")

@@ -1,6 +1,7 @@
 """Beliefs about hidden demand: a grid of them, and where on it any other belief lies."""
 
 from dataclasses import dataclass
+from math import ceil, floor
 
 import numpy as np
 
@@ -9,37 +10,35 @@ from lostsales.arrays import Bools, Floats, Ints
 
 @dataclass(frozen=True)
 class BeliefGrid:
-    """Discrete normal laws on 0, ..., M by their mean and width, the means a whole fraction of a unit apart.
+    """Discrete normal laws on 0, ..., M by their mean and width.
 
     A belief enters the future only through the law of the next demand, into which the shock smooths it: two moments
-    hold nearly all of it (docs/decisions/references.md). A whole mean of width 0 is a known demand, so that the grid
-    contains the oracle's states.
+    hold nearly all of it (docs/decisions/references.md). A whole mean of width 0 is a known demand, so that a grid of
+    whole means contains the oracle's states.
     """
 
-    pmf: Floats  # (means * widths, M + 1), mean outermost
+    mean: Floats  # (means,) rising from 0 to M
     variance: Floats  # (means, widths) rising along a row
-    fraction: int  # means a unit
+    pmf: Floats  # (means * widths, M + 1), mean outermost
 
     @classmethod
-    def of(cls, maximum: int, widths: Floats, fraction: int) -> "BeliefGrid":
-        """A grid with the given widths (about standard deviations), the first of them 0."""
+    def of(cls, maximum: int, widths: Floats, step: float) -> "BeliefGrid":
+        """A grid with the given widths (about standard deviations), the first of them 0, and means about `step` apart.
+
+        The step is made a whole number of units, or a whole fraction of one.
+        """
         demand = np.arange(maximum + 1.0)
-        mean = np.arange(maximum * fraction + 1) / fraction
+        mean = np.append(np.arange(0, maximum, floor(step) if step >= 1 else 1 / ceil(1 / step)), maximum)
         laws = np.stack([_discrete_normal(mean, demand, width) for width in widths], axis=1)  # (means, widths, D)
         variance = np.sum(laws * (demand - mean[:, None, None]) ** 2, axis=-1)
-        return cls(laws.reshape(-1, maximum + 1), np.maximum.accumulate(variance, axis=1), fraction)
-
-    @property
-    def points(self) -> Ints:
-        """Positions of the beliefs that are certain of a demand, (D,)."""
-        demands, widths = self.pmf.shape[1], self.variance.shape[1]
-        return np.arange(0, demands * self.fraction * widths, self.fraction * widths)
+        return cls(mean, np.maximum.accumulate(variance, axis=1), laws.reshape(-1, maximum + 1))
 
     def locate(self, mean: Floats, variance: Floats) -> tuple[Ints, Floats]:
         """Four positions and weights, each (..., 4), whose mixture has this mean and, within the grid, variance."""
-        lower = np.clip((mean * self.fraction).astype(np.int64), 0, len(self.variance) - 2)
-        share = mean * self.fraction - lower
-        within = variance - share * (1 - share) / self.fraction**2  # the rest lies between the two means
+        lower = np.clip(np.searchsorted(self.mean, mean, side="right") - 1, 0, len(self.mean) - 2)
+        gap = self.mean[lower + 1] - self.mean[lower]
+        share = (mean - self.mean[lower]) / gap
+        within = variance - share * (1 - share) * gap**2  # the rest lies between the two means
         positions, weights = [], []
         for row, part in ((lower, 1 - share), (lower + 1, share)):
             widths = self.variance[row]  # (..., widths)

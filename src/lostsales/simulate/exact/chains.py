@@ -111,7 +111,7 @@ def hat_weights(nodes: Floats, mean: Floats, sd: float) -> Floats:
         call = np.maximum(above, 0.0)
     share = -np.diff(call, axis=-1) / np.diff(nodes)
     ends = np.ones((*share.shape[:-1], 1))
-    return -np.diff(share, axis=-1, prepend=ends, append=0 * ends)
+    return 0.0 - np.diff(share, axis=-1, prepend=ends, append=0 * ends)
 
 
 def _spread(process: FeatureProcess) -> float:

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import ceil
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -34,9 +33,8 @@ class BeliefWorld:
         """Runs are told apart up to the scenario's longest, else up to `max_depth`, else not at all."""
         layers = world.scenario.longest_run or max_depth or 1
         widest = _widest(world, layers if world.scenario.longest_run else 10)
-        beliefs = BeliefGrid.of(
-            world.shape[2] - 1, np.linspace(0.0, widest, grid.widths), fraction=ceil(grid.means / widest)
-        )
+        widths = np.linspace(0.0, widest, grid.widths)
+        beliefs = BeliefGrid.of(world.shape[2] - 1, widths, step=widest / grid.means)
         return cls(world, beliefs, layers, max_depth)
 
     def truncates(self, layer: int) -> bool:
@@ -57,7 +55,8 @@ class BeliefWorld:
     @cached_property
     def stocks(self) -> Ints:
         """Stocks with which a period after a censored one can open."""
-        return np.unique(self.world.next_stock.T[self.world.censors])
+        censored = np.unique(self.world.next_stock.T[self.world.censors])
+        return censored if len(censored) else np.zeros(1, dtype=np.int64)
 
     @cached_property
     def restock(self) -> Ints:
@@ -127,7 +126,8 @@ class BeliefWorld:
         """What follows a stock-out whose demand the next stock gives back: a certain belief, one period deeper."""
         world = self.world
         demands = np.arange(world.shape[2])[:, None]
-        certain = world.expected(value_tp1)[:, :, self.beliefs.points]  # (f, p, D, y)
+        position, weight = self.beliefs.locate(demands[:, 0].astype(np.float64), np.zeros(len(demands)))
+        certain = np.einsum("fpdky,dk->fpdy", world.expected(value_tp1)[:, :, position], weight)
         stock = np.searchsorted(self.stocks, world.next_stock.T) % len(self.stocks)
         return np.where(world.censors & (demands <= self.hidden_above), certain[:, :, demands, stock], 0.0)
 

@@ -22,12 +22,12 @@ class Grid:
 
     nodes: int = 9  # values of a continuous feature
     orders_deep: float = 2.0  # without a capacity, stock may hold the opening and this many largest orders
-    widths: int = 4  # of a belief about hidden demand, from none to the widest
+    widths: int = 5  # of a belief about hidden demand, from none to the widest
     means: int = 4  # of such beliefs within the widest
 
     def coarser(self) -> "Grid":
-        """About half as fine: what it moves the value by bounds what a finer grid would."""
-        return Grid(-(-self.nodes // 2), self.orders_deep / 1.5, -(-self.widths // 2) + 1, -(-self.means // 2))
+        """About half as fine: twice what it moves the value by covers what a finer grid would."""
+        return Grid(-(-self.nodes // 2), self.orders_deep / 1.5, -(-self.widths // 2), -(-self.means // 2))
 
 
 @dataclass(frozen=True, eq=False)
