@@ -43,7 +43,10 @@ def observe(log: SalesLog) -> Observed:
 
 
 def _read_off_next_stock(log: SalesLog) -> Floats:
-    """D_t = Y_t + O_t - Y_{t+1} where the netted balance shows it, else NaN."""
+    """D_t = Y_t + O_t - Y_{t+1} where the netted balance shows it, else NaN.
+
+    A stock that is larger than what arrived did not come about by this balance.
+    """
     shown = np.full(len(log), np.nan)
     problem = log.problem
     if problem.balance != "netted" or problem.arrival != "after" or log.stock is None or log.order is None:
@@ -52,7 +55,7 @@ def _read_off_next_stock(log: SalesLog) -> Floats:
     moved = 0.0 if log.adjustment is None else log.adjustment[:-1]
     next_stock = log.stock[1:] - moved
     below = np.inf if problem.capacity is None else problem.capacity
-    clear = log.has_next[:-1] & (next_stock > 0) & (next_stock < below)
+    clear = log.has_next[:-1] & (next_stock > 0) & (next_stock < below) & (next_stock <= arrived[:-1])
     shown[:-1][clear] = (log.stock[:-1] + arrived[:-1] - next_stock)[clear]
     return shown
 
