@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from lostsales.data.economics import Balance
 from lostsales.data.problem import Problem
 from lostsales.demand.runs import (
     Runs,
@@ -42,8 +43,8 @@ def test_without_a_last_demand_rows_before_the_first_known_demand_have_no_depth(
 
 
 def test_a_last_demand_anchors_the_first_rows() -> None:
-    last = {"last_sales": [9.0, NAN, NAN, 8.0, NAN, NAN], "last_stockout": [False, False, False, True, False, False]}
-    runs = find_runs(log_of_flags("xx6", "x7x", **last), least_rows=1)
+    log = log_of_flags("xx6", "x7x", last_sales=[9.0, NAN, NAN, 8.0, NAN, NAN], last_stockout=[0, 0, 0, 1, 0, 0])
+    runs = find_runs(log, least_rows=1)
     # The second series opens after a stock-out of 8: that is no known demand.
     np.testing.assert_array_equal(runs.depth, [0, 1, 2, -1, -1, 0])
     np.testing.assert_array_equal(runs.anchor_demand, [9, 9, 9, NAN, NAN, 7])
@@ -56,11 +57,12 @@ def test_a_hole_in_the_periods_ends_the_history() -> None:
 
 
 def test_a_netted_balance_gives_a_hidden_demand_back_and_ends_the_run() -> None:
-    columns = {"stock": [10.0, 3.0, 2.0, 10.0], "order": [0.0, 4.0, 0.0, 0.0], "sales": [7.0, 3.0, 2.0, 1.0]}
-    runs = {
-        balance: find_runs(log_of_flags("7xx1", problem=Problem(balance=balance, costs=COSTS), **columns))
-        for balance in ("lost-sales", "netted")
-    }
+    balances: tuple[Balance, ...] = ("lost-sales", "netted")
+    runs = {}
+    for balance in balances:
+        problem = Problem(balance=balance, costs=COSTS)
+        log = log_of_flags("7xx1", problem=problem, stock=[10, 3, 2, 10], order=[0, 4, 0, 0], sales=[7, 3, 2, 1])
+        runs[balance] = find_runs(log)
     np.testing.assert_array_equal(runs["lost-sales"].depth, [-1, 0, 1, 2])
     # 3 + 4 - 2 = 5 were wanted in the second period; no balance turns the third into a stock of 10.
     np.testing.assert_array_equal(runs["netted"].depth, [-1, 0, 0, 1])

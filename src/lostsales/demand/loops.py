@@ -88,11 +88,15 @@ def excess_of(
             at_point = survival
     if at_point <= 0.0:
         return (demand_max - least if tail != 2 else np.nan), 1.0
-    start = max(last, least)
+    share, start = survival / at_point, max(last, least)
     if survival > 0.0 and start < demand_max:
+        if tail == 2:
+            return np.nan, share
         rate = -np.log(survival) / last if tail == 1 and survival < 1.0 and last > 0.0 else 0.0
-        area += np.nan if tail == 2 else _tail_area(survival, last, start, demand_max, rate, integer)
-    return area / at_point, survival / at_point
+        area += _tail_area(survival, last, start, demand_max, rate, integer)
+        if point > last:
+            at_point *= np.exp(-rate * ((np.floor(point) if integer else point) - last))
+    return area / at_point, share
 
 
 @compiled
@@ -151,11 +155,12 @@ def brier_loop(
         survival, last, score = 1.0, 0.0, 0.0
         i = 0
         while last < least[row]:
-            here = max(min(level[i], least[row]), last) if i < count else least[row]
+            edge = level[i] if i < count else least[row]
+            here = max(min(edge, least[row]), last)
             passed = min(max(own[row], last), here)
             score += (passed - last) * (1.0 - survival) ** 2 + (here - passed) * survival**2
             died, gone = 0.0, 0.0
-            while i < count and level[i] <= here:
+            while i < count and level[i] == edge:
                 gone += weight[i]
                 if event[i]:
                     died += weight[i]

@@ -65,9 +65,10 @@ def fit_neighbourhood(
     scored = np.random.default_rng(seed).choice(len(rows), min(len(rows), MOST_SCORED), replace=False)
     at = rows[scored]
     least = np.minimum(observed.least[at], bound.demand_max)
+    shown = np.where(observed.known[at], observed.demand[at], least)  # a hidden demand is no less than what was there
 
     def score(bandwidth: float) -> float:
-        where = points[scored], observed.demand[at], least, holdout.lower[at], holdout.upper[at]
+        where = points[scored], shown, least, holdout.lower[at], holdout.upper[at]
         return float(sample.brier_scores(*where, bandwidth).mean())
 
     # At a tie the widest wins: where covariates say nothing, everyone is a neighbour.
