@@ -168,13 +168,16 @@ class HistoryPolicy(Planned):
         return self.world.position(stock) * self.world.shape[2] + self.demand_position(demand)
 
     def _child(self, block: Ints, seen: View, action: Action, stock_tp1: Floats) -> Ints:
+        """The block after a stock-out; the same one where the tree goes no deeper."""
+        if not len(self.parents):
+            return block
         scenario, (features, stocks, _) = self.world.scenario, self.world.shape
         price, order = np.searchsorted(scenario.prices, action.price), np.searchsorted(scenario.orders, action.order)
         decided = price * len(scenario.orders) + order
         decision = (block * features + self.world.state_of(seen)) * len(scenario.prices) * len(scenario.orders)
         key = (decision + decided) * stocks + self.world.position(stock_tp1)
-        place = np.minimum(np.searchsorted(self.parents, key), max(len(self.parents) - 1, 0))
-        return np.asarray(self.children[place])
+        place = np.minimum(np.searchsorted(self.parents, key), len(self.parents) - 1)
+        return np.where(self.parents[place] == key, self.children[place], block)
 
     def to_artefact(self) -> Artefact:
         """What has to be saved."""

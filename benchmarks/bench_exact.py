@@ -1,0 +1,65 @@
+"""Solving scenarios, against value iteration on sparse transition matrices, which is what general MDP packages do."""
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from benchmarks.rows import Row, best_seconds
+from lostsales.arrays import Floats
+from lostsales.simulate.exact.iterate import Criterion
+from lostsales.simulate.exact.oracle import solve_oracle
+from lostsales.simulate.exact.reference import Target, reference
+from lostsales.simulate.exact.world import Grid, World
+from lostsales.simulate.scenario import load_scenario
+
+GOAL = 60.0  # seconds: "in seconds, not minutes"
+
+
+def run() -> list[Row]:
+    world, criterion = World.of(load_scenario("markov-demand"), Grid()), Criterion(0.9)
+    values, _ = solve_oracle(world, criterion)
+    theirs = _sparse(world, 0.9)
+    worst = float(np.abs(values[0][0].reshape(-1) - theirs).max())
+    if worst > 1e-6:
+        raise RuntimeError(f"ours and the peer's values differ by {worst}")
+    ours = best_seconds(lambda: solve_oracle(world, criterion))
+    peer = best_seconds(lambda: _sparse(world, 0.9))
+    rows = [
+        Row("oracle of markov-demand", f"{ours:.3f} s", f"{peer:.3f} s, sparse matrices", ours / peer, at_most=1),
+    ]
+    cases: tuple[tuple[str, Target, Criterion], ...] = (
+        ("released", "oracle", Criterion(1.0, 50)),
+        ("released", "pi-star", Criterion(1.0, 50)),
+        ("paper", "oracle", criterion),
+        ("paper", "pi-star", criterion),
+        ("steady", "pi-star", criterion),
+    )
+    for name, target, chosen in cases:
+        scenario = load_scenario(name)
+        seconds = reference(scenario, target, chosen).seconds
+        what = f"{target} of {name} with the error of its grid"
+        rows.append(Row(what, f"{seconds:.1f} s", f"{GOAL:.0f} s, the goal", seconds / GOAL, at_most=1))
+    return rows
+
+
+def _sparse(world: World, discount: float) -> Floats:
+    """The oracle of a world without features or truncation: one matrix for all actions, plain value iteration."""
+    _, stocks, demands = world.shape
+    stock, order, last, demand = np.meshgrid(
+        np.arange(stocks), np.arange(len(world.order_cost)), np.arange(demands), np.arange(demands), indexing="ij"
+    )
+    plan = world.plan_of[stock, order]
+    row = (last * stocks + stock) * len(world.order_cost) + order
+    column = demand * stocks + world.next_stock[plan, demand]
+    chance = world.pmf[0, 0, last, demand]
+    size = (demands * stocks * len(world.order_cost), demands * stocks)
+    move = csr_array((chance.reshape(-1), (row.reshape(-1), column.reshape(-1))), shape=size)
+    gain = chance * world.profit[0, demand, plan]
+    profit = np.bincount(row.reshape(-1), gain.reshape(-1), minlength=size[0])
+    cost = np.where(world.allowed, world.order_cost, np.inf)  # (y, o)
+    value = np.zeros(demands * stocks)
+    while True:
+        ahead = (profit + discount * (move @ value)).reshape(demands, stocks, -1) - cost
+        improved: Floats = ahead.max(axis=-1).reshape(-1)
+        if np.abs(improved - value).max() <= 1e-9 * (1 - discount):
+            return improved
+        value = improved
