@@ -39,7 +39,7 @@ def test_a_loaded_policy_decides_the_same(
     scenario: Scenario, target: Target, criterion: Criterion, method: Method, tmp_path: Path
 ) -> None:
     policy = reference(scenario, target, criterion, method=method).policy
-    save(policy, tmp_path / "policy")
+    policy.save(tmp_path / "policy")
     again = lostsales.load(tmp_path / "policy")
     assert type(again) is type(policy)
     assert (again.observes, again.horizon, again.problem) == (policy.observes, criterion.horizon, scenario.problem)

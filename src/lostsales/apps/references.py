@@ -33,7 +33,7 @@ def solve(
     Example: `lostsales solve released --target pi-star --out best`
     """
     from lostsales.apps.console import print_facts, print_json, progress
-    from lostsales.policy.artefact import check_place, save
+    from lostsales.policy.artefact import check_place
     from lostsales.simulate.exact.reference import criterion_of, reference
     from lostsales.simulate.scenario import load_scenario
 
@@ -46,7 +46,7 @@ def solve(
     if target == "pi-star":
         with progress("solving pi*") as report:
             solved = reference(world, target, criterion, max_depth, method, first_row, progress=report)
-    save(solved.policy, out)
+    solved.policy.save(out)
     answer: dict[str, Any] = {
         "target": target,
         "method": solved.method,

@@ -61,7 +61,15 @@ class Artefact:
     arrays: dict[str, Array]
 
 
-class SavedPolicy(Policy, Protocol):
+class Savable(Protocol):
+    """Anything that knows what has to be saved of it."""
+
+    def to_artefact(self) -> Artefact:
+        """What has to be saved."""
+        ...
+
+
+class SavedPolicy(Policy, Savable, Protocol):
     """A policy that can be saved and loaded."""
 
     @property
@@ -74,8 +82,8 @@ class SavedPolicy(Policy, Protocol):
         """How many periods it plans, None where it decides the same in every one."""
         ...
 
-    def to_artefact(self) -> Artefact:
-        """What has to be saved."""
+    def save(self, path: str | Path) -> None:
+        """Write it to a file for `load`."""
         ...
 
     @classmethod
@@ -84,7 +92,7 @@ class SavedPolicy(Policy, Protocol):
         ...
 
 
-def save(policy: SavedPolicy, path: str | Path) -> None:
+def save(policy: Savable, path: str | Path) -> None:
     """Write a policy to a file, which takes its place only when it is whole."""
     artefact = policy.to_artefact()
     metadata = {

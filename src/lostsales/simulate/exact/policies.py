@@ -1,6 +1,8 @@
 """The solved references as policies that run, are saved and are loaded."""
 
+from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -9,7 +11,7 @@ from lostsales.arrays import Array, Floats, Ints
 from lostsales.data.problem import Problem
 from lostsales.data.settings import checked
 from lostsales.errors import LostSalesError
-from lostsales.policy.artefact import Artefact
+from lostsales.policy.artefact import Artefact, save
 from lostsales.policy.rollout import Action, View
 from lostsales.simulate.exact.filter import beliefs_of_runs, decide_on_belief
 from lostsales.simulate.exact.iterate import Criterion
@@ -41,7 +43,7 @@ class Plan:
 
 
 @dataclass(frozen=True, eq=False)
-class Planned:
+class Planned(ABC):
     """What the solved policies share; their tables have a row a period, the last of which stands for all after it."""
 
     plan: Plan
@@ -56,6 +58,14 @@ class Planned:
     def horizon(self) -> int | None:
         """How many periods it plans, None where it decides the same in every one."""
         return self.plan.criterion.horizon
+
+    @abstractmethod
+    def to_artefact(self) -> Artefact:
+        """What has to be saved."""
+
+    def save(self, path: str | Path) -> None:
+        """Write it to a file for `lostsales.load`."""
+        save(self, path)
 
     def row(self, view: View, rows: int) -> int:
         """The row of the tables for this period."""
