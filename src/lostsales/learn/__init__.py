@@ -1,0 +1,1 @@
+"""Learners: history blocks, regression, C-FQI, PC-FQI and fusion."""

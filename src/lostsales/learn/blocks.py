@@ -1,0 +1,96 @@
+"""History blocks as matrices: what a decision may depend on since the last known demand."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from lostsales.arrays import Bools, Floats, Ints
+from lostsales.data.log import SalesLog
+from lostsales.data.problem import Problem
+from lostsales.demand.runs import Runs
+from lostsales.policy.rollout import View
+
+
+@dataclass(frozen=True, eq=False)
+class Period:
+    """One period of a history, one entry a row; the open one has no action yet."""
+
+    features: tuple[Floats, ...]
+    stock: Floats
+    price: Floats | None = None
+    order: Floats | None = None
+
+
+def block(problem: Problem, anchor_demand: Floats, periods: list[Period]) -> Floats:
+    """H'_{(t-i):t} (line 268), newest period first: the anchor's demand, then features, stock and past actions."""
+    columns = [anchor_demand]
+    for period in periods:
+        for feature, values in zip(problem.features, period.features, strict=True):
+            if feature.kind == "categorical":
+                columns += [(values == level).astype(np.float64) for level in range(len(feature.levels or ()))]
+            else:
+                columns.append(values)
+        columns.append(period.stock)
+        if period.price is not None and period.order is not None:
+            columns += [period.price, period.order]
+    return np.column_stack(columns)
+
+
+def block_of_log(log: SalesLog, anchor_demand: Floats, rows: Ints, depth: int) -> Floats:
+    """The blocks of rows of a log, all at one depth."""
+    if log.stock is None or log.order is None:
+        raise ValueError("a demand-only log has no blocks")
+    periods = []
+    for back in range(depth + 1):
+        at = rows - back
+        actions = (log.price[at], log.order[at]) if back else (None, None)
+        periods.append(Period(tuple(log.features[at].T), log.stock[at], *actions))
+    return block(log.problem, anchor_demand, periods)
+
+
+def block_of_view(problem: Problem, view: View, chosen: Ints, depth: int) -> Floats:
+    """The blocks of the chosen series of a roll-out, all at one depth."""
+    periods = [Period(tuple(each[chosen] for each in view.features), view.stock[chosen])]
+    anchor = view
+    for closed in reversed(view.past[len(view.past) - depth :]):
+        anchor = closed.view
+        features = tuple(each[chosen] for each in anchor.features)
+        price, order = closed.action.price[chosen], closed.action.order[chosen]
+        periods.append(Period(features, anchor.stock[chosen], price, order))
+    return block(problem, anchor.last_sales[chosen], periods)
+
+
+@dataclass(frozen=True, eq=False)
+class Partition:
+    """The rows of one depth, ready to learn from (O_N^(i), line 531)."""
+
+    rows: Ints  # (rows,) of the log
+    block: Floats  # (rows, coordinates)
+    action: Floats  # (rows, 2) price and order
+    profit: Floats  # (rows,) R*, imputed where censored
+    known: Bools  # (rows,)
+    next_known: Floats  # (known rows, coordinates at depth 0) W_{t+1} after a known demand
+    next_hidden: Floats | None  # (censored rows, coordinates at depth + 1) H'_{(t-i):(t+1)}; None at max_depth
+
+
+def partition(log: SalesLog, runs: Runs, profit: Floats) -> list[Partition]:
+    """One part a depth up to `max_depth`, from usable rows only."""
+    parts, observed = [], runs.observed
+    assert log.order is not None
+    for depth in range(runs.max_depth + 1):
+        rows = np.flatnonzero(runs.usable & (runs.depth == depth))
+        known = observed.known[rows]
+        ends, goes_on = rows[known], rows[~known]
+        deeper = depth < runs.max_depth
+        parts.append(
+            Partition(
+                rows=rows,
+                block=block_of_log(log, runs.anchor_demand[rows], rows, depth),
+                action=np.column_stack([log.price[rows], log.order[rows]]),
+                profit=profit[rows],
+                known=known,
+                next_known=block_of_log(log, observed.demand[ends], ends + 1, 0),
+                next_hidden=block_of_log(log, runs.anchor_demand[goes_on], goes_on + 1, depth + 1) if deeper else None,
+            )
+        )
+    return parts
