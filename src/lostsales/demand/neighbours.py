@@ -4,18 +4,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lostsales.arrays import Bools, Floats
+from lostsales.arrays import Bools, Floats, Ints
 from lostsales.data.gate import Progress
 from lostsales.demand.beran import Sample
 from lostsales.demand.covariates import Metric, learn_metric
-from lostsales.demand.curve import Bound
+from lostsales.demand.curve import Bound, kaplan_meier
 from lostsales.demand.groups import Group
 from lostsales.demand.holdout import Holdout
 from lostsales.demand.observed import Observed
 
 # Bandwidths are scored on at most so many rows.
 MOST_SCORED = 1_000
-BANDWIDTHS = np.geomspace(0.35, 16, 12)  # in standard deviations of demand given the covariates
+BANDWIDTHS = np.geomspace(0.1, 16, 15)  # in standard deviations of demand given the covariates
 EVERYONE = 1e6  # a bandwidth that makes all rows neighbours
 
 # A hidden demand is identified where rows within so many standard deviations show it as they stand: the tail rule
@@ -62,9 +62,10 @@ def fit_neighbourhood(
     metric = learn_metric(covariates, demand, known)
     points = metric(covariates)
     sample = Sample.of(points, demand, known, holdout.clock[rows], holdout.unit[rows], observed.least[rows], bound)
-    scored = np.random.default_rng(seed).choice(len(rows), min(len(rows), MOST_SCORED), replace=False)
+    rng = np.random.default_rng(seed)
+    scored = rng.choice(len(rows), min(len(rows), MOST_SCORED), replace=False)
     at = rows[scored]
-    least = np.minimum(observed.least[at], bound.demand_max)
+    least = _could_be_seen(observed, at, bound.demand_max, rng)
     shown = np.where(observed.known[at], observed.demand[at], least)  # a hidden demand is no less than what was there
 
     def score(bandwidth: float) -> float:
@@ -74,3 +75,19 @@ def fit_neighbourhood(
     # At a tie the widest wins: where covariates say nothing, everyone is a neighbour.
     candidates = metric.spread * np.r_[EVERYONE, BANDWIDTHS[::-1]]
     return Neighbourhood(sample, metric, float(min(candidates, key=score)) if choose else float(candidates[0]))
+
+
+def _could_be_seen(observed: Observed, rows: Ints, demand_max: float, rng: np.random.Generator) -> Floats:
+    """Levels of demand that each row could have shown.
+
+    A demand-only log does not say what was available where there was no stock-out. It is drawn from Kaplan-Meier's law
+    of the bounds (shown by a stock-out, censored by a known demand), so that it does not depend on the demand.
+    """
+    least, known = observed.least[rows], observed.known[rows]
+    unsaid = np.isinf(least)
+    if unsaid.any():
+        law = kaplan_meier(observed.demand[rows], ~known, demand_max=demand_max)
+        left = np.r_[1.0, law.survival][np.searchsorted(law.times, observed.demand[rows][unsaid], side="right")]
+        drawn = np.searchsorted(-law.survival, -left * rng.random(len(left)))
+        least[unsaid] = np.r_[law.times, demand_max][drawn]
+    return np.minimum(least, demand_max)
