@@ -6,8 +6,9 @@ from typing import Annotated
 import typer
 
 from lostsales.apps.options import Json, Log, ProblemFile
+from lostsales.errors import LostSalesError
 
-Tail = Annotated[str, typer.Option(help="How demand lies that no known demand shows: to_max, exponential or refuse.")]
+Tail = Annotated[str, typer.Option(help="How demand lies that no known demand shows: to_max, exponential, last or refuse.")]
 
 
 def audit(
@@ -57,6 +58,8 @@ def impute(
     from lostsales.demand.impute import impute as run_impute
 
     check_target(out)
+    if out.resolve() == log.resolve():
+        raise LostSalesError(f"--out {out} would overwrite the log; give the filled log a name of its own")
     chosen_estimator, chosen_tail = check_choice(estimator, tail)
     with progress("imputing") as report:
         table = read_log(log, problem)

@@ -23,7 +23,7 @@ LEAST_EVENTS = 10
 THREADS = min(2, os.cpu_count() or 1)
 CHUNK = 256
 
-TAILS: dict[Tail, int] = {"to_max": 0, "exponential": 1, "refuse": 2}
+TAILS: dict[Tail, int] = {"to_max": 0, "exponential": 1, "refuse": 2, "last": 3}
 
 
 @dataclass(frozen=True, eq=False)

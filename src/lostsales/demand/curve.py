@@ -7,7 +7,7 @@ import numpy as np
 
 from lostsales.arrays import Bools, Floats
 
-Tail = Literal["to_max", "exponential", "refuse"]
+Tail = Literal["to_max", "exponential", "last", "refuse"]
 
 
 class Bound(NamedTuple):
@@ -24,7 +24,8 @@ class SurvivalCurve:
 
     It is known up to `end`, the largest observation. Where mass is left beyond, the tail rule says how it lies up to
     `demand_max`: all of it at `demand_max` ("to_max"), falling at the mean rate so far ("exponential", in whole steps
-    where demand is integer), or nowhere ("refuse", every answer that needs it is NaN).
+    where demand is integer), all of it just above `end` ("last", Efron's rule, a lower bound), or nowhere ("refuse",
+    every answer that needs it is NaN).
     """
 
     times: Floats  # (steps,) rising
@@ -49,25 +50,26 @@ class SurvivalCurve:
         if left == 0:
             return known
         beyond = np.floor(level) if self.integer else level
-        tail = np.nan if self.tail == "refuse" else left * np.exp(-self.rate * np.maximum(beyond - self.end, 0))
+        tail = left * np.exp(-self.rate * np.maximum(beyond - self.end, 0))
+        tail = {"refuse": np.nan, "last": 0.0}.get(self.tail, tail)
         return np.where(level >= self.demand_max, 0.0, np.where(level > self.end, tail, known))
 
     def mean_excess(self, point: float, least: float) -> float:
         """E[D | D > point] - least = integral of SF from `least` to demand_max, over SF(point) (line 489).
 
         For whole demand the integral of the steps is the sum of SF(c) over c >= least. Where the curve leaves nothing
-        above `point`, it says nothing about a demand there: all of it goes to demand_max, or is refused.
+        above `point`, it says nothing about a demand there: the tail rule places all of it.
         """
         above = float(self(point))
         if not above > 0:
-            return float("nan") if self.tail == "refuse" else self.demand_max - least
+            return {"refuse": float("nan"), "last": 0.0}.get(self.tail, self.demand_max - least)
         edges = np.unique(np.r_[least, self.times[(self.times > least) & (self.times < self.demand_max)], self.end])
         edges = np.r_[edges[(edges >= least) & (edges < self.demand_max)], self.demand_max]
         inside = edges[:-1] < self.end
         area = float(np.sum(np.diff(edges)[inside] * self(edges[:-1][inside])))
         left = self.survival[-1] if len(self.survival) else 1.0
         start = max(least, self.end)
-        if left > 0 and start < self.demand_max:
+        if left > 0 and start < self.demand_max and self.tail != "last":
             refused = self.tail == "refuse"
             area += np.nan if refused else tail_area(left, self.end, start, self.demand_max, self.rate, self.integer)
         return area / above

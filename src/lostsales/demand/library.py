@@ -123,7 +123,8 @@ class Regression:
         level = np.broadcast_to(edges[:-1], low.shape) if integer else (low + high) / 2
         left = survival(asked, np.array([[end]]))
         rate = -np.log(np.clip(left, 1e-300, 1.0)) / max(end, 1e-300) if tail == "exponential" else 0.0 * left
-        curve = np.where(level > end, left * np.exp(-rate * (level - end)), survival(asked, np.minimum(level, end)))
+        tailed = 0.0 * left if tail == "last" else left * np.exp(-rate * (level - end))
+        curve = np.where(level > end, tailed, survival(asked, np.minimum(level, end)))
         above = np.where(point < 0, 1.0, survival(asked, np.maximum(point, 0.0)))[:, 0]
         area = np.sum(curve * (high - low), axis=1)
         excess = np.where(above > 1e-12, area / np.maximum(above, 1e-12), most - least[:, 0])

@@ -87,9 +87,9 @@ def excess_of(
         if here <= point:
             at_point = survival
     if at_point <= 0.0:
-        return (demand_max - least if tail != 2 else np.nan), 1.0
+        return (np.nan if tail == 2 else 0.0 if tail == 3 else demand_max - least), 1.0
     share, start = survival / at_point, max(last, least)
-    if survival > 0.0 and start < demand_max:
+    if survival > 0.0 and start < demand_max and tail != 3:
         if tail == 2:
             return np.nan, share
         rate = -np.log(survival) / last if tail == 1 and survival < 1.0 and last > 0.0 else 0.0
