@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from lostsales.data.problem import Problem
     from lostsales.data.write import write_log
     from lostsales.errors import LogError, LostSalesError, SettingError
+    from lostsales.learn.fit import fit, register_learner
     from lostsales.policy.artefact import load
+    from lostsales.policy.rules import Rules
     from lostsales.simulate.scenario import Scenario, load_scenario
     from lostsales.simulate.simulator import HiddenTruth
 
@@ -24,7 +26,10 @@ _HOMES = {
     "LostSalesError": "errors",
     "LogError": "errors",
     "SettingError": "errors",
+    "fit": "learn.fit",
+    "register_learner": "learn.fit",
     "load": "policy.artefact",
+    "Rules": "policy.rules",
     "Scenario": "simulate.scenario",
     "load_scenario": "simulate.scenario",
     "HiddenTruth": "simulate.simulator",
@@ -35,12 +40,15 @@ __all__ = [
     "LogError",
     "LostSalesError",
     "Problem",
+    "Rules",
     "SalesLog",
     "Scenario",
     "SettingError",
+    "fit",
     "load",
     "load_scenario",
     "read_log",
+    "register_learner",
     "write_log",
 ]
 

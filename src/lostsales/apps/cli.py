@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from lostsales.apps import demand, references
+from lostsales.apps import demand, learning, references
 from lostsales.apps.options import Json, Log, ProblemFile
 from lostsales.errors import LostSalesError
 
@@ -110,6 +110,8 @@ def inspect(
 app.command()(references.solve)
 app.command()(demand.audit)
 app.command()(demand.impute)
+app.command()(learning.fit)
+app.command()(learning.recommend)
 
 
 def main() -> None:

@@ -8,7 +8,7 @@ import typer
 from lostsales.apps.options import Json, Log, ProblemFile
 from lostsales.errors import LostSalesError
 
-Tail = Annotated[str, typer.Option(help="How demand lies that no known demand shows: to_max, exponential, last or refuse.")]
+Tail = Annotated[str, typer.Option(help="Where data cannot tell demand: to_max, exponential, last or refuse.")]
 
 
 def audit(

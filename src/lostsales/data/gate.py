@@ -27,8 +27,12 @@ def read_log(source: Any, problem: Problem | str | Path | None = None, progress:
     TOML; without it a `log.toml` beside `log.parquet` is used. One error names everything that is wrong.
     """
     beside = Path(source) if isinstance(source, str | Path) else None
-    known = Problem.of(problem, beside)
-    return _Gate(open_table(source), known, progress).pass_through()
+    return read_table(open_table(source), Problem.of(problem, beside), progress)
+
+
+def read_table(table: Table, problem: Problem, progress: Progress | None = None) -> SalesLog:
+    """`read_log` of a table that is open."""
+    return _Gate(table, problem, progress).pass_through()
 
 
 class _Gate:

@@ -48,15 +48,16 @@ def block_of_log(log: SalesLog, anchor_demand: Floats, rows: Ints, depth: int) -
     return block(log.problem, anchor_demand, periods)
 
 
-def block_of_view(problem: Problem, view: View, chosen: Ints, depth: int) -> Floats:
-    """The blocks of the chosen series of a roll-out, all at one depth."""
+def block_of_view(problem: Problem, view: View, chosen: Ints, depth: int, run: int | None = None) -> Floats:
+    """The blocks of the chosen series of a view, all at one depth; the anchor lies `run` (or `depth`) periods back."""
     periods = [Period(tuple(each[chosen] for each in view.features), view.stock[chosen])]
-    anchor = view
-    for closed in reversed(view.past[len(view.past) - depth :]):
-        anchor = closed.view
-        features = tuple(each[chosen] for each in anchor.features)
-        price, order = closed.action.price[chosen], closed.action.order[chosen]
-        periods.append(Period(features, anchor.stock[chosen], price, order))
+    closed = list(reversed(view.past))
+    for period in closed[:depth]:
+        features = tuple(each[chosen] for each in period.view.features)
+        action = period.action.price[chosen], period.action.order[chosen]
+        periods.append(Period(features, period.view.stock[chosen], *action))
+    back = depth if run is None else run
+    anchor = closed[back - 1].view if back else view
     return block(problem, anchor.last_sales[chosen], periods)
 
 
@@ -76,7 +77,8 @@ class Partition:
 def partition(log: SalesLog, runs: Runs, profit: Floats) -> list[Partition]:
     """One part a depth up to `max_depth`, from usable rows only."""
     parts, observed = [], runs.observed
-    assert log.order is not None
+    if log.order is None:
+        raise ValueError("a demand-only log has no orders")
     for depth in range(runs.max_depth + 1):
         rows = np.flatnonzero(runs.usable & (runs.depth == depth))
         known = observed.known[rows]

@@ -37,3 +37,12 @@ class ActionGrid:
         """
         fits = ~exceeds(stock[:, None] + self.orders, self.room)
         return np.asarray(np.maximum(np.count_nonzero(fits, axis=1), 1))
+
+    @property
+    def pairs(self) -> Floats:
+        """Every (price, order), (actions, 2)."""
+        return np.column_stack([np.repeat(self.prices, len(self.orders)), np.tile(self.orders, len(self.prices))])
+
+    def most_orders(self, stock: Floats) -> Floats:
+        """The largest order that fits on top of each stock."""
+        return self.orders[self.feasible_orders(stock) - 1]

@@ -43,6 +43,7 @@ _DAMAGE = (
 
 # Where each kind of policy lives; a file can name only these, so that reading one runs no code of its own.
 KINDS = {
+    "q": "lostsales.learn.policy:QPolicy",
     "oracle": "lostsales.simulate.exact.policies:OraclePolicy",
     "pi-star-beliefs": "lostsales.simulate.exact.policies:BeliefPolicy",
     "pi-star-histories": "lostsales.simulate.exact.policies:HistoryPolicy",

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from lostsales.arrays import Bools, Floats, Ints
 from lostsales.data.gate import Progress
@@ -180,7 +181,8 @@ def _each_block(
         for step in play(decides, scenario, scenario, costs, scenario.horizon, series, market_rng, policy_rng):
             keep(block, step)
 
-    with ThreadPoolExecutor(THREADS) as pool:
+    # A policy's matrix products must not multiply these threads.
+    with threadpool_limits(1), ThreadPoolExecutor(THREADS) as pool:
         for done, _ in enumerate(pool.map(run, range(len(seeds))), start=1):
             if progress:
                 progress(done, len(seeds))

@@ -1,0 +1,218 @@
+"""`fit`: from a log to a policy, by the name of a learner."""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from lostsales.arrays import Bools, Floats
+from lostsales.data.gate import Progress
+from lostsales.data.log import SalesLog
+from lostsales.demand.curve import Tail
+from lostsales.demand.holdout import Holdout, hold_out
+from lostsales.demand.impute import impute
+from lostsales.demand.runs import Runs, find_runs, iterations_rule
+from lostsales.errors import LostSalesError, SettingError
+from lostsales.learn.blocks import Partition, block_of_log, partition
+from lostsales.learn.design import ActionScaler, FunctionClass, Scaler, build, choose
+from lostsales.learn.fqi import Fitted, Folds, FqiSettings, Q, iterate
+from lostsales.learn.policy import QPolicy, Safe, SafeActions
+from lostsales.policy.actions import ActionGrid
+from lostsales.policy.recommend import Deployed
+from lostsales.policy.rules import Rules
+
+MOST_ITERATIONS = 40
+ONE_THREAD = 20_000  # rows
+PESSIMISTIC_START = 4  # fusion's pessimistic iterations (line 1237)
+Learner = Callable[..., Deployed]
+_LEARNERS: dict[str, Learner] = {}
+
+
+def register_learner(name: str, learner: Learner) -> None:
+    """Make a learner of one's own known to `fit`: called with the log and the options, it returns a policy."""
+    _LEARNERS[name] = learner
+
+
+def fit(log: SalesLog, method: str = "c-fqi", **options: Any) -> Deployed:
+    """Learn a policy from a log by the method's name; options are those of the learner (see `CensoredFqi`)."""
+    if method not in _LEARNERS:
+        raise SettingError(f"no method {method!r}; the methods are {', '.join(_LEARNERS)}")
+    return _LEARNERS[method](log, **options)
+
+
+@dataclass(frozen=True)
+class CensoredFqi:
+    """The settings of C-FQI, PC-FQI and fusion."""
+
+    method: str = "c-fqi"
+    iterations: int | None = None  # K; the paper's rule (line 834) up to MOST_ITERATIONS unless given
+    beta: float = FqiSettings.beta  # scale of the penalty
+    safe: Safe = "learned"  # or "paper": the highest price with the largest order
+    eps: float = 0.05  # a learned safe action ends the run with a chance of at least 1 - eps
+    boundary: str = "safe"  # V at max_depth over safe actions; "paper": over all
+    max_depth: int | None = None  # learn no deeper than this
+    rules: Rules = field(default_factory=Rules)
+    function: FunctionClass = field(default_factory=FunctionClass)
+    demand_max: float | None = None
+    tail: Tail = "last"  # where hidden demand cannot be told; a lower bound serves learning best
+    seed: int = 0
+    progress: Progress | None = None
+
+    def fit(self, log: SalesLog) -> QPolicy:
+        """Learn from a log."""
+        return self.learn(log).policy
+
+    def learn(self, log: SalesLog) -> "Learned":
+        """Learn from a log and keep what a researcher wants to see."""
+        # Small factorisations are slower on several threads than on one, by far where the machine is busy.
+        with threadpool_limits(1 if len(log) <= ONE_THREAD else None):
+            return self._learn(log)
+
+    def _learn(self, log: SalesLog) -> "Learned":
+        runs = _usable_runs(log, self.max_depth)
+        _warn_of_pooling(log)
+        filled = impute(
+            log, demand_max=self.demand_max, tail=self.tail, replicates=0, runs=runs, seed=self.seed
+        ).profit_filled
+        if filled is None:
+            raise LostSalesError("fit needs unit costs: give [costs] lost, order and holding in the problem")
+        rows = int(runs.usable.sum())
+        rule = min(iterations_rule(rows, log.problem.discount), MOST_ITERATIONS)
+        iterations = rule if self.iterations is None else self.iterations
+        if iterations < 1:
+            raise SettingError(f"iterations must be at least 1, but {iterations} came")
+        shy = {"c-fqi": 0, "pc-fqi": iterations, "fusion": min(PESSIMISTIC_START, iterations)}[self.method]
+        settings = FqiSettings(
+            iterations=iterations,
+            discount=log.problem.discount,
+            beta=self.beta,
+            pessimistic_until=shy,
+            function=self.function,
+            seed=self.seed,
+        )
+        parts = partition(log, runs, filled)
+        holdout = hold_out(log, gap=runs.max_depth + 1)
+        grid = ActionGrid(log.prices, log.orders, _room(log))
+        safe = _safe_actions(log, runs, holdout, settings, self)
+        allowed = [_allowed(log, runs, part, depth, grid, safe, self) for depth, part in enumerate(parts)]
+        folds = [folds_of(holdout, part.rows) for part in parts]
+        fitted = iterate(parts, folds, grid.pairs, allowed, settings, self.progress)
+        known = runs.observed.known
+        policy = QPolicy(
+            problem=log.problem.model_copy(update={"prices": tuple(log.prices), "orders": tuple(log.orders)}),
+            grid=grid,
+            rules=self.rules,
+            q=fitted.q,
+            safe=safe,
+            beta=self.beta if fitted.pessimistic else 0.0,
+            ranges=tuple(np.array([part.block.min(axis=0), part.block.max(axis=0)]) for part in parts),
+            usual_demand=float(np.median(runs.observed.demand[known])),
+            method=self.method,
+        )
+        return Learned(policy, fitted, tuple(parts), runs, filled)
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """A policy with everything that led to it."""
+
+    policy: QPolicy
+    fitted: Fitted
+    parts: tuple[Partition, ...]
+    runs: Runs
+    profit: Floats  # (rows,) surrogate profit
+
+
+def _learner(method: str) -> Learner:
+    return lambda log, **options: CensoredFqi(method, **options).fit(log)
+
+
+for _method in ("c-fqi", "pc-fqi", "fusion"):
+    register_learner(_method, _learner(_method))
+
+
+def folds_of(holdout: Holdout, rows: Any) -> Folds:
+    """(test, train) masks of the rows of a depth."""
+    lower, upper, clock = holdout.lower[rows], holdout.upper[rows], holdout.clock[rows]
+    spans = np.unique(np.column_stack([lower, upper]), axis=0)
+    return [((lower == a) & (upper == b), ~((clock >= a) & (clock < b))) for a, b in spans]
+
+
+def _usable_runs(log: SalesLog, max_depth: int | None) -> Runs:
+    if log.demand_only:
+        raise LostSalesError("fit needs stock and orders, and this log has none; audit, impute and demand can use it")
+    runs = find_runs(log, max_depth)
+    rows = int(np.count_nonzero(runs.usable & (runs.depth == 0)))
+    if rows < 2:
+        raise LostSalesError(f"fit needs rows that follow a known demand and have a next row, but there are {rows}")
+    return runs
+
+
+def _warn_of_pooling(log: SalesLog) -> None:
+    """Series whose usual sales differ by more than a factor of 3 share one Q here."""
+    usual = np.bincount(log.series, weights=log.sales) / np.bincount(log.series)
+    low, high = np.quantile(usual, [0.1, 0.9])
+    if len(usual) > 1 and high > 3 * max(low, 1e-9):
+        warnings.warn(
+            f"one Q is learned for series whose mean sales run from {low:.3g} to {high:.3g}; "
+            "fit series of one scale together, or declare attributes that tell them apart",
+            stacklevel=5,
+        )
+
+
+def _room(log: SalesLog) -> float:
+    forbids = log.problem.capacity_rule == "forbid" and log.problem.capacity is not None
+    return float(log.problem.capacity or np.inf) if forbids else np.inf
+
+
+def _safe_actions(
+    log: SalesLog, runs: Runs, holdout: Holdout, settings: FqiSettings, asked: CensoredFqi
+) -> SafeActions:
+    """At max_depth, the chance that the run ends, from every row at that depth; None where it always did."""
+    chance: Q | None = None
+    depth = runs.max_depth
+    rows = np.flatnonzero((runs.depth == depth) & log.has_next)
+    ends = runs.observed.known[rows].astype(np.float64)
+    if asked.safe == "learned" and depth and not ends.all():
+        block = block_of_log(log, runs.anchor_demand[rows], rows, depth)
+        action = np.column_stack([log.price[rows], np.asarray(log.order)[rows]])
+        chance = _chance_to_end(block, action, ends, folds_of(holdout, rows), settings)
+    return SafeActions(asked.safe, chance, asked.eps, depth, log.problem.arrival)
+
+
+def _chance_to_end(block: Floats, action: Floats, ends: Floats, folds: Folds, settings: FqiSettings) -> Q:
+    """Regression of whether a run ended, kept within [0, 1]."""
+    scaler, action_scaler, mean = Scaler.of(block), ActionScaler.of(action), float(ends.mean())
+    history, acted = scaler(block), action_scaler(action)
+    choice = choose(history, acted, ends - mean, folds, settings.function, settings.seed)
+    design = build(scaler, action_scaler, history, acted, choice, settings.function, settings.seed)
+    return Q(design, design.fit(ends - mean), mean, 0.0, 1.0)
+
+
+def _allowed(
+    log: SalesLog,
+    runs: Runs,
+    part: Partition,
+    depth: int,
+    grid: ActionGrid,
+    safe: SafeActions,
+    asked: CensoredFqi,
+) -> tuple[Bools | None, Bools | None]:
+    """Actions that may follow the known and the censored rows of a depth, as the deployed policy will have them."""
+    if asked.rules == Rules() and np.isinf(grid.room) and (asked.boundary == "paper" or runs.max_depth == 0):
+        return None, None
+    bound = replace(safe, depth=0) if asked.boundary == "paper" else safe
+    masks: list[Bools | None] = []
+    for rows, next_depth, block in (
+        (part.rows[part.known], 0, part.next_known),
+        (part.rows[~part.known], depth + 1, part.next_hidden),
+    ):
+        if block is None:
+            masks.append(None)
+            continue
+        feasible = asked.rules.feasible(grid, np.asarray(log.stock)[rows + 1], log.price[rows])
+        masks.append(bound.mask(next_depth, block, feasible, grid)[0])
+    return masks[0], masks[1]

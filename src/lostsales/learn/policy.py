@@ -1,0 +1,230 @@
+"""The policy that C-FQI and its kin learn: greedy in one Q per depth, safe where the learned runs end."""
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from lostsales.arrays import Array, Bools, Floats, Ints
+from lostsales.data.problem import Problem
+from lostsales.learn.blocks import block_of_view
+from lostsales.learn.design import ActionScaler, Choice, Design, Scaler
+from lostsales.learn.fqi import Q
+from lostsales.learn.kernels import Kernel
+from lostsales.learn.maps import FeatureMap, KernelMap, LinearMap
+from lostsales.learn.ridge import RidgeFactor
+from lostsales.policy.actions import ActionGrid
+from lostsales.policy.artefact import Artefact
+from lostsales.policy.recommend import Decision, Deployable
+from lostsales.policy.rollout import Action, View
+from lostsales.policy.rules import Rules
+
+Safe = Literal["learned", "paper"]
+CHUNK = 20_000
+BEYOND = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class SafeActions:
+    """Which actions may be taken where a run must end (UP, line 275)."""
+
+    kind: Safe
+    chance: Q | None  # estimated chance that the run ends; None where it always did
+    eps: float
+    depth: int  # max_depth
+    arrival: str
+
+    def mask(self, depth: int, block: Floats, feasible: Bools, grid: ActionGrid) -> tuple[Bools, Bools]:
+        """Feasible actions that are safe at a depth, (rows, actions), and rows at which none is safe enough, (rows,).
+
+        The paper's: the highest price with the largest order; where an order arrives after sales, its order leg must
+        act a period earlier. The learned: a chance to end the run of at least 1 - eps, else the likeliest.
+        """
+        nobody = np.zeros(len(feasible), dtype=bool)
+        price, order = grid.pairs.T
+        if self.kind == "paper":
+            if depth < self.depth - (self.arrival == "after") or self.depth == 0:
+                return feasible, nobody
+            largest = _at_most(feasible, order)
+            return (largest if depth < self.depth else _at_most(largest, price)), nobody
+        if depth < self.depth or self.chance is None or self.depth == 0:
+            return feasible, nobody
+        chance = np.where(feasible, self.chance.values(block, grid.pairs), -np.inf)
+        enough: Bools = np.greater_equal(chance, 1 - self.eps)
+        none = np.asarray(~enough.any(axis=1))
+        return np.where(none[:, None], chance == chance.max(axis=1, keepdims=True), enough), none
+
+
+def _at_most(feasible: Bools, quantity: Floats) -> Bools:
+    """Of the feasible actions of each row those with the largest quantity."""
+    largest = np.where(feasible, quantity, -np.inf).max(axis=1, keepdims=True)
+    return np.asarray(feasible & (quantity == largest))
+
+
+@dataclass(frozen=True, eq=False)
+class QPolicy(Deployable):
+    """Greedy in Q^(i) (less U^(i) where the learner is pessimistic) at depth i; safe at max_depth and beyond."""
+
+    problem: Problem
+    grid: ActionGrid
+    rules: Rules
+    q: tuple[Q, ...]  # by depth
+    safe: SafeActions
+    beta: float  # of the penalty, 0 where the last update was not pessimistic
+    ranges: tuple[Floats, ...]  # by depth (2, coordinates), least and most of the data
+    usual_demand: float
+    method: str
+    observes: Literal["history"] = "history"
+    horizon: None = None
+
+    def decide(self, view: View, rng: np.random.Generator) -> Action:  # noqa: ARG002, the protocol passes it
+        """Price and order of every series."""
+        last_price = view.past[-1].action.price if view.past else np.full(len(view.stock), np.nan)
+        chosen = np.empty(len(view.stock), dtype=np.int64)
+        for rows, scores, _, _, _ in self._by_depth(view, last_price):
+            chosen[rows] = scores.argmax(axis=1)
+        return Action(*self.grid.pairs[chosen].T)
+
+    def explain(self, view: View, last_price: Floats) -> Decision:
+        """The decision with its value, penalty, runner-up and warnings."""
+        rows = len(view.stock)
+        value, penalty_paid, margin = (np.full(rows, np.nan) for _ in range(3))
+        best, second = np.empty(rows, dtype=np.int64), np.empty(rows, dtype=np.int64)
+        safe, unsafe, outside = (np.zeros(rows, dtype=bool) for _ in range(3))
+        for at, scores, penalty, none, away in self._by_depth(view, last_price):
+            order = np.argsort(-scores, axis=1, kind="stable")
+            best[at], second[at] = order[:, 0], order[:, 1] if order.shape[1] > 1 else order[:, 0]
+            row = np.arange(len(at))
+            value[at], penalty_paid[at] = scores[row, best[at]], penalty[row, best[at]]
+            margin[at] = value[at] - scores[row, second[at]]
+            safe[at], unsafe[at], outside[at] = (view.depth[at] >= self.safe.depth) & (self.safe.depth > 0), none, away
+        alone = ~np.isfinite(margin) | (best == second)
+        pairs = self.grid.pairs
+        return Decision(
+            price=pairs[best, 0],
+            order=pairs[best, 1],
+            value=value,
+            penalty=penalty_paid,
+            safe=safe,
+            runner_up_price=np.where(alone, np.nan, pairs[second, 0]),
+            runner_up_order=np.where(alone, np.nan, pairs[second, 1]),
+            margin=np.where(alone, np.nan, margin),
+            unsafe=unsafe,
+            outside=outside,
+        )
+
+    def _by_depth(self, view: View, last_price: Floats) -> list[tuple[Ints, Floats, Floats, Bools, Bools]]:
+        """For the rows of each depth: scores of all actions (-inf where forbidden), penalties, warnings."""
+        found = []
+        for depth in np.unique(view.depth):
+            at_depth = np.flatnonzero(view.depth == depth)
+            learned = min(int(depth), len(self.q) - 1)
+            for start in range(0, len(at_depth), CHUNK):
+                rows = at_depth[start : start + CHUNK]
+                block = block_of_view(self.problem, view, rows, learned, int(depth))
+                feasible = self.rules.feasible(self.grid, view.stock[rows], last_price[rows])
+                may, none = self.safe.mask(learned, block, feasible, self.grid)
+                q = self.q[learned]
+                scores, penalty = q.values(block, self.grid.pairs), np.zeros(may.shape)
+                if self.beta:
+                    penalty = q.penalty(block, self.grid.pairs, self.beta)
+                least, most = self.ranges[learned]
+                spread = BEYOND * (1 + np.abs(most - least))
+                away = ((block < least - spread) | (block > most + spread)).any(axis=1) | (int(depth) > learned)
+                found.append((rows, np.where(may, scores - penalty, -np.inf), penalty, none, np.asarray(away)))
+        return found
+
+    def to_artefact(self) -> Artefact:
+        """What has to be saved."""
+        arrays: dict[str, Array] = {"prices": self.grid.prices, "orders": self.grid.orders}
+        models = {str(depth): q for depth, q in enumerate(self.q)}
+        if self.safe.chance is not None:
+            models["chance"] = self.safe.chance
+        settings: dict[str, Any] = {
+            "method": self.method,
+            "room": None if np.isinf(self.grid.room) else self.grid.room,
+            "rules": asdict(self.rules),
+            "beta": self.beta,
+            "usual_demand": self.usual_demand,
+            "safe": {"kind": self.safe.kind, "eps": self.safe.eps, "depth": self.safe.depth},
+            "models": {name: _model_settings(q) for name, q in models.items()},
+        }
+        for name, q in models.items():
+            arrays |= {f"{name}_{key}": value for key, value in _model_arrays(q, bool(self.beta)).items()}
+        arrays |= {f"{depth}_range": each for depth, each in enumerate(self.ranges)}
+        return Artefact("q", self.observes, None, self.problem, settings, arrays)
+
+    @classmethod
+    def from_artefact(cls, artefact: Artefact) -> "QPolicy":
+        """The policy again."""
+        settings, arrays = artefact.settings, artefact.arrays
+        models = {name: _model(name, each, arrays) for name, each in settings["models"].items()}
+        depths = len(models) - ("chance" in models)
+        rules = settings["rules"]
+        ladder, forbidden = rules["price_ladder"], tuple(tuple(pair) for pair in rules["forbidden"])
+        safe = settings["safe"]
+        return cls(
+            problem=artefact.problem,
+            grid=ActionGrid(
+                arrays["prices"], arrays["orders"], np.inf if settings["room"] is None else settings["room"]
+            ),
+            rules=Rules(**rules | {"price_ladder": ladder and tuple(ladder), "forbidden": forbidden}),
+            q=tuple(models[str(depth)] for depth in range(depths)),
+            safe=SafeActions(safe["kind"], models.get("chance"), safe["eps"], safe["depth"], artefact.problem.arrival),
+            beta=settings["beta"],
+            ranges=tuple(arrays[f"{depth}_range"] for depth in range(depths)),
+            usual_demand=settings["usual_demand"],
+            method=settings["method"],
+        )
+
+
+def _model_settings(q: Q) -> dict[str, Any]:
+    choice, mapped = q.design.choice, q.design.map
+    return {
+        "kernel": None if choice.kernel is None else asdict(choice.kernel),
+        "raw": isinstance(mapped, LinearMap) and mapped.raw,
+        "ridge": choice.ridge,
+        "sigma": choice.sigma,
+        "mean": q.mean,
+        "low": q.low,
+        "high": q.high,
+    }
+
+
+def _model_arrays(q: Q, with_penalty: bool) -> dict[str, Array]:
+    design = q.design
+    scale = np.where(np.isinf(design.action_scaler.scale), 0.0, design.action_scaler.scale)
+    arrays: dict[str, Array] = {
+        "weights": q.weights,
+        "centre": design.scaler.centre,
+        "scale": design.scaler.scale,
+        "kept": design.scaler.kept,
+        "action_centre": design.action_scaler.centre,
+        "action_scale": scale,
+    }
+    if isinstance(design.map, KernelMap):
+        arrays |= {"history": design.map.history, "action": design.map.action, "root": design.map.root}
+    return arrays | ({"gram": design.factor.gram} if with_penalty else {})
+
+
+def _model(name: str, settings: dict[str, Any], arrays: dict[str, Array]) -> Q:
+    own = {key.removeprefix(f"{name}_"): value for key, value in arrays.items() if key.startswith(f"{name}_")}
+    kernel = None if settings["kernel"] is None else Kernel(**settings["kernel"])
+    mapped: FeatureMap = LinearMap(settings["raw"])
+    if kernel is not None:
+        mapped = KernelMap(kernel, own["history"], own["action"], own["root"])
+    scale = np.where(own["action_scale"] == 0, np.inf, own["action_scale"])
+    choice = Choice(kernel, settings["ridge"], settings["sigma"])
+    gram = own.get("gram", np.zeros((0, 0)))
+    empty = np.zeros((0, 0))
+    design = Design(
+        Scaler(own["centre"], own["scale"], own["kept"]),
+        ActionScaler(own["action_centre"], scale),
+        mapped,
+        choice,
+        RidgeFactor.of(gram, choice.ridge),
+        empty,
+        empty,
+        None,
+    )
+    return Q(design, own["weights"], settings["mean"], settings["low"], settings["high"])

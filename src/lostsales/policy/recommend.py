@@ -1,0 +1,109 @@
+"""Recommendations: tables of recent and open rows in, a table of decisions out."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+import numpy as np
+
+from lostsales.arrays import Array, Bools, Floats, Ints
+from lostsales.data.table import open_table
+from lostsales.errors import LostSalesError
+from lostsales.policy.artefact import SavedPolicy, save
+from lostsales.policy.rollout import View
+from lostsales.policy.situation import situation
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """What is decided for each row, and why."""
+
+    price: Floats
+    order: Floats
+    value: Floats
+    penalty: Floats
+    safe: Bools  # the safe action at the end of the learned runs fired
+    runner_up_price: Floats
+    runner_up_order: Floats
+    margin: Floats  # by how much the runner-up loses
+    unsafe: Bools  # no action was safe enough: the likeliest to end the run was taken
+    outside: Bools  # today lies outside the data
+
+
+class Explains(SavedPolicy, Protocol):
+    """A policy that can say why."""
+
+    @property
+    def usual_demand(self) -> float:
+        """The demand that stands in where nothing is known."""
+        ...
+
+    def explain(self, view: View, last_price: Floats) -> Decision:
+        """Decide for every row of a view."""
+        ...
+
+
+class Deployed(SavedPolicy, Protocol):
+    """What `fit` returns: a policy to save and to ask."""
+
+    def save(self, path: str | Path) -> None:
+        """Write it to a file for `lostsales.load`."""
+        ...
+
+    def recommend(self, recent: Any, today: Any) -> Any:
+        """Price and order for today's open rows."""
+        ...
+
+
+class Deployable:
+    """Gives a policy that explains itself `save` and `recommend`."""
+
+    def save(self: SavedPolicy, path: str | Path) -> None:
+        """Write it to a file for `lostsales.load`."""
+        save(self, path)
+
+    def recommend(self: Explains, recent: Any, today: Any) -> Any:
+        """Price and order for today's open rows, as a table of the same library and in the order of `today`.
+
+        `recent` holds closed rows of each series, back to its last known demand at least (or None on day one).
+        """
+        import narwhals as nw
+
+        columns = recommend_columns(self, recent, today)
+        backend = nw.get_native_namespace(nw.from_native(today, eager_only=True))
+        return nw.from_dict({name: values.tolist() for name, values in columns.items()}, backend=backend).to_native()
+
+
+def ready(policy: SavedPolicy) -> Explains:
+    """The policy as one that can recommend, or an error that says why it cannot."""
+    if policy.observes == "demand":
+        raise LostSalesError("this policy needs true demand, which no shop sees: it can only be simulated")
+    if not hasattr(policy, "explain"):
+        raise LostSalesError("this policy can only be simulated: it does not explain its decisions")
+    return cast(Explains, policy)
+
+
+def recommend_columns(policy: Explains, recent: Any, today: Any) -> dict[str, Array]:
+    """The recommendation as columns; `recent` and `today` are tables or paths of files."""
+    now = situation(
+        policy.problem, None if recent is None else open_table(recent), open_table(today), policy.usual_demand
+    )
+    decision = policy.explain(now.view, now.last_price)
+    for rows, said in ((decision.outside, "outside the data"), (decision.unsafe, "no action is safe enough")):
+        for row in np.flatnonzero(rows):
+            now.flags[row].append(said)
+    depth: Ints = now.view.depth.astype(np.int64)
+    return {
+        "series": now.series,
+        "period": now.period,
+        "price": decision.price,
+        "order": decision.order,
+        "depth": depth,
+        "value": decision.value,
+        "penalty": decision.penalty,
+        "safe_action": decision.safe,
+        "runner_up_price": decision.runner_up_price,
+        "runner_up_order": decision.runner_up_order,
+        "margin": decision.margin,
+        "flag": np.array(["; ".join(said) for said in now.flags], dtype=object),
+    }
