@@ -2,6 +2,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# The survival library needs an older pandas than we do, so it has an environment of its own.
+SURVIVAL := .venv-survival
+SURVIVAL_READY := $(SURVIVAL)/.ready
 
 # Two cores: workers and BLAS threads must not multiply.
 export OPENBLAS_NUM_THREADS ?= 1
@@ -15,20 +18,27 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	@touch $@
 
+$(SURVIVAL_READY): pyproject.toml constraints-survival.txt
+	$(PYTHON) -m venv $(SURVIVAL)
+	$(SURVIVAL)/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints-survival.txt \
+		--editable '.[survival]' pytest hypothesis
+	@touch $@
+
 demo: $(READY)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh demo
 
-test: $(READY)
+test: $(READY) $(SURVIVAL_READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/pytest -n 2
+	$(SURVIVAL)/bin/pytest tests/survival
 
 check-slow: $(READY)
 	$(BIN)/pytest -m slow
 
-bench: $(READY)
+bench: $(READY) $(SURVIVAL_READY)
 	$(BIN)/python -m benchmarks
 
 format: $(READY)
@@ -36,4 +46,4 @@ format: $(READY)
 	$(BIN)/ruff check --fix .
 
 clean:
-	rm -rf $(VENV) demo build dist
+	rm -rf $(VENV) $(SURVIVAL) demo build dist

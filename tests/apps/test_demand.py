@@ -140,7 +140,7 @@ def test_a_failed_write_leaves_what_was_there(log_path: Path, tmp_path: Path, mo
     ("arguments", "said"),
     [
         (("--estimator", "magic"), "estimator must be one of beran, marginal, cox, aft, but 'magic' came"),
-        (("--tail", "long"), "tail must be one of to_max, exponential, refuse, but 'long' came"),
+        (("--tail", "long"), "tail must be one of to_max, exponential, last, refuse, but 'long' came"),
         (("--demand-max", 3), "demand_max must be finite and at least every demand seen, but it is 3"),
         (("--replicates", -1), "replicates must not be negative"),
         (("--seed", -1), "seed must not be negative"),

@@ -34,7 +34,7 @@ LEAST = np.arange(25) / 2
 
 
 @pytest.mark.parametrize("integer", [True, False])
-@pytest.mark.parametrize("tail", ["to_max", "exponential", "refuse"])
+@pytest.mark.parametrize("tail", ["to_max", "exponential", "last", "refuse"])
 @pytest.mark.parametrize("bandwidth", [0.5, 2.0, 1e7])
 def test_mean_excess_is_that_of_the_curve_at_every_row(tail: Tail, integer: bool, bandwidth: float) -> None:
     sample = sample_of(tail, integer)

@@ -122,6 +122,14 @@ def test_the_exponential_tail_falls_at_the_mean_rate_so_far() -> None:
     assert whole.mean_excess(6.0, 6.0) == pytest.approx(1 + np.exp(-rate))
 
 
+def test_the_tail_rule_last_is_a_lower_bound() -> None:
+    curve = _curve("last")
+    np.testing.assert_array_equal(curve(np.array([4.0, 4.1])), [0.5, 0])
+    assert curve.mean_excess(2.0, 2.0) == 2  # all that is left above 2 lies at 4
+    assert curve.mean_excess(4.0, 4.0) == 0
+    assert curve.mean_excess(5.0, 5.0) == 0
+
+
 def test_the_tail_rule_refuse_answers_only_what_is_known() -> None:
     curve = _curve("refuse")
     np.testing.assert_array_equal(curve(np.array([3.0, 4.0])), [0.5, 0.5])

@@ -57,11 +57,16 @@ def depth_groups(log: SalesLog, runs: Runs, only: Bools | None = None, seed: int
 
 
 def _depths_of_their_own(log: SalesLog, runs: Runs) -> int:
-    """Depths 0, 1, ... below this have enough rows."""
+    """Depths 0, 1, ... below this have enough rows, and so do the deeper ones together, if there are any."""
     at_depth = np.bincount(runs.depth[runs.depth >= 0], minlength=1)
     width = len(market(log, np.zeros(1, dtype=np.int64))) + 1
-    enough = at_depth >= np.maximum(LEAST_ROWS, ROWS_A_COVARIATE * width * np.arange(1, len(at_depth) + 1))
-    return len(enough) if enough.all() else int(np.argmin(enough))
+    needed = np.maximum(LEAST_ROWS, ROWS_A_COVARIATE * width * np.arange(1, len(at_depth) + 1))
+    own = 0
+    while own < len(at_depth) and at_depth[own] >= needed[own]:
+        own += 1
+    while own and 0 < at_depth[own:].sum() < needed[own]:
+        own -= 1
+    return own
 
 
 def not_truncated(log: SalesLog, runs: Runs) -> Bools:

@@ -73,7 +73,8 @@ class Regression:
         used = weights > 0
         names = [f"x{index}" for index in range(learn.shape[1])]
         frame = pd.DataFrame(learn, columns=names).assign(demand=self._times(), known=self.known, weight=weights)[used]
-        fitter: Any = CoxPHFitter(penalizer=PENALTY) if self.model == "cox" else LogNormalAFTFitter(penalizer=PENALTY)
+        penalty = PENALTY + learn.shape[1] / len(learn)
+        fitter: Any = CoxPHFitter(penalizer=penalty) if self.model == "cox" else LogNormalAFTFitter(penalizer=penalty)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # what matters of them ends in an exception
@@ -127,14 +128,20 @@ class Regression:
         curve = np.where(level > end, tailed, survival(asked, np.minimum(level, end)))
         above = np.where(point < 0, 1.0, survival(asked, np.maximum(point, 0.0)))[:, 0]
         area = np.sum(curve * (high - low), axis=1)
-        excess = np.where(above > 1e-12, area / np.maximum(above, 1e-12), most - least[:, 0])
+        nothing = 0.0 if tail == "last" else most - least[:, 0]
+        excess = np.where(above > 1e-12, area / np.maximum(above, 1e-12), nothing)
         refused = (tail == "refuse") & (left[:, 0] > 1e-12) & (end < most)
         return np.where(refused, np.nan, excess)
 
 
 def _cox_curve(fitter: Any) -> Survival:
-    baseline = fitter.baseline_cumulative_hazard_
-    times, steps = baseline.index.to_numpy(dtype=np.float64), np.r_[0.0, baseline.iloc[:, 0].to_numpy()]
+    """SF(c | x) = prod over z <= c of (1 - h(z))^risk(x), which without covariates is Kaplan-Meier's curve.
+
+    The library's own exp(-H(c) risk(x)) leaves too much mass where many demands are tied.
+    """
+    baseline = fitter.baseline_hazard_
+    times, hazard = baseline.index.to_numpy(dtype=np.float64), baseline.iloc[:, 0].to_numpy()
+    steps = np.r_[0.0, np.cumsum(-np.log1p(-np.minimum(hazard, 1 - 1e-15)))]
     slopes = fitter.params_.to_numpy()
     centre = float(fitter._norm_mean.to_numpy() @ slopes)
 
