@@ -1,11 +1,17 @@
 """Commands that learn a policy and ask it."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from lostsales.apps.options import Json, Log, ProblemFile
+
+if TYPE_CHECKING:
+    from lostsales.arrays import Array
+
+SHOWN = ("price", "order", "depth", "value", "margin", "flag")
+MOST_SHOWN = 50  # rows
 
 
 def fit(
@@ -32,35 +38,29 @@ def fit(
     check_place(out)
     with progress("learning") as report, warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
-        policy = learn(read_log(log, problem), method, iterations=iterations, seed=seed, progress=report)
+        given = {} if iterations is None else {"iterations": iterations}
+        policy = learn(read_log(log, problem), method, seed=seed, progress=report, **given)
     for warning in warned:
         err.print(f"[yellow]Warning:[/] {warning.message}", highlight=False, soft_wrap=True)
     policy.save(out)
-    if not isinstance(policy, QPolicy):
-        print_facts(method, [("policy", str(out))])
-        return
-    kernels = [_kernel(q.design.choice.kernel) for q in policy.q]
+    facts: dict[str, Any] = {"method": method}
+    if isinstance(policy, QPolicy):
+        chosen = [q.design.choice.kernel for q in policy.q]
+        kernels = ["linear" if kernel is None else f"{kernel.kind} {kernel.coefficient:g}" for kernel in chosen]
+        facts |= {"max_depth": len(policy.q) - 1, "kernels": kernels}
+    facts["policy"] = str(out)
     if as_json:
-        print_json({"method": method, "max_depth": len(policy.q) - 1, "kernels": kernels, "policy": str(out)})
+        print_json(facts)
         return
-    print_facts(
-        f"{method} on {log}",
-        [
-            ("learned to depth", str(len(policy.q) - 1)),
-            ("functions by depth", ", ".join(kernels)),
-            ("policy", str(out)),
-        ],
-    )
-
-
-def _kernel(kernel: object) -> str:
-    return "linear" if kernel is None else f"{getattr(kernel, 'kind', '')} {getattr(kernel, 'coefficient', 0):g}"
+    shown = {"method": "method", "max_depth": "learned to depth", "kernels": "functions by depth", "policy": "policy"}
+    texts = {key: ", ".join(value) if isinstance(value, list) else str(value) for key, value in facts.items()}
+    print_facts(f"{method} on {log}", [(shown[key], text) for key, text in texts.items()])
 
 
 def recommend(
     policy: Annotated[Path, typer.Argument(help="A saved policy.")],
-    recent: Annotated[Path, typer.Option(help="Closed rows of each series (CSV or Parquet).")],
     today: Annotated[Path, typer.Option(help="One open row a series: series, period, features, stock.")],
+    recent: Annotated[Path | None, typer.Option(help="Closed rows of each series; none on day one.")] = None,
     out: Annotated[Path | None, typer.Option(help="Write the recommendations (.parquet or .csv).")] = None,
     as_json: Json = False,
 ) -> None:
@@ -68,38 +68,42 @@ def recommend(
 
     Example: `lostsales recommend policy --recent recent.csv --today today.csv`
     """
-    from rich.table import Table
-
     from lostsales.apps.console import out as screen
     from lostsales.apps.console import print_json
+    from lostsales.data.labels import spelled
     from lostsales.data.write import check_target, write_table
     from lostsales.policy.artefact import load
     from lostsales.policy.recommend import ready, recommend_columns
 
     if out is not None:
         check_target(out)
-    columns = recommend_columns(ready(load(policy)), recent, today)
+    keys, decided = recommend_columns(ready(load(policy)), recent, today)
     if out is not None:
-        write_table(columns, out)
-    rows = [
-        dict(zip(columns, values, strict=True)) for values in zip(*(c.tolist() for c in columns.values()), strict=True)
-    ]
+        write_table(keys | decided, out)
     if as_json:
-        print_json({"recommendations": [row | {"period": str(row["period"])} for row in rows]})
+        columns = {name: values.tolist() for name, values in decided.items()}
+        columns = {name: [spelled(each) for each in values] for name, values in keys.items()} | columns
+        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        print_json({"recommendations": rows})
         return
-    table = Table(title=f"Today by {policy}", title_justify="left", title_style="bold", box=None, header_style="cyan")
-    for column in ("series", "price", "order", "depth", "value", "margin", "flag"):
-        table.add_column(column, justify="left" if column in ("series", "flag") else "right")
-    for row in rows[:50]:
-        table.add_row(
-            *(_cell(row[column]) for column in ("series", "price", "order", "depth", "value", "margin", "flag"))
-        )
-    screen.print(table)
-    if len(rows) > 50:
-        screen.print(f"... and {len(rows) - 50:,} more series")
+    _show(f"Today by {policy}", keys | {name: decided[name] for name in SHOWN})
     if out is not None:
         screen.print(f"written to {out}")
 
 
-def _cell(value: object) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+def _show(title: str, columns: "dict[str, Array]") -> None:
+    """The first rows as a table."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from lostsales.apps.console import out as screen
+    from lostsales.data.labels import spelled
+
+    table = Table(title=Text(title), title_justify="left", title_style="bold", box=None, header_style="cyan")
+    for name, values in columns.items():
+        table.add_column(name, justify="right" if values.dtype.kind in "if" else "left")
+    for row in zip(*(values[:MOST_SHOWN] for values in columns.values()), strict=True):
+        table.add_row(*(Text(f"{each:g}" if isinstance(each, float) else spelled(each)) for each in row))
+    screen.print(table)
+    if (more := len(columns["flag"]) - MOST_SHOWN) > 0:
+        screen.print(f"... and {more:,} more series")

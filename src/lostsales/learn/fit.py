@@ -2,8 +2,8 @@
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, get_args
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -14,7 +14,7 @@ from lostsales.data.log import SalesLog
 from lostsales.demand.curve import Tail
 from lostsales.demand.holdout import Holdout, hold_out
 from lostsales.demand.impute import impute
-from lostsales.demand.runs import Runs, find_runs, iterations_rule
+from lostsales.demand.runs import LEAST_ROWS, Runs, find_runs, iterations_rule
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.learn.blocks import Partition, block_of_log, partition
 from lostsales.learn.design import ActionScaler, FunctionClass, Scaler, build, choose
@@ -27,6 +27,8 @@ from lostsales.policy.rules import Rules
 MOST_ITERATIONS = 40
 ONE_THREAD = 20_000  # rows
 PESSIMISTIC_START = 4  # fusion's pessimistic iterations (line 1237)
+METHODS = ("c-fqi", "pc-fqi", "fusion")
+Boundary = Literal["safe", "paper"]
 Learner = Callable[..., Deployed]
 _LEARNERS: dict[str, Learner] = {}
 
@@ -36,10 +38,21 @@ def register_learner(name: str, learner: Learner) -> None:
     _LEARNERS[name] = learner
 
 
+def learners() -> tuple[str, ...]:
+    """The names of all learners that `fit` knows.
+
+    >>> learners()[:3]
+    ('c-fqi', 'pc-fqi', 'fusion')
+    """
+    return tuple(_LEARNERS)
+
+
 def fit(log: SalesLog, method: str = "c-fqi", **options: Any) -> Deployed:
     """Learn a policy from a log by the method's name; options are those of the learner (see `CensoredFqi`)."""
     if method not in _LEARNERS:
-        raise SettingError(f"no method {method!r}; the methods are {', '.join(_LEARNERS)}")
+        raise SettingError(f"no method {method!r}; the methods are {', '.join(learners())}")
+    if not isinstance(log, SalesLog):
+        raise LostSalesError(f"fit learns from a log that `read_log` gives, but a {type(log).__name__} came")
     return _LEARNERS[method](log, **options)
 
 
@@ -52,7 +65,7 @@ class CensoredFqi:
     beta: float = FqiSettings.beta  # scale of the penalty
     safe: Safe = "learned"  # or "paper": the highest price with the largest order
     eps: float = 0.05  # a learned safe action ends the run with a chance of at least 1 - eps
-    boundary: str = "safe"  # V at max_depth over safe actions; "paper": over all
+    boundary: Boundary = "safe"  # V at max_depth over safe actions; "paper": over all
     max_depth: int | None = None  # learn no deeper than this
     rules: Rules = field(default_factory=Rules)
     function: FunctionClass = field(default_factory=FunctionClass)
@@ -72,18 +85,15 @@ class CensoredFqi:
             return self._learn(log)
 
     def _learn(self, log: SalesLog) -> "Learned":
+        self._check()
         runs = _usable_runs(log, self.max_depth)
         _warn_of_pooling(log)
         filled = impute(
             log, demand_max=self.demand_max, tail=self.tail, replicates=0, runs=runs, seed=self.seed
         ).profit_filled
-        if filled is None:
-            raise LostSalesError("fit needs unit costs: give [costs] lost, order and holding in the problem")
-        rows = int(runs.usable.sum())
-        rule = min(iterations_rule(rows, log.problem.discount), MOST_ITERATIONS)
+        assert filled is not None  # the log has stock, orders and costs
+        rule = min(iterations_rule(int(runs.usable.sum()), log.problem.discount), MOST_ITERATIONS)
         iterations = rule if self.iterations is None else self.iterations
-        if iterations < 1:
-            raise SettingError(f"iterations must be at least 1, but {iterations} came")
         shy = {"c-fqi": 0, "pc-fqi": iterations, "fusion": min(PESSIMISTIC_START, iterations)}[self.method]
         settings = FqiSettings(
             iterations=iterations,
@@ -114,6 +124,21 @@ class CensoredFqi:
         )
         return Learned(policy, fitted, tuple(parts), runs, filled)
 
+    def _check(self) -> None:
+        for name, value, known in (
+            ("method", self.method, METHODS),
+            ("safe", self.safe, get_args(Safe)),
+            ("boundary", self.boundary, get_args(Boundary)),
+        ):
+            if value not in known:
+                raise SettingError(f"{name} must be one of {', '.join(known)}, but {value!r} came")
+        if self.iterations is not None and self.iterations < 1:
+            raise SettingError(f"iterations must be at least 1, but {self.iterations} came")
+        if not 0 <= self.eps <= 1:
+            raise SettingError(f"eps must lie between 0 and 1, but {self.eps:g} came")
+        if not 0 <= self.beta < np.inf:
+            raise SettingError(f"beta must be a number that is not negative, but {self.beta:g} came")
+
 
 @dataclass(frozen=True, eq=False)
 class Learned:
@@ -127,10 +152,16 @@ class Learned:
 
 
 def _learner(method: str) -> Learner:
-    return lambda log, **options: CensoredFqi(method, **options).fit(log)
+    def learn(log: SalesLog, **options: Any) -> QPolicy:
+        known = [each.name for each in fields(CensoredFqi) if each.name != "method"]
+        if unknown := [name for name in options if name not in known]:
+            raise SettingError(f"no option {unknown[0]!r}; the options of {method} are {', '.join(known)}")
+        return CensoredFqi(method, **options).fit(log)
+
+    return learn
 
 
-for _method in ("c-fqi", "pc-fqi", "fusion"):
+for _method in METHODS:
     register_learner(_method, _learner(_method))
 
 
@@ -144,10 +175,13 @@ def folds_of(holdout: Holdout, rows: Any) -> Folds:
 def _usable_runs(log: SalesLog, max_depth: int | None) -> Runs:
     if log.demand_only:
         raise LostSalesError("fit needs stock and orders, and this log has none; audit, impute and demand can use it")
+    if log.costs is None:
+        raise LostSalesError("fit needs unit costs: give [costs] lost, order and holding in the problem")
     runs = find_runs(log, max_depth)
     rows = int(np.count_nonzero(runs.usable & (runs.depth == 0)))
-    if rows < 2:
-        raise LostSalesError(f"fit needs rows that follow a known demand and have a next row, but there are {rows}")
+    if rows < LEAST_ROWS:
+        wanted = f"fit needs at least {LEAST_ROWS} rows that follow a known demand and have a next row"
+        raise LostSalesError(f"{wanted}, but there are {rows}")
     return runs
 
 
@@ -178,7 +212,9 @@ def _safe_actions(
     ends = runs.observed.known[rows].astype(np.float64)
     if asked.safe == "learned" and depth and not ends.all():
         block = block_of_log(log, runs.anchor_demand[rows], rows, depth)
-        action = np.column_stack([log.price[rows], np.asarray(log.order)[rows]])
+        # What arrives after sales cannot end the run, and a chance that followed it would be noise.
+        order = np.asarray(log.order)[rows] if log.problem.arrival == "before" else np.zeros(len(rows))
+        action = np.column_stack([log.price[rows], order])
         chance = _chance_to_end(block, action, ends, folds_of(holdout, rows), settings)
     return SafeActions(asked.safe, chance, asked.eps, depth, log.problem.arrival)
 
@@ -204,7 +240,6 @@ def _allowed(
     """Actions that may follow the known and the censored rows of a depth, as the deployed policy will have them."""
     if asked.rules == Rules() and np.isinf(grid.room) and (asked.boundary == "paper" or runs.max_depth == 0):
         return None, None
-    bound = replace(safe, depth=0) if asked.boundary == "paper" else safe
     masks: list[Bools | None] = []
     for rows, next_depth, block in (
         (part.rows[part.known], 0, part.next_known),
@@ -213,6 +248,8 @@ def _allowed(
         if block is None:
             masks.append(None)
             continue
-        feasible = asked.rules.feasible(grid, np.asarray(log.stock)[rows + 1], log.price[rows])
-        masks.append(bound.mask(next_depth, block, feasible, grid)[0])
+        may = asked.rules.feasible(grid, np.asarray(log.stock)[rows + 1], log.price[rows])
+        if asked.boundary == "safe":
+            may, _ = safe.mask(next_depth, block, may, grid)
+        masks.append(None if may.all() else may)
     return masks[0], masks[1]

@@ -1,5 +1,6 @@
 """The policy that C-FQI and its kin learn: greedy in one Q per depth, safe where the learned runs end."""
 
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -9,7 +10,7 @@ from lostsales.arrays import Array, Bools, Floats, Ints
 from lostsales.data.problem import Problem
 from lostsales.learn.blocks import block_of_view
 from lostsales.learn.design import ActionScaler, Choice, Design, Scaler
-from lostsales.learn.fqi import Q
+from lostsales.learn.fqi import Q, penalty_on
 from lostsales.learn.kernels import Kernel
 from lostsales.learn.maps import FeatureMap, KernelMap, LinearMap
 from lostsales.learn.ridge import RidgeFactor
@@ -20,8 +21,8 @@ from lostsales.policy.rollout import Action, View
 from lostsales.policy.rules import Rules
 
 Safe = Literal["learned", "paper"]
-CHUNK = 20_000
-BEYOND = 1e-6
+CHUNK = 2_000  # rows whose kernel stays in the cache
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,28 +38,45 @@ class SafeActions:
     def mask(self, depth: int, block: Floats, feasible: Bools, grid: ActionGrid) -> tuple[Bools, Bools]:
         """Feasible actions that are safe at a depth, (rows, actions), and rows at which none is safe enough, (rows,).
 
-        The paper's: the highest price with the largest order; where an order arrives after sales, its order leg must
-        act a period earlier. The learned: a chance to end the run of at least 1 - eps, else the likeliest.
+        The paper's: the highest price with the largest order; where an order arrives after sales, its order leg acts a
+        period earlier too (but not before a run has begun). The learned: a chance to end the run of at least 1 - eps,
+        else the likeliest (where an order arrives after sales, with the largest, which may end the run a period later);
+        the paper's in runs longer than learned where every learned one ended.
         """
         nobody = np.zeros(len(feasible), dtype=bool)
         price, order = grid.pairs.T
-        if self.kind == "paper":
-            if depth < self.depth - (self.arrival == "after") or self.depth == 0:
+        ends_at = max(self.depth, 1)  # with nothing learned of runs, any is too long
+        if self.kind == "paper" or (self.chance is None and depth > self.depth):
+            if depth < max(ends_at - (self.arrival == "after"), 1):
                 return feasible, nobody
             largest = _at_most(feasible, order)
-            return (largest if depth < self.depth else _at_most(largest, price)), nobody
-        if depth < self.depth or self.chance is None or self.depth == 0:
+            return (largest if depth < ends_at else _at_most(largest, price)), nobody
+        if depth < ends_at or self.chance is None:
             return feasible, nobody
         chance = np.where(feasible, self.chance.values(block, grid.pairs), -np.inf)
-        enough: Bools = np.greater_equal(chance, 1 - self.eps)
+        enough: Bools = chance >= 1 - self.eps
         none = np.asarray(~enough.any(axis=1))
-        return np.where(none[:, None], chance == chance.max(axis=1, keepdims=True), enough), none
+        likeliest = feasible & (chance >= chance.max(axis=1, keepdims=True) - ROUNDING)
+        if self.arrival == "after":
+            likeliest = _at_most(likeliest, order)
+        return np.where(none[:, None], likeliest, enough), none
 
 
 def _at_most(feasible: Bools, quantity: Floats) -> Bools:
     """Of the feasible actions of each row those with the largest quantity."""
     largest = np.where(feasible, quantity, -np.inf).max(axis=1, keepdims=True)
     return np.asarray(feasible & (quantity == largest))
+
+
+@dataclass(frozen=True, eq=False)
+class _Scored:
+    """Some rows of a view against all actions."""
+
+    rows: Ints
+    scores: Floats  # (rows, actions) Q - U, -inf where an action may not be taken
+    penalty: Floats | None  # (rows, actions) U, None where there is none
+    unsafe: Bools
+    outside: Bools
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,58 +99,60 @@ class QPolicy(Deployable):
         """Price and order of every series."""
         last_price = view.past[-1].action.price if view.past else np.full(len(view.stock), np.nan)
         chosen = np.empty(len(view.stock), dtype=np.int64)
-        for rows, scores, _, _, _ in self._by_depth(view, last_price):
-            chosen[rows] = scores.argmax(axis=1)
+        for part in self._scored(view, last_price):
+            chosen[part.rows] = part.scores.argmax(axis=1)
         return Action(*self.grid.pairs[chosen].T)
 
     def explain(self, view: View, last_price: Floats) -> Decision:
         """The decision with its value, penalty, runner-up and warnings."""
         rows = len(view.stock)
-        value, penalty_paid, margin = (np.full(rows, np.nan) for _ in range(3))
-        best, second = np.empty(rows, dtype=np.int64), np.empty(rows, dtype=np.int64)
-        safe, unsafe, outside = (np.zeros(rows, dtype=bool) for _ in range(3))
-        for at, scores, penalty, none, away in self._by_depth(view, last_price):
-            order = np.argsort(-scores, axis=1, kind="stable")
-            best[at], second[at] = order[:, 0], order[:, 1] if order.shape[1] > 1 else order[:, 0]
-            row = np.arange(len(at))
-            value[at], penalty_paid[at] = scores[row, best[at]], penalty[row, best[at]]
-            margin[at] = value[at] - scores[row, second[at]]
-            safe[at], unsafe[at], outside[at] = (view.depth[at] >= self.safe.depth) & (self.safe.depth > 0), none, away
-        alone = ~np.isfinite(margin) | (best == second)
+        value, penalty, next_value = (np.empty(rows) for _ in range(3))
+        best, second = (np.empty(rows, dtype=np.int64) for _ in range(2))
+        unsafe, outside = (np.empty(rows, dtype=bool) for _ in range(2))
+        for part in self._scored(view, last_price):
+            at, scores, row = part.rows, part.scores, np.arange(len(part.rows))
+            unsafe[at], outside[at] = part.unsafe, part.outside
+            best[at] = first = scores.argmax(axis=1)
+            value[at], penalty[at] = scores[row, first], 0.0 if part.penalty is None else part.penalty[row, first]
+            scores[row, first] = -np.inf
+            second[at] = first = scores.argmax(axis=1)
+            next_value[at] = scores[row, first]
+        alone = np.isneginf(next_value)
         pairs = self.grid.pairs
         return Decision(
             price=pairs[best, 0],
             order=pairs[best, 1],
             value=value,
-            penalty=penalty_paid,
-            safe=safe,
+            penalty=penalty,
+            safe=view.depth >= max(self.safe.depth, 1),
             runner_up_price=np.where(alone, np.nan, pairs[second, 0]),
             runner_up_order=np.where(alone, np.nan, pairs[second, 1]),
-            margin=np.where(alone, np.nan, margin),
+            margin=np.where(alone, np.nan, value - next_value),
             unsafe=unsafe,
+            beyond=view.depth >= len(self.q),
             outside=outside,
         )
 
-    def _by_depth(self, view: View, last_price: Floats) -> list[tuple[Ints, Floats, Floats, Bools, Bools]]:
-        """For the rows of each depth: scores of all actions (-inf where forbidden), penalties, warnings."""
-        found = []
-        for depth in np.unique(view.depth):
+    def _scored(self, view: View, last_price: Floats) -> Iterator[_Scored]:
+        """All rows, those of one depth together, a chunk at a time."""
+        for depth in np.unique(view.depth).tolist():
             at_depth = np.flatnonzero(view.depth == depth)
-            learned = min(int(depth), len(self.q) - 1)
+            learned = min(depth, len(self.q) - 1)
+            q, (least, most) = self.q[learned], self.ranges[learned]
+            slack = ROUNDING * (1 + most - least)
             for start in range(0, len(at_depth), CHUNK):
                 rows = at_depth[start : start + CHUNK]
-                block = block_of_view(self.problem, view, rows, learned, int(depth))
+                block = block_of_view(self.problem, view, rows, learned, depth)
                 feasible = self.rules.feasible(self.grid, view.stock[rows], last_price[rows])
-                may, none = self.safe.mask(learned, block, feasible, self.grid)
-                q = self.q[learned]
-                scores, penalty = q.values(block, self.grid.pairs), np.zeros(may.shape)
+                may, unsafe = self.safe.mask(depth, block, feasible, self.grid)
+                grid = q.design.on_grid(block, self.grid.pairs)
+                scores, penalty = q.on(grid), None
                 if self.beta:
-                    penalty = q.penalty(block, self.grid.pairs, self.beta)
-                least, most = self.ranges[learned]
-                spread = BEYOND * (1 + np.abs(most - least))
-                away = ((block < least - spread) | (block > most + spread)).any(axis=1) | (int(depth) > learned)
-                found.append((rows, np.where(may, scores - penalty, -np.inf), penalty, none, np.asarray(away)))
-        return found
+                    penalty = penalty_on(q.design, grid, self.beta)
+                    scores -= penalty
+                scores[~may] = -np.inf
+                outside = ((block < least - slack) | (block > most + slack)).any(axis=1)
+                yield _Scored(rows, scores, penalty, unsafe, outside)
 
     def to_artefact(self) -> Artefact:
         """What has to be saved."""
@@ -150,7 +170,8 @@ class QPolicy(Deployable):
             "models": {name: _model_settings(q) for name, q in models.items()},
         }
         for name, q in models.items():
-            arrays |= {f"{name}_{key}": value for key, value in _model_arrays(q, bool(self.beta)).items()}
+            penalised = self.beta > 0 and name != "chance"
+            arrays |= {f"{name}_{key}": value for key, value in _model_arrays(q, penalised).items()}
         arrays |= {f"{depth}_range": each for depth, each in enumerate(self.ranges)}
         return Artefact("q", self.observes, None, self.problem, settings, arrays)
 

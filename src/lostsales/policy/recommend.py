@@ -13,6 +13,10 @@ from lostsales.policy.artefact import SavedPolicy, save
 from lostsales.policy.rollout import View
 from lostsales.policy.situation import situation
 
+OUTSIDE = "outside the data"
+BEYOND = "a longer run of stock-outs than was learned"
+UNSAFE = "no action is safe enough: the likeliest to end the run"
+
 
 @dataclass(frozen=True, eq=False)
 class Decision:
@@ -27,6 +31,7 @@ class Decision:
     runner_up_order: Floats
     margin: Floats  # by how much the runner-up loses
     unsafe: Bools  # no action was safe enough: the likeliest to end the run was taken
+    beyond: Bools  # the run of stock-outs is longer than any that was learned
     outside: Bools  # today lies outside the data
 
 
@@ -69,9 +74,13 @@ class Deployable:
         """
         import narwhals as nw
 
-        columns = recommend_columns(self, recent, today)
-        backend = nw.get_native_namespace(nw.from_native(today, eager_only=True))
-        return nw.from_dict({name: values.tolist() for name, values in columns.items()}, backend=backend).to_native()
+        if isinstance(today, str | Path):
+            raise LostSalesError("today must be a pandas, polars or Arrow table; `lostsales recommend` reads files")
+        keys, decided = recommend_columns(self, recent, today)
+        frame = nw.from_native(today, eager_only=True)
+        named = frame.select(*keys)  # as they came, so that the answer can be joined to any other table
+        columns = (nw.new_series(name, values, backend=frame.implementation) for name, values in decided.items())
+        return named.with_columns(*columns).to_native()
 
 
 def ready(policy: SavedPolicy) -> Explains:
@@ -83,19 +92,14 @@ def ready(policy: SavedPolicy) -> Explains:
     return cast(Explains, policy)
 
 
-def recommend_columns(policy: Explains, recent: Any, today: Any) -> dict[str, Array]:
-    """The recommendation as columns; `recent` and `today` are tables or paths of files."""
+def recommend_columns(policy: Explains, recent: Any, today: Any) -> tuple[dict[str, Array], dict[str, Array]]:
+    """The columns that name today's rows, and those of the recommendation; both arguments are tables or paths."""
     now = situation(
         policy.problem, None if recent is None else open_table(recent), open_table(today), policy.usual_demand
     )
     decision = policy.explain(now.view, now.last_price)
-    for rows, said in ((decision.outside, "outside the data"), (decision.unsafe, "no action is safe enough")):
-        for row in np.flatnonzero(rows):
-            now.flags[row].append(said)
     depth: Ints = now.view.depth.astype(np.int64)
-    return {
-        "series": now.series,
-        "period": now.period,
+    return now.keys, {
         "price": decision.price,
         "order": decision.order,
         "depth": depth,
@@ -105,5 +109,16 @@ def recommend_columns(policy: Explains, recent: Any, today: Any) -> dict[str, Ar
         "runner_up_price": decision.runner_up_price,
         "runner_up_order": decision.runner_up_order,
         "margin": decision.margin,
-        "flag": np.array(["; ".join(said) for said in now.flags], dtype=object),
+        "flag": said(now.flags | {BEYOND: decision.beyond, OUTSIDE: decision.outside, UNSAFE: decision.unsafe}),
     }
+
+
+def said(flags: dict[str, Bools]) -> Array:
+    """All that is said of each row, as one text.
+
+    >>> said({"late": np.array([True, False]), "dear": np.array([True, True])})
+    array(['late; dear', 'dear'], dtype=object)
+    """
+    pattern = np.stack(list(flags.values()), axis=1) @ (1 << np.arange(len(flags)))
+    texts = ["; ".join(text for bit, text in enumerate(flags) if each >> bit & 1) for each in range(1 << len(flags))]
+    return np.array(texts, dtype=object)[pattern]

@@ -4,15 +4,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lostsales.arrays import Array, Floats, Ints
+from lostsales.arrays import Array, Bools, Floats, Ints, exceeds
 from lostsales.data.columns import ColumnReader
 from lostsales.data.findings import Findings
 from lostsales.data.gate import HOLE, read_table
-from lostsales.data.labels import spelled
+from lostsales.data.labels import texts_of
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
 from lostsales.data.table import Table
+from lostsales.demand.observed import Observed
 from lostsales.demand.runs import find_runs
+from lostsales.errors import LogError
 from lostsales.policy.rollout import Action, Closed, View
 
 NO_HISTORY = "no known demand: the last sales count as demand"
@@ -25,113 +27,151 @@ GAP = "periods are missing between the recent rows and today"
 class Situation:
     """Today's rows, in their order, and what is said about each."""
 
-    series: Array  # (rows,) text
-    period: Array
+    keys: dict[str, Array]  # the columns that name a row, each (rows,)
     view: View
     last_price: Floats  # (rows,) NaN where unknown
-    flags: list[list[str]]  # by row
+    flags: dict[str, Bools]  # what is said, and of which rows
 
 
 def situation(problem: Problem, recent: Table | None, today: Table, usual_demand: float) -> Situation:
     """Read and check both tables, and find each series' depth and history.
 
-    A series whose recent rows hold no known demand is answered as if its last sales were its demand; one with no past
-    at all as if it had seen the usual demand. Both are flagged.
+    A series whose last known demand is not among its recent rows is answered as if its last sales were its demand; one
+    with no past at all, or with a hole before today, as if it had seen its `last_sales`, or else the usual demand.
+    All but a `last_sales` that was no stock-out are flagged.
     """
-    log = read_table(recent, problem) if recent is not None and recent.rows else None
-    codes, texts, period, features, stock, last_sales, flags = _read_today(problem, today)
-    names = texts[codes]
-    rows = len(names)
-    last_row, depth, demand_before = np.full(rows, -1), np.zeros(rows, dtype=np.int64), last_sales.copy()
-    known = ~np.isnan(last_sales)
-    runs = None
-    if log is not None:
+    day = _Today.read(problem, today)
+    demand, unanchored = day.last_sales, day.last_stockout & ~np.isnan(day.last_sales)
+    depth, gap, last_price = np.zeros(len(demand), dtype=np.int64), np.zeros(len(demand), dtype=bool), np.nan * demand
+    past: tuple[Closed, ...] = ()
+    if recent is not None and recent.rows:
+        log = _read_recent(problem, recent)
         runs = find_runs(log)
-        ends = np.r_[log.starts[1:], len(log)] - 1
-        newest = dict(zip(log.names, ends, strict=True))  # the last part of a series that holes split
-        last_row = np.array([newest.get(name, -1) for name in names])
-        _flag_gaps(log, last_row, period, flags)
+        last_row, gap = day.last_rows(log)
         has = last_row >= 0
         at = last_row[has]
-        hidden = ~runs.observed.known[at]
-        deep = np.where(hidden, runs.depth[at] + 1, 0)
-        lost = hidden & (runs.depth[at] < 0)
-        depth[has] = np.where(lost, 0, deep)
-        demand_before[has] = np.where(lost | ~hidden, log.sales[at], runs.observed.demand[at])
-        demand_before[has] = np.where(~hidden, runs.observed.demand[at], demand_before[has])
-        known[has] = ~lost
-        for row in np.flatnonzero(has)[lost]:
-            flags[row].append(NO_HISTORY)
-    for row in np.flatnonzero(~known & (last_row < 0)):
-        flags[row].append(NOTHING_KNOWN)
-    demand_before = np.where(np.isnan(demand_before), usual_demand, demand_before)
-    past = () if log is None or runs is None else _past(log, runs.observed.demand, last_row, int(depth.max(initial=0)))
-    view = View(0, tuple(features.T), stock, demand_before, depth > 0, depth, None, past)
-    last_price = np.full(rows, np.nan)
-    if log is not None:
-        last_price[last_row >= 0] = log.price[last_row[last_row >= 0]]
-    period = period.astype(np.int64) if period.dtype.kind == "f" else period
-    return Situation(names, period, view, last_price, flags)
+        hidden, known_depth = ~runs.observed.known[at], runs.depth[at] >= 0
+        depth[has] = (hidden & known_depth) * (runs.depth[at] + 1)
+        demand[has] = np.where(hidden, log.sales[at], runs.observed.demand[at])
+        unanchored[has] = hidden & ~known_depth
+        last_price[has] = log.price[at]
+        past = _past(log, runs.observed, last_row, int(depth.max(initial=0)))
+    unknown = np.isnan(demand)
+    demand = np.where(unknown, usual_demand, demand)
+    return Situation(
+        keys=day.keys,
+        view=View(0, tuple(day.features.T), day.stock, demand, (depth > 0) | unanchored, depth, None, past),
+        last_price=last_price,
+        flags={UNSEEN_LEVEL: day.unseen, GAP: gap, NO_HISTORY: unanchored, NOTHING_KNOWN: unknown},
+    )
 
 
-def _past(log: SalesLog, demand: Floats, last_row: Ints, longest: int) -> tuple[Closed, ...]:
+def _read_recent(problem: Problem, recent: Table) -> SalesLog:
+    """Closed rows through the gate of a log; a price or order that the policy never saw is a fact all the same."""
+    try:
+        return read_table(recent, problem.model_copy(update={"prices": None, "orders": None}))
+    except LogError as error:
+        raise LogError(f"recent ({recent.name})", error.findings) from None
+
+
+def _past(log: SalesLog, observed: Observed, last_row: Ints, longest: int) -> tuple[Closed, ...]:
     """The last closed periods, oldest first; where a series is shorter its first row stands in and is never read."""
     stock, order = np.asarray(log.stock), np.asarray(log.order)
-    safe_row = np.maximum(last_row, 0)
-    first = log.starts[log.series[safe_row]]
+    newest = np.maximum(last_row, 0)
+    first = log.starts[log.series[newest]]
+    nothing = np.zeros(len(newest), dtype=bool)
     closed = []
     for back in range(longest - 1, -1, -1):
-        at = np.maximum(safe_row - back, first)
-        before = np.where(at > first, demand[np.maximum(at - 1, 0)], log.last_sales[log.series[at]])
-        nothing = np.zeros(len(at), dtype=bool)
+        at = np.maximum(newest - back, first)
+        before = np.where(at > first, observed.demand[at - 1], log.last_sales[log.series[at]])
         view = View(0, tuple(log.features[at].T), stock[at], before, nothing, nothing.astype(np.int16), None)
         closed.append(Closed(view, Action(log.price[at], order[at])))
     return tuple(closed)
 
 
-def _flag_gaps(log: SalesLog, last_row: Ints, period: Array, flags: list[list[str]]) -> None:
-    """A series whose recent rows do not reach yesterday has no usable past."""
-    steps = np.diff(log.period)[log.has_next[:-1]]
-    if not len(steps):
-        return
-    for row in np.flatnonzero(last_row >= 0):
-        if period[row] - log.period[last_row[row]] > HOLE * steps.min():
-            flags[row].append(GAP)
-            last_row[row] = -1
+@dataclass(frozen=True, eq=False)
+class _Today:
+    """The open rows, checked."""
+
+    findings: Findings
+    keys: dict[str, Array]
+    series: tuple[Ints, Array]  # codes, texts
+    period: Array  # (rows,) int64 or datetime64[us]
+    features: Floats  # (rows, features)
+    stock: Floats
+    last_sales: Floats  # NaN where unknown
+    last_stockout: Bools
+    unseen: Bools  # a category has a level that the log never had
+
+    @classmethod
+    def read(cls, problem: Problem, today: Table) -> "_Today":
+        """One error names everything that is wrong."""
+        findings, names = Findings(f"today ({today.name})"), problem.columns
+        reader = ColumnReader(today, findings)
+        wanted = [*names.series_parts, names.period, names.stock, *(feature.name for feature in problem.features)]
+        if missing := [column for column in wanted if column not in today.columns]:
+            had = ", ".join(map(repr, today.columns)) or "no columns"
+            findings.add(f"missing column {', '.join(map(repr, missing))}; the table has {had}")
+        findings.raise_if_any()
+        codes, texts = findings.series_of = reader.series(names.series_parts)
+        period = findings.period_of = reader.period(names.period)
+        several = np.bincount(codes[codes >= 0], minlength=len(texts) + 1) > 1
+        findings.check(several[codes], "today must have one row a series", verb="is one of several")
+        features, unseen = _features(problem, today, reader)
+        stock = reader.number(names.stock)
+        if problem.capacity is not None:
+            over = exceeds(stock, problem.capacity)
+            findings.check(over, f"{names.stock} must fit the capacity {problem.capacity:g}", stock)
+        last_sales = reader.optional(names.last_sales, gaps=True)
+        last_stockout = reader.flag(names.last_stockout, gaps=True)
+        findings.raise_if_any()
+        period = period.astype(np.int64) if period.dtype.kind == "f" else period
+        parts = names.series_parts
+        labels = [(codes, texts)] if len(parts) == 1 else [today.labels(part) for part in parts]
+        return cls(
+            findings=findings,
+            keys=dict(zip(parts, map(texts_of, labels), strict=True)) | {names.period: period},
+            series=(codes, texts),
+            period=period,
+            features=features,
+            stock=stock,
+            last_sales=np.full(today.rows, np.nan) if last_sales is None else last_sales,
+            last_stockout=np.zeros(today.rows, dtype=bool) if last_stockout is None else last_stockout,
+            unseen=unseen,
+        )
+
+    def last_rows(self, log: SalesLog) -> tuple[Ints, Bools]:
+        """Each series' newest row in a log (-1 where there is none or a hole follows it), and where a hole does."""
+        codes, texts = self.series
+        ends = np.r_[log.starts[1:], len(log)] - 1
+        newest = dict(zip(log.names, ends, strict=True))  # the last part of a series that holes split
+        last_row = np.array([newest.get(text, -1) for text in texts], dtype=np.int64)[codes]
+        has = last_row >= 0
+        if log.period.dtype.kind != self.period.dtype.kind:
+            kinds = {"i": "whole numbers", "M": "dates"}
+            self.findings.add(
+                f"periods must be {kinds[log.period.dtype.kind]} as in recent, "
+                f"but today has {kinds[self.period.dtype.kind]}"
+            )
+            self.findings.raise_if_any()
+        step = (self.period - log.period[last_row]).astype(np.int64)
+        early = has & (step <= 0)
+        self.findings.check(early, "today must come after every recent row", log.period[last_row], verb="follows")
+        self.findings.raise_if_any()
+        steps = np.r_[np.diff(log.period)[log.has_next[:-1]].astype(np.int64), step[has]]
+        gap = has & (step > HOLE * steps.min(initial=np.iinfo(np.int64).max))
+        return np.where(gap, -1, last_row), gap
 
 
-def _read_today(problem: Problem, today: Table) -> tuple[Ints, Array, Array, Floats, Floats, Floats, list[list[str]]]:
-    findings, names = Findings(today.name), problem.columns
-    reader = ColumnReader(today, findings)
-    wanted = [*names.series_parts, names.period, names.stock, *(feature.name for feature in problem.features)]
-    if missing := [column for column in wanted if column not in today.columns]:
-        findings.add(f"missing column {', '.join(map(repr, missing))}")
-    findings.raise_if_any()
-    codes, texts = findings.series_of = reader.series(names.series_parts)
-    period = findings.period_of = reader.period(names.period)
-    flags: list[list[str]] = [[] for _ in range(today.rows)]
-    features = np.empty((today.rows, len(problem.features)))
+def _features(problem: Problem, today: Table, reader: ColumnReader) -> tuple[Floats, Bools]:
+    """The features, and rows with a level that the log never had, whose code is -1."""
+    features, unseen = np.empty((today.rows, len(problem.features))), np.zeros(today.rows, dtype=bool)
+    lenient = ColumnReader(today, Findings(today.name))  # an unknown level is a flag here, and no finding
     for index, feature in enumerate(problem.features):
         if feature.kind == "numeric":
             features[:, index] = reader.number(feature.name, negative=True)
-            continue
-        level_codes, level_texts = reader.labels(feature.name)
-        known = {spelled(level): place for place, level in enumerate(feature.levels or ())}
-        level = np.array([known.get(text, -1) for text in level_texts] + [-1])[level_codes]
-        features[:, index] = level
-        for row in np.flatnonzero(level < 0):
-            flags[row].append(UNSEEN_LEVEL)
-    stock = reader.number(names.stock)
-    last_sales = reader.optional(names.last_sales, gaps=True)
-    twice = np.bincount(codes[codes >= 0], minlength=len(texts)) > 1
-    findings.check(twice[codes] & (codes >= 0), "today must have one row a series, and it has another")
-    findings.raise_if_any()
-    return (
-        codes,
-        texts,
-        period,
-        features,
-        stock,
-        np.full(today.rows, np.nan) if last_sales is None else last_sales,
-        flags,
-    )
+        else:
+            present = reader.labels(feature.name)[0] >= 0
+            features[:, index] = lenient.levels(feature)[1]
+            unseen |= present & (features[:, index] < 0)
+    return features, unseen
