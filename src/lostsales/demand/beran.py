@@ -28,10 +28,10 @@ TAILS: dict[Tail, int] = {"to_max": 0, "exponential": 1, "refuse": 2, "last": 3}
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Right-censored demands with their points in covariate space, in order of demand."""
+    """Right-censored demands with their points in covariate space, in order of the first coordinate."""
 
     points: Floats  # (rows, coordinates) in units of demand
-    demand: Floats  # (rows,) rising
+    demand: Floats  # (rows,)
     known: Bools  # (rows,)
     clock: Ints  # (rows,) see Holdout
     unit: Ints  # (rows,)
@@ -42,8 +42,8 @@ class Sample:
     def of(
         cls, points: Floats, demand: Floats, known: Bools, clock: Ints, unit: Ints, least: Floats, bound: Bound
     ) -> "Sample":
-        """Put into order."""
-        order = np.argsort(demand, kind="stable")
+        """Put into order, in which the neighbours of a point lie close together."""
+        order = np.argsort(points[:, 0], kind="stable")
         return cls(points[order], demand[order], known[order], clock[order], unit[order], least[order], bound)
 
     @property

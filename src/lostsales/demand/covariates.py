@@ -67,10 +67,11 @@ class Metric:
 
     slopes: Floats  # (covariates,)
     spread: float  # standard deviation of what the covariates leave open, 1 where they leave nothing
+    columns: Ints  # covariates that matter, the one that moves demand most first
 
     def __call__(self, covariates: Floats) -> Floats:
         """Rows as points; the distance between two is a difference in expected demand, coordinate by coordinate."""
-        return np.ascontiguousarray(covariates * self.slopes)
+        return np.ascontiguousarray(covariates[:, self.columns] * self.slopes[self.columns])
 
 
 def learn_metric(covariates: Floats, demand: Floats, known: Bools) -> Metric:
@@ -93,7 +94,9 @@ def learn_metric(covariates: Floats, demand: Floats, known: Bools) -> Metric:
     slopes = np.linalg.solve(gram, design.T @ filled)[1:]
     spread = float(np.sqrt(np.mean((filled - fitted) ** 2)))
     spread = spread if spread > 1e-9 * (1 + float(np.abs(demand).max())) else 1.0
-    return Metric(np.where(varies, slopes / np.where(varies, scale, 1.0), 0.0), spread)
+    moves = np.where(varies, np.abs(slopes), 0.0)
+    columns = np.argsort(-moves, kind="stable")[: max(1, np.count_nonzero(moves))]
+    return Metric(np.where(varies, slopes / np.where(varies, scale, 1.0), 0.0), spread, columns)
 
 
 def _mean_above(residual: Floats, known: Bools) -> Floats:

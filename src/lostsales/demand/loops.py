@@ -13,6 +13,40 @@ _tail_area = compiled(tail_area)
 
 
 @compiled
+def _first_from(points: Array, value: float) -> int:
+    """The first of the points, in order of their first coordinate, that does not lie below `value`."""
+    low, high = 0, len(points)
+    while low < high:
+        middle = (low + high) // 2
+        if points[middle, 0] < value:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@compiled
+def _near(
+    point: Array, points: Array, known: Array, clock: Array, lower: int, upper: int, h: float, events: bool,
+    place: Array, weight: Array,
+) -> int:  # fmt: skip
+    """Fill `place` and `weight` with the rows within h of `point`, or only those with known demand."""
+    count = 0
+    for row in range(_first_from(points, point[0] - h), len(points)):
+        if points[row, 0] > point[0] + h:
+            break
+        if (events and not known[row]) or lower <= clock[row] < upper:
+            continue
+        distance = 0.0
+        for axis in range(points.shape[1]):
+            distance += (points[row, axis] - point[axis]) ** 2
+        if distance < h * h:
+            place[count], weight[count] = row, 1.0 - distance / (h * h)
+            count += 1
+    return count
+
+
+@compiled
 def neighbours(
     point: Array, points: Array, demand: Array, known: Array, clock: Array, lower: int, upper: int, h: float,
     least_events: int, aligned: bool, integer: bool, demand_max: float,
@@ -24,21 +58,9 @@ def neighbours(
     expected to make of its demand, in whole units where demand is integer.
     """
     widest = WIDEST * h
-    while True:
-        count, events = 0, 0
-        for row in range(len(points)):
-            distance = 0.0
-            for axis in range(points.shape[1]):
-                distance += (points[row, axis] - point[axis]) ** 2
-            near = 1.0 - distance / (h * h)
-            if near > 0.0 and not lower <= clock[row] < upper:
-                place[count], weight[count] = row, near
-                count += 1
-                events += known[row]
-        if events >= least_events or h > widest:
-            break
+    while h <= widest and _near(point, points, known, clock, lower, upper, h, True, place, weight) < least_events:
         h *= GROWTH
-    moved = False
+    count = _near(point, points, known, clock, lower, upper, h, False, place, weight)
     for i in range(count):
         row = place[i]
         event[i] = known[row]
@@ -51,11 +73,9 @@ def neighbours(
         level[i] = min(demand[row] + shift, demand_max)
         if known[row]:
             level[i] = max(level[i], 0.0)
-        moved = moved or shift != 0.0
-    if moved:
-        order = np.argsort(level[:count])
-        place[:count], weight[:count] = place[:count][order], weight[:count][order]
-        level[:count], event[:count] = level[:count][order], event[:count][order]
+    order = np.argsort(level[:count])
+    place[:count], weight[:count] = place[:count][order], weight[:count][order]
+    level[:count], event[:count] = level[:count][order], event[:count][order]
     return count
 
 
