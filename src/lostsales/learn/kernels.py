@@ -16,8 +16,8 @@ class Kernel:
     """k(z, z') of z = (h, a), a history and an action.
 
     rbf: exp(-c |z - z'|^2); laplacian: exp(-c |z - z'|_1); matern (5/2): (1 + s + s^2 / 3) exp(-s) with
-    s = sqrt(5 c) |z - z'|; polynomial: (1 + c z'z)^2; linear: c z'z; product: rbf of the histories times laplacian of the
-    actions, with a coefficient of their own. rbf, laplacian and product factor into k_h(h, h') k_a(a, a').
+    s = sqrt(5 c) |z - z'|; polynomial: (1 + c z'z)^2; linear: c z'z; product: rbf of the histories times laplacian of
+    the actions, with a coefficient of their own. rbf, laplacian and product factor into k_h(h, h') k_a(a, a').
     """
 
     kind: Kind = "rbf"
