@@ -1,0 +1,44 @@
+"""Small simulated logs, and what a shop would hand over of them on some day."""
+
+from functools import cache
+
+import numpy as np
+import pandas as pd
+
+from lostsales.data.log import SalesLog
+from lostsales.data.write import log_columns
+from lostsales.simulate.scenario import Scenario, load_scenario
+from lostsales.simulate.simulator import simulate
+
+FORBID = "paper that forbids"  # as paper, but an order must fit the capacity
+
+
+@cache
+def scenario(name: str) -> Scenario:
+    """By name."""
+    return load_scenario("paper", ("capacity_rule=forbid",)) if name == FORBID else load_scenario(name)
+
+
+@cache
+def small_log(name: str, episodes: int = 8, seed: int = 1) -> SalesLog:
+    """A few episodes under uniform behaviour."""
+    return simulate(scenario(name), episodes=episodes, seed=seed)[0]
+
+
+def frame_of(log: SalesLog) -> pd.DataFrame:
+    """The log as a shop has it."""
+    frame = pd.DataFrame({name: np.ma.getdata(values) for name, values in log_columns(log).items()})
+    first = frame["period"] == 0
+    return frame.assign(last_sales=frame["last_sales"].where(first), last_stockout=frame["last_stockout"] & first)
+
+
+def open_rows(frame: pd.DataFrame, log: SalesLog, period: int) -> pd.DataFrame:
+    """What is known of a period before it is decided."""
+    keep = ["series", "period", *(feature.name for feature in log.problem.features), "stock"]
+    return frame.loc[frame["period"] == period, keep]
+
+
+def days(log: SalesLog, period: int) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Closed rows before a period, and its open rows in another order."""
+    frame = frame_of(log)
+    return frame[frame["period"] < period], open_rows(frame, log, period).sample(frac=1, random_state=0)

@@ -1,0 +1,87 @@
+"""Business rules: the actions that each row may take, worked out by hand."""
+
+import numpy as np
+import pytest
+
+from lostsales.arrays import Bools
+from lostsales.errors import SettingError
+from lostsales.policy.actions import ActionGrid
+from lostsales.policy.rules import Rules
+
+GRID = ActionGrid(np.array([2.0, 4.0, 6.0]), np.array([0.0, 3.0, 6.0, 8.0]), np.inf)
+NOWHERE = np.array([np.nan])
+
+
+def allowed(mask: Bools, grid: ActionGrid = GRID) -> dict[float, list[float]]:
+    """The orders that may go with each price that may be taken at all."""
+    pairs = grid.pairs[mask].tolist()
+    return {price: [order for p, order in pairs if p == price] for price, _ in pairs}
+
+
+ANY = [0, 3, 6, 8]
+
+
+@pytest.mark.parametrize(
+    ("rules", "expected"),
+    [
+        (Rules(), {2: ANY, 4: ANY, 6: ANY}),
+        (Rules(order_multiple=3), {2: [0, 3, 6], 4: [0, 3, 6], 6: [0, 3, 6]}),
+        (Rules(order_minimum=6), {2: [0, 6, 8], 4: [0, 6, 8], 6: [0, 6, 8]}),
+        (Rules(order_multiple=3, order_minimum=4), {2: [0, 6], 4: [0, 6], 6: [0, 6]}),
+        (Rules(price_ladder=(4, 5, 6)), {4: ANY, 6: ANY}),
+        (Rules(forbidden=((2, 8), (6, 0), (5, 0))), {2: [0, 3, 6], 4: ANY, 6: [3, 6, 8]}),
+        (Rules(price_ladder=(2,), forbidden=((2, 0),)), {2: [3, 6, 8]}),
+    ],
+)
+def test_standing_rules_by_hand(rules: Rules, expected: dict[float, list[float]]) -> None:
+    assert allowed(rules.standing(GRID)) == expected
+    (row,) = rules.feasible(GRID, np.array([100.0]), NOWHERE)
+    assert allowed(row) == expected
+
+
+def test_decimals_do_not_fall_between_rules() -> None:
+    grid = ActionGrid(np.array([0.1 + 0.2]), np.array([0.0, 0.7, 1.1 + 2.2]), np.inf)
+    assert Rules(order_multiple=0.1, order_minimum=3.3, price_ladder=(0.3,)).standing(grid).tolist() == [1, 0, 1]
+    assert Rules(forbidden=((0.3, 3.3),)).standing(grid).tolist() == [1, 1, 0]
+
+
+def test_greatest_price_change_binds_from_the_last_price() -> None:
+    rules = Rules(greatest_price_change=2)
+    last = np.array([2.0, 4.0, 6.0, 3.0, np.nan])
+    rows = rules.feasible(GRID, np.zeros(5), last)
+    assert [list(allowed(row)) for row in rows] == [[2, 4], [2, 4, 6], [4, 6], [2, 4], [2, 4, 6]]
+
+
+def test_a_price_change_that_reaches_no_rung_is_let_go() -> None:
+    rows = Rules(greatest_price_change=0.5, price_ladder=(2, 4)).feasible(GRID, np.zeros(2), np.array([6.0, 4.0]))
+    assert [list(allowed(row)) for row in rows] == [[2, 4], [4]]
+
+
+def test_an_order_must_fit_where_that_is_asked() -> None:
+    grid = ActionGrid(GRID.prices, GRID.orders, room=10.0)
+    rows = Rules(order_minimum=6).feasible(grid, np.array([0.0, 4.0, 5.0, 10.0]), np.full(4, np.nan))
+    assert [allowed(row, grid)[2.0] for row in rows] == [[0, 6, 8], [0, 6], [0], [0]]
+
+
+def test_nothing_feasible_is_a_setting_error() -> None:
+    with pytest.raises(SettingError, match="no action of the grid passes the rules"):
+        Rules(price_ladder=(3,)).standing(GRID)
+    with pytest.raises(SettingError, match="no order that fits on top of a stock of 9"):
+        Rules(forbidden=tuple((price, 0) for price in (2, 4, 6))).feasible(
+            ActionGrid(GRID.prices, GRID.orders, room=10.0), np.array([0.0, 9.0]), np.full(2, np.nan)
+        )
+
+
+@pytest.mark.parametrize(
+    ("rules", "reason"),
+    [
+        (Rules(order_multiple=0), "order_multiple must be above 0, but 0 came"),
+        (Rules(order_multiple=-2), "order_multiple must be above 0, but -2 came"),
+        (Rules(order_minimum=-1), "order_minimum must be at least 0, but -1 came"),
+        (Rules(greatest_price_change=-0.5), "greatest_price_change must be at least 0, but -0.5 came"),
+        (Rules(greatest_price_change=float("nan")), "greatest_price_change must be at least 0, but nan came"),
+    ],
+)
+def test_rules_that_make_no_sense_are_refused(rules: Rules, reason: str) -> None:
+    with pytest.raises(SettingError, match=reason):
+        rules.standing(GRID)
