@@ -1,5 +1,6 @@
 """Recommendations: any library, the order of today, and the decisions of a roll-out."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,7 +25,7 @@ from lostsales.simulate.exact.reference import reference
 from lostsales.simulate.simulator import simulate
 from tests.learn.small import FORBID, days, frame_of, open_rows, scenario, small_log
 
-LIBRARIES = {
+LIBRARIES: dict[str, Callable[[pd.DataFrame], Any]] = {
     "pandas": lambda frame: frame,
     "polars": pl.from_pandas,
     "arrow": lambda frame: pa.Table.from_pandas(frame, preserve_index=False),

@@ -1,0 +1,114 @@
+"""The command line of learning: simulate, fit, recommend."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import lostsales
+from lostsales.apps.cli import app
+from lostsales.data.write import write_log
+from lostsales.errors import LostSalesError, SettingError
+from tests.learn.small import days, small_log
+
+RUN = CliRunner()
+
+
+def run(*arguments: Any) -> str:
+    result = RUN.invoke(app, list(map(str, arguments)), catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A log, a policy learned from it, and the tables of a day."""
+    place = tmp_path_factory.mktemp("shop")
+    write_log(small_log("released"), place / "log.parquet")
+    run("fit", place / "log.parquet", "--iterations", 2, "--out", place / "policy")
+    recent, today = days(small_log("released", seed=2), 6)
+    recent.to_csv(place / "recent.csv", index=False)
+    today.to_csv(place / "today.csv", index=False)
+    return place
+
+
+def test_fit_says_what_it_learned(folder: Path, tmp_path: Path) -> None:
+    log, policy = folder / "log.parquet", tmp_path / "policy"
+    facts = json.loads(run("fit", log, "--method", "pc-fqi", "--iterations", 1, "--out", policy, "--json"))
+    assert facts["method"] == "pc-fqi"
+    assert facts["max_depth"] == 3
+    assert len(facts["kernels"]) == 4
+    assert lostsales.load(facts["policy"]).observes == "history"
+    table = run("fit", log, "--iterations", 1, "--out", policy)
+    assert "learned to depth" in table
+    assert "functions by depth" in table
+
+
+def test_the_same_seed_gives_the_same_file(folder: Path, tmp_path: Path) -> None:
+    run("fit", folder / "log.parquet", "--iterations", 2, "--seed", 0, "--out", tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == (folder / "policy").read_bytes()
+
+
+def test_recommend_answers_as_the_library_does(folder: Path, tmp_path: Path) -> None:
+    tables = ["--recent", folder / "recent.csv", "--today", folder / "today.csv"]
+    rows = json.loads(run("recommend", folder / "policy", *tables, "--json"))["recommendations"]
+    recent, today = (pd.read_csv(folder / f"{name}.csv") for name in ("recent", "today"))
+    expected = lostsales.load(folder / "policy").recommend(recent, today)  # type: ignore[attr-defined]
+    assert [row["series"] for row in rows] == [str(each) for each in expected["series"]]
+    for column in ("price", "order", "depth", "value", "safe_action", "flag"):
+        assert [row[column] for row in rows] == expected[column].tolist(), column
+    for name in ("answer.csv", "answer.parquet"):
+        shown = run("recommend", folder / "policy", *tables, "--out", tmp_path / name)
+        assert "written to" in shown
+        read = pd.read_csv if name.endswith("csv") else pd.read_parquet
+        written = read(tmp_path / name)
+        assert written["price"].tolist() == expected["price"].tolist()
+        assert written["series"].astype(str).tolist() == expected["series"].astype(str).tolist()
+
+
+def test_recommend_shows_a_table(folder: Path) -> None:
+    shown = run("recommend", folder / "policy", "--recent", folder / "recent.csv", "--today", folder / "today.csv")
+    for column in ("series", "period", "price", "order", "depth", "value", "margin", "flag"):
+        assert column in shown
+
+
+def test_day_one_needs_no_recent_rows(folder: Path) -> None:
+    rows = json.loads(run("recommend", folder / "policy", "--today", folder / "today.csv", "--json"))
+    assert {row["flag"] for row in rows["recommendations"]} == {"nothing known of the past: the usual demand stands in"}
+
+
+def test_many_rows_are_cut_on_the_screen(folder: Path, tmp_path: Path) -> None:
+    today = pd.read_csv(folder / "today.csv").head(1)
+    many = pd.concat([today.assign(series=f"sku {each}") for each in range(60)])
+    many.to_csv(tmp_path / "many.csv", index=False)
+    shown = run("recommend", folder / "policy", "--today", tmp_path / "many.csv")
+    assert "... and 10 more series" in shown
+    assert "sku 49" in shown
+    assert "sku 50" not in shown
+
+
+def test_a_policy_that_needs_true_demand_is_refused(folder: Path, tmp_path: Path) -> None:
+    oracle = tmp_path / "oracle"
+    run("solve", "released", "--target", "oracle", "--horizon", 2, "--out", oracle)
+    with pytest.raises(LostSalesError, match="needs true demand, which no shop sees: it can only be simulated"):
+        run("recommend", oracle, "--recent", folder / "recent.csv", "--today", folder / "today.csv")
+
+
+def test_mistakes_are_said_before_any_work(folder: Path, tmp_path: Path) -> None:
+    log, today = folder / "log.parquet", ["--today", folder / "today.csv"]
+    with pytest.raises(LostSalesError, match="there is no folder"):
+        run("fit", log, "--out", tmp_path / "nowhere" / "policy")
+    with pytest.raises(SettingError, match="no method 'magic'"):
+        run("fit", log, "--method", "magic", "--out", tmp_path / "policy")
+    with pytest.raises(SettingError, match="iterations must be at least 1, but 0 came"):
+        run("fit", log, "--iterations", 0, "--out", tmp_path / "policy")
+    assert not (tmp_path / "policy").exists()
+    with pytest.raises(LostSalesError, match=r"must end in \.parquet or \.csv"):
+        run("recommend", folder / "policy", *today, "--out", tmp_path / "answer.txt")
+    with pytest.raises(LostSalesError, match="there is no policy file"):
+        run("recommend", tmp_path / "nothing", *today)
+    with pytest.raises(LostSalesError, match="there is no file"):
+        run("recommend", folder / "policy", "--today", tmp_path / "nothing.csv")
