@@ -9,6 +9,7 @@ import pytest
 
 import lostsales
 from lostsales.arrays import Bools, Floats
+from lostsales.errors import LostSalesError
 from lostsales.learn.blocks import block_of_view
 from lostsales.learn.design import FunctionClass
 from lostsales.learn.fit import CensoredFqi
@@ -212,3 +213,21 @@ def test_only_a_pessimistic_policy_carries_what_penalties_need() -> None:
     plain, shy = (learned("steady", method=method, max_depth=1).to_artefact().arrays for method in ("c-fqi", "pc-fqi"))
     assert not [name for name in plain if name.endswith("gram")]
     assert sorted(name for name in shy if name.endswith("gram")) == ["0_gram", "1_gram"]
+
+
+def test_damaged_files_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "policy"
+    learned("released").save(path)
+    whole = path.read_bytes()
+    for broken in (whole[: len(whole) // 2], whole[:-30], b""):
+        path.write_bytes(broken)
+        with pytest.raises(LostSalesError, match="not a policy file, or it is damaged"):
+            lostsales.load(path)
+    path.write_bytes(whole)
+    with np.load(path, allow_pickle=False) as file:
+        members = {name: file[name] for name in file.files}
+    members["array_0_weights"] = members["array_0_weights"] * 1.01
+    with path.open("wb") as target:
+        np.savez(target, **members)
+    with pytest.raises(LostSalesError, match="arrays do not match their checksums"):
+        lostsales.load(path)

@@ -10,6 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from lostsales.data.gate import read_log
 from lostsales.data.problem import Problem
 from lostsales.errors import LogError, LostSalesError
 from lostsales.learn.fit import CensoredFqi
@@ -19,7 +20,7 @@ from lostsales.policy.behaviour import Uniform
 from lostsales.policy.recommend import BEYOND, OUTSIDE, UNSAFE, ready, said
 from lostsales.policy.rollout import Action, Observes, View
 from lostsales.policy.rules import Rules
-from lostsales.policy.situation import NO_HISTORY, NOTHING_KNOWN
+from lostsales.policy.situation import NO_HISTORY, NOTHING_KNOWN, UNSEEN_LEVEL
 from lostsales.simulate.exact.iterate import Criterion
 from lostsales.simulate.exact.reference import reference
 from lostsales.simulate.simulator import simulate
@@ -149,6 +150,33 @@ def test_today_outside_the_data_is_flagged(policy: QPolicy) -> None:
     assert policy.recommend(*by_hand(".", stock=[500.0]))["flag"].tolist() == [OUTSIDE]
     assert policy.recommend(*by_hand(".", interest=[0.5]))["flag"].tolist() == [OUTSIDE]
     assert policy.recommend(*by_hand(".", sales=300.0))["flag"].tolist() == [OUTSIDE]
+
+
+def test_an_unseen_level_is_a_flag_and_no_error() -> None:
+    log = small_log("released")
+    features = ({"name": "economy", "kind": "categorical", "levels": (0, 1)}, {"name": "interest"})
+    problem = Problem.model_validate(log.problem.model_dump() | {"features": features})
+    learned = CensoredFqi(iterations=1).fit(read_log(frame_of(log), problem))
+    recent, today = by_hand(".x")
+    for economy, flag in ((0, ""), ("1", ""), (2, UNSEEN_LEVEL), ("boom", UNSEEN_LEVEL)):
+        (row,) = learned.recommend(recent, today.assign(economy=economy)).to_dict("records")
+        assert row["flag"] == flag
+        assert row["price"] in (2, 4, 6)
+    with pytest.raises(LogError, match="economy must be one of 0, 1, but row 0"):
+        learned.recommend(recent.assign(economy=2), today)
+
+
+def test_where_no_action_is_safe_enough_that_is_said() -> None:
+    log = small_log("steady", 25)
+    learned = CensoredFqi(iterations=1, max_depth=1, eps=0.01).fit(log)
+    recent, today = days(log, 30)
+    answer = learned.recommend(recent, today)
+    unsafe = answer["flag"].str.contains(UNSAFE)
+    assert unsafe.any()
+    assert (answer["depth"][unsafe] >= 1).all()
+    assert (answer["order"][unsafe] == 15).all()
+    assert answer["safe_action"].tolist() == (answer["depth"] >= 1).tolist()
+    assert answer["flag"].str.contains(BEYOND).tolist() == (answer["depth"] > 1).tolist()
 
 
 def test_flags_are_told_together() -> None:
