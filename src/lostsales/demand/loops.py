@@ -37,9 +37,10 @@ def _near(
             break
         if (events and not known[row]) or lower <= clock[row] < upper:
             continue
-        distance = 0.0
-        for axis in range(points.shape[1]):
+        distance, axis = 0.0, 0
+        while axis < points.shape[1] and distance < h * h:
             distance += (points[row, axis] - point[axis]) ** 2
+            axis += 1
         if distance < h * h:
             place[count], weight[count] = row, 1.0 - distance / (h * h)
             count += 1
@@ -60,7 +61,7 @@ def neighbours(
     widest = WIDEST * h
     while h <= widest and _near(point, points, known, clock, lower, upper, h, True, place, weight) < least_events:
         h *= GROWTH
-    count = _near(point, points, known, clock, lower, upper, h, False, place, weight)
+    count: int = _near(point, points, known, clock, lower, upper, h, False, place, weight)
     for i in range(count):
         row = place[i]
         event[i] = known[row]

@@ -14,8 +14,8 @@ from lostsales.demand.holdout import Holdout
 from lostsales.demand.observed import Observed
 
 # Bandwidths are scored on at most so many rows.
-MOST_SCORED = 1_000
-BANDWIDTHS = np.geomspace(0.1, 16, 15)  # in standard deviations of demand given the covariates
+MOST_SCORED = 500
+BANDWIDTHS = np.geomspace(0.1, 16, 11)  # in standard deviations of demand given the covariates
 EVERYONE = 1e6  # a bandwidth that makes all rows neighbours
 
 # A hidden demand is identified where rows within so many standard deviations show it as they stand: the tail rule
