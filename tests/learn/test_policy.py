@@ -83,7 +83,8 @@ def test_the_papers_safe_action_is_the_largest_feasible() -> None:
 def test_learned_safe_actions_end_the_run_likely_enough(arrival: str) -> None:
     chances = (0.2, 0.94, 0.95, 0.9, 0.99, 1.0)
     actions = safe("learned", arrival, chances=chances)
-    assert masked(actions, 2) == (ALL, False)
+    assert masked(actions, 1) == (ALL, False)
+    assert masked(actions, 2) == (ALL if arrival == "before" else [(2, 9), (4, 9)], False)
     for depth in (3, 4):
         assert masked(actions, depth) == ([(2, 9), (4, 5), (4, 9)], False)
     assert masked(replace(actions, eps=0.06), 3) == ([(2, 5), (2, 9), (4, 5), (4, 9)], False)
@@ -104,10 +105,14 @@ def test_where_an_order_arrives_after_sales_the_likeliest_price_comes_with_the_l
     assert masked(safe("learned", "before", chances=by_price), 3) == ([(4, 0), (4, 5), (4, 9)], True)
 
 
+@pytest.mark.parametrize("arrival", ["before", "after"])
 @pytest.mark.parametrize("depth", [0, 2])
-def test_runs_longer_than_learned_are_ended_the_papers_way_where_every_learned_one_ended(depth: int) -> None:
-    actions = safe("learned", "before", depth)
-    assert masked(actions, depth) == (ALL, False)
+def test_runs_longer_than_learned_are_ended_the_papers_way_where_every_learned_one_ended(
+    arrival: str, depth: int
+) -> None:
+    actions = safe("learned", arrival, depth)
+    for learned_depth in range(depth + 1):
+        assert masked(actions, learned_depth) == (ALL, False)
     assert masked(actions, depth + 1) == ([(4, 9)], False)
 
 

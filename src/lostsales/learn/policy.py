@@ -38,21 +38,22 @@ class SafeActions:
     def mask(self, depth: int, block: Floats, feasible: Bools, grid: ActionGrid) -> tuple[Bools, Bools]:
         """Feasible actions that are safe at a depth, (rows, actions), and rows at which none is safe enough, (rows,).
 
-        The paper's: the highest price with the largest order; where an order arrives after sales, its order leg acts a
-        period earlier too (but not before a run has begun). The learned: a chance to end the run of at least 1 - eps,
-        else the likeliest (where an order arrives after sales, with the largest, which may end the run a period later);
-        the paper's in runs longer than learned where every learned one ended.
+        The paper's: the highest price with the largest order. The learned: a chance to end the run of at least 1 - eps,
+        else the likeliest; the paper's in runs longer than learned where every learned one ended.
+
+        An order that arrives after sales cannot end today's run. So its leg acts a period earlier too (but not before a
+        run has begun): the largest, as it is where no action is safe enough.
         """
         nobody = np.zeros(len(feasible), dtype=bool)
         price, order = grid.pairs.T
         ends_at = max(self.depth, 1)  # with nothing learned of runs, any is too long
-        if self.kind == "paper" or (self.chance is None and depth > self.depth):
-            if depth < max(ends_at - (self.arrival == "after"), 1):
-                return feasible, nobody
-            largest = _at_most(feasible, order)
-            return (largest if depth < ends_at else _at_most(largest, price)), nobody
-        if depth < ends_at or self.chance is None:
+        always_ended = self.kind == "learned" and self.chance is None
+        if self.arrival == "after" and 1 <= depth == ends_at - 1 and not always_ended:
+            return _at_most(feasible, order), nobody
+        if depth < ends_at or (always_ended and depth == self.depth):
             return feasible, nobody
+        if self.kind == "paper" or self.chance is None:
+            return _at_most(_at_most(feasible, order), price), nobody
         chance = np.where(feasible, self.chance.values(block, grid.pairs), -np.inf)
         enough: Bools = chance >= 1 - self.eps
         none = np.asarray(~enough.any(axis=1))
