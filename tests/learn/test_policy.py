@@ -217,7 +217,7 @@ def test_a_loaded_policy_recommends_the_same_to_the_bit(
 def test_only_a_pessimistic_policy_carries_what_penalties_need() -> None:
     plain, shy = (learned("steady", method=method, max_depth=1).to_artefact().arrays for method in ("c-fqi", "pc-fqi"))
     assert not [name for name in plain if name.endswith("gram")]
-    assert sorted(name for name in shy if name.endswith("gram")) == ["0_gram", "1_gram"]
+    assert sorted(name.partition("_")[0] for name in shy if name.endswith("gram")) == ["0", "1"]
 
 
 def test_damaged_files_are_refused(tmp_path: Path) -> None:
