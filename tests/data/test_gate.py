@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from lostsales.data.gate import read_log
@@ -332,3 +333,11 @@ def test_progress_counts_columns_up_to_their_number() -> None:
     read_log(frame(), progress=lambda done, total: seen.append((done, total)))
     assert [done for done, _ in seen] == [1, 2, 3, 4, 5, 6]
     assert all(done <= total for done, total in seen)
+
+
+@pytest.mark.parametrize("dtype", ["string", "object"])
+def test_a_text_column_without_a_single_text_is_reported_row_by_row(dtype: str) -> None:
+    table = frame()
+    table["series"] = pd.Series([None] * len(table), dtype=dtype)
+    with pytest.raises(LostSalesError, match="series must be present, but row 0"):
+        read_log(table)

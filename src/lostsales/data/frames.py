@@ -44,6 +44,8 @@ class FrameTable:
         if series.dtype == nw.String or series.dtype == nw.Categorical or series.dtype == nw.Enum:
             text = series.cast(nw.String)
             found = text.drop_nulls().unique(maintain_order=True).to_list()
+            if not found:
+                return np.full(len(text), -1), np.zeros(0, dtype=object)
             codes = text.replace_strict(found, range(len(found)), default=-1, return_dtype=nw.Int64)
             return np.array(codes.to_numpy(), dtype=np.int64), np.array(found, dtype=object)
         if series.dtype.is_integer():
