@@ -15,9 +15,16 @@ run lostsales simulate released --episodes 50 --seed 1 --out "$folder/log.parque
 echo
 echo "Its sales log is all that the shop has. It is read back, and every row is checked:"
 run lostsales inspect "$folder/log.parquet"
+echo
+echo "What can be learned from it, and what not? Which demand stayed hidden?"
+run lostsales audit "$folder/log.parquet"
+echo
+echo "The demand and the profit that stock-outs hid are filled in, with a standard error:"
+run lostsales impute "$folder/log.parquet" --out "$folder/filled.parquet"
 
 echo
 echo "Done. The results lie in $folder/:"
 echo "  log.parquet    the sales log of 50 series over 50 periods, as the shop saw it"
 echo "  log.toml       the problem behind it: timing, grids, unit costs, features"
 echo "  truth.parquet  the demand that the stock-outs hid"
+echo "  filled.parquet the log with expected demand, lost sales and profit, and where the data can tell them"
