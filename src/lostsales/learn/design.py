@@ -1,18 +1,19 @@
 """The regression of one depth: its coordinates, its function class with the settings that predict best, its factors."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from lostsales.arrays import Bools, Floats, Ints
 from lostsales.learn.kernels import Kernel
-from lostsales.learn.maps import FeatureMap, Grid, KernelMap, LinearMap, landmarks
+from lostsales.learn.maps import FeatureMap, Grid, KernelMap, LinearMap, SupportedGrid, landmarks
 from lostsales.learn.ridge import RidgeFactor, cross_validate
 
 # Above so many numbers, features are computed anew in each pass rather than kept (400 MB).
 KEEP = 50_000_000
 CHUNK = 50_000
+MOST_JUDGED = 2_000  # rows from which the level of the penalty is taken
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,11 @@ class FunctionClass:
     exact_rows: int = 400  # up to so many rows kernel ridge regression is exact, above Nystrom's
     most_rank: int = 300
     pilot_rows: int = 400  # settings are cross-validated on at most so many rows
+    # What was tried is judged by a kernel of its own, the same for every log: one that predicts well where behaviour
+    # hardly varies is so smooth that it believes to know what was never tried. None: by the kernel and ridge of Q.
+    support_kernel: Kernel | None = Kernel("rbf", 0.1)  # noqa: RUF009, frozen
+    support_ridge: float = 0.1
+    spared: float = 0.9  # share of the rows, each judged by the others, that no penalty meets; 0: it starts at zero
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +96,8 @@ class Design:
     history: Floats  # (rows, coordinates) standardised
     action: Floats  # (rows, 2) standardised
     kept_phi: Floats | None
+    level: float = 0.0  # sqrt(k_post / ridge) up to which an action counts as tried
+    support: "Design | None" = None  # judges what was tried; None: this design itself
 
     def phi(self) -> Iterator[tuple[slice, Floats]]:
         """The features, a chunk of rows at a time."""
@@ -110,8 +118,10 @@ class Design:
         return np.concatenate([phi @ weights for _, phi in self.phi()])
 
     def on_grid(self, block: Floats, actions: Floats) -> Grid:
-        """Histories against all actions of the grid."""
-        return self.map.on_grid(self.scaler(block), self.action_scaler(actions))
+        """Histories against all actions of the grid; its uncertainty is that of the support."""
+        at = self.scaler(block), self.action_scaler(actions)
+        grid = self.map.on_grid(*at)
+        return grid if self.support is None else SupportedGrid(grid, self.support.map.on_grid(*at))
 
 
 def choose(
@@ -178,3 +188,34 @@ def build(
             gram += part.T @ part
     factor = RidgeFactor.of(gram, choice.ridge)
     return Design(scaler, action_scaler, mapped, choice, factor, history, action, phi if keep else None)
+
+
+def with_support(design: Design, function: FunctionClass, seed: int, like: Design | None = None) -> Design:
+    """The design with what a penalty needs: who judges what was tried, and from which level on.
+
+    Both follow from the rows alone where they are not those of Q, and are taken over from `like`, a design of the same.
+    """
+    if like is not None and like.support is not None:
+        return replace(design, level=like.level, support=like.support)
+    if design.choice.kernel is None or function.support_kernel is None:
+        return replace(design, level=_level(design, function.spared, seed))
+    choice = Choice(function.support_kernel, function.support_ridge, design.choice.sigma)
+    given = design.scaler, design.action_scaler, design.history, design.action
+    judge = build(*given, choice, function, seed)
+    level = _level(judge, function.spared, seed)
+    none = np.zeros((0, 0))
+    return replace(design, level=level, support=replace(judge, history=none, action=none, kept_phi=None))
+
+
+def _level(design: Design, share: float, seed: int) -> float:
+    """The quantile over the rows of sqrt(k_post / ridge), had each row not been seen itself.
+
+    A row of leverage h = phi'(Phi'Phi + ridge)^-1 phi has k_post / ridge = h / (1 - h) once it is left out.
+    """
+    if not share:
+        return 0.0
+    at = _pilot(len(design.history), MOST_JUDGED, seed)
+    history, action = design.history[at], design.action[at]
+    leverage = design.factor.leverage(design.map.features(history, action))
+    left_out = leverage / (1 - leverage) + design.map.left_over(history, action) / design.factor.ridge
+    return float(np.quantile(np.sqrt(left_out), share))

@@ -7,7 +7,7 @@ import numpy as np
 from lostsales.arrays import Bools, Floats
 from lostsales.data.gate import Progress
 from lostsales.learn.blocks import Partition
-from lostsales.learn.design import ActionScaler, Design, FunctionClass, Scaler, build, choose
+from lostsales.learn.design import ActionScaler, Design, FunctionClass, Scaler, build, choose, with_support
 from lostsales.learn.maps import Grid
 
 Folds = list[tuple[Bools, Bools]]
@@ -19,7 +19,7 @@ class FqiSettings:
 
     iterations: int = 10
     discount: float = 0.9
-    beta: float = 1.0
+    beta: float = 10.0  # scale of the penalty
     pessimistic_until: int = 0  # iterations whose update is pessimistic, counted from the first; K for PC-FQI
     function: FunctionClass = field(default_factory=FunctionClass)
     select_at: tuple[int, ...] = (1, 3)  # iterations at which kernel, bandwidth and ridge are chosen
@@ -45,14 +45,19 @@ class Q:
         return self.on(self.design.on_grid(block, actions))
 
     def penalty(self, block: Floats, actions: Floats, beta: float) -> Floats:
-        """U = beta sigma sqrt(k_post / ridge) (lines 715 and 3538), (rows, actions)."""
+        """U of histories against actions, (rows, actions)."""
         return penalty_on(self.design, self.design.on_grid(block, actions), beta)
 
 
 def penalty_on(design: Design, grid: Grid, beta: float) -> Floats:
-    """U on a prepared grid."""
-    inverse, ridge = design.factor.inverse(), design.factor.ridge
-    return beta * design.choice.sigma * np.sqrt(grid.quadratic(inverse, ridge))
+    """U = beta sigma (sqrt(k_post / ridge) - level)^+ (lines 715 and 3538) on a prepared grid.
+
+    What is as well supported as most rows of the log pays nothing, so that beta may be large: then the policy keeps to
+    what was tried, and where everything was tried (random behaviour) it stays free. With level 0 the paper's penalty.
+    """
+    judge = (design.support or design).factor
+    uncertainty = np.sqrt(grid.quadratic(judge.inverse(), judge.ridge))
+    return beta * design.choice.sigma * np.maximum(uncertainty - design.level, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +100,11 @@ def iterate(
                 for depth, (part, ahead) in enumerate(zip(parts, futures, strict=True))
             ]
         if k in settings.select_at:
+            former: list[Design | None] = [*designs] or [None] * len(parts)
             designs = [space.design(target, settings) for space, target in zip(spaces, targets, strict=True)]
+            if pessimism:
+                given = settings.function, settings.seed
+                designs = [with_support(each, *given, like) for each, like in zip(designs, former, strict=True)]
             futures = [_Future.of(part, depth, designs, actions) for depth, part in enumerate(parts)]
             if pessimism:
                 futures = [ahead.with_penalty(designs, depth, settings.beta) for depth, ahead in enumerate(futures)]
@@ -106,6 +115,8 @@ def iterate(
         if progress:
             progress(k, settings.iterations)
     last_shy = pessimism and settings.iterations <= settings.pessimistic_until
+    if not last_shy:
+        q = [replace(each, design=replace(each.design, level=0.0, support=None)) for each in q]
     return Fitted(tuple(q), last_shy, settings.beta, np.array(residuals), tuple(targets))
 
 

@@ -153,6 +153,22 @@ class ProductGrid:
         return np.maximum(1.0 / ridge - posterior, 0.0)
 
 
+@dataclass(frozen=True, eq=False)
+class SupportedGrid:
+    """Values from one map, uncertainty from another."""
+
+    of_values: Grid
+    of_support: Grid
+
+    def values(self, weights: Floats) -> Floats:
+        """phi(h, a)'w."""
+        return self.of_values.values(weights)
+
+    def quadratic(self, inverse: Floats, ridge: float) -> Floats:
+        """k_post / ridge of the other map."""
+        return self.of_support.quadratic(inverse, ridge)
+
+
 def landmarks(kernel: Kernel, history: Floats, action: Floats, rank: int) -> Ints:
     """Rows that carry the kernel matrix best: the pivots of an incomplete Cholesky factorisation, greedily chosen."""
     rows = len(history)

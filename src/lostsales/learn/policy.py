@@ -168,11 +168,15 @@ class QPolicy(Deployable):
             "beta": self.beta,
             "usual_demand": self.usual_demand,
             "safe": {"kind": self.safe.kind, "eps": self.safe.eps, "depth": self.safe.depth},
-            "models": {name: _model_settings(q) for name, q in models.items()},
+            "models": {
+                name: _design_settings(q.design) | {"mean": q.mean, "low": q.low, "high": q.high}
+                for name, q in models.items()
+            },
         }
         for name, q in models.items():
             penalised = self.beta > 0 and name != "chance"
-            arrays |= {f"{name}_{key}": value for key, value in _model_arrays(q, penalised).items()}
+            own = {"weights": q.weights} | _design_arrays(q.design, penalised)
+            arrays |= {f"{name}_{key}": each for key, each in own.items()}
         arrays |= {f"{depth}_range": each for depth, each in enumerate(self.ranges)}
         return Artefact("q", self.observes, None, self.problem, settings, arrays)
 
@@ -180,7 +184,7 @@ class QPolicy(Deployable):
     def from_artefact(cls, artefact: Artefact) -> "QPolicy":
         """The policy again."""
         settings, arrays = artefact.settings, artefact.arrays
-        models = {name: _model(name, each, arrays) for name, each in settings["models"].items()}
+        models = {name: _model(each, _of(name, arrays)) for name, each in settings["models"].items()}
         depths = len(models) - ("chance" in models)
         rules = settings["rules"]
         ladder, forbidden = rules["price_ladder"], tuple(tuple(pair) for pair in rules["forbidden"])
@@ -200,24 +204,21 @@ class QPolicy(Deployable):
         )
 
 
-def _model_settings(q: Q) -> dict[str, Any]:
-    choice, mapped = q.design.choice, q.design.map
+def _design_settings(design: Design) -> dict[str, Any]:
+    choice, mapped = design.choice, design.map
     return {
         "kernel": None if choice.kernel is None else asdict(choice.kernel),
         "raw": isinstance(mapped, LinearMap) and mapped.raw,
         "ridge": choice.ridge,
         "sigma": choice.sigma,
-        "mean": q.mean,
-        "low": q.low,
-        "high": q.high,
+        "level": design.level,
+        "support": None if design.support is None else _design_settings(design.support),
     }
 
 
-def _model_arrays(q: Q, with_penalty: bool) -> dict[str, Array]:
-    design = q.design
+def _design_arrays(design: Design, with_penalty: bool) -> dict[str, Array]:
     scale = np.where(np.isinf(design.action_scaler.scale), 0.0, design.action_scaler.scale)
     arrays: dict[str, Array] = {
-        "weights": q.weights,
         "centre": design.scaler.centre,
         "scale": design.scaler.scale,
         "kept": design.scaler.kept,
@@ -226,27 +227,37 @@ def _model_arrays(q: Q, with_penalty: bool) -> dict[str, Array]:
     }
     if isinstance(design.map, KernelMap):
         arrays |= {"history": design.map.history, "action": design.map.action, "root": design.map.root}
+    if design.support is not None:
+        return arrays | {f"support_{key}": each for key, each in _design_arrays(design.support, with_penalty).items()}
     return arrays | ({"gram": design.factor.gram} if with_penalty else {})
 
 
-def _model(name: str, settings: dict[str, Any], arrays: dict[str, Array]) -> Q:
-    own = {key.removeprefix(f"{name}_"): value for key, value in arrays.items() if key.startswith(f"{name}_")}
+def _design(settings: dict[str, Any], own: dict[str, Array]) -> Design:
     kernel = None if settings["kernel"] is None else Kernel(**settings["kernel"])
     mapped: FeatureMap = LinearMap(settings["raw"])
     if kernel is not None:
         mapped = KernelMap(kernel, own["history"], own["action"], own["root"])
     scale = np.where(own["action_scale"] == 0, np.inf, own["action_scale"])
     choice = Choice(kernel, settings["ridge"], settings["sigma"])
-    gram = own.get("gram", np.zeros((0, 0)))
     empty = np.zeros((0, 0))
-    design = Design(
-        Scaler(own["centre"], own["scale"], own["kept"]),
-        ActionScaler(own["action_centre"], scale),
-        mapped,
-        choice,
-        RidgeFactor.of(gram, choice.ridge),
-        empty,
-        empty,
-        None,
+    support = settings.get("support")
+    return Design(
+        scaler=Scaler(own["centre"], own["scale"], own["kept"]),
+        action_scaler=ActionScaler(own["action_centre"], scale),
+        map=mapped,
+        choice=choice,
+        factor=RidgeFactor.of(own.get("gram", empty), choice.ridge),
+        history=empty,
+        action=empty,
+        kept_phi=None,
+        level=settings.get("level", 0.0),
+        support=None if support is None else _design(support, _of("support", own)),
     )
-    return Q(design, own["weights"], settings["mean"], settings["low"], settings["high"])
+
+
+def _of(name: str, arrays: dict[str, Array]) -> dict[str, Array]:
+    return {key.removeprefix(f"{name}_"): each for key, each in arrays.items() if key.startswith(f"{name}_")}
+
+
+def _model(settings: dict[str, Any], own: dict[str, Array]) -> Q:
+    return Q(_design(settings, own), own["weights"], settings["mean"], settings["low"], settings["high"])

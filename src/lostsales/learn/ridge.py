@@ -7,6 +7,8 @@ from scipy.linalg import cho_factor, cho_solve, cholesky, solve_triangular
 
 from lostsales.arrays import Bools, Floats
 
+ROUNDING = 1e-12
+
 
 @dataclass(frozen=True, eq=False)
 class RidgeFactor:
@@ -28,6 +30,11 @@ class RidgeFactor:
     def inverse(self) -> Floats:
         """(Phi'Phi + ridge I)^-1, the shape of the uncertainty (line 715)."""
         return self.solve(np.eye(len(self.gram)))
+
+    def leverage(self, phi: Floats) -> Floats:
+        """phi'(Phi'Phi + ridge I)^-1 phi of rows of the design, (rows,) below 1."""
+        half = solve_triangular(self.factor[0], phi.T, lower=True, check_finite=False)
+        return np.asarray(np.minimum(np.sum(half**2, axis=0), 1 - ROUNDING))
 
     def effective_dimension(self) -> float:
         """Trace of Phi'Phi (Phi'Phi + ridge I)^-1."""
