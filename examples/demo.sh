@@ -23,8 +23,14 @@ echo "The demand and the profit that stock-outs hid are filled in, with a standa
 run lostsales impute "$folder/log.parquet" --out "$folder/filled.parquet"
 
 echo
+echo "A policy is learned from the log alone, and tried in the shop that wrote it:"
+run lostsales fit "$folder/log.parquet" --method c-fqi --iterations 10 --out "$folder/policy"
+run lostsales simulate released --policy "$folder/policy" --episodes 500 --seed 2
+
+echo
 echo "Done. The results lie in $folder/:"
 echo "  log.parquet    the sales log of 50 series over 50 periods, as the shop saw it"
 echo "  log.toml       the problem behind it: timing, grids, unit costs, features"
 echo "  truth.parquet  the demand that the stock-outs hid"
 echo "  filled.parquet the log with expected demand, lost sales and profit, and where the data can tell them"
+echo "  policy         prices and orders for every situation, for lostsales recommend"
