@@ -122,13 +122,7 @@ def compare(days: Days, cut: Cut) -> None:
     truth = days.sales[cut.rows]
     learned = days.clean.copy()
     learned[cut.rows] = False
-    profile = np.r_[0.0, days.hourly[learned].sum(axis=0).cumsum()]
-    open_share = np.clip((cut.hour - OPEN) / (CLOSE - OPEN), 1 / (CLOSE - OPEN), 1)
-    ways = {
-        "sales are demand": cut.sales,
-        "by the share of open hours": cut.sales / open_share,
-        "by the usual share of sales until then": cut.sales / np.maximum(profile[cut.hour] / profile[-1], 0.01),
-    }
+    ways = {"sales are demand": cut.sales} | scalings(days, cut, learned)
     told = np.zeros(len(truth), dtype=bool)
     for what, kept in (("Beran, real stock-outs as well", np.ones_like(learned)), ("Beran", days.clean)):
         ways[what], told = fill(days, cut, kept)
@@ -141,6 +135,20 @@ def compare(days: Days, cut: Cut) -> None:
         note = f" ({told.mean():.0%})" if what.endswith("identified") else ""
         table.add_row(what + note, f"{error.mean():+.3f}", f"{relative:+.1%}", f"{np.abs(error).mean():.3f}")
     Console().print(table)
+
+
+def scalings(days: Days, cut: Cut, learned: Bools) -> dict[str, Floats]:
+    """What was sold over the share of the day until the cut; a day cut before the doors open has its series' mean."""
+    count, total = (np.bincount(days.series[learned], each[learned]) for each in (np.ones_like(days.sales), days.sales))
+    usual = np.divide(total, count, out=np.full(len(count), days.sales[learned].mean()), where=count > 0)
+    usual = np.r_[usual, np.full(days.series.max() + 1 - len(usual), usual.mean())][days.series[cut.rows]]
+    profile = np.r_[0.0, days.hourly[learned].sum(axis=0).cumsum()]
+    shares = {
+        "by the share of open hours": (cut.hour - OPEN) / (CLOSE - OPEN),
+        "by the usual share of sales until then": profile[cut.hour] / profile[-1],
+    }
+    opened = cut.hour > OPEN
+    return {what: np.where(opened, cut.sales / np.where(opened, share, 1.0), usual) for what, share in shares.items()}
 
 
 def fill(days: Days, cut: Cut, kept: Bools) -> tuple[Floats, Bools]:
