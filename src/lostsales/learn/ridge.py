@@ -28,8 +28,13 @@ class RidgeFactor:
         return np.asarray(cho_solve(self.factor, right, check_finite=False))
 
     def inverse(self) -> Floats:
-        """(Phi'Phi + ridge I)^-1, the shape of the uncertainty (line 715)."""
-        return self.solve(np.eye(len(self.gram)))
+        """(Phi'Phi + ridge I)^-1, the shape of the uncertainty (line 715).
+
+        Factored anew: the bits of a factor depend on the threads that made it, and a loaded policy must agree with the
+        one that was saved.
+        """
+        again = RidgeFactor.of(self.gram, self.ridge)
+        return again.solve(np.eye(len(self.gram)))
 
     def leverage(self, phi: Floats) -> Floats:
         """phi'(Phi'Phi + ridge I)^-1 phi of rows of the design, (rows,) below 1."""
