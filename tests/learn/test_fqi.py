@@ -5,6 +5,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 from lostsales.arrays import Bools, Floats
 from lostsales.demand.holdout import hold_out
@@ -35,7 +36,8 @@ def censored() -> tuple[list[Partition], list[Folds]]:
 def learn(settings: FqiSettings) -> Fitted:
     """All depths of the small log, every action allowed."""
     parts, folds = censored()
-    return iterate(parts, folds, ACTIONS, [(None, None)] * len(parts), settings)
+    with threadpool_limits(1):  # on a busy machine several threads take ten times as long
+        return iterate(parts, folds, ACTIONS, [(None, None)] * len(parts), settings)
 
 
 def seen(rows: int = 90) -> tuple[Partition, Folds]:
