@@ -82,7 +82,7 @@ def impute(
         ("hidden demands", f"{facts['censored_rows']:,} of {facts['rows']:,} rows"),
         (
             "told from the data",
-            f"{facts['identified_rows']:,}; the others by the tail rule {filled.tail} up to {filled.demand_max:g}",
+            f"{facts['identified_rows']:,}; the others rest on a trend and the tail rule {filled.tail} up to {filled.demand_max:g}",
         ),
         ("mean lost sales", f"{facts['mean_expected_lost']:.3f} a stock-out ({by})"),
     ]
