@@ -78,12 +78,10 @@ def impute(
         print_json(facts)
         return
     by = f"standard errors by bootstrap over {filled.resampled}"
+    rest = f"the others rest on a trend and the tail rule {filled.tail} up to {filled.demand_max:g}"
     lines = [
         ("hidden demands", f"{facts['censored_rows']:,} of {facts['rows']:,} rows"),
-        (
-            "told from the data",
-            f"{facts['identified_rows']:,}; the others rest on a trend and the tail rule {filled.tail} up to {filled.demand_max:g}",
-        ),
+        ("told from the data", f"{facts['identified_rows']:,}; {rest}"),
         ("mean lost sales", f"{facts['mean_expected_lost']:.3f} a stock-out ({by})"),
     ]
     if facts["mean_cash"] is not None:
