@@ -10,7 +10,7 @@ from lostsales.arrays import Floats
 from lostsales.data.economics import UnitCosts
 from lostsales.data.problem import Shop
 from lostsales.errors import LostSalesError
-from lostsales.policy.rollout import Action, Features, Observes, Opening, Step, View, roll_out, transition
+from lostsales.policy.rollout import Action, Features, Observes, Opening, Step, View, play, transition
 
 COSTS = UnitCosts(lost=2, order=3, holding=1)
 
@@ -64,7 +64,7 @@ def episode(
 ) -> tuple[list[Step], ScriptedMarket, ScriptedPolicy]:
     market, decides = ScriptedMarket(demands), ScriptedPolicy(orders, **policy)
     rng = np.random.default_rng(0)
-    return roll_out(decides, market, shop, COSTS, len(demands), 1, rng, rng), market, decides
+    return list(play(decides, market, shop, COSTS, len(demands), 1, rng, rng)), market, decides
 
 
 @pytest.mark.parametrize(

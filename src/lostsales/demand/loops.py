@@ -81,6 +81,18 @@ def neighbours(
 
 
 @compiled
+def tied(level: Array, event: Array, weight: Array, count: int, i: int, at: float) -> tuple[int, float, float]:
+    """The first neighbour beyond the level `at`, and the weight of the events at it and of all that leave there."""
+    died, gone = 0.0, 0.0
+    while i < count and level[i] == at:
+        gone += weight[i]
+        if event[i]:
+            died += weight[i]
+        i += 1
+    return i, died, gone
+
+
+@compiled
 def excess_of(
     level: Array, event: Array, weight: Array, count: int, point: float, least: float,
     demand_max: float, tail: int, integer: bool,
@@ -93,12 +105,7 @@ def excess_of(
         here = level[i]
         if here > least:
             area += survival * (here - max(last, least))
-        died, gone = 0.0, 0.0
-        while i < count and level[i] == here:
-            gone += weight[i]
-            if event[i]:
-                died += weight[i]
-            i += 1
+        i, died, gone = tied(level, event, weight, count, i, here)
         if died > 0.0:
             survival *= max(0.0, 1.0 - died / at_risk)
             if survival < 1e-12:
@@ -180,12 +187,7 @@ def brier_loop(
             here = max(min(edge, least[row]), last)
             passed = min(max(own[row], last), here)
             score += (passed - last) * (1.0 - survival) ** 2 + (here - passed) * survival**2
-            died, gone = 0.0, 0.0
-            while i < count and level[i] == edge:
-                gone += weight[i]
-                if event[i]:
-                    died += weight[i]
-                i += 1
+            i, died, gone = tied(level, event, weight, count, i, edge)
             if died > 0.0:
                 survival *= max(0.0, 1.0 - died / at_risk)
             at_risk = max(at_risk - gone, 1e-300)
@@ -215,12 +217,7 @@ def hazard_loop(
         i = 0
         while i < count and level[i] <= own[row]:
             here = level[i]
-            died, gone = 0.0, 0.0
-            while i < count and level[i] == here:
-                gone += weight[i]
-                if event[i]:
-                    died += weight[i]
-                i += 1
+            i, died, gone = tied(level, event, weight, count, i, here)
             cumulated += died / at_risk
             at_risk = max(at_risk - gone, 1e-300)
         hazard[row] = cumulated

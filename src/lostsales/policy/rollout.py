@@ -137,20 +137,6 @@ def transition(
     )
 
 
-def roll_out(
-    policy: Policy,
-    market: Market,
-    shop: Shop,
-    costs: UnitCosts,
-    horizon: int,
-    series: int,
-    market_rng: np.random.Generator,
-    policy_rng: np.random.Generator,
-) -> list[Step]:
-    """Let a policy run for `horizon` periods and keep every one of them; see `play`."""
-    return list(play(policy, market, shop, costs, horizon, series, market_rng, policy_rng))
-
-
 def play(
     policy: Policy,
     market: Market,

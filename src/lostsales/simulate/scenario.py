@@ -112,7 +112,7 @@ class ConstantCosts(Settings):
 
 
 class Scenario(Shop):
-    """A retailer's world. It is the market that `roll_out` meets and the problem that a log of it carries."""
+    """A retailer's world. It is the market that `play` meets and the problem that a log of it carries."""
 
     name: str
     about: str = ""
