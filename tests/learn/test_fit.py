@@ -183,3 +183,14 @@ def test_a_learner_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
     assert learners() == ("shallow",)
     policy = fit(small_log("released"), "shallow", iterations=1)
     assert len(policy.q) == 1  # type: ignore[attr-defined]
+
+
+def lazily(log: SalesLog, **options: Any) -> Deployed:
+    return CensoredFqi(max_depth=0, function=FEW, **options).fit(log)
+
+
+def test_a_learner_may_be_named_by_its_module(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lostsales.learn.fit._LEARNERS", {})
+    register_learner("lazy", f"{__name__}:lazily")
+    policy = fit(small_log("released"), "lazy", iterations=1)
+    assert len(policy.q) == 1  # type: ignore[attr-defined]

@@ -3,7 +3,8 @@
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal, get_args
+from importlib import import_module
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -30,11 +31,16 @@ PESSIMISTIC_START = 4  # fusion's pessimistic iterations (line 1237)
 METHODS = ("c-fqi", "pc-fqi", "fusion")
 Boundary = Literal["safe", "paper"]
 Learner = Callable[..., Deployed]
-_LEARNERS: dict[str, Learner] = {}
+_LEARNERS: dict[str, Learner | str] = {}
+# Learners of other modules, "module:function", imported when they are asked for.
+ELSEWHERE: dict[str, str] = {}
 
 
-def register_learner(name: str, learner: Learner) -> None:
-    """Make a learner of one's own known to `fit`: called with the log and the options, it returns a policy."""
+def register_learner(name: str, learner: Learner | str) -> None:
+    """Make a learner of one's own known to `fit`: called with the log and the options, it returns a policy.
+
+    A text "module:function" names one that is imported when it is asked for.
+    """
     _LEARNERS[name] = learner
 
 
@@ -53,7 +59,11 @@ def fit(log: SalesLog, method: str = "c-fqi", **options: Any) -> Deployed:
         raise SettingError(f"no method {method!r}; the methods are {', '.join(learners())}")
     if not isinstance(log, SalesLog):
         raise LostSalesError(f"fit learns from a log that `read_log` gives, but a {type(log).__name__} came")
-    return _LEARNERS[method](log, **options)
+    learner = _LEARNERS[method]
+    if isinstance(learner, str):
+        module, _, name = learner.partition(":")
+        learner = cast(Learner, getattr(import_module(module), name))
+    return learner(log, **options)
 
 
 @dataclass(frozen=True)
@@ -161,8 +171,8 @@ def _learner(method: str) -> Learner:
     return learn
 
 
-for _method in METHODS:
-    register_learner(_method, _learner(_method))
+_LEARNERS.update({_method: _learner(_method) for _method in METHODS})
+_LEARNERS.update(ELSEWHERE)
 
 
 def folds_of(holdout: Holdout, rows: Any) -> Folds:
