@@ -12,6 +12,7 @@ from threadpoolctl import threadpool_limits
 from lostsales.arrays import Bools, Floats
 from lostsales.data.gate import Progress
 from lostsales.data.log import SalesLog
+from lostsales.data.problem import Problem
 from lostsales.demand.curve import Tail
 from lostsales.demand.holdout import Holdout, hold_out
 from lostsales.demand.impute import impute
@@ -33,7 +34,16 @@ Boundary = Literal["safe", "paper"]
 Learner = Callable[..., Deployed]
 _LEARNERS: dict[str, Learner | str] = {}
 # Learners of other modules, "module:function", imported when they are asked for.
-ELSEWHERE: dict[str, str] = {}
+ELSEWHERE = {
+    "behaviour": "lostsales.evaluate.baselines.behaviour:fit_behaviour",
+    "base-stock": "lostsales.evaluate.baselines.tuning:fit_base_stock",
+    "s-S-p": "lostsales.evaluate.baselines.tuning:fit_s_s_p",
+    "newsvendor": "lostsales.evaluate.baselines.tuning:fit_newsvendor",
+    "fqi-observed": "lostsales.evaluate.baselines.shallow:fit_observed",
+    "fqi-dropped": "lostsales.evaluate.baselines.shallow:fit_dropped",
+    "fqi-imputed": "lostsales.evaluate.baselines.shallow:fit_imputed",
+    "fqi-plugin": "lostsales.evaluate.baselines.shallow:fit_plugin",
+}
 
 
 def register_learner(name: str, learner: Learner | str) -> None:
@@ -96,7 +106,7 @@ class CensoredFqi:
 
     def _learn(self, log: SalesLog) -> "Learned":
         self._check()
-        runs = _usable_runs(log, self.max_depth)
+        runs = usable_runs(log, self.max_depth)
         _warn_of_pooling(log)
         filled = impute(
             log, demand_max=self.demand_max, tail=self.tail, replicates=0, runs=runs, seed=self.seed
@@ -115,14 +125,14 @@ class CensoredFqi:
         )
         parts = partition(log, runs, filled)
         holdout = hold_out(log, gap=runs.max_depth + 1)
-        grid = ActionGrid(log.prices, log.orders, _room(log))
+        grid = grid_of(log)
         safe = _safe_actions(log, runs, holdout, settings, self)
         allowed = [_allowed(log, runs, part, depth, grid, safe, self) for depth, part in enumerate(parts)]
         folds = [folds_of(holdout, part.rows) for part in parts]
         fitted = iterate(parts, folds, grid.pairs, allowed, settings, self.progress)
         known = runs.observed.known
         policy = QPolicy(
-            problem=log.problem.model_copy(update={"prices": tuple(log.prices), "orders": tuple(log.orders)}),
+            problem=problem_of(log),
             grid=grid,
             rules=self.rules,
             q=fitted.q,
@@ -182,7 +192,8 @@ def folds_of(holdout: Holdout, rows: Any) -> Folds:
     return [((lower == a) & (upper == b), ~((clock >= a) & (clock < b))) for a, b in spans]
 
 
-def _usable_runs(log: SalesLog, max_depth: int | None) -> Runs:
+def usable_runs(log: SalesLog, max_depth: int | None = None) -> Runs:
+    """The runs of a log that can be learned from; any other is refused with a reason."""
     if log.demand_only:
         raise LostSalesError("fit needs stock and orders, and this log has none; audit, impute and demand can use it")
     if log.costs is None:
@@ -207,9 +218,15 @@ def _warn_of_pooling(log: SalesLog) -> None:
         )
 
 
-def _room(log: SalesLog) -> float:
+def problem_of(log: SalesLog) -> Problem:
+    """The problem of a log with the grid spelled out, as a policy keeps it."""
+    return log.problem.model_copy(update={"prices": tuple(log.prices), "orders": tuple(log.orders)})
+
+
+def grid_of(log: SalesLog) -> ActionGrid:
+    """The grid of the problem, or of what the log shows."""
     forbids = log.problem.capacity_rule == "forbid" and log.problem.capacity is not None
-    return float(log.problem.capacity or np.inf) if forbids else np.inf
+    return ActionGrid(log.prices, log.orders, float(log.problem.capacity or np.inf) if forbids else np.inf)
 
 
 def _safe_actions(

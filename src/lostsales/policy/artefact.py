@@ -44,6 +44,9 @@ _DAMAGE = (
 # Where each kind of policy lives; a file can name only these, so that reading one runs no code of its own.
 KINDS = {
     "q": "lostsales.learn.policy:QPolicy",
+    "behaviour": "lostsales.evaluate.baselines.behaviour:BehaviourPolicy",
+    "thresholds": "lostsales.evaluate.baselines.thresholds:ThresholdPolicy",
+    "fqi-shallow": "lostsales.evaluate.baselines.shallow:ShallowPolicy",
     "oracle": "lostsales.simulate.exact.policies:OraclePolicy",
     "pi-star-beliefs": "lostsales.simulate.exact.policies:BeliefPolicy",
     "pi-star-histories": "lostsales.simulate.exact.policies:HistoryPolicy",

@@ -1,0 +1,1 @@
+"""Baselines: what a reviewer would compare a learner with. Each is fitted by `lostsales.fit(log, method=NAME)`."""

@@ -1,0 +1,35 @@
+"""What every baseline may be told, and how its rules are saved."""
+
+from dataclasses import dataclass, field, fields
+from typing import Any, Self
+
+from lostsales.data.gate import Progress
+from lostsales.errors import SettingError
+from lostsales.policy.rules import Rules
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options that all share, so that one loop can fit them all."""
+
+    iterations: int | None = None  # K; of no use to a baseline that does not iterate
+    rules: Rules = field(default_factory=Rules)
+    seed: int = 0
+    progress: Progress | None = None
+
+    @classmethod
+    def of(cls, method: str, given: dict[str, Any]) -> Self:
+        """The options by name, or an error that lists them."""
+        known = [each.name for each in fields(cls)]
+        if unknown := [name for name in given if name not in known]:
+            raise SettingError(f"no option {unknown[0]!r}; the options of {method} are {', '.join(known)}")
+        options = cls(**given)
+        if options.iterations is not None and options.iterations < 1:
+            raise SettingError(f"iterations must be at least 1, but {options.iterations} came")
+        return options
+
+
+def rules_of(saved: dict[str, Any]) -> Rules:
+    """Rules again from `dataclasses.asdict` by way of JSON, which knows no tuples."""
+    ladder, forbidden = saved["price_ladder"], tuple(tuple(pair) for pair in saved["forbidden"])
+    return Rules(**saved | {"price_ladder": ladder and tuple(ladder), "forbidden": forbidden})
