@@ -47,6 +47,17 @@ def test_fit_says_what_it_learned(folder: Path, tmp_path: Path) -> None:
     assert "functions by depth" in table
 
 
+def test_fit_says_what_a_baseline_does(folder: Path, tmp_path: Path) -> None:
+    log, policy = folder / "log.parquet", tmp_path / "policy"
+    facts = json.loads(run("fit", log, "--method", "base-stock", "--out", policy, "--json"))
+    assert facts["order_at"] == facts["order_up_to"]
+    assert facts["price"] in (2, 4, 6)
+    assert "orders up to" in run("fit", log, "--method", "s-S-p", "--out", policy)
+    tables = ["--recent", folder / "recent.csv", "--today", folder / "today.csv"]
+    rows = json.loads(run("recommend", policy, *tables, "--json"))["recommendations"]
+    assert all(row["runner_up_price"] is None for row in rows)
+
+
 def test_the_same_seed_gives_the_same_file(folder: Path, tmp_path: Path) -> None:
     run("fit", folder / "log.parquet", "--iterations", 2, "--seed", 0, "--out", tmp_path / "again")
     assert (tmp_path / "again").read_bytes() == (folder / "policy").read_bytes()

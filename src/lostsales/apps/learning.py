@@ -12,12 +12,16 @@ if TYPE_CHECKING:
 
 SHOWN = ("price", "order", "depth", "value", "margin", "flag")
 MOST_SHOWN = 50  # rows
+METHODS = (
+    "c-fqi, pc-fqi or fusion; or a baseline: behaviour, base-stock, s-S-p, newsvendor, fqi-observed, fqi-dropped, "
+    "fqi-imputed, fqi-plugin."
+)
 
 
 def fit(
     log: Log,
     out: Annotated[Path, typer.Option(help="The file to save the policy in.")],
-    method: Annotated[str, typer.Option(help="c-fqi, pc-fqi or fusion.")] = "c-fqi",
+    method: Annotated[str, typer.Option(help=METHODS)] = "c-fqi",
     problem: ProblemFile = None,
     iterations: Annotated[int | None, typer.Option(help="K; the paper's rule unless given.")] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same policy.")] = 0,
@@ -28,9 +32,11 @@ def fit(
     Example: `lostsales fit log.parquet --method c-fqi --out policy`
     """
     import warnings
+    from dataclasses import asdict
 
     from lostsales.apps.console import err, print_facts, print_json, progress
     from lostsales.data.gate import read_log
+    from lostsales.evaluate.baselines.thresholds import ThresholdPolicy
     from lostsales.learn.fit import fit as learn
     from lostsales.learn.policy import QPolicy
     from lostsales.policy.artefact import check_place
@@ -48,13 +54,22 @@ def fit(
         chosen = [q.design.choice.kernel for q in policy.q]
         kernels = ["linear" if kernel is None else f"{kernel.kind} {kernel.coefficient:g}" for kernel in chosen]
         facts |= {"max_depth": len(policy.q) - 1, "kernels": kernels}
+    if isinstance(policy, ThresholdPolicy):
+        facts |= asdict(policy.thresholds)
     facts["policy"] = str(out)
     if as_json:
         print_json(facts)
         return
-    shown = {"method": "method", "max_depth": "learned to depth", "kernels": "functions by depth", "policy": "policy"}
+    shown = {
+        "max_depth": "learned to depth",
+        "kernels": "functions by depth",
+        "order_at": "orders at a stock of",
+        "order_up_to": "orders up to",
+        "price": "price where it orders",
+        "waiting_price": "price where not",
+    }
     texts = {key: ", ".join(value) if isinstance(value, list) else str(value) for key, value in facts.items()}
-    print_facts(f"{method} on {log}", [(shown[key], text) for key, text in texts.items()])
+    print_facts(f"{method} on {log}", [(shown.get(key, key), text) for key, text in texts.items()])
 
 
 def recommend(
