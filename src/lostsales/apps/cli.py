@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from lostsales.apps import demand, learning, references
+from lostsales.apps import demand, experimenting, learning, references
 from lostsales.apps.options import Json, Log, ProblemFile
 from lostsales.errors import LostSalesError
 
@@ -112,6 +112,7 @@ app.command()(demand.audit)
 app.command()(demand.impute)
 app.command()(learning.fit)
 app.command()(learning.recommend)
+app.command()(experimenting.experiment)
 
 
 def main() -> None:

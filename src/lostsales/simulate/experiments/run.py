@@ -1,0 +1,109 @@
+"""Run an experiment: solve the references once, then every cell that is not done, on several processes."""
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Generator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from threading import Thread
+
+from lostsales.data.gate import Progress
+from lostsales.errors import LostSalesError, SettingError
+from lostsales.simulate.exact.reference import Target, criterion_of, reference
+from lostsales.simulate.experiments.cells import run_cell
+from lostsales.simulate.experiments.folder import JOURNAL, claim_folder, reference_path, write_json
+from lostsales.simulate.experiments.journal import Finished, open_journal
+from lostsales.simulate.experiments.plan import Cell, Experiment
+
+WORKERS = min(2, os.cpu_count() or 1)
+SOLVED = "references.json"
+
+
+def run_experiment(
+    experiment: Experiment, folder: Path, workers: int = WORKERS, progress: Progress | None = None
+) -> list[Finished]:
+    """Every cell of an experiment, in its order; what the folder holds already is not done again.
+
+    Results do not depend on `workers`. Progress counts cells.
+    """
+    if workers < 1:
+        raise SettingError(f"workers must be at least 1, but {workers} came")
+    claim_folder(folder, experiment)
+    with open_journal(folder / JOURNAL) as (journal, done):
+        cells = list(experiment.cells())
+        left = [cell for cell in cells if cell not in done]
+        report = progress or (lambda _done, _total: None)
+        try:
+            _solve_references(experiment, folder)
+            report(len(done), len(cells))
+            with closing(_each(folder, left, workers)) as finishing:  # an exception must not leave the workers at work
+                for finished in finishing:
+                    journal.add(finished)
+                    done[finished.cell] = finished
+                    report(len(done), len(cells))
+        except KeyboardInterrupt:
+            raise LostSalesError(
+                f"stopped with {len(done):,} of {len(cells):,} cells done; the same command goes on from there"
+            ) from None
+        except BrokenProcessPool:
+            raise LostSalesError(
+                f"a worker died, most likely for want of memory, with {len(done):,} of {len(cells):,} cells done; "
+                "the same command goes on from there, and --workers 1 needs half as much"
+            ) from None
+        return [done[cell] for cell in cells]
+
+
+def _solve_references(experiment: Experiment, folder: Path) -> None:
+    """The oracle over the horizon is the ceiling; oracle and pi* for ever are what a learner aims at."""
+    if (folder / SOLVED).is_file():
+        return
+    scenario = experiment.scenario
+    wanted: dict[str, tuple[Target, int | None]] = {
+        "oracle-horizon": ("oracle", scenario.horizon),
+        "oracle": ("oracle", None),
+        "pi-star": ("pi-star", None),
+    }
+    facts = {}
+    for name, (target, horizon) in wanted.items():
+        solved = reference(scenario, target, criterion_of(scenario, None, horizon))
+        solved.policy.save(reference_path(folder, name))
+        facts[name] = {
+            "discount": solved.criterion.discount,
+            "horizon": solved.criterion.horizon,
+            "value": solved.value,
+            "value_a_period": solved.a_period,
+            "grid_error": solved.grid_error,
+            "method": solved.method,
+        }
+    write_json(facts, folder / SOLVED)
+
+
+def _each(folder: Path, cells: list[Cell], workers: int) -> Generator[Finished]:
+    """Cells as they finish."""
+    run: Callable[[Cell], Finished] = partial(run_cell, folder)
+    if workers == 1 or len(cells) <= 1:
+        yield from map(run, cells)
+        return
+    spawn = multiprocessing.get_context("spawn")  # forking a process that has threads can deadlock
+    with ProcessPoolExecutor(min(workers, len(cells)), spawn, _start_worker) as pool:
+        try:
+            for future in as_completed([pool.submit(run, cell) for cell in cells]):
+                yield future.result()
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _start_worker() -> None:
+    """Ctrl-C is the parent's to answer; a worker whose parent was killed ends, and leaves the machine to its heir."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    if (parent := multiprocessing.parent_process()) is not None:
+        parent.join()
+        os._exit(1)
