@@ -13,6 +13,7 @@ from threading import Thread
 
 from lostsales.data.gate import Progress
 from lostsales.errors import LostSalesError, SettingError
+from lostsales.learn.fit import learners
 from lostsales.simulate.exact.reference import Target, criterion_of, reference
 from lostsales.simulate.experiments.cells import run_cell
 from lostsales.simulate.experiments.folder import JOURNAL, claim_folder, reference_path, write_json
@@ -32,6 +33,8 @@ def run_experiment(
     """
     if workers < 1:
         raise SettingError(f"workers must be at least 1, but {workers} came")
+    if unknown := [name for name in experiment.methods if name not in learners()]:
+        raise SettingError(f"no method {unknown[0]!r}; the methods are {', '.join(learners())}")
     claim_folder(folder, experiment)
     with open_journal(folder / JOURNAL) as (journal, done):
         cells = list(experiment.cells())
