@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from lostsales.apps import demand, experimenting, learning, references
+from lostsales.apps import demand, evaluating, experimenting, learning, references
 from lostsales.apps.options import Json, Log, ProblemFile
 from lostsales.errors import LostSalesError
 
@@ -113,6 +113,7 @@ app.command()(demand.impute)
 app.command()(learning.fit)
 app.command()(learning.recommend)
 app.command()(experimenting.experiment)
+app.command()(evaluating.evaluate)
 
 
 def main() -> None:

@@ -1,1 +1,1 @@
-"""What a policy would have earned, diagnostics, baselines."""
+"""What a policy would have earned, with an interval; coverage and regret diagnostics; baselines."""
