@@ -5,12 +5,16 @@ READY := $(VENV)/.ready
 # The survival library needs an older pandas than we do, so it has an environment of its own.
 SURVIVAL := .venv-survival
 SURVIVAL_READY := $(SURVIVAL)/.ready
+# Torch is large and only PPO needs it.
+RL := .venv-rl
+RL_READY := $(RL)/.ready
+PIP := -m pip install --quiet --disable-pip-version-check
 
 # Two cores: workers and BLAS threads must not multiply.
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test check-slow bench format clean
+.PHONY: demo test check-slow bench ppo format clean
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("lostsales needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
@@ -22,6 +26,13 @@ $(SURVIVAL_READY): pyproject.toml constraints-survival.txt
 	$(PYTHON) -m venv $(SURVIVAL)
 	$(SURVIVAL)/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints-survival.txt \
 		--editable '.[survival]' pytest hypothesis
+	@touch $@
+
+# Torch first and alone, so that a CPU build at hand is taken and not replaced.
+$(RL_READY): pyproject.toml constraints-rl.txt
+	$(PYTHON) -m venv $(RL)
+	$(RL)/bin/python $(PIP) --constraint constraints-rl.txt torch==2.13.0
+	$(RL)/bin/python $(PIP) --constraint constraints-rl.txt --editable '.[rl]' pytest hypothesis
 	@touch $@
 
 demo: $(READY)
@@ -41,9 +52,14 @@ check-slow: $(READY)
 bench: $(READY) $(SURVIVAL_READY)
 	$(BIN)/python -m benchmarks
 
+ppo: $(RL_READY)
+	$(RL)/bin/pytest tests/rl
+	@mkdir -p build
+	$(RL)/bin/lostsales solve released --target ppo --out build/ppo
+
 format: $(READY)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
 clean:
-	rm -rf $(VENV) $(SURVIVAL) demo build dist
+	rm -rf $(VENV) $(SURVIVAL) $(RL) demo build dist

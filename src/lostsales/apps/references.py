@@ -1,16 +1,26 @@
 """Commands about the truth to measure against: solve."""
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from lostsales.apps.options import Json
+from lostsales.errors import SettingError
+
+if TYPE_CHECKING:
+    from lostsales.simulate.exact.iterate import Criterion
+    from lostsales.simulate.scenario import Scenario
+
+EPISODES = 2_000  # in which a trained policy is set beside the exact one
 
 
 def solve(
     scenario: Annotated[str, typer.Argument(help="A preset by name, or the path of a TOML file.")],
-    target: Annotated[Literal["oracle", "pi-star"], typer.Option(help="Demand always seen, or only sales seen.")],
+    target: Annotated[
+        Literal["oracle", "pi-star", "ppo"],
+        typer.Option(help="Demand always seen, only sales seen, or demand always seen and learned by PPO."),
+    ],
     out: Annotated[Path, typer.Option(help="Where to write the policy, for `simulate --policy`.")],
     discount: Annotated[float | None, typer.Option(help="The scenario's unless given; with a horizon 1.")] = None,
     horizon: Annotated[int | None, typer.Option(help="Plan so many periods; for ever unless given.")] = None,
@@ -23,6 +33,8 @@ def solve(
     first_row: Annotated[
         bool, typer.Option("--first-row", help="Plan also for a first period that breaks the law of demand.")
     ] = False,
+    steps: Annotated[int, typer.Option(help="ppo: periods to train on.")] = 500_000,
+    seed: Annotated[int, typer.Option(help="ppo: seed of the training.")] = 0,
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override a field, such as demand.rho=0.6.")
     ] = None,
@@ -40,6 +52,11 @@ def solve(
     check_place(out)
     world = load_scenario(scenario, tuple(settings or ()))
     criterion = criterion_of(world, discount, horizon)
+    if target == "ppo":
+        if horizon is not None or max_depth is not None or first_row:
+            raise SettingError("--horizon, --max-depth and --first-row are not for ppo, which learns to act for ever")
+        _ppo(world, criterion, steps, seed, out, as_json)
+        return
     with progress("solving the oracle") as report:
         oracle = reference(world, "oracle", criterion, first_row=first_row, progress=report)
     solved = oracle
@@ -80,3 +97,45 @@ def solve(
         ]
     facts += [("solved by", f"{solved.method}, {solved.seconds:.1f} s"), ("policy", str(out))]
     print_facts(f"{target} of {scenario}", facts)
+
+
+def _ppo(world: "Scenario", criterion: "Criterion", steps: int, seed: int, out: Path, as_json: bool) -> None:
+    """Train, save, and let the exact oracle and the trained one meet the same customers."""
+    from time import perf_counter
+
+    from lostsales.apps.console import print_facts, print_json, progress
+    from lostsales.simulate.exact.reference import reference
+    from lostsales.simulate.ppo import train
+    from lostsales.simulate.simulator import evaluate_policy
+
+    began = perf_counter()
+    with progress("training") as report:
+        policy = train(world, steps=steps, discount=criterion.discount, seed=seed, progress=report)
+    seconds = perf_counter() - began
+    policy.save(out)
+    with progress("solving the oracle") as report:
+        oracle = reference(world, "oracle", criterion, progress=report)
+    trained, exact = (evaluate_policy(world, each, EPISODES, seed) for each in (policy, oracle.policy))
+    if as_json:
+        print_json(
+            {
+                "target": "ppo",
+                "steps": steps,
+                "seed": seed,
+                "discount": criterion.discount,
+                "mean_profit": trained.mean_profit,
+                "std_error": trained.std_error,
+                "seconds": seconds,
+                "oracle_mean_profit": exact.mean_profit,
+                "oracle_seconds": oracle.seconds,
+                "policy": str(out),
+            }
+        )
+        return
+    facts = [
+        ("mean profit a period", f"{trained.mean_profit:.3f} (standard error {trained.std_error:.3f})"),
+        ("the exact oracle's", f"{exact.mean_profit:.3f}, solved in {oracle.seconds:.1f} s"),
+        ("trained", f"{steps:,} periods, discounted by {criterion.discount:g}, in {seconds:.0f} s"),
+        ("policy", str(out)),
+    ]
+    print_facts(f"ppo of {world.name}", facts)

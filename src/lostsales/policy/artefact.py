@@ -48,6 +48,7 @@ KINDS = {
     "thresholds": "lostsales.evaluate.baselines.thresholds:ThresholdPolicy",
     "fqi-shallow": "lostsales.evaluate.baselines.shallow:ShallowPolicy",
     "oracle": "lostsales.simulate.exact.policies:OraclePolicy",
+    "ppo": "lostsales.simulate.ppo:PpoPolicy",
     "pi-star-beliefs": "lostsales.simulate.exact.policies:BeliefPolicy",
     "pi-star-histories": "lostsales.simulate.exact.policies:HistoryPolicy",
 }

@@ -6,6 +6,7 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
+from lostsales.arrays import Array, Floats, Ints
 from lostsales.policy.actions import ActionGrid
 from lostsales.policy.rollout import Action, transition
 from lostsales.simulate.processes import Autoregressive, FeatureProcess, ReferencePrice, levels_of
@@ -15,6 +16,43 @@ Observation = NDArray[np.float32]
 # Ten standard deviations: an autoregressive feature does not leave this range in the life of a computer.
 FEATURE_RANGE = 10.0
 LARGEST = float(np.finfo(np.float32).max)
+
+
+class Shops:
+    """Several retailers side by side, as an agent sees them."""
+
+    def __init__(self, scenario: Scenario, series: int, observe_demand: bool) -> None:
+        self.scenario, self.series, self.observe_demand = scenario, series, observe_demand
+        self.grid = ActionGrid.of(scenario)
+
+    @property
+    def over(self) -> bool:
+        """True once the horizon is reached."""
+        return self._period >= self.scenario.horizon
+
+    def open(self, rng: np.random.Generator) -> Observation:
+        """Open an episode; one observation a row."""
+        self._features, self._stock, self._demand = self.scenario.open(self.series, rng)
+        self._sales, self._stockout = self._demand, np.zeros(self.series, dtype=bool)
+        self._depth: Array = np.zeros(self.series, dtype=np.int16)
+        self._period = 0
+        return self._observation()
+
+    def close(self, actions: Ints, rng: np.random.Generator) -> tuple[Observation, Floats]:
+        """Close a period by positions in the grids, (series, 2), and open the next: observations and profits."""
+        order = np.minimum(actions[:, 1], self.grid.feasible_orders(self._stock) - 1)
+        decided = Action(self.grid.prices[actions[:, 0]], self.grid.orders[order])
+        drawn = self.scenario.demand(self._period, self._features, decided.price, self._demand, rng)
+        outcome = transition(self._stock, self._depth, decided, drawn, self.scenario, self.scenario.unit_costs)
+        self._features = self.scenario.next_features(self._features, decided.price, rng)
+        self._stock, self._depth = outcome.stock_tp1, outcome.depth_tp1
+        self._demand, self._sales, self._stockout = outcome.demand, outcome.sales, outcome.stockout
+        self._period += 1
+        return self._observation(), outcome.profit
+
+    def _observation(self) -> Observation:
+        last = (self._demand,) if self.observe_demand else (self._sales, self._stockout)
+        return np.column_stack([*self._features, self._stock, *last]).astype(np.float32)
 
 
 class RetailerEnv(gymnasium.Env[Observation, NDArray[np.int64]]):
@@ -39,39 +77,25 @@ class RetailerEnv(gymnasium.Env[Observation, NDArray[np.int64]]):
 
     def __init__(self, scenario: str | Scenario, *, observe_demand: bool = False) -> None:
         self.scenario = scenario if isinstance(scenario, Scenario) else load_scenario(scenario)
-        self.observe_demand = observe_demand
-        self.grid = ActionGrid.of(self.scenario)
+        self._shops = Shops(self.scenario, 1, observe_demand)
+        self.grid = self._shops.grid
         self.action_space = gymnasium.spaces.MultiDiscrete([len(self.grid.prices), len(self.grid.orders)])
-        self.observation_space = _observation_space(self.scenario, observe_demand)
+        self.observation_space = observation_space(self.scenario, observe_demand)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
         """Open a new episode."""
         super().reset(seed=seed, options=options)
-        self._features, self._stock, self._demand = self.scenario.open(1, self.np_random)
-        self._sales, self._stockout, self._depth = self._demand, np.zeros(1, dtype=bool), np.zeros(1, dtype=np.int16)
-        self._period = 0
-        return self._observation(), {}
+        return self._shops.open(self.np_random)[0], {}
 
     def step(self, action: NDArray[np.int64]) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Close a period and open the next."""
-        order = min(int(action[1]), int(self.grid.feasible_orders(self._stock)[0]) - 1)
-        decided = Action(self.grid.prices[[int(action[0])]], self.grid.orders[[order]])
-        drawn = self.scenario.demand(self._period, self._features, decided.price, self._demand, self.np_random)
-        outcome = transition(self._stock, self._depth, decided, drawn, self.scenario, self.scenario.unit_costs)
-        self._features = self.scenario.next_features(self._features, decided.price, self.np_random)
-        self._stock, self._depth = outcome.stock_tp1, outcome.depth_tp1
-        self._demand, self._sales, self._stockout = outcome.demand, outcome.sales, outcome.stockout
-        self._period += 1
-        return self._observation(), float(outcome.profit[0]), False, self._period >= self.scenario.horizon, {}
-
-    def _observation(self) -> Observation:
-        last = (self._demand,) if self.observe_demand else (self._sales, self._stockout)
-        return np.concatenate([*self._features, self._stock, *last]).astype(np.float32)
+        observation, profit = self._shops.close(np.asarray(action)[None], self.np_random)
+        return observation[0], float(profit[0]), False, self._shops.over, {}
 
 
-def _observation_space(scenario: Scenario, observe_demand: bool) -> gymnasium.Space[Observation]:
+def observation_space(scenario: Scenario, observe_demand: bool) -> gymnasium.Space[Observation]:
     """Finite bounds: stock cannot pass the opening stock and every largest order on top of it."""
     law, opening = scenario.demand_law, scenario.start.last_demand
     most_stock = scenario.capacity or scenario.start.highest_stock + scenario.horizon * scenario.orders[-1]
