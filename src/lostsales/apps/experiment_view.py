@@ -60,7 +60,7 @@ def print_outcome(results: Results, folder: Path, figures: list[Path]) -> None:
             table = _table("References: profit a period", "policy", "mean", "95 % interval")
             for row in rows:
                 if row.behaviour == REFERENCE:
-                    table.add_row(REFERENCE_NAMES[row.method], f"{row.mean:.2f}", f"{row.low:.2f} to {row.high:.2f}")
+                    table.add_row(REFERENCE_NAMES[row.method], f"{row.mean:.2f}", _span(row))
         else:
             heads = [f"{level} episodes" for level in shown]
             table = _table(f"Learned from {behaviour} behaviour: profit a period, 95 % interval", "method", *heads)
@@ -88,7 +88,7 @@ def as_markdown(results: Results, rows: list[Row], claims: list[Claim]) -> str:
         *_markdown(
             ("reference", "mean", "95 % interval"),
             [
-                (REFERENCE_NAMES[row.method], f"{row.mean:.2f}", f"{row.low:.2f} to {row.high:.2f}")
+                (REFERENCE_NAMES[row.method], f"{row.mean:.2f}", _span(row))
                 for row in rows
                 if row.behaviour == REFERENCE
             ],
@@ -132,10 +132,14 @@ def _mean(row: Row) -> str:
     return f"{row.mean:.2f}{reach}" + (f" ({row.failed} failed)" if row.failed else "")
 
 
+def _span(interval: Row | Claim, digits: int = 2) -> str:
+    return f"{interval.low:.{digits}f} to {interval.high:.{digits}f}" if interval.n > 1 else "one run tells none"
+
+
 def _difference(claim: Claim) -> str:
     if not claim.n:
         return ""
-    return f"{claim.measured}: {claim.mean:.3f} ({claim.low:.3f} to {claim.high:.3f})"
+    return f"{claim.measured}: {claim.mean:.3f} ({_span(claim, 3)})"
 
 
 def _markdown(head: tuple[str, ...], body: Sequence[tuple[str, ...]]) -> list[str]:
@@ -154,12 +158,12 @@ def _print_claims(claims: list[Claim]) -> None:
     table = _table("Claims, by differences paired over runs (what of, and notes: claims.csv)", "claim", "difference")
     table.add_column("95 % interval", justify="right")
     table.add_column("verdict")
-    for behaviour, group in groupby(claims, key=lambda claim: claim.behaviour):
+    told = [claim for claim in claims if claim.n]  # of methods that were not run the files tell
+    for behaviour, group in groupby(told, key=lambda claim: claim.behaviour):
         table.add_row(Text(f"behaviour: {behaviour}", style="dim"))
         for each in group:
             verdict = Text(each.verdict, style=COLOURS[each.verdict])
-            numbers = (f"{each.mean:.2f}", f"{each.low:.2f} to {each.high:.2f}") if each.n else ("", each.note)
-            table.add_row(each.claim, *numbers, verdict)
+            table.add_row(each.claim, f"{each.mean:.3f}", _span(each, 3), verdict)
     screen.print(table)
     screen.print()
 
