@@ -1,0 +1,110 @@
+"""Every command and line of Python that README and docs show runs as it stands, and every link leads somewhere."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from lostsales.apps.cli import app
+from lostsales.data.write import write_log
+from lostsales.learn.fit import fit
+from lostsales.simulate.scenario import load_scenario
+from lostsales.simulate.simulator import simulate
+from tests.commands_page import PAGE, commands, examples, page
+from tests.learn.small import days, frame_of, small_log
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+TOO_SLOW = ("experiment",)  # has tests of its own
+NAMES = {"series": "sku", "period": "week", "stock": "on_hand", "order": "ordered", "sales": "sold"} | {
+    "stockout": "ran_out"
+}
+
+
+def blocks(path: Path, *kinds: str) -> list[tuple[str, str]]:
+    """Fenced blocks of these kinds, in their order."""
+    found = re.findall(r"^```(\w+)\n(.*?)^```", path.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    return [(kind, text) for kind, text in found if kind in kinds]
+
+
+def run(command: str) -> str:
+    program, *arguments = shlex.split(command)
+    assert program == "lostsales"
+    result = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    assert result.exit_code == 0, f"{command}\n{result.output}"
+    return result.stdout
+
+
+@pytest.fixture
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of the quick start: a shop's table under its own names, and the rows of a week."""
+    monkeypatch.chdir(tmp_path)
+    log, _ = simulate(load_scenario("steady"), episodes=12, seed=3)
+    tables = dict(zip(("sales", "recent", "today"), (frame_of(log), *days(log, 20)), strict=True))
+    for name, table in tables.items():
+        named = table.drop(columns=["last_sales", "last_stockout"], errors="ignore").rename(columns=NAMES)
+        named.to_csv(f"{name}.csv", index=False)
+    return tmp_path
+
+
+def test_the_quick_start_from_end_to_end(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    start = ROOT / "docs" / "quick-start.md"
+    ((_, table),) = blocks(start, "csv")
+    assert (shop / "sales.csv").read_text().splitlines()[0] == table.splitlines()[0]
+    ((_, problem),) = blocks(start, "toml")
+    (shop / "sales.toml").write_text(problem)
+    lines = [line for _, text in blocks(start, "sh") for line in text.splitlines()]
+    assert {shlex.split(line)[1] for line in lines} >= {"inspect", "audit", "impute", "fit", "evaluate", "recommend"}
+    for line in lines:
+        assert run(line), line
+    ((_, code),) = blocks(start, "python")
+    exec(compile(code, "quick-start.md", "exec"), {})  # noqa: S102, our own page
+    assert "price" in capsys.readouterr().out
+    assert (shop / "decisions.csv").read_text().count("\n") == 12 + 1
+
+
+def test_the_commands_of_the_readme_run_one_after_the_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines = [line for _, text in blocks(ROOT / "README.md", "sh") for line in text.splitlines() if line]
+    assert len(lines) >= 6
+    for line in lines:
+        assert run(line), line
+
+
+def test_the_page_of_commands_is_what_the_commands_say() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page(), "run python -m tests.commands_page"
+
+
+@pytest.mark.parametrize("name", sorted(commands()))
+def test_every_command_has_an_example_that_runs(
+    name: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = examples(commands()[name])
+    assert found, f"{name} shows no example"
+    if name in TOO_SLOW:
+        return
+    monkeypatch.chdir(request.getfixturevalue("example"))
+    for line in found:
+        assert run(line), line
+
+
+@pytest.fixture(scope="module")
+def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the files that examples name."""
+    folder = tmp_path_factory.mktemp("example")
+    log = small_log("released")
+    write_log(log, folder / "log.parquet")
+    (folder / "problem.toml").write_text(log.problem.to_toml())
+    fit(log, "c-fqi", iterations=2).save(folder / "policy")
+    for name, table in zip(("recent", "today"), days(log, 20), strict=True):
+        table.to_csv(folder / f"{name}.csv", index=False)
+    return folder
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_links_lead_somewhere(path: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)", path.read_text(encoding="utf-8")):
+        if "://" not in target:
+            assert (path.parent / target).exists(), f"{path.name} links to {target}"
