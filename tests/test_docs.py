@@ -59,9 +59,10 @@ def test_the_quick_start_from_end_to_end(shop: Path, capsys: pytest.CaptureFixtu
     assert {shlex.split(line)[1] for line in lines} >= {"inspect", "audit", "impute", "fit", "evaluate", "recommend"}
     for line in lines:
         assert run(line), line
-    ((_, code),) = blocks(start, "python")
-    exec(compile(code, "quick-start.md", "exec"), {})  # noqa: S102, our own page
-    assert "price" in capsys.readouterr().out
+    for text in (start, ROOT / "README.md"):
+        ((_, code),) = blocks(text, "python")
+        exec(compile(code, text.name, "exec"), {})  # noqa: S102, our own page
+        assert "price" in capsys.readouterr().out
     assert (shop / "decisions.csv").read_text().count("\n") == 12 + 1
 
 

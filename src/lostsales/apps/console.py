@@ -19,15 +19,18 @@ err = Console(stderr=True)
 
 
 @contextmanager
-def progress(what: str) -> Iterator[Callable[[int, int], None]]:
-    """A callback (done, total) that draws a bar with the time left on stderr once the work has taken a second."""
+def progress(what: str, window: float = 30.0) -> Iterator[Callable[[int, int], None]]:
+    """A callback (done, total) that draws a bar with the time left on stderr once the work has taken a second.
+
+    The time left follows the speed of the last `window` seconds.
+    """
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
         TextColumn("{task.percentage:>3.0f} %"),
         TimeRemainingColumn(),
     )
-    bar = Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
+    bar = Progress(*columns, console=err, transient=True, disable=not err.is_terminal, speed_estimate_period=window)
     task = bar.add_task(what, total=None)
     patience = Timer(PATIENCE, bar.start)
     patience.start()

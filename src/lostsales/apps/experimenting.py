@@ -49,7 +49,8 @@ def experiment(
         test_episodes=test_episodes,
         seed=seed,
     )
-    with progress("learning and testing") as report:
+    # A run begins with small logs and ends with large ones, so the speed of one moment says little.
+    with progress("learning and testing", window=600) as report:
         finished = run_experiment(asked, out, WORKERS if workers is None else workers, report)
     results = Results(asked, finished)
     written = write_outcome(results, out)
