@@ -3,6 +3,7 @@
 import re
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -61,7 +62,9 @@ def test_the_quick_start_from_end_to_end(shop: Path, capsys: pytest.CaptureFixtu
         assert run(line), line
     for text in (start, ROOT / "README.md"):
         ((_, code),) = blocks(text, "python")
-        exec(compile(code, text.name, "exec"), {})  # noqa: S102, our own page
+        named: dict[str, Any] = {}
+        exec(compile(code, text.name, "exec"), named)  # noqa: S102, our own page
+        assert len(named["decisions"]) == 12
         assert "price" in capsys.readouterr().out
     assert (shop / "decisions.csv").read_text().count("\n") == 12 + 1
 
