@@ -11,9 +11,10 @@ from lostsales.arrays import Bools, Floats
 from lostsales.demand.holdout import hold_out
 from lostsales.demand.runs import find_runs
 from lostsales.learn.blocks import Partition, partition
-from lostsales.learn.design import ActionScaler, Choice, Design, FunctionClass, Scaler, build, with_support
+from lostsales.learn.design import ActionScaler, Choice, Design, FunctionClass, Scaler, build, with_doubt
+from lostsales.learn.doubt import ProductDoubt
 from lostsales.learn.fit import folds_of
-from lostsales.learn.fqi import Fitted, Folds, FqiSettings, Q, iterate, penalty_on
+from lostsales.learn.fqi import Fitted, Folds, FqiSettings, iterate
 from lostsales.learn.kernels import Kernel
 from tests.learn.small import small_log
 
@@ -113,9 +114,9 @@ def test_kernel_ridge_with_a_linear_kernel_is_the_linear_learner(exact_rows: int
     kernel = learn(replace(settings, function=replace(LINEAR_KERNEL, exact_rows=exact_rows)))
     for one, other, part in zip(linear.q, kernel.q, parts, strict=True):
         np.testing.assert_allclose(one.values(part.block, ACTIONS), other.values(part.block, ACTIONS), atol=1e-3)
-        penalty = one.penalty(part.block, ACTIONS, 2.0)
+        penalty = one.form.penalty(part.block, 2.0)
         assert penalty.max() > 1
-        np.testing.assert_allclose(penalty, other.penalty(part.block, ACTIONS, 2.0), atol=1e-3)
+        np.testing.assert_allclose(penalty, other.form.penalty(part.block, 2.0), atol=1e-3)
 
 
 def test_without_beta_pc_fqi_is_c_fqi() -> None:
@@ -140,7 +141,7 @@ def test_a_pessimistic_update_continues_with_q_less_its_penalty_and_fusion_stops
     later = learn(replace(shared, iterations=3))
     assert (first.pessimistic, fusion.pessimistic) == (True, False)
     part = parts[-1]
-    shy = first.q[0].values(part.next_known, ACTIONS) - first.q[0].penalty(part.next_known, ACTIONS, 2.0)
+    shy = first.q[0].values(part.next_known, ACTIONS) - first.q[0].form.penalty(part.next_known, 2.0)
     np.testing.assert_allclose(fusion.targets[-1][part.known], part.profit[part.known] + 0.9 * shy.max(axis=1))
     bold = fusion.q[0].values(part.next_known, ACTIONS)
     np.testing.assert_allclose(later.targets[-1][part.known], part.profit[part.known] + 0.9 * bold.max(axis=1))
@@ -151,9 +152,8 @@ def designed(function: FunctionClass, kernel: Kernel | None = None, rows: int = 
     part, _ = seen(rows)
     scaler, action_scaler = Scaler.of(part.block), ActionScaler.of(part.action)
     history, action = scaler(part.block), action_scaler(part.action)
-    return with_support(
-        build(scaler, action_scaler, history, action, Choice(kernel, 0.3, 5.0), function, 0), function, 0
-    )
+    built = build(scaler, action_scaler, history, action, Choice(kernel, 0.3, 5.0), function, 0)
+    return with_doubt(built, ACTIONS, function, 0)
 
 
 def uncertainty(kernel: Kernel, ridge: float, at: tuple[Floats, Floats], sample: tuple[Floats, Floats]) -> Floats:
@@ -169,7 +169,11 @@ def uncertainty(kernel: Kernel, ridge: float, at: tuple[Floats, Floats], sample:
 def test_the_level_is_what_rows_left_out_one_by_one_stay_below(kernel: Kernel | None, own: bool) -> None:
     judge, ridge = (kernel, 0.3) if own or kernel is None else (Kernel("rbf", 0.2), 0.05)
     function = FunctionClass(
-        raw=True, spared=0.8, support_kernel=None if own else Kernel("rbf", 0.2), support_ridge=0.05
+        raw=True,
+        spared=0.8,
+        spared_ratio=np.inf,
+        support_kernel=None if own else Kernel("rbf", 0.2),
+        support_ridge=0.05,
     )
     design = designed(function, kernel)
     left_out = []
@@ -177,8 +181,10 @@ def test_the_level_is_what_rows_left_out_one_by_one_stay_below(kernel: Kernel | 
         rest = np.arange(90) != row
         one, others = ((design.history[at], design.action[at]) for at in ([row], rest))
         left_out.append(uncertainty(judge or Kernel("linear", 1.0), ridge, one, others)[0])
-    np.testing.assert_allclose(design.level, np.quantile(left_out, 0.8), rtol=1e-5)
-    assert designed(replace(function, spared=0.0), kernel).level == 0.0
+    np.testing.assert_allclose(design.form.level, np.quantile(left_out, 0.8), rtol=1e-5)
+    capped = designed(replace(function, spared_ratio=1.1), kernel).form.level
+    np.testing.assert_allclose(capped, min(np.quantile(left_out, 0.8), 1.1 * np.median(left_out)), rtol=1e-5)
+    assert designed(replace(function, spared=0.0), kernel).form.level == 0.0
 
 
 @pytest.mark.parametrize("spared", [0.0, 0.8])
@@ -187,29 +193,29 @@ def test_the_penalty_is_beta_sigma_times_the_uncertainty_above_the_level(own: bo
     kernel, other = Kernel("rbf", 0.1), Kernel("laplacian", 0.2)
     design = designed(FunctionClass(spared=spared, support_kernel=None if own else other, support_ridge=0.05), kernel)
     part, _ = seen()
-    penalty = Q(design, np.zeros(90), 0.0, -1.0, 1.0).penalty(part.next_known, ACTIONS, 7.0)
+    penalty = design.form.penalty(part.next_known, 7.0)
     judge, ridge = (kernel, 0.3) if own else (other, 0.05)
-    for column, action in enumerate(design.action_scaler(ACTIONS)):
-        at = design.scaler(part.next_known), np.tile(action, (90, 1))
-        above = uncertainty(judge, ridge, at, (design.history, design.action)) - design.level
+    for column, action in enumerate(design.form.action_scaler(ACTIONS)):
+        at = design.form.scaler(part.next_known), np.tile(action, (90, 1))
+        above = uncertainty(judge, ridge, at, (design.history, design.action)) - design.form.level
         np.testing.assert_allclose(penalty[:, column], 7.0 * 5.0 * np.maximum(above, 0), atol=1e-5)
     assert (penalty.min() > 0) == (spared == 0)
 
 
-def test_the_support_of_many_rows_is_that_of_its_landmarks() -> None:
-    """Nystrom's uncertainty is close to the exact one, and never below it by much."""
-    exact = designed(FunctionClass(), Kernel("rbf", 0.01), rows=390)
-    low_rank = designed(FunctionClass(exact_rows=0, most_rank=200), Kernel("rbf", 0.01), rows=390)
-    assert exact.support is not None
-    assert low_rank.support is not None
-    assert len(low_rank.support.factor.gram) == 200 < len(exact.support.factor.gram)
-    part, _ = seen(390)
-    of_rank, of_all = (
-        np.sqrt(each.on_grid(part.next_known, ACTIONS).quadratic(judge.factor.inverse(), judge.factor.ridge))
-        for each, judge in ((low_rank, low_rank.support), (exact, exact.support))
-    )
-    np.testing.assert_allclose(of_rank, of_all, rtol=0.05)
-    np.testing.assert_allclose(low_rank.level, exact.level, rtol=0.05)
+def test_the_support_of_few_landmarks_nears_the_exact_one() -> None:
+    exact = designed(FunctionClass(support_rank=400), Kernel("rbf", 0.01), rows=390).form
+    assert isinstance(exact.doubt, ProductDoubt)
+    assert len(exact.doubt.matrix) == 390
+    at = exact.scaler(seen(390)[0].next_known)
+    truth, errors = np.sqrt(exact.doubt(at)), []
+    for rank in (50, 100, 200):
+        form = designed(FunctionClass(support_rank=rank), Kernel("rbf", 0.01), rows=390).form
+        assert isinstance(form.doubt, ProductDoubt)
+        assert len(form.doubt.matrix) == rank
+        errors.append(float(np.mean(np.abs(np.sqrt(form.doubt(at)) / truth - 1))))
+    assert errors == sorted(errors, reverse=True)
+    assert errors[-1] < 0.01
+    np.testing.assert_allclose(form.level, exact.level, rtol=0.05)
 
 
 def test_what_was_never_tried_is_penalised_and_random_behaviour_hardly() -> None:
@@ -221,8 +227,8 @@ def test_what_was_never_tried_is_penalised_and_random_behaviour_hardly() -> None
         scaler, scale_action = Scaler.of(part.block), ActionScaler.of(action)
         choice, function = Choice(Kernel("rbf", 0.003), 0.001, 1.0), FunctionClass()
         standard = scaler(part.block), scale_action(action)
-        design = with_support(build(scaler, scale_action, *standard, choice, function, 0), function, 0)
-        penalty = penalty_on(design, design.on_grid(part.next_known, ACTIONS), 1.0)
+        design = with_doubt(build(scaler, scale_action, *standard, choice, function, 0), ACTIONS, function, 0)
+        penalty = design.form.penalty(part.next_known, 1.0)
         shares.append(float(np.mean(penalty > 0)))
     assert shares[0] < 0.15
     assert shares[1] > 0.5

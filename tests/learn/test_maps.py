@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from lostsales.learn.doubt import PairDoubt, ProductDoubt, doubt_of
 from lostsales.learn.kernels import Kernel
 from lostsales.learn.maps import KernelMap, LinearMap, PairGrid, ProductGrid, landmarks
 from lostsales.learn.ridge import RidgeFactor
@@ -34,27 +35,44 @@ def test_with_every_row_a_landmark_ridge_on_the_map_is_exact_kernel_ridge_and_it
     values = (near @ np.linalg.solve(gram, TARGETS)).reshape(shape)
     posterior = kernel.diagonal(*PAIRS) - np.sum(near * np.linalg.solve(gram, near.T).T, axis=1)
     np.testing.assert_allclose(grid.values(factor.solve(phi.T @ TARGETS)), values, atol=1e-6)
-    quadratic = grid.quadratic(factor.inverse(), RIDGE)
-    np.testing.assert_allclose(quadratic, posterior.reshape(shape) / RIDGE, atol=1e-6)
+    doubt = doubt_of(mapped, factor, ACTIONS)
+    assert isinstance(doubt, ProductDoubt) == kernel.factors
+    np.testing.assert_allclose(doubt(NEW), posterior.reshape(shape) / RIDGE, atol=1e-6)
 
 
 @pytest.mark.parametrize("rank", [8, 40])
 @pytest.mark.parametrize("kernel", [kernel for kernel in SHARP if kernel.factors], ids=lambda kernel: kernel.kind)
 def test_the_grid_of_a_kernel_that_factors_equals_brute_force(kernel: Kernel, rank: int) -> None:
-    at = landmarks(kernel, HISTORY, ACTION, rank)
+    at = landmarks(kernel, HISTORY, ACTION, rank, np.random.default_rng(1))
     mapped = KernelMap.at(kernel, HISTORY[at], ACTION[at])
     phi = mapped.features(HISTORY, ACTION)
     factor = RidgeFactor.of(phi.T @ phi, RIDGE)
-    weights, inverse = factor.solve(phi.T @ TARGETS), factor.inverse()
+    weights = factor.solve(phi.T @ TARGETS)
     fast, slow = mapped.on_grid(NEW, ACTIONS), PairGrid(mapped, NEW, ACTIONS)
     assert isinstance(fast, ProductGrid)
     np.testing.assert_allclose(fast.values(weights), slow.values(weights), atol=1e-9)
-    np.testing.assert_allclose(fast.quadratic(inverse, RIDGE), slow.quadratic(inverse, RIDGE), atol=1e-8)
+    doubt, slow_doubt = doubt_of(mapped, factor, ACTIONS), PairDoubt(mapped, ACTIONS, factor.inverse(), RIDGE)
+    np.testing.assert_allclose(doubt(NEW), slow_doubt(NEW), atol=1e-8)
+
+
+@pytest.mark.parametrize(("kernel", "fewer"), [(Kernel("rbf", 0.1), True), (Kernel("laplacian", 0.3), False)])
+def test_doubt_is_interpolated_over_many_actions_where_it_is_smooth(kernel: Kernel, fewer: bool) -> None:
+    mapped = KernelMap.at(kernel, HISTORY, ACTION)
+    phi = mapped.features(HISTORY, ACTION)
+    factor = RidgeFactor.of(phi.T @ phi, 0.1)
+    actions = np.array([(price, order) for price in (-1.2, 0.0, 1.2) for order in np.linspace(-1.7, 1.7, 16)])
+    doubt = doubt_of(mapped, factor, actions)
+    assert isinstance(doubt, ProductDoubt)
+    assert (len(doubt.near) < 30) == fewer
+    assert (len(doubt.near) == len(actions)) != fewer
+    slow = np.sqrt(PairDoubt(mapped, actions, factor.inverse(), 0.1)(NEW))
+    assert slow.max() > 1
+    np.testing.assert_allclose(np.sqrt(doubt(NEW)), slow, atol=1e-3)
 
 
 def test_what_the_landmarks_cannot_see_is_what_the_approximation_lacks() -> None:
     kernel = SHARP[0]
-    at = landmarks(kernel, HISTORY, ACTION, 10)
+    at = landmarks(kernel, HISTORY, ACTION, 10, np.random.default_rng(1))
     mapped = KernelMap.at(kernel, HISTORY[at], ACTION[at])
     phi, left = mapped.features(HISTORY, ACTION), mapped.left_over(HISTORY, ACTION)
     np.testing.assert_allclose(np.sum(phi**2, axis=1) + left, 1.0, atol=1e-9)
@@ -62,24 +80,30 @@ def test_what_the_landmarks_cannot_see_is_what_the_approximation_lacks() -> None
     assert left.max() > 0.1
 
 
-def test_landmarks_are_the_pivots_that_leave_least() -> None:
+def test_landmarks_are_drawn_where_others_leave_most() -> None:
     """Two far clusters: one row of each carries almost everything, and the error falls with the rank."""
     kernel = Kernel("rbf", 0.2)
     history = np.r_[RNG.normal(size=(15, 3)) / 50, 9 + RNG.normal(size=(25, 3)) / 50]
     action = np.zeros((40, 2))
-    first, second = landmarks(kernel, history, action, 2)
+    first, second = landmarks(kernel, history, action, 2, np.random.default_rng(1))
     assert first < 15 <= second
     total = [
         KernelMap.at(kernel, HISTORY[at], ACTION[at]).left_over(HISTORY, ACTION).sum()
-        for at in (landmarks(kernel, HISTORY, ACTION, rank) for rank in (1, 5, 20, 39))
+        for at in (landmarks(kernel, HISTORY, ACTION, rank, np.random.default_rng(1)) for rank in (1, 5, 20, 39))
     ]
     assert total == sorted(total, reverse=True)
     assert total[-1] < 0.1 * total[0]
 
 
+def test_equal_rows_are_one_landmark() -> None:
+    kernel, place = Kernel("laplacian", 1e6), RNG.integers(0, 7, 300)
+    at = landmarks(kernel, place[:, None] * np.ones((1, 2)), np.zeros((300, 2)), 50, RNG)
+    assert sorted(place[at]) == sorted(set(place))
+
+
 def test_landmarks_stop_where_the_rank_of_the_kernel_ends() -> None:
-    assert len(landmarks(Kernel("linear", 1.0), HISTORY, ACTION, 20)) == 5
-    assert len(landmarks(Kernel("rbf", 0.2), HISTORY, ACTION, 90)) == 40
+    assert len(landmarks(Kernel("linear", 1.0), HISTORY, ACTION, 20, RNG)) == 5
+    assert len(landmarks(Kernel("rbf", 0.2), HISTORY, ACTION, 90, RNG)) == 40
 
 
 def test_the_linear_map_lets_the_best_action_follow_the_history_unless_raw() -> None:

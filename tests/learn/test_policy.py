@@ -141,8 +141,9 @@ def test_value_penalty_and_margin_are_those_of_the_scores(method: str) -> None:
     unknown = np.full(len(rows), np.nan)
     decision = policy.explain(view, unknown)
     block = block_of_view(policy.problem, view, rows, 0)
-    penalty = policy.q[0].penalty(block, policy.grid.pairs, policy.beta)
-    scores = policy.q[0].values(block, policy.grid.pairs) - penalty
+    values = policy.q[0].values(block, policy.grid.pairs)
+    penalty = policy.q[0].form.penalty(block, policy.beta) if policy.beta else np.zeros_like(values)
+    scores = values - penalty
     feasible = policy.rules.feasible(policy.grid, view.stock, unknown)
     ranked = np.sort(np.where(feasible, scores, -np.inf), axis=1)
     pairs = {tuple(pair): index for index, pair in enumerate(policy.grid.pairs.tolist())}
@@ -216,8 +217,8 @@ def test_a_loaded_policy_recommends_the_same_to_the_bit(
 
 def test_only_a_pessimistic_policy_carries_what_penalties_need() -> None:
     plain, shy = (learned("steady", method=method, max_depth=1).to_artefact().arrays for method in ("c-fqi", "pc-fqi"))
-    assert not [name for name in plain if name.endswith("gram")]
-    assert sorted(name.partition("_")[0] for name in shy if name.endswith("gram")) == ["0", "1"]
+    assert not [name for name in plain if "doubt" in name]
+    assert sorted(name.partition("_")[0] for name in shy if name.endswith("doubt_matrix")) == ["0", "1"]
 
 
 def test_damaged_files_are_refused(tmp_path: Path) -> None:

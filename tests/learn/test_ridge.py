@@ -28,12 +28,21 @@ def test_fast_cross_validation_equals_refitting_fold_by_fold() -> None:
     place = np.arange(60)
     folds = [((place >= low) & (place < low + 10), (place < low - 3) | (place >= low + 13)) for low in (0, 20, 40)]
     folds.append((np.zeros(60, dtype=bool), place < 30))
-    errors, rows = cross_validate(PHI, TARGETS, folds, RIDGES)
-    expected = np.zeros(3)
+    residuals = cross_validate(PHI, TARGETS, folds, RIDGES)
+    expected = []
     for test, train in folds[:3]:
-        for index, ridge in enumerate(RIDGES):
-            inside = PHI[train]
+        inside, each = PHI[train], []
+        for ridge in RIDGES:
             weights = np.linalg.solve(inside.T @ inside + ridge * np.eye(5), inside.T @ TARGETS[train])
-            expected[index] += np.sum((TARGETS[test] - PHI[test] @ weights) ** 2)
-    np.testing.assert_allclose(errors, expected, rtol=1e-9)
-    np.testing.assert_array_equal(rows, 30)
+            each.append(TARGETS[test] - PHI[test] @ weights)
+        expected.append(np.column_stack(each))
+    assert residuals.shape == (30, 3)
+    np.testing.assert_allclose(residuals, np.concatenate(expected), rtol=1e-9, atol=1e-12)
+
+
+def test_a_ridge_too_small_to_solve_is_never_the_best() -> None:
+    twice = np.hstack([PHI, PHI])
+    half = np.arange(60) % 2 == 0
+    errors = np.abs(cross_validate(twice, TARGETS, [(half, ~half), (~half, half)], (0.0, 1.0))).mean(axis=0)
+    assert np.isfinite(errors[1])
+    assert not errors[0] < errors[1]

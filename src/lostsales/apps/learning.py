@@ -51,7 +51,7 @@ def fit(
     policy.save(out)
     facts: dict[str, Any] = {"method": method}
     if isinstance(policy, QPolicy):
-        chosen = [q.design.choice.kernel for q in policy.q]
+        chosen = [q.form.choice.kernel for q in policy.q]
         kernels = ["linear" if kernel is None else f"{kernel.kind} {kernel.coefficient:g}" for kernel in chosen]
         facts |= {"max_depth": len(policy.q) - 1, "kernels": kernels}
     if isinstance(policy, ThresholdPolicy):

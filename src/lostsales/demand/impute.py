@@ -14,7 +14,7 @@ from lostsales.data.log import SalesLog
 from lostsales.demand.curve import Bound, Tail
 from lostsales.demand.groups import Group, depth_groups
 from lostsales.demand.holdout import Holdout, hold_out, resample_counts
-from lostsales.demand.neighbours import Neighbourhood, fit_neighbourhood
+from lostsales.demand.neighbours import MOST_SCORED, Neighbourhood, fit_neighbourhood
 from lostsales.demand.observed import Observed
 from lostsales.demand.runs import Runs, find_runs
 from lostsales.errors import LostSalesError, SettingError
@@ -54,13 +54,15 @@ def impute(
     seed: int = 0,
     runs: Runs | None = None,
     only: Bools | None = None,
+    scored: int = MOST_SCORED,
     progress: Progress | None = None,
 ) -> Imputation:
     """E[D_t | stock-out, history] for every censored row (line 489) and the surrogate profit of line 428.
 
     `demand_max` is the largest demand that can be (the largest sale of the log unless given); `tail` says how the mass
     lies that no known demand places. Standard errors come from a bootstrap over series, and are NaN without replicates.
-    Where `only` is given, other stock-outs are left unfilled: NaN, and not identified.
+    Where `only` is given, other stock-outs are left unfilled: NaN, and not identified. Bandwidths are chosen on `scored`
+    rows of a depth.
     """
     for name, number in (("replicates", replicates), ("seed", seed)):
         if number < 0:
@@ -76,7 +78,7 @@ def impute(
     groups = depth_groups(log, runs, only, seed)
     total, done = sum(len(group.fill) for group in groups), 0
     for group in groups:
-        near = fit_neighbourhood(group, observed, holdout, bound, seed, choose=estimator == "beran")
+        near = fit_neighbourhood(group, observed, holdout, bound, seed, scored if estimator == "beran" else 0)
         fill = _filler(estimator, group, near, observed, holdout, counts)
         bandwidths[group.name] = near.bandwidth
         for start in range(0, len(group.fill), BATCH):

@@ -13,7 +13,7 @@ from lostsales.demand.groups import Group
 from lostsales.demand.holdout import Holdout
 from lostsales.demand.observed import Observed
 
-# Bandwidths are scored on at most so many rows.
+# Bandwidths are scored on at most so many rows, unless told.
 MOST_SCORED = 500
 BANDWIDTHS = np.geomspace(0.1, 16, 11)  # in standard deviations of demand given the covariates
 EVERYONE = 1e6  # a bandwidth that makes all rows neighbours
@@ -51,11 +51,11 @@ class Neighbourhood:
 
 
 def fit_neighbourhood(
-    group: Group, observed: Observed, holdout: Holdout, bound: Bound, seed: int, *, choose: bool = True
+    group: Group, observed: Observed, holdout: Holdout, bound: Bound, seed: int, most_scored: int = MOST_SCORED
 ) -> Neighbourhood:
     """Learn distance and bandwidth from a group.
 
-    The bandwidth is chosen by cross-validation on what is held out together, or else everyone is a neighbour.
+    The bandwidth is chosen by cross-validation on what is held out together; with no row scored everyone is a neighbour.
     """
     rows = group.learn
     covariates, demand, known = group.covariates(rows), observed.demand[rows], observed.known[rows]
@@ -63,7 +63,7 @@ def fit_neighbourhood(
     points = metric(covariates)
     sample = Sample.of(points, demand, known, holdout.clock[rows], holdout.unit[rows], observed.least[rows], bound)
     rng = np.random.default_rng(seed)
-    scored = rng.choice(len(rows), min(len(rows), MOST_SCORED), replace=False)
+    scored = rng.choice(len(rows), min(len(rows), most_scored), replace=False)
     at = rows[scored]
     least = _could_be_seen(observed, at, bound.demand_max, rng)
     shown = np.where(observed.known[at], observed.demand[at], least)  # a hidden demand is no less than what was there
@@ -74,7 +74,7 @@ def fit_neighbourhood(
 
     # At a tie the widest wins: where covariates say nothing, everyone is a neighbour.
     candidates = metric.spread * np.r_[EVERYONE, BANDWIDTHS[::-1]]
-    return Neighbourhood(sample, metric, float(min(candidates, key=score)) if choose else float(candidates[0]))
+    return Neighbourhood(sample, metric, float(min(candidates, key=score)) if most_scored else float(candidates[0]))
 
 
 def _could_be_seen(observed: Observed, rows: Ints, demand_max: float, rng: np.random.Generator) -> Floats:

@@ -6,12 +6,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lostsales.arrays import Bools, Floats, Ints
+from lostsales.learn.doubt import Doubt, doubt_of
 from lostsales.learn.kernels import Kernel
-from lostsales.learn.maps import FeatureMap, Grid, KernelMap, LinearMap, SupportedGrid, landmarks
+from lostsales.learn.maps import FeatureMap, Grid, KernelMap, LinearMap, landmarks
 from lostsales.learn.ridge import RidgeFactor, cross_validate
 
 # Above so many numbers, features are computed anew in each pass rather than kept (400 MB).
 KEEP = 50_000_000
+AMONG = 5  # landmarks are drawn from so many times their number of rows
 CHUNK = 50_000
 MOST_JUDGED = 2_000  # rows from which the level of the penalty is taken
 
@@ -30,11 +32,14 @@ class FunctionClass:
     exact_rows: int = 400  # up to so many rows kernel ridge regression is exact, above Nystrom's
     most_rank: int = 300
     pilot_rows: int = 400  # settings are cross-validated on at most so many rows
+    pilot_rank: int = 100  # and with so many landmarks
     # What was tried is judged by a kernel of its own, the same for every log: one that predicts well where behaviour
     # hardly varies is so smooth that it believes to know what was never tried. None: by the kernel and ridge of Q.
     support_kernel: Kernel | None = Kernel("rbf", 0.1)  # noqa: RUF009, frozen
     support_ridge: float = 0.1
-    spared: float = 0.9  # share of the rows, each judged by the others, that no penalty meets; 0: it starts at zero
+    support_rank: int = 100
+    spared_ratio: float = 2.5
+    spared: float = 0.95  # share of the rows, each judged by the others, that no penalty meets; 0: it starts at zero
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,19 +90,43 @@ class Choice:
 
 
 @dataclass(frozen=True, eq=False)
-class Design:
-    """The design of a depth, which never changes over the iterations: factored once, solved K times."""
+class Form:
+    """The function class of a depth with its settings: all that a deployed Q needs beside its weights."""
 
     scaler: Scaler
     action_scaler: ActionScaler
     map: FeatureMap
     choice: Choice
+    doubt: Doubt | None = None  # k_post / ridge on the grid of actions, where a penalty is asked for
+    level: float = 0.0  # sqrt(k_post / ridge) up to which an action counts as tried
+
+    def on_grid(self, block: Floats, actions: Floats) -> Grid:
+        """Histories against actions."""
+        return self.map.on_grid(self.scaler(block), self.action_scaler(actions))
+
+    def penalty(self, block: Floats, beta: float) -> Floats:
+        """U = beta sigma (sqrt(k_post / ridge) - level)^+ (lines 715 and 3538) on the grid, (rows, actions).
+
+        What is as well supported as most rows of the log pays nothing, so that beta may be large: then the policy keeps
+        to what was tried, and where everything was tried (random behaviour) it stays free. With level 0 the paper's
+        penalty.
+        """
+        if self.doubt is None:
+            raise ValueError("no penalty was prepared")
+        above = np.sqrt(self.doubt(self.scaler(block)))
+        above -= self.level
+        return beta * self.choice.sigma * np.maximum(above, 0.0, out=above)
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """The design of a depth, which never changes over the iterations: factored once, solved K times."""
+
+    form: Form
     factor: RidgeFactor
     history: Floats  # (rows, coordinates) standardised
     action: Floats  # (rows, 2) standardised
     kept_phi: Floats | None
-    level: float = 0.0  # sqrt(k_post / ridge) up to which an action counts as tried
-    support: "Design | None" = None  # judges what was tried; None: this design itself
 
     def phi(self) -> Iterator[tuple[slice, Floats]]:
         """The features, a chunk of rows at a time."""
@@ -106,7 +135,7 @@ class Design:
             return
         for start in range(0, len(self.history), CHUNK):
             part = slice(start, start + CHUNK)
-            yield part, self.map.features(self.history[part], self.action[part])
+            yield part, self.form.map.features(self.history[part], self.action[part])
 
     def fit(self, targets: Floats) -> Floats:
         """Weights of the ridge regression of centred targets (line 546)."""
@@ -116,12 +145,6 @@ class Design:
     def predict(self, weights: Floats) -> Floats:
         """The fitted values of the design's own rows."""
         return np.concatenate([phi @ weights for _, phi in self.phi()])
-
-    def on_grid(self, block: Floats, actions: Floats) -> Grid:
-        """Histories against all actions of the grid; its uncertainty is that of the support."""
-        at = self.scaler(block), self.action_scaler(actions)
-        grid = self.map.on_grid(*at)
-        return grid if self.support is None else SupportedGrid(grid, self.support.map.on_grid(*at))
 
 
 def choose(
@@ -136,19 +159,23 @@ def choose(
     pilot = _pilot(len(targets), function.pilot_rows, seed)
     history, action, targets = history[pilot], action[pilot], targets[pilot]
     parts = [(test[pilot], train[pilot]) for test, train in folds]
-    best: tuple[float, Kernel | None, float] | None = None
+    landmark = _pilot(len(targets), function.pilot_rank, seed)
+    best: tuple[float, Choice] | None = None
     candidates: tuple[Kernel | None, ...] = function.kernels if function.kind == "kernel" else (None,)
     for kernel in candidates:
-        if kernel is None:
-            phi = LinearMap(function.raw).features(history, action)
-        else:
-            phi = KernelMap.at(kernel, history, action).features(history, action)
-        errors, rows = cross_validate(phi, targets, parts, function.ridges)
+        mapped = _map(kernel, history[landmark], action[landmark], function)
+        residuals = cross_validate(mapped.features(history, action), targets, parts, function.ridges)
+        errors = np.mean(np.abs(residuals), axis=0)
         index = int(np.argmin(errors))
         if best is None or errors[index] < best[0]:
-            best = errors[index], kernel, function.ridges[index]
+            sigma = float(np.sqrt(np.mean(residuals[:, index] ** 2)))
+            best = errors[index], Choice(kernel, function.ridges[index], sigma)
     assert best is not None
-    return Choice(best[1], best[2], float(np.sqrt(best[0] / max(rows[0], 1.0))))
+    return best[1]
+
+
+def _map(kernel: Kernel | None, history: Floats, action: Floats, function: FunctionClass) -> FeatureMap:
+    return LinearMap(function.raw) if kernel is None else KernelMap.at(kernel, history, action)
 
 
 def _pilot(rows: int, most: int, seed: int) -> Ints:
@@ -167,17 +194,12 @@ def build(
     seed: int,
 ) -> Design:
     """Map and factors for chosen settings."""
-    rows = len(history)
-    mapped: FeatureMap
-    if choice.kernel is None:
-        mapped = LinearMap(function.raw)
-    else:
-        at = np.arange(rows)
-        if rows > function.exact_rows:
-            rng = np.random.default_rng(seed)
-            among = np.sort(rng.choice(rows, min(rows, 5 * function.most_rank), replace=False))
-            at = among[landmarks(choice.kernel, history[among], action[among], function.most_rank)]
-        mapped = KernelMap.at(choice.kernel, history[at], action[at])
+    rows, at = len(history), np.arange(len(history))
+    if choice.kernel is not None and rows > function.exact_rows:
+        rng = np.random.default_rng(seed)
+        among = np.sort(rng.choice(rows, min(rows, AMONG * function.most_rank), replace=False))
+        at = among[landmarks(choice.kernel, history[among], action[among], function.most_rank, rng)]
+    mapped = _map(choice.kernel, history[at], action[at], function)
     first = mapped.features(history[:CHUNK], action[:CHUNK])
     keep = rows * first.shape[1] <= KEEP
     phi = mapped.features(history, action) if keep and rows > CHUNK else first
@@ -186,36 +208,41 @@ def build(
         for start in range(CHUNK, rows, CHUNK):
             part = mapped.features(history[start : start + CHUNK], action[start : start + CHUNK])
             gram += part.T @ part
-    factor = RidgeFactor.of(gram, choice.ridge)
-    return Design(scaler, action_scaler, mapped, choice, factor, history, action, phi if keep else None)
+    form = Form(scaler, action_scaler, mapped, choice)
+    return Design(form, RidgeFactor.of(gram, choice.ridge), history, action, phi if keep else None)
 
 
-def with_support(design: Design, function: FunctionClass, seed: int, like: Design | None = None) -> Design:
-    """The design with what a penalty needs: who judges what was tried, and from which level on.
+def with_doubt(
+    design: Design, actions: Floats, function: FunctionClass, seed: int, like: Design | None = None
+) -> Design:
+    """The design with what a penalty on a grid of actions needs: who judges what was tried, and from which level on.
 
     Both follow from the rows alone where they are not those of Q, and are taken over from `like`, a design of the same.
     """
-    if like is not None and like.support is not None:
-        return replace(design, level=like.level, support=like.support)
-    if design.choice.kernel is None or function.support_kernel is None:
-        return replace(design, level=_level(design, function.spared, seed))
-    choice = Choice(function.support_kernel, function.support_ridge, design.choice.sigma)
-    given = design.scaler, design.action_scaler, design.history, design.action
-    judge = build(*given, choice, function, seed)
-    level = _level(judge, function.spared, seed)
-    none = np.zeros((0, 0))
-    return replace(design, level=level, support=replace(judge, history=none, action=none, kept_phi=None))
+    form, own = design.form, design.form.choice.kernel is None or function.support_kernel is None
+    if like is not None and not own:
+        return replace(design, form=replace(form, doubt=like.form.doubt, level=like.form.level))
+    judge = design
+    if not own:
+        choice = Choice(function.support_kernel, function.support_ridge, form.choice.sigma)
+        few = replace(function, exact_rows=function.support_rank, most_rank=function.support_rank)
+        judge = build(form.scaler, form.action_scaler, design.history, design.action, choice, few, seed)
+    doubt = doubt_of(judge.form.map, judge.factor, form.action_scaler(actions))
+    return replace(
+        design, form=replace(form, doubt=doubt, level=_level(judge, function.spared, function.spared_ratio, seed))
+    )
 
 
-def _level(design: Design, share: float, seed: int) -> float:
+def _level(design: Design, share: float, at_most: float, seed: int) -> float:
     """The quantile over the rows of sqrt(k_post / ridge), had each row not been seen itself.
 
     A row of leverage h = phi'(Phi'Phi + ridge)^-1 phi has k_post / ridge = h / (1 - h) once it is left out.
     """
     if not share:
         return 0.0
-    at = _pilot(len(design.history), MOST_JUDGED, seed)
+    at, mapped = _pilot(len(design.history), MOST_JUDGED, seed), design.form.map
     history, action = design.history[at], design.action[at]
-    leverage = design.factor.leverage(design.map.features(history, action))
-    left_out = leverage / (1 - leverage) + design.map.left_over(history, action) / design.factor.ridge
-    return float(np.quantile(np.sqrt(left_out), share))
+    leverage = design.factor.leverage(mapped.features(history, action))
+    left_out = leverage / (1 - leverage) + mapped.left_over(history, action) / design.factor.ridge
+    most, median = np.quantile(np.sqrt(left_out), [share, 0.5])
+    return float(min(most, at_most * median))

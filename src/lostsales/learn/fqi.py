@@ -7,10 +7,12 @@ import numpy as np
 from lostsales.arrays import Bools, Floats
 from lostsales.data.gate import Progress
 from lostsales.learn.blocks import Partition
-from lostsales.learn.design import ActionScaler, Design, FunctionClass, Scaler, build, choose, with_support
+from lostsales.learn.design import ActionScaler, Design, Form, FunctionClass, Scaler, build, choose, with_doubt
 from lostsales.learn.maps import Grid
 
 Folds = list[tuple[Bools, Bools]]
+KEPT_ROWS = 100_000  # above, what follows the rows of a depth is prepared anew in each iteration
+CHUNK = 20_000
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,7 @@ class FqiSettings:
 class Q:
     """One fitted Q^(i), and the penalty U^(i) that goes with it."""
 
-    design: Design
+    form: Form
     weights: Floats
     mean: float  # targets are centred: a zero prior mean would be rosy where profits are negative
     low: float  # what profits allow, at this iteration
@@ -38,26 +40,13 @@ class Q:
 
     def on(self, grid: Grid) -> Floats:
         """Q on a prepared grid, (rows, actions)."""
-        return np.clip(self.mean + grid.values(self.weights), self.low, self.high)
+        values = grid.values(self.weights)
+        values += self.mean
+        return np.clip(values, self.low, self.high, out=values)
 
     def values(self, block: Floats, actions: Floats) -> Floats:
         """Q of histories against actions, (rows, actions)."""
-        return self.on(self.design.on_grid(block, actions))
-
-    def penalty(self, block: Floats, actions: Floats, beta: float) -> Floats:
-        """U of histories against actions, (rows, actions)."""
-        return penalty_on(self.design, self.design.on_grid(block, actions), beta)
-
-
-def penalty_on(design: Design, grid: Grid, beta: float) -> Floats:
-    """U = beta sigma (sqrt(k_post / ridge) - level)^+ (lines 715 and 3538) on a prepared grid.
-
-    What is as well supported as most rows of the log pays nothing, so that beta may be large: then the policy keeps to
-    what was tried, and where everything was tried (random behaviour) it stays free. With level 0 the paper's penalty.
-    """
-    judge = (design.support or design).factor
-    uncertainty = np.sqrt(grid.quadratic(judge.inverse(), judge.ridge))
-    return beta * design.choice.sigma * np.maximum(uncertainty - design.level, 0.0)
+        return self.on(self.form.on_grid(block, actions))
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,78 +83,108 @@ def iterate(
     targets = [part.profit for part in parts]
     for k in range(1, settings.iterations + 1):
         if q:
-            shy = pessimism and k - 1 <= settings.pessimistic_until
+            beta = settings.beta if k - 1 <= settings.pessimistic_until else 0.0
             targets = [
-                part.profit + settings.discount * ahead.value(q, depth, shy, allowed[depth])
-                for depth, (part, ahead) in enumerate(zip(parts, futures, strict=True))
+                part.profit + settings.discount * ahead.value(q, beta)
+                for part, ahead in zip(parts, futures, strict=True)
             ]
         if k in settings.select_at:
             former: list[Design | None] = [*designs] or [None] * len(parts)
             designs = [space.design(target, settings) for space, target in zip(spaces, targets, strict=True)]
             if pessimism:
-                given = settings.function, settings.seed
-                designs = [with_support(each, *given, like) for each, like in zip(designs, former, strict=True)]
-            futures = [_Future.of(part, depth, designs, actions) for depth, part in enumerate(parts)]
-            if pessimism:
-                futures = [ahead.with_penalty(designs, depth, settings.beta) for depth, ahead in enumerate(futures)]
+                given = actions, settings.function, settings.seed
+                designs = [with_doubt(each, *given, like) for each, like in zip(designs, former, strict=True)]
+            futures = [_Future.of(part, depth, allowed[depth], actions, designs) for depth, part in enumerate(parts)]
         horizon = (1 - settings.discount**k) / (1 - settings.discount)
         low, high = float(profits.min()) * horizon, float(profits.max()) * horizon
         q = [_regress(design, target, low, high) for design, target in zip(designs, targets, strict=True)]
-        residuals.append([_residual(each, target) for each, target in zip(q, targets, strict=True)])
+        residuals.append([_residual(*each) for each in zip(designs, q, targets, strict=True)])
         if progress:
             progress(k, settings.iterations)
     last_shy = pessimism and settings.iterations <= settings.pessimistic_until
     if not last_shy:
-        q = [replace(each, design=replace(each.design, level=0.0, support=None)) for each in q]
+        q = [replace(each, form=replace(each.form, doubt=None, level=0.0)) for each in q]
     return Fitted(tuple(q), last_shy, settings.beta, np.array(residuals), tuple(targets))
 
 
 def _regress(design: Design, target: Floats, low: float, high: float) -> Q:
     mean = float(target.mean())
-    return Q(design, design.fit(target - mean), mean, low, high)
+    return Q(design.form, design.fit(target - mean), mean, low, high)
+
+
+@dataclass(frozen=True, eq=False)
+class _Next:
+    """Histories that come next, all at one depth, against the grid of actions."""
+
+    depth: int
+    block: Floats
+    may: Bools | None  # (rows, actions)
+    actions: Floats
+    kept: tuple[Grid, Floats | None] | None  # grid and penalty at beta 1, where there are few enough to stay in memory
+
+    @classmethod
+    def of(cls, depth: int, block: Floats, may: Bools | None, actions: Floats, form: Form) -> "_Next":
+        kept = None
+        if len(block) <= KEPT_ROWS:
+            kept = form.on_grid(block, actions), None if form.doubt is None else form.penalty(block, 1.0)
+        return cls(depth, block, may, actions, kept)
+
+    def best(self, q: Q, beta: float) -> Floats:
+        """Max over allowed actions of Q, or of Q - U where the update is pessimistic, (rows,)."""
+        if self.kept is not None:
+            return self._best(q, beta, slice(None), *self.kept)
+        found = np.empty(len(self.block))
+        for start in range(0, len(found), CHUNK):
+            part = slice(start, start + CHUNK)
+            block = self.block[part]
+            found[part] = self._best(
+                q, beta, part, q.form.on_grid(block, self.actions), q.form.penalty(block, 1.0) if beta else None
+            )
+        return found
+
+    def _best(self, q: Q, beta: float, part: slice, grid: Grid, penalty: Floats | None) -> Floats:
+        values = q.on(grid)
+        if beta and penalty is not None:
+            values -= beta * penalty
+        if self.may is not None:
+            values[~self.may[part]] = -np.inf
+        return np.asarray(values.max(axis=1, initial=-np.inf))
 
 
 @dataclass(frozen=True, eq=False)
 class _Future:
-    """What follows the rows of a depth, prepared on the grid of actions."""
+    """What follows the rows of a depth."""
 
     known: Bools  # (rows,)
-    after_known: Grid
-    after_hidden: Grid | None
-    penalty_known: Floats | None = None
-    penalty_hidden: Floats | None = None
+    after_known: _Next
+    after_hidden: _Next | None
 
     @classmethod
-    def of(cls, part: Partition, depth: int, designs: list[Design], actions: Floats) -> "_Future":
-        hidden = None if part.next_hidden is None else designs[depth + 1].on_grid(part.next_hidden, actions)
-        return cls(part.known, designs[0].on_grid(part.next_known, actions), hidden)
+    def of(
+        cls,
+        part: Partition,
+        depth: int,
+        allowed: tuple[Bools | None, Bools | None],
+        actions: Floats,
+        designs: list[Design],
+    ) -> "_Future":
+        known = _Next.of(0, part.next_known, allowed[0], actions, designs[0].form)
+        if part.next_hidden is None:
+            return cls(part.known, known, None)
+        below = designs[depth + 1].form
+        return cls(part.known, known, _Next.of(depth + 1, part.next_hidden, allowed[1], actions, below))
 
-    def with_penalty(self, designs: list[Design], depth: int, beta: float) -> "_Future":
-        hidden = None if self.after_hidden is None else penalty_on(designs[depth + 1], self.after_hidden, beta)
-        return replace(self, penalty_known=penalty_on(designs[0], self.after_known, beta), penalty_hidden=hidden)
-
-    def value(self, q: list[Q], depth: int, shy: bool, allowed: tuple[Bools | None, Bools | None]) -> Floats:
+    def value(self, q: list[Q], beta: float) -> Floats:
         """V^(0) after known demand, V^(i+1) after a stock-out, (rows,)."""
         after = np.empty(len(self.known))
-        after[self.known] = _best(q[0], self.after_known, self.penalty_known if shy else None, allowed[0])
+        after[self.known] = self.after_known.best(q[0], beta)
         if self.after_hidden is not None:
-            penalty = self.penalty_hidden if shy else None
-            after[~self.known] = _best(q[depth + 1], self.after_hidden, penalty, allowed[1])
+            after[~self.known] = self.after_hidden.best(q[self.after_hidden.depth], beta)
         return after
 
 
-def _best(q: Q, grid: Grid, penalty: Floats | None, may: Bools | None) -> Floats:
-    """Max over allowed actions of Q, or of Q - U where the update is pessimistic."""
-    values = q.on(grid)
-    if penalty is not None:
-        values -= penalty
-    if may is not None:
-        values[~may] = -np.inf
-    return np.asarray(values.max(axis=1, initial=-np.inf))
-
-
-def _residual(q: Q, target: Floats) -> float:
-    return float(np.sqrt(np.mean((q.mean + q.design.predict(q.weights) - target) ** 2)))
+def _residual(design: Design, q: Q, target: Floats) -> float:
+    return float(np.sqrt(np.mean((q.mean + design.predict(q.weights) - target) ** 2)))
 
 
 @dataclass(frozen=True, eq=False)

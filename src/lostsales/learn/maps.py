@@ -5,11 +5,13 @@ from typing import Protocol
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg.lapack import dpstrf
 
 from lostsales.arrays import Floats, Ints
 from lostsales.learn.kernels import Kernel
 
 JITTER = 1e-10
+BLOCKS = 10  # rounds in which landmarks are drawn
 
 
 class FeatureMap(Protocol):
@@ -33,10 +35,6 @@ class Grid(Protocol):
 
     def values(self, weights: Floats) -> Floats:
         """phi(h, a)'w, (rows, actions)."""
-        ...
-
-    def quadratic(self, inverse: Floats, ridge: float) -> Floats:
-        """Phi'inverse phi + left_over / ridge, (rows, actions): k_post / ridge where inverse = (Phi'Phi + ridge)^-1."""
         ...
 
 
@@ -112,20 +110,10 @@ class PairGrid:
     history: Floats
     actions: Floats
 
-    def _each(self) -> list[Floats]:
-        return [np.broadcast_to(action, (len(self.history), 2)) for action in self.actions]
-
     def values(self, weights: Floats) -> Floats:
         """phi(h, a)'w."""
-        return np.column_stack([self.map.features(self.history, action) @ weights for action in self._each()])
-
-    def quadratic(self, inverse: Floats, ridge: float) -> Floats:
-        """k_post / ridge."""
-        columns = []
-        for action in self._each():
-            phi = self.map.features(self.history, action)
-            columns.append(np.einsum("ij,ij->i", phi @ inverse, phi) + self.map.left_over(self.history, action) / ridge)
-        return np.column_stack(columns)
+        each = (np.broadcast_to(action, (len(self.history), 2)) for action in self.actions)
+        return np.column_stack([self.map.features(self.history, action) @ weights for action in each])
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,50 +129,24 @@ class ProductGrid:
         coefficients = solve_triangular(self.root, weights, lower=True, trans="T", check_finite=False)
         return np.asarray(self.of_history @ (self.of_action * coefficients).T)
 
-    def quadratic(self, inverse: Floats, ridge: float) -> Floats:
-        """(1 - |phi|^2) / ridge + phi'inverse phi = 1 / ridge - k_m'M k_m, one quadratic form an action."""
-        inner = np.eye(len(inverse)) / ridge - inverse
-        half = solve_triangular(self.root, inner, lower=True, trans="T", check_finite=False)
-        matrix = solve_triangular(self.root, half.T, lower=True, trans="T", check_finite=False)
-        posterior = np.empty((len(self.of_history), len(self.of_action)))
-        for column, action in enumerate(self.of_action):
-            weighted = self.of_history @ (matrix * np.outer(action, action))
-            posterior[:, column] = np.einsum("ij,ij->i", weighted, self.of_history)
-        return np.maximum(1.0 / ridge - posterior, 0.0)
 
+def landmarks(kernel: Kernel, history: Floats, action: Floats, rank: int, rng: np.random.Generator) -> Ints:
+    """Rows that carry the kernel matrix, by randomly pivoted Cholesky factorisation (Chen et al., 2023), in blocks.
 
-@dataclass(frozen=True, eq=False)
-class SupportedGrid:
-    """Values from one map, uncertainty from another."""
-
-    of_values: Grid
-    of_support: Grid
-
-    def values(self, weights: Floats) -> Floats:
-        """phi(h, a)'w."""
-        return self.of_values.values(weights)
-
-    def quadratic(self, inverse: Floats, ridge: float) -> Floats:
-        """k_post / ridge of the other map."""
-        return self.of_support.quadratic(inverse, ridge)
-
-
-def landmarks(kernel: Kernel, history: Floats, action: Floats, rank: int) -> Ints:
-    """Rows that carry the kernel matrix best: the pivots of an incomplete Cholesky factorisation, greedily chosen."""
-    rows = len(history)
-    if rank >= rows:
-        return np.arange(rows)
+    Pivots are drawn with a chance in proportion to what those before them leave of k(z, z), so that rows which equal a
+    landmark are never drawn; there are fewer than `rank` where fewer carry everything.
+    """
+    rows, block = len(history), max(rank // BLOCKS, 1)
     left = kernel.diagonal(history, action).copy()
-    factor = np.empty((rows, rank))
-    chosen = np.empty(rank, dtype=np.int64)
-    for step in range(rank):
-        pivot = int(np.argmax(left))
-        if left[pivot] <= JITTER:
-            return np.sort(chosen[:step])
-        near = kernel.between((history, action), (history[[pivot]], action[[pivot]]))[:, 0]
-        column = (near - factor[:, :step] @ factor[pivot, :step]) / np.sqrt(left[pivot])
-        factor[:, step] = column
-        left -= column**2
-        left[pivot] = 0.0
-        chosen[step] = pivot
+    factor, chosen, nothing = np.empty((rows, 0)), np.zeros(0, dtype=np.int64), JITTER * rows * float(left.max())
+    while len(chosen) < rank and left.max() > nothing:
+        wanted = min(block, rank - len(chosen), int(np.count_nonzero(left)))
+        drawn = np.sort(rng.choice(rows, wanted, replace=False, p=left / left.sum()))
+        near = kernel.between((history, action), (history[drawn], action[drawn])) - factor @ factor[drawn].T
+        root, pivots, found, _ = dpstrf(near[drawn], lower=1, tol=nothing)
+        at = pivots[:found] - 1
+        column = solve_triangular(np.tril(root[:found, :found]), near[:, at].T, lower=True, check_finite=False).T
+        factor, chosen = np.hstack([factor, column]), np.r_[chosen, drawn[at]]
+        left = np.maximum(left - np.sum(column**2, axis=1), 0.0)
+        left[drawn] = 0.0
     return np.sort(chosen)

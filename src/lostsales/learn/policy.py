@@ -9,11 +9,8 @@ import numpy as np
 from lostsales.arrays import Array, Bools, Floats, Ints
 from lostsales.data.problem import Problem
 from lostsales.learn.blocks import block_of_view
-from lostsales.learn.design import ActionScaler, Choice, Design, Scaler
-from lostsales.learn.fqi import Q, penalty_on
-from lostsales.learn.kernels import Kernel
-from lostsales.learn.maps import FeatureMap, KernelMap, LinearMap
-from lostsales.learn.ridge import RidgeFactor
+from lostsales.learn.fqi import Q
+from lostsales.learn.saved import q_arrays, q_from, q_settings, within
 from lostsales.policy.actions import ActionGrid
 from lostsales.policy.artefact import Artefact
 from lostsales.policy.recommend import Decision, Deployable
@@ -136,6 +133,7 @@ class QPolicy(Deployable):
 
     def _scored(self, view: View, last_price: Floats) -> Iterator[_Scored]:
         """All rows, those of one depth together, a chunk at a time."""
+        pairs = self.grid.pairs
         for depth in np.unique(view.depth).tolist():
             at_depth = np.flatnonzero(view.depth == depth)
             learned = min(depth, len(self.q) - 1)
@@ -146,10 +144,9 @@ class QPolicy(Deployable):
                 block = block_of_view(self.problem, view, rows, learned, depth)
                 feasible = self.rules.feasible(self.grid, view.stock[rows], last_price[rows])
                 may, unsafe = self.safe.mask(depth, block, feasible, self.grid)
-                grid = q.design.on_grid(block, self.grid.pairs)
-                scores, penalty = q.on(grid), None
+                scores, penalty = q.values(block, pairs), None
                 if self.beta:
-                    penalty = penalty_on(q.design, grid, self.beta)
+                    penalty = q.form.penalty(block, self.beta)
                     scores -= penalty
                 scores[~may] = -np.inf
                 outside = ((block < least - slack) | (block > most + slack)).any(axis=1)
@@ -168,15 +165,10 @@ class QPolicy(Deployable):
             "beta": self.beta,
             "usual_demand": self.usual_demand,
             "safe": {"kind": self.safe.kind, "eps": self.safe.eps, "depth": self.safe.depth},
-            "models": {
-                name: _design_settings(q.design) | {"mean": q.mean, "low": q.low, "high": q.high}
-                for name, q in models.items()
-            },
+            "models": {name: q_settings(q) for name, q in models.items()},
         }
         for name, q in models.items():
-            penalised = self.beta > 0 and name != "chance"
-            own = {"weights": q.weights} | _design_arrays(q.design, penalised)
-            arrays |= {f"{name}_{key}": each for key, each in own.items()}
+            arrays |= {f"{name}_{key}": each for key, each in q_arrays(q).items()}
         arrays |= {f"{depth}_range": each for depth, each in enumerate(self.ranges)}
         return Artefact("q", self.observes, None, self.problem, settings, arrays)
 
@@ -184,7 +176,7 @@ class QPolicy(Deployable):
     def from_artefact(cls, artefact: Artefact) -> "QPolicy":
         """The policy again."""
         settings, arrays = artefact.settings, artefact.arrays
-        models = {name: _model(each, _of(name, arrays)) for name, each in settings["models"].items()}
+        models = {name: q_from(each, within(name, arrays)) for name, each in settings["models"].items()}
         depths = len(models) - ("chance" in models)
         rules = settings["rules"]
         ladder, forbidden = rules["price_ladder"], tuple(tuple(pair) for pair in rules["forbidden"])
@@ -202,62 +194,3 @@ class QPolicy(Deployable):
             usual_demand=settings["usual_demand"],
             method=settings["method"],
         )
-
-
-def _design_settings(design: Design) -> dict[str, Any]:
-    choice, mapped = design.choice, design.map
-    return {
-        "kernel": None if choice.kernel is None else asdict(choice.kernel),
-        "raw": isinstance(mapped, LinearMap) and mapped.raw,
-        "ridge": choice.ridge,
-        "sigma": choice.sigma,
-        "level": design.level,
-        "support": None if design.support is None else _design_settings(design.support),
-    }
-
-
-def _design_arrays(design: Design, with_penalty: bool) -> dict[str, Array]:
-    scale = np.where(np.isinf(design.action_scaler.scale), 0.0, design.action_scaler.scale)
-    arrays: dict[str, Array] = {
-        "centre": design.scaler.centre,
-        "scale": design.scaler.scale,
-        "kept": design.scaler.kept,
-        "action_centre": design.action_scaler.centre,
-        "action_scale": scale,
-    }
-    if isinstance(design.map, KernelMap):
-        arrays |= {"history": design.map.history, "action": design.map.action, "root": design.map.root}
-    if design.support is not None:
-        return arrays | {f"support_{key}": each for key, each in _design_arrays(design.support, with_penalty).items()}
-    return arrays | ({"gram": design.factor.gram} if with_penalty else {})
-
-
-def _design(settings: dict[str, Any], own: dict[str, Array]) -> Design:
-    kernel = None if settings["kernel"] is None else Kernel(**settings["kernel"])
-    mapped: FeatureMap = LinearMap(settings["raw"])
-    if kernel is not None:
-        mapped = KernelMap(kernel, own["history"], own["action"], own["root"])
-    scale = np.where(own["action_scale"] == 0, np.inf, own["action_scale"])
-    choice = Choice(kernel, settings["ridge"], settings["sigma"])
-    empty = np.zeros((0, 0))
-    support = settings.get("support")
-    return Design(
-        scaler=Scaler(own["centre"], own["scale"], own["kept"]),
-        action_scaler=ActionScaler(own["action_centre"], scale),
-        map=mapped,
-        choice=choice,
-        factor=RidgeFactor.of(own.get("gram", empty), choice.ridge),
-        history=empty,
-        action=empty,
-        kept_phi=None,
-        level=settings.get("level", 0.0),
-        support=None if support is None else _design(support, _of("support", own)),
-    )
-
-
-def _of(name: str, arrays: dict[str, Array]) -> dict[str, Array]:
-    return {key.removeprefix(f"{name}_"): each for key, each in arrays.items() if key.startswith(f"{name}_")}
-
-
-def _model(settings: dict[str, Any], own: dict[str, Array]) -> Q:
-    return Q(_design(settings, own), own["weights"], settings["mean"], settings["low"], settings["high"])

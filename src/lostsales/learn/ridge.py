@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, cholesky, solve_triangular
+from scipy.linalg import cho_factor, cho_solve, solve_triangular
+from scipy.linalg.lapack import dposv
 
 from lostsales.arrays import Bools, Floats
 
@@ -28,13 +29,8 @@ class RidgeFactor:
         return np.asarray(cho_solve(self.factor, right, check_finite=False))
 
     def inverse(self) -> Floats:
-        """(Phi'Phi + ridge I)^-1, the shape of the uncertainty (line 715).
-
-        Factored anew: the bits of a factor depend on the threads that made it, and a loaded policy must agree with the
-        one that was saved.
-        """
-        again = RidgeFactor.of(self.gram, self.ridge)
-        return again.solve(np.eye(len(self.gram)))
+        """(Phi'Phi + ridge I)^-1, the shape of the uncertainty (line 715)."""
+        return self.solve(np.eye(len(self.gram)))
 
     def leverage(self, phi: Floats) -> Floats:
         """phi'(Phi'Phi + ridge I)^-1 phi of rows of the design, (rows,) below 1."""
@@ -46,25 +42,26 @@ class RidgeFactor:
         return float(len(self.gram) - self.ridge * np.trace(self.inverse()))
 
 
-def cross_validate(
-    phi: Floats, targets: Floats, folds: list[tuple[Bools, Bools]], ridges: tuple[float, ...]
-) -> tuple[Floats, Floats]:
-    """Held-out squared error of every ridge, summed over folds (test, train), and the number of rows behind it.
+def cross_validate(phi: Floats, targets: Floats, folds: list[tuple[Bools, Bools]], ridges: tuple[float, ...]) -> Floats:
+    """Held-out residuals of every ridge, the folds (test, train) one below the other, (tested rows, ridges).
 
     The normal equations of a fold are those of the whole less the rows that it may not use, so nothing is refitted.
+    Where a ridge is too small for them to be solved, its residuals are infinite.
     """
     gram, right = phi.T @ phi, phi.T @ targets
-    errors, rows = np.zeros(len(ridges)), 0.0
-    identity = np.eye(phi.shape[1])
+    weights, failed = np.empty((phi.shape[1], len(ridges))), np.zeros(len(ridges), dtype=bool)
+    residuals = []
     for test, train in folds:
-        out, asked = phi[~train], phi[test]
-        if not len(asked):
+        if not test.any():
             continue
+        out = phi[~train]
         part, part_right = gram - out.T @ out, right - out.T @ targets[~train]
+        diagonal = part.diagonal().copy()
         for index, ridge in enumerate(ridges):
-            root = cholesky(part + ridge * identity, lower=True, check_finite=False)
-            half = solve_triangular(root, part_right, lower=True, check_finite=False)
-            weights = solve_triangular(root, half, lower=True, trans="T", check_finite=False)
-            errors[index] += np.sum((targets[test] - asked @ weights) ** 2)
-        rows += len(asked)
-    return errors, np.full(len(ridges), rows)
+            np.fill_diagonal(part, diagonal + ridge)
+            # Straight to LAPACK: at this size the checks around it take longer than the work.
+            _, weights[:, index], failed[index] = dposv(part.T, part_right, lower=1)
+        left = targets[test, None] - phi[test] @ weights
+        left[:, failed] = np.inf
+        residuals.append(left)
+    return np.concatenate(residuals) if residuals else np.zeros((0, len(ridges)))

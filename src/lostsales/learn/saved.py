@@ -1,0 +1,107 @@
+"""A Q as settings that JSON can hold and named arrays, and back, to the bit."""
+
+from dataclasses import asdict
+from typing import Any
+
+from lostsales.arrays import Array
+from lostsales.learn.design import ActionScaler, Choice, Form, Scaler
+from lostsales.learn.doubt import Doubt, PairDoubt, ProductDoubt
+from lostsales.learn.fqi import Q
+from lostsales.learn.kernels import Kernel
+from lostsales.learn.maps import FeatureMap, KernelMap, LinearMap
+
+
+def q_settings(q: Q) -> dict[str, Any]:
+    """Everything of a Q but its arrays."""
+    form, choice = q.form, q.form.choice
+    return {
+        "mean": q.mean,
+        "low": q.low,
+        "high": q.high,
+        "map": _map_settings(form.map),
+        "ridge": choice.ridge,
+        "sigma": choice.sigma,
+        "level": form.level,
+        "doubt": None if form.doubt is None else _doubt_settings(form.doubt),
+    }
+
+
+def q_arrays(q: Q) -> dict[str, Array]:
+    """The arrays of a Q by name."""
+    form = q.form
+    arrays: dict[str, Array] = {
+        "weights": q.weights,
+        "centre": form.scaler.centre,
+        "scale": form.scaler.scale,
+        "kept": form.scaler.kept,
+        "action_centre": form.action_scaler.centre,
+        "action_scale": form.action_scaler.scale,
+    }
+    arrays |= _map_arrays(form.map)
+    return arrays if form.doubt is None else arrays | _inside("doubt", _doubt_arrays(form.doubt))
+
+
+def q_from(settings: dict[str, Any], arrays: dict[str, Array]) -> Q:
+    """The Q again."""
+    mapped = _map(settings["map"], arrays)
+    kernel = mapped.kernel if isinstance(mapped, KernelMap) else None
+    form = Form(
+        scaler=Scaler(arrays["centre"], arrays["scale"], arrays["kept"]),
+        action_scaler=ActionScaler(arrays["action_centre"], arrays["action_scale"]),
+        map=mapped,
+        choice=Choice(kernel, settings["ridge"], settings["sigma"]),
+        doubt=None if settings["doubt"] is None else _doubt(settings["doubt"], within("doubt", arrays)),
+        level=settings["level"],
+    )
+    return Q(form, arrays["weights"], settings["mean"], settings["low"], settings["high"])
+
+
+def within(name: str, arrays: dict[str, Array]) -> dict[str, Array]:
+    """The arrays whose name starts with `name`, under what follows it.
+
+    >>> within("a", {"a_x": 1, "b_x": 2})
+    {'x': 1}
+    """
+    return {key.removeprefix(f"{name}_"): each for key, each in arrays.items() if key.startswith(f"{name}_")}
+
+
+def _inside(name: str, arrays: dict[str, Array]) -> dict[str, Array]:
+    return {f"{name}_{key}": each for key, each in arrays.items()}
+
+
+def _map_settings(mapped: FeatureMap) -> dict[str, Any]:
+    kernel = asdict(mapped.kernel) if isinstance(mapped, KernelMap) else None
+    return {"kernel": kernel, "raw": isinstance(mapped, LinearMap) and mapped.raw}
+
+
+def _map_arrays(mapped: FeatureMap) -> dict[str, Array]:
+    if not isinstance(mapped, KernelMap):
+        return {}
+    return {"history": mapped.history, "action": mapped.action, "root": mapped.root}
+
+
+def _map(settings: dict[str, Any], arrays: dict[str, Array]) -> FeatureMap:
+    if settings["kernel"] is None:
+        return LinearMap(settings["raw"])
+    return KernelMap(Kernel(**settings["kernel"]), arrays["history"], arrays["action"], arrays["root"])
+
+
+def _doubt_settings(doubt: Doubt) -> dict[str, Any]:
+    if isinstance(doubt, ProductDoubt):
+        return {"kernel": asdict(doubt.kernel), "ridge": doubt.ridge}
+    if isinstance(doubt, PairDoubt):
+        return {"map": _map_settings(doubt.map), "ridge": doubt.ridge}
+    raise TypeError(f"no way to save a {type(doubt).__name__}")
+
+
+def _doubt_arrays(doubt: Doubt) -> dict[str, Array]:
+    if isinstance(doubt, PairDoubt):
+        return {"actions": doubt.actions, "inverse": doubt.inverse} | _map_arrays(doubt.map)
+    return {name: getattr(doubt, name) for name in ("history", "matrix", "near", "spread")}
+
+
+def _doubt(settings: dict[str, Any], arrays: dict[str, Array]) -> Doubt:
+    if "map" in settings:
+        return PairDoubt(_map(settings["map"], arrays), arrays["actions"], arrays["inverse"], settings["ridge"])
+    kernel, ridge = Kernel(**settings["kernel"]), settings["ridge"]
+    return ProductDoubt(kernel, arrays["history"], arrays["matrix"], arrays["near"], arrays["spread"], ridge)
