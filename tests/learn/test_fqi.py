@@ -195,8 +195,11 @@ def test_the_penalty_is_beta_sigma_times_the_uncertainty_above_the_level(own: bo
     part, _ = seen()
     penalty = design.form.penalty(part.next_known, 7.0)
     judge, ridge = (kernel, 0.3) if own else (other, 0.05)
+    low, high = np.quantile(part.block, [0.01, 0.99], axis=0)
+    after = np.clip(part.next_known, low, high) if spared else part.next_known
+    assert (part.next_known > high).any()
     for column, action in enumerate(design.form.action_scaler(ACTIONS)):
-        at = design.form.scaler(part.next_known), np.tile(action, (90, 1))
+        at = standardised(after, part.block), np.tile(action, (90, 1))
         above = uncertainty(judge, ridge, at, (design.history, design.action)) - design.form.level
         np.testing.assert_allclose(penalty[:, column], 7.0 * 5.0 * np.maximum(above, 0), atol=1e-5)
     assert (penalty.min() > 0) == (spared == 0)

@@ -61,8 +61,8 @@ def impute(
 
     `demand_max` is the largest demand that can be (the largest sale of the log unless given); `tail` says how the mass
     lies that no known demand places. Standard errors come from a bootstrap over series, and are NaN without replicates.
-    Where `only` is given, other stock-outs are left unfilled: NaN, and not identified. Bandwidths are chosen on `scored`
-    rows of a depth.
+    Where `only` is given, other stock-outs are left unfilled: NaN, and not identified. A depth's bandwidth is chosen
+    on `scored` rows.
     """
     for name, number in (("replicates", replicates), ("seed", seed)):
         if number < 0:

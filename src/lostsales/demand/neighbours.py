@@ -55,7 +55,7 @@ def fit_neighbourhood(
 ) -> Neighbourhood:
     """Learn distance and bandwidth from a group.
 
-    The bandwidth is chosen by cross-validation on what is held out together; with no row scored everyone is a neighbour.
+    The bandwidth is chosen by cross-validation on what is held out together; with no rows scored it takes in everyone.
     """
     rows = group.learn
     covariates, demand, known = group.covariates(rows), observed.demand[rows], observed.known[rows]

@@ -13,6 +13,7 @@ from lostsales.learn.ridge import RidgeFactor, cross_validate
 
 # Above so many numbers, features are computed anew in each pass rather than kept (400 MB).
 KEEP = 50_000_000
+TRIM = 0.01  # share of the rows on either side beyond which a coordinate counts as hardly seen
 AMONG = 5  # landmarks are drawn from so many times their number of rows
 CHUNK = 50_000
 MOST_JUDGED = 2_000  # rows from which the level of the penalty is taken
@@ -29,8 +30,8 @@ class FunctionClass:
     )
     ridges: tuple[float, ...] = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0)
     raw: bool = False  # linear without squares and interactions
-    exact_rows: int = 400  # up to so many rows kernel ridge regression is exact, above Nystrom's
-    most_rank: int = 300
+    exact_rows: int = 200  # up to so many rows kernel ridge regression is exact, above Nystrom's
+    most_rank: int = 200
     pilot_rows: int = 400  # settings are cross-validated on at most so many rows
     pilot_rank: int = 100  # and with so many landmarks
     # What was tried is judged by a kernel of its own, the same for every log: one that predicts well where behaviour
@@ -38,6 +39,8 @@ class FunctionClass:
     support_kernel: Kernel | None = Kernel("rbf", 0.1)  # noqa: RUF009, frozen
     support_ridge: float = 0.1
     support_rank: int = 100
+    # Rows that stray from all others (a little exploration) cannot vouch for each other, so that the level is also at
+    # most so many times what the median row has.
     spared_ratio: float = 2.5
     spared: float = 0.95  # share of the rows, each judged by the others, that no penalty meets; 0: it starts at zero
 
@@ -49,17 +52,24 @@ class Scaler:
     centre: Floats
     scale: Floats
     kept: Ints
+    low: Floats  # where all but a few of the data lie
+    high: Floats
 
     @classmethod
     def of(cls, values: Floats) -> "Scaler":
         """From the rows of a matrix."""
         centre, scale = values.mean(axis=0), values.std(axis=0)
         kept = np.flatnonzero(scale > 1e-9 * (1 + np.abs(centre)))
-        return cls(centre[kept], scale[kept], kept)
+        low, high = np.quantile(values[:, kept], [TRIM, 1 - TRIM], axis=0)
+        return cls(centre[kept], scale[kept], kept, low, high)
 
     def __call__(self, values: Floats) -> Floats:
         """Standardised."""
         return (values[:, self.kept] - self.centre) / self.scale
+
+    def within(self, values: Floats) -> Floats:
+        """Standardised, each coordinate moved to where the data lie."""
+        return (np.clip(values[:, self.kept], self.low, self.high) - self.centre) / self.scale
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,12 +118,13 @@ class Form:
         """U = beta sigma (sqrt(k_post / ridge) - level)^+ (lines 715 and 3538) on the grid, (rows, actions).
 
         What is as well supported as most rows of the log pays nothing, so that beta may be large: then the policy keeps
-        to what was tried, and where everything was tried (random behaviour) it stays free. With level 0 the paper's
-        penalty.
+        to what was tried, and where everything was tried (random behaviour) it stays free. A history beyond the data is
+        judged as the nearest within: far away nothing was tried, and the same penalty on every action would leave the
+        choice to a Q that was never seen there. With level 0 it is the paper's penalty as it stands.
         """
         if self.doubt is None:
             raise ValueError("no penalty was prepared")
-        above = np.sqrt(self.doubt(self.scaler(block)))
+        above = np.sqrt(self.doubt(self.scaler.within(block) if self.level else self.scaler(block)))
         above -= self.level
         return beta * self.choice.sigma * np.maximum(above, 0.0, out=above)
 
@@ -234,7 +245,7 @@ def with_doubt(
 
 
 def _level(design: Design, share: float, at_most: float, seed: int) -> float:
-    """The quantile over the rows of sqrt(k_post / ridge), had each row not been seen itself.
+    """The quantile over the rows of sqrt(k_post / ridge), had each row not been seen itself, at most so many medians.
 
     A row of leverage h = phi'(Phi'Phi + ridge)^-1 phi has k_post / ridge = h / (1 - h) once it is left out.
     """

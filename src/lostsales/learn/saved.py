@@ -34,6 +34,8 @@ def q_arrays(q: Q) -> dict[str, Array]:
         "centre": form.scaler.centre,
         "scale": form.scaler.scale,
         "kept": form.scaler.kept,
+        "low": form.scaler.low,
+        "high": form.scaler.high,
         "action_centre": form.action_scaler.centre,
         "action_scale": form.action_scaler.scale,
     }
@@ -46,7 +48,7 @@ def q_from(settings: dict[str, Any], arrays: dict[str, Array]) -> Q:
     mapped = _map(settings["map"], arrays)
     kernel = mapped.kernel if isinstance(mapped, KernelMap) else None
     form = Form(
-        scaler=Scaler(arrays["centre"], arrays["scale"], arrays["kept"]),
+        scaler=Scaler(*(arrays[name] for name in ("centre", "scale", "kept", "low", "high"))),
         action_scaler=ActionScaler(arrays["action_centre"], arrays["action_scale"]),
         map=mapped,
         choice=Choice(kernel, settings["ridge"], settings["sigma"]),
