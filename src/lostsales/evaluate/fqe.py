@@ -69,7 +69,7 @@ class DepthSpace:
         if len(some) > MOST_LANDMARK_ROWS:
             some = np.sort(rng.choice(some, MOST_LANDMARK_ROWS, replace=False))
         z = scaler(history[some]), action_scaler(action[some])
-        at = landmarks(settings.kernel, *z, min(settings.rank, len(some)))
+        at = landmarks(settings.kernel, *z, settings.rank, rng)
         return cls(scaler, action_scaler, KernelMap.at(settings.kernel, z[0][at], z[1][at]))
 
     def phi(self, history: Floats, action: Floats) -> Floats:

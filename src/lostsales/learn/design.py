@@ -13,7 +13,7 @@ from lostsales.learn.ridge import RidgeFactor, cross_validate
 
 # Above so many numbers, features are computed anew in each pass rather than kept (400 MB).
 KEEP = 50_000_000
-TRIM = 0.01  # share of the rows on either side beyond which a coordinate counts as hardly seen
+TRIM = 0.01  # the data lie where all but this share of the rows on either side do
 AMONG = 5  # landmarks are drawn from so many times their number of rows
 CHUNK = 50_000
 MOST_JUDGED = 2_000  # rows from which the level of the penalty is taken
@@ -52,24 +52,17 @@ class Scaler:
     centre: Floats
     scale: Floats
     kept: Ints
-    low: Floats  # where all but a few of the data lie
-    high: Floats
 
     @classmethod
     def of(cls, values: Floats) -> "Scaler":
         """From the rows of a matrix."""
         centre, scale = values.mean(axis=0), values.std(axis=0)
         kept = np.flatnonzero(scale > 1e-9 * (1 + np.abs(centre)))
-        low, high = np.quantile(values[:, kept], [TRIM, 1 - TRIM], axis=0)
-        return cls(centre[kept], scale[kept], kept, low, high)
+        return cls(centre[kept], scale[kept], kept)
 
     def __call__(self, values: Floats) -> Floats:
         """Standardised."""
         return (values[:, self.kept] - self.centre) / self.scale
-
-    def within(self, values: Floats) -> Floats:
-        """Standardised, each coordinate moved to where the data lie."""
-        return (np.clip(values[:, self.kept], self.low, self.high) - self.centre) / self.scale
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,6 +102,7 @@ class Form:
     choice: Choice
     doubt: Doubt | None = None  # k_post / ridge on the grid of actions, where a penalty is asked for
     level: float = 0.0  # sqrt(k_post / ridge) up to which an action counts as tried
+    inside: Floats | None = None  # (2, coordinates) between which the data lie, standardised; None: no matter
 
     def on_grid(self, block: Floats, actions: Floats) -> Grid:
         """Histories against actions."""
@@ -120,11 +114,12 @@ class Form:
         What is as well supported as most rows of the log pays nothing, so that beta may be large: then the policy keeps
         to what was tried, and where everything was tried (random behaviour) it stays free. A history beyond the data is
         judged as the nearest within: far away nothing was tried, and the same penalty on every action would leave the
-        choice to a Q that was never seen there. With level 0 it is the paper's penalty as it stands.
+        choice to a Q that was never seen there. With `spared` 0 it is the paper's penalty as it stands.
         """
         if self.doubt is None:
             raise ValueError("no penalty was prepared")
-        above = np.sqrt(self.doubt(self.scaler.within(block) if self.level else self.scaler(block)))
+        history = self.scaler(block)
+        above = np.sqrt(self.doubt(history if self.inside is None else np.clip(history, *self.inside)))
         above -= self.level
         return beta * self.choice.sigma * np.maximum(above, 0.0, out=above)
 
@@ -232,16 +227,19 @@ def with_doubt(
     """
     form, own = design.form, design.form.choice.kernel is None or function.support_kernel is None
     if like is not None and not own:
-        return replace(design, form=replace(form, doubt=like.form.doubt, level=like.form.level))
+        former = like.form
+        return replace(design, form=replace(form, doubt=former.doubt, level=former.level, inside=former.inside))
     judge = design
     if not own:
         choice = Choice(function.support_kernel, function.support_ridge, form.choice.sigma)
         few = replace(function, exact_rows=function.support_rank, most_rank=function.support_rank)
         judge = build(form.scaler, form.action_scaler, design.history, design.action, choice, few, seed)
     doubt = doubt_of(judge.form.map, judge.factor, form.action_scaler(actions))
-    return replace(
-        design, form=replace(form, doubt=doubt, level=_level(judge, function.spared, function.spared_ratio, seed))
-    )
+    if not function.spared:
+        return replace(design, form=replace(form, doubt=doubt))
+    inside = np.quantile(design.history, [TRIM, 1 - TRIM], axis=0)
+    level = _level(judge, function.spared, function.spared_ratio, seed)
+    return replace(design, form=replace(form, doubt=doubt, level=level, inside=inside))
 
 
 def _level(design: Design, share: float, at_most: float, seed: int) -> float:
@@ -249,8 +247,6 @@ def _level(design: Design, share: float, at_most: float, seed: int) -> float:
 
     A row of leverage h = phi'(Phi'Phi + ridge)^-1 phi has k_post / ridge = h / (1 - h) once it is left out.
     """
-    if not share:
-        return 0.0
     at, mapped = _pilot(len(design.history), MOST_JUDGED, seed), design.form.map
     history, action = design.history[at], design.action[at]
     leverage = design.factor.leverage(mapped.features(history, action))

@@ -103,7 +103,7 @@ def iterate(
             progress(k, settings.iterations)
     last_shy = pessimism and settings.iterations <= settings.pessimistic_until
     if not last_shy:
-        q = [replace(each, form=replace(each.form, doubt=None, level=0.0)) for each in q]
+        q = [replace(each, form=replace(each.form, doubt=None, level=0.0, inside=None)) for each in q]
     return Fitted(tuple(q), last_shy, settings.beta, np.array(residuals), tuple(targets))
 
 

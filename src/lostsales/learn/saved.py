@@ -34,12 +34,10 @@ def q_arrays(q: Q) -> dict[str, Array]:
         "centre": form.scaler.centre,
         "scale": form.scaler.scale,
         "kept": form.scaler.kept,
-        "low": form.scaler.low,
-        "high": form.scaler.high,
         "action_centre": form.action_scaler.centre,
         "action_scale": form.action_scaler.scale,
     }
-    arrays |= _map_arrays(form.map)
+    arrays |= _map_arrays(form.map) | ({} if form.inside is None else {"inside": form.inside})
     return arrays if form.doubt is None else arrays | _inside("doubt", _doubt_arrays(form.doubt))
 
 
@@ -48,12 +46,13 @@ def q_from(settings: dict[str, Any], arrays: dict[str, Array]) -> Q:
     mapped = _map(settings["map"], arrays)
     kernel = mapped.kernel if isinstance(mapped, KernelMap) else None
     form = Form(
-        scaler=Scaler(*(arrays[name] for name in ("centre", "scale", "kept", "low", "high"))),
+        scaler=Scaler(arrays["centre"], arrays["scale"], arrays["kept"]),
         action_scaler=ActionScaler(arrays["action_centre"], arrays["action_scale"]),
         map=mapped,
         choice=Choice(kernel, settings["ridge"], settings["sigma"]),
         doubt=None if settings["doubt"] is None else _doubt(settings["doubt"], within("doubt", arrays)),
         level=settings["level"],
+        inside=arrays.get("inside"),
     )
     return Q(form, arrays["weights"], settings["mean"], settings["low"], settings["high"])
 
