@@ -8,13 +8,16 @@ SURVIVAL_READY := $(SURVIVAL)/.ready
 # Torch is large and only PPO needs it.
 RL := .venv-rl
 RL_READY := $(RL)/.ready
+# d3rlpy pins an old Gymnasium.
+PEERS := .venv-peers
+PEERS_READY := $(PEERS)/.ready
 PIP := -m pip install --quiet --disable-pip-version-check
 
 # Two cores: workers and BLAS threads must not multiply.
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test check-slow bench ppo format clean
+.PHONY: demo test check-slow bench ppo peers format clean
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("lostsales needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
@@ -33,6 +36,12 @@ $(RL_READY): pyproject.toml constraints-rl.txt
 	$(PYTHON) -m venv $(RL)
 	$(RL)/bin/python $(PIP) --constraint constraints-rl.txt torch==2.13.0
 	$(RL)/bin/python $(PIP) --constraint constraints-rl.txt --editable '.[rl]' pytest hypothesis
+	@touch $@
+
+$(PEERS_READY): constraints-peers.txt
+	$(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/python $(PIP) --constraint constraints-peers.txt torch==2.13.0
+	$(PEERS)/bin/python $(PIP) --constraint constraints-peers.txt d3rlpy
 	@touch $@
 
 demo: $(READY)
@@ -57,9 +66,14 @@ ppo: $(RL_READY)
 	@mkdir -p build
 	$(RL)/bin/lostsales solve released --target ppo --out build/ppo
 
+peers: $(READY) $(PEERS_READY)
+	$(BIN)/python -m peers.logs build/peers
+	$(PEERS)/bin/python peers/train.py build/peers
+	$(BIN)/python -m peers.score build/peers
+
 format: $(READY)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
 clean:
-	rm -rf $(VENV) $(SURVIVAL) $(RL) demo build dist
+	rm -rf $(VENV) $(SURVIVAL) $(RL) $(PEERS) demo build dist

@@ -1,0 +1,73 @@
+"""`python -m peers.score FOLDER`: what the trained networks earn in the simulator, as a table."""
+
+import argparse
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lostsales.arrays import Floats, Ints
+from lostsales.policy.actions import ActionGrid
+from lostsales.policy.rollout import Action, Observes, View
+from lostsales.simulate.scenario import load_scenario
+from lostsales.simulate.simulator import evaluate_policy
+
+FLEXIBILITY = 0.3  # BCQ takes only actions at least this share as likely as the likeliest: the package's default
+
+
+@dataclass(frozen=True)
+class PeerPolicy:
+    """The greedy action of a trained Q; with an imitator only among actions that it finds likely enough."""
+
+    grid: ActionGrid
+    arrays: dict[str, Any]
+    observes: Observes = "sales"
+
+    def greedy(self, state: Floats) -> Ints:
+        """Positions in the grid, from standardised states."""
+        values = self._forward("q", state)
+        if "imitator_weight_0" in self.arrays:
+            logits = self._forward("imitator", state)
+            likely = logits - logits.max(axis=1, keepdims=True) >= np.log(FLEXIBILITY)
+            values = np.where(likely, values, -np.inf)
+        return np.asarray(values.argmax(axis=1))
+
+    def decide(self, view: View, rng: np.random.Generator) -> Action:  # noqa: ARG002, the protocol passes it
+        """Price and order of every series."""
+        state = np.column_stack([*view.features, view.stock, view.last_sales, view.last_stockout])
+        at = self.greedy((state - self.arrays["centre"]) / self.arrays["scale"])
+        return Action(*self.grid.pairs[at].T)
+
+    def _forward(self, name: str, layer: Floats) -> Floats:
+        for i in range(3):
+            layer = layer @ self.arrays[f"{name}_weight_{i}"].T + self.arrays[f"{name}_bias_{i}"]
+            layer = np.maximum(layer, 0) if i < 2 else layer
+        return layer
+
+
+def main() -> None:
+    """Print mean profits over logs, and how often numpy decides as the package does."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--episodes", type=int, default=200)
+    asked = parser.parse_args()
+    earned: dict[tuple[str, str, int], list[float]] = defaultdict(list)
+    for path in sorted([*asked.folder.glob("cql-*.npz"), *asked.folder.glob("bcq-*.npz")]):
+        method, scenario, rows, seed = path.stem.split("-")
+        world = load_scenario(scenario)
+        policy = PeerPolicy(ActionGrid.of(world), dict(np.load(path)))
+        same = np.mean(policy.greedy(policy.arrays["asked"]) == policy.arrays["answered"])
+        if same < 0.95:  # float32 may break a tie
+            raise SystemExit(f"{path}: numpy decides as the package in {same:.0%} of states only")
+        summary = evaluate_policy(world, policy, asked.episodes, seed=10_000 + int(seed))
+        earned[scenario, method, int(rows)].append(summary.mean_profit)
+    print("| scenario | method | rows | logs | mean profit a period | standard error |\n|---|---|---|---|---|---|")
+    for (scenario, method, row_count), values in sorted(earned.items()):
+        error = np.std(values, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
+        print(f"| `{scenario}` | {method} | {row_count:,} | {len(values)} | {np.mean(values):.2f} | {error:.2f} |")
+
+
+if __name__ == "__main__":
+    main()
