@@ -65,7 +65,7 @@ def print_outcome(results: Results, folder: Path, figures: list[Path]) -> None:
             heads = [f"{level} episodes" for level in shown]
             table = _table(f"Learned from {behaviour} behaviour: profit a period, 95 % interval", "method", *heads)
             for method, points in lines.items():
-                table.add_row(method, *(_mean(points[level]) for level in shown))
+                table.add_row(method, *(_mean(points[level], 1) for level in shown))
         screen.print(table)
         screen.print()
     _print_claims(check_claims(results))
@@ -125,11 +125,11 @@ def _by_behaviour(rows: list[Row]) -> list[tuple[str, dict[str, dict[int, Row]]]
     return found
 
 
-def _mean(row: Row) -> str:
+def _mean(row: Row, digits: int = 2) -> str:
     if not row.n:
         return "failed"
-    reach = f" ± {row.high - row.mean:.2f}" if row.n > 1 else ""
-    return f"{row.mean:.2f}{reach}" + (f" ({row.failed} failed)" if row.failed else "")
+    reach = f" ± {row.high - row.mean:.{digits}f}" if row.n > 1 else ""
+    return f"{row.mean:.{digits}f}{reach}" + (f" ({row.failed} failed)" if row.failed else "")
 
 
 def _span(interval: Row | Claim, digits: int = 2) -> str:

@@ -33,6 +33,7 @@ STYLES = {
 }
 BASELINE_MARKERS = "vPX*<>hp"
 GREY = "#8C8C8C"
+SHOWN = 0.4  # of the way from pi* down to uniform decisions
 LINEAR = 0.1  # gaps below this are drawn on a linear scale
 DOTS = 160  # an inch
 
@@ -63,8 +64,10 @@ def figure_of_values(results: Results, behaviour: str) -> "Figure":
     best = max(known["oracle"], known["pi-star"])
     means = [row.mean for method in shown for row in _rows(rows, behaviour, method)]
     lowest = np.nanmin([best, *means, *(point.mean for point in published)])
-    floor = max(lowest, known["uniform"])  # what is worse than uniform decisions leaves the frame
+    floor = max(lowest, best - SHOWN * (best - known["uniform"]))  # one failure must not flatten all the others
     axes.set_ylim(floor - 0.08 * (best - floor), best + 0.06 * (best - floor))
+    if lowest < floor:
+        axes.text(0.99, 0.02, "curves go on below the frame: see gaps.png", transform=axes.transAxes, ha="right")
     axes.set_ylabel("profit a period (money), 95 % interval")
     _finish(axes, behaviour, results, {point.episodes for point in published})
     figure.legend(loc="outside lower center", ncols=3, fontsize=8, frameon=False)
@@ -87,11 +90,11 @@ def figure_of_gaps(results: Results) -> "Figure":
             gaps = [replace(row, mean=row.gap, low=row.gap_low, high=row.gap_high) for row in points]
             _curve(axes, style, _spread(results, place, list(styles)), gaps)
         axes.axhline(0, color="black", lw=1)
-        axes.set_yscale("symlog", linthresh=LINEAR)
+        axes.set_yscale("symlog", linthresh=LINEAR, linscale=0.3)
         axes.yaxis.set_major_formatter("{x:g}")
         _finish(axes, behaviour, results, set())
     means = [row.gap for row in rows if row.behaviour != REFERENCE]
-    both[0].set_ylim(np.nanmin([-LINEAR, *means]), 1.5 * np.nanmax([1.0, *means]))
+    both[0].set_ylim(np.nanmin([-LINEAR / 2, *means]), 1.5 * np.nanmax([1.0, *means]))
     both[0].set_ylabel("profit a period (money) short of pi*, 95 % interval")
     handles, labels = both[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=6, fontsize=8, frameon=False)
@@ -128,17 +131,19 @@ def _published_curve(axes: "Axes", style: Style, points: list[Published]) -> Non
 
 
 def _curve(axes: "Axes", style: Style, at: list[float], points: list[Row]) -> None:
+    """A line with intervals; baselines are thin and have none, as a dozen intervals would hide each other."""
+    baseline = style.colour == GREY
     reach = [[row.mean - row.low for row in points], [row.high - row.mean for row in points]]
-    width = 0.9 if style.colour == GREY else 1.6
     axes.errorbar(
         at,
         [row.mean for row in points],
-        reach,
+        None if baseline else reach,
         color=style.colour,
         marker=style.marker,
         label=style.label,
         capsize=2.5,
-        lw=width,
+        lw=0.9 if baseline else 1.6,
+        elinewidth=1,
         ms=5,
     )
 
