@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from lostsales.learn.ridge import RidgeFactor, cross_validate
+from lostsales.learn.ridge import CrossValidation, RidgeFactor
 
 RNG = np.random.default_rng(4)
 PHI = RNG.normal(size=(60, 5))
@@ -28,7 +28,7 @@ def test_fast_cross_validation_equals_refitting_fold_by_fold() -> None:
     place = np.arange(60)
     folds = [((place >= low) & (place < low + 10), (place < low - 3) | (place >= low + 13)) for low in (0, 20, 40)]
     folds.append((np.zeros(60, dtype=bool), place < 30))
-    residuals = cross_validate(PHI, TARGETS, folds, RIDGES)
+    residuals = CrossValidation.of(PHI, folds, RIDGES).residuals(TARGETS)
     expected = []
     for test, train in folds[:3]:
         inside, each = PHI[train], []
@@ -43,6 +43,7 @@ def test_fast_cross_validation_equals_refitting_fold_by_fold() -> None:
 def test_a_ridge_too_small_to_solve_is_never_the_best() -> None:
     twice = np.hstack([PHI, PHI])
     half = np.arange(60) % 2 == 0
-    errors = np.abs(cross_validate(twice, TARGETS, [(half, ~half), (~half, half)], (0.0, 1.0))).mean(axis=0)
+    trial = CrossValidation.of(twice, [(half, ~half), (~half, half)], (0.0, 1.0))
+    errors = np.abs(trial.residuals(TARGETS)).mean(axis=0)
     assert np.isfinite(errors[1])
     assert not errors[0] < errors[1]

@@ -9,12 +9,12 @@ from lostsales.arrays import Bools, Floats, Ints
 from lostsales.learn.doubt import Doubt, doubt_of
 from lostsales.learn.kernels import Kernel
 from lostsales.learn.maps import FeatureMap, Grid, KernelMap, LinearMap, landmarks
-from lostsales.learn.ridge import RidgeFactor, cross_validate
+from lostsales.learn.ridge import CrossValidation, RidgeFactor
 
 # Above so many numbers, features are computed anew in each pass rather than kept (400 MB).
 KEEP = 50_000_000
 TRIM = 0.01  # the data lie where all but this share of the rows on either side do
-AMONG = 5  # landmarks are drawn from so many times their number of rows
+AMONG = 5  # landmarks are drawn from so many times their greatest number
 CHUNK = 50_000
 MOST_JUDGED = 2_000  # rows from which the level of the penalty is taken
 
@@ -30,8 +30,9 @@ class FunctionClass:
     )
     ridges: tuple[float, ...] = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0)
     raw: bool = False  # linear without squares and interactions
-    exact_rows: int = 200  # up to so many rows kernel ridge regression is exact, above Nystrom's
-    most_rank: int = 200
+    exact_rows: int = 400  # up to so many rows kernel ridge regression is exact, above Nystrom's
+    most_rank: int = 400  # landmarks
+    by_dimension: bool = True  # fewer where the effective dimension is small
     pilot_rows: int = 400  # settings are cross-validated on at most so many rows
     pilot_rank: int = 100  # and with so many landmarks
     # What was tried is judged by a kernel of its own, the same for every log: one that predicts well where behaviour
@@ -153,38 +154,48 @@ class Design:
         return np.concatenate([phi @ weights for _, phi in self.phi()])
 
 
-def choose(
-    history: Floats,
-    action: Floats,
-    targets: Floats,
-    folds: list[tuple[Bools, Bools]],
-    function: FunctionClass,
-    seed: int,
-) -> Choice:
-    """The kernel, bandwidth and ridge with the least held-out squared error."""
-    pilot = _pilot(len(targets), function.pilot_rows, seed)
-    history, action, targets = history[pilot], action[pilot], targets[pilot]
-    parts = [(test[pilot], train[pilot]) for test, train in folds]
-    landmark = _pilot(len(targets), function.pilot_rank, seed)
-    best: tuple[float, Choice] | None = None
-    candidates: tuple[Kernel | None, ...] = function.kernels if function.kind == "kernel" else (None,)
-    for kernel in candidates:
-        mapped = _map(kernel, history[landmark], action[landmark], function)
-        residuals = cross_validate(mapped.features(history, action), targets, parts, function.ridges)
-        errors = np.mean(np.abs(residuals), axis=0)
-        index = int(np.argmin(errors))
-        if best is None or errors[index] < best[0]:
-            sigma = float(np.sqrt(np.mean(residuals[:, index] ** 2)))
-            best = errors[index], Choice(kernel, function.ridges[index], sigma)
-    assert best is not None
-    return best[1]
+@dataclass(frozen=True, eq=False)
+class Pilot:
+    """Every setting of a function class on some rows of a depth, ready to be cross-validated on any targets."""
+
+    rows: Ints
+    kernels: tuple[Kernel | None, ...]
+    ridges: tuple[float, ...]
+    trials: tuple[CrossValidation, ...]  # by kernel
+
+    @classmethod
+    def of(
+        cls, history: Floats, action: Floats, folds: list[tuple[Bools, Bools]], function: FunctionClass, seed: int
+    ) -> "Pilot":
+        """From the standardised rows of a depth and their folds (test, train)."""
+        rows = _some(len(history), function.pilot_rows, seed)
+        history, action = history[rows], action[rows]
+        parts = [(test[rows], train[rows]) for test, train in folds]
+        at = _some(len(rows), function.pilot_rank, seed)
+        kernels: tuple[Kernel | None, ...] = function.kernels if function.kind == "kernel" else (None,)
+        phis = (_map(kernel, history[at], action[at], function).features(history, action) for kernel in kernels)
+        trials = tuple(CrossValidation.of(phi, parts, function.ridges) for phi in phis)
+        return cls(rows, kernels, function.ridges, trials)
+
+    def choose(self, targets: Floats) -> Choice:
+        """The kernel, bandwidth and ridge with the least mean absolute held-out error, targets centred.
+
+        Squares would let a few rows of a heavy tail decide.
+        """
+        errors, sigmas = [], []
+        for trial in self.trials:
+            residuals = trial.residuals(targets[self.rows])
+            errors.append(np.mean(np.abs(residuals), axis=0))
+            sigmas.append(np.sqrt(np.mean(residuals**2, axis=0)))
+        kernel, ridge = np.unravel_index(int(np.argmin(errors)), (len(self.kernels), len(self.ridges)))
+        return Choice(self.kernels[kernel], self.ridges[ridge], float(sigmas[kernel][ridge]))
 
 
 def _map(kernel: Kernel | None, history: Floats, action: Floats, function: FunctionClass) -> FeatureMap:
     return LinearMap(function.raw) if kernel is None else KernelMap.at(kernel, history, action)
 
 
-def _pilot(rows: int, most: int, seed: int) -> Ints:
+def _some(rows: int, most: int, seed: int) -> Ints:
     if rows <= most:
         return np.arange(rows)
     return np.sort(np.random.default_rng(seed).choice(rows, most, replace=False))
@@ -203,8 +214,10 @@ def build(
     rows, at = len(history), np.arange(len(history))
     if choice.kernel is not None and rows > function.exact_rows:
         rng = np.random.default_rng(seed)
-        among = np.sort(rng.choice(rows, min(rows, AMONG * function.most_rank), replace=False))
-        at = among[landmarks(choice.kernel, history[among], action[among], function.most_rank, rng)]
+        at = np.sort(rng.choice(rows, min(rows, AMONG * function.most_rank), replace=False))
+        # The kernel matrix of all rows is about that of some, scaled up: so is the ridge, down.
+        ridge = choice.ridge * len(at) / rows if function.by_dimension else 0.0
+        at = at[landmarks(choice.kernel, history[at], action[at], function.most_rank, rng, ridge)]
     mapped = _map(choice.kernel, history[at], action[at], function)
     first = mapped.features(history[:CHUNK], action[:CHUNK])
     keep = rows * first.shape[1] <= KEEP
@@ -232,7 +245,8 @@ def with_doubt(
     judge = design
     if not own:
         choice = Choice(function.support_kernel, function.support_ridge, form.choice.sigma)
-        few = replace(function, exact_rows=function.support_rank, most_rank=function.support_rank)
+        rank = function.support_rank
+        few = replace(function, exact_rows=rank, most_rank=rank, by_dimension=False)
         judge = build(form.scaler, form.action_scaler, design.history, design.action, choice, few, seed)
     doubt = doubt_of(judge.form.map, judge.factor, form.action_scaler(actions))
     if not function.spared:
@@ -247,7 +261,7 @@ def _level(design: Design, share: float, at_most: float, seed: int) -> float:
 
     A row of leverage h = phi'(Phi'Phi + ridge)^-1 phi has k_post / ridge = h / (1 - h) once it is left out.
     """
-    at, mapped = _pilot(len(design.history), MOST_JUDGED, seed), design.form.map
+    at, mapped = _some(len(design.history), MOST_JUDGED, seed), design.form.map
     history, action = design.history[at], design.action[at]
     leverage = design.factor.leverage(mapped.features(history, action))
     left_out = leverage / (1 - leverage) + mapped.left_over(history, action) / design.factor.ridge

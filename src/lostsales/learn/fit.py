@@ -19,7 +19,7 @@ from lostsales.demand.impute import impute
 from lostsales.demand.runs import LEAST_ROWS, Runs, find_runs, iterations_rule
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.learn.blocks import Partition, block_of_log, partition
-from lostsales.learn.design import ActionScaler, FunctionClass, Scaler, build, choose
+from lostsales.learn.design import ActionScaler, FunctionClass, Pilot, Scaler, build
 from lostsales.learn.fqi import Fitted, Folds, FqiSettings, Q, iterate
 from lostsales.learn.policy import QPolicy, Safe, SafeActions
 from lostsales.policy.actions import ActionGrid
@@ -251,7 +251,7 @@ def _chance_to_end(block: Floats, action: Floats, ends: Floats, folds: Folds, se
     """Regression of whether a run ended, kept within [0, 1]."""
     scaler, action_scaler, mean = Scaler.of(block), ActionScaler.of(action), float(ends.mean())
     history, acted = scaler(block), action_scaler(action)
-    choice = choose(history, acted, ends - mean, folds, settings.function, settings.seed)
+    choice = Pilot.of(history, acted, folds, settings.function, settings.seed).choose(ends - mean)
     design = build(scaler, action_scaler, history, acted, choice, settings.function, settings.seed)
     return Q(design.form, design.fit(ends - mean), mean, 0.0, 1.0)
 

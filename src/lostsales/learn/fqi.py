@@ -7,7 +7,7 @@ import numpy as np
 from lostsales.arrays import Bools, Floats
 from lostsales.data.gate import Progress
 from lostsales.learn.blocks import Partition
-from lostsales.learn.design import ActionScaler, Design, Form, FunctionClass, Scaler, build, choose, with_doubt
+from lostsales.learn.design import ActionScaler, Design, Form, FunctionClass, Pilot, Scaler, build, with_doubt
 from lostsales.learn.maps import Grid
 
 Folds = list[tuple[Bools, Bools]]
@@ -73,7 +73,7 @@ def iterate(
     A row with known demand continues with Q^(0), a censored one with Q^(i+1). `allowed` gives, for each depth, the
     actions that may be maximised over after its known and after its censored rows, (rows, actions) or None for all.
     """
-    spaces = [_Space.of(part, fold) for part, fold in zip(parts, folds, strict=True)]
+    spaces = [_Space.of(part, fold, settings) for part, fold in zip(parts, folds, strict=True)]
     profits = np.concatenate([part.profit for part in parts])
     pessimism = settings.beta > 0 and settings.pessimistic_until > 0
     residuals: list[list[float]] = []
@@ -195,15 +195,16 @@ class _Space:
     action_scaler: ActionScaler
     history: Floats
     action: Floats
-    folds: Folds
+    pilot: Pilot
 
     @classmethod
-    def of(cls, part: Partition, folds: Folds) -> "_Space":
+    def of(cls, part: Partition, folds: Folds, settings: FqiSettings) -> "_Space":
         scaler, action_scaler = Scaler.of(part.block), ActionScaler.of(part.action)
-        return cls(scaler, action_scaler, scaler(part.block), action_scaler(part.action), folds)
+        history, action = scaler(part.block), action_scaler(part.action)
+        pilot = Pilot.of(history, action, folds, settings.function, settings.seed)
+        return cls(scaler, action_scaler, history, action, pilot)
 
     def design(self, targets: Floats, settings: FqiSettings) -> Design:
-        centred = targets - targets.mean()
-        choice = choose(self.history, self.action, centred, self.folds, settings.function, settings.seed)
+        choice = self.pilot.choose(targets - targets.mean())
         scalers = self.scaler, self.action_scaler
         return build(*scalers, self.history, self.action, choice, settings.function, settings.seed)

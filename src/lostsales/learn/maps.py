@@ -9,9 +9,11 @@ from scipy.linalg.lapack import dpstrf
 
 from lostsales.arrays import Floats, Ints
 from lostsales.learn.kernels import Kernel
+from lostsales.learn.ridge import RidgeFactor
 
 JITTER = 1e-10
 BLOCKS = 10  # rounds in which landmarks are drawn
+OVERSAMPLED = 1.5
 
 
 class FeatureMap(Protocol):
@@ -130,23 +132,36 @@ class ProductGrid:
         return np.asarray(self.of_history @ (self.of_action * coefficients).T)
 
 
-def landmarks(kernel: Kernel, history: Floats, action: Floats, rank: int, rng: np.random.Generator) -> Ints:
-    """Rows that carry the kernel matrix, by randomly pivoted Cholesky factorisation (Chen et al., 2023), in blocks.
+def landmarks(
+    kernel: Kernel, history: Floats, action: Floats, rank: int, rng: np.random.Generator, ridge: float = 0.0
+) -> Ints:
+    """Rows that carry the kernel matrix, by randomly pivoted Cholesky factorisation (Chen et al., 2023) in blocks.
 
-    Pivots are drawn with a chance in proportion to what those before them leave of k(z, z), so that rows which equal a
-    landmark are never drawn; there are fewer than `rank` where fewer carry everything.
+    The chance of a row is in proportion to what those before it leave of its k(z, z), so that one which equals a
+    landmark is never drawn. There are fewer than `rank` where fewer carry everything, or once there are OVERSAMPLED for
+    each direction that the ridge leaves alone: more add next to nothing (Rudi et al., 2015).
     """
     rows, block = len(history), max(rank // BLOCKS, 1)
     left = kernel.diagonal(history, action).copy()
-    factor, chosen, nothing = np.empty((rows, 0)), np.zeros(0, dtype=np.int64), JITTER * rows * float(left.max())
-    while len(chosen) < rank and left.max() > nothing:
-        wanted = min(block, rank - len(chosen), int(np.count_nonzero(left)))
+    factor, chosen = np.empty((rows, rank)), np.zeros(0, dtype=np.int64)
+    drawn_so_far, nothing = 0, JITTER * rows * float(left.max())
+    while drawn_so_far < rank and left.max() > nothing:
+        wanted = min(block, rank - drawn_so_far, int(np.count_nonzero(left)))
         drawn = np.sort(rng.choice(rows, wanted, replace=False, p=left / left.sum()))
-        near = kernel.between((history, action), (history[drawn], action[drawn])) - factor @ factor[drawn].T
-        root, pivots, found, _ = dpstrf(near[drawn], lower=1, tol=nothing)
-        at = pivots[:found] - 1
-        column = solve_triangular(np.tril(root[:found, :found]), near[:, at].T, lower=True, check_finite=False).T
-        factor, chosen = np.hstack([factor, column]), np.r_[chosen, drawn[at]]
-        left = np.maximum(left - np.sum(column**2, axis=1), 0.0)
+        before = factor[:, :drawn_so_far]
+        near = kernel.between((history, action), (history[drawn], action[drawn])) - before @ before[drawn].T
+        root, order, found, _ = dpstrf(near[drawn], lower=1, tol=nothing)
+        at = order[:found] - 1
+        columns = solve_triangular(np.tril(root[:found, :found]), near[:, at].T, lower=True, check_finite=False).T
+        factor[:, drawn_so_far : drawn_so_far + found], chosen = columns, np.r_[chosen, drawn[at]]
+        drawn_so_far += found
+        left = np.maximum(left - np.sum(columns**2, axis=1), 0.0)
         left[drawn] = 0.0
+        if ridge and drawn_so_far >= OVERSAMPLED * _dimension(factor[:, :drawn_so_far], ridge):
+            break
     return np.sort(chosen)
+
+
+def _dimension(factor: Floats, ridge: float) -> float:
+    """The effective dimension tr K (K + ridge)^-1 of K = FF'."""
+    return RidgeFactor.of(factor.T @ factor, ridge).effective_dimension()

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
-from scipy.linalg.lapack import dposv
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 from lostsales.arrays import Bools, Floats
 
@@ -42,26 +42,44 @@ class RidgeFactor:
         return float(len(self.gram) - self.ridge * np.trace(self.inverse()))
 
 
-def cross_validate(phi: Floats, targets: Floats, folds: list[tuple[Bools, Bools]], ridges: tuple[float, ...]) -> Floats:
-    """Held-out residuals of every ridge, the folds (test, train) one below the other, (tested rows, ridges).
+@dataclass(frozen=True, eq=False)
+class CrossValidation:
+    """The folds of one design, factored once for every ridge and used with many targets.
 
     The normal equations of a fold are those of the whole less the rows that it may not use, so nothing is refitted.
-    Where a ridge is too small for them to be solved, its residuals are infinite.
     """
-    gram, right = phi.T @ phi, phi.T @ targets
-    weights, failed = np.empty((phi.shape[1], len(ridges))), np.zeros(len(ridges), dtype=bool)
-    residuals = []
-    for test, train in folds:
-        if not test.any():
-            continue
-        out = phi[~train]
-        part, part_right = gram - out.T @ out, right - out.T @ targets[~train]
-        diagonal = part.diagonal().copy()
-        for index, ridge in enumerate(ridges):
-            np.fill_diagonal(part, diagonal + ridge)
-            # Straight to LAPACK: at this size the checks around it take longer than the work.
-            _, weights[:, index], failed[index] = dposv(part.T, part_right, lower=1)
-        left = targets[test, None] - phi[test] @ weights
-        left[:, failed] = np.inf
-        residuals.append(left)
-    return np.concatenate(residuals) if residuals else np.zeros((0, len(ridges)))
+
+    phi: Floats  # (rows, rank)
+    folds: list[tuple[Bools, Bools]]  # (test, train), each with rows to test
+    factors: list[list[tuple[Floats, bool]]]  # by fold and ridge, and whether it failed
+
+    @classmethod
+    def of(cls, phi: Floats, folds: list[tuple[Bools, Bools]], ridges: tuple[float, ...]) -> "CrossValidation":
+        """Factor once."""
+        gram, tested = phi.T @ phi, [fold for fold in folds if fold[0].any()]
+        factors = []
+        for _, train in tested:
+            out = phi[~train]
+            part = gram - out.T @ out
+            diagonal, each = part.diagonal().copy(), []
+            for ridge in ridges:
+                np.fill_diagonal(part, diagonal + ridge)
+                # Straight to LAPACK: at this size the checks around it take longer than the work.
+                root, failed = dpotrf(part.T, lower=1)
+                each.append((root, failed > 0))
+            factors.append(each)
+        return cls(phi, tested, factors)
+
+    def residuals(self, targets: Floats) -> Floats:
+        """Held-out residuals of every ridge, the folds one below the other, (tested rows, ridges).
+
+        Where a ridge is too small for the equations to be solved they are infinite.
+        """
+        right, found = self.phi.T @ targets, []
+        for (test, train), factors in zip(self.folds, self.factors, strict=True):
+            part = right - self.phi[~train].T @ targets[~train]
+            weights = np.column_stack([dpotrs(root, part, lower=1)[0] for root, _ in factors])
+            left = targets[test, None] - self.phi[test] @ weights
+            left[:, [failed for _, failed in factors]] = np.inf
+            found.append(left)
+        return np.concatenate(found)
