@@ -13,7 +13,8 @@ from lostsales.demand.runs import LEAST_ROWS, Runs
 
 # A depth needs so many rows for each of its covariates to have a law of its own.
 ROWS_A_COVARIATE = 3
-# A law is learned from at most so many rows: more would narrow no error that matters, and slow down every filled row.
+# Unless told a law is learned from at most so many rows: more would narrow no error that matters, and slow down every
+# filled row.
 MOST_ROWS = 20_000
 
 
@@ -28,7 +29,9 @@ class Group:
     known_history: bool
 
 
-def depth_groups(log: SalesLog, runs: Runs, only: Bools | None = None, seed: int = 0) -> list[Group]:
+def depth_groups(
+    log: SalesLog, runs: Runs, only: Bools | None = None, seed: int = 0, most_rows: int = MOST_ROWS
+) -> list[Group]:
     """One group a depth; depths with too few rows share one, and so do rows before the first known demand.
 
     Where `only` is given, only those rows are to be filled.
@@ -39,8 +42,8 @@ def depth_groups(log: SalesLog, runs: Runs, only: Bools | None = None, seed: int
 
     def group(name: str, rows: Bools, covariates: Callable[[Ints], Floats], *, learn: Bools, known: bool) -> Group:
         teachers = np.flatnonzero(learn)
-        if len(teachers) > MOST_ROWS:
-            teachers = np.sort(rng.choice(teachers, MOST_ROWS, replace=False))
+        if len(teachers) > most_rows:
+            teachers = np.sort(rng.choice(teachers, most_rows, replace=False))
         return Group(name, teachers, np.flatnonzero(rows & hidden), covariates, known)
 
     groups = []

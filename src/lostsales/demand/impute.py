@@ -12,7 +12,7 @@ from lostsales.data.economics import period_profit
 from lostsales.data.gate import Progress
 from lostsales.data.log import SalesLog
 from lostsales.demand.curve import Bound, Tail
-from lostsales.demand.groups import Group, depth_groups
+from lostsales.demand.groups import MOST_ROWS, Group, depth_groups
 from lostsales.demand.holdout import Holdout, hold_out, resample_counts
 from lostsales.demand.neighbours import MOST_SCORED, Neighbourhood, fit_neighbourhood
 from lostsales.demand.observed import Observed
@@ -25,6 +25,8 @@ Fill = Callable[[Floats, Floats, Floats, Progress], tuple[Floats, Floats]]
 
 # Covariates are made for so many rows at a time.
 BATCH = 50_000
+# The most rows that a law is learned from, and on which its bandwidth is chosen, where it must be quick.
+QUICK_ROWS, QUICK_SCORED = 5_000, 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,15 +56,15 @@ def impute(
     seed: int = 0,
     runs: Runs | None = None,
     only: Bools | None = None,
-    scored: int = MOST_SCORED,
+    quick: bool = False,
     progress: Progress | None = None,
 ) -> Imputation:
     """E[D_t | stock-out, history] for every censored row (line 489) and the surrogate profit of line 428.
 
     `demand_max` is the largest demand that can be (the largest sale of the log unless given); `tail` says how the mass
     lies that no known demand places. Standard errors come from a bootstrap over series, and are NaN without replicates.
-    Where `only` is given, other stock-outs are left unfilled: NaN, and not identified. A depth's bandwidth is chosen
-    on `scored` rows.
+    Where `only` is given, other stock-outs are left unfilled: NaN, and not identified. `quick` is what
+    learning a policy asks for: laws from fewer rows, and no word on what is identified (False where demand is hidden).
     """
     for name, number in (("replicates", replicates), ("seed", seed)):
         if number < 0:
@@ -75,10 +77,11 @@ def impute(
     lost = np.where(observed.known, np.maximum(observed.demand - observed.least, 0.0), np.nan)
     error, identified = np.where(observed.known, 0.0, np.nan), observed.known.copy()
     bandwidths: dict[str, float] = {}
-    groups = depth_groups(log, runs, only, seed)
+    groups = depth_groups(log, runs, only, seed, QUICK_ROWS if quick else MOST_ROWS)
+    scored = 0 if estimator != "beran" else QUICK_SCORED if quick else MOST_SCORED
     total, done = sum(len(group.fill) for group in groups), 0
     for group in groups:
-        near = fit_neighbourhood(group, observed, holdout, bound, seed, scored if estimator == "beran" else 0)
+        near = fit_neighbourhood(group, observed, holdout, bound, seed, scored)
         fill = _filler(estimator, group, near, observed, holdout, counts)
         bandwidths[group.name] = near.bandwidth
         for start in range(0, len(group.fill), BATCH):
@@ -89,7 +92,8 @@ def impute(
                     progress(done + rows * part // parts, total)
 
             asked = group.covariates(rows), observed.point[rows], observed.least[rows]
-            identified[rows] = near.identified(*asked) & group.known_history
+            if not quick:
+                identified[rows] = near.identified(*asked) & group.known_history
             lost[rows], error[rows] = fill(*asked, report)
             done += len(rows)
     profit, profit_se = _profit(log, lost, error)

@@ -28,7 +28,6 @@ from lostsales.policy.rules import Rules
 
 MOST_ITERATIONS = 40
 ONE_THREAD = 20_000  # rows
-SCORED = 200  # rows of a depth on which the bandwidth of hidden demand is chosen: learning asks for no more
 PESSIMISTIC_START = 4  # fusion's pessimistic iterations (line 1237)
 METHODS = ("c-fqi", "pc-fqi", "fusion")
 Boundary = Literal["safe", "paper"]
@@ -110,7 +109,7 @@ class CensoredFqi:
         runs = usable_runs(log, self.max_depth)
         _warn_of_pooling(log)
         filled = impute(
-            log, demand_max=self.demand_max, tail=self.tail, replicates=0, runs=runs, seed=self.seed, scored=SCORED
+            log, demand_max=self.demand_max, tail=self.tail, replicates=0, runs=runs, seed=self.seed, quick=True
         ).profit_filled
         assert filled is not None  # the log has stock, orders and costs
         rule = min(iterations_rule(int(runs.usable.sum()), log.problem.discount), MOST_ITERATIONS)
