@@ -48,7 +48,11 @@ class FunctionClass:
 
 @dataclass(frozen=True, eq=False)
 class Scaler:
-    """Coordinates less their mean, over their standard deviation; what never varies is dropped."""
+    """Coordinates less their mean, over their standard deviation; what never varies is dropped.
+
+    Where the range of the middle half is smaller than that it is taken instead (in a normal law it is 1.35 times as
+    large): one series whose stock piled up must not press all others together.
+    """
 
     centre: Floats
     scale: Floats
@@ -57,7 +61,9 @@ class Scaler:
     @classmethod
     def of(cls, values: Floats) -> "Scaler":
         """From the rows of a matrix."""
-        centre, scale = values.mean(axis=0), values.std(axis=0)
+        centre, deviation = values.mean(axis=0), values.std(axis=0)
+        middle = np.ptp(np.quantile(values, [0.25, 0.75], axis=0), axis=0)
+        scale = np.where(middle > 0, np.minimum(middle, deviation), deviation)
         kept = np.flatnonzero(scale > 1e-9 * (1 + np.abs(centre)))
         return cls(centre[kept], scale[kept], kept)
 
