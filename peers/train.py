@@ -23,8 +23,8 @@ def main() -> None:
     """One network file a log and method; what exists is not trained again."""
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--steps", type=int, default=10_000)
-    parser.add_argument("--alpha", type=float, default=1.0, help="of CQL")
+    parser.add_argument("--steps", type=int, default=5_000)
+    parser.add_argument("--alpha", type=float, default=0.1, help="of CQL")
     asked = parser.parse_args()
     torch.set_num_threads(1)
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
