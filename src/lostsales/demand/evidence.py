@@ -1,0 +1,71 @@
+"""What a log says about the law of demand: for every row an interval, and a last demand that is known or hidden."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from lostsales.arrays import Bools, Floats, Ints, exceeds
+from lostsales.data.log import SalesLog
+from lostsales.demand.covariates import attributes, market
+from lostsales.demand.runs import find_runs
+
+# Continuous demand is taken as seen to this share of its spread.
+RESOLUTION = 0.02
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """Rows whose last known demand is known, in the order of the log."""
+
+    rows: Ints  # (rows,) of the log
+    series: Ints  # (rows,) of the log
+    market: Floats  # (rows, columns) features, categories as indicators, and attributes
+    price: Floats
+    lag: Floats  # (rows,) the last demand where it is known, else NaN
+    parent: Ints  # (rows,) the row here whose hidden demand is the lag, -1 where the lag is known
+    depth: Ints
+    low: Floats  # demand lies above this ...
+    high: Floats  # ... and up to this
+    told: Bools  # the row says something about the law; not so where the longest run cut its demand
+    hidden: Bools  # demand is only known to be above `low`
+    integer: bool
+    width: float  # of the interval in which a known demand lies
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+def gather(log: SalesLog) -> Evidence:
+    """Read the evidence off a log; rows before the first known demand of a series say nothing that can be used."""
+    runs = find_runs(log)
+    observed = runs.observed
+    rows = np.flatnonzero(runs.depth >= 0)
+    depth = runs.depth[rows]
+    position = np.full(len(log), -1)
+    position[rows] = np.arange(len(rows))
+    known_lag = depth == 0
+    parent = np.where(known_lag, -1, position[rows - 1])
+    demand, hidden = observed.demand[rows], ~observed.known[rows]
+    width = 1.0 if observed.integer else RESOLUTION * max(float(np.std(demand[~hidden])), 1e-9)
+    low = np.where(hidden, observed.point[rows] + (0.5 if observed.integer else 0.0), demand - width / 2)
+    low = np.where(~hidden & (demand <= 0), -np.inf, low)
+    told = np.ones(len(rows), dtype=bool)
+    if log.problem.longest_run is not None:
+        cut = (depth >= log.problem.longest_run) & ~exceeds(log.available[rows], demand)
+        told = ~(cut & ~hidden)
+    columns = market(log, rows)
+    return Evidence(
+        rows=rows,
+        series=log.series[rows],
+        market=np.column_stack([*columns[:-1], *attributes(log, rows), np.zeros((len(rows), 0))]),
+        price=log.price[rows],
+        lag=np.where(known_lag, runs.anchor_demand[rows], np.nan),
+        parent=parent,
+        depth=depth,
+        low=low,
+        high=np.where(hidden, np.inf, demand + width / 2),
+        told=told,
+        hidden=hidden,
+        integer=observed.integer,
+        width=width,
+    )

@@ -1,0 +1,236 @@
+"""The law of demand given the market, the price and the last demand, and how it is learned from censored rows.
+
+Every row says that a latent demand lay in an interval: a known whole demand of 7 in (6.5, 7.5], a demand of 0 below
+0.5, a stock-out at 9 above 9.5. An expectation-maximisation by draws completes the latents given the last law, hidden
+last demands included (particles that the rows after them re-weigh), then fits mean and residual law to them again. The
+draws use the same random numbers in every round, so that the rounds converge. Without censoring and with continuous
+demand the mean is least squares.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from lostsales.arrays import Floats, Ints
+from lostsales.demand.evidence import Evidence
+from lostsales.demand.means import LinearMean, Mean, fit_boosted, fit_kernel, fit_linear
+from lostsales.demand.residuals import Residuals
+
+DRAWS = 5  # of each row
+ROUNDS = 30  # at most, of a linear mean
+LATER_ROUNDS = 6  # of any other, which starts where the linear one has settled
+SETTLED = 5e-3  # standard deviations of the residuals by which the mean still moves in the last round
+REMEMBERED = 4  # hidden demands further back are not re-weighed
+TINY = 1e-12
+
+FitMean = Callable[[Floats, Floats, Floats], Mean]
+MEANS: dict[str, FitMean] = {"linear": fit_linear, "kernel": fit_kernel, "boosted": fit_boosted}
+
+
+@dataclass(frozen=True)
+class Family:
+    """Which laws are sought: the kind of mean, and whether noise multiplies."""
+
+    mean: str
+    multiplicative: bool
+
+    @property
+    def name(self) -> str:
+        """As people read it.
+
+        >>> Family("kernel", True).name
+        'kernel mean, multiplicative noise'
+        """
+        return f"{self.mean} mean, {'multiplicative' if self.multiplicative else 'additive'} noise"
+
+
+@dataclass(frozen=True, eq=False)
+class DemandLaw:
+    """D = scale * (mean + effect + e), or scale * exp(mean + effect + e); whole where demand is."""
+
+    family: Family
+    mean: Mean
+    residuals: Residuals
+    integer: bool
+    near_zero: float  # added to the last demand, in units of scale, before its logarithm is taken
+    scale: Floats  # (series,) of the log
+    effect: Floats  # (series,) what a series adds to the mean, shrunk towards 0
+    demand_max: float  # no demand is drawn above this multiple of scale
+
+    def inputs(self, market: Floats, price: Floats, lag: Floats) -> Floats:
+        """What the mean sees; the lag in units of scale."""
+        remembered = np.log(np.maximum(lag, 0) + self.near_zero) if self.family.multiplicative else lag
+        return np.column_stack([market, price, remembered])
+
+    def latent(self, demand: Floats) -> Floats:
+        """The latent of a demand in units of scale."""
+        if not self.family.multiplicative:
+            return demand
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(demand > 0, np.log(demand), -np.inf)
+
+    def demand(self, latent: Floats, scale: Floats | float) -> Floats:
+        """The demand of a latent, in units of the shop."""
+        relative = np.exp(np.minimum(latent, 50.0)) if self.family.multiplicative else latent
+        demand = np.clip(relative, 0.0, self.demand_max) * scale
+        return np.rint(demand) if self.integer else demand
+
+
+@dataclass(frozen=True, eq=False)
+class Completed:
+    """Draws of what the rows hide, given a law."""
+
+    latent: Floats  # (rows, draws)
+    lag: Floats  # (rows, draws) in units of scale
+    score: Floats  # (rows,) log chance of what the row shows, given all rows before it
+    below: Floats  # (rows,) P(D at or below the interval's low end), for calibration
+    within: Floats  # (rows,) P(D in the interval)
+
+
+def complete(evidence: Evidence, law: DemandLaw, seed: int = 0, draws: int = DRAWS) -> Completed:
+    """Draw the latents of all rows from a law, each from what is known up to the rows after it."""
+    rng = np.random.default_rng(seed)
+    rows = len(evidence)
+    # Stratified, so that few draws serve.
+    uniform = (rng.permuted(np.tile(np.arange(draws), (rows, 1)), axis=1) + rng.random((rows, draws))) / draws
+    pick = (np.arange(draws) + rng.random((rows, 1))) / draws
+    scale, effect = law.scale[evidence.series], law.effect[evidence.series]
+    low, high = law.latent(evidence.low / scale), law.latent(evidence.high / scale)
+    latent, lag = np.empty((rows, draws)), np.repeat((evidence.lag / scale)[:, None], draws, axis=1)
+    score, below, within = np.empty(rows), np.empty(rows), np.empty(rows)
+    for depth in range(int(evidence.depth.max(initial=0)) + 1):
+        at = np.flatnonzero(evidence.depth == depth)
+        parent = evidence.parent[at]
+        if depth:
+            lag[at] = law.demand(latent[parent], scale[at, None]) / scale[at, None]
+        mean = _mean(law, evidence, at, lag, known=depth == 0) + effect[at, None]
+        under, over = law.residuals.below(low[at, None] - mean), law.residuals.below(high[at, None] - mean)
+        chance = np.maximum(over - under, 0.0)
+        below[at], within[at] = under.mean(axis=1), chance.mean(axis=1)
+        score[at] = np.log(np.maximum(within[at], TINY))
+        if depth:
+            # What this row shows says which of the hidden pasts are likely.
+            chosen = _resample(np.where(evidence.told[at, None], chance, 1.0) + TINY, pick[at])
+            under, chance, mean = (np.take_along_axis(each, chosen, axis=1) for each in (under, chance, mean))
+            lag[at] = np.take_along_axis(lag[at], chosen, axis=1)
+            for back in range(1, min(depth, REMEMBERED) + 1):
+                before = at - back
+                latent[before] = np.take_along_axis(latent[before], chosen, axis=1)
+                if back < depth:
+                    lag[before] = np.take_along_axis(lag[before], chosen, axis=1)
+        drawn = mean + law.residuals.quantile(under + uniform[at] * chance)
+        # Where the law calls the row impossible, the nearest end of its interval stands in.
+        drawn = np.where(chance > TINY, drawn, np.clip(mean, low[at, None], high[at, None]))
+        latent[at] = np.clip(drawn, low[at, None], high[at, None])
+    return Completed(latent, lag, score, below, within)
+
+
+def _mean(law: DemandLaw, evidence: Evidence, at: Ints, lag: Floats, known: bool) -> Floats:
+    """The mean of rows by draws of their lag, (rows, 1 or draws)."""
+    draws = 1 if known else lag.shape[1]
+    market, price = (np.repeat(each[at], draws, axis=0) for each in (evidence.market, evidence.price))
+    return law.mean(law.inputs(market, price, lag[at, :draws].reshape(-1))).reshape(len(at), draws)
+
+
+def _resample(weights: Floats, pick: Floats) -> Ints:
+    """Systematic: the index that each rising pick falls on, (rows, draws)."""
+    reached = np.cumsum(weights, axis=1)
+    reached /= reached[:, -1:]
+    return np.minimum((pick[:, :, None] > reached[:, None, :]).sum(axis=2), weights.shape[1] - 1)
+
+
+def fit_family(
+    evidence: Evidence,
+    family: Family,
+    scale: Floats,
+    weights: Floats | None = None,
+    start: DemandLaw | None = None,
+    seed: int = 0,
+) -> DemandLaw:
+    """Fit mean and residual law; `weights` count the rows, `start` is a law of the family from which to go on."""
+    weights = np.ones(len(evidence)) if weights is None else weights
+    if start is not None:
+        return _settle(evidence, start, weights, seed)
+    law = _settle(evidence, _first_law(evidence, family, scale, weights), weights, seed)
+    if family.mean == "linear":
+        return law
+    told = np.flatnonzero(evidence.told & (weights > 0))
+    done = complete(evidence, law, seed)
+    # Settings are chosen on rows, not on draws, which would vouch for each other.
+    inputs = law.inputs(evidence.market[told], evidence.price[told], done.lag[told].mean(axis=1))
+    latent = _held(law, done.latent[told]).mean(axis=1) - law.effect[evidence.series[told]]
+    return _settle(evidence, replace(law, mean=MEANS[family.mean](inputs, latent, weights[told])), weights, seed)
+
+
+def _settle(evidence: Evidence, law: DemandLaw, weights: Floats, seed: int) -> DemandLaw:
+    """Rounds until the mean no longer moves."""
+    for _ in range(ROUNDS if isinstance(law.mean, LinearMean) else LATER_ROUNDS):
+        law, moved = _round(evidence, law, weights, seed)
+        if moved < SETTLED:
+            break
+    return law
+
+
+def _first_law(evidence: Evidence, family: Family, scale: Floats, weights: Floats) -> DemandLaw:
+    """A law that knows nothing but the level of demand."""
+    own = scale[evidence.series]
+    shown = np.where(evidence.hidden, evidence.low, (np.maximum(evidence.low, 0) + evidence.high) / 2) / own
+    near_zero = 0.1 * max(float(np.median(shown)), 1e-9)
+    latent = np.log(shown + near_zero) if family.multiplicative else shown
+    counted = weights * evidence.told
+    middle = float(counted @ latent / counted.sum())
+    spread = max(float(np.sqrt(counted @ (latent - middle) ** 2 / counted.sum())), 1e-3)
+    return DemandLaw(
+        family=family,
+        mean=LinearMean(middle, np.zeros(evidence.market.shape[1] + 2)),
+        residuals=Residuals.normal(spread),
+        integer=evidence.integer,
+        near_zero=near_zero,
+        scale=scale,
+        effect=np.zeros(len(scale)),
+        demand_max=2 * float(shown.max()),
+    )
+
+
+def _round(evidence: Evidence, law: DemandLaw, weights: Floats, seed: int) -> tuple[DemandLaw, float]:
+    """Complete the rows, then fit again; and how far the mean moved, in standard deviations of the residuals."""
+    told = np.flatnonzero(evidence.told & (weights > 0))
+    done = complete(evidence, law, seed)
+    draws = done.latent.shape[1]
+    latent, lag = _held(law, done.latent[told]).reshape(-1), done.lag[told].reshape(-1)
+    market, price = (np.repeat(each[told], draws, axis=0) for each in (evidence.market, evidence.price))
+    inputs = law.inputs(market, price, lag)
+    series, counted = np.repeat(evidence.series[told], draws), np.repeat(weights[told] / draws, draws)
+    mean = law.mean.refit(inputs, latent - law.effect[series], counted)
+    fitted = mean(inputs)
+    left = latent - fitted
+    effect = _series_effects(left, series, counted, len(law.scale))
+    left -= effect[series]
+    residuals = Residuals.of(left, counted, len(told))
+    moved = np.sqrt(np.mean((fitted - law.mean(inputs)) ** 2)) / max(residuals.spread, 1e-9)
+    return replace(law, mean=mean, residuals=residuals, effect=effect), float(moved)
+
+
+def _held(law: DemandLaw, latent: Floats) -> Floats:
+    """The latent of no demand at all has no bottom where noise multiplies: it is held near the smallest seen."""
+    return np.maximum(latent, np.log(law.near_zero / 2)) if law.family.multiplicative else latent
+
+
+def _series_effects(left: Floats, series: Ints, weights: Floats, count: int) -> Floats:
+    """What each series adds, shrunk by how much series differ beyond chance (empirical Bayes); 0 where they do not."""
+    rows = np.bincount(series, weights=weights, minlength=count)
+    present = rows > 0
+    mean = np.bincount(series, weights=weights * left, minlength=count)[present] / rows[present]
+    within = float(weights @ left**2 / weights.sum())
+    if present.sum() < 2 or within <= 0:
+        return np.zeros(count)
+    rows = rows[present]
+    # Under equal series sum of rows * mean^2 / within is chi-squared; three standard deviations above say they differ.
+    excess = float((rows * mean**2).sum() / within) - present.sum()
+    if excess < 3 * np.sqrt(2 * present.sum()):
+        return np.zeros(count)
+    between = within * excess / float(rows.sum() - (rows**2).sum() / rows.sum())
+    effect = np.zeros(count)
+    effect[present] = mean * rows / (rows + within / max(between, 1e-12))
+    return effect

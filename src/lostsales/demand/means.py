@@ -1,0 +1,163 @@
+"""Means of demand given the market, the price and the last demand: linear, kernel and boosted, behind one protocol."""
+
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from lostsales.arrays import Floats
+from lostsales.errors import SettingError
+
+LANDMARKS = 60
+COEFFICIENTS = (0.03, 0.1, 0.3, 1.0)  # of the kernel, over the number of inputs
+RIDGES = (0.01, 0.1, 1.0, 10.0, 100.0)
+# A regression on draws needs no more of them than this.
+MOST_BOOSTED = 200_000
+
+
+class Mean(Protocol):
+    """A regression of the latent demand: inputs (rows, inputs) in, its mean out."""
+
+    def __call__(self, inputs: Floats) -> Floats:
+        """The mean of every row."""
+        ...
+
+    def refit(self, inputs: Floats, latent: Floats, weights: Floats) -> "Mean":
+        """The same kind with the same settings, on other data."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class LinearMean:
+    """Least squares; a column that never varies has slope 0."""
+
+    intercept: float
+    slopes: Floats
+
+    def __call__(self, inputs: Floats) -> Floats:
+        """The mean of every row."""
+        return self.intercept + inputs @ self.slopes
+
+    def refit(self, inputs: Floats, latent: Floats, weights: Floats) -> "LinearMean":
+        """Least squares on other data."""
+        return fit_linear(inputs, latent, weights)
+
+
+def fit_linear(inputs: Floats, latent: Floats, weights: Floats) -> LinearMean:
+    """Weighted least squares on standardised columns.
+
+    >>> fit_linear(np.array([[0.0], [1.0], [2.0]]), np.array([1.0, 3.0, 5.0]), np.ones(3)).slopes
+    array([2.])
+    """
+    total = weights.sum()
+    centre = weights @ inputs / total
+    scale = np.sqrt(weights @ (inputs - centre) ** 2 / total)
+    varies = scale > 1e-12 * (1 + np.abs(centre))
+    design = (inputs - centre)[:, varies] / scale[varies]
+    middle = float(weights @ latent / total)
+    gram = design.T @ (design * weights[:, None])
+    right = design.T @ (weights * (latent - middle))
+    slopes = np.zeros(inputs.shape[1])
+    # Columns that say the same (all levels of a category) share what they say.
+    slopes[varies] = np.linalg.lstsq(gram, right, rcond=1e-10)[0] / scale[varies]
+    return LinearMean(middle - float(centre @ slopes), slopes)
+
+
+@dataclass(frozen=True, eq=False)
+class KernelMean:
+    """Least squares plus kernel ridge regression of what it leaves, in the span of some landmarks."""
+
+    linear: LinearMean
+    centre: Floats
+    scale: Floats
+    landmarks: Floats  # (landmarks, inputs) standardised
+    root: Floats  # (landmarks, rank): kernel to features
+    coefficient: float
+    ridge: float
+    weights: Floats  # (rank,)
+
+    def __call__(self, inputs: Floats) -> Floats:
+        """The mean of every row."""
+        return self.linear(inputs) + self._features(inputs) @ self.weights
+
+    def refit(self, inputs: Floats, latent: Floats, weights: Floats) -> "KernelMean":
+        """The same landmarks and settings on other data."""
+        linear = fit_linear(inputs, latent, weights)
+        phi = self._features(inputs)
+        gram = phi.T @ (phi * weights[:, None]) + self.ridge * np.eye(phi.shape[1])
+        solved = np.linalg.solve(gram, phi.T @ (weights * (latent - linear(inputs))))
+        return KernelMean(
+            linear, self.centre, self.scale, self.landmarks, self.root, self.coefficient, self.ridge, solved
+        )
+
+    def _features(self, inputs: Floats) -> Floats:
+        return _rbf((inputs - self.centre) / self.scale, self.landmarks, self.coefficient) @ self.root
+
+
+def _rbf(left: Floats, right: Floats, coefficient: float) -> Floats:
+    distance = (left**2).sum(axis=1)[:, None] + (right**2).sum(axis=1) - 2 * left @ right.T
+    return np.exp(-coefficient * np.maximum(distance, 0.0))
+
+
+def fit_kernel(inputs: Floats, latent: Floats, weights: Floats, seed: int = 0) -> KernelMean:
+    """Bandwidth and ridge by the least leave-one-out error, from one factorisation for each bandwidth."""
+    rng = np.random.default_rng(seed)
+    centre, scale = inputs.mean(axis=0), inputs.std(axis=0)
+    scale = np.where(scale > 1e-12 * (1 + np.abs(centre)), scale, np.inf)
+    standard = (inputs - centre) / scale
+    chosen = rng.choice(len(inputs), min(LANDMARKS, len(inputs)), replace=False)
+    landmarks = np.unique(standard[np.sort(chosen)], axis=0)
+    linear = fit_linear(inputs, latent, weights)
+    left = latent - linear(inputs)
+    best: tuple[float, KernelMean] | None = None
+    for coefficient in COEFFICIENTS:
+        steep = coefficient / max(int(np.isfinite(scale).sum()), 1)
+        values, vectors = np.linalg.eigh(_rbf(landmarks, landmarks, steep))
+        kept = values > 1e-8 * values[-1]
+        root = vectors[:, kept] / np.sqrt(values[kept])
+        phi = _rbf(standard, landmarks, steep) @ root
+        spectrum, basis = np.linalg.eigh(phi.T @ (phi * weights[:, None]))
+        turned = phi @ basis
+        right = turned.T @ (weights * left)
+        for ridge in RIDGES:
+            shrunk = 1 / (np.maximum(spectrum, 0) + ridge)
+            leverage = np.minimum((turned**2 * shrunk).sum(axis=1) * weights, 0.999)
+            error = float(weights @ ((left - turned @ (shrunk * right)) / (1 - leverage)) ** 2)
+            if best is None or error < best[0]:
+                model = KernelMean(linear, centre, scale, landmarks, root, steep, ridge, basis @ (shrunk * right))
+                best = error, model
+    assert best is not None
+    return best[1]
+
+
+@dataclass(frozen=True, eq=False)
+class BoostedMean:
+    """Least squares plus gradient-boosted trees of what it leaves, by scikit-learn."""
+
+    linear: LinearMean
+    trees: Any = field(repr=False)
+
+    def __call__(self, inputs: Floats) -> Floats:
+        """The mean of every row."""
+        return self.linear(inputs) + np.asarray(self.trees.predict(inputs))
+
+    def refit(self, inputs: Floats, latent: Floats, weights: Floats) -> "BoostedMean":
+        """New trees on other data."""
+        return fit_boosted(inputs, latent, weights)
+
+
+def fit_boosted(inputs: Floats, latent: Floats, weights: Floats, seed: int = 0) -> BoostedMean:
+    """Small trees, slowly: few rows are the rule here."""
+    try:
+        from sklearn.ensemble import HistGradientBoostingRegressor
+    except ImportError:
+        raise SettingError("boosted means need scikit-learn: pip install 'lostsales[learners]'") from None
+    linear = fit_linear(inputs, latent, weights)
+    left = latent - linear(inputs)
+    at = np.arange(len(inputs))
+    if len(at) > MOST_BOOSTED:
+        at = np.sort(np.random.default_rng(seed).choice(len(at), MOST_BOOSTED, replace=False))
+    trees = HistGradientBoostingRegressor(
+        max_iter=60, learning_rate=0.1, max_leaf_nodes=8, min_samples_leaf=max(20, len(at) // 100), random_state=seed
+    )
+    return BoostedMean(linear, trees.fit(inputs[at], left[at], sample_weight=weights[at]))

@@ -1,0 +1,174 @@
+"""A plan: a learned law of demand on grids, and what every state is worth under it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from lostsales.arrays import Bools, Floats, Ints
+from lostsales.data.economics import UnitCosts
+from lostsales.data.problem import Problem
+from lostsales.demand.evidence import Evidence
+from lostsales.demand.law import DemandLaw
+from lostsales.learn import bellman
+from lostsales.learn.states import MarketStates
+
+ATOMS = 32
+BELIEF_ATOMS = 32
+LAGS = 33
+STOCKS = 61
+MOST_SWEEPS = 40
+EVALUATIONS = 12  # sweeps that follow the last greedy actions, after each that seeks better ones
+TOLERANCE = 2e-3  # of a period's profit, to which the values are found
+
+
+@dataclass(frozen=True, eq=False)
+class Physics:
+    """What moves stock and money, as the compiled loops want it."""
+
+    after: bool
+    netted: bool
+    strict: bool  # a stock-out is told apart from selling out exactly
+    truncates: bool
+    room: float
+    forbids: bool
+    costs: Floats  # (4,) lost, order, holding, fixed order
+    layers: int
+
+    @classmethod
+    def of(cls, problem: Problem, costs: UnitCosts, strict: bool) -> "Physics":
+        """From a log's problem; costs that vary by row enter by their mean."""
+        return cls(
+            after=problem.arrival == "after",
+            netted=problem.balance == "netted",
+            strict=strict,
+            truncates=problem.longest_run is not None,
+            room=np.inf if problem.capacity is None else problem.capacity,
+            forbids=problem.capacity_rule == "forbid",
+            costs=np.array([np.mean(each) for each in (costs.lost, costs.order, costs.holding, costs.fixed_order)]),
+            layers=problem.longest_run or 1,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Grids:
+    """Where values are kept: even grids of the stock and of the last demand."""
+
+    stocks: Floats
+    lags: Floats
+
+    @property
+    def steps(self) -> Floats:
+        """(2,) of the stock and of the last demand."""
+        return np.array([self.stocks[1], self.lags[1]])
+
+    @classmethod
+    def of(cls, highest: float, orders: Floats, room: float) -> "Grids":
+        """From the largest demand that matters."""
+        unit = float(np.gcd.reduce(orders[orders > 0].astype(np.int64))) if (orders == np.rint(orders)).all() else 0.0
+        most = min(room, highest + orders[-1])
+        step = most / (STOCKS - 1)
+        if unit > 0:
+            step = unit * np.ceil(step / unit) if step > unit else max(1.0, unit / np.ceil(unit / max(step, 1.0)))
+        count = int(np.ceil(most / step - 1e-9)) + 1
+        lag_step = max(highest / (LAGS - 1), 1e-9)
+        return cls(step * np.arange(max(count, 2)), lag_step * np.arange(LAGS))
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What is worth how much under one law at one scale of demand."""
+
+    states: MarketStates
+    grids: Grids
+    latents: Floats  # (2, z nodes, prices, lags, atoms) latent demand after a known demand, and during a run
+    following: Floats  # (w nodes, layers + 1, lags, stocks) what the next state is worth
+    multiplicative: bool
+    integer: bool
+    scale: float
+    demand_max: float
+
+
+def latent_table(evidence: Evidence, law: DemandLaw, states: MarketStates, prices: Floats, lags: Floats) -> Floats:
+    """Equally likely latents for every node, price and last demand: known, or only by the mean of its belief.
+
+    A belief with mean mu is taken to be mu plus the upper half of the residual law less its mean: the law of a demand
+    that was cut at its middle.
+    """
+    atoms = law.residuals.atoms(ATOMS)
+    upper = law.residuals.atoms(2 * BELIEF_ATOMS)[BELIEF_ATOMS:]
+    if law.family.multiplicative:
+        believed = lags[:, None] * np.exp(upper) / np.exp(upper).mean()
+    else:
+        believed = np.maximum(lags[:, None] + upper - upper.mean(), 0.0)
+    known = _mean_table(evidence, law, states, prices, lags)
+    during = _mean_table(evidence, law, states, prices, believed.reshape(-1))
+    during = during.reshape(*known.shape, BELIEF_ATOMS)
+    mixed = np.sort((during[..., None] + atoms).reshape(*known.shape, -1), axis=-1)
+    mixed = mixed.reshape(*known.shape, ATOMS, BELIEF_ATOMS).mean(axis=-1)
+    return np.ascontiguousarray(np.stack([known[..., None] + atoms, mixed]))
+
+
+def _mean_table(evidence: Evidence, law: DemandLaw, states: MarketStates, prices: Floats, lags: Floats) -> Floats:
+    """The mean of the latent, (z nodes, prices, lags); interactions with the market are averaged near each node."""
+    at = np.linspace(0, len(evidence) - 1, min(len(evidence), 64)).astype(np.int64)
+    market = evidence.market[at]
+    own = states.index(market)
+    grid = np.stack(np.meshgrid(prices, lags, indexing="ij"), axis=-1).reshape(-1, 2)
+    table = np.empty((len(states.z_nodes), len(grid)))
+    from lostsales.demand.means import LinearMean
+
+    if isinstance(law.mean, LinearMean):
+        zero = np.zeros((len(grid), evidence.market.shape[1]))
+        shared = law.mean(law.inputs(zero, grid[:, 0], grid[:, 1]))
+        table[:] = states.z_nodes[:, None] + shared
+    else:
+        left = np.empty((len(at), len(grid)))
+        for row, (one, z) in enumerate(zip(market, own, strict=True)):
+            same = np.repeat(one[None], len(grid), axis=0)
+            left[row] = law.mean(law.inputs(same, grid[:, 0], grid[:, 1])) - z
+        width = max(float(np.std(own)), 1e-9) / 2
+        near = np.exp(-0.5 * ((states.z_nodes[:, None] - own) / width) ** 2) + 1e-9
+        table[:] = states.z_nodes[:, None] + near / near.sum(axis=1, keepdims=True) @ left
+    return table.reshape(len(states.z_nodes), len(prices), len(lags))
+
+
+def solve(
+    latents: Floats,
+    law: DemandLaw,
+    scale: float,
+    states: MarketStates,
+    grids: Grids,
+    prices: Floats,
+    orders: Floats,
+    may: Bools,
+    physics: Physics,
+    discount: float,
+    start: Floats | None = None,
+) -> Floats:
+    """What the next state is worth for each outlook, by modified policy iteration."""
+    atoms = law.demand(latents, scale)
+    shape = len(states.cells), physics.layers + 1, len(grids.lags), len(grids.stocks)
+    values = np.zeros(shape) if start is None else start
+    best = np.zeros(shape, dtype=np.int32)
+    node, part = states.cell_outlook(prices)
+
+    def sweep(greedy: bool) -> None:
+        following = np.tensordot(states.chances, values, axes=(1, 0))
+        bellman.sweep(
+            values, following, best, greedy, atoms, states.cells[:, 0], node, part, prices, orders, may, grids.stocks,
+            physics.after, physics.netted, physics.strict, physics.truncates, physics.room, physics.forbids,
+            physics.costs, discount, grids.steps,
+        )
+
+    enough = TOLERANCE * (float(np.abs(prices).max()) * float(np.median(atoms)) + 1e-9)
+    for _ in range(MOST_SWEEPS):
+        before = values.copy()
+        sweep(greedy=True)
+        if start is None and not before.any():
+            before -= np.inf
+        change = values - before
+        if change.max() - change.min() < enough:
+            break
+        for _ in range(EVALUATIONS):
+            sweep(greedy=False)
+    return values
