@@ -6,6 +6,7 @@ import numpy as np
 
 from lostsales.arrays import Array, Bools, Floats, Ints
 from lostsales.data.log import SalesLog
+from lostsales.data.problem import Problem
 from lostsales.demand.curve import kaplan_meier
 from lostsales.demand.runs import Runs
 
@@ -13,14 +14,19 @@ RIDGE = 1e-3
 ROUNDS = 10
 
 
-def market(log: SalesLog, rows: Ints) -> list[Floats]:
-    """Features (a categorical one as indicators), price and numeric attributes of each row."""
+def feature_columns(problem: Problem, features: Floats) -> list[Floats]:
+    """The features of rows, a categorical one as one indicator a level."""
     columns: list[Floats] = []
-    for index, feature in enumerate(log.problem.features):
-        values = log.features[rows, index]
+    for index, feature in enumerate(problem.features):
+        values = features[:, index]
         levels = range(len(feature.levels or ())) if feature.kind == "categorical" else ()
         columns += [(values == level).astype(np.float64) for level in levels] or [values]
-    return [*columns, log.price[rows]]
+    return columns
+
+
+def market(log: SalesLog, rows: Ints) -> list[Floats]:
+    """Features and price of each row."""
+    return [*feature_columns(log.problem, log.features[rows]), log.price[rows]]
 
 
 def block_covariates(log: SalesLog, runs: Runs, rows: Ints, depth: int) -> Floats:

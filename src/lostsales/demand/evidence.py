@@ -6,7 +6,7 @@ import numpy as np
 
 from lostsales.arrays import Bools, Floats, Ints, exceeds
 from lostsales.data.log import SalesLog
-from lostsales.demand.covariates import attributes, market
+from lostsales.demand.covariates import attributes, feature_columns
 from lostsales.demand.runs import find_runs
 
 # Continuous demand is taken as seen to this share of its spread.
@@ -53,11 +53,11 @@ def gather(log: SalesLog) -> Evidence:
     if log.problem.longest_run is not None:
         cut = (depth >= log.problem.longest_run) & ~exceeds(log.available[rows], demand)
         told = ~(cut & ~hidden)
-    columns = market(log, rows)
+    columns = feature_columns(log.problem, log.features[rows])
     return Evidence(
         rows=rows,
         series=log.series[rows],
-        market=np.column_stack([*columns[:-1], *attributes(log, rows), np.zeros((len(rows), 0))]),
+        market=np.column_stack([*columns, *attributes(log, rows), np.zeros((len(rows), 0))]),
         price=log.price[rows],
         lag=np.where(known_lag, runs.anchor_demand[rows], np.nan),
         parent=parent,

@@ -85,26 +85,24 @@ def _between(values, row, place):
 
 
 @compiled
-def _look_ahead(following, node, part, layer, first, last, ahead):
+def _look_ahead(following, node, part, layer, first, last, reach, ahead):
     """What the next state is worth where the outlook of the market lies between two nodes, for some lags of a layer."""
     for lag in range(first, last + 1):
-        for y in range(ahead.shape[2]):
+        for y in range(reach):
             value = following[node, layer, lag, y]
             ahead[layer, lag, y] = value if part == 0 else value * (1 - part) + following[node + 1, layer, lag, y] * part
 
 
 @compiled
-def _tell(atoms, known, lag_step, told):
+def _tell(atoms, known, lag_step, reach, told):
     """What the next state is worth by its stock, for each atom of demand."""
     last = len(known) - 1
     for k in range(len(atoms)):
         row = min(atoms[k] / lag_step, last)
         low = min(int(row), last - 1) if last else 0
         part = row - low
-        if part == 0:
-            told[k] = known[low]
-        else:
-            told[k] = known[low] * (1 - part) + known[low + 1] * part
+        for y in range(reach):
+            told[k, y] = known[low, y] if part == 0 else known[low, y] * (1 - part) + known[low + 1, y] * part
 
 
 @compiled
@@ -134,7 +132,7 @@ def sweep(
             values[cell] = -np.inf
         for p in range(len(prices)):
             for layer in range(layers + 1):
-                _look_ahead(following, node[cell, p], part[cell, p], layer, 0, lags - 1, ahead)
+                _look_ahead(following, node[cell, p], part[cell, p], layer, 0, lags - 1, points, ahead)
             for layer in range(layers + 1):
                 for lag in range(lags):
                     if not greedy:
@@ -147,7 +145,7 @@ def sweep(
                             continue
                     demand = atoms[min(layer, 1), cell_index[cell], p, lag]
                     _sums_above(demand, above)
-                    _tell(demand, ahead[0], steps[1], told)
+                    _tell(demand, ahead[0], steps[1], points, told)
                     if greedy and not after:
                         for y in range(points):
                             gain[y] = _outlook(
@@ -166,11 +164,20 @@ def sweep(
                             if greedy and not after:
                                 value = _at(gain, min(stocks[y] + order, room) / steps[0])
                             else:
-                                available = stocks[y] if after else min(stocks[y] + order, min(room, stocks[points - 1]))
+                                # As the greedy sweep has it: between two points of the grid where what is there lies so.
+                                there = stocks[y] if after else min(stocks[y] + order, room)
+                                spot = min(there / steps[0], points - 1.0)
+                                low = int(spot)
                                 value = _outlook(
-                                    demand, above, ahead, available, order, prices[p], layer, layers, after, netted,
+                                    demand, above, ahead, stocks[low], order, prices[p], layer, layers, after, netted,
                                     strict, truncates, room, costs, discount, steps, told,
                                 )
+                                if spot > low:
+                                    value *= 1 - (spot - low)
+                                    value += (spot - low) * _outlook(
+                                        demand, above, ahead, stocks[low + 1], order, prices[p], layer, layers, after,
+                                        netted, strict, truncates, room, costs, discount, steps, told,
+                                    )
                             value -= costs[1] * order + (costs[3] if order > 0 else 0.0)
                             if not greedy:
                                 values[cell, layer, lag, y] = value
@@ -180,7 +187,7 @@ def sweep(
 
 
 @compiled
-def _demand_at(latents, layer, z_place, p, lag_place, multiplicative, integer, demand_max, atoms):
+def _demand_at(latents, layer, z_place, p, lag_place, multiplicative, integer, demand_max, scale, atoms):
     """The atoms of demand between the nodes of market and lag."""
     z_last, lag_last = latents.shape[1] - 1, latents.shape[3] - 1
     z_place, lag_place = min(max(z_place, 0.0), z_last), min(max(lag_place, 0.0), lag_last)
@@ -193,16 +200,14 @@ def _demand_at(latents, layer, z_place, p, lag_place, multiplicative, integer, d
         if z_part > 0:
             high = latents[kind, z_next, p, lag, k] * (1 - lag_part) + latents[kind, z_next, p, lag_next, k] * lag_part
             low = low * (1 - z_part) + high * z_part
-        value = np.exp(low) if multiplicative else low
-        if integer:
-            value = np.rint(value)
-        atoms[k] = min(max(value, 0.0), demand_max)
+        value = min(max(np.exp(low) if multiplicative else low, 0.0), demand_max) * scale
+        atoms[k] = np.rint(value) if integer else value
 
 
 @compiled
 def score(
     scores, latents, following, z_place, w_place, layer_of, lag, stock, prices, orders,
-    after, netted, strict, truncates, room, costs, discount, steps, multiplicative, integer, demand_max,
+    after, netted, strict, truncates, room, costs, discount, steps, multiplicative, integer, demand_max, scale,
 ):
     """Value of every action, (rows, actions), by looking one period ahead; w_place is (rows, prices)."""
     layers, lags, points = following.shape[1] - 1, following.shape[2], following.shape[3]
@@ -212,16 +217,17 @@ def score(
     for row in range(len(stock)):
         layer = min(layer_of[row], layers)
         next_layer = min(layer + 1, layers)
+        reach = min(int((stock[row] + orders[len(orders) - 1]) / steps[0]) + 2, points)
         for p in range(len(prices)):
-            _demand_at(latents, layer, z_place[row], p, lag[row] / steps[1], multiplicative, integer, demand_max, atoms)
+            _demand_at(latents, layer, z_place[row], p, lag[row] / steps[1], multiplicative, integer, demand_max, scale, atoms)
             place = min(max(w_place[row, p], 0.0), nodes - 1.0)
             node = min(int(place), max(nodes - 2, 0))
             first = 0 if truncates and layer == layers else min(int(atoms[0] / steps[1]), lags - 1)
             last = min(int(atoms[count - 1] / steps[1]) + 1, lags - 1)
-            _look_ahead(following, node, place - node, 0, first, last, ahead)
-            _look_ahead(following, node, place - node, next_layer, first, last, ahead)
+            _look_ahead(following, node, place - node, 0, first, last, reach, ahead)
+            _look_ahead(following, node, place - node, next_layer, first, last, reach, ahead)
             _sums_above(atoms, above)
-            _tell(atoms, ahead[0], steps[1], told)
+            _tell(atoms, ahead[0], steps[1], reach, told)
             for o in range(len(orders)):
                 order = orders[o]
                 available = stock[row] if after else min(stock[row] + order, room)
@@ -234,7 +240,7 @@ def score(
 
 @compiled
 def believe(
-    means, latents, z_place, price_place, layer_of, lag, available, strict, multiplicative, integer, demand_max, steps
+    means, latents, z_place, price_place, layer_of, lag, available, strict, multiplicative, integer, demand_max, scale, steps
 ):
     """E[D | D above what was available], the mean of the belief after one more stock-out, (rows,).
 
@@ -248,9 +254,9 @@ def believe(
         p = min(int(place), max(last - 1, 0))
         part = place - p
         spot = lag[row] / steps[1]
-        _demand_at(latents, layer_of[row], z_place[row], p, spot, multiplicative, integer, demand_max, low)
+        _demand_at(latents, layer_of[row], z_place[row], p, spot, multiplicative, integer, demand_max, scale, low)
         if part > 0:
-            _demand_at(latents, layer_of[row], z_place[row], p + 1, spot, multiplicative, integer, demand_max, high)
+            _demand_at(latents, layer_of[row], z_place[row], p + 1, spot, multiplicative, integer, demand_max, scale, high)
             low = low * (1 - part) + high * part
         total, hidden = 0.0, 0
         for k in range(count):

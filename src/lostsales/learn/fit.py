@@ -35,6 +35,7 @@ Learner = Callable[..., Deployed]
 _LEARNERS: dict[str, Learner | str] = {}
 # Learners of other modules, "module:function", imported when they are asked for.
 ELSEWHERE = {
+    "planner": "lostsales.learn.planner:fit_planner",
     "behaviour": "lostsales.evaluate.baselines.behaviour:fit_behaviour",
     "base-stock": "lostsales.evaluate.baselines.tuning:fit_base_stock",
     "s-S-p": "lostsales.evaluate.baselines.tuning:fit_s_s_p",

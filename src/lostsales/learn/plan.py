@@ -74,20 +74,6 @@ class Grids:
         return cls(step * np.arange(max(count, 2)), lag_step * np.arange(LAGS))
 
 
-@dataclass(frozen=True, eq=False)
-class Plan:
-    """What is worth how much under one law at one scale of demand."""
-
-    states: MarketStates
-    grids: Grids
-    latents: Floats  # (2, z nodes, prices, lags, atoms) latent demand after a known demand, and during a run
-    following: Floats  # (w nodes, layers + 1, lags, stocks) what the next state is worth
-    multiplicative: bool
-    integer: bool
-    scale: float
-    demand_max: float
-
-
 def latent_table(evidence: Evidence, law: DemandLaw, states: MarketStates, prices: Floats, lags: Floats) -> Floats:
     """Equally likely latents for every node, price and last demand: known, or only by the mean of its belief.
 
@@ -143,12 +129,12 @@ def solve(
     may: Bools,
     physics: Physics,
     discount: float,
-    start: Floats | None = None,
+    iterations: int | None = None,
 ) -> Floats:
     """What the next state is worth for each outlook, by modified policy iteration."""
     atoms = law.demand(latents, scale)
     shape = len(states.cells), physics.layers + 1, len(grids.lags), len(grids.stocks)
-    values = np.zeros(shape) if start is None else start
+    values = np.zeros(shape)
     best = np.zeros(shape, dtype=np.int32)
     node, part = states.cell_outlook(prices)
 
@@ -161,11 +147,9 @@ def solve(
         )
 
     enough = TOLERANCE * (float(np.abs(prices).max()) * float(np.median(atoms)) + 1e-9)
-    for _ in range(MOST_SWEEPS):
+    for _ in range(MOST_SWEEPS if iterations is None else iterations):
         before = values.copy()
         sweep(greedy=True)
-        if start is None and not before.any():
-            before -= np.inf
         change = values - before
         if change.max() - change.min() < enough:
             break

@@ -1,29 +1,150 @@
 """The planner: learn the law of demand from censored rows, then plan on it with the known profit and balance."""
 
 import warnings
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from lostsales.arrays import Array, Bools, Floats, Ints
-from lostsales.data.gate import Progress
+from lostsales.arrays import Floats, Ints
 from lostsales.data.log import SalesLog
-from lostsales.data.problem import Problem
 from lostsales.demand.holdout import hold_out, resample_counts
-from lostsales.demand.law import DemandLaw, complete, fit_family
+from lostsales.demand.law import DemandLaw, Family, complete, fit_family
 from lostsales.demand.model import DemandModel, fit_demand
 from lostsales.errors import SettingError
-from lostsales.learn import bellman
-from lostsales.learn.fit import room_of, usable_runs
-from lostsales.learn.plan import Grids, Physics, Plan, latent_table, solve
-from lostsales.learn.states import MarketStates, market_states, place
-from lostsales.policy.actions import ActionGrid
-from lostsales.policy.artefact import Artefact
-from lostsales.policy.recommend import Decision, Deployable
-from lostsales.policy.rollout import Action, View
-from lostsales.policy.rules import Rules
+from lostsales.learn.fit import grid_of, problem_of, usable_runs
+from lostsales.learn.options import Options
+from lostsales.learn.plan import Grids, Physics, latent_table, solve
+from lostsales.learn.plan_policy import NEVER, PlanPolicy, Shops
+from lostsales.learn.states import MarketStates, market_states
 
 THREADS = 2
+Safe = Literal["none", "paper"]
+
+
+@dataclass(frozen=True)
+class Planner(Options):
+    """The settings of the planner; `iterations` are the sweeps that seek better actions."""
+
+    draws: int = 4  # laws planned on: the fitted one, and others from a bootstrap over series
+    pessimism: float = 0.0  # 0: act on the mean over the draws; towards 1: on an ever lower quantile
+    discount: float | None = None  # the problem's unless given
+    families: tuple[Family, ...] | None = None  # among which the law is chosen
+    safe: Safe = "none"  # or "paper": the highest price with the largest order from the log's max_depth on
+
+    def fit(self, log: SalesLog, model: DemandModel | None = None) -> PlanPolicy:
+        """Plan on the law of a log, or on a model of it that was fitted already."""
+        self._check()
+        with threadpool_limits(1):
+            return self._fit(log, model)
+
+    def _fit(self, log: SalesLog, model: DemandModel | None) -> PlanPolicy:
+        runs, grid, problem = usable_runs(log), grid_of(log), problem_of(log)
+        may = self.rules.standing(grid)
+        model = fit_demand(log, self.families, self.seed) if model is None else model
+        for said in model.warnings:
+            warnings.warn(said, stacklevel=4)
+        evidence, law = model.evidence, model.law
+        if len(model.prices) == 1:  # nothing is known of any other price
+            may &= grid.pairs[:, 0] == model.prices[0]
+        assert log.costs is not None  # usable_runs has seen to it
+        physics = Physics.of(problem, log.costs, strict=log.stockout is not None)
+        discount = problem.discount if self.discount is None else self.discount
+        follows = np.r_[(np.diff(evidence.rows) == 1) & (np.diff(evidence.series) == 0), False]
+        states = market_states(evidence, law, grid.prices, follows, self.seed)
+        laws = [law, *_bootstrap(log, model, self.draws - 1, self.seed)]
+        shops = Shops.of(log, evidence, law)
+        done = complete(evidence, law, self.seed)
+        highest = 1.2 * float(np.quantile(law.demand(done.latent, 1.0), 0.99))
+        jobs: list[Callable[[], tuple[Floats, Floats]]] = []
+        grids = [Grids.of(highest * scale, grid.orders, physics.room) for scale in shops.group_scale]
+        for at, scale in enumerate(shops.group_scale):
+            for each in laws:
+
+                def plan(each: DemandLaw = each, at: int = at, scale: float = float(scale)) -> tuple[Floats, Floats]:
+                    latents = latent_table(evidence, each, states, grid.prices, grids[at].lags / scale)
+                    values = solve(
+                        latents, each, scale, states, grids[at], grid.prices, grid.orders, may, physics, discount,
+                        self.iterations,
+                    )  # fmt: skip
+                    return latents, np.tensordot(states.chances, values, axes=(1, 0))
+
+                jobs.append(plan)
+        with ThreadPoolExecutor(THREADS) as pool:
+            waiting = [pool.submit(job) for job in jobs]
+            solved = []
+            for count, each in enumerate(waiting, 1):
+                solved.append(each.result())
+                if self.progress:
+                    self.progress(count, len(jobs))
+        known = runs.observed.known
+        return PlanPolicy(
+            problem=problem,
+            rules=self.rules,
+            states=states,
+            shops=shops,
+            latents=_stacked([each[0] for each in solved], len(laws)),
+            following=_stacked([each[1] for each in solved], len(laws)),
+            steps=np.array([each.steps for each in grids]),
+            costs=physics.costs,
+            ranges=_ranges(log, states, evidence.market, law.effect[evidence.series]),
+            barred=~may,
+            multiplicative=law.family.multiplicative,
+            integer=law.integer,
+            demand_max=law.demand_max,
+            strict=physics.strict,
+            discount=discount,
+            pessimism=self.pessimism,
+            safe_depth=runs.max_depth if self.safe == "paper" else NEVER,
+            learned_depth=runs.longest,
+            usual_demand=float(np.median(runs.observed.demand[known])),
+            family=law.family.name,
+        )
+
+    def _check(self) -> None:
+        if self.draws < 1:
+            raise SettingError(f"draws must be at least 1, but {self.draws} came")
+        if not 0 <= self.pessimism <= 1:
+            raise SettingError(f"pessimism must lie between 0 and 1, but {self.pessimism:g} came")
+        if self.discount is not None and not 0 <= self.discount < 1:
+            raise SettingError(f"discount must lie between 0 and 1, but {self.discount:g} came")
+        if self.safe not in get_args(Safe):
+            raise SettingError(f"safe must be one of {', '.join(get_args(Safe))}, but {self.safe!r} came")
+
+
+def fit_planner(log: SalesLog, **options: Any) -> PlanPolicy:
+    """Learn a policy by planning on the learned law of demand; see `Planner` for the options."""
+    return Planner.of("planner", options).fit(log)
+
+
+def _bootstrap(log: SalesLog, model: DemandModel, draws: int, seed: int) -> list[DemandLaw]:
+    """Laws fitted to resampled series (or blocks in time), each from where the fitted law stands."""
+    evidence, law = model.evidence, model.law
+    if draws < 1:
+        return []
+    held = hold_out(log, gap=1)
+    counts = resample_counts(held.units, draws, seed)
+    unit: Ints = held.unit[evidence.rows]
+    laws = []
+    for count in counts:
+        weights = count[unit]
+        if weights[evidence.told & ~evidence.hidden].sum() == 0:
+            continue
+        laws.append(fit_family(evidence, law.family, law.scale, weights, start=law, seed=seed))
+    return laws
+
+
+def _stacked(tables: list[Floats], laws: int) -> Floats:
+    """(groups, laws, ...), rounded to single precision, in which it is saved and which is finer than what is learned."""
+    whole = np.stack(tables).astype(np.float32).astype(np.float64)
+    return np.ascontiguousarray(whole.reshape(-1, laws, *whole.shape[1:]))
+
+
+def _ranges(log: SalesLog, states: MarketStates, market: Floats, effect: Floats) -> Floats:
+    """(2, 2) least and most of the index of the market and of the stock, beyond which lies nothing that was seen."""
+    z = states.index(market) + effect
+    stock = np.asarray(log.stock)
+    return np.array([[z.min(), stock.min()], [z.max(), stock.max()]])

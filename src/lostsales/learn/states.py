@@ -31,6 +31,7 @@ class MarketStates:
     w_nodes: Floats  # (w nodes,) rising
     cells: Ints  # (cells, 2) node of z and of w
     chances: Floats  # (w nodes, cells) P(next cell | w)
+    usual_price: float = 0.0  # at which the nodes of w were found
 
     def z_place(self, market: Floats, effect: Floats | float) -> Floats:
         """The index as a place among its nodes."""
@@ -46,8 +47,6 @@ class MarketStates:
         """For each cell and price the node of w below the outlook and the part beyond it, (cells, prices)."""
         moved = self.w_nodes[self.cells[:, 1]][:, None] + self.outlook.slopes[-1] * (prices - self.usual_price)
         return _split(place(moved, self.w_nodes), len(self.w_nodes))
-
-    usual_price: float = 0.0
 
     def arrays(self) -> dict[str, Array]:
         """What has to be saved."""

@@ -44,6 +44,7 @@ _DAMAGE = (
 # Where each kind of policy lives; a file can name only these, so that reading one runs no code of its own.
 KINDS = {
     "q": "lostsales.learn.policy:QPolicy",
+    "plan": "lostsales.learn.plan_policy:PlanPolicy",
     "behaviour": "lostsales.evaluate.baselines.behaviour:BehaviourPolicy",
     "thresholds": "lostsales.evaluate.baselines.thresholds:ThresholdPolicy",
     "fqi-shallow": "lostsales.evaluate.baselines.shallow:ShallowPolicy",

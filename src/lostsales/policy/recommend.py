@@ -1,6 +1,6 @@
 """Recommendations: tables of recent and open rows in, a table of decisions out."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, cast
 
@@ -15,6 +15,7 @@ from lostsales.policy.situation import situation
 
 OUTSIDE = "outside the data"
 BEYOND = "a longer run of stock-outs than was learned"
+STRANGER = "a series that the log never had: it is taken for a usual one"
 UNSAFE = "no action is safe enough: the likeliest to end the run"
 
 
@@ -33,6 +34,8 @@ class Decision:
     unsafe: Bools  # no action was safe enough: the likeliest to end the run was taken
     beyond: Bools  # the run of stock-outs is longer than any that was learned
     outside: Bools  # today lies outside the data
+    more: dict[str, Floats] = field(default_factory=dict)  # what else this kind of policy tells, by column
+    stranger: Bools | None = None  # a series that the log never had; None where that makes no difference
 
 
 class Explains(SavedPolicy, Protocol):
@@ -99,6 +102,9 @@ def recommend_columns(policy: Explains, recent: Any, today: Any) -> tuple[dict[s
     )
     decision = policy.explain(now.view, now.last_price)
     depth: Ints = now.view.depth.astype(np.int64)
+    flags = now.flags | {BEYOND: decision.beyond, OUTSIDE: decision.outside, UNSAFE: decision.unsafe}
+    if decision.stranger is not None:
+        flags[STRANGER] = decision.stranger
     return now.keys, {
         "price": decision.price,
         "order": decision.order,
@@ -109,7 +115,8 @@ def recommend_columns(policy: Explains, recent: Any, today: Any) -> tuple[dict[s
         "runner_up_price": decision.runner_up_price,
         "runner_up_order": decision.runner_up_order,
         "margin": decision.margin,
-        "flag": said(now.flags | {BEYOND: decision.beyond, OUTSIDE: decision.outside, UNSAFE: decision.unsafe}),
+        "flag": said(flags),
+        **decision.more,
     }
 
 

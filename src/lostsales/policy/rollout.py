@@ -27,6 +27,7 @@ class View:
     depth: Array  # (series,) int16, censored periods in a row just before
     last_demand: Floats | None  # only where true demand may be seen
     past: "tuple[Closed, ...]" = ()  # closed periods, oldest first, where history is observed
+    names: Array | None = None  # (series,) text, where the series have names
 
 
 class Action(NamedTuple):

@@ -60,7 +60,9 @@ def situation(problem: Problem, recent: Table | None, today: Table, usual_demand
     demand = np.where(unknown, usual_demand, demand)
     return Situation(
         keys=day.keys,
-        view=View(0, tuple(day.features.T), day.stock, demand, (depth > 0) | unanchored, depth, None, past),
+        view=View(
+            0, tuple(day.features.T), day.stock, demand, (depth > 0) | unanchored, depth, None, past, day.names
+        ),
         last_price=last_price,
         flags={UNSEEN_LEVEL: day.unseen, GAP: gap, NO_HISTORY: unanchored, NOTHING_KNOWN: unknown},
     )
@@ -139,6 +141,12 @@ class _Today:
             last_stockout=np.zeros(today.rows, dtype=bool) if last_stockout is None else last_stockout,
             unseen=unseen,
         )
+
+    @property
+    def names(self) -> Array:
+        """The name of each row's series, (rows,)."""
+        codes, texts = self.series
+        return np.asarray(texts, dtype=object)[codes]
 
     def last_rows(self, log: SalesLog) -> tuple[Ints, Bools]:
         """Each series' newest row in a log (-1 where there is none or a hole follows it), and where a hole does."""

@@ -19,7 +19,7 @@ from lostsales.data.problem import Feature, Problem
 from lostsales.demand.holdout import hold_out
 from lostsales.demand.impute import impute
 from lostsales.demand.runs import Runs, iterations_rule
-from lostsales.evaluate.baselines.options import Options
+from lostsales.learn.options import Options
 from lostsales.evaluate.baselines.plug_in import PlugIn
 from lostsales.learn.blocks import Partition, Period, block
 from lostsales.learn.design import FunctionClass

@@ -8,7 +8,7 @@ import numpy as np
 
 from lostsales.arrays import RELATIVE_TOLERANCE, Floats
 from lostsales.data.problem import Problem
-from lostsales.evaluate.baselines.options import rules_of
+from lostsales.learn.options import rules_of
 from lostsales.policy.actions import ActionGrid
 from lostsales.policy.artefact import Artefact
 from lostsales.policy.recommend import Decision, Deployable

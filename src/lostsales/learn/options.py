@@ -1,4 +1,4 @@
-"""What every baseline may be told, and how its rules are saved."""
+"""What every learner may be told, and how its rules are saved."""
 
 from dataclasses import dataclass, field, fields
 from typing import Any, Self
@@ -12,7 +12,7 @@ from lostsales.policy.rules import Rules
 class Options:
     """The options that all share, so that one loop can fit them all."""
 
-    iterations: int | None = None  # K; of no use to a baseline that does not iterate
+    iterations: int | None = None  # K; of no use to a learner that does not iterate
     rules: Rules = field(default_factory=Rules)
     seed: int = 0
     progress: Progress | None = None
