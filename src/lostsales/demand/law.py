@@ -137,7 +137,7 @@ def _resample(weights: Floats, pick: Floats) -> Ints:
     """Systematic: the index that each rising pick falls on, (rows, draws)."""
     reached = np.cumsum(weights, axis=1)
     reached /= reached[:, -1:]
-    return np.minimum((pick[:, :, None] > reached[:, None, :]).sum(axis=2), weights.shape[1] - 1)
+    return np.asarray(np.minimum((pick[:, :, None] > reached[:, None, :]).sum(axis=2), weights.shape[1] - 1))
 
 
 def fit_family(

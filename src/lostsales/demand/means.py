@@ -85,18 +85,18 @@ class KernelMean:
         linear = fit_linear(inputs, latent, weights)
         phi = self._features(inputs)
         gram = phi.T @ (phi * weights[:, None]) + self.ridge * np.eye(phi.shape[1])
-        solved = np.linalg.solve(gram, phi.T @ (weights * (latent - linear(inputs))))
+        solved: Floats = np.linalg.solve(gram, phi.T @ (weights * (latent - linear(inputs))))
         return KernelMean(
             linear, self.centre, self.scale, self.landmarks, self.root, self.coefficient, self.ridge, solved
         )
 
     def _features(self, inputs: Floats) -> Floats:
-        return _rbf((inputs - self.centre) / self.scale, self.landmarks, self.coefficient) @ self.root
+        return np.asarray(_rbf((inputs - self.centre) / self.scale, self.landmarks, self.coefficient) @ self.root)
 
 
 def _rbf(left: Floats, right: Floats, coefficient: float) -> Floats:
     distance = (left**2).sum(axis=1)[:, None] + (right**2).sum(axis=1) - 2 * left @ right.T
-    return np.exp(-coefficient * np.maximum(distance, 0.0))
+    return np.asarray(np.exp(-coefficient * np.maximum(distance, 0.0)))
 
 
 def fit_kernel(inputs: Floats, latent: Floats, weights: Floats, seed: int = 0) -> KernelMean:
@@ -139,7 +139,7 @@ class BoostedMean:
 
     def __call__(self, inputs: Floats) -> Floats:
         """The mean of every row."""
-        return self.linear(inputs) + np.asarray(self.trees.predict(inputs))
+        return np.asarray(self.linear(inputs) + self.trees.predict(inputs))
 
     def refit(self, inputs: Floats, latent: Floats, weights: Floats) -> "BoostedMean":
         """New trees on other data."""

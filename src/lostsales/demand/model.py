@@ -6,13 +6,13 @@ these chances multiply to the likelihood of the log up to a factor that no famil
 censoring (a squared error of filled-in demands is not).
 """
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
-from lostsales.arrays import Floats
+from lostsales.arrays import Floats, Ints
 from lostsales.data.log import SalesLog
 from lostsales.demand.calibration import Calibration, calibrate
 from lostsales.demand.evidence import Evidence, gather
@@ -83,7 +83,7 @@ def fit_demand(log: SalesLog, families: tuple[Family, ...] | None = None, seed: 
         raise SettingError("families must name at least one family of laws")
     scale = series_scale(log)
     judged, folds, by = _judged(log, evidence)
-    trials = {}
+    trials: dict[Family, tuple[Floats, tuple[Floats, Floats]]] = {}
     for family in sorted(families, key=lambda each: MEANS.index(each.mean)):
         if not _hopeless(family, trials):
             trials[family] = _out_of_fold(judged, family, scale, folds, seed)
@@ -102,10 +102,10 @@ def series_scale(log: SalesLog) -> Floats:
     low, high = np.quantile(usual, [0.1, 0.9])
     if len(usual) < 2 or high <= HETEROGENEOUS * max(low, 1e-9):
         return np.ones(len(log.names))
-    return np.maximum(usual, 1e-3 * usual.mean())[part]
+    return np.asarray(np.maximum(usual, 1e-3 * usual.mean())[part])
 
 
-def _judged(log: SalesLog, evidence: Evidence) -> tuple[Evidence, Floats, str]:
+def _judged(log: SalesLog, evidence: Evidence) -> tuple[Evidence, Ints, str]:
     """Rows to compare families on, the fold of each, and what a fold is."""
     held = hold_out(log, gap=int(evidence.depth.max(initial=0)) + 1)
     fold = np.unique(np.column_stack([held.lower, held.upper])[evidence.rows], axis=0, return_inverse=True)[1]
@@ -113,17 +113,18 @@ def _judged(log: SalesLog, evidence: Evidence) -> tuple[Evidence, Floats, str]:
     if last > JUDGED_ROWS:  # rows are in the order of series: cut where a series ends
         ends = np.flatnonzero(np.diff(evidence.series)) + 1
         last = int(ends[ends >= JUDGED_ROWS][0]) if (ends >= JUDGED_ROWS).any() else last
-    return first_rows(evidence, last), fold.reshape(-1)[:last], held.by
+    return first_rows(evidence, last), fold.reshape(-1)[:last].astype(np.int64), held.by
 
 
 def first_rows(evidence: Evidence, count: int) -> Evidence:
     """The first rows, up to the end of a series."""
-    arrays = {each.name: getattr(evidence, each.name) for each in fields(evidence)}
-    return replace(evidence, **{name: each[:count] for name, each in arrays.items() if isinstance(each, np.ndarray)})
+    own: dict[str, Any] = {each.name: getattr(evidence, each.name) for each in fields(evidence)}
+    own |= {name: each[:count] for name, each in own.items() if isinstance(each, np.ndarray)}
+    return Evidence(**own)
 
 
 def _out_of_fold(
-    evidence: Evidence, family: Family, scale: Floats, folds: Floats, seed: int
+    evidence: Evidence, family: Family, scale: Floats, folds: Ints, seed: int
 ) -> tuple[Floats, tuple[Floats, Floats]]:
     """Score of every row under a law fitted without its fold, and the chances below and within what it shows."""
     score, below, within = (np.full(len(evidence), np.nan) for _ in range(3))
@@ -160,4 +161,6 @@ def _choose(candidates: tuple[Candidate, ...]) -> Family:
     """The best with the simplest kind of mean that is not behind the best of all beyond chance."""
     near = [each for each in candidates if each.behind <= max(BEYOND_CHANCE * each.error, MATTERS)]
     simplest = min(MEANS.index(each.family.mean) for each in near)
-    return min((each for each in near if MEANS.index(each.family.mean) == simplest), key=lambda each: each.behind).family
+    return min(
+        (each for each in near if MEANS.index(each.family.mean) == simplest), key=lambda each: each.behind
+    ).family

@@ -47,11 +47,11 @@ class Residuals:
 
     def below(self, value: Floats) -> Floats:
         """P(e <= value)."""
-        return np.interp(value, self.grid, self.cdf)
+        return np.asarray(np.interp(value, self.grid, self.cdf))
 
     def quantile(self, share: Floats) -> Floats:
         """The value that a share of the law lies below."""
-        return np.interp(share, self.cdf, self.grid)
+        return np.asarray(np.interp(share, self.cdf, self.grid))
 
     @property
     def mean(self) -> float:
@@ -67,9 +67,8 @@ class Residuals:
     def atoms(self, count: int) -> Floats:
         """Means of as many equally likely parts, rising: (count,)."""
         fine = self.quantile((np.arange(64 * count) + 0.5) / (64 * count))
-        return fine.reshape(count, 64).mean(axis=1)
+        return np.asarray(fine.reshape(count, 64).mean(axis=1))
 
 
 def _ends(cdf: Floats) -> Floats:
-    cdf = cdf - cdf[0]
-    return cdf / cdf[-1]
+    return np.asarray((cdf - cdf[0]) / (cdf[-1] - cdf[0]))

@@ -1,13 +1,15 @@
 """Loops of the planner over states: dynamic programming where a stock-out run is known by the mean of its belief."""
 
+from typing import Any
+
 import numpy as np
 
-from lostsales.arrays import Floats
+from lostsales.arrays import Array, Bools, Floats, Ints
 from lostsales.demand.compiled import compiled
 
 
 @compiled
-def _at(values: Floats, place: float) -> float:
+def _at(values: Floats, place: float) -> Any:
     """A function on a grid of unit steps, linear in between and constant beyond its ends."""
     last = len(values) - 1
     if place <= 0:
@@ -21,8 +23,24 @@ def _at(values: Floats, place: float) -> float:
 
 @compiled
 def _outlook(
-    atoms, above, ahead, available, order, price, layer, layers, after, netted, strict, truncates, room, costs, discount, steps, told
-):
+    atoms: Floats,
+    above: Floats,
+    ahead: Floats,
+    available: float,
+    order: float,
+    price: float,
+    layer: int,
+    layers: int,
+    after: bool,
+    netted: bool,
+    strict: bool,
+    truncates: bool,
+    room: float,
+    costs: Floats,
+    discount: float,
+    steps: Floats,
+    told: Floats,
+) -> Any:
     """Expected profit without the cost of the order, and what follows, for one action in one state.
 
     `atoms` (K,) are equally likely demands, rising; `above` their sums from each on; `ahead` (layers + 1, lags, stocks)
@@ -71,7 +89,7 @@ def _outlook(
 
 
 @compiled
-def _between(values, row, place):
+def _between(values: Floats, row: float, place: float) -> Any:
     """A function on a grid of two coordinates, linear in each."""
     last = len(values) - 1
     if row <= 0:
@@ -85,16 +103,20 @@ def _between(values, row, place):
 
 
 @compiled
-def _look_ahead(following, node, part, layer, first, last, reach, ahead):
+def _look_ahead(
+    following: Floats, node: int, part: float, layer: int, first: int, last: int, reach: int, ahead: Floats
+) -> None:
     """What the next state is worth where the outlook of the market lies between two nodes, for some lags of a layer."""
     for lag in range(first, last + 1):
         for y in range(reach):
             value = following[node, layer, lag, y]
-            ahead[layer, lag, y] = value if part == 0 else value * (1 - part) + following[node + 1, layer, lag, y] * part
+            ahead[layer, lag, y] = (
+                value if part == 0 else value * (1 - part) + following[node + 1, layer, lag, y] * part
+            )
 
 
 @compiled
-def _tell(atoms, known, lag_step, reach, told):
+def _tell(atoms: Floats, known: Floats, lag_step: float, reach: int, told: Floats) -> None:
     """What the next state is worth by its stock, for each atom of demand."""
     last = len(known) - 1
     for k in range(len(atoms)):
@@ -106,7 +128,7 @@ def _tell(atoms, known, lag_step, reach, told):
 
 
 @compiled
-def _sums_above(atoms, above):
+def _sums_above(atoms: Floats, above: Floats) -> None:
     above[len(atoms)] = 0.0
     for k in range(len(atoms) - 1, -1, -1):
         above[k] = above[k + 1] + atoms[k]
@@ -114,9 +136,28 @@ def _sums_above(atoms, above):
 
 @compiled
 def sweep(
-    values, following, best, greedy, atoms, cell_index, node, part, prices, orders, may, stocks,
-    after, netted, strict, truncates, room, forbids, costs, discount, steps,
-):
+    values: Floats,
+    following: Floats,
+    best: Array,
+    greedy: bool,
+    atoms: Floats,
+    cell_index: Ints,
+    node: Ints,
+    part: Floats,
+    prices: Floats,
+    orders: Floats,
+    may: Bools,
+    stocks: Floats,
+    after: bool,
+    netted: bool,
+    strict: bool,
+    truncates: bool,
+    room: float,
+    forbids: bool,
+    costs: Floats,
+    discount: float,
+    steps: Floats,
+) -> None:
     """One sweep over all states; `greedy` looks at every action and keeps the best, else the kept one is followed.
 
     values (cells, layers + 1, lags, stocks) are overwritten; best the same, index of the action.
@@ -143,14 +184,29 @@ def sweep(
                                 break
                         if not wanted:
                             continue
-                    demand = atoms[min(layer, 1), cell_index[cell], p, lag]
+                    demand = atoms[min(layer, len(atoms) - 1), cell_index[cell], p, lag]
                     _sums_above(demand, above)
                     _tell(demand, ahead[0], steps[1], points, told)
                     if greedy and not after:
                         for y in range(points):
                             gain[y] = _outlook(
-                                demand, above, ahead, stocks[y], 0.0, prices[p], layer, layers, after, netted, strict,
-                                truncates, room, costs, discount, steps, told,
+                                demand,
+                                above,
+                                ahead,
+                                stocks[y],
+                                0.0,
+                                prices[p],
+                                layer,
+                                layers,
+                                after,
+                                netted,
+                                strict,
+                                truncates,
+                                room,
+                                costs,
+                                discount,
+                                steps,
+                                told,
                             )
                     for y in range(points):
                         for o in range(len(orders)):
@@ -164,19 +220,49 @@ def sweep(
                             if greedy and not after:
                                 value = _at(gain, min(stocks[y] + order, room) / steps[0])
                             else:
-                                # As the greedy sweep has it: between two points of the grid where what is there lies so.
+                                # As the greedy sweep has it: between two points of the grid.
                                 there = stocks[y] if after else min(stocks[y] + order, room)
                                 spot = min(there / steps[0], points - 1.0)
                                 low = int(spot)
                                 value = _outlook(
-                                    demand, above, ahead, stocks[low], order, prices[p], layer, layers, after, netted,
-                                    strict, truncates, room, costs, discount, steps, told,
+                                    demand,
+                                    above,
+                                    ahead,
+                                    stocks[low],
+                                    order,
+                                    prices[p],
+                                    layer,
+                                    layers,
+                                    after,
+                                    netted,
+                                    strict,
+                                    truncates,
+                                    room,
+                                    costs,
+                                    discount,
+                                    steps,
+                                    told,
                                 )
                                 if spot > low:
                                     value *= 1 - (spot - low)
                                     value += (spot - low) * _outlook(
-                                        demand, above, ahead, stocks[low + 1], order, prices[p], layer, layers, after,
-                                        netted, strict, truncates, room, costs, discount, steps, told,
+                                        demand,
+                                        above,
+                                        ahead,
+                                        stocks[low + 1],
+                                        order,
+                                        prices[p],
+                                        layer,
+                                        layers,
+                                        after,
+                                        netted,
+                                        strict,
+                                        truncates,
+                                        room,
+                                        costs,
+                                        discount,
+                                        steps,
+                                        told,
                                     )
                             value -= costs[1] * order + (costs[3] if order > 0 else 0.0)
                             if not greedy:
@@ -187,14 +273,25 @@ def sweep(
 
 
 @compiled
-def _demand_at(latents, layer, z_place, p, lag_place, multiplicative, integer, demand_max, scale, atoms):
+def _demand_at(
+    latents: Floats,
+    layer: int,
+    z_place: float,
+    p: int,
+    lag_place: float,
+    multiplicative: bool,
+    integer: bool,
+    demand_max: float,
+    scale: float,
+    atoms: Floats,
+) -> None:
     """The atoms of demand between the nodes of market and lag."""
     z_last, lag_last = latents.shape[1] - 1, latents.shape[3] - 1
     z_place, lag_place = min(max(z_place, 0.0), z_last), min(max(lag_place, 0.0), lag_last)
     z, lag = min(int(z_place), max(z_last - 1, 0)), min(int(lag_place), max(lag_last - 1, 0))
     z_part, lag_part = z_place - z, lag_place - lag
     z_next, lag_next = min(z + 1, z_last), min(lag + 1, lag_last)
-    kind = min(layer, 1)
+    kind = min(layer, len(latents) - 1)
     for k in range(len(atoms)):
         low = latents[kind, z, p, lag, k] * (1 - lag_part) + latents[kind, z, p, lag_next, k] * lag_part
         if z_part > 0:
@@ -206,9 +303,29 @@ def _demand_at(latents, layer, z_place, p, lag_place, multiplicative, integer, d
 
 @compiled
 def score(
-    scores, latents, following, z_place, w_place, layer_of, lag, stock, prices, orders,
-    after, netted, strict, truncates, room, costs, discount, steps, multiplicative, integer, demand_max, scale,
-):
+    scores: Floats,
+    latents: Floats,
+    following: Floats,
+    z_place: Floats,
+    w_place: Floats,
+    layer_of: Ints,
+    lag: Floats,
+    stock: Floats,
+    prices: Floats,
+    orders: Floats,
+    after: bool,
+    netted: bool,
+    strict: bool,
+    truncates: bool,
+    room: float,
+    costs: Floats,
+    discount: float,
+    steps: Floats,
+    multiplicative: bool,
+    integer: bool,
+    demand_max: float,
+    scale: float,
+) -> None:
     """Value of every action, (rows, actions), by looking one period ahead; w_place is (rows, prices)."""
     layers, lags, points = following.shape[1] - 1, following.shape[2], following.shape[3]
     count, nodes = latents.shape[4], following.shape[0]
@@ -219,7 +336,9 @@ def score(
         next_layer = min(layer + 1, layers)
         reach = min(int((stock[row] + orders[len(orders) - 1]) / steps[0]) + 2, points)
         for p in range(len(prices)):
-            _demand_at(latents, layer, z_place[row], p, lag[row] / steps[1], multiplicative, integer, demand_max, scale, atoms)
+            _demand_at(
+                latents, layer, z_place[row], p, lag[row] / steps[1], multiplicative, integer, demand_max, scale, atoms
+            )
             place = min(max(w_place[row, p], 0.0), nodes - 1.0)
             node = min(int(place), max(nodes - 2, 0))
             first = 0 if truncates and layer == layers else min(int(atoms[0] / steps[1]), lags - 1)
@@ -232,16 +351,43 @@ def score(
                 order = orders[o]
                 available = stock[row] if after else min(stock[row] + order, room)
                 value = _outlook(
-                    atoms, above, ahead, available, order, prices[p], layer, layers, after, netted, strict, truncates,
-                    room, costs, discount, steps, told,
+                    atoms,
+                    above,
+                    ahead,
+                    available,
+                    order,
+                    prices[p],
+                    layer,
+                    layers,
+                    after,
+                    netted,
+                    strict,
+                    truncates,
+                    room,
+                    costs,
+                    discount,
+                    steps,
+                    told,
                 )
                 scores[row, p * len(orders) + o] = value - costs[1] * order - (costs[3] if order > 0 else 0.0)
 
 
 @compiled
 def believe(
-    means, latents, z_place, price_place, layer_of, lag, available, strict, multiplicative, integer, demand_max, scale, steps
-):
+    means: Floats,
+    latents: Floats,
+    z_place: Floats,
+    price_place: Floats,
+    layer_of: Ints,
+    lag: Floats,
+    available: Floats,
+    strict: bool,
+    multiplicative: bool,
+    integer: bool,
+    demand_max: float,
+    scale: float,
+    steps: Floats,
+) -> None:
     """E[D | D above what was available], the mean of the belief after one more stock-out, (rows,).
 
     price_place is a float index into the price grid, so that a price between two of them is answered between.
@@ -256,7 +402,9 @@ def believe(
         spot = lag[row] / steps[1]
         _demand_at(latents, layer_of[row], z_place[row], p, spot, multiplicative, integer, demand_max, scale, low)
         if part > 0:
-            _demand_at(latents, layer_of[row], z_place[row], p + 1, spot, multiplicative, integer, demand_max, scale, high)
+            _demand_at(
+                latents, layer_of[row], z_place[row], p + 1, spot, multiplicative, integer, demand_max, scale, high
+            )
             low = low * (1 - part) + high * part
         total, hidden = 0.0, 0
         for k in range(count):

@@ -4,16 +4,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lostsales.arrays import Bools, Floats, Ints
+from lostsales.arrays import Bools, Floats
 from lostsales.data.economics import UnitCosts
 from lostsales.data.problem import Problem
 from lostsales.demand.evidence import Evidence
 from lostsales.demand.law import DemandLaw
+from lostsales.demand.means import LinearMean
 from lostsales.learn import bellman
 from lostsales.learn.states import MarketStates
 
 ATOMS = 32
-BELIEF_ATOMS = 32
+BELIEF_ATOMS = 16
+KINDS = 3  # of what is known of the last demand: itself, hidden by one stock-out, by several
 LAGS = 33
 STOCKS = 61
 MOST_SWEEPS = 40
@@ -45,7 +47,7 @@ class Physics:
             room=np.inf if problem.capacity is None else problem.capacity,
             forbids=problem.capacity_rule == "forbid",
             costs=np.array([np.mean(each) for each in (costs.lost, costs.order, costs.holding, costs.fixed_order)]),
-            layers=problem.longest_run or 1,
+            layers=problem.longest_run or KINDS - 1,
         )
 
 
@@ -71,27 +73,34 @@ class Grids:
             step = unit * np.ceil(step / unit) if step > unit else max(1.0, unit / np.ceil(unit / max(step, 1.0)))
         count = int(np.ceil(most / step - 1e-9)) + 1
         lag_step = max(highest / (LAGS - 1), 1e-9)
-        return cls(step * np.arange(max(count, 2)), lag_step * np.arange(LAGS))
+        return cls(step * np.arange(max(count, 2.0)), lag_step * np.arange(float(LAGS)))
 
 
 def latent_table(evidence: Evidence, law: DemandLaw, states: MarketStates, prices: Floats, lags: Floats) -> Floats:
-    """Equally likely latents for every node, price and last demand: known, or only by the mean of its belief.
+    """Equally likely latents for every node, price and last demand, (3, z nodes, prices, lags, atoms).
 
-    A belief with mean mu is taken to be mu plus the upper half of the residual law less its mean: the law of a demand
-    that was cut at its middle.
+    The last demand is known, or hidden by one stock-out, or by several. A belief with mean mu is taken to be mu plus
+    what a demand that was cut at its middle leaves, less the mean of that: after one stock-out the upper half of the
+    residual law, after several that of the law after one.
     """
     atoms = law.residuals.atoms(ATOMS)
-    upper = law.residuals.atoms(2 * BELIEF_ATOMS)[BELIEF_ATOMS:]
-    if law.family.multiplicative:
-        believed = lags[:, None] * np.exp(upper) / np.exp(upper).mean()
-    else:
-        believed = np.maximum(lags[:, None] + upper - upper.mean(), 0.0)
     known = _mean_table(evidence, law, states, prices, lags)
-    during = _mean_table(evidence, law, states, prices, believed.reshape(-1))
-    during = during.reshape(*known.shape, BELIEF_ATOMS)
-    mixed = np.sort((during[..., None] + atoms).reshape(*known.shape, -1), axis=-1)
-    mixed = mixed.reshape(*known.shape, ATOMS, BELIEF_ATOMS).mean(axis=-1)
-    return np.ascontiguousarray(np.stack([known[..., None] + atoms, mixed]))
+    tables = [known[..., None] + atoms]
+    for _ in range(KINDS - 1):
+        middle = tables[-1][tuple(each // 2 for each in known.shape)]
+        upper = np.interp(_shares(BELIEF_ATOMS), _shares(ATOMS // 2), middle[ATOMS // 2 :])
+        if law.family.multiplicative:
+            believed = lags[:, None] * np.exp(upper) / np.exp(upper).mean()
+        else:
+            believed = np.maximum(lags[:, None] + upper - upper.mean(), 0.0)
+        means = _mean_table(evidence, law, states, prices, believed.reshape(-1)).reshape(*known.shape, BELIEF_ATOMS)
+        mixed = np.sort((means[..., None] + atoms).reshape(*known.shape, -1), axis=-1)
+        tables.append(mixed.reshape(*known.shape, ATOMS, BELIEF_ATOMS).mean(axis=-1))
+    return np.ascontiguousarray(np.stack(tables))
+
+
+def _shares(count: int) -> Floats:
+    return (np.arange(count) + 0.5) / count
 
 
 def _mean_table(evidence: Evidence, law: DemandLaw, states: MarketStates, prices: Floats, lags: Floats) -> Floats:
@@ -101,8 +110,6 @@ def _mean_table(evidence: Evidence, law: DemandLaw, states: MarketStates, prices
     own = states.index(market)
     grid = np.stack(np.meshgrid(prices, lags, indexing="ij"), axis=-1).reshape(-1, 2)
     table = np.empty((len(states.z_nodes), len(grid)))
-    from lostsales.demand.means import LinearMean
-
     if isinstance(law.mean, LinearMean):
         zero = np.zeros((len(grid), evidence.market.shape[1]))
         shared = law.mean(law.inputs(zero, grid[:, 0], grid[:, 1]))
@@ -141,9 +148,27 @@ def solve(
     def sweep(greedy: bool) -> None:
         following = np.tensordot(states.chances, values, axes=(1, 0))
         bellman.sweep(
-            values, following, best, greedy, atoms, states.cells[:, 0], node, part, prices, orders, may, grids.stocks,
-            physics.after, physics.netted, physics.strict, physics.truncates, physics.room, physics.forbids,
-            physics.costs, discount, grids.steps,
+            values,
+            following,
+            best,
+            greedy,
+            atoms,
+            states.cells[:, 0],
+            node,
+            part,
+            prices,
+            orders,
+            may,
+            grids.stocks,
+            physics.after,
+            physics.netted,
+            physics.strict,
+            physics.truncates,
+            physics.room,
+            physics.forbids,
+            physics.costs,
+            discount,
+            grids.steps,
         )
 
     enough = TOLERANCE * (float(np.abs(prices).max()) * float(np.median(atoms)) + 1e-9)

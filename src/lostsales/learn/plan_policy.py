@@ -11,7 +11,6 @@ from lostsales.data.economics import UnitCosts, units_available
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
 from lostsales.demand.covariates import attributes, feature_columns
-from lostsales.demand.evidence import Evidence
 from lostsales.demand.law import DemandLaw
 from lostsales.learn import bellman
 from lostsales.learn.options import rules_of
@@ -42,7 +41,7 @@ class Shops:
     group_scale: Floats  # (groups,)
 
     @classmethod
-    def of(cls, log: SalesLog, evidence: Evidence, law: DemandLaw) -> "Shops":
+    def of(cls, log: SalesLog, law: DemandLaw) -> "Shops":
         """Scale, effect and attributes by name; a usual series has the middle of each."""
         names, last = np.unique(log.names[::-1], return_index=True)  # of a series that holes split, the last part
         last = len(log.names) - 1 - last
@@ -93,7 +92,7 @@ class PlanPolicy(Deployable):
     rules: Rules
     states: MarketStates
     shops: Shops
-    latents: Floats  # (groups, laws, 2, z nodes, prices, lags, atoms)
+    latents: Floats  # (groups, laws, 3, z nodes, prices, lags, atoms)
     following: Floats  # (groups, laws, w nodes, layers + 1, lags, stocks)
     steps: Floats  # (groups, 2) of stock and last demand
     costs: Floats  # (4,)
@@ -120,7 +119,7 @@ class PlanPolicy(Deployable):
     @cached_property
     def physics(self) -> Physics:
         """How stock and money move."""
-        return Physics.of(self.problem, UnitCosts(*self.costs[:3], fixed_order=float(self.costs[3])), self.strict)
+        return Physics.of(self.problem, UnitCosts(*map(float, self.costs)), self.strict)
 
     def decide(self, view: View, rng: np.random.Generator) -> Action:  # noqa: ARG002, the protocol passes it
         """Price and order of every series."""
@@ -172,7 +171,7 @@ class PlanPolicy(Deployable):
             z_place = self._z_place(then, shop, at)
             arrived = action.order[at]
             available = units_available(then.stock[at], arrived, self.problem.arrival, self.problem.capacity)
-            layer = np.where(depth[at] == back, 0, 1)
+            layer = depth[at] - back
             price = place(action.price[at], self.grid.prices)
             mean[at] = self._above(shop[at], z_place, price, layer, mean[at], available)
         market = self._market(view, shop, np.arange(len(shop)))
@@ -185,9 +184,7 @@ class PlanPolicy(Deployable):
     def _z_place(self, view: View, shop: Ints, at: Ints) -> Floats:
         return self.states.z_place(self._market(view, shop, at), self.shops.effect[shop[at]])
 
-    def _above(
-        self, shop: Ints, z_place: Floats, price: Floats, layer: Ints, lag: Floats, available: Floats
-    ) -> Floats:
+    def _above(self, shop: Ints, z_place: Floats, price: Floats, layer: Ints, lag: Floats, available: Floats) -> Floats:
         """E[D | a stock-out], averaged over the laws."""
         means = np.zeros(len(shop))
         for group in np.unique(self.shops.group[shop]):
@@ -205,7 +202,7 @@ class PlanPolicy(Deployable):
     def _expected(self, view: View, beliefs: _Beliefs, price: Floats) -> Floats:
         """E[D] today at a price."""
         nothing = np.full(len(price), -1.0)
-        layer = np.minimum(view.depth, 1).astype(np.int64)
+        layer = view.depth.astype(np.int64)
         return self._above(beliefs.shop, beliefs.z_place, place(price, self.grid.prices), layer, beliefs.mean, nothing)
 
     def _scores(self, view: View, beliefs: _Beliefs, last_price: Floats) -> tuple[Floats, Floats]:

@@ -22,6 +22,8 @@ from lostsales.learn.plan_policy import NEVER, PlanPolicy, Shops
 from lostsales.learn.states import MarketStates, market_states
 
 THREADS = 2
+# A plan for the mean profit a period looks further than the 0.9 that a regression can bear (docs/decisions/planner.md).
+PATIENCE = 0.97
 Safe = Literal["none", "paper"]
 
 
@@ -31,7 +33,7 @@ class Planner(Options):
 
     draws: int = 4  # laws planned on: the fitted one, and others from a bootstrap over series
     pessimism: float = 0.0  # 0: act on the mean over the draws; towards 1: on an ever lower quantile
-    discount: float | None = None  # the problem's unless given
+    discount: float | None = None  # the larger of the problem's and PATIENCE unless given: see below
     families: tuple[Family, ...] | None = None  # among which the law is chosen
     safe: Safe = "none"  # or "paper": the highest price with the largest order from the log's max_depth on
 
@@ -52,11 +54,11 @@ class Planner(Options):
             may &= grid.pairs[:, 0] == model.prices[0]
         assert log.costs is not None  # usable_runs has seen to it
         physics = Physics.of(problem, log.costs, strict=log.stockout is not None)
-        discount = problem.discount if self.discount is None else self.discount
+        discount = max(problem.discount, PATIENCE) if self.discount is None else self.discount
         follows = np.r_[(np.diff(evidence.rows) == 1) & (np.diff(evidence.series) == 0), False]
-        states = market_states(evidence, law, grid.prices, follows, self.seed)
+        states = market_states(evidence, law, follows, self.seed)
         laws = [law, *_bootstrap(log, model, self.draws - 1, self.seed)]
-        shops = Shops.of(log, evidence, law)
+        shops = Shops.of(log, law)
         done = complete(evidence, law, self.seed)
         highest = 1.2 * float(np.quantile(law.demand(done.latent, 1.0), 0.99))
         jobs: list[Callable[[], tuple[Floats, Floats]]] = []
@@ -76,8 +78,8 @@ class Planner(Options):
         with ThreadPoolExecutor(THREADS) as pool:
             waiting = [pool.submit(job) for job in jobs]
             solved = []
-            for count, each in enumerate(waiting, 1):
-                solved.append(each.result())
+            for count, waited in enumerate(waiting, 1):
+                solved.append(waited.result())
                 if self.progress:
                     self.progress(count, len(jobs))
         known = runs.observed.known
@@ -138,7 +140,7 @@ def _bootstrap(log: SalesLog, model: DemandModel, draws: int, seed: int) -> list
 
 
 def _stacked(tables: list[Floats], laws: int) -> Floats:
-    """(groups, laws, ...), rounded to single precision, in which it is saved and which is finer than what is learned."""
+    """(groups, laws, ...), rounded to single precision, in which it is saved."""
     whole = np.stack(tables).astype(np.float32).astype(np.float64)
     return np.ascontiguousarray(whole.reshape(-1, laws, *whole.shape[1:]))
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lostsales.arrays import Array, Floats, Ints
+from lostsales.arrays import Array, Bools, Floats, Ints
 from lostsales.demand.evidence import Evidence
 from lostsales.demand.law import DemandLaw
 from lostsales.demand.means import KernelMean, LinearMean, fit_kernel, fit_linear
@@ -67,18 +67,19 @@ class MarketStates:
     @classmethod
     def from_arrays(cls, own: dict[str, Array]) -> "MarketStates":
         """What decides, without what was only needed to plan."""
-        index: LinearMean | KernelMean = LinearMean(float(own["index"][0]), own["index"][1:])
+        linear = LinearMean(float(own["index"][0]), own["index"][1:])
+        index: LinearMean | KernelMean = linear
         if "landmarks" in own:
             scale = np.where(own["scale"] == 0, np.inf, own["scale"])
             shape = own["centre"], scale, own["landmarks"], own["root"]
-            index = KernelMean(index, *shape, float(own["kernel"][0]), float(own["kernel"][1]), own["weights"])
+            index = KernelMean(linear, *shape, float(own["kernel"][0]), float(own["kernel"][1]), own["weights"])
         outlook = LinearMean(float(own["outlook"][0]), own["outlook"][1:])
         return cls(index, outlook, own["z_nodes"], own["w_nodes"], np.zeros((0, 2), np.int64), np.zeros((0, 0)))
 
 
 def place(values: Floats, nodes: Floats) -> Floats:
     """Where values lie among nodes: 1.5 is half-way from the second to the third."""
-    return np.interp(values, nodes, np.arange(len(nodes)))
+    return np.asarray(np.interp(values, nodes, np.arange(len(nodes))))
 
 
 def _split(places: Floats, nodes: int) -> tuple[Ints, Floats]:
@@ -106,13 +107,13 @@ def _nodes(values: Floats, most: int) -> Floats:
     rungs = np.quantile(values, np.linspace(0.01, 0.99, most))
     even = np.linspace(rungs[0], rungs[-1], most)
     chosen = np.sort(0.5 * (rungs + even))
-    return chosen[np.r_[True, np.diff(chosen) > 0.02 * spread]]
+    return np.asarray(chosen[np.r_[True, np.diff(chosen) > 0.02 * spread]])
 
 
-def market_states(evidence: Evidence, law: DemandLaw, prices: Floats, has_next: Floats, seed: int = 0) -> MarketStates:
+def market_states(evidence: Evidence, law: DemandLaw, has_next: Bools, seed: int = 0) -> MarketStates:
     """Learn index, outlook and chances from the rows of a log; `has_next` marks rows whose next row follows here."""
     market, effect = evidence.market, law.effect[evidence.series]
-    index = _index(evidence, law, prices, seed)
+    index = _index(evidence, law, seed)
     z = index(market) + effect
     at = np.flatnonzero(has_next)
     inputs = np.column_stack([market, z, evidence.price])
@@ -137,7 +138,7 @@ def market_states(evidence: Evidence, law: DemandLaw, prices: Floats, has_next: 
     return MarketStates(index, outlook, z_nodes, w_nodes, cells, chances, usual_price=usual)
 
 
-def _index(evidence: Evidence, law: DemandLaw, prices: Floats, seed: int) -> LinearMean | KernelMean:
+def _index(evidence: Evidence, law: DemandLaw, seed: int) -> LinearMean | KernelMean:
     """What the market columns add to the mean, averaged over prices and last demands of the log."""
     columns = evidence.market.shape[1]
     if isinstance(law.mean, LinearMean):

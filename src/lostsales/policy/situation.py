@@ -60,9 +60,7 @@ def situation(problem: Problem, recent: Table | None, today: Table, usual_demand
     demand = np.where(unknown, usual_demand, demand)
     return Situation(
         keys=day.keys,
-        view=View(
-            0, tuple(day.features.T), day.stock, demand, (depth > 0) | unanchored, depth, None, past, day.names
-        ),
+        view=View(0, tuple(day.features.T), day.stock, demand, (depth > 0) | unanchored, depth, None, past, day.names),
         last_price=last_price,
         flags={UNSEEN_LEVEL: day.unseen, GAP: gap, NO_HISTORY: unanchored, NOTHING_KNOWN: unknown},
     )

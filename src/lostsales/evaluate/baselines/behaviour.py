@@ -18,12 +18,12 @@ from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
 from lostsales.demand.holdout import hold_out
 from lostsales.demand.runs import Runs
-from lostsales.learn.options import Options, rules_of
 from lostsales.learn.blocks import Period, block
 from lostsales.learn.design import Scaler
 from lostsales.learn.fit import folds_of, grid_of, problem_of, usable_runs
 from lostsales.learn.fqi import Folds
 from lostsales.learn.kernels import Kernel
+from lostsales.learn.options import Options, rules_of
 from lostsales.policy.actions import ActionGrid
 from lostsales.policy.artefact import Artefact
 from lostsales.policy.recommend import Decision, Deployable

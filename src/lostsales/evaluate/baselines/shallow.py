@@ -19,12 +19,12 @@ from lostsales.data.problem import Feature, Problem
 from lostsales.demand.holdout import hold_out
 from lostsales.demand.impute import impute
 from lostsales.demand.runs import Runs, iterations_rule
-from lostsales.learn.options import Options
 from lostsales.evaluate.baselines.plug_in import PlugIn
 from lostsales.learn.blocks import Partition, Period, block
 from lostsales.learn.design import FunctionClass
 from lostsales.learn.fit import MOST_ITERATIONS, ONE_THREAD, folds_of, grid_of, problem_of, usable_runs
 from lostsales.learn.fqi import FqiSettings, iterate
+from lostsales.learn.options import Options
 from lostsales.learn.policy import QPolicy, SafeActions
 from lostsales.policy.artefact import Artefact
 from lostsales.policy.recommend import Decision, Deployable

@@ -16,10 +16,10 @@ from lostsales.data.economics import UnitCosts
 from lostsales.data.log import SalesLog
 from lostsales.demand.runs import Runs
 from lostsales.errors import LostSalesError
-from lostsales.learn.options import Options
 from lostsales.evaluate.baselines.price_market import DemandLaw, PriceMarket, laws_by_price
 from lostsales.evaluate.baselines.thresholds import ThresholdPolicy, Thresholds
 from lostsales.learn.fit import grid_of, problem_of, usable_runs
+from lostsales.learn.options import Options
 from lostsales.policy.actions import ActionGrid
 from lostsales.policy.rollout import Action, Observes, View, play
 from lostsales.policy.rules import Rules
