@@ -54,7 +54,7 @@ def test_recommendations_are_whole_and_on_the_grid(method: str, name: str) -> No
     world = scenario(name)
     for day, answer in zip(DAYS, answers(fitted(method, name), name), strict=True):
         _, today = days(small_log(name, seed=2), day)
-        assert list(answer.columns) == COLUMNS
+        assert list(answer.columns)[: len(COLUMNS)] == COLUMNS
         assert answer["series"].tolist() == today["series"].tolist()
         assert set(answer["period"]) == {day}
         assert answer["price"].isin(world.prices or ()).all()

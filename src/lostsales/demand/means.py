@@ -85,7 +85,7 @@ class KernelMean:
         linear = fit_linear(inputs, latent, weights)
         phi = self._features(inputs)
         gram = phi.T @ (phi * weights[:, None]) + self.ridge * np.eye(phi.shape[1])
-        solved: Floats = np.linalg.solve(gram, phi.T @ (weights * (latent - linear(inputs))))
+        solved = np.asarray(np.linalg.solve(gram, phi.T @ (weights * (latent - linear(inputs)))), dtype=np.float64)
         return KernelMean(
             linear, self.centre, self.scale, self.landmarks, self.root, self.coefficient, self.ridge, solved
         )

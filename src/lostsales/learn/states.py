@@ -103,7 +103,7 @@ def _nodes(values: Floats, most: int) -> Floats:
         return np.array([values.mean()])
     near = np.unique(np.rint(values / (0.02 * spread))) * 0.02 * spread
     if len(near) <= most:
-        return near
+        return np.asarray(near)
     rungs = np.quantile(values, np.linspace(0.01, 0.99, most))
     even = np.linspace(rungs[0], rungs[-1], most)
     chosen = np.sort(0.5 * (rungs + even))
