@@ -18,8 +18,9 @@ from lostsales.demand.holdout import hold_out
 from lostsales.demand.impute import impute
 from lostsales.demand.runs import find_runs
 from lostsales.learn.blocks import Partition, partition
-from lostsales.learn.design import ActionScaler, FunctionClass, Scaler
+from lostsales.learn.doubt import ProductDoubt
 from lostsales.learn.fit import CensoredFqi, folds_of
+from lostsales.learn.forms import ActionScaler, Form, FunctionClass, Q, Scaler
 from lostsales.learn.fqi import FqiSettings, iterate
 from lostsales.learn.kernels import Kernel
 from lostsales.learn.policy import QPolicy
@@ -105,7 +106,7 @@ def _recommending() -> list[Row]:
         rate = SERIES / best_seconds(partial(policy.recommend, recent, today))
         goal = f"{wanted:,} a second, the goal"
         rows.append(Row(f"recommend, {method}", f"{rate:,.0f} a second", goal, rate / wanted, at_least=1))
-    return [*rows, _penalty(log, policy)]
+    return [*rows, *_penalty(log, policy)]
 
 
 def _days(log: SalesLog) -> tuple[Any, Any]:
@@ -115,22 +116,33 @@ def _days(log: SalesLog) -> tuple[Any, Any]:
     return frame[~last], frame.loc[last, ["series", "period", *features, "stock"]]
 
 
-def _penalty(log: SalesLog, policy: QPolicy) -> Row:
-    """The penalty of few landmarks against that of all rows, at depth 0."""
-    every = FunctionClass(support_rank=len(log))
-    exact = CensoredFqi("pc-fqi", iterations=1, function=every).fit(log).q[0].form
-    ours = policy.q[0].form
-    if exact.doubt is None or ours.doubt is None:
-        raise ValueError("the policy is pessimistic")
-    history = ours.scaler(partition(log, find_runs(log), log.cash)[0].next_known)
-    few, all_rows = np.sqrt(ours.doubt(history)), np.sqrt(exact.doubt(history))
-    error = float(np.mean(np.abs(few - all_rows)) / np.mean(all_rows))
+def _penalty(log: SalesLog, policy: QPolicy) -> list[Row]:
+    """At depth 0, the penalty of few landmarks interpolated over actions: against each action, and against all rows."""
+    every = CensoredFqi("pc-fqi", iterations=1, function=FunctionClass(support_rank=len(log))).fit(log)
+    form, exact = (_form(each).doubt for each in (policy, every))
+    if not isinstance(form, ProductDoubt) or exact is None:
+        raise ValueError("the kernel that judges factors")
+    history = _form(policy).scaler(partition(log, find_runs(log), log.cash)[0].next_known)
+    actions = _form(policy).action_scaler(policy.grid.pairs)
+    ours = np.sqrt(form(history, actions))
+    rows = []
     with threadpool_limits(1):
-        seconds, slow = (best_seconds(partial(each, history)) for each in (ours.doubt, exact.doubt))
-    return Row(
-        what=f"penalty of {FunctionClass().support_rank} landmarks, {error:.1%} off that of all rows on average",
-        ours=f"{len(history) / seconds:,.0f} a second",
-        peer=f"{len(history) / slow:,.0f} a second, all rows",
-        ratio=slow / seconds,
-        at_least=10,
-    )
+        seconds = best_seconds(partial(form, history, actions))
+        for name, peer in (("each action on its own", partial(_each_action, form)), ("all rows", exact)):
+            slow, theirs = best_seconds(partial(peer, history, actions)), np.sqrt(peer(history, actions))
+            error = float(np.mean(np.abs(ours - theirs)) / np.mean(theirs))
+            what = f"penalty of {len(form.matrix)} landmarks, {error:.2%} off {name}"
+            rates = f"{len(history) / seconds:,.0f} a second", f"{len(history) / slow:,.0f} a second, {name}"
+            rows.append(Row(what, *rates, slow / seconds))
+    return rows
+
+
+def _form(policy: QPolicy) -> Form:
+    q = policy.q[0]
+    if not isinstance(q, Q):
+        raise TypeError("the policy has kernels")
+    return q.form
+
+
+def _each_action(doubt: ProductDoubt, history: Floats, actions: Floats) -> Floats:
+    return np.hstack([doubt(history, action[None]) for action in actions])

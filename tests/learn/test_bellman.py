@@ -4,8 +4,8 @@ from itertools import product
 
 import numpy as np
 
-from lostsales.learn.design import FunctionClass
 from lostsales.learn.fit import CensoredFqi, Learned
+from lostsales.learn.forms import FunctionClass
 from lostsales.learn.kernels import Kernel
 from lostsales.simulate.scenario import Scenario
 from lostsales.simulate.simulator import simulate

@@ -9,13 +9,14 @@ import pytest
 import lostsales
 from lostsales.data.log import SalesLog
 from lostsales.demand.holdout import hold_out
+from lostsales.demand.impute import impute
 from lostsales.errors import SettingError
-from lostsales.learn.design import FunctionClass
 from lostsales.learn.fit import CensoredFqi, Learned, fit, folds_of, learners, register_learner
+from lostsales.learn.forms import FunctionClass
 from lostsales.learn.kernels import Kernel
 from lostsales.policy.recommend import Deployed
-from lostsales.policy.rules import Rules
-from tests.learn.small import FORBID, frame_of, small_log
+from lostsales.policy.rules import Asked, Rules
+from tests.learn.small import FORBID, days, frame_of, small_log
 
 FEW = FunctionClass(kernels=(Kernel("rbf", 0.03),), ridges=(0.1, 10.0))
 # At the forbidden capacity 25 and under these rules, an order is 0 or 15, and 15 fits only on a stock up to 10.
@@ -85,6 +86,63 @@ def test_where_an_order_arrives_after_sales_the_chance_to_end_a_run_does_not_fol
     np.testing.assert_allclose(table, table[:, :, :1] + np.zeros_like(table), atol=1e-12)
     assert ((table >= 0) & (table <= 1)).all()
     assert np.ptp(table[:, :, 0]) > 0.01
+
+
+def test_masks_reach_targets_and_recommendations() -> None:
+    """Where the economy (feature SE) is down no order may be placed, as a feature and as a mask of one's own."""
+    name = small_log("released").problem.features[0].name
+
+    def mask(asked: Asked) -> Any:
+        return (asked.actions[:, 1] == 0) | (asked.features[name] != 0)[:, None]
+
+    by_name, by_mask = (learn("released", rules=rules) for rules in (Rules(order_days=name), Rules(mask=mask)))
+    free = learn("released")
+    for one, other in zip(by_name.fitted.targets, by_mask.fitted.targets, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert (by_name.fitted.targets[0] <= free.fitted.targets[0] + 1e-9).all()
+    assert (by_name.fitted.targets[0] < free.fitted.targets[0] - 1).any()
+    recent, today = days(small_log("released", seed=2), 9)
+    answer = by_mask.policy.recommend(recent, today)
+    down = today[name].to_numpy() == 0
+    assert (answer["order"][down] == 0).all()
+    assert (answer["order"][~down] > 0).any()
+
+
+def test_where_demand_does_not_remember_it_is_fqi_on_imputed_profits() -> None:
+    """Every row counts, stock-outs continue like any other, and the last demand is no part of the state."""
+    log = small_log("newsvendor", 12)
+    function = FunctionClass(kind="linear", ridges=(0.5,))
+    learned = CensoredFqi(independent=True, max_depth=0, iterations=4, function=function).learn(log)
+    assert log.stock is not None
+    assert log.order is not None
+    rows = np.flatnonzero(log.has_next)
+    assert log.censored[rows].mean() > 0.1
+    imputed = impute(log, tail="last", replicates=0, quick=True, runs=learned.runs).profit_filled
+    assert imputed is not None
+    profit, stock, after = imputed[rows], log.stock[rows], log.stock[rows + 1]
+    action = np.column_stack([log.price, log.order])[rows]
+    pairs = learned.policy.grid.pairs
+
+    def features(stock: Any, action: Any) -> Any:
+        h = (stock - log_stock.mean()) / min(log_stock.std(), np.ptp(np.quantile(log_stock, [0.25, 0.75])))
+        price, order = ((action - log_action.mean(axis=0)) / log_action.std(axis=0)).T
+        return np.column_stack([h, price, order, price**2, order**2, price * order, h * price, h * order])
+
+    log_stock, log_action = stock, action
+    phi, value = features(stock, action), np.zeros(len(rows))
+    for k in range(1, 5):
+        target = profit + 0.9 * value
+        weights = np.linalg.solve(phi.T @ phi + 0.5 * np.eye(8), phi.T @ (target - target.mean()))
+        horizon = sum(0.9**step for step in range(k))
+        table = [target.mean() + features(after, np.tile(pair, (len(rows), 1))) @ weights for pair in pairs]
+        value = np.clip(table, profit.min() * horizon, profit.max() * horizon).max(axis=0)
+    np.testing.assert_allclose(learned.fitted.targets[0], target, rtol=1e-8)
+    found = learned.policy.q[0].values(learned.parts[0].next_known, pairs).max(axis=1)
+    np.testing.assert_allclose(found, value, rtol=1e-8)
+    answer = learned.policy.recommend(*days(log, 1))
+    assert not answer["safe_action"].any()
+    assert (answer["depth"] > 0).any()
+    assert not answer["flag"].str.contains("longer").any()
 
 
 def test_the_residual_of_each_iteration_is_kept() -> None:
@@ -157,7 +215,7 @@ def test_pooling_series_of_different_scale_is_said() -> None:
     for column in ("stock", "order", "sales", "last_sales"):
         frame.loc[many, column] *= 50.0
     problem = small_log("released").problem.model_copy(update={"orders": None})
-    with pytest.warns(UserWarning, match="one Q is learned for series whose mean sales run from"):
+    with pytest.warns(UserWarning, match="one Q is learned for series whose mean demand runs from"):
         fit(lostsales.read_log(frame, problem), iterations=1, function=FEW)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -11,9 +11,10 @@ from lostsales.arrays import Bools, Floats
 from lostsales.demand.holdout import hold_out
 from lostsales.demand.runs import find_runs
 from lostsales.learn.blocks import Partition, partition
-from lostsales.learn.design import ActionScaler, Choice, Design, FunctionClass, Scaler, build, with_doubt
+from lostsales.learn.design import Design, build, with_doubt
 from lostsales.learn.doubt import ProductDoubt
 from lostsales.learn.fit import folds_of
+from lostsales.learn.forms import ActionScaler, Choice, FunctionClass, Scaler
 from lostsales.learn.fqi import Fitted, Folds, FqiSettings, iterate
 from lostsales.learn.kernels import Kernel
 from tests.learn.small import small_log
@@ -114,9 +115,9 @@ def test_kernel_ridge_with_a_linear_kernel_is_the_linear_learner(exact_rows: int
     kernel = learn(replace(settings, function=replace(LINEAR_KERNEL, exact_rows=exact_rows)))
     for one, other, part in zip(linear.q, kernel.q, parts, strict=True):
         np.testing.assert_allclose(one.values(part.block, ACTIONS), other.values(part.block, ACTIONS), atol=1e-3)
-        penalty = one.form.penalty(part.block, 2.0)
+        penalty = one.penalty(part.block, ACTIONS, 2.0)
         assert penalty.max() > 1
-        np.testing.assert_allclose(penalty, other.form.penalty(part.block, 2.0), atol=1e-3)
+        np.testing.assert_allclose(penalty, other.penalty(part.block, ACTIONS, 2.0), atol=1e-3)
 
 
 def test_without_beta_pc_fqi_is_c_fqi() -> None:
@@ -141,7 +142,7 @@ def test_a_pessimistic_update_continues_with_q_less_its_penalty_and_fusion_stops
     later = learn(replace(shared, iterations=3))
     assert (first.pessimistic, fusion.pessimistic) == (True, False)
     part = parts[-1]
-    shy = first.q[0].values(part.next_known, ACTIONS) - first.q[0].form.penalty(part.next_known, 2.0)
+    shy = first.q[0].values(part.next_known, ACTIONS) - first.q[0].penalty(part.next_known, ACTIONS, 2.0)
     np.testing.assert_allclose(fusion.targets[-1][part.known], part.profit[part.known] + 0.9 * shy.max(axis=1))
     bold = fusion.q[0].values(part.next_known, ACTIONS)
     np.testing.assert_allclose(later.targets[-1][part.known], part.profit[part.known] + 0.9 * bold.max(axis=1))
@@ -153,7 +154,7 @@ def designed(function: FunctionClass, kernel: Kernel | None = None, rows: int = 
     scaler, action_scaler = Scaler.of(part.block), ActionScaler.of(part.action)
     history, action = scaler(part.block), action_scaler(part.action)
     built = build(scaler, action_scaler, history, action, Choice(kernel, 0.3, 5.0), function, 0)
-    return with_doubt(built, ACTIONS, function, 0)
+    return with_doubt(built, function, 0)
 
 
 def uncertainty(kernel: Kernel, ridge: float, at: tuple[Floats, Floats], sample: tuple[Floats, Floats]) -> Floats:
@@ -193,7 +194,7 @@ def test_the_penalty_is_beta_sigma_times_the_uncertainty_above_the_level(own: bo
     kernel, other = Kernel("rbf", 0.1), Kernel("laplacian", 0.2)
     design = designed(FunctionClass(spared=spared, support_kernel=None if own else other, support_ridge=0.05), kernel)
     part, _ = seen()
-    penalty = design.form.penalty(part.next_known, 7.0)
+    penalty = design.form.penalty(part.next_known, ACTIONS, 7.0)
     judge, ridge = (kernel, 0.3) if own else (other, 0.05)
     low, high = np.quantile(part.block, [0.01, 0.99], axis=0)
     after = np.clip(part.next_known, low, high) if spared else part.next_known
@@ -210,12 +211,13 @@ def test_the_support_of_few_landmarks_nears_the_exact_one() -> None:
     assert isinstance(exact.doubt, ProductDoubt)
     assert len(exact.doubt.matrix) == 390
     at = exact.scaler(seen(390)[0].next_known)
-    truth, errors = np.sqrt(exact.doubt(at)), []
+    actions = exact.action_scaler(ACTIONS)
+    truth, errors = np.sqrt(exact.doubt(at, actions)), []
     for rank in (50, 100, 200):
         form = designed(FunctionClass(support_rank=rank), Kernel("rbf", 0.01), rows=390).form
         assert isinstance(form.doubt, ProductDoubt)
         assert len(form.doubt.matrix) == rank
-        errors.append(float(np.mean(np.abs(np.sqrt(form.doubt(at)) / truth - 1))))
+        errors.append(float(np.mean(np.abs(np.sqrt(form.doubt(at, actions)) / truth - 1))))
     assert errors == sorted(errors, reverse=True)
     assert errors[-1] < 0.01
     np.testing.assert_allclose(form.level, exact.level, rtol=0.05)
@@ -230,8 +232,8 @@ def test_what_was_never_tried_is_penalised_and_random_behaviour_hardly() -> None
         scaler, scale_action = Scaler.of(part.block), ActionScaler.of(action)
         choice, function = Choice(Kernel("rbf", 0.003), 0.001, 1.0), FunctionClass()
         standard = scaler(part.block), scale_action(action)
-        design = with_doubt(build(scaler, scale_action, *standard, choice, function, 0), ACTIONS, function, 0)
-        penalty = design.form.penalty(part.next_known, 1.0)
+        design = with_doubt(build(scaler, scale_action, *standard, choice, function, 0), function, 0)
+        penalty = design.form.penalty(part.next_known, ACTIONS, 1.0)
         shares.append(float(np.mean(penalty > 0)))
     assert shares[0] < 0.15
     assert shares[1] > 0.5

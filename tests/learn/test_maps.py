@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lostsales.learn.doubt import PairDoubt, ProductDoubt, doubt_of
+from lostsales.learn.doubt import PairDoubt, ProductDoubt, doubt_of, few_of
 from lostsales.learn.kernels import Kernel
 from lostsales.learn.maps import KernelMap, LinearMap, PairGrid, ProductGrid, landmarks
 from lostsales.learn.ridge import RidgeFactor
@@ -35,9 +35,9 @@ def test_with_every_row_a_landmark_ridge_on_the_map_is_exact_kernel_ridge_and_it
     values = (near @ np.linalg.solve(gram, TARGETS)).reshape(shape)
     posterior = kernel.diagonal(*PAIRS) - np.sum(near * np.linalg.solve(gram, near.T).T, axis=1)
     np.testing.assert_allclose(grid.values(factor.solve(phi.T @ TARGETS)), values, atol=1e-6)
-    doubt = doubt_of(mapped, factor, ACTIONS)
+    doubt = doubt_of(mapped, factor)
     assert isinstance(doubt, ProductDoubt) == kernel.factors
-    np.testing.assert_allclose(doubt(NEW), posterior.reshape(shape) / RIDGE, atol=1e-6)
+    np.testing.assert_allclose(doubt(NEW, ACTIONS), posterior.reshape(shape) / RIDGE, atol=1e-6)
 
 
 @pytest.mark.parametrize("rank", [8, 40])
@@ -51,8 +51,8 @@ def test_the_grid_of_a_kernel_that_factors_equals_brute_force(kernel: Kernel, ra
     fast, slow = mapped.on_grid(NEW, ACTIONS), PairGrid(mapped, NEW, ACTIONS)
     assert isinstance(fast, ProductGrid)
     np.testing.assert_allclose(fast.values(weights), slow.values(weights), atol=1e-9)
-    doubt, slow_doubt = doubt_of(mapped, factor, ACTIONS), PairDoubt(mapped, ACTIONS, factor.inverse(), RIDGE)
-    np.testing.assert_allclose(doubt(NEW), slow_doubt(NEW), atol=1e-8)
+    doubt, slow_doubt = doubt_of(mapped, factor), PairDoubt(mapped, factor.inverse(), RIDGE)
+    np.testing.assert_allclose(doubt(NEW, ACTIONS), slow_doubt(NEW, ACTIONS), atol=1e-8)
 
 
 @pytest.mark.parametrize(("kernel", "fewer"), [(Kernel("rbf", 0.1), True), (Kernel("laplacian", 0.3), False)])
@@ -61,13 +61,13 @@ def test_doubt_is_interpolated_over_many_actions_where_it_is_smooth(kernel: Kern
     phi = mapped.features(HISTORY, ACTION)
     factor = RidgeFactor.of(phi.T @ phi, 0.1)
     actions = np.array([(price, order) for price in (-1.2, 0.0, 1.2) for order in np.linspace(-1.7, 1.7, 16)])
-    doubt = doubt_of(mapped, factor, actions)
-    assert isinstance(doubt, ProductDoubt)
-    assert (len(doubt.near) < 30) == fewer
-    assert (len(doubt.near) == len(actions)) != fewer
-    slow = np.sqrt(PairDoubt(mapped, actions, factor.inverse(), 0.1)(NEW))
+    doubt = doubt_of(mapped, factor)
+    few, _ = few_of(kernel.of_action(actions, actions) ** 2)
+    assert (len(few) < 30) == fewer
+    assert (len(few) == len(actions)) != fewer
+    slow = np.sqrt(PairDoubt(mapped, factor.inverse(), 0.1)(NEW, actions))
     assert slow.max() > 1
-    np.testing.assert_allclose(np.sqrt(doubt(NEW)), slow, atol=1e-3)
+    np.testing.assert_allclose(np.sqrt(doubt(NEW, actions)), slow, atol=1e-3)
 
 
 def test_what_the_landmarks_cannot_see_is_what_the_approximation_lacks() -> None:

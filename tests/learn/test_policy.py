@@ -11,11 +11,11 @@ import lostsales
 from lostsales.arrays import Bools, Floats
 from lostsales.errors import LostSalesError
 from lostsales.learn.blocks import block_of_view
-from lostsales.learn.design import FunctionClass
 from lostsales.learn.fit import CensoredFqi
-from lostsales.learn.fqi import Q
+from lostsales.learn.forms import FunctionClass, Q
 from lostsales.learn.kernels import Kernel
-from lostsales.learn.policy import QPolicy, Safe, SafeActions
+from lostsales.learn.policy import QPolicy
+from lostsales.learn.safe import Safe, SafeActions
 from lostsales.policy.actions import ActionGrid
 from lostsales.policy.rollout import View
 from lostsales.policy.rules import Rules
@@ -142,7 +142,7 @@ def test_value_penalty_and_margin_are_those_of_the_scores(method: str) -> None:
     decision = policy.explain(view, unknown)
     block = block_of_view(policy.problem, view, rows, 0)
     values = policy.q[0].values(block, policy.grid.pairs)
-    penalty = policy.q[0].form.penalty(block, policy.beta) if policy.beta else np.zeros_like(values)
+    penalty = policy.q[0].penalty(block, policy.grid.pairs, policy.beta) if policy.beta else np.zeros_like(values)
     scores = values - penalty
     feasible = policy.rules.feasible(policy.grid, view.stock, unknown)
     ranked = np.sort(np.where(feasible, scores, -np.inf), axis=1)

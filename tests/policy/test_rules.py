@@ -1,12 +1,14 @@
 """Business rules: the actions that each row may take, worked out by hand."""
 
+import json
+
 import numpy as np
 import pytest
 
 from lostsales.arrays import Bools
-from lostsales.errors import SettingError
+from lostsales.errors import LostSalesError, SettingError
 from lostsales.policy.actions import ActionGrid
-from lostsales.policy.rules import Rules
+from lostsales.policy.rules import Asked, Rules
 
 GRID = ActionGrid(np.array([2.0, 4.0, 6.0]), np.array([0.0, 3.0, 6.0, 8.0]), np.inf)
 NOWHERE = np.array([np.nan])
@@ -63,10 +65,39 @@ def test_an_order_must_fit_where_that_is_asked() -> None:
     assert [allowed(row, grid)[2.0] for row in rows] == [[0, 6, 8], [0, 6], [0], [0]]
 
 
+def test_no_order_where_a_feature_says_so() -> None:
+    rules = Rules(order_days="delivery", order_minimum=6)
+    rows = rules.feasible(GRID, np.zeros(2), np.full(2, np.nan), {"delivery": np.array([0.0, 1.0])})
+    assert [allowed(row)[2.0] for row in rows] == [[0], [0, 6, 8]]
+    with pytest.raises(SettingError, match="order_days must be a feature, but 'delivery' is not; there are"):
+        rules.feasible(GRID, np.zeros(2), np.full(2, np.nan), {"weather": np.zeros(2)})
+
+
+def test_a_mask_of_ones_own() -> None:
+    def cautious(asked: Asked) -> Bools:
+        """No order on top of a stock of 5, and the highest price only where the feature is 1."""
+        price, order = asked.actions.T
+        may = ((order == 0) | (asked.stock < 5)[:, None]) & ((price < 6) | (asked.features["fair"] == 1)[:, None])
+        return np.asarray(may)
+
+    rules = Rules(mask=cautious, order_multiple=3)
+    rows = rules.feasible(GRID, np.array([9.0, 2.0]), np.full(2, np.nan), {"fair": np.array([1.0, 0.0])})
+    assert [allowed(row) for row in rows] == [{2: [0], 4: [0], 6: [0]}, {2: [0, 3, 6], 4: [0, 3, 6]}]
+    with pytest.raises(SettingError, match=r"truth values of shape \(2, 12\) .* but float64 of shape \(2,\) came"):
+        Rules(mask=lambda asked: asked.stock).feasible(GRID, np.zeros(2), np.full(2, np.nan))  # type: ignore[arg-type,return-value]
+    with pytest.raises(LostSalesError, match="whose rules have a mask cannot be saved"):
+        rules.saved()
+
+
+def test_saved_rules_are_the_same_again() -> None:
+    rules = Rules(2.0, 4.0, (2.0, 6.0), 1.5, ((2.0, 8.0),), "delivery")
+    assert Rules.of_saved(json.loads(json.dumps(rules.saved()))) == rules
+
+
 def test_nothing_feasible_is_a_setting_error() -> None:
     with pytest.raises(SettingError, match="no action of the grid passes the rules"):
         Rules(price_ladder=(3,)).standing(GRID)
-    with pytest.raises(SettingError, match="no order that fits on top of a stock of 9"):
+    with pytest.raises(SettingError, match="no action where the stock is 9"):
         Rules(forbidden=tuple((price, 0) for price in (2, 4, 6))).feasible(
             ActionGrid(GRID.prices, GRID.orders, room=10.0), np.array([0.0, 9.0]), np.full(2, np.nan)
         )

@@ -74,6 +74,20 @@ def test_depth_and_anchor_by_hand(stockouts: str, depth: int, anchor: float) -> 
     assert found.last_price.tolist() == [13]
 
 
+@pytest.mark.parametrize(
+    ("balance", "stock", "depth", "demand"),
+    [("netted", 3.0, 0, 14.0), ("netted", 0.0, 1, 13.0), ("netted", 9.0, 1, 13.0), ("lost-sales", 3.0, 1, 13.0)],
+)
+def test_under_the_netted_balance_the_stock_of_today_gives_the_demand_back(
+    balance: Any, stock: float, depth: int, demand: float
+) -> None:
+    """13 were there, 4 came, 3 are left: 14 were wanted. None left says nothing, more than came is no such balance."""
+    recent = closed("a", [10.0, 11.0, 12.0, 13.0], "...x")
+    found = read(recent, today("a", stock=stock), Problem(balance=balance)).view
+    assert (found.depth.tolist(), found.last_sales.tolist()) == ([depth], [demand])
+    assert found.last_stockout.tolist() == [depth > 0]
+
+
 def test_the_sales_before_the_first_row_may_be_the_anchor() -> None:
     first = {"last_sales": [9.0, None], "last_stockout": [False, None]}
     found = read(closed("a", [3.0, 4.0], "xx", **first), today("a", 3))

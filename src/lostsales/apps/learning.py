@@ -51,8 +51,7 @@ def fit(
     policy.save(out)
     facts: dict[str, Any] = {"method": method}
     if isinstance(policy, QPolicy):
-        chosen = [q.form.choice.kernel for q in policy.q]
-        kernels = ["linear" if kernel is None else f"{kernel.kind} {kernel.coefficient:g}" for kernel in chosen]
+        kernels = [q.name for q in policy.q]
         facts |= {"max_depth": len(policy.q) - 1, "kernels": kernels}
     if isinstance(policy, ThresholdPolicy):
         facts |= asdict(policy.thresholds)

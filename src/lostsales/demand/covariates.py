@@ -50,14 +50,24 @@ def market_covariates(log: SalesLog, rows: Ints) -> Floats:
 
 def attributes(log: SalesLog, rows: Ints) -> list[Floats]:
     """Attributes of the series as numbers; text becomes one indicator a value."""
+    return list(attribute_columns(log.attributes, len(log.names))[1][log.series[rows]].T)
+
+
+def attribute_columns(attributes: dict[str, Array], series: int) -> tuple[tuple[str, ...], Floats]:
+    """The attributes of series as a matrix and what its columns are called.
+
+    >>> attribute_columns({"size": np.array(["1", "2.5"]), "place": np.array(["sea", "hill"])}, series=2)
+    (('size', 'place=hill', 'place=sea'), array([[1. , 0. , 1. ],
+           [2.5, 1. , 0. ]]))
+    """
+    names: list[str] = []
     columns: list[Floats] = []
-    for texts in log.attributes.values():
+    for name, texts in attributes.items():
         numbers = _numbers(texts)
-        if numbers is not None:
-            columns.append(numbers[log.series[rows]])
-        else:
-            columns += [(texts == text).astype(np.float64)[log.series[rows]] for text in sorted(set(texts))]
-    return columns
+        levels = [] if numbers is not None else sorted(set(texts))
+        names += [f"{name}={level}" for level in levels] or [name]
+        columns += [(texts == level).astype(np.float64) for level in levels] if numbers is None else [numbers]
+    return tuple(names), np.column_stack(columns) if columns else np.zeros((series, 0))
 
 
 def _numbers(texts: Array) -> Floats | None:

@@ -6,6 +6,7 @@ import numpy as np
 
 from lostsales.arrays import Bools, Floats
 from lostsales.data.log import SalesLog
+from lostsales.data.problem import Problem
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,21 +44,31 @@ def observe(log: SalesLog) -> Observed:
 
 
 def _read_off_next_stock(log: SalesLog) -> Floats:
-    """D_t = Y_t + O_t - Y_{t+1} where the netted balance shows it, else NaN.
-
-    A stock that is larger than what arrived did not come about by this balance.
-    """
+    """The demand of each row as its next stock shows it, else NaN."""
     shown = np.full(len(log), np.nan)
-    problem = log.problem
-    if problem.balance != "netted" or problem.arrival != "after" or log.stock is None or log.order is None:
+    if log.stock is None or log.order is None or len(log) < 2:
         return shown
     arrived = log.order if log.received is None else log.received
     moved = 0.0 if log.adjustment is None else log.adjustment[:-1]
-    next_stock = log.stock[1:] - moved
-    below = np.inf if problem.capacity is None else problem.capacity
-    clear = log.has_next[:-1] & (next_stock > 0) & (next_stock < below) & (next_stock <= arrived[:-1])
-    shown[:-1][clear] = (log.stock[:-1] + arrived[:-1] - next_stock)[clear]
+    read = shown_by_next_stock(log.problem, log.stock[:-1], arrived[:-1], log.stock[1:] - moved)
+    shown[:-1] = np.where(log.has_next[:-1], read, np.nan)
     return shown
+
+
+def shown_by_next_stock(problem: Problem, stock_t: Floats, arrived_t: Floats, stock_tp1: Floats) -> Floats:
+    """D_t = Y_t + O_t - Y_{t+1} where the netted balance shows it, else NaN.
+
+    A stock that is larger than what arrived did not come about by this balance.
+
+    >>> problem, three = Problem(balance="netted"), np.full(3, 3.0)
+    >>> shown_by_next_stock(problem, three, three + 2, np.array([0.0, 4.0, 6.0]))
+    array([nan,  4., nan])
+    """
+    if problem.balance != "netted" or problem.arrival != "after":
+        return np.full(len(stock_t), np.nan)
+    below = np.inf if problem.capacity is None else problem.capacity
+    clear = (stock_tp1 > 0) & (stock_tp1 < below) & (stock_tp1 <= arrived_t)
+    return np.where(clear, stock_t + arrived_t - stock_tp1, np.nan)
 
 
 def _whole(values: Floats) -> bool:

@@ -17,7 +17,7 @@ from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
 from lostsales.demand.runs import Runs
 from lostsales.learn.blocks import Period, block
-from lostsales.learn.design import ActionScaler, Scaler
+from lostsales.learn.forms import ActionScaler, Scaler
 from lostsales.learn.kernels import Kernel
 from lostsales.learn.maps import FeatureMap, KernelMap, LinearMap, landmarks
 

@@ -8,6 +8,7 @@ from lostsales.arrays import Array, Bools, Floats, Ints
 from lostsales.data.log import SalesLog
 from lostsales.demand.runs import Runs
 from lostsales.errors import LostSalesError
+from lostsales.learn.series import costs_as_features
 from lostsales.policy.rollout import Action, Closed, Policy, View
 
 DRAWS = 8  # decisions drawn of a policy that draws
@@ -25,7 +26,8 @@ def view_of_rows(log: SalesLog, runs: Runs, rows: Ints) -> View:
         price = np.where(rows - back >= first, log.price[at], np.nan)  # before its series, and never read
         past.append(Closed(_open(log, runs, at), Action(price, log.order[at])))
     seen = _open(log, runs, rows)
-    return View(0, seen.features, seen.stock, seen.last_sales, depth > 0, depth, None, tuple(past))
+    names = log.names[log.series[rows]]
+    return View(0, seen.features, seen.stock, seen.last_sales, depth > 0, depth, None, tuple(past), names)
 
 
 def _open(log: SalesLog, runs: Runs, rows: Ints) -> View:
@@ -40,7 +42,8 @@ def _open(log: SalesLog, runs: Runs, rows: Ints) -> View:
 
 def decisions(policy: Policy, log: SalesLog, runs: Runs, rows: Ints, rng: np.random.Generator) -> Floats:
     """Price and order at each row, (draws, rows, 2); one draw where the policy does not draw."""
-    view = view_of_rows(log, runs, rows)
+    # A policy that was learned with unit costs that vary asks for them as for features.
+    view = view_of_rows(costs_as_features(log) if getattr(policy, "costs", ()) else log, runs, rows)
     drawn = [np.column_stack(policy.decide(view, rng)) for _ in range(2)]
     if np.array_equal(drawn[0], drawn[1]):
         return np.array(drawn[:1])

@@ -1,134 +1,23 @@
-"""The regression of one depth: its coordinates, its function class with the settings that predict best, its factors."""
+"""The regression of one depth: the settings that predict best, and its factors."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from lostsales.arrays import Bools, Floats, Ints
-from lostsales.learn.doubt import Doubt, doubt_of
+from lostsales.learn.doubt import doubt_of
+from lostsales.learn.forms import ActionScaler, Choice, Form, FunctionClass, Q, Scaler
 from lostsales.learn.kernels import Kernel
-from lostsales.learn.maps import FeatureMap, Grid, KernelMap, LinearMap, landmarks
+from lostsales.learn.maps import FeatureMap, KernelMap, LinearMap, landmarks
 from lostsales.learn.ridge import CrossValidation, RidgeFactor
 
-# Above so many numbers, features are computed anew in each pass rather than kept (400 MB).
-KEEP = 50_000_000
+# Above so many numbers, features are computed anew in each pass rather than kept (2 GB).
+KEEP = 250_000_000
 TRIM = 0.01  # the data lie where all but this share of the rows on either side do
 AMONG = 5  # landmarks are drawn from so many times their greatest number
-CHUNK = 50_000
+CHUNK = 20_000
 MOST_JUDGED = 2_000  # rows from which the level of the penalty is taken
-
-
-@dataclass(frozen=True)
-class FunctionClass:
-    """Where a Q is sought: linear in an explicit map, or kernel ridge regression over a grid of settings."""
-
-    kind: str = "kernel"  # "kernel" or "linear"
-    kernels: tuple[Kernel, ...] = (
-        *(Kernel("rbf", coefficient) for coefficient in (0.003, 0.01, 0.03, 0.1, 0.3)),
-        *(Kernel("laplacian", coefficient) for coefficient in (0.03, 0.3)),
-    )
-    ridges: tuple[float, ...] = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0)
-    raw: bool = False  # linear without squares and interactions
-    exact_rows: int = 400  # up to so many rows kernel ridge regression is exact, above Nystrom's
-    most_rank: int = 400  # landmarks
-    by_dimension: bool = True  # fewer where the effective dimension is small
-    pilot_rows: int = 400  # settings are cross-validated on at most so many rows
-    pilot_rank: int = 100  # and with so many landmarks
-    # What was tried is judged by a kernel of its own, the same for every log: one that predicts well where behaviour
-    # hardly varies is so smooth that it believes to know what was never tried. None: by the kernel and ridge of Q.
-    support_kernel: Kernel | None = Kernel("rbf", 0.1)  # noqa: RUF009, frozen
-    support_ridge: float = 0.1
-    support_rank: int = 100
-    # Rows that stray from all others (a little exploration) cannot vouch for each other, so that the level is also at
-    # most so many times what the median row has.
-    spared_ratio: float = 2.5
-    spared: float = 0.95  # share of the rows, each judged by the others, that no penalty meets; 0: it starts at zero
-
-
-@dataclass(frozen=True, eq=False)
-class Scaler:
-    """Coordinates less their mean, over their standard deviation; what never varies is dropped.
-
-    Where the range of the middle half is smaller than that it is taken instead (in a normal law it is 1.35 times as
-    large): one series whose stock piled up must not press all others together.
-    """
-
-    centre: Floats
-    scale: Floats
-    kept: Ints
-
-    @classmethod
-    def of(cls, values: Floats) -> "Scaler":
-        """From the rows of a matrix."""
-        centre, deviation = values.mean(axis=0), values.std(axis=0)
-        middle = np.ptp(np.quantile(values, [0.25, 0.75], axis=0), axis=0)
-        scale = np.where(middle > 0, np.minimum(middle, deviation), deviation)
-        kept = np.flatnonzero(scale > 1e-9 * (1 + np.abs(centre)))
-        return cls(centre[kept], scale[kept], kept)
-
-    def __call__(self, values: Floats) -> Floats:
-        """Standardised."""
-        return (values[:, self.kept] - self.centre) / self.scale
-
-
-@dataclass(frozen=True, eq=False)
-class ActionScaler:
-    """Prices and orders, standardised; one that never varies becomes 0."""
-
-    centre: Floats  # (2,)
-    scale: Floats  # (2,)
-
-    @classmethod
-    def of(cls, action: Floats) -> "ActionScaler":
-        """From the actions of a log."""
-        scale = action.std(axis=0)
-        return cls(action.mean(axis=0), np.where(scale > 1e-9, scale, np.inf))
-
-    def __call__(self, action: Floats) -> Floats:
-        """Standardised."""
-        return (action - self.centre) / self.scale
-
-
-@dataclass(frozen=True)
-class Choice:
-    """The settings of a depth."""
-
-    kernel: Kernel | None  # None: linear
-    ridge: float
-    sigma: float  # held-out residual standard deviation
-
-
-@dataclass(frozen=True, eq=False)
-class Form:
-    """The function class of a depth with its settings: all that a deployed Q needs beside its weights."""
-
-    scaler: Scaler
-    action_scaler: ActionScaler
-    map: FeatureMap
-    choice: Choice
-    doubt: Doubt | None = None  # k_post / ridge on the grid of actions, where a penalty is asked for
-    level: float = 0.0  # sqrt(k_post / ridge) up to which an action counts as tried
-    inside: Floats | None = None  # (2, coordinates) between which the data lie, standardised; None: no matter
-
-    def on_grid(self, block: Floats, actions: Floats) -> Grid:
-        """Histories against actions."""
-        return self.map.on_grid(self.scaler(block), self.action_scaler(actions))
-
-    def penalty(self, block: Floats, beta: float) -> Floats:
-        """U = beta sigma (sqrt(k_post / ridge) - level)^+ (lines 715 and 3538) on the grid, (rows, actions).
-
-        What is as well supported as most rows of the log pays nothing, so that beta may be large: then the policy keeps
-        to what was tried, and where everything was tried (random behaviour) it stays free. A history beyond the data is
-        judged as the nearest within: far away nothing was tried, and the same penalty on every action would leave the
-        choice to a Q that was never seen there. With `spared` 0 it is the paper's penalty as it stands.
-        """
-        if self.doubt is None:
-            raise ValueError("no penalty was prepared")
-        history = self.scaler(block)
-        above = np.sqrt(self.doubt(history if self.inside is None else np.clip(history, *self.inside)))
-        above -= self.level
-        return beta * self.choice.sigma * np.maximum(above, 0.0, out=above)
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,9 +44,23 @@ class Design:
         right = sum((phi.T @ targets[part] for part, phi in self.phi()), np.zeros(len(self.factor.gram)))
         return self.factor.solve(right)
 
-    def predict(self, weights: Floats) -> Floats:
-        """The fitted values of the design's own rows."""
-        return np.concatenate([phi @ weights for _, phi in self.phi()])
+    def q(self, targets: Floats, low: float, high: float) -> tuple[Q, float]:
+        """Q of these targets, and the root mean squared residual."""
+        mean = float(targets.mean())
+        weights = self.fit(targets - mean)
+        fitted = np.concatenate([phi @ weights for _, phi in self.phi()])
+        return Q(self.form, weights, mean, low, high), float(np.sqrt(np.mean((mean + fitted - targets) ** 2)))
+
+    def scorer(self, block: Floats, actions: Floats) -> Callable[[Q, float], Floats]:
+        """Q - beta U of given histories against actions, for any Q of this design."""
+        grid = self.form.on_grid(block, actions)
+        penalty = None if self.form.doubt is None else self.form.penalty(block, actions, 1.0)
+
+        def score(q: Q, beta: float) -> Floats:
+            values = q.on(grid)
+            return values - beta * penalty if beta and penalty is not None else values
+
+        return score
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,28 +128,24 @@ def build(
         ridge = choice.ridge * len(at) / rows if function.by_dimension else 0.0
         at = at[landmarks(choice.kernel, history[at], action[at], function.most_rank, rng, ridge)]
     mapped = _map(choice.kernel, history[at], action[at], function)
-    first = mapped.features(history[:CHUNK], action[:CHUNK])
-    keep = rows * first.shape[1] <= KEEP
-    phi = mapped.features(history, action) if keep and rows > CHUNK else first
-    gram = phi.T @ phi
-    if not keep:
-        for start in range(CHUNK, rows, CHUNK):
-            part = mapped.features(history[start : start + CHUNK], action[start : start + CHUNK])
-            gram += part.T @ part
+    rank = mapped.features(history[:1], action[:1]).shape[1]
+    gram, kept = np.zeros((rank, rank)), np.empty((rows, rank)) if rows * rank <= KEEP else None
+    for start in range(0, rows, CHUNK):
+        part = mapped.features(history[start : start + CHUNK], action[start : start + CHUNK])
+        gram += part.T @ part
+        if kept is not None:
+            kept[start : start + CHUNK] = part
     form = Form(scaler, action_scaler, mapped, choice)
-    return Design(form, RidgeFactor.of(gram, choice.ridge), history, action, phi if keep else None)
+    return Design(form, RidgeFactor.of(gram, choice.ridge), history, action, kept)
 
 
-def with_doubt(
-    design: Design, actions: Floats, function: FunctionClass, seed: int, like: Design | None = None
-) -> Design:
-    """The design with what a penalty on a grid of actions needs: who judges what was tried, and from which level on.
+def with_doubt(design: Design, function: FunctionClass, seed: int, former: Form | None = None) -> Design:
+    """The design with what a penalty needs: who judges what was tried, and from which level on.
 
-    Both follow from the rows alone where they are not those of Q, and are taken over from `like`, a design of the same.
+    Both follow from the rows alone where they are not those of Q, and are taken over from a former form of the same.
     """
     form, own = design.form, design.form.choice.kernel is None or function.support_kernel is None
-    if like is not None and not own:
-        former = like.form
+    if former is not None and not own:
         return replace(design, form=replace(form, doubt=former.doubt, level=former.level, inside=former.inside))
     judge = design
     if not own:
@@ -254,7 +153,7 @@ def with_doubt(
         rank = function.support_rank
         few = replace(function, exact_rows=rank, most_rank=rank, by_dimension=False)
         judge = build(form.scaler, form.action_scaler, design.history, design.action, choice, few, seed)
-    doubt = doubt_of(judge.form.map, judge.factor, form.action_scaler(actions))
+    doubt = doubt_of(judge.form.map, judge.factor)
     if not function.spared:
         return replace(design, form=replace(form, doubt=doubt))
     inside = np.quantile(design.history, [TRIM, 1 - TRIM], axis=0)

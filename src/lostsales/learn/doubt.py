@@ -7,7 +7,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpstrf
 
-from lostsales.arrays import Floats
+from lostsales.arrays import Floats, Ints
 from lostsales.learn.kernels import Kernel
 from lostsales.learn.maps import FeatureMap, KernelMap
 from lostsales.learn.ridge import RidgeFactor
@@ -19,8 +19,8 @@ EXACT = 1e-3
 class Doubt(Protocol):
     """k_post / ridge, where k_post is the posterior variance of the ridge regression that judges (line 3538)."""
 
-    def __call__(self, history: Floats) -> Floats:
-        """Of standardised histories against the grid of actions, (rows, actions)."""
+    def __call__(self, history: Floats, actions: Floats) -> Floats:
+        """Of standardised histories against a grid of standardised actions, (rows, actions)."""
         ...
 
 
@@ -29,14 +29,13 @@ class PairDoubt:
     """Any map: phi'(Phi'Phi + ridge)^-1 phi + left_over / ridge, one action after the other."""
 
     map: FeatureMap
-    actions: Floats  # (actions, 2) standardised
     inverse: Floats  # (rank, rank)
     ridge: float
 
-    def __call__(self, history: Floats) -> Floats:
+    def __call__(self, history: Floats, actions: Floats) -> Floats:
         """k_post / ridge."""
         columns = []
-        for each in self.actions:
+        for each in actions:
             action = np.broadcast_to(each, (len(history), 2))
             phi = self.map.features(history, action)
             left_over = self.map.left_over(history, action)
@@ -54,32 +53,33 @@ class ProductDoubt:
 
     kernel: Kernel
     history: Floats  # (landmarks, coordinates) standardised
+    action: Floats  # (landmarks, 2)
     matrix: Floats  # (landmarks, landmarks) M
-    near: Floats  # (worked out, landmarks) k_a
-    spread: Floats  # (worked out, actions) from the actions worked out to all
     ridge: float
 
-    def __call__(self, history: Floats) -> Floats:
+    def __call__(self, history: Floats, actions: Floats) -> Floats:
         """k_post / ridge."""
+        few, spread = few_of(self.kernel.of_action(actions, actions) ** 2)
         of_history = self.kernel.of_history(history, self.history)
-        form = np.empty((len(history), len(self.near)))
-        for column, near in enumerate(self.near):
+        form = np.empty((len(history), len(few)))
+        for column, near in enumerate(self.kernel.of_action(actions[few], self.action)):
             weighted = of_history @ (self.matrix * np.outer(near, near))
             np.einsum("ij,ij->i", weighted, of_history, out=form[:, column])
-        return np.maximum(1.0 / self.ridge - form @ self.spread, 0.0)
+        return np.maximum(1.0 / self.ridge - form @ spread, 0.0)
 
 
-def doubt_of(mapped: FeatureMap, factor: RidgeFactor, actions: Floats) -> Doubt:
-    """Prepared once for a design and a grid of standardised actions."""
+def few_of(gram: Floats) -> tuple[Ints, Floats]:
+    """Actions from which a function of this kernel is interpolated to all, and the weights (few, actions) to do so."""
+    _, order, enough, _ = dpstrf(gram, lower=1, tol=EXACT**2)
+    few = np.sort(order[:enough] - 1)
+    return few, np.linalg.solve(gram[np.ix_(few, few)], gram[few])
+
+
+def doubt_of(mapped: FeatureMap, factor: RidgeFactor) -> Doubt:
+    """Prepared once for a design."""
     inverse, ridge = factor.inverse(), factor.ridge
     if not (isinstance(mapped, KernelMap) and mapped.kernel.factors):
-        return PairDoubt(mapped, actions, inverse, ridge)
+        return PairDoubt(mapped, inverse, ridge)
     half = solve_triangular(mapped.root, np.eye(len(inverse)) / ridge - inverse, lower=True, trans="T")
     matrix = solve_triangular(mapped.root, half.T, lower=True, trans="T")
-    square = mapped.kernel.of_action(actions, actions) ** 2
-    _, order, enough, _ = dpstrf(square, lower=1, tol=EXACT**2)
-    few = np.sort(order[:enough] - 1)
-    spread = np.linalg.solve(square[np.ix_(few, few)], square[few])
-    return ProductDoubt(
-        mapped.kernel, mapped.history, matrix, mapped.kernel.of_action(actions[few], mapped.action), spread, ridge
-    )
+    return ProductDoubt(mapped.kernel, mapped.history, mapped.action, matrix, ridge)

@@ -1,6 +1,5 @@
 """`fit`: from a log to a policy, by the name of a learner."""
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from importlib import import_module
@@ -18,16 +17,21 @@ from lostsales.demand.holdout import Holdout, hold_out
 from lostsales.demand.impute import impute
 from lostsales.demand.runs import LEAST_ROWS, Runs, find_runs, iterations_rule
 from lostsales.errors import LostSalesError, SettingError
-from lostsales.learn.blocks import Partition, block_of_log, partition
-from lostsales.learn.design import ActionScaler, FunctionClass, Pilot, Scaler, build
-from lostsales.learn.fqi import Fitted, Folds, FqiSettings, Q, iterate
-from lostsales.learn.policy import QPolicy, Safe, SafeActions
+from lostsales.learn.blocks import Partition, block_of_log, partition, whole
+from lostsales.learn.design import Pilot, build
+from lostsales.learn.forms import ActionScaler, FunctionClass, Q, Scaler
+from lostsales.learn.fqi import Fitted, Folds, FqiSettings, iterate
+from lostsales.learn.future import CHUNK
+from lostsales.learn.policy import QPolicy
+from lostsales.learn.regressors import Regressor
+from lostsales.learn.safe import Safe, SafeActions
+from lostsales.learn.series import SeriesFacts, costs_as_features
 from lostsales.policy.actions import ActionGrid
 from lostsales.policy.recommend import Deployed
 from lostsales.policy.rules import Rules
 
 MOST_ITERATIONS = 40
-ONE_THREAD = 20_000  # rows
+NEVER = 1_000_000  # a depth that no run reaches
 PESSIMISTIC_START = 4  # fusion's pessimistic iterations (line 1237)
 METHODS = ("c-fqi", "pc-fqi", "fusion")
 Boundary = Literal["safe", "paper"]
@@ -88,8 +92,10 @@ class CensoredFqi:
     eps: float = 0.05  # a learned safe action ends the run with a chance of at least 1 - eps
     boundary: Boundary = "safe"  # V at max_depth over safe actions; "paper": over all
     max_depth: int | None = None  # learn no deeper than this
+    independent: bool = False  # demand does not remember: every row is at depth 0, stock-outs hide only profit
     rules: Rules = field(default_factory=Rules)
-    function: FunctionClass = field(default_factory=FunctionClass)
+    # Or any regressor with `fit` and `predict`; pc-fqi and fusion need an ensemble, whose spread is the penalty.
+    function: FunctionClass | Regressor = field(default_factory=FunctionClass)
     demand_max: float | None = None
     tail: Tail = "last"  # where hidden demand cannot be told; a lower bound serves learning best
     seed: int = 0
@@ -101,14 +107,14 @@ class CensoredFqi:
 
     def learn(self, log: SalesLog) -> "Learned":
         """Learn from a log and keep what a researcher wants to see."""
-        # Small factorisations are slower on several threads than on one, by far where the machine is busy.
-        with threadpool_limits(1 if len(log) <= ONE_THREAD else None):
+        # Threads add little to factorisations of this size, cost much where the machine is busy, and change the bits.
+        with threadpool_limits(1):
             return self._learn(log)
 
     def _learn(self, log: SalesLog) -> "Learned":
         self._check()
         runs = usable_runs(log, self.max_depth)
-        _warn_of_pooling(log)
+        facts = SeriesFacts.of(log, runs)
         filled = impute(
             log, demand_max=self.demand_max, tail=self.tail, replicates=0, runs=runs, seed=self.seed, quick=True
         ).profit_filled
@@ -124,11 +130,12 @@ class CensoredFqi:
             function=self.function,
             seed=self.seed,
         )
-        parts = partition(log, runs, filled)
+        seen = costs_as_features(log)
+        parts = [whole(seen, filled, facts)] if self.independent else partition(seen, runs, filled, facts)
         holdout = hold_out(log, gap=runs.max_depth + 1)
         grid = grid_of(log)
-        safe = _safe_actions(log, runs, holdout, settings, self)
-        allowed = [_allowed(log, runs, part, depth, grid, safe, self) for depth, part in enumerate(parts)]
+        safe = _safe_actions(seen, runs, holdout, facts, settings, self)
+        allowed = [_allowed(seen, runs, part, depth, grid, safe, self) for depth, part in enumerate(parts)]
         folds = [folds_of(holdout, part.rows) for part in parts]
         fitted = iterate(parts, folds, grid.pairs, allowed, settings, self.progress)
         known = runs.observed.known
@@ -139,9 +146,11 @@ class CensoredFqi:
             q=fitted.q,
             safe=safe,
             beta=self.beta if fitted.pessimistic else 0.0,
-            ranges=tuple(np.array([part.block.min(axis=0), part.block.max(axis=0)]) for part in parts),
+            ranges=tuple(_range(part.block, self.independent) for part in parts),
             usual_demand=float(np.median(runs.observed.demand[known])),
             method=self.method,
+            facts=facts if facts.matter else None,
+            costs=seen.problem.features[len(log.problem.features) :],
         )
         return Learned(policy, fitted, tuple(parts), runs, filled)
 
@@ -153,6 +162,10 @@ class CensoredFqi:
         ):
             if value not in known:
                 raise SettingError(f"{name} must be one of {', '.join(known)}, but {value!r} came")
+        if not isinstance(self.function, FunctionClass | Regressor):
+            raise SettingError(
+                f"function must be a FunctionClass or have fit and predict, but a {type(self.function).__name__} came"
+            )
         if self.iterations is not None and self.iterations < 1:
             raise SettingError(f"iterations must be at least 1, but {self.iterations} came")
         if not 0 <= self.eps <= 1:
@@ -207,18 +220,6 @@ def usable_runs(log: SalesLog, max_depth: int | None = None) -> Runs:
     return runs
 
 
-def _warn_of_pooling(log: SalesLog) -> None:
-    """Series whose usual sales differ by more than a factor of 3 share one Q here."""
-    usual = np.bincount(log.series, weights=log.sales) / np.bincount(log.series)
-    low, high = np.quantile(usual, [0.1, 0.9])
-    if len(usual) > 1 and high > 3 * max(low, 1e-9):
-        warnings.warn(
-            f"one Q is learned for series whose mean sales run from {low:.3g} to {high:.3g}; "
-            "fit series of one scale together, or declare attributes that tell them apart",
-            stacklevel=5,
-        )
-
-
 def problem_of(log: SalesLog) -> Problem:
     """The problem of a log with the grid spelled out, as a policy keeps it."""
     return log.problem.model_copy(update={"prices": tuple(log.prices), "orders": tuple(log.orders)})
@@ -231,29 +232,39 @@ def grid_of(log: SalesLog) -> ActionGrid:
 
 
 def _safe_actions(
-    log: SalesLog, runs: Runs, holdout: Holdout, settings: FqiSettings, asked: CensoredFqi
+    log: SalesLog, runs: Runs, holdout: Holdout, facts: SeriesFacts, settings: FqiSettings, asked: CensoredFqi
 ) -> SafeActions:
     """At max_depth, the chance that the run ends, from every row at that depth; None where it always did."""
+    if asked.independent:
+        return SafeActions(asked.safe, None, asked.eps, NEVER, log.problem.arrival)
     chance: Q | None = None
     depth = runs.max_depth
     rows = np.flatnonzero((runs.depth == depth) & log.has_next)
     ends = runs.observed.known[rows].astype(np.float64)
     if asked.safe == "learned" and depth and not ends.all():
-        block = block_of_log(log, runs.anchor_demand[rows], rows, depth)
+        block = block_of_log(log, runs.anchor_demand[rows], rows, depth, facts)
         # What arrives after sales cannot end the run, and a chance that followed it would be noise.
         order = np.asarray(log.order)[rows] if log.problem.arrival == "before" else np.zeros(len(rows))
-        action = np.column_stack([log.price[rows], order])
+        action = np.column_stack([log.price[rows], order / facts.scale[log.series[rows]]])
         chance = _chance_to_end(block, action, ends, folds_of(holdout, rows), settings)
     return SafeActions(asked.safe, chance, asked.eps, depth, log.problem.arrival)
+
+
+def _range(block: Floats, independent: bool) -> Floats:
+    """Least and most of the data; the anchor's demand does not count where demand does not remember."""
+    found = np.array([block.min(axis=0), block.max(axis=0)])
+    if independent:
+        found[:, 0] = -np.inf, np.inf
+    return found
 
 
 def _chance_to_end(block: Floats, action: Floats, ends: Floats, folds: Folds, settings: FqiSettings) -> Q:
     """Regression of whether a run ended, kept within [0, 1]."""
     scaler, action_scaler, mean = Scaler.of(block), ActionScaler.of(action), float(ends.mean())
     history, acted = scaler(block), action_scaler(action)
-    choice = Pilot.of(history, acted, folds, settings.function, settings.seed).choose(ends - mean)
-    design = build(scaler, action_scaler, history, acted, choice, settings.function, settings.seed)
-    return Q(design.form, design.fit(ends - mean), mean, 0.0, 1.0)
+    function = settings.function if isinstance(settings.function, FunctionClass) else FunctionClass()
+    choice = Pilot.of(history, acted, folds, function, settings.seed).choose(ends - mean)
+    return build(scaler, action_scaler, history, acted, choice, function, settings.seed).q(ends, 0.0, 1.0)[0]
 
 
 def _allowed(
@@ -268,16 +279,27 @@ def _allowed(
     """Actions that may follow the known and the censored rows of a depth, as the deployed policy will have them."""
     if asked.rules == Rules() and np.isinf(grid.room) and (asked.boundary == "paper" or runs.max_depth == 0):
         return None, None
+    names = [feature.name for feature in log.problem.features]
     masks: list[Bools | None] = []
-    for rows, next_depth, block in (
-        (part.rows[part.known], 0, part.next_known),
-        (part.rows[~part.known], depth + 1, part.next_hidden),
-    ):
+    for chosen, next_depth, block in ((part.known, 0, part.next_known), (~part.known, depth + 1, part.next_hidden)):
         if block is None:
             masks.append(None)
             continue
-        may = asked.rules.feasible(grid, np.asarray(log.stock)[rows + 1], log.price[rows])
+        rows = part.rows[chosen]
+        features = dict(zip(names, log.features[rows + 1].T, strict=True))
+        may = asked.rules.feasible(grid, np.asarray(log.stock)[rows + 1], log.price[rows], features)
         if asked.boundary == "safe":
-            may, _ = safe.mask(next_depth, block, may, grid)
+            may = _safe_mask(safe, next_depth, block, may, grid, np.asarray(part.scale)[chosen])
         masks.append(None if may.all() else may)
     return masks[0], masks[1]
+
+
+def _safe_mask(safe: SafeActions, depth: int, block: Floats, may: Bools, grid: ActionGrid, scale: Floats) -> Bools:
+    """What is feasible and safe, rows of one scale together and not too many at a time."""
+    found = may.copy()
+    for each in np.unique(scale):
+        at = np.flatnonzero(scale == each)
+        for start in range(0, len(at), CHUNK):
+            some = at[start : start + CHUNK]
+            found[some] = safe.mask(depth, block[some], may[some], grid, float(each))[0]
+    return found

@@ -1,4 +1,4 @@
-"""What every learner may be told, and how its rules are saved."""
+"""What every learner may be told."""
 
 from dataclasses import dataclass, field, fields
 from typing import Any, Self
@@ -27,9 +27,3 @@ class Options:
         if options.iterations is not None and options.iterations < 1:
             raise SettingError(f"iterations must be at least 1, but {options.iterations} came")
         return options
-
-
-def rules_of(saved: dict[str, Any]) -> Rules:
-    """Rules again from `dataclasses.asdict` by way of JSON, which knows no tuples."""
-    ladder, forbidden = saved["price_ladder"], tuple(tuple(pair) for pair in saved["forbidden"])
-    return Rules(**saved | {"price_ladder": ladder and tuple(ladder), "forbidden": forbidden})

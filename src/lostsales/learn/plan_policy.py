@@ -1,6 +1,6 @@
 """The policy of the planner: belief over the last demand, then the best action one period ahead of a plan."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
@@ -13,7 +13,6 @@ from lostsales.data.problem import Problem
 from lostsales.demand.covariates import attributes, feature_columns
 from lostsales.demand.law import DemandLaw
 from lostsales.learn import bellman
-from lostsales.learn.options import rules_of
 from lostsales.learn.plan import Physics
 from lostsales.learn.states import MarketStates, place
 from lostsales.policy.actions import ActionGrid
@@ -260,7 +259,7 @@ class PlanPolicy(Deployable):
                 *("safe_depth", "learned_depth", "usual_demand", "family"),
             )
         }
-        return Artefact("plan", self.observes, None, self.problem, settings | {"rules": asdict(self.rules)}, arrays)
+        return Artefact("plan", self.observes, None, self.problem, settings | {"rules": self.rules.saved()}, arrays)
 
     @classmethod
     def from_artefact(cls, artefact: Artefact) -> "PlanPolicy":
@@ -268,7 +267,9 @@ class PlanPolicy(Deployable):
         saved, arrays = artefact.settings, artefact.arrays
         shops = {name.removeprefix("shops_"): each for name, each in arrays.items() if name.startswith("shops_")}
         states = {name.removeprefix("states_"): each for name, each in arrays.items() if name.startswith("states_")}
-        own: dict[str, Any] = saved | {name: arrays[name] for name in ARRAYS} | {"rules": rules_of(saved["rules"])}
+        own: dict[str, Any] = (
+            saved | {name: arrays[name] for name in ARRAYS} | {"rules": Rules.of_saved(saved["rules"])}
+        )
         own |= {name: arrays[name].astype(np.float64) for name in ROUNDED}
         shops["names"] = shops["names"].astype(object)
         return cls(problem=artefact.problem, states=MarketStates.from_arrays(states), shops=Shops(**shops), **own)

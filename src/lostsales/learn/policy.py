@@ -1,69 +1,28 @@
 """The policy that C-FQI and its kin learn: greedy in one Q per depth, safe where the learned runs end."""
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
 from lostsales.arrays import Array, Bools, Floats, Ints
-from lostsales.data.problem import Problem
+from lostsales.data.problem import Feature, Problem
+from lostsales.errors import LostSalesError
 from lostsales.learn.blocks import block_of_view
-from lostsales.learn.fqi import Q
-from lostsales.learn.saved import q_arrays, q_from, q_settings, within
+from lostsales.learn.forms import Q
+from lostsales.learn.future import ActionValues
+from lostsales.learn.safe import SafeActions
+from lostsales.learn.saved import facts_arrays, facts_from, q_arrays, q_from, q_settings, within
+from lostsales.learn.series import SeriesFacts
 from lostsales.policy.actions import ActionGrid
 from lostsales.policy.artefact import Artefact
 from lostsales.policy.recommend import Decision, Deployable
 from lostsales.policy.rollout import Action, View
 from lostsales.policy.rules import Rules
 
-Safe = Literal["learned", "paper"]
 CHUNK = 2_000  # rows whose kernel stays in the cache
 ROUNDING = 1e-9
-
-
-@dataclass(frozen=True, eq=False)
-class SafeActions:
-    """Which actions may be taken where a run must end (UP, line 275)."""
-
-    kind: Safe
-    chance: Q | None  # estimated chance that the run ends; None where it always did
-    eps: float
-    depth: int  # max_depth
-    arrival: str
-
-    def mask(self, depth: int, block: Floats, feasible: Bools, grid: ActionGrid) -> tuple[Bools, Bools]:
-        """Feasible actions that are safe at a depth, (rows, actions), and rows at which none is safe enough, (rows,).
-
-        The paper's: the highest price with the largest order. The learned: a chance to end the run of at least 1 - eps,
-        else the likeliest; the paper's in runs longer than learned where every learned one ended.
-
-        An order that arrives after sales cannot end today's run. So its leg acts a period earlier too (but not before a
-        run has begun): the largest, as it is where no action is safe enough.
-        """
-        nobody = np.zeros(len(feasible), dtype=bool)
-        price, order = grid.pairs.T
-        ends_at = max(self.depth, 1)  # with nothing learned of runs, any is too long
-        always_ended = self.kind == "learned" and self.chance is None
-        if self.arrival == "after" and 1 <= depth == ends_at - 1 and not always_ended:
-            return _at_most(feasible, order), nobody
-        if depth < ends_at or (always_ended and depth == self.depth):
-            return feasible, nobody
-        if self.kind == "paper" or self.chance is None:
-            return _at_most(_at_most(feasible, order), price), nobody
-        chance = np.where(feasible, self.chance.values(block, grid.pairs), -np.inf)
-        enough: Bools = chance >= 1 - self.eps
-        none = np.asarray(~enough.any(axis=1))
-        likeliest = feasible & (chance >= chance.max(axis=1, keepdims=True) - ROUNDING)
-        if self.arrival == "after":
-            likeliest = _at_most(likeliest, order)
-        return np.where(none[:, None], likeliest, enough), none
-
-
-def _at_most(feasible: Bools, quantity: Floats) -> Bools:
-    """Of the feasible actions of each row those with the largest quantity."""
-    largest = np.where(feasible, quantity, -np.inf).max(axis=1, keepdims=True)
-    return np.asarray(feasible & (quantity == largest))
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,14 +43,21 @@ class QPolicy(Deployable):
     problem: Problem
     grid: ActionGrid
     rules: Rules
-    q: tuple[Q, ...]  # by depth
+    q: tuple[ActionValues, ...]  # by depth
     safe: SafeActions
     beta: float  # of the penalty, 0 where the last update was not pessimistic
     ranges: tuple[Floats, ...]  # by depth (2, coordinates), least and most of the data
     usual_demand: float
     method: str
+    facts: SeriesFacts | None = None  # what tells its series apart; None where nothing does
+    costs: tuple[Feature, ...] = ()  # unit costs that vary, asked of each day like features
     observes: Literal["history"] = "history"
     horizon: None = None
+
+    @property
+    def seen(self) -> Problem:
+        """The problem with all that is asked of a day among its features."""
+        return self.problem.model_copy(update={"features": (*self.problem.features, *self.costs)})
 
     def decide(self, view: View, rng: np.random.Generator) -> Action:  # noqa: ARG002, the protocol passes it
         """Price and order of every series."""
@@ -127,46 +93,56 @@ class QPolicy(Deployable):
             runner_up_order=np.where(alone, np.nan, pairs[second, 1]),
             margin=np.where(alone, np.nan, value - next_value),
             unsafe=unsafe,
-            beyond=view.depth >= len(self.q),
+            beyond=view.depth > self.safe.depth,
             outside=outside,
+            stranger=None if self.facts is None else self.facts.of_view(view)[2],
         )
 
     def _scored(self, view: View, last_price: Floats) -> Iterator[_Scored]:
-        """All rows, those of one depth together, a chunk at a time."""
-        pairs = self.grid.pairs
-        for depth in np.unique(view.depth).tolist():
-            at_depth = np.flatnonzero(view.depth == depth)
+        """All rows, those of one depth and scale together, a chunk at a time."""
+        seen, rows = self.seen, len(view.stock)
+        scales, attributes, _ = (np.ones(rows), None, None) if self.facts is None else self.facts.of_view(view)
+        groups, group_of = np.unique(np.column_stack([view.depth, scales]), axis=0, return_inverse=True)
+        for group, (deep, scale) in enumerate(groups):
+            depth, in_group = int(deep), np.flatnonzero(group_of.reshape(-1) == group)
             learned = min(depth, len(self.q) - 1)
             q, (least, most) = self.q[learned], self.ranges[learned]
-            slack = ROUNDING * (1 + most - least)
-            for start in range(0, len(at_depth), CHUNK):
-                rows = at_depth[start : start + CHUNK]
-                block = block_of_view(self.problem, view, rows, learned, depth)
-                feasible = self.rules.feasible(self.grid, view.stock[rows], last_price[rows])
-                may, unsafe = self.safe.mask(depth, block, feasible, self.grid)
-                scores, penalty = q.values(block, pairs), None
+            slack, pairs = ROUNDING * (1 + most - least), self.grid.pairs / [1.0, scale]
+            for start in range(0, len(in_group), CHUNK):
+                at = in_group[start : start + CHUNK]
+                told = None if attributes is None else attributes[at]
+                block = block_of_view(seen, view, at, learned, depth, scale, told)
+                features = dict(zip((each.name for each in seen.features), view.features, strict=False))
+                features = {name: values[at] for name, values in features.items()}
+                feasible = self.rules.feasible(self.grid, view.stock[at], last_price[at], features)
+                may, unsafe = self.safe.mask(depth, block, feasible, self.grid, scale)
+                scores, penalty = q.values(block, pairs) * scale, None
                 if self.beta:
-                    penalty = q.form.penalty(block, self.beta)
+                    penalty = q.penalty(block, pairs, self.beta * scale)
                     scores -= penalty
                 scores[~may] = -np.inf
                 outside = ((block < least - slack) | (block > most + slack)).any(axis=1)
-                yield _Scored(rows, scores, penalty, unsafe, outside)
+                yield _Scored(at, scores, penalty, unsafe, outside)
 
     def to_artefact(self) -> Artefact:
         """What has to be saved."""
         arrays: dict[str, Array] = {"prices": self.grid.prices, "orders": self.grid.orders}
-        models = {str(depth): q for depth, q in enumerate(self.q)}
+        models = {str(depth): _savable(q) for depth, q in enumerate(self.q)}
         if self.safe.chance is not None:
-            models["chance"] = self.safe.chance
+            models["chance"] = _savable(self.safe.chance)
         settings: dict[str, Any] = {
             "method": self.method,
             "room": None if np.isinf(self.grid.room) else self.grid.room,
-            "rules": asdict(self.rules),
+            "rules": self.rules.saved(),
             "beta": self.beta,
             "usual_demand": self.usual_demand,
             "safe": {"kind": self.safe.kind, "eps": self.safe.eps, "depth": self.safe.depth},
             "models": {name: q_settings(q) for name, q in models.items()},
+            "costs": [feature.name for feature in self.costs],
+            "attributes": None if self.facts is None else list(self.facts.columns),
         }
+        if self.facts is not None:
+            arrays |= facts_arrays(self.facts)
         for name, q in models.items():
             arrays |= {f"{name}_{key}": each for key, each in q_arrays(q).items()}
         arrays |= {f"{depth}_range": each for depth, each in enumerate(self.ranges)}
@@ -178,19 +154,28 @@ class QPolicy(Deployable):
         settings, arrays = artefact.settings, artefact.arrays
         models = {name: q_from(each, within(name, arrays)) for name, each in settings["models"].items()}
         depths = len(models) - ("chance" in models)
-        rules = settings["rules"]
-        ladder, forbidden = rules["price_ladder"], tuple(tuple(pair) for pair in rules["forbidden"])
         safe = settings["safe"]
         return cls(
             problem=artefact.problem,
             grid=ActionGrid(
                 arrays["prices"], arrays["orders"], np.inf if settings["room"] is None else settings["room"]
             ),
-            rules=Rules(**rules | {"price_ladder": ladder and tuple(ladder), "forbidden": forbidden}),
+            rules=Rules.of_saved(settings["rules"]),
             q=tuple(models[str(depth)] for depth in range(depths)),
             safe=SafeActions(safe["kind"], models.get("chance"), safe["eps"], safe["depth"], artefact.problem.arrival),
             beta=settings["beta"],
             ranges=tuple(arrays[f"{depth}_range"] for depth in range(depths)),
             usual_demand=settings["usual_demand"],
             method=settings["method"],
+            facts=facts_from(settings["attributes"], within("series", arrays)),
+            costs=tuple(Feature(name=name) for name in settings["costs"]),
         )
+
+
+def _savable(q: ActionValues) -> Q:
+    if not isinstance(q, Q):
+        raise LostSalesError(
+            f"a policy learned with a {q.name} cannot be saved: the file holds numbers, never code. Learn with a "
+            "kernel or a linear function to save it, or keep this one in memory"
+        )
+    return q

@@ -4,11 +4,11 @@ from dataclasses import asdict
 from typing import Any
 
 from lostsales.arrays import Array
-from lostsales.learn.design import ActionScaler, Choice, Form, Scaler
 from lostsales.learn.doubt import Doubt, PairDoubt, ProductDoubt
-from lostsales.learn.fqi import Q
+from lostsales.learn.forms import ActionScaler, Choice, Form, Q, Scaler
 from lostsales.learn.kernels import Kernel
 from lostsales.learn.maps import FeatureMap, KernelMap, LinearMap
+from lostsales.learn.series import SeriesFacts
 
 
 def q_settings(q: Q) -> dict[str, Any]:
@@ -57,6 +57,22 @@ def q_from(settings: dict[str, Any], arrays: dict[str, Array]) -> Q:
     return Q(form, arrays["weights"], settings["mean"], settings["low"], settings["high"])
 
 
+def facts_arrays(facts: SeriesFacts) -> dict[str, Array]:
+    """What tells series apart, as arrays; names as text of one width."""
+    return {
+        "series_names": facts.names.astype(str),
+        "series_scale": facts.scale,
+        "series_values": facts.values,
+    }
+
+
+def facts_from(columns: list[str] | None, arrays: dict[str, Array]) -> SeriesFacts | None:
+    """The facts again."""
+    if columns is None:
+        return None
+    return SeriesFacts(arrays["names"].astype(object), arrays["scale"], tuple(columns), arrays["values"])
+
+
 def within(name: str, arrays: dict[str, Array]) -> dict[str, Array]:
     """The arrays whose name starts with `name`, under what follows it.
 
@@ -97,12 +113,12 @@ def _doubt_settings(doubt: Doubt) -> dict[str, Any]:
 
 def _doubt_arrays(doubt: Doubt) -> dict[str, Array]:
     if isinstance(doubt, PairDoubt):
-        return {"actions": doubt.actions, "inverse": doubt.inverse} | _map_arrays(doubt.map)
-    return {name: getattr(doubt, name) for name in ("history", "matrix", "near", "spread")}
+        return {"inverse": doubt.inverse} | _map_arrays(doubt.map)
+    return {name: getattr(doubt, name) for name in ("history", "action", "matrix")}
 
 
 def _doubt(settings: dict[str, Any], arrays: dict[str, Array]) -> Doubt:
     if "map" in settings:
-        return PairDoubt(_map(settings["map"], arrays), arrays["actions"], arrays["inverse"], settings["ridge"])
+        return PairDoubt(_map(settings["map"], arrays), arrays["inverse"], settings["ridge"])
     kernel, ridge = Kernel(**settings["kernel"]), settings["ridge"]
-    return ProductDoubt(kernel, arrays["history"], arrays["matrix"], arrays["near"], arrays["spread"], ridge)
+    return ProductDoubt(kernel, arrays["history"], arrays["action"], arrays["matrix"], ridge)

@@ -7,6 +7,7 @@ from typing import Any, Protocol, cast
 import numpy as np
 
 from lostsales.arrays import Array, Bools, Floats, Ints
+from lostsales.data.problem import Problem
 from lostsales.data.table import open_table
 from lostsales.errors import LostSalesError
 from lostsales.policy.artefact import SavedPolicy, save
@@ -97,9 +98,8 @@ def ready(policy: SavedPolicy) -> Explains:
 
 def recommend_columns(policy: Explains, recent: Any, today: Any) -> tuple[dict[str, Array], dict[str, Array]]:
     """The columns that name today's rows, and those of the recommendation; both arguments are tables or paths."""
-    now = situation(
-        policy.problem, None if recent is None else open_table(recent), open_table(today), policy.usual_demand
-    )
+    problem: Problem = getattr(policy, "seen", policy.problem)
+    now = situation(problem, None if recent is None else open_table(recent), open_table(today), policy.usual_demand)
     decision = policy.explain(now.view, now.last_price)
     depth: Ints = now.view.depth.astype(np.int64)
     flags = now.flags | {BEYOND: decision.beyond, OUTSIDE: decision.outside, UNSAFE: decision.unsafe}

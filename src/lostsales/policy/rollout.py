@@ -15,6 +15,14 @@ Observes = Literal["sales", "history", "demand"]
 Features = tuple[Floats, ...]
 
 
+@dataclass(frozen=True, eq=False)
+class About:
+    """What is told of series beside their history; every array has one entry a series."""
+
+    attributes: dict[str, Array]  # as text, those that were told
+    mean_demand: Floats  # of recent periods whose demand is known, NaN where there are none
+
+
 @dataclass(frozen=True)
 class View:
     """An open period as a retailer sees it; every array has one entry a series."""
@@ -28,6 +36,7 @@ class View:
     last_demand: Floats | None  # only where true demand may be seen
     past: "tuple[Closed, ...]" = ()  # closed periods, oldest first, where history is observed
     names: Array | None = None  # (series,) text, where the series have names
+    about: About | None = None  # None in a simulation
 
 
 class Action(NamedTuple):

@@ -12,10 +12,10 @@ from lostsales.data.labels import texts_of
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
 from lostsales.data.table import Table
-from lostsales.demand.observed import Observed
+from lostsales.demand.observed import Observed, shown_by_next_stock
 from lostsales.demand.runs import find_runs
 from lostsales.errors import LogError
-from lostsales.policy.rollout import Action, Closed, View
+from lostsales.policy.rollout import About, Action, Closed, View
 
 NO_HISTORY = "no known demand: the last sales count as demand"
 NOTHING_KNOWN = "nothing known of the past: the usual demand stands in"
@@ -44,23 +44,39 @@ def situation(problem: Problem, recent: Table | None, today: Table, usual_demand
     demand, unanchored = day.last_sales, day.last_stockout & ~np.isnan(day.last_sales)
     depth, gap, last_price = np.zeros(len(demand), dtype=np.int64), np.zeros(len(demand), dtype=bool), np.nan * demand
     past: tuple[Closed, ...] = ()
+    mean_demand = np.full(len(demand), np.nan)
     if recent is not None and recent.rows:
         log = _read_recent(problem, recent)
         runs = find_runs(log)
         last_row, gap = day.last_rows(log)
         has = last_row >= 0
         at = last_row[has]
-        hidden, known_depth = ~runs.observed.known[at], runs.depth[at] >= 0
+        # Under the netted balance today's stock may give the last demand back.
+        shown = _shown_today(log, at, day.stock[has])
+        hidden, known_depth = ~runs.observed.known[at] & np.isnan(shown), runs.depth[at] >= 0
         depth[has] = (hidden & known_depth) * (runs.depth[at] + 1)
-        demand[has] = np.where(hidden, log.sales[at], runs.observed.demand[at])
+        seen = np.where(runs.observed.known[at], runs.observed.demand[at], shown)
+        demand[has] = np.where(hidden, log.sales[at], seen)
         unanchored[has] = hidden & ~known_depth
         last_price[has] = log.price[at]
         past = _past(log, runs.observed, last_row, int(depth.max(initial=0)))
+        mean_demand[has] = _mean_demand(log, runs.observed)[log.series[at]]
     unknown = np.isnan(demand)
     demand = np.where(unknown, usual_demand, demand)
     return Situation(
         keys=day.keys,
-        view=View(0, tuple(day.features.T), day.stock, demand, (depth > 0) | unanchored, depth, None, past, day.names),
+        view=View(
+            period=0,
+            features=tuple(day.features.T),
+            stock=day.stock,
+            last_sales=demand,
+            last_stockout=(depth > 0) | unanchored,
+            depth=depth,
+            last_demand=None,
+            past=past,
+            names=day.names,
+            about=About(day.attributes, mean_demand),
+        ),
         last_price=last_price,
         flags={UNSEEN_LEVEL: day.unseen, GAP: gap, NO_HISTORY: unanchored, NOTHING_KNOWN: unknown},
     )
@@ -69,9 +85,22 @@ def situation(problem: Problem, recent: Table | None, today: Table, usual_demand
 def _read_recent(problem: Problem, recent: Table) -> SalesLog:
     """Closed rows through the gate of a log; a price or order that the policy never saw is a fact all the same."""
     try:
-        return read_table(recent, problem.model_copy(update={"prices": None, "orders": None}))
+        return read_table(recent, problem.model_copy(update={"prices": None, "orders": None, "attributes": ()}))
     except LogError as error:
         raise LogError(f"recent ({recent.name})", error.findings) from None
+
+
+def _shown_today(log: SalesLog, rows: Ints, stock: Floats) -> Floats:
+    arrived = np.asarray(log.order if log.received is None else log.received)[rows]
+    moved = 0.0 if log.adjustment is None else log.adjustment[rows]
+    return shown_by_next_stock(log.problem, np.asarray(log.stock)[rows], arrived, stock - moved)
+
+
+def _mean_demand(log: SalesLog, observed: Observed) -> Floats:
+    """Of the known demands of each series, NaN where there are none, (series,)."""
+    rows = np.bincount(log.series[observed.known], minlength=len(log.names))
+    total = np.bincount(log.series[observed.known], observed.demand[observed.known], minlength=len(log.names))
+    return np.where(rows > 0, total / np.maximum(rows, 1), np.nan)
 
 
 def _past(log: SalesLog, observed: Observed, last_row: Ints, longest: int) -> tuple[Closed, ...]:
@@ -102,6 +131,7 @@ class _Today:
     last_sales: Floats  # NaN where unknown
     last_stockout: Bools
     unseen: Bools  # a category has a level that the log never had
+    attributes: dict[str, Array]  # as text, those that the table has
 
     @classmethod
     def read(cls, problem: Problem, today: Table) -> "_Today":
@@ -138,6 +168,7 @@ class _Today:
             last_sales=np.full(today.rows, np.nan) if last_sales is None else last_sales,
             last_stockout=np.zeros(today.rows, dtype=bool) if last_stockout is None else last_stockout,
             unseen=unseen,
+            attributes={name: texts_of(today.labels(name)) for name in problem.attributes if name in today.columns},
         )
 
     @property

@@ -12,8 +12,8 @@ from lostsales.data.log import SalesLog
 from lostsales.demand.runs import find_runs
 from lostsales.evaluate.baselines import shallow
 from lostsales.evaluate.baselines.plug_in import PlugIn
-from lostsales.learn.design import FunctionClass
 from lostsales.learn.fit import fit
+from lostsales.learn.forms import FunctionClass
 from lostsales.learn.fqi import iterate
 from lostsales.learn.kernels import Kernel
 from lostsales.policy.rollout import Action, play

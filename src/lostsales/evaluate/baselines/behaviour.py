@@ -7,7 +7,7 @@ the c_k and alpha under which held-out actions are likeliest, as long as they be
 stock alone is found again as such.
 """
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
@@ -19,11 +19,11 @@ from lostsales.data.problem import Problem
 from lostsales.demand.holdout import hold_out
 from lostsales.demand.runs import Runs
 from lostsales.learn.blocks import Period, block
-from lostsales.learn.design import Scaler
 from lostsales.learn.fit import folds_of, grid_of, problem_of, usable_runs
+from lostsales.learn.forms import Scaler
 from lostsales.learn.fqi import Folds
 from lostsales.learn.kernels import Kernel
-from lostsales.learn.options import Options, rules_of
+from lostsales.learn.options import Options
 from lostsales.policy.actions import ActionGrid
 from lostsales.policy.artefact import Artefact
 from lostsales.policy.recommend import Decision, Deployable
@@ -112,7 +112,7 @@ class BehaviourPolicy(Deployable):
     def to_artefact(self) -> Artefact:
         """What has to be saved."""
         settings: dict[str, Any] = {
-            "rules": asdict(self.rules),
+            "rules": self.rules.saved(),
             "alpha": self.alpha,
             "usual_demand": self.usual_demand,
         }
@@ -126,7 +126,7 @@ class BehaviourPolicy(Deployable):
         saved, arrays = artefact.settings, artefact.arrays
         scaler = Scaler(*(arrays[f"scaler_{name}"] for name in ("centre", "scale", "kept")))
         own: dict[str, Any] = saved | {name: arrays[name] for name in ARRAYS}
-        return cls(problem=artefact.problem, scaler=scaler, **own | {"rules": rules_of(saved["rules"])})
+        return cls(problem=artefact.problem, scaler=scaler, **own | {"rules": Rules.of_saved(saved["rules"])})
 
 
 def fit_behaviour(log: SalesLog, **options: Any) -> BehaviourPolicy:

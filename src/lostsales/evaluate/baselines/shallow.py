@@ -21,11 +21,12 @@ from lostsales.demand.impute import impute
 from lostsales.demand.runs import Runs, iterations_rule
 from lostsales.evaluate.baselines.plug_in import PlugIn
 from lostsales.learn.blocks import Partition, Period, block
-from lostsales.learn.design import FunctionClass
-from lostsales.learn.fit import MOST_ITERATIONS, ONE_THREAD, folds_of, grid_of, problem_of, usable_runs
+from lostsales.learn.fit import MOST_ITERATIONS, folds_of, grid_of, problem_of, usable_runs
+from lostsales.learn.forms import FunctionClass
 from lostsales.learn.fqi import FqiSettings, iterate
 from lostsales.learn.options import Options
-from lostsales.learn.policy import QPolicy, SafeActions
+from lostsales.learn.policy import QPolicy
+from lostsales.learn.safe import SafeActions
 from lostsales.policy.artefact import Artefact
 from lostsales.policy.recommend import Decision, Deployable
 from lostsales.policy.rollout import Action, View
@@ -93,7 +94,7 @@ def _seen(problem: Problem) -> Problem:
 
 def _fit(treatment: Treatment, log: SalesLog, **options: Any) -> ShallowPolicy:
     chosen = ShallowOptions.of(f"fqi-{treatment}", options)
-    with threadpool_limits(1 if len(log) <= ONE_THREAD else None):
+    with threadpool_limits(1):
         return _learn(treatment, log, chosen)
 
 

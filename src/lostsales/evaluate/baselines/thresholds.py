@@ -8,7 +8,6 @@ import numpy as np
 
 from lostsales.arrays import RELATIVE_TOLERANCE, Floats
 from lostsales.data.problem import Problem
-from lostsales.learn.options import rules_of
 from lostsales.policy.actions import ActionGrid
 from lostsales.policy.artefact import Artefact
 from lostsales.policy.recommend import Decision, Deployable
@@ -95,7 +94,7 @@ class ThresholdPolicy(Deployable):
     def to_artefact(self) -> Artefact:
         """What has to be saved."""
         settings = {
-            "rules": asdict(self.rules),
+            "rules": self.rules.saved(),
             "thresholds": asdict(self.thresholds),
             "value": self.value,
             "most_stock": self.most_stock,
@@ -108,5 +107,5 @@ class ThresholdPolicy(Deployable):
     def from_artefact(cls, artefact: Artefact) -> "ThresholdPolicy":
         """The policy again."""
         saved = artefact.settings
-        own = {"rules": rules_of(saved["rules"]), "thresholds": Thresholds(**saved["thresholds"])}
+        own = {"rules": Rules.of_saved(saved["rules"]), "thresholds": Thresholds(**saved["thresholds"])}
         return cls(problem=artefact.problem, **saved | own)
