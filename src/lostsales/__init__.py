@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from lostsales.data.problem import Problem
     from lostsales.data.write import write_log
     from lostsales.errors import LogError, LostSalesError, SettingError
-    from lostsales.learn.fit import fit, register_learner
+    from lostsales.learn.fit import fit, learners, register_learner
     from lostsales.policy.artefact import load
     from lostsales.policy.rules import Rules
     from lostsales.simulate.scenario import Scenario, load_scenario
@@ -27,6 +27,7 @@ _HOMES = {
     "LogError": "errors",
     "SettingError": "errors",
     "fit": "learn.fit",
+    "learners": "learn.fit",
     "register_learner": "learn.fit",
     "load": "policy.artefact",
     "Rules": "policy.rules",
@@ -45,6 +46,7 @@ __all__ = [
     "Scenario",
     "SettingError",
     "fit",
+    "learners",
     "load",
     "load_scenario",
     "read_log",

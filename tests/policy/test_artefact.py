@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import lostsales
@@ -18,6 +19,7 @@ from lostsales.simulate.scenario import Scenario, load_scenario
 from lostsales.simulate.simulator import simulate
 from tests.simulate.exact.tiny import tiny
 
+DATA = Path(__file__).parent / "data"
 RELEASED = load_scenario("released")
 MADE: list[tuple[Scenario, Target, Criterion, Method]] = [
     (RELEASED, "oracle", Criterion(0.9), "auto"),
@@ -168,3 +170,12 @@ def test_every_kind_is_where_it_should_be() -> None:
     for home in KINDS.values():
         module, _, name = home.partition(":")
         assert hasattr(__import__(module, fromlist=[name]), name)
+
+
+def test_a_policy_that_an_earlier_build_saved_recommends_as_it_did_then() -> None:
+    """A PC-FQI policy of format 1, the tables it was asked about and what it said, kept as that build wrote them."""
+    recent, today = (pd.read_csv(DATA / f"format1_{name}.csv") for name in ("recent", "today"))
+    answer = pd.read_csv(DATA / "format1_answer.csv", keep_default_na=False, dtype={"flag": object})
+    found = load(DATA / "format1.policy").recommend(recent, today)  # type: ignore[attr-defined]
+    found["series"] = found["series"].astype(int)
+    pd.testing.assert_frame_equal(found, answer, rtol=1e-9)
