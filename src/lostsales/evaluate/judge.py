@@ -5,9 +5,11 @@ from collections.abc import Callable
 import numpy as np
 
 from lostsales.data.log import SalesLog
-from lostsales.errors import LostSalesError, SettingError
-from lostsales.evaluate.case import Case, Ledger
+from lostsales.errors import SettingError
+from lostsales.evaluate.case import Case
 from lostsales.evaluate.fqe import FqeDesign, FqeSettings, fqe_values
+from lostsales.evaluate.ledger import Ledger
+from lostsales.evaluate.model import on_the_model
 from lostsales.evaluate.overlap import overlap_of_actions
 from lostsales.evaluate.parts import series_of
 from lostsales.evaluate.results import Estimate, Evaluation, Interval
@@ -67,9 +69,7 @@ def evaluate_on(
 
 def _sample(log: SalesLog, seed: int) -> tuple[SalesLog, tuple[str, ...]]:
     """A random part of the series where rows are too many for one matrix."""
-    if not isinstance(log, SalesLog):
-        raise LostSalesError(f"evaluate judges from a log that `read_log` gives, but a {type(log).__name__} came")
-    if len(log) <= MOST_ROWS or len(log.names) < 2:
+    if not isinstance(log, SalesLog) or len(log) <= MOST_ROWS or len(log.names) < 2:
         return log, ()
     lengths = np.diff(np.r_[log.starts, len(log)])
     drawn = np.random.default_rng(seed).permutation(len(log.names))
@@ -86,19 +86,19 @@ def fitted_q(case: Case, settings: FqeSettings | None = None) -> Estimate:
     ledger, horizon, discount = case.ledger, case.estimand.horizon, case.estimand.discount
     design = FqeDesign.of(ledger.log, ledger.runs, case.known, case.decided, case.opens, settings)
     profit, discounted = fqe_values(design, ledger.profit, horizon, (1.0, discount), settings.ridge)
-    (cash,) = fqe_values(design, ledger.cash, horizon, (1.0,), settings.ridge)
+    (cash,) = fqe_values(design, ledger.log.cash, horizon, (1.0,), settings.ridge)
     per_period = [case.contributions(each.of_start, each.residual) / horizon for each in (profit, cash)]
-    lost_error = ledger.imputation_error
     return Estimate(
         estimator="fqe",
         overlap=overlap,
-        profit=Interval.of(per_period[0], lost_error),
+        profit=Interval.of(per_period[0]),
         cash=Interval.of(per_period[1]),
-        discounted=Interval.of(case.contributions(discounted.of_start, discounted.residual), lost_error * horizon),
-        gain=Interval.of(per_period[0] - ledger.units.mean(ledger.profit), lost_error),
-        cash_gain=Interval.of(per_period[1] - ledger.units.mean(ledger.cash)),
+        discounted=Interval.of(case.contributions(discounted.of_start, discounted.residual)),
+        gain=Interval.of(per_period[0] - ledger.contributions),
+        cash_gain=Interval.of(per_period[1] - ledger.units.mean(ledger.log.cash)),
         contributions=per_period[0],
     )
 
 
+register_estimator("model", on_the_model)
 register_estimator("fqe", fitted_q)

@@ -18,8 +18,8 @@ class Interval:
     high: float
 
     @classmethod
-    def of(cls, contributions: Floats, extra_error: float = 0.0) -> "Interval":
-        """Mean of contributions, one a unit, with Student's interval; another error adds in quadrature.
+    def of(cls, contributions: Floats) -> "Interval":
+        """Mean of contributions, one a unit, with Student's interval.
 
         >>> Interval.of(np.array([1.0, 2.0, 3.0])).value
         2.0
@@ -27,7 +27,7 @@ class Interval:
         units = len(contributions)
         value = float(contributions.mean())
         error = float(contributions.std(ddof=1) / np.sqrt(units)) if units > 1 else np.inf
-        reach = float(stdtrit(max(units - 1, 1), 0.975)) * float(np.hypot(error, extra_error))
+        reach = float(stdtrit(max(units - 1, 1), 0.975)) * error
         return cls(value, value - reach, value + reach)
 
     @property
@@ -87,7 +87,6 @@ class Earned:
     profit: Interval  # lost sales at their expected cost
     cash: Interval  # as it was seen
     contributions: Floats  # (units,) to the profit
-    imputation_error: float  # standard error of the profit that hidden lost sales leave
     lost_by: str  # who told the hidden lost sales
 
 

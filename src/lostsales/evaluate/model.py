@@ -1,0 +1,80 @@
+"""Evaluation on the learned law of demand: the days of the log lived again under the policy."""
+
+import numpy as np
+
+from lostsales.arrays import Floats
+from lostsales.evaluate.case import Case
+from lostsales.evaluate.ledger import Laws
+from lostsales.evaluate.replay import Days, Lived, live
+from lostsales.evaluate.results import Estimate, Interval, Overlap
+
+LIVES = 1_000
+JUDGED_ON = "features, price and last demand"
+LEAST_SHARE = 0.5  # of what the policy meets that must be known from the log
+COMFORTABLE = 0.9
+MOST_NEAR = 1_000  # rows of the log that the neighbours are sought among
+USUAL = 0.99  # quantile of the distances between neighbours in the log
+
+
+def on_the_model(case: Case) -> Estimate:
+    """What the policy earns when demand follows the learned law; every unit is left out once, law and days."""
+    ledger, laws = case.ledger, case.ledger.laws
+    if laws is None:
+        nothing = Overlap(JUDGED_ON, 0.0, 0.0, False, "there is no demand model")
+        return Estimate("model", nothing, reason=f"no demand model can be learned: {ledger.refusal}")
+    horizon, discount = case.estimand.horizon, case.estimand.discount
+    days = Days.of(ledger.log, laws.model.evidence, horizon, LIVES, case.seed)
+    given = horizon, discount, case.seed
+    whole = live(case.policy, days, laws.law, *given)
+    overlap = overlap_with(laws, whole.met, case.seed)
+    if not overlap.enough:
+        return Estimate("model", overlap, reason=overlap.sentence)
+    parts = [live(case.policy, days, law, *given) for law in laws.without]
+    unit = ledger.units.of_row[laws.model.evidence.rows[days.row]]  # (periods, lives)
+    first = unit[0]
+
+    def contributions(name: str, weights: str | None) -> Floats:
+        def mean(lived: Lived, but: int | None) -> float:
+            kept = np.ones(len(first), dtype=bool) if but is None else first != but
+            total = getattr(lived, name)[kept].sum()
+            return float(total / (kept.sum() if weights is None else getattr(lived, weights)[kept].sum()))
+
+        moved = np.array([mean(lived, but) for but, lived in enumerate(parts)])
+        return ledger.units.left_out(mean(whole, None), moved)
+
+    profit, cash = contributions("profit", "periods"), contributions("cash", "periods")
+    return Estimate(
+        estimator="model",
+        overlap=overlap,
+        profit=Interval.of(profit),
+        cash=Interval.of(cash),
+        discounted=Interval.of(contributions("discounted", None)),
+        gain=Interval.of(profit - ledger.contributions),
+        cash_gain=Interval.of(cash - ledger.units.mean(ledger.log.cash)),
+        contributions=profit,
+        notes=(f"demand by a {laws.model.family.name}", *laws.model.warnings),
+    )
+
+
+def overlap_with(laws: Laws, met: Floats, seed: int) -> Overlap:
+    """Of what the policy meets (features, price, last demand), the share as near to the log as its rows to each other."""
+    from scipy.spatial import KDTree
+
+    evidence, scale = laws.model.evidence, laws.law.scale
+    lag = evidence.lag / scale[evidence.series]
+    rows = np.flatnonzero(~np.isnan(lag))
+    if len(rows) > MOST_NEAR:
+        rows = np.sort(np.random.default_rng(seed).choice(rows, MOST_NEAR, replace=False))
+    seen = np.column_stack([evidence.market[rows], evidence.price[rows], lag[rows]])
+    spread = seen.std(axis=0)
+    spread = np.where(spread > 1e-9 * (1 + np.abs(seen.mean(axis=0))), spread, 1e-9)
+    tree = KDTree(seen / spread)
+    usual = float(np.quantile(tree.query(seen / spread, k=2)[0][:, 1], USUAL))
+    share = float(np.mean(tree.query(met / spread)[0] <= usual + 1e-6))
+    enough = share >= LEAST_SHARE
+    sentence = f"{share:.0%} of what the policy would meet ({JUDGED_ON}) is known from the log"
+    if not enough:
+        sentence += "; its prices or the demand they lead to were never seen: try them on a few series first"
+    elif share < COMFORTABLE:
+        sentence += "; the rest is the demand model's own guess"
+    return Overlap(JUDGED_ON, share, share * len(evidence), enough, sentence)

@@ -1,0 +1,125 @@
+"""The periods of a log lived again under another policy, with demand drawn from a learned law.
+
+Every series starts where it started and meets the market that it met, so that a policy and what was earned are compared
+on the same days; only demand is drawn. Each series is lived several times with stratified random numbers, the same for
+every policy and every law.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from lostsales.arrays import Bools, Floats, Ints
+from lostsales.data.economics import UnitCosts, period_profit, units_available
+from lostsales.data.log import SalesLog
+from lostsales.demand.evidence import Evidence
+from lostsales.demand.law import DemandLaw
+from lostsales.policy.rollout import Features, Opening, Policy, play
+
+SAMPLED = 5  # periods of which one is kept to see what the policy meets
+MOST_MET = 200  # lives of each that are
+
+
+@dataclass(frozen=True, eq=False)
+class Days:
+    """The days to live again: for each life and period a row of the log."""
+
+    log: SalesLog
+    evidence: Evidence
+    series: Ints  # (lives,)
+    row: Ints  # (periods, lives) of the evidence; beyond a series' end its last one
+    lived: Bools  # (periods, lives) False beyond the end
+    uniform: Floats  # (periods, lives)
+
+    @classmethod
+    def of(cls, log: SalesLog, evidence: Evidence, horizon: int, lives: int, seed: int) -> "Days":
+        """About `lives` lives, as many for each series."""
+        names, first, lengths = np.unique(evidence.series, return_index=True, return_counts=True)
+        times = max(1, -(-lives // len(names)))
+        lengths = np.repeat(np.minimum(lengths, horizon), times)
+        period = np.arange(int(lengths.max()))[:, None]
+        row = np.repeat(first, times) + np.minimum(period, lengths - 1)
+        rng = np.random.default_rng(seed)
+        strata = rng.permuted(np.tile(np.arange(times), (len(period), len(names), 1)), axis=2)
+        uniform = (strata + rng.random(strata.shape)) / times
+        return cls(
+            log, evidence, np.repeat(names, times), row, period < lengths, uniform.reshape(len(period), len(lengths))
+        )
+
+
+class _LearnedMarket:
+    """The market of the days: features as they were, demand by the law."""
+
+    def __init__(self, days: Days, law: DemandLaw) -> None:
+        self.days, self.law, self.period = days, law, 0
+        self.met: list[Floats] = []  # market, price and last demand of some of the days
+
+    def open(self, series: int, rng: np.random.Generator) -> Opening:  # noqa: ARG002, the protocol passes them
+        """As the log opened."""
+        first = self.days.row[0]
+        stock = np.asarray(self.days.log.stock)[self.days.evidence.rows[first]]
+        return Opening(self._features(0), stock, self.days.evidence.lag[first])
+
+    def demand(
+        self,
+        period: int,
+        features: Features,  # noqa: ARG002, the days know them
+        price: Floats,
+        last_demand: Floats,
+        rng: np.random.Generator,  # noqa: ARG002, the days bring their random numbers
+    ) -> Floats:
+        """Draw D_t."""
+        law, days = self.law, self.days
+        scale, effect = law.scale[days.series], law.effect[days.series]
+        if period % SAMPLED == 0:
+            met = np.column_stack([days.evidence.market[days.row[period]], price, last_demand / scale])
+            self.met.append(met[days.lived[period]][:MOST_MET])
+        inputs = law.inputs(days.evidence.market[days.row[period]], price, last_demand / scale)
+        return law.demand(law.mean(inputs) + effect + law.residuals.quantile(days.uniform[period]), scale)
+
+    def next_features(self, features: Features, price: Floats, rng: np.random.Generator) -> Features:  # noqa: ARG002
+        """Those of the log's next row."""
+        self.period += 1
+        return self._features(min(self.period, len(self.days.row) - 1))
+
+    def _features(self, period: int) -> Features:
+        return tuple(self.days.log.features[self.days.evidence.rows[self.days.row[period]]].T)
+
+
+@dataclass(frozen=True, eq=False)
+class Lived:
+    """What the days brought, summed by life."""
+
+    profit: Floats  # (lives,)
+    cash: Floats  # (lives,)
+    discounted: Floats  # (lives,) profit, scaled up to the horizon where a series is shorter
+    periods: Floats  # (lives,)
+    met: Floats  # (sample, columns) market, price and last demand (in units of scale) of some of the days
+
+
+def live(policy: Policy, days: Days, law: DemandLaw, horizon: int, discount: float, seed: int) -> Lived:
+    """Let a policy run the shop through the days."""
+    log, periods, lives = days.log, len(days.row), len(days.series)
+    profit, cash, discounted = np.zeros(lives), np.zeros(lives), np.zeros(lives)
+    market, problem = _LearnedMarket(days, law), log.problem
+    rng = np.random.default_rng(seed)
+    free = UnitCosts(0.0, 0.0, 0.0)
+    for step in play(policy, market, problem, free, periods, lives, rng, rng):
+        t, (price, order), outcome = step.view.period, step.action, step.outcome
+        costs = _costs(log, days.evidence.rows[days.row[t]])
+        available = units_available(step.view.stock, order, problem.arrival, problem.capacity)
+        kept = period_profit(price, order, outcome.sales, outcome.lost, available - outcome.sales, costs)
+        kept = kept * days.lived[t]
+        profit += kept
+        cash += kept + costs.lost * outcome.lost * days.lived[t]
+        discounted += discount**t * kept
+    lengths = days.lived.sum(axis=0).astype(np.float64)
+    discounted *= (1 - discount**horizon) / (1 - discount**lengths)
+    return Lived(profit, cash, discounted, lengths, np.concatenate(market.met))
+
+
+def _costs(log: SalesLog, rows: Ints) -> UnitCosts:
+    costs = log.costs
+    assert costs is not None
+    own = [each[rows] if isinstance(each, np.ndarray) else each for each in (costs.lost, costs.order, costs.holding)]
+    return UnitCosts(*own, fixed_order=costs.fixed_order)
