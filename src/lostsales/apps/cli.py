@@ -114,6 +114,8 @@ app.command()(learning.fit)
 app.command()(learning.recommend)
 app.command()(experimenting.experiment)
 app.command()(evaluating.evaluate)
+app.command()(evaluating.compare)
+app.command()(evaluating.calibrate)
 
 
 def main() -> None:

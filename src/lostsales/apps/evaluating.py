@@ -8,7 +8,9 @@ import typer
 from lostsales.apps.options import Json, Log, ProblemFile
 
 if TYPE_CHECKING:
+    from lostsales.evaluate.choosing import Comparison
     from lostsales.evaluate.results import Evaluation, Interval
+    from lostsales.simulate.calibrate import Coverage
 
 PolicyFile = Annotated[Path, typer.Argument(help="A saved policy.")]
 Horizon = Annotated[int | None, typer.Option(help="Periods to look ahead; the usual length of a series unless given.")]
@@ -79,3 +81,141 @@ def _show_evaluation(title: str, judged: "Evaluation") -> None:
     else:
         gain, sure = best.gain, "a proven gain" if best.gain.proven else "no gain is proven"
         out.print(Text(f"By {best.estimator}: {sure}, {shown(gain)} a period."))
+
+
+def calibrate(
+    scenario: Annotated[str, typer.Argument(help="A preset by name, or the path of a TOML file.")],
+    policy: Annotated[str, typer.Option(help="The policy to judge: base-stock:LEVEL@PRICE, uniform, or a file.")] = (
+        "base-stock"
+    ),
+    behaviour: Annotated[str, typer.Option(help="Who made the logs: uniform, base-stock:LEVEL@PRICE, or a file.")] = (
+        "uniform"
+    ),
+    epsilon: Annotated[float, typer.Option(help="Share of the behaviour's decisions drawn uniformly.")] = 0.0,
+    series: Annotated[str, typer.Option(help="Numbers of series in a log.")] = "5,20,50",
+    replications: Annotated[int, typer.Option(help="Logs of each size.")] = 200,
+    estimator: Annotated[list[str] | None, typer.Option(help="Only these; all unless given.")] = None,
+    workers: Annotated[int, typer.Option(help="Processes; results are the same.")] = 1,
+    out: Annotated[Path | None, typer.Option(help="Keep what is done here; the same command goes on from it.")] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override a field, such as demand.rho=0.6.")
+    ] = None,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Check in simulation, where the truth is known, how often the 95 % intervals of `evaluate` cover it.
+
+    Example: `lostsales calibrate steady --series 5,20 --replications 20 --out study.json`
+    """
+    from dataclasses import asdict
+
+    from lostsales.apps.console import print_json, progress
+    from lostsales.errors import LostSalesError, SettingError
+    from lostsales.evaluate.judge import estimators
+    from lostsales.simulate.calibrate import Study, coverage, run_study
+    from lostsales.simulate.scenario import load_scenario
+
+    try:
+        sizes = tuple(int(part) for part in series.replace(",", " ").split())
+    except ValueError:
+        raise SettingError(f"series are whole numbers such as 5,20,50, but {series!r} came") from None
+    asked = Study(
+        load_scenario(scenario, tuple(settings or ())), policy, behaviour, epsilon, sizes, replications,
+        tuple(estimator) if estimator else estimators(), seed,
+    )  # fmt: skip
+    truth = asked.truth()
+    try:
+        with progress("judging logs") as report:
+            done = run_study(asked, out, workers, report)
+    except KeyboardInterrupt:
+        kept = f"; the same command goes on from {out}" if out else "; with --out it could have gone on"
+        raise LostSalesError(f"stopped{kept}") from None
+    table = coverage(asked, done, truth)
+    if as_json:
+        rows = [asdict(each) | {"enough": each.enough} for each in table]
+        print_json({"scenario": scenario, "truth": truth[0], "behaviour": truth[1], "coverage": rows})
+        return
+    _show_coverage(f"{policy} in {scenario}: the truth is {truth[0]:.2f}, {behaviour} earns {truth[1]:.2f}", table)
+
+
+def _show_coverage(title: str, table: "list[Coverage]") -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from lostsales.apps.console import out
+
+    view = Table(title=Text(title), title_justify="left", title_style="bold", box=None, header_style="cyan")
+    for name in ("series", "estimator", "scored", "covers", "covers gain", "mean error", "width", ""):
+        view.add_column(name, justify="left" if name in ("estimator", "") else "right")
+    for each in table:
+        view.add_row(
+            str(each.series), each.estimator, f"{each.scored:.0%}", f"{each.covers:.1%}", f"{each.covers_gain:.1%}",
+            f"{each.error:+.2f} ± {2 * each.error_se:.2f}", f"{each.width:.2f}",
+            f"errs {each.errs}" if each.errs else "",
+        )  # fmt: skip
+    out.print(view)
+
+
+def compare(
+    log: Log,
+    methods: Annotated[str, typer.Option(help="Such as c-fqi,fusion,base-stock; a broad choice unless given.")] = "",
+    problem: ProblemFile = None,
+    estimator: Annotated[str | None, typer.Option(help="model, fqe or dr; model where one can be learned.")] = None,
+    horizon: Horizon = None,
+    out: Annotated[Path | None, typer.Option(help="Fit the chosen method to the whole log and save it here.")] = None,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Fit several methods, judge each on series it has not seen, and name the one to deploy, or say to keep what you do.
+
+    Example: `lostsales compare log.parquet --methods c-fqi,fusion,base-stock`
+    """
+    import warnings
+
+    from lostsales.apps.console import print_json, progress
+    from lostsales.data.gate import read_log
+    from lostsales.evaluate.choosing import compare as choose
+    from lostsales.evaluate.choosing import usual_methods
+    from lostsales.learn.fit import fit
+    from lostsales.policy.artefact import check_place
+
+    if out is not None:
+        check_place(out)
+    named = tuple(methods.replace(",", " ").split()) or usual_methods()
+    sales = read_log(log, problem)
+    with progress("fitting and judging") as report, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = choose(sales, named, estimator=estimator, horizon=horizon, seed=seed, progress=report)
+        if out is not None and found.choice is not None:
+            fit(sales, found.choice, seed=seed).save(out)
+    if as_json:
+        saved = str(out) if out is not None and found.choice is not None else None
+        print_json(found.to_json() | {"policy": saved})
+        return
+    _show_comparison(f"Methods on {log}", found)
+    if out is not None and found.choice is not None:
+        from lostsales.apps.console import out as screen
+
+        screen.print(f"{found.choice}, fitted to the whole log, is saved in {out}")
+
+
+def _show_comparison(title: str, found: "Comparison") -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from lostsales.apps.console import out
+
+    table = Table(title=Text(title), title_justify="left", title_style="bold", box=None, header_style="cyan")
+    for name in ("method", "profit", "gain", "behind the best"):
+        table.add_column(name)
+    table.add_row("what you do", shown(found.profit), "", "")
+    for each in found.candidates:
+        if each.reason is None:
+            table.add_row(each.method, shown(each.profit), shown(each.gain), shown(each.behind))
+    out.print(table)
+    for each in found.candidates:
+        if each.reason is not None:
+            out.print(Text(f"- {each.method} is not judged: {each.reason}"))
+    judged = f"each method was fitted on half of the log and judged on the other ({found.held_out} apart)"
+    out.print(Text(f"- {found.estimand}; by {found.estimator}; {judged}"))
+    out.print(Text(f"{found.sentence[0].upper()}{found.sentence[1:]}.", style="bold"))

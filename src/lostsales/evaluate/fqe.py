@@ -146,17 +146,22 @@ class FqeValue:
 
 
 def fqe_values(
-    design: FqeDesign, reward: Floats, horizon: int, discounts: tuple[float, ...], ridge: float
+    design: FqeDesign,
+    reward: Floats,
+    horizon: int,
+    discounts: tuple[float, ...],
+    ridge: float,
+    ratios: Floats | None = None,
 ) -> list[FqeValue]:
     """The expected discounted sums of `reward` (rows,) over the horizon, one for each discount.
 
-    A ridge under which the sums leave what the rewards allow does not hold the iterations, and is raised tenfold.
+    `ratios` (rows, horizon) are weights of the rows in place of the linear ones. A ridge under which the sums leave what the rewards allow does not hold the iterations, and is raised tenfold.
     """
     rows = np.concatenate([each.rows for each in design.steps])
     low, high = float(reward[rows].min()), float(reward[rows].max())
     for _ in range(MOST_RAISES):
         system = _System.of(design, reward, ridge)
-        found = [system.evaluate(design, reward, horizon, discount) for discount in discounts]
+        found = [system.evaluate(design, reward, horizon, discount, ratios) for discount in discounts]
         slack = high - low + 1e-3 * (1 + abs(high) + abs(low))
         periods = [horizon if discount == 1 else (1 - discount**horizon) / (1 - discount) for discount in discounts]
         allowed = [((low - slack) * n, (high + slack) * n) for n in periods]
@@ -196,7 +201,9 @@ class _System:
             drift[own] = cho_solve(factors[-1], drift[own], check_finite=False)
         return cls(offsets, factors, drift, step, ridge)
 
-    def evaluate(self, design: FqeDesign, reward: Floats, horizon: int, discount: float) -> FqeValue:
+    def evaluate(
+        self, design: FqeDesign, reward: Floats, horizon: int, discount: float, ratios: Floats | None
+    ) -> FqeValue:
         theta = np.zeros((horizon + 1, len(self.drift)))  # with k periods to go
         for k in range(1, horizon + 1):
             theta[k] = self.drift + discount * (self.step @ theta[k - 1])
@@ -215,7 +222,10 @@ class _System:
         ahead, now = theta[horizon - 1 :: -1].T, theta[:0:-1].T  # with one period fewer to go, and as many, at t
         for each in design.steps:
             own, to = (slice(self.offsets[i], self.offsets[i + 1]) for i in (each.at, each.to))
-            weight = each.now @ cho_solve(self.factors[each.at], carried[:, own].T, check_finite=False)
+            if ratios is None:
+                weight = each.now @ cho_solve(self.factors[each.at], carried[:, own].T, check_finite=False)
+            else:
+                weight = ratios[each.rows] * discount ** np.arange(horizon)
             error = reward[each.rows, None] + discount * (each.next @ ahead[to]) - each.now @ now[own]
             residual[each.rows] = np.sum(weight * error, axis=1)
         return FqeValue(float(of_start.sum() / starts), of_start, residual, self.ridge)

@@ -7,6 +7,7 @@ import numpy as np
 from lostsales.data.log import SalesLog
 from lostsales.errors import SettingError
 from lostsales.evaluate.case import Case
+from lostsales.evaluate.dr import doubly_robust
 from lostsales.evaluate.fqe import FqeDesign, FqeSettings, fqe_values
 from lostsales.evaluate.ledger import Ledger
 from lostsales.evaluate.model import on_the_model
@@ -102,3 +103,4 @@ def fitted_q(case: Case, settings: FqeSettings | None = None) -> Estimate:
 
 register_estimator("model", on_the_model)
 register_estimator("fqe", fitted_q)
+register_estimator("dr", doubly_robust)

@@ -1,0 +1,99 @@
+"""Doubly robust evaluation: fitted Q-evaluation, its error corrected by rows weighed as the policy would meet them.
+
+A row's weight at t periods from the start is w_t(h) rho(a | h). The ratio rho = pi(a | h) / b(a | h) compares the policy
+with the estimated behaviour, both within reach of the action that was taken; w_t, how much likelier the policy is to meet
+a history than the log, is carried from period to period by a regression on the next history, w_{t+1}(h') =
+E[w_t(h) rho(a | h) | h'], so that ratios are marginalised over the past and never multiplied up.
+"""
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from lostsales.arrays import Floats
+from lostsales.evaluate.baselines.behaviour import fit_behaviour, situation_of_log
+from lostsales.evaluate.case import Case
+from lostsales.evaluate.fqe import DepthSpace, FqeDesign, FqeSettings, fqe_values, histories
+from lostsales.evaluate.overlap import agreement, near
+from lostsales.evaluate.results import Estimate, Interval, Overlap
+
+LEAST_EFFECTIVE = 20.0  # rows that must carry the correction
+HISTORY_RANK = 30
+HISTORY_RIDGE = 10.0
+
+
+def doubly_robust(case: Case, settings: FqeSettings | None = None) -> Estimate:
+    """Fitted Q-evaluation plus the weighted mean of its residuals, refused where too few rows carry that mean."""
+    ledger, horizon, discount = case.ledger, case.estimand.horizon, case.estimand.discount
+    settings = settings or FqeSettings(seed=case.seed)
+    rho = action_ratios(case)
+    ratios = marginal_ratios(case, rho, settings)
+    carried = ratios.mean(axis=1)
+    square = float(np.sum(carried**2))
+    effective = float(carried.sum()) ** 2 / square if square > 0 else 0.0
+    share = float(np.mean(rho > 0))
+    enough = effective >= LEAST_EFFECTIVE
+    sentence = f"the correction rests on {effective:,.0f} effective rows of {len(case.known):,}"
+    if not enough:
+        sentence += f"; below {LEAST_EFFECTIVE:.0f} it says nothing: trust the model, or try the policy on a few series"
+    overlap = Overlap("history, price and order", share, effective, enough, sentence)
+    if not enough:
+        return Estimate("dr", overlap, reason=sentence)
+    design = FqeDesign.of(ledger.log, ledger.runs, case.known, case.decided, case.opens, settings)
+    given = settings.ridge, ratios
+    profit, discounted = fqe_values(design, ledger.profit, horizon, (1.0, discount), *given)
+    (cash,) = fqe_values(design, ledger.log.cash, horizon, (1.0,), *given)
+    per_period = [case.contributions(each.of_start, each.residual) / horizon for each in (profit, cash)]
+    return Estimate(
+        estimator="dr",
+        overlap=overlap,
+        profit=Interval.of(per_period[0]),
+        cash=Interval.of(per_period[1]),
+        discounted=Interval.of(case.contributions(discounted.of_start, discounted.residual)),
+        gain=Interval.of(per_period[0] - ledger.contributions),
+        cash_gain=Interval.of(per_period[1] - ledger.units.mean(ledger.log.cash)),
+        contributions=per_period[0],
+    )
+
+
+def action_ratios(case: Case) -> Floats:
+    """rho of every row whose depth is known, (known,): the policy's share of draws near what was done, over b's chance."""
+    log = case.ledger.log
+    behaviour = fit_behaviour(log, seed=case.seed)
+    chance = behaviour.chances(situation_of_log(log, case.ledger.runs, case.known))  # (known, actions)
+    done = np.column_stack([log.price[case.known], np.asarray(log.order)[case.known]])
+    reach = near(behaviour.grid.pairs[:, None, :], done)  # (actions, known)
+    within = np.einsum("ka,ak->k", chance, reach.astype(np.float64))
+    return np.asarray(agreement(case) / np.maximum(within, 1.0 / len(case.known)))
+
+
+def marginal_ratios(case: Case, rho: Floats, settings: FqeSettings) -> Floats:
+    """Weights of the rows at each period, (rows, horizon), those of a period summing to one."""
+    log, runs, known = case.ledger.log, case.ledger.runs, case.known
+    level = np.minimum(runs.depth, runs.max_depth)
+    place = np.full(len(log), -1)
+    place[known] = np.arange(len(known))
+    spaces = []
+    for depth in range(runs.max_depth + 1):
+        rows = known[level[known] == depth]
+        own = FqeSettings(settings.kernel, HISTORY_RIDGE, HISTORY_RANK, settings.seed)
+        history = histories(log, runs, rows, depth)
+        nothing = np.zeros((len(rows), 2))
+        phi = DepthSpace.of(history, nothing, own).phi(history, nothing)
+        before = place[np.maximum(rows - 1, 0)]
+        follows = (rows > log.starts[log.series[rows]]) & (before >= 0)
+        penalty = np.full(phi.shape[1], HISTORY_RIDGE)
+        penalty[0] = 1e-8
+        factor = cho_factor(phi[follows].T @ phi[follows] + np.diag(penalty), lower=True)
+        spaces.append((place[rows], phi, before[follows], phi[follows], factor))
+    weights = np.zeros((len(log), case.estimand.horizon))
+    now = np.zeros(len(known))
+    now[place[case.opens]] = 1.0 / len(case.opens)
+    for t in range(case.estimand.horizon):
+        taken = now * rho
+        total = taken.sum()
+        taken = taken / total if total > 0 else now
+        weights[known, t] = taken
+        for at, phi, before, followed, factor in spaces:
+            now[at] = np.maximum(phi @ cho_solve(factor, followed.T @ taken[before]), 0.0)
+        now /= max(now.sum(), 1e-300)
+    return weights
