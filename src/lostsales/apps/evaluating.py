@@ -166,7 +166,7 @@ def compare(
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """Fit several methods, judge each on series it has not seen, and name the one to deploy, or say to keep what you do.
+    """Fit several methods, judge each on series it has not seen, and name the one to deploy, or none.
 
     Example: `lostsales compare log.parquet --methods c-fqi,fusion,base-stock`
     """

@@ -41,9 +41,7 @@ class Case:
         known = np.flatnonzero(runs.depth >= 0)
         decided = decisions(policy, log, runs, known, np.random.default_rng(seed))
         at = np.unique(log.series[known], return_index=True)[1]
-        return cls(
-            policy, ledger, Estimand(horizon, log.problem.discount, START), known, decided, known[at], seed
-        )
+        return cls(policy, ledger, Estimand(horizon, log.problem.discount, START), known, decided, known[at], seed)
 
     def contributions(self, of_start: Floats, of_row: Floats) -> Floats:
         """What each unit adds to the mean over openings of `of_start` (rows,) plus the sum of `of_row` (rows,)."""

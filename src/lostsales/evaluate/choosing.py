@@ -1,6 +1,6 @@
 """`compare`: fit several methods, judge each on series it has not seen, and name the one to deploy, or none."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,6 @@ class Candidate:
 
     method: str
     profit: Interval | None = None
-    cash: Interval | None = None
     gain: Interval | None = None  # over what was earned
     behind: Interval | None = None  # how much less than the best, paired; None for the best itself
     contributions: Floats | None = None  # (units,) to the gain
@@ -89,7 +88,7 @@ def compare(
         tick()
     if estimator is None:
         estimator = "fqe" if any(ledger.laws is None for ledger in ledgers) else "model"
-    judged: dict[str, list[Estimate] | str] = {}
+    judged: dict[str, list[Estimate] | str] = {}  # or why a method has none
     estimand = None
     for method in methods:
         judged[method] = found = []
@@ -163,31 +162,21 @@ def _candidate(method: str, found: list[Estimate] | str, ledgers: list[Ledger]) 
     if refused := [each.reason for each in found if not each.scored]:
         return Candidate(method, reason=refused[0])
     profits = [each.contributions for each in found if each.contributions is not None]
-    cash = [each.cash.value for each in found if each.cash is not None]
     gains = _pooled([own - ledger.contributions for own, ledger in zip(profits, ledgers, strict=True)], ledgers)
-    profit = _pooled(profits, ledgers)
-    mean_cash = float(np.mean(cash))
-    return Candidate(
-        method=method,
-        profit=Interval.of(profit),
-        cash=Interval(mean_cash, float("nan"), float("nan")),
-        gain=Interval.of(gains),
-        contributions=gains,
-    )
+    doubt = float(np.mean([each.doubt for each in found]))
+    profit = Interval.of(_pooled(profits, ledgers), doubt)
+    return Candidate(method, profit, Interval.of(gains, doubt), contributions=gains)
 
 
 def _ranked(candidates: dict[str, Candidate]) -> tuple[Candidate, ...]:
     """The best first, each with how far it is behind; the unjudged last."""
-    scored = [each for each in candidates.values() if each.gain is not None and each.contributions is not None]
-    scored.sort(key=lambda each: -(each.gain.value if each.gain else 0.0))
-    ranked = []
-    for each in scored:
-        behind = None
-        if each is not scored[0] and each.contributions is not None and scored[0].contributions is not None:
-            behind = Interval.of(scored[0].contributions - each.contributions)
-        ranked.append(
-            Candidate(each.method, each.profit, each.cash, each.gain, behind, each.contributions, each.reason)
-        )
+    scored = [(each, each.gain.value, each.contributions) for each in candidates.values() if each.gain is not None]
+    scored.sort(key=lambda each: -each[1])
+    ranked = [
+        each if place == 0 else replace(each, behind=Interval.of(scored[0][2] - contributions))
+        for place, (each, _, contributions) in enumerate(scored)
+        if contributions is not None and scored[0][2] is not None
+    ]
     return (*ranked, *(each for each in candidates.values() if each.gain is None))
 
 

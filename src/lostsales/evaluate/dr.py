@@ -1,9 +1,9 @@
 """Doubly robust evaluation: fitted Q-evaluation, its error corrected by rows weighed as the policy would meet them.
 
-A row's weight at t periods from the start is w_t(h) rho(a | h). The ratio rho = pi(a | h) / b(a | h) compares the policy
-with the estimated behaviour, both within reach of the action that was taken; w_t, how much likelier the policy is to meet
-a history than the log, is carried from period to period by a regression on the next history, w_{t+1}(h') =
-E[w_t(h) rho(a | h) | h'], so that ratios are marginalised over the past and never multiplied up.
+A row's weight at t periods from the start is w_t(h) rho(a | h). The ratio rho = pi(a | h) / b(a | h) compares the
+policy with the estimated behaviour, both within reach of the action that was taken; w_t, how much likelier the policy
+is to meet a history than the log, is carried from period to period by a regression on the next history,
+w_{t+1}(h') = E[w_t(h) rho(a | h) | h'], so that ratios are marginalised over the past and never multiplied up.
 """
 
 import numpy as np
@@ -56,7 +56,7 @@ def doubly_robust(case: Case, settings: FqeSettings | None = None) -> Estimate:
 
 
 def action_ratios(case: Case) -> Floats:
-    """rho of every row whose depth is known, (known,): the policy's share of draws near what was done, over b's chance."""
+    """The policy's share of draws near what was done, over the behaviour's chance of it, (known,)."""
     log = case.ledger.log
     behaviour = fit_behaviour(log, seed=case.seed)
     chance = behaviour.chances(situation_of_log(log, case.ledger.runs, case.known))  # (known, actions)

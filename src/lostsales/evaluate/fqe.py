@@ -155,7 +155,8 @@ def fqe_values(
 ) -> list[FqeValue]:
     """The expected discounted sums of `reward` (rows,) over the horizon, one for each discount.
 
-    `ratios` (rows, horizon) are weights of the rows in place of the linear ones. A ridge under which the sums leave what the rewards allow does not hold the iterations, and is raised tenfold.
+    `ratios` (rows, horizon) are weights of the rows in place of the linear ones. A ridge under which the sums leave
+    what the rewards allow does not hold the iterations, and is raised tenfold.
     """
     rows = np.concatenate([each.rows for each in design.steps])
     low, high = float(reward[rows].min()), float(reward[rows].max())

@@ -1,8 +1,8 @@
 """A log prepared once for every policy: what its rows earned, and the laws of demand with and without each unit.
 
-What a stock-out lost is hidden, so the profit of its row is an expectation under the learned law. Each unit of series is
-left out once and the law learned again without it: how far a figure moves is the unit's contribution to it, and figures
-and intervals derive from contributions alone.
+What a stock-out lost is hidden, so the profit of its row is an expectation under the learned law. Each unit of series
+is left out once and the law learned again without it: how far a figure moves is the unit's contribution to it, and
+figures and intervals derive from contributions alone.
 """
 
 from dataclasses import dataclass, field
@@ -22,8 +22,9 @@ from lostsales.errors import LostSalesError
 from lostsales.evaluate.results import Earned, Interval
 from lostsales.evaluate.rows import Units, units_of
 
-MOST_UNITS = 10  # as often the law of demand is learned again
+MOST_UNITS = 20  # as often the law of demand is learned again
 DRAWS = 20  # of each hidden demand
+RIVAL = 2.0  # standard errors behind the best within which a family of laws is not ruled out
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +34,8 @@ class Laws:
     model: DemandModel
     without: tuple[DemandLaw, ...]  # by unit
     profit_without: Floats  # (units, rows) what the rows earned under each of these
+    others: tuple[DemandLaw, ...]  # of families that the log does not rule out
+    profit_others: Floats  # (others, rows)
 
     @property
     def law(self) -> DemandLaw:
@@ -63,11 +66,15 @@ class Ledger:
         if log.costs is None:
             raise LostSalesError("evaluate needs unit costs: give [costs] lost, order and holding in the problem")
         runs, units = find_runs(log), units_of(log, MOST_UNITS)
-        filled = impute(log, runs=runs, replicates=0, seed=seed).expected_lost
         try:
             model = fit_demand(log, seed=seed)
         except LostSalesError as error:
+            filled = impute(log, runs=runs, replicates=0, seed=seed).expected_lost
             return cls(log, runs, units, _profit(log, filled), None, str(error), seed)
+        beyond = ~runs.observed.known & (runs.depth < 0)  # where no law reaches
+        filled = np.zeros(len(log))
+        if beyond.any():
+            filled[beyond] = impute(log, runs=runs, replicates=0, seed=seed, only=beyond).expected_lost[beyond]
         profit = _profit(log, _lost(log, model, model.law, filled, seed))
         laws, profits = [], []
         for unit in range(len(units)):
@@ -77,7 +84,15 @@ class Ledger:
             profits.append(_profit(log, _lost(log, model, law, filled, seed)))
             if progress:
                 progress(unit + 1, len(units))
-        return cls(log, runs, units, profit, Laws(model, tuple(laws), np.array(profits)), seed=seed)
+        rivals = [each.family for each in model.candidates if each.behind <= RIVAL * each.error]
+        others = [
+            fit_family(model.evidence, each, model.law.scale, seed=seed) for each in rivals if each != model.family
+        ]
+        other_profits = [_profit(log, _lost(log, model, law, filled, seed)) for law in others]
+        known = Laws(
+            model, tuple(laws), np.array(profits), tuple(others), np.array(other_profits).reshape(-1, len(log))
+        )
+        return cls(log, runs, units, profit, known, seed=seed)
 
     @cached_property
     def contributions(self) -> Floats:
@@ -94,7 +109,23 @@ class Ledger:
         """The mean of a period, with intervals over units."""
         cash = self.units.mean(self.log.cash)
         who = "Beran's estimator" if self.laws is None else f"a demand model ({self.laws.model.family.name})"
-        return Earned(Interval.of(self.contributions), Interval.of(cash), self.contributions, who)
+        return Earned(Interval.of(self.contributions, self.doubt), Interval.of(cash), self.contributions, who)
+
+    @cached_property
+    def moved_by_others(self) -> Floats:
+        """How far the mean profit moves under each other law, (others,)."""
+        none = self.laws is None
+        return np.zeros(0) if none else np.asarray(self.laws.profit_others.mean(axis=1) - self.profit.mean())
+
+    @property
+    def doubt(self) -> float:
+        """What not knowing the family of the law leaves open of the mean profit."""
+        return root_mean_square(self.moved_by_others)
+
+
+def root_mean_square(moved: Floats) -> float:
+    """Of how far a figure moves under other laws, 0 where there are none."""
+    return float(np.sqrt(np.mean(moved**2))) if len(moved) else 0.0
 
 
 def _lost(log: SalesLog, model: DemandModel, law: DemandLaw, otherwise: Floats, seed: int) -> Floats:

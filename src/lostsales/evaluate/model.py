@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from lostsales.arrays import Floats
+from lostsales.arrays import Bools, Floats
 from lostsales.evaluate.case import Case
-from lostsales.evaluate.ledger import Laws
+from lostsales.evaluate.ledger import Laws, root_mean_square
 from lostsales.evaluate.replay import Days, Lived, live
 from lostsales.evaluate.results import Estimate, Interval, Overlap
 
@@ -29,35 +29,46 @@ def on_the_model(case: Case) -> Estimate:
     overlap = overlap_with(laws, whole.met, case.seed)
     if not overlap.enough:
         return Estimate("model", overlap, reason=overlap.sentence)
+    first = ledger.units.of_row[laws.model.evidence.rows[days.row[0]]]  # the unit of each life
     parts = [live(case.policy, days, law, *given) for law in laws.without]
-    unit = ledger.units.of_row[laws.model.evidence.rows[days.row]]  # (periods, lives)
-    first = unit[0]
+    others = [live(case.policy, days, law, *given) for law in laws.others]
 
-    def contributions(name: str, weights: str | None) -> Floats:
-        def mean(lived: Lived, but: int | None) -> float:
-            kept = np.ones(len(first), dtype=bool) if but is None else first != but
-            total = getattr(lived, name)[kept].sum()
-            return float(total / (kept.sum() if weights is None else getattr(lived, weights)[kept].sum()))
+    def figure(name: str, against: tuple[Floats, Floats] | None = None) -> tuple[Floats, float]:
+        """Contributions and doubt of a mean, less those of what was earned and how that moves under other laws."""
+        per_life = name == "discounted"
 
-        moved = np.array([mean(lived, but) for but, lived in enumerate(parts)])
-        return ledger.units.left_out(mean(whole, None), moved)
+        def mean(lived: Lived, kept: Bools) -> float:
+            periods = len(first[kept]) if per_life else lived.periods[kept].sum()
+            return float(getattr(lived, name)[kept].sum() / periods)
 
-    profit, cash = contributions("profit", "periods"), contributions("cash", "periods")
+        every = np.ones(len(first), dtype=bool)
+        value = mean(whole, every)
+        moved = np.array([mean(lived, first != unit) for unit, lived in enumerate(parts)])
+        own = ledger.units.left_out(value, moved)
+        doubt = np.array([mean(lived, every) - value for lived in others])
+        if against is not None:
+            own, doubt = own - against[0], doubt - against[1]
+        return own, root_mean_square(doubt)
+
+    profit = figure("profit")
+    gain = figure("profit", (ledger.contributions, ledger.moved_by_others))
+    cash_gain = figure("cash", (ledger.units.mean(ledger.log.cash), np.zeros(len(others))))
     return Estimate(
         estimator="model",
         overlap=overlap,
-        profit=Interval.of(profit),
-        cash=Interval.of(cash),
-        discounted=Interval.of(contributions("discounted", None)),
-        gain=Interval.of(profit - ledger.contributions),
-        cash_gain=Interval.of(cash - ledger.units.mean(ledger.log.cash)),
-        contributions=profit,
+        profit=Interval.of(*profit),
+        cash=Interval.of(*figure("cash")),
+        discounted=Interval.of(*figure("discounted")),
+        gain=Interval.of(*gain),
+        cash_gain=Interval.of(*cash_gain),
+        contributions=profit[0],
+        doubt=gain[1],
         notes=(f"demand by a {laws.model.family.name}", *laws.model.warnings),
     )
 
 
 def overlap_with(laws: Laws, met: Floats, seed: int) -> Overlap:
-    """Of what the policy meets (features, price, last demand), the share as near to the log as its rows to each other."""
+    """Of what the policy meets, the share that is as near to the log as the log's rows are to each other."""
     from scipy.spatial import KDTree
 
     evidence, scale = laws.model.evidence, laws.law.scale

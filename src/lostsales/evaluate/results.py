@@ -8,6 +8,9 @@ from scipy.special import stdtrit
 
 from lostsales.arrays import Array, Floats
 
+# Contributions are skewed, so that their spread is known less well than their number says.
+MOST_DEGREES = 9
+
 
 @dataclass(frozen=True)
 class Interval:
@@ -18,8 +21,8 @@ class Interval:
     high: float
 
     @classmethod
-    def of(cls, contributions: Floats) -> "Interval":
-        """Mean of contributions, one a unit, with Student's interval.
+    def of(cls, contributions: Floats, doubt: float = 0.0) -> "Interval":
+        """Mean of contributions, one a unit, with Student's interval; a doubt of another kind adds in quadrature.
 
         >>> Interval.of(np.array([1.0, 2.0, 3.0])).value
         2.0
@@ -27,7 +30,7 @@ class Interval:
         units = len(contributions)
         value = float(contributions.mean())
         error = float(contributions.std(ddof=1) / np.sqrt(units)) if units > 1 else np.inf
-        reach = float(stdtrit(max(units - 1, 1), 0.975)) * error
+        reach = float(stdtrit(min(max(units - 1, 1), MOST_DEGREES), 0.975)) * float(np.hypot(error, doubt))
         return cls(value, value - reach, value + reach)
 
     @property
@@ -71,6 +74,7 @@ class Estimate:
     gain: Interval | None = None  # profit less what was earned
     cash_gain: Interval | None = None
     contributions: Floats | None = None  # (units,) to the profit; their mean is its value
+    doubt: float = 0.0  # standard deviation of the gain over laws of demand that the log does not rule out
     reason: str | None = None
     notes: tuple[str, ...] = ()
 

@@ -73,7 +73,7 @@ class Units:
         return np.asarray(mean + len(self) * (total - count * mean) / count.sum())
 
     def left_out(self, value: float, without: Floats) -> Floats:
-        """Contributions to a value that is `without[u]` where unit u is left out (grouped jackknife), their mean kept."""
+        """Contributions to a value that is `without[u]` where unit u is left out (a grouped jackknife)."""
         share = np.bincount(self.of_row, minlength=len(self)) / len(self.of_row)
         moved = len(self) * (1 - share) * (value - without)
         return np.asarray(value + moved - moved.mean())

@@ -180,7 +180,9 @@ def _read(study: Study, partial: Path | None) -> dict[tuple[int, int], list[Repl
     except (OSError, ValueError, KeyError, TypeError):
         raise LostSalesError(f"{partial} is not the file of a calibration study; choose another --out") from None
     if not same:
-        raise LostSalesError(f"{partial} holds another study (scenario, policy, behaviour or seed); choose another --out")
+        raise LostSalesError(
+            f"{partial} holds another study (scenario, policy, behaviour or seed); choose another --out"
+        )
     done: dict[tuple[int, int], list[Replication]] = {}
     for each in lines:
         done.setdefault((each.series, each.number), []).append(each)

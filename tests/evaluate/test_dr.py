@@ -1,0 +1,52 @@
+"""Doubly robust evaluation."""
+
+import numpy as np
+import pytest
+
+from lostsales.evaluate.case import Case
+from lostsales.evaluate.dr import action_ratios, doubly_robust, marginal_ratios
+from lostsales.evaluate.fqe import FqeSettings
+from lostsales.evaluate.ledger import Ledger
+from lostsales.evaluate.rows import units_of
+from lostsales.policy.actions import ActionGrid
+from lostsales.policy.behaviour import BaseStock, Uniform
+from lostsales.policy.rollout import Policy
+from lostsales.simulate.simulator import simulate
+from tests.learn.small import scenario
+
+
+def case_of(name: str, policy: Policy, episodes: int) -> Case:
+    """With the true profit of the rows, so that only the estimator is tried."""
+    log, truth = simulate(scenario(name), None, episodes, 4)
+    from lostsales.demand.runs import find_runs
+
+    return Case.of(policy, Ledger(log, find_runs(log), units_of(log, 10), truth.profit, None), None, 0)
+
+
+def test_ratios_of_the_behaviour_itself_are_one_and_all_rows_count() -> None:
+    case = case_of("steady", Uniform(ActionGrid.of(scenario("steady"))), 30)
+    rho = action_ratios(case)
+    assert rho.mean() == pytest.approx(1.0, abs=0.1)
+    weights = marginal_ratios(case, rho, FqeSettings())
+    np.testing.assert_allclose(weights.sum(axis=0), 1.0)
+    found = doubly_robust(case)
+    assert found.overlap.effective_rows > 400
+    assert found.profit is not None
+    assert found.profit.value == pytest.approx(float(case.ledger.profit.mean()), abs=1.5)
+
+
+def test_too_few_effective_rows_are_refused() -> None:
+    grid = ActionGrid.of(scenario("nonlinear"))
+    found = doubly_robust(case_of("nonlinear", BaseStock(grid, 18, 4.0), 5))
+    assert found.profit is None
+    assert "effective rows" in str(found.reason)
+    assert found.overlap.effective_rows < 20
+
+
+def test_it_corrects_a_q_that_is_wrong() -> None:
+    """Under a ridge so large that Q is a constant, only the weighted residuals tell the policies apart."""
+    grid = ActionGrid.of(scenario("steady"))
+    case = case_of("steady", BaseStock(grid, 18, 4.25), 60)
+    found = doubly_robust(case, FqeSettings(ridge=1e9))
+    assert found.gain is not None
+    assert found.gain.value > 3.0

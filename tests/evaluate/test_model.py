@@ -1,0 +1,102 @@
+"""Evaluation on the learned law: lives of a log, contributions by leaving out, overlap."""
+
+import numpy as np
+import pytest
+from lostsales.demand.model import fit_demand
+
+from lostsales.evaluate.case import Case
+from lostsales.evaluate.judge import evaluate, evaluate_on
+from lostsales.evaluate.ledger import Ledger
+from lostsales.evaluate.replay import Days, live
+from lostsales.evaluate.rows import units_of
+from lostsales.policy.actions import ActionGrid
+from lostsales.policy.behaviour import BaseStock, Uniform
+from lostsales.policy.rollout import Action, View
+from lostsales.simulate.simulator import evaluate_policy, simulate
+from tests.learn.small import scenario, small_log
+
+
+class Replays:
+    """Does in every period what the log did."""
+
+    observes = "sales"
+
+    def __init__(self, price: np.ndarray, order: np.ndarray) -> None:
+        self.price, self.order = price, order
+
+    def decide(self, view: View, rng: np.random.Generator) -> Action:  # noqa: ARG002
+        """As it was."""
+        return Action(self.price[:, view.period], self.order[:, view.period])
+
+
+def test_days_are_those_of_the_log() -> None:
+    """With the log's own actions and a law without noise or slopes, sales and stock follow by hand."""
+    log = small_log("steady", 6)
+    model = fit_demand(log)
+    days = Days.of(log, model.evidence, 50, 6, 0)
+    assert days.row.shape == (50, 6)
+    policy = Replays(log.price.reshape(6, 50), np.asarray(log.order).reshape(6, 50))
+    lived = live(policy, days, model.law, 50, 0.9, 0)  # type: ignore[arg-type]
+    np.testing.assert_array_equal(lived.periods, 50)
+    # Orders are paid whatever demand does, so cash can differ from the log only by sales and holding.
+    assert abs(lived.cash.mean() / 50 - log.cash.mean()) < 3
+    assert (lived.profit <= lived.cash).all()
+    short = Days.of(log, model.evidence, 10, 12, 0)
+    assert short.row.shape == (10, 12)
+    np.testing.assert_array_equal(live(policy_of(short, log), short, model.law, 10, 0.9, 0).periods, 10)
+
+
+def policy_of(days: Days, log: object) -> Uniform:  # noqa: ARG001
+    return Uniform(ActionGrid.of(scenario("steady")))
+
+
+@pytest.mark.parametrize("name", ["steady", "nonlinear"])
+def test_the_model_finds_the_true_value(name: str) -> None:
+    world = scenario(name)
+    grid = ActionGrid.of(world)
+    policy = BaseStock(grid, 18, float(grid.prices[1]))
+    truth = evaluate_policy(world, policy, 4000, 1).mean_profit
+    behaviour = evaluate_policy(world, None, 4000, 1).mean_profit
+    found = evaluate(policy, small_log(name, 20, 11), estimators=("model",)).by("model")
+    assert found.profit is not None
+    assert found.gain is not None
+    assert found.profit.low < truth < found.profit.high
+    assert found.gain.low < truth - behaviour < found.gain.high
+    assert found.gain.proven
+
+
+def test_leaving_out_gives_the_contributions_of_a_mean() -> None:
+    """For a plain mean of unequal units the grouped jackknife is exactly the linearised ratio."""
+    log = small_log("steady", 7)
+    units = units_of(log, 4)
+    values = np.random.default_rng(0).normal(size=len(log))
+    without = np.array([values[units.of_row != unit].mean() for unit in range(4)])
+    np.testing.assert_allclose(units.left_out(float(values.mean()), without), units.mean(values))
+
+
+def test_what_was_earned_counts_hidden_lost_sales() -> None:
+    for name in ("released", "steady"):
+        log, truth = simulate(scenario(name), None, 20, 6)
+        earned = Ledger.of(log).earned
+        assert earned.cash.value == pytest.approx(float(log.cash.mean()))
+        assert earned.profit.value == pytest.approx(float(truth.profit.mean()), abs=0.8)
+        assert earned.profit.low < float(truth.profit.mean()) < earned.profit.high
+
+
+def test_a_log_without_a_demand_model_is_still_judged_by_others() -> None:
+    log = small_log("nonlinear", 6)
+    ledger = Ledger.of(log)
+    blind = Ledger(log, ledger.runs, ledger.units, ledger.profit, None, "too few rows")
+    judged = evaluate_on(Uniform(ActionGrid.of(scenario("nonlinear"))), blind)
+    assert "too few rows" in str(judged.by("model").reason)
+    assert judged.best is not None
+    assert judged.best.estimator == "fqe"
+
+
+def test_prices_that_were_never_charged_are_not_scored() -> None:
+    grid = ActionGrid(np.array([4.0, 40.0]), np.arange(16.0), np.inf)
+    ledger = Ledger.of(small_log("steady", 8))
+    found = evaluate_on(BaseStock(grid, 15, 40.0), ledger).by("model")
+    assert found.profit is None
+    assert "never seen" in str(found.reason)
+    assert Case.of(BaseStock(grid, 15, 4.0), ledger, None, 0).estimand.horizon == 50
