@@ -24,7 +24,9 @@ def test_coverage_is_counted_by_hand() -> None:
         for number, (profit, gain) in enumerate(zip(said, gains, strict=True))
     ]
     (row,) = coverage(asked, done, (1.6, 0.6))
-    assert (row.scored, row.covers, row.covers_gain) == (0.75, pytest.approx(2 / 3), pytest.approx(2 / 3))
+    assert row.scored == 0.75
+    assert row.covers == pytest.approx(2 / 3)
+    assert row.covers_gain == pytest.approx(2 / 3)
     assert row.error == pytest.approx((-0.6 + 2.4 + 0.4) / 3)
     assert row.width == pytest.approx((2 + 2 + 1) / 3)
     assert row.errs == "too high"

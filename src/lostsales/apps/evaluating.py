@@ -9,6 +9,7 @@ from lostsales.apps.options import Json, Log, ProblemFile
 
 if TYPE_CHECKING:
     from lostsales.evaluate.choosing import Comparison
+    from lostsales.evaluate.diagnostics import Diagnostics
     from lostsales.evaluate.results import Evaluation, Interval
     from lostsales.simulate.calibrate import Coverage
 
@@ -23,6 +24,9 @@ def evaluate(
     problem: ProblemFile = None,
     estimator: Annotated[list[str] | None, typer.Option(help="Only these; all unless given.")] = None,
     horizon: Horizon = None,
+    diagnose: Annotated[
+        bool, typer.Option("--diagnose", help="Also measure the terms of the regret bound, and say what to do.")
+    ] = False,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
@@ -32,19 +36,23 @@ def evaluate(
     """
     from lostsales.apps.console import print_json, progress
     from lostsales.data.gate import read_log
-    from lostsales.evaluate.judge import evaluate as judge
+    from lostsales.evaluate.case import Case
+    from lostsales.evaluate.diagnostics import diagnose as measure
+    from lostsales.evaluate.judge import evaluate_on, prepare
     from lostsales.policy.artefact import load
 
     decides = load(policy)
-    with progress("evaluating"):
-        judged = judge(
-            decides, read_log(log, problem), estimators=tuple(estimator) if estimator else None, horizon=horizon,
-            seed=seed,
-        )  # fmt: skip
+    only = tuple(estimator) if estimator else None
+    with progress("learning the law of demand") as report:
+        ledger, notes = prepare(read_log(log, problem), seed, report)
+    judged = evaluate_on(decides, ledger, estimators=only, horizon=horizon, seed=seed, notes=notes)
+    found = measure(Case.of(decides, ledger, horizon, seed)) if diagnose else None
     if as_json:
-        print_json(judged.to_json())
-    else:
-        _show_evaluation(f"{policy} on {log}", judged)
+        print_json(judged.to_json() | ({} if found is None else {"diagnostics": found.to_json()}))
+        return
+    _show_evaluation(f"{policy} on {log}", judged)
+    if found is not None:
+        _show_diagnostics(found)
 
 
 def shown(interval: "Interval | None") -> str:
@@ -81,6 +89,23 @@ def _show_evaluation(title: str, judged: "Evaluation") -> None:
     else:
         gain, sure = best.gain, "a proven gain" if best.gain.proven else "no gain is proven"
         out.print(Text(f"By {best.estimator}: {sure}, {shown(gain)} a period."))
+
+
+def _show_diagnostics(found: "Diagnostics") -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from lostsales.apps.console import out
+
+    table = Table(title="Terms of the regret bound", title_justify="left", title_style="bold", box=None)
+    for name in ("term", "value", "what it says", "what to do"):
+        table.add_column(name, header_style="cyan", justify="right" if name == "value" else "left")
+    for each in found.items:
+        values = [each.value] if each.by_depth is None else list(each.by_depth)
+        figures = ", ".join("-" if value is None else f"{value:.3g}" for value in values)
+        plug_in = " (plug-in)" if each.plug_in else ""
+        table.add_row(*(Text(text) for text in (each.title + plug_in, figures, each.meaning, each.advice)))
+    out.print(table)
 
 
 def calibrate(

@@ -135,15 +135,16 @@ def _measure(case: Case, depth: int) -> _Measured:
     gram = phi.T @ phi
     inverse = np.linalg.inv(gram + ridge * np.eye(len(gram)))
 
-    def unusual(action: Floats) -> float:
-        """Mean of k_post / ridge."""
-        own = mapped.features(history, scale(action))
-        leverage = np.einsum("ij,jk,ik->i", own, inverse, own)
+    def unusual(action: Floats, own: bool = False) -> float:
+        """Mean of k_post / ridge, had the log's own rows not been seen themselves."""
+        asked = mapped.features(history, scale(action))
+        leverage = np.einsum("ij,jk,ik->i", asked, inverse, asked)
+        leverage = leverage / np.maximum(1 - leverage, 1e-3) if own else leverage
         return float(np.mean(leverage + mapped.left_over(history, scale(action)) / ridge))
 
-    ratio = float(np.mean([unusual(each[at]) for each in case.decided])) / max(unusual(done), 1e-12)
+    ratio = float(np.mean([unusual(each[at]) for each in case.decided])) / max(unusual(done, own=True), 1e-12)
     named = "linear" if kernel is None else f"{kernel.kind} {kernel.coefficient:g}"
-    return _Measured(np.linalg.eigvalsh(gram)[::-1], ridge, ratio, named)
+    return _Measured(np.asarray(np.linalg.eigvalsh(gram)[::-1], dtype=np.float64), ridge, ratio, named)
 
 
 def _blocks(policy: QPolicy, view: View, depth: int) -> Floats:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from lostsales.data.gate import Progress
 from lostsales.data.log import SalesLog
 from lostsales.errors import SettingError
 from lostsales.evaluate.case import Case
@@ -40,8 +41,14 @@ def evaluate(
     seed: int = 0,
 ) -> Evaluation:
     """What a policy would earn, what was earned and the gain, each with a 95 % interval."""
-    log, notes = _sample(log, seed)
-    return evaluate_on(policy, Ledger.of(log, seed), estimators=estimators, horizon=horizon, seed=seed, notes=notes)
+    ledger, notes = prepare(log, seed)
+    return evaluate_on(policy, ledger, estimators=estimators, horizon=horizon, seed=seed, notes=notes)
+
+
+def prepare(log: SalesLog, seed: int = 0, progress: Progress | None = None) -> tuple[Ledger, tuple[str, ...]]:
+    """What every policy on a log shares, and what must be said about it."""
+    some, notes = _sample(log, seed)
+    return Ledger.of(some, seed, progress), notes
 
 
 def evaluate_on(

@@ -114,8 +114,8 @@ class Ledger:
     @cached_property
     def moved_by_others(self) -> Floats:
         """How far the mean profit moves under each other law, (others,)."""
-        none = self.laws is None
-        return np.zeros(0) if none else np.asarray(self.laws.profit_others.mean(axis=1) - self.profit.mean())
+        others = np.zeros((0, 1)) if self.laws is None else self.laws.profit_others
+        return np.asarray(others.mean(axis=1) - self.profit.mean())
 
     @property
     def doubt(self) -> float:

@@ -80,7 +80,8 @@ def overlap_with(laws: Laws, met: Floats, seed: int) -> Overlap:
     spread = seen.std(axis=0)
     spread = np.where(spread > 1e-9 * (1 + np.abs(seen.mean(axis=0))), spread, 1e-9)
     tree = KDTree(seen / spread)
-    usual = float(np.quantile(tree.query(seen / spread, k=2)[0][:, 1], USUAL))
+    apart: Floats = np.asarray(tree.query(seen / spread, k=2)[0])
+    usual = float(np.quantile(apart[:, 1], USUAL))
     share = float(np.mean(tree.query(met / spread)[0] <= usual + 1e-6))
     enough = share >= LEAST_SHARE
     sentence = f"{share:.0%} of what the policy would meet ({JUDGED_ON}) is known from the log"

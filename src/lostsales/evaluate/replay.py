@@ -121,5 +121,8 @@ def live(policy: Policy, days: Days, law: DemandLaw, horizon: int, discount: flo
 def _costs(log: SalesLog, rows: Ints) -> UnitCosts:
     costs = log.costs
     assert costs is not None
-    own = [each[rows] if isinstance(each, np.ndarray) else each for each in (costs.lost, costs.order, costs.holding)]
-    return UnitCosts(*own, fixed_order=costs.fixed_order)
+
+    def own(cost: Floats | float) -> Floats | float:
+        return cost[rows] if isinstance(cost, np.ndarray) else cost
+
+    return UnitCosts(own(costs.lost), own(costs.order), own(costs.holding), costs.fixed_order)

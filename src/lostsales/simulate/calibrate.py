@@ -1,4 +1,4 @@
-"""Do 95 % intervals cover? A study in simulated shops, where the truth is known."""
+"""Whether 95 % intervals cover: a study in simulated shops, where the truth is known."""
 
 import json
 import multiprocessing
