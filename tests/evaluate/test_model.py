@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+
 from lostsales.demand.law import DemandLaw, Family
 from lostsales.demand.means import LinearMean
 from lostsales.demand.model import fit_demand
 from lostsales.demand.residuals import Residuals
-
 from lostsales.evaluate.case import Case
 from lostsales.evaluate.judge import evaluate, evaluate_on
 from lostsales.evaluate.ledger import Ledger

@@ -15,14 +15,15 @@ import numpy as np
 from lostsales.arrays import Floats, Ints
 from lostsales.demand.evidence import Evidence
 from lostsales.demand.means import LinearMean, Mean, fit_boosted, fit_kernel, fit_linear
+from lostsales.demand.particles import TINY, advance
 from lostsales.demand.residuals import Residuals
 
 DRAWS = 5  # of each row
 ROUNDS = 30  # at most, of a linear mean
 LATER_ROUNDS = 6  # of any other, which starts where the linear one has settled
-SETTLED = 5e-3  # standard deviations of the residuals by which the mean still moves in the last round
-REMEMBERED = 4  # hidden demands further back are not re-weighed
-TINY = 1e-12
+SETTLED = 5e-3  # standard deviations of the residuals by which the mean may still be off
+USUAL_RATE = 0.8  # at which steps shrink, where no two are known yet
+FASTEST = 0.95  # rate that a leap is willing to believe
 
 FitMean = Callable[[Floats, Floats, Floats], Mean]
 MEANS: dict[str, FitMean] = {"linear": fit_linear, "kernel": fit_kernel, "boosted": fit_boosted}
@@ -98,31 +99,16 @@ def complete(evidence: Evidence, law: DemandLaw, seed: int = 0, draws: int = DRA
     scale, effect = law.scale[evidence.series], law.effect[evidence.series]
     low, high = law.latent(evidence.low / scale), law.latent(evidence.high / scale)
     latent, lag = np.empty((rows, draws)), np.repeat((evidence.lag / scale)[:, None], draws, axis=1)
-    score, below, within = np.empty(rows), np.empty(rows), np.empty(rows)
+    below, within = np.empty(rows), np.empty(rows)
     for depth in range(int(evidence.depth.max(initial=0)) + 1):
         at = np.flatnonzero(evidence.depth == depth)
         parent = evidence.parent[at]
         if depth:
             lag[at] = law.demand(latent[parent], scale[at, None]) / scale[at, None]
         mean = _mean(law, evidence, at, lag, known=depth == 0) + effect[at, None]
-        under, over = law.residuals.below(low[at, None] - mean), law.residuals.below(high[at, None] - mean)
-        chance = np.maximum(over - under, 0.0)
-        below[at], within[at] = under.mean(axis=1), chance.mean(axis=1)
-        score[at] = np.log(np.maximum(within[at], TINY))
-        if depth:
-            # What this row shows says which of the hidden pasts are likely.
-            chosen = _resample(np.where(evidence.told[at, None], chance, 1.0) + TINY, pick[at])
-            under, chance, mean = (np.take_along_axis(each, chosen, axis=1) for each in (under, chance, mean))
-            lag[at] = np.take_along_axis(lag[at], chosen, axis=1)
-            for back in range(1, min(depth, REMEMBERED) + 1):
-                before = at - back
-                latent[before] = np.take_along_axis(latent[before], chosen, axis=1)
-                if back < depth:
-                    lag[before] = np.take_along_axis(lag[before], chosen, axis=1)
-        drawn = mean + law.residuals.quantile(under + uniform[at] * chance)
-        # Where the law calls the row impossible, the nearest end of its interval stands in.
-        drawn = np.where(chance > TINY, drawn, np.clip(mean, low[at, None], high[at, None]))
-        latent[at] = np.clip(drawn, low[at, None], high[at, None])
+        shown = low, high, evidence.told, uniform, pick, law.residuals.grid, law.residuals.cdf
+        advance(at, depth, mean, *shown, latent, lag, below, within)
+    score = np.log(np.maximum(within, TINY))
     return Completed(latent, lag, score, below, within)
 
 
@@ -131,13 +117,6 @@ def _mean(law: DemandLaw, evidence: Evidence, at: Ints, lag: Floats, known: bool
     draws = 1 if known else lag.shape[1]
     market, price = (np.repeat(each[at], draws, axis=0) for each in (evidence.market, evidence.price))
     return law.mean(law.inputs(market, price, lag[at, :draws].reshape(-1))).reshape(len(at), draws)
-
-
-def _resample(weights: Floats, pick: Floats) -> Ints:
-    """Systematic: the index that each rising pick falls on, (rows, draws)."""
-    reached = np.cumsum(weights, axis=1)
-    reached /= reached[:, -1:]
-    return np.asarray(np.minimum((pick[:, :, None] > reached[:, None, :]).sum(axis=2), weights.shape[1] - 1))
 
 
 def fit_family(
@@ -164,11 +143,20 @@ def fit_family(
 
 
 def _settle(evidence: Evidence, law: DemandLaw, weights: Floats, seed: int) -> DemandLaw:
-    """Rounds until the mean no longer moves."""
-    for _ in range(ROUNDS if isinstance(law.mean, LinearMean) else LATER_ROUNDS):
+    """Rounds until the mean is as good as where they lead; every third leaps there, as steps shrink at a steady rate.
+
+    Where memory is long, each round goes only a small part of the way: without leaps the lag counts too little.
+    """
+    last = np.inf
+    for number in range(1, (ROUNDS if isinstance(law.mean, LinearMean) else LATER_ROUNDS) + 1):
+        before = law.mean
         law, moved = _round(evidence, law, weights, seed)
-        if moved < SETTLED:
+        rate = min(moved / last, FASTEST) if np.isfinite(last) else USUAL_RATE
+        if moved * rate / (1 - rate) < SETTLED:
             break
+        last = moved
+        if number % 3 == 0:
+            law, last = replace(law, mean=before.beyond(law.mean, 1 / (1 - rate))), np.inf
     return law
 
 

@@ -1,6 +1,6 @@
 """Means of demand given the market, the price and the last demand: linear, kernel and boosted, behind one protocol."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -26,6 +26,10 @@ class Mean(Protocol):
         """The same kind with the same settings, on other data."""
         ...
 
+    def beyond(self, other: Any, step: float) -> "Mean":
+        """So many times the step from this mean to another of its kind."""
+        ...
+
 
 @dataclass(frozen=True, eq=False)
 class LinearMean:
@@ -41,6 +45,11 @@ class LinearMean:
     def refit(self, inputs: Floats, latent: Floats, weights: Floats) -> "LinearMean":
         """Least squares on other data."""
         return fit_linear(inputs, latent, weights)
+
+    def beyond(self, other: "LinearMean", step: float) -> "LinearMean":
+        """So many times the step from this mean to another."""
+        slopes = self.slopes + step * (other.slopes - self.slopes)
+        return LinearMean(self.intercept + step * (other.intercept - self.intercept), slopes)
 
 
 def fit_linear(inputs: Floats, latent: Floats, weights: Floats) -> LinearMean:
@@ -89,6 +98,11 @@ class KernelMean:
         return KernelMean(
             linear, self.centre, self.scale, self.landmarks, self.root, self.coefficient, self.ridge, solved
         )
+
+    def beyond(self, other: "KernelMean", step: float) -> "KernelMean":
+        """So many times the step from this mean to another on the same landmarks."""
+        weights = self.weights + step * (other.weights - self.weights)
+        return replace(other, linear=self.linear.beyond(other.linear, step), weights=weights)
 
     def _features(self, inputs: Floats) -> Floats:
         return np.asarray(_rbf((inputs - self.centre) / self.scale, self.landmarks, self.coefficient) @ self.root)
@@ -144,6 +158,10 @@ class BoostedMean:
     def refit(self, inputs: Floats, latent: Floats, weights: Floats) -> "BoostedMean":
         """New trees on other data."""
         return fit_boosted(inputs, latent, weights)
+
+    def beyond(self, other: "BoostedMean", step: float) -> "BoostedMean":  # noqa: ARG002, trees cannot leap
+        """The other."""
+        return other
 
 
 def fit_boosted(inputs: Floats, latent: Floats, weights: Floats, seed: int = 0) -> BoostedMean:
