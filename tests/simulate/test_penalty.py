@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from lostsales.errors import SettingError
-from lostsales.learn.design import FunctionClass
 from lostsales.learn.fit import CensoredFqi
+from lostsales.learn.forms import FunctionClass
 from lostsales.simulate.penalty import penalty_coverage
 from tests.learn.small import scenario, small_log
 

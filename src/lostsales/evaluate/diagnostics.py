@@ -17,8 +17,8 @@ from lostsales.evaluate.parts import series_of, without
 from lostsales.evaluate.results import plain
 from lostsales.evaluate.rows import view_of_rows
 from lostsales.learn.blocks import block_of_view
+from lostsales.learn.forms import Q
 from lostsales.learn.policy import QPolicy
-from lostsales.policy.rollout import View
 
 RESAMPLES = 40  # behind the stability of max_depth
 MOST_ROWS = 1_000  # of a depth, from which dimensions and coverage are measured
@@ -122,15 +122,11 @@ def _measure(case: Case, depth: int) -> _Measured:
         at = np.sort(np.random.default_rng(case.seed).choice(at, MOST_ROWS, replace=False))
     rows = case.known[at]
     done = np.column_stack([log.price[rows], np.asarray(log.order)[rows]])
-    if isinstance(case.policy, QPolicy) and depth < len(case.policy.q):
-        form = case.policy.q[depth].form
-        history, scale = form.scaler(_blocks(case.policy, view_of_rows(log, runs, rows), depth)), form.action_scaler
-        mapped, ridge, kernel = form.map, form.choice.ridge, form.choice.kernel
-    else:
-        settings = FqeSettings(seed=case.seed)
-        space = DepthSpace.of(histories(log, runs, rows, depth), done, settings)
-        history, scale = space.scaler(histories(log, runs, rows, depth)), space.action_scaler
-        mapped, ridge, kernel = space.map, settings.ridge, settings.kernel
+    settings = _settings(case, depth)
+    blocks = histories(log, runs, rows, depth)
+    space = DepthSpace.of(blocks, done, settings)
+    history, scale, mapped = space.scaler(blocks), space.action_scaler, space.map
+    kernel, ridge = settings.kernel, settings.ridge
     phi = mapped.features(history, scale(done))
     gram = phi.T @ phi
     inverse = np.linalg.inv(gram + ridge * np.eye(len(gram)))
@@ -147,11 +143,12 @@ def _measure(case: Case, depth: int) -> _Measured:
     return _Measured(np.asarray(np.linalg.eigvalsh(gram)[::-1], dtype=np.float64), ridge, ratio, named)
 
 
-def _blocks(policy: QPolicy, view: View, depth: int) -> Floats:
-    """The blocks of a view; deeper runs share the last depth."""
-    parts = [(run, np.flatnonzero(view.depth == run)) for run in np.unique(view.depth).tolist()]
-    found = [block_of_view(policy.problem, view, rows, depth, run) for run, rows in parts]
-    return np.concatenate(found)[np.argsort(np.concatenate([rows for _, rows in parts]))]
+def _settings(case: Case, depth: int) -> FqeSettings:
+    """Kernel and ridge of the policy's own Q where it has one, else those of fitted Q-evaluation."""
+    q = case.policy.q[depth] if isinstance(case.policy, QPolicy) and depth < len(case.policy.q) else None
+    if not isinstance(q, Q):
+        return FqeSettings(seed=case.seed)
+    return FqeSettings(q.form.choice.kernel, q.form.choice.ridge, seed=case.seed)
 
 
 def _coverage_ratio(measured: list[_Measured]) -> Diagnostic:
@@ -204,27 +201,25 @@ def effective_dimension(eigenvalues: Floats, noise: float) -> int:
 def _discrepancy(case: Case) -> Floats | None:
     """AD (the paper's line 4880) of every row of the log: what the action at max_depth gives away, 0 elsewhere."""
     policy, log, runs = case.policy, case.ledger.log, case.ledger.runs
-    if not isinstance(policy, QPolicy):
-        return None
+    if not isinstance(policy, QPolicy) or policy.facts is not None or policy.costs:
+        return None  # series of different scale have no one Q to compare actions by
     deepest = len(policy.q) - 1
     given_up = np.zeros(len(log))
     at = np.flatnonzero(runs.depth[case.known] == deepest)
     rows = case.known[at]
     if deepest and len(rows):
-        q = policy.q[deepest]
-        view = view_of_rows(log, runs, rows)
-        block = block_of_view(policy.problem, view, np.arange(len(rows)), deepest)
-        best = q.values(block, policy.grid.pairs).max(axis=1)
-        chosen = case.decided[0][at]
-        which = np.argmin(np.abs(policy.grid.pairs[:, None, :] - chosen).sum(axis=2), axis=0)
-        given_up[rows] = best - q.values(block, policy.grid.pairs)[np.arange(len(rows)), which]
+        pairs, everyone = policy.grid.pairs, np.arange(len(rows))
+        block = block_of_view(policy.seen, view_of_rows(log, runs, rows), everyone, deepest)
+        values = policy.q[deepest].values(block, pairs)
+        taken = np.argmin(np.abs(pairs[:, None, :] - case.decided[0][at]).sum(axis=2), axis=0)
+        given_up[rows] = values.max(axis=1) - values[everyone, taken]
     return given_up
 
 
 def _penalty(case: Case, key: str, title: str, mean: float | None, good: str, bad: str) -> Diagnostic:
     """(1 - discount^n) / (1 - discount)^2 times a mean discrepancy (lines 912 and 935)."""
     if mean is None:
-        meaning = "only a policy with one Q per depth has this term"
+        meaning = "only a policy with one Q per depth, for series of one scale, has this term"
         return Diagnostic(key, title, None, None, True, meaning, "nothing")
     discount = case.ledger.log.problem.discount
     value = (1 - discount**case.ledger.runs.max_depth) / (1 - discount) ** 2 * mean

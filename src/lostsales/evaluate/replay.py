@@ -9,11 +9,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lostsales.arrays import Bools, Floats, Ints
+from lostsales.arrays import Array, Bools, Floats, Ints
 from lostsales.data.economics import UnitCosts, period_profit, units_available
 from lostsales.data.log import SalesLog
 from lostsales.demand.evidence import Evidence
 from lostsales.demand.law import DemandLaw
+from lostsales.learn.series import costs_as_features
 from lostsales.policy.rollout import Features, Opening, Policy, play
 
 SAMPLED = 5  # periods of which one is kept to see what the policy meets
@@ -50,9 +51,14 @@ class Days:
 class _LearnedMarket:
     """The market of the days: features as they were, demand by the law."""
 
-    def __init__(self, days: Days, law: DemandLaw) -> None:
-        self.days, self.law, self.period = days, law, 0
+    def __init__(self, days: Days, law: DemandLaw, features: Floats) -> None:
+        self.days, self.law, self.features, self.period = days, law, features, 0
         self.met: list[Floats] = []  # market, price and last demand of some of the days
+
+    @property
+    def names(self) -> Array:
+        """What the series are called."""
+        return self.days.log.names[self.days.series]
 
     def open(self, series: int, rng: np.random.Generator) -> Opening:  # noqa: ARG002, the protocol passes them
         """As the log opened."""
@@ -83,7 +89,7 @@ class _LearnedMarket:
         return self._features(min(self.period, len(self.days.row) - 1))
 
     def _features(self, period: int) -> Features:
-        return tuple(self.days.log.features[self.days.evidence.rows[self.days.row[period]]].T)
+        return tuple(self.features[self.days.evidence.rows[self.days.row[period]]].T)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +107,9 @@ def live(policy: Policy, days: Days, law: DemandLaw, horizon: int, discount: flo
     """Let a policy run the shop through the days."""
     log, periods, lives = days.log, len(days.row), len(days.series)
     profit, cash, discounted = np.zeros(lives), np.zeros(lives), np.zeros(lives)
-    market, problem = _LearnedMarket(days, law), log.problem
+    # A policy that was learned with unit costs that vary asks for them as for features.
+    seen = costs_as_features(log) if getattr(policy, "costs", ()) else log
+    market, problem = _LearnedMarket(days, law, seen.features), log.problem
     rng = np.random.default_rng(seed)
     free = UnitCosts(0.0, 0.0, 0.0)
     for step in play(policy, market, problem, free, periods, lives, rng, rng):

@@ -165,10 +165,14 @@ def play(
     opening = market.open(series, market_rng)
     features, stock, demand = opening
     sales, stockout, depth = demand, np.zeros(series, dtype=bool), np.zeros(series, dtype=np.int16)
-    sees_demand = policy.observes == "demand"
+    sees_demand, names = (
+        policy.observes == "demand",
+        getattr(market, "names", None),
+    )  # a learned market has named series
     past: tuple[Closed, ...] = ()
     for period in range(horizon):
-        view = View(period, features, stock, sales, stockout, depth, demand if sees_demand else None, past)
+        seen = demand if sees_demand else None
+        view = View(period, features, stock, sales, stockout, depth, seen, past, names)
         action = policy.decide(view, policy_rng)
         if shop.capacity_rule == "forbid" and shop.capacity is not None:
             _refuse_overfilling(stock, action.order, shop.capacity)

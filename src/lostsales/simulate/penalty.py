@@ -35,11 +35,11 @@ def penalty_coverage(
     known = np.flatnonzero(runs.depth == 0)
     chosen = np.sort(rng.choice(known, min(rows, len(known)), replace=False))
     view = view_of_rows(log, runs, chosen)
-    block = block_of_view(policy.problem, view, np.arange(len(chosen)), 0)
+    block = block_of_view(policy.seen, view, np.arange(len(chosen)), 0)
     action = rng.integers(0, len(policy.grid), len(chosen))
     here = np.arange(len(chosen))
     q = policy.q[0].values(block, policy.grid.pairs)[here, action]
-    penalty = policy.q[0].form.penalty(block, policy.beta)[here, action]
+    penalty = policy.q[0].penalty(block, policy.grid.pairs, policy.beta)[here, action]
     step_back = np.zeros(len(chosen))
     for _ in range(draws):
         step_back += _step(policy, scenario, view, Action(*policy.grid.pairs[action].T), rng) / draws
