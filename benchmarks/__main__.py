@@ -1,6 +1,7 @@
 """`python -m benchmarks [NAME ...]`: run every `benchmarks/bench_NAME.py` and print one table.
 
-A benchmark file has a function `run() -> list[Row]`.
+A benchmark file has a function `run() -> list[Row]`. One that takes minutes is called `slow_NAME.py` and runs only
+where it is named.
 """
 
 import sys
@@ -14,13 +15,14 @@ from benchmarks.rows import Row
 
 
 def main() -> None:
-    known = sorted(file.stem.removeprefix("bench_") for file in Path(__file__).parent.glob("bench_*.py"))
-    chosen = sys.argv[1:] or known
+    files = {kind: sorted(Path(__file__).parent.glob(f"{kind}_*.py")) for kind in ("bench", "slow")}
+    known = {file.stem.removeprefix(f"{kind}_"): file.stem for kind, each in files.items() for file in each}
+    chosen = sys.argv[1:] or [name for name, stem in known.items() if stem.startswith("bench_")]
     if unknown := sorted(set(chosen) - set(known)):
         sys.exit(f"no benchmark {', '.join(unknown)}; there are {', '.join(known)}")
     table = Table("what", "ours", "peer", "ratio", "wanted", "")
     for name in chosen:
-        rows: list[Row] = import_module(f"benchmarks.bench_{name}").run()
+        rows: list[Row] = import_module(f"benchmarks.{known[name]}").run()
         for row in rows:
             mark = "reached" if row.reached else "[red]missed"
             table.add_row(f"{name}: {row.what}", row.ours, row.peer, f"{row.ratio:.2f}", row.wanted, mark)

@@ -38,7 +38,7 @@ def run() -> list[Row]:
 
 def _fitting() -> list[Row]:
     rows = []
-    for episodes, wanted, timed in ((10, 100, 2), (50, 300, 1)):
+    for episodes, wanted, timed in ((10, 100, 2), (50, 300, 2)):
         log, _ = simulate(load_scenario("released"), episodes=episodes, seed=1)
         runs = find_runs(log)
         profit = impute(log, replicates=0, runs=runs, tail="last").profit_filled

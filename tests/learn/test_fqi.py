@@ -120,6 +120,39 @@ def test_kernel_ridge_with_a_linear_kernel_is_the_linear_learner(exact_rows: int
         np.testing.assert_allclose(penalty, other.penalty(part.block, ACTIONS, 2.0), atol=1e-3)
 
 
+def test_nystrom_at_full_rank_is_exact_and_below_it_the_error_falls_with_the_rank() -> None:
+    parts, _ = censored()
+    rows = max(len(part.rows) for part in parts)
+    smooth = FunctionClass(kernels=(Kernel("rbf", 0.1),), ridges=(0.1,), exact_rows=rows)
+    exact = learn(FqiSettings(iterations=4, function=smooth))
+    errors = []
+    for rank in (20, 60, rows):
+        function = replace(smooth, exact_rows=0, most_rank=rank, by_dimension=False)
+        near = learn(FqiSettings(iterations=4, function=function))
+        pairs = zip(near.q, exact.q, parts, strict=True)
+        errors.append(max(np.abs(q.values(p.block, ACTIONS) - e.values(p.block, ACTIONS)).max() for q, e, p in pairs))
+    assert errors == sorted(errors, reverse=True)
+    assert errors[0] > 10
+    assert errors[-1] < 1e-4
+    by_dimension = learn(FqiSettings(iterations=4, function=replace(smooth, exact_rows=0)))
+    values, truth = (each.q[0].values(parts[0].block, ACTIONS) for each in (by_dimension, exact))
+    assert np.sqrt(np.mean((values - truth) ** 2)) < 0.01 * truth.std()
+
+
+@pytest.mark.parametrize("until", [0, 4])
+def test_many_rows_are_streamed_to_the_same_q(monkeypatch: pytest.MonkeyPatch, until: int) -> None:
+    parts, _ = censored()
+    settings = FqiSettings(iterations=4, pessimistic_until=until, function=FunctionClass(exact_rows=0))
+    kept = learn(settings)
+    monkeypatch.setattr("lostsales.learn.future.KEPT_ROWS", 0)
+    monkeypatch.setattr("lostsales.learn.future.CHUNK", 17)
+    monkeypatch.setattr("lostsales.learn.design.KEEP", 0)
+    monkeypatch.setattr("lostsales.learn.design.CHUNK", 23)
+    streamed = learn(settings)
+    for one, other, part in zip(kept.q, streamed.q, parts, strict=True):
+        np.testing.assert_allclose(one.values(part.block, ACTIONS), other.values(part.block, ACTIONS), atol=1e-4)
+
+
 def test_without_beta_pc_fqi_is_c_fqi() -> None:
     parts, _ = censored()
     plain, free, shy = (

@@ -128,15 +128,23 @@ def build(
         ridge = choice.ridge * len(at) / rows if function.by_dimension else 0.0
         at = at[landmarks(choice.kernel, history[at], action[at], function.most_rank, rng, ridge)]
     mapped = _map(choice.kernel, history[at], action[at], function)
-    rank = mapped.features(history[:1], action[:1]).shape[1]
+    gram, kept = _moments(mapped, history, action)
+    form = Form(scaler, action_scaler, mapped, choice)
+    return Design(form, RidgeFactor.of(gram, choice.ridge), history, action, kept)
+
+
+def _moments(mapped: FeatureMap, history: Floats, action: Floats) -> tuple[Floats, Floats | None]:
+    """Phi'Phi, and Phi itself where it may stay in memory."""
+    if isinstance(mapped, KernelMap) and len(mapped.root) == len(history):
+        return mapped.root.T @ mapped.root, mapped.root  # on the landmarks themselves Phi is L
+    rows, rank = len(history), mapped.features(history[:1], action[:1]).shape[1]
     gram, kept = np.zeros((rank, rank)), np.empty((rows, rank)) if rows * rank <= KEEP else None
     for start in range(0, rows, CHUNK):
         part = mapped.features(history[start : start + CHUNK], action[start : start + CHUNK])
         gram += part.T @ part
         if kept is not None:
             kept[start : start + CHUNK] = part
-    form = Form(scaler, action_scaler, mapped, choice)
-    return Design(form, RidgeFactor.of(gram, choice.ridge), history, action, kept)
+    return gram, kept
 
 
 def with_doubt(design: Design, function: FunctionClass, seed: int, former: Form | None = None) -> Design:

@@ -13,7 +13,7 @@ from lostsales.learn.ridge import RidgeFactor
 
 JITTER = 1e-10
 BLOCKS = 10  # rounds in which landmarks are drawn
-OVERSAMPLED = 1.5
+OVERSAMPLED = 2.5  # landmarks for each effective dimension
 
 
 class FeatureMap(Protocol):
