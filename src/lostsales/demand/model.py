@@ -24,7 +24,7 @@ LEAST_ROWS = 20
 JUDGED_ROWS = 1_000  # families are compared on at most so many rows, of whole series
 BOOSTED_ROWS = 5_000  # trees are tried from so many rows on
 HETEROGENEOUS = 3.0  # from this ratio of usual sales on, series are brought to one scale
-BEYOND_CHANCE = 1.0  # standard errors ...
+BEYOND_CHANCE = 2.0  # standard errors ...
 MATTERS = 0.005  # ... and mean log chance by which a family must beat a simpler one
 HOPELESS = 4.0  # standard errors behind at which a kind of noise is not tried with richer means
 
