@@ -14,7 +14,7 @@ from lostsales.data.economics import UnitCosts, period_profit, units_available
 from lostsales.data.log import SalesLog
 from lostsales.demand.evidence import Evidence
 from lostsales.demand.law import DemandLaw
-from lostsales.learn.series import costs_as_features
+from lostsales.evaluate.rows import shown_to
 from lostsales.policy.rollout import Features, Opening, Policy, play
 
 SAMPLED = 5  # periods of which one is kept to see what the policy meets
@@ -107,8 +107,7 @@ def live(policy: Policy, days: Days, law: DemandLaw, horizon: int, discount: flo
     """Let a policy run the shop through the days."""
     log, periods, lives = days.log, len(days.row), len(days.series)
     profit, cash, discounted = np.zeros(lives), np.zeros(lives), np.zeros(lives)
-    # A policy that was learned with unit costs that vary asks for them as for features.
-    seen = costs_as_features(log) if getattr(policy, "costs", ()) else log
+    seen = shown_to(policy, log)
     market, problem = _LearnedMarket(days, law, seen.features), log.problem
     rng = np.random.default_rng(seed)
     free = UnitCosts(0.0, 0.0, 0.0)

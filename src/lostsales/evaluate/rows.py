@@ -8,10 +8,16 @@ from lostsales.arrays import Array, Bools, Floats, Ints
 from lostsales.data.log import SalesLog
 from lostsales.demand.runs import Runs
 from lostsales.errors import LostSalesError
+from lostsales.learn.policy import QPolicy
 from lostsales.learn.series import costs_as_features
 from lostsales.policy.rollout import Action, Closed, Policy, View
 
 DRAWS = 8  # decisions drawn of a policy that draws
+
+
+def shown_to(policy: Policy, log: SalesLog) -> SalesLog:
+    """The log as a policy asks for it: one learned with unit costs that vary wants them among the features."""
+    return costs_as_features(log) if isinstance(policy, QPolicy) and policy.costs else log
 
 
 def view_of_rows(log: SalesLog, runs: Runs, rows: Ints) -> View:
@@ -42,8 +48,7 @@ def _open(log: SalesLog, runs: Runs, rows: Ints) -> View:
 
 def decisions(policy: Policy, log: SalesLog, runs: Runs, rows: Ints, rng: np.random.Generator) -> Floats:
     """Price and order at each row, (draws, rows, 2); one draw where the policy does not draw."""
-    # A policy that was learned with unit costs that vary asks for them as for features.
-    view = view_of_rows(costs_as_features(log) if getattr(policy, "costs", ()) else log, runs, rows)
+    view = view_of_rows(shown_to(policy, log), runs, rows)
     drawn = [np.column_stack(policy.decide(view, rng)) for _ in range(2)]
     if np.array_equal(drawn[0], drawn[1]):
         return np.array(drawn[:1])
