@@ -202,6 +202,36 @@ def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any], reaso
         learn("released", **settings)
 
 
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ({"kind": "spline"}, "kind must be kernel or linear, but 'spline' came"),
+        ({"ridges": ()}, "there must be a kernel and a ridge at least"),
+        ({"ridges": (0.0, 1.0)}, "a ridge must be above 0 .* but 0 came"),
+        ({"spared": 1.0}, "spared must be a share below 1, but 1 came"),
+    ],
+)
+def test_function_classes_that_make_no_sense_are_refused(settings: dict[str, Any], reason: str) -> None:
+    with pytest.raises(SettingError, match=reason):
+        FunctionClass(**settings)
+
+
+def test_ordinary_least_squares_is_the_limit_of_a_small_ridge() -> None:
+    learned = learn("released", iterations=1, function=FunctionClass(kind="linear", ridges=(1e-9,)))
+    design, part = learned.policy.q[0], learned.parts[0]
+    history = (part.block - part.block.mean(axis=0)) / part.block.std(axis=0)
+    price, order = ((part.action - part.action.mean(axis=0)) / part.action.std(axis=0)).T
+    columns = [*history.T, price, order, price**2, order**2, price * order, *(history.T * price), *(history.T * order)]
+    phi = np.column_stack(columns)
+    fitted = part.profit.mean() + phi @ np.linalg.lstsq(phi, part.profit - part.profit.mean(), rcond=None)[0]
+    at = (part.action[:, None] == learned.policy.grid.pairs).all(axis=2)
+    values = design.values(part.block, learned.policy.grid.pairs)[at]
+    low, high = part.profit.min(), part.profit.max()
+    inside = (fitted > low) & (fitted < high) & (values > low) & (values < high)
+    assert inside.mean() > 0.9
+    np.testing.assert_allclose(values[inside], fitted[inside], rtol=1e-6)
+
+
 def test_depth_can_be_limited() -> None:
     for depth in (0, 1):
         learned = learn("steady", 25, max_depth=depth)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lostsales.arrays import Floats, Ints
+from lostsales.errors import SettingError
 from lostsales.learn.doubt import Doubt
 from lostsales.learn.kernels import Kernel
 from lostsales.learn.maps import FeatureMap, Grid
@@ -35,6 +36,18 @@ class FunctionClass:
     # most so many times what the median row has.
     spared_ratio: float = 2.5
     spared: float = 0.95  # share of the rows, each judged by the others, that no penalty meets; 0: it starts at zero
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("kernel", "linear"):
+            raise SettingError(f"kind must be kernel or linear, but {self.kind!r} came")
+        if not self.kernels or not self.ridges:
+            raise SettingError("there must be a kernel and a ridge at least")
+        if not all(0 < ridge < np.inf for ridge in (*self.ridges, self.support_ridge)):
+            raise SettingError(
+                f"a ridge must be above 0 (1e-9 is as good as ordinary least squares), but {min(self.ridges):g} came"
+            )
+        if not 0 <= self.spared < 1:
+            raise SettingError(f"spared must be a share below 1, but {self.spared:g} came")
 
 
 @dataclass(frozen=True, eq=False)
