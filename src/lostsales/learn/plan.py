@@ -64,16 +64,25 @@ class Grids:
         return np.array([self.stocks[1], self.lags[1]])
 
     @classmethod
-    def of(cls, highest: float, orders: Floats, room: float) -> "Grids":
-        """From the largest demand that matters."""
-        unit = float(np.gcd.reduce(orders[orders > 0].astype(np.int64))) if (orders == np.rint(orders)).all() else 0.0
-        most = min(room, highest + orders[-1])
-        step = most / (STOCKS - 1)
-        if unit > 0:
-            step = unit * np.ceil(step / unit) if step > unit else max(1.0, unit / np.ceil(unit / max(step, 1.0)))
-        count = int(np.ceil(most / step - 1e-9)) + 1
-        lag_step = max(highest / (LAGS - 1), 1e-9)
-        return cls(step * np.arange(max(count, 2.0)), lag_step * np.arange(float(LAGS)))
+    def of_scales(cls, highest: Floats, orders: Floats, room: float) -> list["Grids"]:
+        """From the largest demand that matters at each scale, all with as many points."""
+        steps = [_stock_step(min(room, each + orders[-1]), orders) for each in highest]
+        most = np.minimum(room, highest + orders[-1])
+        points = int(np.ceil(most / np.array(steps) - 1e-9).max()) + 1
+        lag_steps = np.maximum(highest / (LAGS - 1), 1e-9)
+        return [
+            cls(step * np.arange(max(points, 2.0)), lag_step * np.arange(float(LAGS)))
+            for step, lag_step in zip(steps, lag_steps, strict=True)
+        ]
+
+
+def _stock_step(most: float, orders: Floats) -> float:
+    """The step of a grid up to `most`: in whole units where orders are, a multiple of what all orders are multiples of."""
+    step = most / (STOCKS - 1)
+    if (orders != np.rint(orders)).any() or not orders.any():
+        return step
+    unit = float(np.gcd.reduce(orders[orders > 0].astype(np.int64)))
+    return unit * float(np.ceil(step / unit)) if step > unit else max(1.0, float(np.floor(step)))
 
 
 def latent_table(evidence: Evidence, law: DemandLaw, states: MarketStates, prices: Floats, lags: Floats) -> Floats:

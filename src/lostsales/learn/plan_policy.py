@@ -23,7 +23,7 @@ from lostsales.policy.rules import Rules
 
 NEVER = 1 << 30
 CHUNK = 4_000
-GROUP_RATIO = 1.15  # series whose scales differ by less share a plan
+GROUP_RATIO = 1.3  # series whose scales differ by less share a plan
 ROUNDED = ("latents", "following")  # to single precision when they were made
 ARRAYS = ("latents", "following", "steps", "costs", "ranges", "barred")
 

@@ -22,6 +22,7 @@ from lostsales.learn.plan_policy import NEVER, PlanPolicy, Shops
 from lostsales.learn.states import MarketStates, market_states
 
 THREADS = 2
+MOST_PLANS = 12  # laws times scales
 # A plan for the mean profit a period looks further than the 0.9 that a regression can bear (docs/decisions/planner.md).
 PATIENCE = 0.97
 Safe = Literal["none", "paper"]
@@ -57,12 +58,14 @@ class Planner(Options):
         discount = max(problem.discount, PATIENCE) if self.discount is None else self.discount
         follows = np.r_[(np.diff(evidence.rows) == 1) & (np.diff(evidence.series) == 0), False]
         states = market_states(evidence, law, follows, self.seed)
-        laws = [law, *_bootstrap(log, model, self.draws - 1, self.seed)]
         shops = Shops.of(log, law)
+        # Where series need many plans, each has seen many series, and fewer laws serve.
+        draws = max(1, min(self.draws, MOST_PLANS // len(shops.group_scale)))
+        laws = [law, *_bootstrap(log, model, draws - 1, self.seed)]
         done = complete(evidence, law, self.seed)
         highest = 1.2 * float(np.quantile(law.demand(done.latent, 1.0), 0.99))
         jobs: list[Callable[[], tuple[Floats, Floats]]] = []
-        grids = [Grids.of(highest * scale, grid.orders, physics.room) for scale in shops.group_scale]
+        grids = Grids.of_scales(highest * shops.group_scale, grid.orders, physics.room)
         for at, scale in enumerate(shops.group_scale):
             for each in laws:
 
