@@ -77,7 +77,7 @@ class Grids:
 
 
 def _stock_step(most: float, orders: Floats) -> float:
-    """The step of a grid up to `most`: in whole units where orders are, a multiple of what all orders are multiples of."""
+    """The step of a grid up to `most`: whole where orders are, a multiple of what all orders are multiples of."""
     step = most / (STOCKS - 1)
     if (orders != np.rint(orders)).any() or not orders.any():
         return step

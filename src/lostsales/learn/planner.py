@@ -32,7 +32,7 @@ Safe = Literal["none", "paper"]
 class Planner(Options):
     """The settings of the planner; `iterations` are the sweeps that seek better actions."""
 
-    draws: int = 4  # laws planned on: the fitted one, and others from a bootstrap over series
+    draws: int = 3  # laws planned on: the fitted one, and others from a bootstrap over series
     pessimism: float = 0.0  # 0: act on the mean over the draws; towards 1: on an ever lower quantile
     discount: float | None = None  # the larger of the problem's and PATIENCE unless given: see below
     families: tuple[Family, ...] | None = None  # among which the law is chosen
