@@ -9,9 +9,11 @@ from lostsales.demand.runs import iterations_rule, run_ends
 from lostsales.evaluate.case import Case
 from lostsales.evaluate.diagnostics import diagnose, effective_dimension
 from lostsales.evaluate.ledger import Ledger
+from lostsales.evaluate.parts import without
 from lostsales.learn.fit import fit
 from lostsales.policy.actions import ActionGrid
 from lostsales.policy.behaviour import BaseStock, Uniform
+from tests.evaluate.judged import seen_only
 from tests.learn.small import scenario, small_log
 
 
@@ -68,9 +70,7 @@ def test_the_effective_dimension_of_equal_directions() -> None:
 
 
 def test_no_runs_leave_nothing_unidentifiable() -> None:
-    from lostsales.evaluate.parts import without
-
     log = small_log("nonlinear", 8)
     calm = without(log, log.censored)
-    found = diagnose(Case.of(Uniform(ActionGrid.of(scenario("nonlinear"))), Ledger.of(calm), None, 0))
+    found = diagnose(Case.of(Uniform(ActionGrid.of(scenario("nonlinear"))), seen_only(calm), None, 0))
     assert found.by("e_cov").value == 0.0

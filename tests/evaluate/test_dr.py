@@ -6,21 +6,15 @@ import pytest
 from lostsales.evaluate.case import Case
 from lostsales.evaluate.dr import action_ratios, doubly_robust, marginal_ratios
 from lostsales.evaluate.fqe import FqeSettings
-from lostsales.evaluate.ledger import Ledger
-from lostsales.evaluate.rows import units_of
 from lostsales.policy.actions import ActionGrid
 from lostsales.policy.behaviour import BaseStock, Uniform
 from lostsales.policy.rollout import Policy
-from lostsales.simulate.simulator import simulate
+from tests.evaluate.judged import simulated
 from tests.learn.small import scenario
 
 
 def case_of(name: str, policy: Policy, episodes: int) -> Case:
-    """With the true profit of the rows, so that only the estimator is tried."""
-    log, truth = simulate(scenario(name), None, episodes, 4)
-    from lostsales.demand.runs import find_runs
-
-    return Case.of(policy, Ledger(log, find_runs(log), units_of(log, 10), truth.profit, None), None, 0)
+    return Case.of(policy, simulated(name, None, episodes, 4), None, 0)
 
 
 def test_ratios_of_the_behaviour_itself_are_one_and_all_rows_count() -> None:

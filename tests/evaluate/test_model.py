@@ -10,14 +10,14 @@ from lostsales.demand.means import LinearMean
 from lostsales.demand.model import fit_demand
 from lostsales.demand.residuals import Residuals
 from lostsales.evaluate.case import Case
-from lostsales.evaluate.judge import evaluate, evaluate_on
-from lostsales.evaluate.ledger import Ledger
+from lostsales.evaluate.judge import evaluate_on
 from lostsales.evaluate.parts import without
 from lostsales.evaluate.replay import Days, live
 from lostsales.evaluate.rows import units_of
 from lostsales.policy.actions import ActionGrid
 from lostsales.policy.behaviour import BaseStock, Uniform
 from lostsales.simulate.simulator import evaluate_policy, simulate
+from tests.evaluate.judged import seen_only, tried
 from tests.learn.small import scenario, small_log
 
 
@@ -63,7 +63,7 @@ def test_the_model_finds_the_true_value(name: str) -> None:
     policy = BaseStock(grid, 18, float(grid.prices[1]))
     truth = evaluate_policy(world, policy, 4000, 1).mean_profit
     behaviour = evaluate_policy(world, None, 4000, 1).mean_profit
-    found = evaluate(policy, small_log(name, 20, 11), estimators=("model",)).by("model")
+    found = evaluate_on(policy, tried(name), estimators=("model",)).by("model")
     assert found.profit is not None
     assert found.gain is not None
     assert found.profit.low < truth < found.profit.high
@@ -82,26 +82,24 @@ def test_leaving_out_gives_the_contributions_of_a_mean() -> None:
 
 def test_what_was_earned_counts_hidden_lost_sales() -> None:
     for name in ("released", "steady"):
-        log, truth = simulate(scenario(name), None, 20, 6)
-        earned = Ledger.of(log).earned
-        assert earned.cash.value == pytest.approx(float(log.cash.mean()))
+        _, truth = simulate(scenario(name), None, 20, 8)
+        ledger = tried(name)
+        earned = ledger.earned
+        assert earned.cash.value == pytest.approx(float(ledger.log.cash.mean()))
         assert earned.profit.value == pytest.approx(float(truth.profit.mean()), abs=0.8)
         assert earned.profit.low < float(truth.profit.mean()) < earned.profit.high
 
 
 def test_a_log_without_a_demand_model_is_still_judged_by_others() -> None:
-    log = small_log("nonlinear", 6)
-    ledger = Ledger.of(log)
-    blind = Ledger(log, ledger.runs, ledger.units, ledger.profit, None, "too few rows")
-    judged = evaluate_on(Uniform(ActionGrid.of(scenario("nonlinear"))), blind)
-    assert "too few rows" in str(judged.by("model").reason)
+    judged = evaluate_on(Uniform(ActionGrid.of(scenario("nonlinear"))), seen_only(small_log("nonlinear", 6)))
+    assert "not asked for" in str(judged.by("model").reason)
     assert judged.best is not None
     assert judged.best.estimator == "fqe"
 
 
 def test_prices_that_were_never_charged_are_not_scored() -> None:
     grid = ActionGrid(np.array([4.0, 40.0]), np.arange(16.0), np.inf)
-    ledger = Ledger.of(small_log("steady", 8))
+    ledger = tried("steady")
     found = evaluate_on(BaseStock(grid, 15, 40.0), ledger).by("model")
     assert found.profit is None
     assert "never seen" in str(found.reason)

@@ -36,13 +36,14 @@ def evaluate(
     """
     from lostsales.apps.console import print_json, progress
     from lostsales.data.gate import read_log
-    from lostsales.evaluate.case import Case
+    from lostsales.evaluate.case import Case, check_policy
     from lostsales.evaluate.diagnostics import diagnose as measure
-    from lostsales.evaluate.judge import evaluate_on, prepare
+    from lostsales.evaluate.judge import evaluate_on, named, prepare
     from lostsales.policy.artefact import load
 
     decides = load(policy)
-    only = tuple(estimator) if estimator else None
+    only = named(tuple(estimator) if estimator else None)
+    check_policy(decides, horizon)
     with progress("learning the law of demand") as report:
         ledger, notes = prepare(read_log(log, problem), seed, report)
     judged = evaluate_on(decides, ledger, estimators=only, horizon=horizon, seed=seed, notes=notes)

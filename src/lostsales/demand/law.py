@@ -14,7 +14,7 @@ import numpy as np
 
 from lostsales.arrays import Floats, Ints
 from lostsales.demand.evidence import Evidence
-from lostsales.demand.means import LinearMean, Mean, fit_boosted, fit_kernel, fit_linear
+from lostsales.demand.means import LinearMean, Mean, fit_boosted, fit_kernel, fit_linear, fit_loose
 from lostsales.demand.particles import TINY, advance
 from lostsales.demand.residuals import Residuals
 
@@ -26,7 +26,12 @@ USUAL_RATE = 0.8  # at which steps shrink, where no two are known yet
 FASTEST = 0.95  # rate that a leap is willing to believe
 
 FitMean = Callable[[Floats, Floats, Floats], Mean]
-MEANS: dict[str, FitMean] = {"linear": fit_linear, "kernel": fit_kernel, "boosted": fit_boosted}
+MEANS: dict[str, FitMean] = {
+    "linear": fit_linear,
+    "kernel": fit_kernel,
+    "loose": fit_loose,
+    "boosted": fit_boosted,
+}
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from lostsales.errors import SettingError
 LANDMARKS = 60
 COEFFICIENTS = (0.03, 0.1, 0.3, 1.0)  # of the kernel, over the number of inputs
 RIDGES = (0.01, 0.1, 1.0, 10.0, 100.0)
+LOOSE = (1.0, 10.0)  # coefficient and ridge
 # A regression on draws needs no more of them than this.
 MOST_BOOSTED = 200_000
 
@@ -113,7 +114,19 @@ def _rbf(left: Floats, right: Floats, coefficient: float) -> Floats:
     return np.asarray(np.exp(-coefficient * np.maximum(distance, 0.0)))
 
 
-def fit_kernel(inputs: Floats, latent: Floats, weights: Floats, seed: int = 0) -> KernelMean:
+def fit_loose(inputs: Floats, latent: Floats, weights: Floats) -> KernelMean:
+    """A kernel mean held more loosely than predicts best: what is added up over many days wants little bias."""
+    return fit_kernel(inputs, latent, weights, coefficients=LOOSE[:1], ridges=LOOSE[1:])
+
+
+def fit_kernel(
+    inputs: Floats,
+    latent: Floats,
+    weights: Floats,
+    seed: int = 0,
+    coefficients: tuple[float, ...] = COEFFICIENTS,
+    ridges: tuple[float, ...] = RIDGES,
+) -> KernelMean:
     """Bandwidth and ridge by the least leave-one-out error, from one factorisation for each bandwidth."""
     rng = np.random.default_rng(seed)
     centre, scale = inputs.mean(axis=0), inputs.std(axis=0)
@@ -124,7 +137,7 @@ def fit_kernel(inputs: Floats, latent: Floats, weights: Floats, seed: int = 0) -
     linear = fit_linear(inputs, latent, weights)
     left = latent - linear(inputs)
     best: tuple[float, KernelMean] | None = None
-    for coefficient in COEFFICIENTS:
+    for coefficient in coefficients:
         steep = coefficient / max(int(np.isfinite(scale).sum()), 1)
         values, vectors = np.linalg.eigh(_rbf(landmarks, landmarks, steep))
         kept = values > 1e-8 * values[-1]
@@ -133,7 +146,7 @@ def fit_kernel(inputs: Floats, latent: Floats, weights: Floats, seed: int = 0) -
         spectrum, basis = np.linalg.eigh(phi.T @ (phi * weights[:, None]))
         turned = phi @ basis
         right = turned.T @ (weights * left)
-        for ridge in RIDGES:
+        for ridge in ridges:
             shrunk = 1 / (np.maximum(spectrum, 0) + ridge)
             leverage = np.minimum((turned**2 * shrunk).sum(axis=1) * weights, 0.999)
             error = float(weights @ ((left - turned @ (shrunk * right)) / (1 - leverage)) ** 2)

@@ -14,6 +14,16 @@ from lostsales.policy.rollout import Policy
 START = "where each series of the log starts"
 
 
+def check_policy(policy: Policy, horizon: int | None) -> None:
+    """Refuse what cannot be judged from a log."""
+    if policy.observes == "demand":
+        raise LostSalesError("this policy needs true demand, which no shop sees: it can only be simulated")
+    if getattr(policy, "horizon", None) is not None:
+        raise LostSalesError("this policy plans a number of periods: evaluate one that decides the same in each")
+    if horizon is not None and horizon < 1:
+        raise SettingError(f"horizon must be at least 1, but {horizon} came")
+
+
 @dataclass(frozen=True, eq=False)
 class Case:
     """A policy to judge from a ledger."""
@@ -29,15 +39,10 @@ class Case:
     @classmethod
     def of(cls, policy: Policy, ledger: Ledger, horizon: int | None, seed: int) -> "Case":
         """`horizon` is the median length of a series unless given."""
-        if policy.observes == "demand":
-            raise LostSalesError("this policy needs true demand, which no shop sees: it can only be simulated")
-        if getattr(policy, "horizon", None) is not None:
-            raise LostSalesError("this policy plans a number of periods: evaluate one that decides the same in each")
+        check_policy(policy, horizon)
         log, runs = ledger.log, ledger.runs
         lengths = np.diff(np.r_[log.starts, len(log)])
         horizon = int(np.median(lengths)) if horizon is None else horizon
-        if horizon < 1:
-            raise SettingError(f"horizon must be at least 1, but {horizon} came")
         known = np.flatnonzero(runs.depth >= 0)
         decided = decisions(policy, log, runs, known, np.random.default_rng(seed))
         at = np.unique(log.series[known], return_index=True)[1]

@@ -10,7 +10,7 @@ from lostsales.data.gate import Progress
 from lostsales.data.log import SalesLog
 from lostsales.demand.runs import find_runs
 from lostsales.errors import LostSalesError, SettingError
-from lostsales.evaluate.judge import evaluate_on
+from lostsales.evaluate.judge import evaluate_on, named
 from lostsales.evaluate.ledger import Ledger
 from lostsales.evaluate.parts import without
 from lostsales.evaluate.results import Earned, Estimand, Estimate, Interval, plain
@@ -73,6 +73,7 @@ def compare(
         raise SettingError(f"no method {unknown[0]!r}; the methods are {', '.join(learners())}")
     if not methods:
         raise SettingError("give at least one method to compare")
+    named(None if estimator is None else (estimator,))
     halves, held_out = split(log, seed)
     steps, done = 2 * (1 + len(methods)), 0
 

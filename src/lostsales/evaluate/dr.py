@@ -12,9 +12,10 @@ from scipy.linalg import cho_factor, cho_solve
 from lostsales.arrays import Floats
 from lostsales.evaluate.baselines.behaviour import fit_behaviour, situation_of_log
 from lostsales.evaluate.case import Case
-from lostsales.evaluate.fqe import DepthSpace, FqeDesign, FqeSettings, fqe_values, histories
+from lostsales.evaluate.fqe import DepthSpace, FqeSettings, histories
 from lostsales.evaluate.overlap import agreement, near
-from lostsales.evaluate.results import Estimate, Interval, Overlap
+from lostsales.evaluate.results import Estimate, Overlap
+from lostsales.evaluate.stepwise import stepwise
 
 LEAST_EFFECTIVE = 20.0  # rows that must carry the correction
 HISTORY_RANK = 30
@@ -23,13 +24,12 @@ HISTORY_RIDGE = 10.0
 
 def doubly_robust(case: Case, settings: FqeSettings | None = None) -> Estimate:
     """Fitted Q-evaluation plus the weighted mean of its residuals, refused where too few rows carry that mean."""
-    ledger, horizon, discount = case.ledger, case.estimand.horizon, case.estimand.discount
     settings = settings or FqeSettings(seed=case.seed)
     rho = action_ratios(case)
     ratios = marginal_ratios(case, rho, settings)
     carried = ratios.mean(axis=1)
-    square = float(np.sum(carried**2))
-    effective = float(carried.sum()) ** 2 / square if square > 0 else 0.0
+    square, covered = float(np.sum(carried**2)), float(carried.sum())  # of the periods, the share with any weight
+    effective = covered**4 / square if square > 0 else 0.0
     share = float(np.mean(rho > 0))
     enough = effective >= LEAST_EFFECTIVE
     sentence = f"the correction rests on {effective:,.0f} effective rows of {len(case.known):,}"
@@ -38,21 +38,7 @@ def doubly_robust(case: Case, settings: FqeSettings | None = None) -> Estimate:
     overlap = Overlap("history, price and order", share, effective, enough, sentence)
     if not enough:
         return Estimate("dr", overlap, reason=sentence)
-    design = FqeDesign.of(ledger.log, ledger.runs, case.known, case.decided, case.opens, settings)
-    given = settings.ridge, ratios
-    profit, discounted = fqe_values(design, ledger.profit, horizon, (1.0, discount), *given)
-    (cash,) = fqe_values(design, ledger.log.cash, horizon, (1.0,), *given)
-    per_period = [case.contributions(each.of_start, each.residual) / horizon for each in (profit, cash)]
-    return Estimate(
-        estimator="dr",
-        overlap=overlap,
-        profit=Interval.of(per_period[0]),
-        cash=Interval.of(per_period[1]),
-        discounted=Interval.of(case.contributions(discounted.of_start, discounted.residual)),
-        gain=Interval.of(per_period[0] - ledger.contributions),
-        cash_gain=Interval.of(per_period[1] - ledger.units.mean(ledger.log.cash)),
-        contributions=per_period[0],
-    )
+    return stepwise(case, "dr", overlap, settings, ratios)
 
 
 def action_ratios(case: Case) -> Floats:
@@ -91,7 +77,7 @@ def marginal_ratios(case: Case, rho: Floats, settings: FqeSettings) -> Floats:
     for t in range(case.estimand.horizon):
         taken = now * rho
         total = taken.sum()
-        taken = taken / total if total > 0 else now
+        taken = taken / total if total > 0 else taken  # nothing agrees any more: no row speaks for this period
         weights[known, t] = taken
         for at, phi, before, followed, factor in spaces:
             now[at] = np.maximum(phi @ cho_solve(factor, followed.T @ taken[before]), 0.0)

@@ -15,7 +15,7 @@ from lostsales.data.economics import period_profit
 from lostsales.data.gate import Progress
 from lostsales.data.log import SalesLog
 from lostsales.demand.impute import impute
-from lostsales.demand.law import DemandLaw, complete, fit_family
+from lostsales.demand.law import DemandLaw, Family, complete, fit_family
 from lostsales.demand.model import DemandModel, fit_demand
 from lostsales.demand.runs import Runs, find_runs
 from lostsales.errors import LostSalesError
@@ -24,23 +24,24 @@ from lostsales.evaluate.rows import Units, units_of
 
 MOST_UNITS = 20  # as often the law of demand is learned again
 DRAWS = 20  # of each hidden demand
-RIVAL = 2.0  # standard errors behind the best within which a family of laws is not ruled out
+RIVAL = 2.0  # standard errors behind the best within which a kind of noise is not ruled out
+SIMPLE = ("linear", "kernel")  # means that are held more loosely here
 
 
 @dataclass(frozen=True, eq=False)
 class Laws:
-    """The demand model of a log, and its law learned again without each unit."""
+    """The law of a log, learned again without each unit.
+
+    It is held more loosely than the demand model, whose law predicts a day best but, added up over many days, leans to
+    the simple side; how far figures move under the model's own law is a doubt.
+    """
 
     model: DemandModel
+    law: DemandLaw
     without: tuple[DemandLaw, ...]  # by unit
     profit_without: Floats  # (units, rows) what the rows earned under each of these
-    others: tuple[DemandLaw, ...]  # of families that the log does not rule out
+    others: tuple[DemandLaw, ...]  # the model's own, and that of another kind of noise where the log rules out none
     profit_others: Floats  # (others, rows)
-
-    @property
-    def law(self) -> DemandLaw:
-        """From all rows."""
-        return self.model.law
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,24 +76,34 @@ class Ledger:
         filled = np.zeros(len(log))
         if beyond.any():
             filled[beyond] = impute(log, runs=runs, replicates=0, seed=seed, only=beyond).expected_lost[beyond]
-        profit = _profit(log, _lost(log, model, model.law, filled, seed))
-        laws, profits = [], []
+        evidence, scale = model.evidence, model.law.scale
+
+        def profit(law: DemandLaw) -> Floats:
+            return _profit(log, _lost(log, model, law, filled, seed))
+
+        law = model.law
+        if model.family.mean in SIMPLE:
+            law = fit_family(evidence, Family("loose", model.family.multiplicative), scale, seed=seed)
+        parts = []
         for unit in range(len(units)):
-            counts = (units.of_row[model.evidence.rows] != unit).astype(np.float64)
-            law = fit_family(model.evidence, model.family, model.law.scale, weights=counts, start=model.law, seed=seed)
-            laws.append(law)
-            profits.append(_profit(log, _lost(log, model, law, filled, seed)))
+            counts = (units.of_row[evidence.rows] != unit).astype(np.float64)
+            parts.append(fit_family(evidence, law.family, scale, weights=counts, start=law, seed=seed))
             if progress:
                 progress(unit + 1, len(units))
-        rivals = [each.family for each in model.candidates if each.behind <= RIVAL * each.error]
-        others = [
-            fit_family(model.evidence, each, model.law.scale, seed=seed) for each in rivals if each != model.family
-        ]
-        other_profits = [_profit(log, _lost(log, model, law, filled, seed)) for law in others]
+        others = [] if law is model.law else [model.law]
+        for each in model.candidates:
+            other_noise = each.family.multiplicative != model.family.multiplicative
+            if other_noise and each.behind <= RIVAL * each.error:
+                others.append(fit_family(evidence, each.family, scale, seed=seed))
         known = Laws(
-            model, tuple(laws), np.array(profits), tuple(others), np.array(other_profits).reshape(-1, len(log))
+            model=model,
+            law=law,
+            without=tuple(parts),
+            profit_without=np.array([profit(each) for each in parts]),
+            others=tuple(others),
+            profit_others=np.array([profit(each) for each in others]).reshape(-1, len(log)),
         )
-        return cls(log, runs, units, profit, known, seed=seed)
+        return cls(log, runs, units, profit(law), known, seed=seed)
 
     @cached_property
     def contributions(self) -> Floats:
