@@ -131,7 +131,7 @@ def calibrate(
 ) -> None:
     """Check in simulation, where the truth is known, how often the 95 % intervals of `evaluate` cover it.
 
-    Example: `lostsales calibrate steady --series 5,20 --replications 20 --out study.json`
+    Example: `lostsales calibrate steady --series 5 --replications 3 --out study.json`
     """
     from dataclasses import asdict
 

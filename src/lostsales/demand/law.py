@@ -148,20 +148,29 @@ def fit_family(
 
 
 def _settle(evidence: Evidence, law: DemandLaw, weights: Floats, seed: int) -> DemandLaw:
-    """Rounds until the mean is as good as where they lead; every third leaps there, as steps shrink at a steady rate.
+    """Rounds until the mean is as good as where they lead; every third leaps there.
 
-    Where memory is long, each round goes only a small part of the way: without leaps the lag counts too little.
+    Where memory is long, steps are small and go the same way: each is the last one times a rate, and without leaps the
+    lag would count too little. Where steps only tremble with the draws their rate is 0, and the rounds are over.
     """
-    last = np.inf
+    known = np.flatnonzero(evidence.depth == 0)
+    lag = evidence.lag[known] / law.scale[evidence.series[known]]
+    inputs = law.inputs(evidence.market[known], evidence.price[known], lag)
+    last: Floats | None = None  # the step before, on rows whose lag is known
     for number in range(1, (ROUNDS if isinstance(law.mean, LinearMean) else LATER_ROUNDS) + 1):
         before = law.mean
-        law, moved = _round(evidence, law, weights, seed)
-        rate = min(moved / last, FASTEST) if np.isfinite(last) else USUAL_RATE
+        law = _round(evidence, law, weights, seed)
+        step = law.mean(inputs) - before(inputs)
+        rate = USUAL_RATE
+        if last is not None and last @ last > 0:
+            rate = float(np.clip(step @ last / (last @ last), 0.0, FASTEST))
+        moved = float(np.sqrt(np.mean(step**2))) / max(law.residuals.spread, 1e-9)
         if moved * rate / (1 - rate) < SETTLED:
             break
-        last = moved
-        if number % 3 == 0:
-            law, last = replace(law, mean=before.beyond(law.mean, 1 / (1 - rate))), np.inf
+        leaps = last is not None and number % 3 == 0
+        if leaps:
+            law = replace(law, mean=before.beyond(law.mean, 1 / (1 - rate)))
+        last = None if leaps else step
     return law
 
 
@@ -186,8 +195,8 @@ def _first_law(evidence: Evidence, family: Family, scale: Floats, weights: Float
     )
 
 
-def _round(evidence: Evidence, law: DemandLaw, weights: Floats, seed: int) -> tuple[DemandLaw, float]:
-    """Complete the rows, then fit again; and how far the mean moved, in standard deviations of the residuals."""
+def _round(evidence: Evidence, law: DemandLaw, weights: Floats, seed: int) -> DemandLaw:
+    """Complete the rows, then fit again."""
     told = np.flatnonzero(evidence.told & (weights > 0))
     done = complete(evidence, law, seed)
     draws = done.latent.shape[1]
@@ -196,13 +205,10 @@ def _round(evidence: Evidence, law: DemandLaw, weights: Floats, seed: int) -> tu
     inputs = law.inputs(market, price, lag)
     series, counted = np.repeat(evidence.series[told], draws), np.repeat(weights[told] / draws, draws)
     mean = law.mean.refit(inputs, latent - law.effect[series], counted)
-    fitted = mean(inputs)
-    left = latent - fitted
+    left = latent - mean(inputs)
     effect = _series_effects(left, series, counted, len(law.scale))
     left -= effect[series]
-    residuals = Residuals.of(left, counted, len(told))
-    moved = np.sqrt(np.mean((fitted - law.mean(inputs)) ** 2)) / max(residuals.spread, 1e-9)
-    return replace(law, mean=mean, residuals=residuals, effect=effect), float(moved)
+    return replace(law, mean=mean, residuals=Residuals.of(left, counted, len(told)), effect=effect)
 
 
 def _held(law: DemandLaw, latent: Floats) -> Floats:

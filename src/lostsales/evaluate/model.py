@@ -8,7 +8,7 @@ from lostsales.evaluate.ledger import Laws, root_mean_square
 from lostsales.evaluate.replay import Days, Lived, live
 from lostsales.evaluate.results import Estimate, Interval, Overlap
 
-LIVES = 500
+LIVES = 300
 JUDGED_ON = "features, price and last demand"
 LEAST_SHARE = 0.5  # of what the policy meets that must be known from the log
 COMFORTABLE = 0.9
