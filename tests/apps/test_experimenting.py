@@ -35,7 +35,7 @@ def test_the_command_from_end_to_end(tmp_path: Path) -> None:
     asked = [TINY, "--out", folder, "--quick", "--levels", "5,10", "--methods", "c-fqi, pc-fqi", "--workers", 1]
     asked += ["--iterations", 2, "--test-episodes", 10]
     found = json.loads(run(*asked, "--json"))
-    assert found["cells"] == 4 * (5 + 2 * 2 * 2)
+    assert found["cells"] == 4 * (6 + 2 * 2 * 2)
     assert found["failures"] == []
     assert {each["verdict"] for each in found["claims"]} <= {"holds", "not reproduced", "cannot be told"}
     assert {path.name for path in folder.iterdir()} >= FILES | FIGURES
@@ -46,7 +46,7 @@ def test_the_command_from_end_to_end(tmp_path: Path) -> None:
     assert [float(row["mean"]) for row in table] == pytest.approx([row["mean"] for row in found["summary"]])
     assert {row["n"] for row in table} == {"4"}
     shown = run(*asked)
-    for text in ("pi* (sees sales only)", "10 episodes", "c-fqi beats pc-fqi", "52 cells in"):
+    for text in ("pi* for ever", "10 episodes", "c-fqi beats pc-fqi", "56 cells in"):
         assert text in shown
 
 
@@ -63,8 +63,8 @@ def test_figures_show_our_curves_the_published_ones_and_the_references() -> None
     labels = axes.get_legend_handles_labels()[1]
     expected = ["C-FQI", "PC-FQI", "fusion", "planner (ours)", "C-FQI, published", "pi*, published (31.89)"]
     assert set(expected) <= set(labels)
-    assert len(labels) == 4 + 3 + 4
-    ours = axes.containers[labels.index("C-FQI") - 4].lines[0]  # type: ignore[attr-defined]
+    assert len(labels) == 4 + 3 + 5
+    ours = axes.containers[labels.index("C-FQI") - 5].lines[0]  # type: ignore[attr-defined]
     means = [row.mean for row in summarise_results(results) if (row.behaviour, row.method) == ("uniform", "c-fqi")]
     assert np.asarray(ours.get_ydata()).tolist() == means
     assert "episodes" in axes.get_xlabel()

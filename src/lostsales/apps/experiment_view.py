@@ -21,9 +21,10 @@ from lostsales.simulate.experiments.results import Results, Row, summarise_resul
 COLOURS = {"holds": "green", "not reproduced": "red", "cannot be told": "yellow"}
 MOST_LEVELS = 5  # on the screen
 REFERENCE_NAMES = {
-    "oracle-horizon": "oracle that knows the last period",
-    "oracle": "oracle (sees all demand)",
-    "pi-star": "pi* (sees sales only)",
+    "oracle-horizon": "oracle (sees all demand) that knows the last period",
+    "pi-star-horizon": "pi* (sees sales only) that knows the last period",
+    "oracle": "oracle for ever, discounted",
+    "pi-star": "pi* for ever, discounted",
     "uniform": "uniform behaviour",
     "near-optimal": "near-optimal behaviour",
 }

@@ -10,6 +10,7 @@ from tests.simulate.experiments.small import Means, made_up
 
 REFERENCES: Means = {
     ("reference", "oracle-horizon"): (34.0,),
+    ("reference", "pi-star-horizon"): (33.5,),
     ("reference", "oracle"): (33.0,),
     ("reference", "pi-star"): (32.0,),
     ("reference", "uniform"): (-18.0,),  # so that near is within 2.5

@@ -13,7 +13,7 @@ from lostsales.simulate.scenario import Scenario
 LEVELS = tuple(range(5, 51, 5))
 RUN = 50  # episodes that every run has at least, so that a level means the same rows whatever other levels there are
 BEHAVIOURS = ("uniform", "near-optimal")
-REFERENCES = ("oracle-horizon", "oracle", "pi-star", *BEHAVIOURS)
+REFERENCES = ("oracle-horizon", "pi-star-horizon", "oracle", "pi-star", *BEHAVIOURS)
 REFERENCE = "reference"  # stands for the behaviour in the cells of the references, which learn from no log
 # The paper's three, ours, and the cheap baselines; those that are installed run unless others are asked for.
 METHODS = (

@@ -61,12 +61,13 @@ def run_experiment(
 
 
 def _solve_references(experiment: Experiment, folder: Path) -> None:
-    """The oracle over the horizon is the ceiling; oracle and pi* for ever are what a learner aims at."""
+    """Over the horizon they are the ceiling of what is measured; for ever, what the paper's learners seek."""
     if (folder / SOLVED).is_file():
         return
     scenario = experiment.scenario
     wanted: dict[str, tuple[Target, int | None]] = {
         "oracle-horizon": ("oracle", scenario.horizon),
+        "pi-star-horizon": ("pi-star", scenario.horizon),
         "oracle": ("oracle", None),
         "pi-star": ("pi-star", None),
     }
