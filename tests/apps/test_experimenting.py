@@ -3,6 +3,7 @@
 import csv
 import json
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from typer.testing import CliRunner
 
 from lostsales.apps.cli import app
 from lostsales.apps.experiment_view import as_markdown, print_outcome
+from lostsales.apps.experimenting import QUICK_LEVELS
 from lostsales.apps.figures import figure_of_gaps, figure_of_values
 from lostsales.errors import SettingError
 from lostsales.simulate.experiments.claims import check_claims
@@ -109,3 +111,14 @@ def test_published_figures_are_those_of_released_only() -> None:
     assert points["near-optimal", "pc-fqi", 10] == 25.371
     assert len(points) == 32
     assert published_results(released.model_copy(update={"horizon": 51})) == []
+
+
+@pytest.mark.slow
+def test_a_first_look_takes_less_than_a_minute(tmp_path: Path) -> None:
+    """The example of the command, with two workers on a machine that is free."""
+    began = perf_counter()
+    found = json.loads(run("released", "--quick", "--out", tmp_path / "first-look", "--json"))
+    assert perf_counter() - began < 60
+    assert not found["failures"]
+    best = {each["method"]: each["mean"] for each in found["summary"] if each["episodes"] == QUICK_LEVELS[-1]}
+    assert best["planner"] > best["c-fqi"] > best["behaviour"]
