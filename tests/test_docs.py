@@ -52,7 +52,7 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_the_quick_start_from_end_to_end(whole: bool, shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """As it stands among the slow tests; else without the slowest commands and with a quicker method for the planner."""
+    """As it stands among the slow tests; else without the slowest commands, and the planner gives way to PC-FQI."""
     start = ROOT / "docs" / "quick-start.md"
     ((_, table),) = blocks(start, "csv")
     assert (shop / "sales.csv").read_text().splitlines()[0] == table.splitlines()[0]

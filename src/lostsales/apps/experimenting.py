@@ -7,7 +7,7 @@ import typer
 
 from lostsales.apps.options import Json
 
-QUICK_LEVELS, QUICK_RUNS = (10, 50), 4
+QUICK_LEVELS, QUICK_RUNS, QUICK_EPISODES = (5, 20), 4, 100
 
 
 def experiment(
@@ -21,8 +21,10 @@ def experiment(
         str | None, typer.Option(help="Such as c-fqi,planner; the paper's, the planner and baselines unless given.")
     ] = None,
     workers: Annotated[int | None, typer.Option(help="Processes, 2 unless given; results are the same.")] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="2 levels and 4 runs, for a first look.")] = False,
-    test_episodes: Annotated[int, typer.Option(help="Episodes that every policy is tested on.")] = 500,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="2 levels, 4 runs and 100 test episodes, for a first look.")
+    ] = False,
+    test_episodes: Annotated[int | None, typer.Option(help="To test every policy on; 500 unless given.")] = None,
     iterations: Annotated[int, typer.Option(help="K of the methods that iterate.")] = 10,
     seed: Annotated[int, typer.Option(help="The same seed gives the same table.")] = 0,
     as_json: Json = False,
@@ -46,7 +48,7 @@ def experiment(
         runs=runs if runs is not None else QUICK_RUNS if quick else 50,
         methods=tuple(_parts(methods)) if methods else default_methods(),
         iterations=iterations,
-        test_episodes=test_episodes,
+        test_episodes=test_episodes if test_episodes is not None else QUICK_EPISODES if quick else 500,
         seed=seed,
     )
     # A run begins with small logs and ends with large ones, so the speed of one moment says little.
