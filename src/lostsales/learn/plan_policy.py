@@ -231,8 +231,10 @@ class PlanPolicy(Deployable):
                     low = np.quantile(each, 0.5 * (1 - self.pessimism), axis=0)
                     penalty[rows] = np.maximum(scores[rows] - low, 0.0)
         scores -= penalty
-        may = self.rules.feasible(grid, view.stock, last_price) & ~self.barred
-        may = np.where(may.any(axis=1, keepdims=True), may, self.rules.feasible(grid, view.stock, last_price))
+        told = {each.name: values for each, values in zip(self.problem.features, view.features, strict=True)}
+        feasible = self.rules.feasible(grid, view.stock, last_price, told)
+        may = feasible & ~self.barred
+        may = np.where(may.any(axis=1, keepdims=True), may, feasible)
         deep = np.flatnonzero(view.depth >= self.safe_depth)
         if len(deep):
             dear = np.where(may[deep], grid.pairs[:, 1], -1.0)
