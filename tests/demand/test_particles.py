@@ -13,7 +13,7 @@ from tests.learn.small import small_log
 def test_one_depth_against_numpy() -> None:
     rng = np.random.default_rng(0)
     rows, draws = 40, 7
-    law = Residuals.of(rng.gamma(2.0, size=500), np.ones(500), 500)
+    law = Residuals.of(rng.gamma(2.0, size=500), np.ones(500))
     at = np.arange(3, rows, 2)  # every other row, all at depth 3
     mean = rng.normal(5.0, 2.0, (len(at), draws))
     low = np.where(rng.random(rows) < 0.3, -np.inf, rng.normal(5.0, 2.0, rows))

@@ -1,12 +1,13 @@
 """What a log says about the law of demand: for every row an interval, and a last demand that is known or hidden."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
 from lostsales.arrays import Bools, Floats, Ints, exceeds
 from lostsales.data.log import SalesLog
-from lostsales.demand.covariates import attributes, feature_columns
+from lostsales.demand.covariates import attribute_columns, attributes, feature_columns
 from lostsales.demand.runs import find_runs
 
 # Continuous demand is taken as seen to this share of its spread.
@@ -26,13 +27,29 @@ class Evidence:
     depth: Ints
     low: Floats  # demand lies above this ...
     high: Floats  # ... and up to this
-    told: Bools  # the row says something about the law; not so where the longest run cut its demand
-    hidden: Bools  # demand is only known to be above `low`
+    told: Bools  # the row says something about the law
+    hidden: Bools  # a stock-out: the demand that drives the next period is only known to be above `low`
     integer: bool
     width: float  # of the interval in which a known demand lies
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    def part(self, kept: Bools) -> "Evidence":
+        """Some of the rows; whole series, as a row may need those before it."""
+        own: dict[str, Any] = {each.name: getattr(self, each.name) for each in fields(self)}
+        own |= {name: each[kept] for name, each in own.items() if isinstance(each, np.ndarray)}
+        own["parent"] = np.where(own["parent"] >= 0, (np.cumsum(kept) - 1)[own["parent"]], -1)
+        return Evidence(**own)
+
+
+def market_names(log: SalesLog) -> tuple[str, ...]:
+    """What the columns of `market` are called."""
+    names: list[str] = []
+    for feature in log.problem.features:
+        levels = (feature.levels or ()) if feature.kind == "categorical" else ()
+        names += [f"{feature.name}={level}" for level in levels] or [feature.name]
+    return (*names, *attribute_columns(log.attributes, len(log.names))[0])
 
 
 def gather(log: SalesLog) -> Evidence:
@@ -48,11 +65,12 @@ def gather(log: SalesLog) -> Evidence:
     demand, hidden = observed.demand[rows], ~observed.known[rows]
     width = 1.0 if observed.integer else RESOLUTION * max(float(np.std(demand[~hidden])), 1e-9)
     low = np.where(hidden, observed.point[rows] + (0.5 if observed.integer else 0.0), demand - width / 2)
-    low = np.where(~hidden & (demand <= 0), -np.inf, low)
-    told = np.ones(len(rows), dtype=bool)
+    low = np.where(low < 0, -np.inf, low)
+    high = np.where(hidden, np.inf, demand + width / 2)
     if log.problem.longest_run is not None:
-        cut = (depth >= log.problem.longest_run) & ~exceeds(log.available[rows], demand)
-        told = ~(cut & ~hidden)
+        # All sold at that depth: demand was this or more before it was cut. To leave such rows out, but not those that
+        # sold less, would be a selection on the outcome.
+        high[(depth >= log.problem.longest_run) & ~exceeds(log.available[rows], demand)] = np.inf
     columns = feature_columns(log.problem, log.features[rows])
     return Evidence(
         rows=rows,
@@ -63,8 +81,8 @@ def gather(log: SalesLog) -> Evidence:
         parent=parent,
         depth=depth,
         low=low,
-        high=np.where(hidden, np.inf, demand + width / 2),
-        told=told,
+        high=high,
+        told=np.isfinite(low) | np.isfinite(high),
         hidden=hidden,
         integer=observed.integer,
         width=width,

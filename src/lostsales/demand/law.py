@@ -9,6 +9,7 @@ demand the mean is least squares.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
@@ -18,7 +19,8 @@ from lostsales.demand.means import LinearMean, Mean, fit_boosted, fit_kernel, fi
 from lostsales.demand.particles import TINY, advance
 from lostsales.demand.residuals import Residuals
 
-DRAWS = 5  # of each row
+DRAWS = 5, 40  # of each row, at least and at most: the fewer rows the more, or rounds do not converge
+PARTICLES = 10_000  # of all rows together, in between
 ROUNDS = 30  # at most, of a linear mean
 LATER_ROUNDS = 6  # of any other, which starts where the linear one has settled
 SETTLED = 5e-3  # standard deviations of the residuals by which the mean may still be off
@@ -36,19 +38,21 @@ MEANS: dict[str, FitMean] = {
 
 @dataclass(frozen=True)
 class Family:
-    """Which laws are sought: the kind of mean, and whether noise multiplies."""
+    """Which laws are sought: the kind of mean, whether noise multiplies, and whether its shape is learned or normal."""
 
     mean: str
     multiplicative: bool
+    noise: Literal["smooth", "normal"] = "smooth"
 
     @property
     def name(self) -> str:
         """As people read it.
 
-        >>> Family("kernel", True).name
-        'kernel mean, multiplicative noise'
+        >>> Family("kernel", True).name, Family("linear", False, "normal").name
+        ('kernel mean, multiplicative noise', 'linear mean, additive normal noise')
         """
-        return f"{self.mean} mean, {'multiplicative' if self.multiplicative else 'additive'} noise"
+        shape = "normal noise" if self.noise == "normal" else "noise"
+        return f"{self.mean} mean, {'multiplicative' if self.multiplicative else 'additive'} {shape}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,10 +98,11 @@ class Completed:
     within: Floats  # (rows,) P(D in the interval)
 
 
-def complete(evidence: Evidence, law: DemandLaw, seed: int = 0, draws: int = DRAWS) -> Completed:
+def complete(evidence: Evidence, law: DemandLaw, seed: int = 0, draws: int | None = None) -> Completed:
     """Draw the latents of all rows from a law, each from what is known up to the rows after it."""
     rng = np.random.default_rng(seed)
     rows = len(evidence)
+    draws = int(np.clip(PARTICLES // max(rows, 1), *DRAWS)) if draws is None else draws
     # Stratified, so that few draws serve.
     uniform = (rng.permuted(np.tile(np.arange(draws), (rows, 1)), axis=1) + rng.random((rows, draws))) / draws
     pick = (np.arange(draws) + rng.random((rows, 1))) / draws
@@ -113,6 +118,9 @@ def complete(evidence: Evidence, law: DemandLaw, seed: int = 0, draws: int = DRA
         mean = _mean(law, evidence, at, lag, known=depth == 0) + effect[at, None]
         shown = low, high, evidence.told, uniform, pick, law.residuals.grid, law.residuals.cdf
         advance(at, depth, mean, *shown, latent, lag, below, within)
+    if not evidence.integer:  # what is known is known: draws are of what is not
+        known = np.isfinite(evidence.low) & np.isfinite(evidence.high)
+        latent[known] = law.latent((evidence.low + evidence.high)[known] / (2 * scale[known]))[:, None]
     score = np.log(np.maximum(within, TINY))
     return Completed(latent, lag, score, below, within)
 
@@ -132,19 +140,23 @@ def fit_family(
     start: DemandLaw | None = None,
     seed: int = 0,
 ) -> DemandLaw:
-    """Fit mean and residual law; `weights` count the rows, `start` is a law of the family from which to go on."""
+    """Fit mean and residual law; `weights` count the rows, `start` is a law from which to go on.
+
+    A start with a linear mean serves any family of its noise.
+    """
     weights = np.ones(len(evidence)) if weights is None else weights
-    if start is not None:
-        return _settle(evidence, start, weights, seed)
-    law = _settle(evidence, _first_law(evidence, family, scale, weights), weights, seed)
-    if family.mean == "linear":
-        return law
-    told = np.flatnonzero(evidence.told & (weights > 0))
-    done = complete(evidence, law, seed)
-    # Settings are chosen on rows, not on draws, which would vouch for each other.
-    inputs = law.inputs(evidence.market[told], evidence.price[told], done.lag[told].mean(axis=1))
-    latent = _held(law, done.latent[told]).mean(axis=1) - law.effect[evidence.series[told]]
-    return _settle(evidence, replace(law, mean=MEANS[family.mean](inputs, latent, weights[told])), weights, seed)
+    law = _first_law(evidence, family, scale, weights) if start is None else start
+    if isinstance(law.mean, LinearMean):
+        law = replace(_settle(evidence, law, weights, seed), family=family)
+        if family.mean == "linear":
+            return law
+        told = np.flatnonzero(evidence.told & (weights > 0))
+        done = complete(evidence, law, seed)
+        # Settings are chosen on rows, not on draws, which would vouch for each other.
+        inputs = law.inputs(evidence.market[told], evidence.price[told], done.lag[told].mean(axis=1))
+        latent = _held(law, done.latent[told]).mean(axis=1) - law.effect[evidence.series[told]]
+        law = replace(law, mean=MEANS[family.mean](inputs, latent, weights[told]))
+    return _settle(evidence, law, weights, seed)
 
 
 def _settle(evidence: Evidence, law: DemandLaw, weights: Floats, seed: int) -> DemandLaw:
@@ -157,7 +169,8 @@ def _settle(evidence: Evidence, law: DemandLaw, weights: Floats, seed: int) -> D
     lag = evidence.lag[known] / law.scale[evidence.series[known]]
     inputs = law.inputs(evidence.market[known], evidence.price[known], lag)
     last: Floats | None = None  # the step before, on rows whose lag is known
-    for number in range(1, (ROUNDS if isinstance(law.mean, LinearMean) else LATER_ROUNDS) + 1):
+    most = ROUNDS if isinstance(law.mean, LinearMean) else LATER_ROUNDS
+    for number in range(1, most + 1):
         before = law.mean
         law = _round(evidence, law, weights, seed)
         step = law.mean(inputs) - before(inputs)
@@ -167,7 +180,7 @@ def _settle(evidence: Evidence, law: DemandLaw, weights: Floats, seed: int) -> D
         moved = float(np.sqrt(np.mean(step**2))) / max(law.residuals.spread, 1e-9)
         if moved * rate / (1 - rate) < SETTLED:
             break
-        leaps = last is not None and number % 3 == 0
+        leaps = last is not None and number % 3 == 0 and number < most - 2  # a leap wants rounds after it
         if leaps:
             law = replace(law, mean=before.beyond(law.mean, 1 / (1 - rate)))
         last = None if leaps else step
@@ -177,7 +190,8 @@ def _settle(evidence: Evidence, law: DemandLaw, weights: Floats, seed: int) -> D
 def _first_law(evidence: Evidence, family: Family, scale: Floats, weights: Floats) -> DemandLaw:
     """A law that knows nothing but the level of demand."""
     own = scale[evidence.series]
-    shown = np.where(evidence.hidden, evidence.low, (np.maximum(evidence.low, 0) + evidence.high) / 2) / own
+    least = np.maximum(evidence.low, 0.0)
+    shown = np.where(np.isinf(evidence.high), least, (least + evidence.high) / 2) / own
     near_zero = 0.1 * max(float(np.median(shown)), 1e-9)
     latent = np.log(shown + near_zero) if family.multiplicative else shown
     counted = weights * evidence.told
@@ -208,7 +222,8 @@ def _round(evidence: Evidence, law: DemandLaw, weights: Floats, seed: int) -> De
     left = latent - mean(inputs)
     effect = _series_effects(left, series, counted, len(law.scale))
     left -= effect[series]
-    return replace(law, mean=mean, residuals=Residuals.of(left, counted, len(told)), effect=effect)
+    residuals = (Residuals.of if law.family.noise == "smooth" else Residuals.bell)(left, counted)
+    return replace(law, mean=mean, residuals=residuals, effect=effect)
 
 
 def _held(law: DemandLaw, latent: Floats) -> Floats:

@@ -6,13 +6,13 @@ these chances multiply to the likelihood of the log up to a factor that no famil
 censoring (a squared error of filled-in demands is not).
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
-from typing import Any
 
 import numpy as np
 
-from lostsales.arrays import Floats, Ints
+from lostsales.arrays import Bools, Floats
+from lostsales.data.gate import Progress
 from lostsales.data.log import SalesLog
 from lostsales.demand.calibration import Calibration, calibrate
 from lostsales.demand.evidence import Evidence, gather
@@ -23,6 +23,7 @@ from lostsales.errors import LostSalesError, SettingError
 LEAST_ROWS = 20
 JUDGED_ROWS = 1_000  # families are compared on at most so many rows, of whole series
 BOOSTED_ROWS = 5_000  # trees are tried from so many rows on
+MOST_GAP = 3  # periods left out around a block in time
 HETEROGENEOUS = 3.0  # from this ratio of usual sales on, series are brought to one scale
 BEYOND_CHANCE = 2.0  # standard errors ...
 MATTERS = 0.005  # ... and mean log chance by which a family must beat a simpler one
@@ -40,6 +41,15 @@ class Candidate:
     score: float  # mean log chance of a held-out row, higher is better
     behind: float  # how far its score lies below that of the best
     error: float  # standard error of that difference
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """What a family makes of rows that it has not seen."""
+
+    score: Floats  # (rows,) log chance of what each shows
+    chances: tuple[Floats, Floats]  # (rows,) below and within what each shows
+    laws: tuple[DemandLaw, ...]  # by fold
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,10 +79,12 @@ class DemandModel:
         return tuple(said)
 
 
-def fit_demand(log: SalesLog, families: tuple[Family, ...] | None = None, seed: int = 0) -> DemandModel:
+def fit_demand(
+    log: SalesLog, families: tuple[Family, ...] | None = None, seed: int = 0, progress: Progress | None = None
+) -> DemandModel:
     """Choose a family by cross-validation over whole series (or blocks in time), then fit it to all rows."""
     evidence = gather(log)
-    rows = int(np.count_nonzero(evidence.told & ~evidence.hidden))
+    rows = int(np.count_nonzero(np.isfinite(evidence.high)))
     if rows < LEAST_ROWS:
         wanted = f"a demand model needs at least {LEAST_ROWS} rows with known demand that follow a known demand"
         raise LostSalesError(f"{wanted}, but there are {rows}")
@@ -82,16 +94,18 @@ def fit_demand(log: SalesLog, families: tuple[Family, ...] | None = None, seed: 
     if not families:
         raise SettingError("families must name at least one family of laws")
     scale = series_scale(log)
-    judged, folds, by = _judged(log, evidence)
-    trials: dict[Family, tuple[Floats, tuple[Floats, Floats]]] = {}
-    for family in sorted(families, key=lambda each: MEANS.index(each.mean)):
+    judged, folds, by = _judged(log, evidence, seed)
+    trials: dict[Family, Trial] = {}
+    for done, family in enumerate(sorted(families, key=lambda each: MEANS.index(each.mean))):
         if not _hopeless(family, trials):
-            trials[family] = _out_of_fold(judged, family, scale, folds, seed)
-    candidates = _compare({family: score for family, (score, _) in trials.items()})
+            trials[family] = _try(family, trials, judged, folds, scale, seed)
+        if progress:
+            progress(done + 1, len(families) + 1)
+    candidates = _compare(trials)
     chosen = _choose(candidates)
     law = fit_family(evidence, chosen, scale, seed=seed)
-    _, pit = trials[chosen]
-    return DemandModel(law, evidence, candidates, calibrate(judged, pit), by, np.unique(log.price))
+    calibration = calibrate(judged, trials[chosen].chances)
+    return DemandModel(law, evidence, candidates, calibration, by, np.unique(log.price))
 
 
 def series_scale(log: SalesLog) -> Floats:
@@ -105,56 +119,67 @@ def series_scale(log: SalesLog) -> Floats:
     return np.asarray(np.maximum(usual, 1e-3 * usual.mean())[part])
 
 
-def _judged(log: SalesLog, evidence: Evidence) -> tuple[Evidence, Ints, str]:
-    """Rows to compare families on, the fold of each, and what a fold is."""
-    held = hold_out(log, gap=int(evidence.depth.max(initial=0)) + 1)
-    fold = np.unique(np.column_stack([held.lower, held.upper])[evidence.rows], axis=0, return_inverse=True)[1]
-    last = len(evidence)
-    if last > JUDGED_ROWS:  # rows are in the order of series: cut where a series ends
-        ends = np.flatnonzero(np.diff(evidence.series)) + 1
-        last = int(ends[ends >= JUDGED_ROWS][0]) if (ends >= JUDGED_ROWS).any() else last
-    return first_rows(evidence, last), fold.reshape(-1)[:last].astype(np.int64), held.by
+def _judged(log: SalesLog, evidence: Evidence, seed: int) -> tuple[Evidence, list[tuple[Bools, Bools]], str]:
+    """Rows to compare families on, for every fold which of them it holds out and which it may use, and what it is."""
+    series = np.random.default_rng(seed).permutation(np.unique(evidence.series))
+    enough = np.searchsorted(np.cumsum(np.bincount(evidence.series)[series]), JUDGED_ROWS) + 1
+    judged = evidence.part(np.isin(evidence.series, series[:enough]))
+    # Rows of one run are linked, but short series must not lose everything to gaps.
+    length = int(np.bincount(log.series).max())
+    held = hold_out(log, gap=min(int(evidence.depth.max(initial=0)) + 1, MOST_GAP, length // 10))
+    clock, lower, upper = (each[judged.rows] for each in (held.clock, held.lower, held.upper))
+    folds = []
+    for first in np.unique(lower):
+        out = lower == first
+        folds.append((out, (clock < first) | (clock >= upper[out][0])))
+    return judged, folds, held.by
 
 
-def first_rows(evidence: Evidence, count: int) -> Evidence:
-    """The first rows, up to the end of a series."""
-    own: dict[str, Any] = {each.name: getattr(evidence, each.name) for each in fields(evidence)}
-    own |= {name: each[:count] for name, each in own.items() if isinstance(each, np.ndarray)}
-    return Evidence(**own)
+def _try(
+    family: Family,
+    trials: dict[Family, Trial],
+    evidence: Evidence,
+    folds: list[tuple[Bools, Bools]],
+    scale: Floats,
+    seed: int,
+) -> Trial:
+    """Fit without each fold in turn.
 
-
-def _out_of_fold(
-    evidence: Evidence, family: Family, scale: Floats, folds: Ints, seed: int
-) -> tuple[Floats, tuple[Floats, Floats]]:
-    """Score of every row under a law fitted without its fold, and the chances below and within what it shows."""
+    A richer mean goes on from the linear one of the same fold, never from a law that has seen what is held out: rounds
+    forget slowly.
+    """
+    linear = trials.get(replace(family, mean="linear"))
     score, below, within = (np.full(len(evidence), np.nan) for _ in range(3))
-    whole = fit_family(evidence, family, scale, seed=seed)
-    for fold in np.unique(folds):
-        out = folds == fold
-        law = fit_family(evidence, family, scale, weights=(~out).astype(np.float64), start=whole, seed=seed)
+    laws = []
+    for at, (out, used) in enumerate(folds):
+        start = None if linear is None else linear.laws[at]
+        law = fit_family(evidence, family, scale, weights=used.astype(np.float64), start=start, seed=seed)
         done = complete(evidence, law, seed)
         score[out], below[out], within[out] = done.score[out], done.below[out], done.within[out]
-    # A known demand in an interval of some width: its density counts, so that families of any scale compare.
-    return np.where(evidence.told, score, 0.0), (below, within)
+        laws.append(law)
+    return Trial(score, (below, within), tuple(laws))
 
 
-def _hopeless(family: Family, trials: dict[Family, tuple[Floats, Any]]) -> bool:
+def _hopeless(family: Family, trials: dict[Family, Trial]) -> bool:
     """True where a linear mean already tells that noise of this kind is not what is seen."""
     own, other = (Family("linear", kind) for kind in (family.multiplicative, not family.multiplicative))
     if family.mean == "linear" or own not in trials or other not in trials:
         return False
-    behind = trials[other][0] - trials[own][0]
-    return bool(behind.mean() > HOPELESS * behind.std() / np.sqrt(len(behind)))
+    behind, error = _behind(trials[own].score, trials[other].score)
+    return behind > HOPELESS * error
 
 
-def _compare(scores: dict[Family, Floats]) -> tuple[Candidate, ...]:
-    best = max(scores.values(), key=np.mean)
-    candidates = []
-    for family, score in scores.items():
-        behind = best - score
-        error = float(behind.std() / np.sqrt(len(behind)))
-        candidates.append(Candidate(family, float(score.mean()), float(behind.mean()), error))
-    return tuple(candidates)
+def _behind(score: Floats, best: Floats) -> tuple[float, float]:
+    """The mean by which a score lies below another, and its standard error."""
+    behind = best - score
+    return float(behind.mean()), float(behind.std() / np.sqrt(len(behind)))
+
+
+def _compare(trials: dict[Family, Trial]) -> tuple[Candidate, ...]:
+    best = max((each.score for each in trials.values()), key=np.mean)
+    return tuple(
+        Candidate(family, float(each.score.mean()), *_behind(each.score, best)) for family, each in trials.items()
+    )
 
 
 def _choose(candidates: tuple[Candidate, ...]) -> Family:

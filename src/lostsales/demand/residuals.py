@@ -8,7 +8,8 @@ from lostsales.arrays import Floats
 
 POINTS = 513
 REACH = 9.0  # standard deviations to either side of the middle
-FLOOR = 0.005  # share of a normal law, so that nothing near the data is impossible
+NORMAL_ROWS = 300  # rows that a normal law counts for: few rows cannot tell a shape of their own
+FLOOR = 0.005  # share of a wider normal law, so that nothing near the data is impossible
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,23 +28,28 @@ class Residuals:
         return cls(spread * grid, _ends(ndtr(grid)))
 
     @classmethod
-    def of(cls, values: Floats, weights: Floats, rows: int) -> "Residuals":
-        """From completed residuals, smoothed as much as so many independent rows allow."""
+    def bell(cls, values: Floats, weights: Floats) -> "Residuals":
+        """The normal law of completed residuals whose mean is 0."""
+        return cls.normal(max(float(np.sqrt(weights @ values**2 / weights.sum())), 1e-9))
+
+    @classmethod
+    def of(cls, values: Floats, weights: Floats) -> "Residuals":
+        """From completed residuals: smoothed, and the fewer rows (the sum of the weights) the nearer to normal."""
         from scipy.ndimage import gaussian_filter1d
         from scipy.special import ndtr
 
-        total = weights.sum()
+        total = float(weights.sum())
         middle = float(weights @ values / total)
         spread = max(float(np.sqrt(weights @ (values - middle) ** 2 / total)), 1e-9)
         edges = middle + spread * np.linspace(-REACH, REACH, POINTS)
         mass = np.histogram(np.clip(values, edges[0], edges[-1]), edges, weights=weights)[0] / total
         low, high = np.interp([0.25, 0.75], np.cumsum(mass), edges[1:])
-        width = 0.9 * min(spread, (high - low) / 1.34 or spread) * max(rows, 2) ** -0.2
+        width = 0.9 * min(spread, (high - low) / 1.34 or spread) * max(total, 2) ** -0.2
         # Half of the rule of thumb: the rows of the tails are drawn from a law that is smooth already.
         mass = gaussian_filter1d(mass, 0.5 * width / (edges[1] - edges[0]), mode="constant")
-        bell = np.diff(ndtr((edges - middle) / (1.5 * spread)))
-        mass = (1 - FLOOR) * mass / mass.sum() + FLOOR * bell / bell.sum()
-        return cls(edges, _ends(np.r_[0.0, np.cumsum(mass)]))
+        own = (1 - FLOOR) * total / (total + NORMAL_ROWS)
+        cdf = own * _ends(np.r_[0.0, np.cumsum(mass)]) + (1 - FLOOR - own) * _ends(ndtr((edges - middle) / spread))
+        return cls(edges, cdf + FLOOR * _ends(ndtr((edges - middle) / (1.5 * spread))))
 
     def below(self, value: Floats) -> Floats:
         """P(e <= value)."""
