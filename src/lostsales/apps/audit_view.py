@@ -3,7 +3,7 @@
 from rich.table import Table
 from rich.text import Text
 
-from lostsales.apps.console import out, print_facts
+from lostsales.apps.console import out, plain_table, print_facts
 from lostsales.demand.audit import LEVEL, Audit
 
 BAR = 30
@@ -50,17 +50,10 @@ def print_audit(name: str, audit: Audit) -> None:
     out.print(audit.conclusion, style="bold", markup=False, highlight=False)
 
 
-def _table(title: str, *columns: str) -> Table:
-    table = Table(title=title, title_justify="left", title_style="bold", box=None, header_style="cyan", pad_edge=False)
-    for index, column in enumerate(columns):
-        table.add_column(column, justify="left" if index == 0 else "right")
-    return table
-
-
 def _histogram(title: str, what: str, count: str, bars: dict[int, int]) -> None:
     if not bars:
         return
-    table = _table(title, what, count)
+    table = plain_table(title, what, count)
     table.add_column("")
     shown = [(str(value), rows) for value, rows in list(bars.items())[:MOST_BARS]]
     if rest := list(bars.items())[MOST_BARS:]:
@@ -75,7 +68,7 @@ def _histogram(title: str, what: str, count: str, bars: dict[int, int]) -> None:
 def _run_ends(audit: Audit) -> None:
     if not audit.run_ends:
         return
-    table = _table("How runs end", "after at least", "ends next", "rows")
+    table = plain_table("How runs end", "after at least", "ends next", "rows")
     for each in audit.run_ends[:MOST_BARS]:
         table.add_row(f"{each.j} period{'s' if each.j > 1 else ''}", f"{each.chance:.0%}", f"{each.rows:,}")
     out.print(table)
@@ -83,7 +76,7 @@ def _run_ends(audit: Audit) -> None:
 
 
 def _verdicts(audit: Audit) -> None:
-    table = _table("Can hidden demand be told?", "where", "rows", "stock-outs", "told")
+    table = plain_table("Can hidden demand be told?", "where", "rows", "stock-outs", "told")
     table.add_column("verdict")
     for each in audit.verdicts:
         told = "" if each.identified_share is None else f"{each.identified_share:.0%}"
@@ -91,7 +84,7 @@ def _verdicts(audit: Audit) -> None:
         table.add_row(Text(each.what), f"{each.rows:,}", f"{each.stockouts:,}", told, verdict)
     out.print(table)
     out.print()
-    ranges = _table("Demand range seen", "where", "largest known", "never seen above")
+    ranges = plain_table("Demand range seen", "where", "largest known", "never seen above")
     for price in audit.price_ranges:
         seen = "unknown" if price.never_seen_above is None else f"{price.never_seen_above:g}"
         ranges.add_row(price.what, "none" if price.largest_known is None else f"{price.largest_known:g}", seen)

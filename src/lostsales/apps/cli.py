@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from lostsales.apps import demand, evaluating, experimenting, learning, references
+from lostsales.apps import demand, demand_model, evaluating, experimenting, learning, references
 from lostsales.apps.options import Json, Log, ProblemFile
 from lostsales.errors import LostSalesError
 
@@ -110,6 +110,7 @@ def inspect(
 app.command()(references.solve)
 app.command()(demand.audit)
 app.command()(demand.impute)
+app.command()(demand_model.demand)
 app.command()(learning.fit)
 app.command()(learning.recommend)
 app.command()(experimenting.experiment)

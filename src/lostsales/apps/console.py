@@ -67,3 +67,11 @@ def print_facts(title: str, facts: list[tuple[str, str]]) -> None:
     for name, value in facts:
         table.add_row(name, Text(value))
     out.print(table)
+
+
+def plain_table(title: str, *columns: str) -> Table:
+    """A table without lines: words in the first column, numbers to the right in the others."""
+    table = Table(title=title, title_justify="left", title_style="bold", box=None, header_style="cyan", pad_edge=False)
+    for index, column in enumerate(columns):
+        table.add_column(column, justify="left" if index == 0 else "right")
+    return table

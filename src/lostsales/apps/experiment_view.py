@@ -7,10 +7,10 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from rich.table import Table
 from rich.text import Text
 
 from lostsales.apps.console import out as screen
+from lostsales.apps.console import plain_table
 from lostsales.apps.figures import draw_figures
 from lostsales.data.write import replacing
 from lostsales.simulate.experiments.claims import Claim, check_claims
@@ -58,13 +58,13 @@ def print_outcome(results: Results, folder: Path, figures: list[Path]) -> None:
     shown = levels if len(levels) <= MOST_LEVELS else [levels[round(at * (len(levels) - 1) / 4)] for at in range(5)]
     for behaviour, lines in _by_behaviour(rows):
         if behaviour == REFERENCE:
-            table = _table("References: profit a period", "policy", "mean", "95 % interval")
+            table = plain_table("References: profit a period", "policy", "mean", "95 % interval")
             for row in rows:
                 if row.behaviour == REFERENCE:
                     table.add_row(REFERENCE_NAMES[row.method], f"{row.mean:.2f}", _span(row))
         else:
             heads = [f"{level} episodes" for level in shown]
-            table = _table(f"Learned from {behaviour} behaviour: profit a period, 95 % interval", "method", *heads)
+            table = plain_table(f"Learned from {behaviour} behaviour: profit a period, 95 % interval", "method", *heads)
             for method, points in lines.items():
                 table.add_row(method, *(_mean(points[level], 1) for level in shown))
         screen.print(table)
@@ -148,15 +148,10 @@ def _markdown(head: tuple[str, ...], body: Sequence[tuple[str, ...]]) -> list[st
     return [f"| {' | '.join(cell.replace('|', '/') for cell in line)} |" for line in lines] + [""]
 
 
-def _table(title: str, *columns: str) -> Table:
-    table = Table(title=title, title_justify="left", title_style="bold", box=None, header_style="cyan", pad_edge=False)
-    for index, column in enumerate(columns):
-        table.add_column(column, justify="left" if index == 0 else "right")
-    return table
-
-
 def _print_claims(claims: list[Claim]) -> None:
-    table = _table("Claims, by differences paired over runs (what of, and notes: claims.csv)", "claim", "difference")
+    table = plain_table(
+        "Claims, by differences paired over runs (what of, and notes: claims.csv)", "claim", "difference"
+    )
     table.add_column("95 % interval", justify="right")
     table.add_column("verdict")
     told = [claim for claim in claims if claim.n]  # of methods that were not run the files tell
@@ -172,7 +167,7 @@ def _print_claims(claims: list[Claim]) -> None:
 def _print_failures(results: Results) -> None:
     if not results.failures:
         return
-    table = _table("Cells that failed", "method", "cells")
+    table = plain_table("Cells that failed", "method", "cells")
     table.add_column("reason")
     for (method, why), count in results.failures.items():
         table.add_row(method, str(count), Text(why))

@@ -16,12 +16,12 @@ from lostsales.data.gate import Progress
 from lostsales.data.log import SalesLog
 from lostsales.demand.calibration import Calibration, calibrate
 from lostsales.demand.evidence import Evidence, gather
-from lostsales.demand.holdout import hold_out
+from lostsales.demand.holdout import hold_out, resample_counts
 from lostsales.demand.law import DemandLaw, Family, complete, fit_family
 from lostsales.errors import LostSalesError, SettingError
 
 LEAST_ROWS = 20
-JUDGED_ROWS = 1_000  # families are compared on at most so many rows, of whole series
+JUDGED_ROWS = 1_000, 10_000  # families are compared on a tenth of the rows, within these, of whole series
 BOOSTED_ROWS = 5_000  # trees are tried from so many rows on
 MOST_GAP = 3  # periods left out around a block in time
 HETEROGENEOUS = 3.0  # from this ratio of usual sales on, series are brought to one scale
@@ -108,6 +108,22 @@ def fit_demand(
     return DemandModel(law, evidence, candidates, calibration, by, np.unique(log.price))
 
 
+def bootstrap_laws(
+    log: SalesLog, model: DemandModel, draws: int, seed: int = 0, progress: Progress | None = None
+) -> list[DemandLaw]:
+    """Laws fitted to resampled series (or blocks in time), each from where the fitted law stands."""
+    evidence, law = model.evidence, model.law
+    held = hold_out(log, gap=1)
+    laws = []
+    for done, count in enumerate(resample_counts(held.units, draws, seed)):
+        weights = count[held.unit[evidence.rows]]
+        if weights @ np.isfinite(evidence.high) > 0:
+            laws.append(fit_family(evidence, law.family, law.scale, weights, start=law, seed=seed))
+        if progress:
+            progress(done + 1, draws)
+    return laws
+
+
 def series_scale(log: SalesLog) -> Floats:
     """Usual sales of each series where these differ much, else 1 for all, (series,)."""
     names, part = np.unique(log.names, return_inverse=True)
@@ -122,7 +138,8 @@ def series_scale(log: SalesLog) -> Floats:
 def _judged(log: SalesLog, evidence: Evidence, seed: int) -> tuple[Evidence, list[tuple[Bools, Bools]], str]:
     """Rows to compare families on, for every fold which of them it holds out and which it may use, and what it is."""
     series = np.random.default_rng(seed).permutation(np.unique(evidence.series))
-    enough = np.searchsorted(np.cumsum(np.bincount(evidence.series)[series]), JUDGED_ROWS) + 1
+    wanted = np.clip(len(evidence) // 10, *JUDGED_ROWS)
+    enough = np.searchsorted(np.cumsum(np.bincount(evidence.series)[series]), wanted) + 1
     judged = evidence.part(np.isin(evidence.series, series[:enough]))
     # Rows of one run are linked, but short series must not lose everything to gaps.
     length = int(np.bincount(log.series).max())

@@ -9,11 +9,10 @@ from typing import Any, Literal, get_args
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from lostsales.arrays import Floats, Ints
+from lostsales.arrays import Floats
 from lostsales.data.log import SalesLog
-from lostsales.demand.holdout import hold_out, resample_counts
-from lostsales.demand.law import DemandLaw, Family, complete, fit_family
-from lostsales.demand.model import DemandModel, fit_demand
+from lostsales.demand.law import DemandLaw, Family, complete
+from lostsales.demand.model import DemandModel, bootstrap_laws, fit_demand
 from lostsales.errors import SettingError
 from lostsales.learn.fit import grid_of, problem_of, usable_runs
 from lostsales.learn.options import Options
@@ -61,7 +60,7 @@ class Planner(Options):
         shops = Shops.of(log, law)
         # Where series need many plans, each has seen many series, and fewer laws serve.
         draws = max(1, min(self.draws, MOST_PLANS // len(shops.group_scale)))
-        laws = [law, *_bootstrap(log, model, draws - 1, self.seed)]
+        laws = [law, *bootstrap_laws(log, model, draws - 1, self.seed)]
         done = complete(evidence, law, self.seed)
         highest = 1.2 * float(np.quantile(law.demand(done.latent, 1.0), 0.99))
         jobs: list[Callable[[], tuple[Floats, Floats]]] = []
@@ -123,23 +122,6 @@ class Planner(Options):
 def fit_planner(log: SalesLog, **options: Any) -> PlanPolicy:
     """Learn a policy by planning on the learned law of demand; see `Planner` for the options."""
     return Planner.of("planner", options).fit(log)
-
-
-def _bootstrap(log: SalesLog, model: DemandModel, draws: int, seed: int) -> list[DemandLaw]:
-    """Laws fitted to resampled series (or blocks in time), each from where the fitted law stands."""
-    evidence, law = model.evidence, model.law
-    if draws < 1:
-        return []
-    held = hold_out(log, gap=1)
-    counts = resample_counts(held.units, draws, seed)
-    unit: Ints = held.unit[evidence.rows]
-    laws = []
-    for count in counts:
-        weights = count[unit]
-        if weights[evidence.told & ~evidence.hidden].sum() == 0:
-            continue
-        laws.append(fit_family(evidence, law.family, law.scale, weights, start=law, seed=seed))
-    return laws
 
 
 def _stacked(tables: list[Floats], laws: int) -> Floats:
