@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from lostsales.apps import demand, demand_model, evaluating, experimenting, learning, references
+from lostsales.apps import demand, demand_model, evaluating, experimenting, learning, references, report
 from lostsales.apps.options import Json, Log, ProblemFile
 from lostsales.errors import LostSalesError
 
@@ -116,6 +116,7 @@ app.command()(learning.recommend)
 app.command()(experimenting.experiment)
 app.command()(evaluating.evaluate)
 app.command()(evaluating.compare)
+app.command()(report.report)
 app.command()(evaluating.calibrate)
 
 

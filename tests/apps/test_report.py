@@ -1,0 +1,107 @@
+"""The report as a file: what it says, that it says it again, and what it refuses."""
+
+import json
+import re
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import lostsales
+from lostsales.apps.cli import app
+from lostsales.data.write import write_log
+from lostsales.errors import LostSalesError
+from tests.apps.report_logs import NASTY, own_names, released
+from tests.learn.small import small_log
+
+RUN = CliRunner()
+QUICK = ("--horizon", 8)
+METHODS = ("--methods", "base-stock,newsvendor")
+
+
+def run(*arguments: Any) -> str:
+    result = RUN.invoke(app, list(map(str, arguments)), catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("report")
+    released(place)
+    return place
+
+
+def test_a_report_says_what_the_evaluation_says_and_how_it_was_made(folder: Path) -> None:
+    log, policy, out = folder / "log.parquet", folder / "policy", folder / "report.html"
+    facts = json.loads(run("report", policy, log, "--out", out, *QUICK, *METHODS, "--json"))
+    page = out.read_text(encoding="utf-8")
+    assert facts["bytes"] == len(out.read_bytes()) < 6e6
+    assert facts["method"] == "c-fqi"
+    best = next(each for each in facts["evaluation"]["estimates"] if each["gain"] is not None)
+    for figure in best["gain"].values():
+        assert f"{figure:+,.2f}" in page
+        assert f"{figure:+.2f}" in facts["sentence"]
+    for method in ("base-stock", "newsvendor"):
+        assert f"{method}, held out" in page
+    assert facts["comparison"]["sentence"] in page
+    for path in (log, policy, log.with_suffix(".toml")):
+        assert sha256(path.read_bytes()).hexdigest() in page
+    assert "--methods base-stock,newsvendor --horizon 8 --seed 0" in page
+    # Nothing is fetched: no address, no import, no other file.
+    assert not re.search(r"https?://|//[a-z]|@import|url\(|src=|<link(?! rel=\"icon\" href=\"data:,\")", page)
+
+
+def test_the_same_command_writes_the_same_page_but_for_the_clock(folder: Path) -> None:
+    pages = []
+    for _ in range(2):
+        shown = run("report", folder / "policy", folder / "log.parquet", "--out", folder / "again.html", *QUICK)
+        text = (folder / "again.html").read_text(encoding="utf-8")
+        pages.append(re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC", "", text))
+    assert pages[0] == pages[1]
+    assert re.search(r"c-fqi: .* a period, with 95 % certainty .* to ", shown)
+
+
+def test_names_of_the_shop_are_shown_as_text(tmp_path: Path) -> None:
+    own_names(tmp_path)
+    run("report", tmp_path / "rule", tmp_path / "shop.csv", "--out", tmp_path / "shop.html", *QUICK)
+    page = (tmp_path / "shop.html").read_text(encoding="utf-8")
+    assert NASTY not in page
+    assert "&lt;script&gt;document.title=" in page
+    assert "2026-05-30" in page
+    assert "every sell-out counts as one" in page
+
+
+def test_what_cannot_be_reported_is_refused_before_any_work(folder: Path, tmp_path: Path) -> None:
+    log, policy = folder / "log.parquet", folder / "policy"
+
+    def refused(*arguments: Any) -> str:
+        with pytest.raises(LostSalesError) as caught:
+            run("report", *arguments)
+        return str(caught.value)
+
+    assert "must end in .html" in refused(policy, log, "--out", tmp_path / "report.pdf")
+    assert "no folder" in refused(policy, log, "--out", tmp_path / "none" / "report.html")
+    assert "no policy file" in refused(tmp_path / "none", log, "--out", tmp_path / "report.html")
+    stranger = lostsales.Problem(features=("weather",), prices=(2.0, 4.0), orders=(0.0, 5.0))
+    frame = {"series": ["a"] * 30, "period": list(range(30)), "weather": [0.0] * 30, "price": [2.0, 4.0] * 15}
+    frame |= {"stock": [9.0] * 30, "order": [0.0, 5.0] * 15, "sales": [1.0, 2.0, 3.0] * 10}
+    import pandas as pd
+
+    write_log(lostsales.read_log(pd.DataFrame(frame), stranger), tmp_path / "other.parquet")
+    assert "knows the market by economy, interest" in refused(
+        policy, tmp_path / "other.parquet", "--out", tmp_path / "report.html"
+    )
+    assert not list(tmp_path.glob("*.html"))
+
+
+def test_a_policy_that_nobody_can_judge_has_a_report_all_the_same(tmp_path: Path) -> None:
+    log = small_log("released", episodes=2)
+    write_log(log, tmp_path / "log.parquet")
+    lostsales.fit(log, "behaviour").save(tmp_path / "policy")
+    facts = json.loads(
+        run("report", tmp_path / "policy", tmp_path / "log.parquet", "--out", tmp_path / "r.html", *QUICK, "--json")
+    )
+    assert "period" in facts["sentence"]

@@ -1,0 +1,72 @@
+"""What a policy would change, against hand counts; and how demand answers to the price, against the truth."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from lostsales.evaluate import response
+from lostsales.evaluate.case import Case
+from lostsales.evaluate.change import change
+from lostsales.evaluate.ledger import Ledger
+from lostsales.policy.actions import ActionGrid
+from lostsales.policy.behaviour import BaseStock
+from lostsales.simulate.simulator import simulate
+from tests.learn.small import scenario, small_log
+
+
+@pytest.fixture(scope="module")
+def case() -> Case:
+    log = small_log("released")
+    policy = BaseStock(ActionGrid.of(scenario("released")), level=15, price=4.0)
+    return Case.of(policy, Ledger.of(log), None, 0)
+
+
+def test_what_changes_is_counted_over_the_rows(case: Case) -> None:
+    log = case.ledger.log
+    found = change(case)
+    assert found.rows == len(log)
+    assert found.price.labels == ("2", "4", "6")
+    np.testing.assert_array_equal(found.price.then, [0, 1, 0])
+    np.testing.assert_allclose(found.price.now, [np.mean(log.price == each) for each in (2, 4, 6)])
+    assert (found.price.higher, found.price.lower) == (np.mean(log.price == 2), np.mean(log.price == 6))
+    assert found.order.mean_then == pytest.approx(np.clip(15 - np.asarray(log.stock), 0, 15).mean())
+    for shift in (found.price, found.order):
+        assert shift.now.sum() == pytest.approx(1)
+        assert shift.then.sum() == pytest.approx(1)
+
+
+def test_a_policy_that_does_what_was_done_changes_nothing(case: Case) -> None:
+    log = case.ledger.log
+    done = np.column_stack([log.price, np.asarray(log.order)])[case.known]
+    found = change(replace(case, decided=done[None]))
+    assert found.same == 1
+    assert found.order.higher == found.order.lower == 0
+    np.testing.assert_array_equal(found.order.now, found.order.then)
+
+
+def test_many_prices_are_counted_in_bins(case: Case) -> None:
+    drawn = np.random.default_rng(0).random((1, len(case.known), 2))
+    found = change(replace(case, decided=drawn))
+    assert len(found.price.labels) == 10
+    assert found.price.then.sum() == pytest.approx(1)
+
+
+def test_the_price_response_is_that_of_the_true_law(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(response, "MOST_DAYS", 10_000)
+    log, _ = simulate(scenario("released"), episodes=30, seed=4)
+    ledger = Ledger.of(log)
+    found = response.price_response(ledger)
+    assert found is not None
+    assert ledger.laws is not None
+    evidence = ledger.laws.model.evidence
+    days = ~np.isnan(evidence.lag)
+    noise = 3.5 + np.abs(np.random.default_rng(0).standard_normal(500))
+    economy, interest = evidence.market[days].T
+    for price, estimate in zip(found.prices, found.demand, strict=True):
+        mean = 1.2 * evidence.lag[days] - 1.5 * price + 5 * economy - 5 * interest
+        truth = np.maximum(np.rint(mean[:, None] + noise), 0).mean()
+        assert estimate.value == pytest.approx(truth, abs=0.1)
+        assert estimate.low < estimate.value < estimate.high
+    assert (found.sales < [each.value for each in found.demand]).all()
+    assert found.rows.sum() == len(log)
