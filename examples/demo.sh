@@ -11,7 +11,7 @@ run() {
 }
 
 echo "A shop that runs out of stock does not see the demand it missed. Here is one, simulated:"
-run lostsales simulate released --episodes 50 --seed 1 --out "$folder/log.parquet" --truth "$folder/truth.parquet"
+run lostsales simulate released --episodes 20 --seed 1 --out "$folder/log.parquet" --truth "$folder/truth.parquet"
 echo
 echo "Its sales log is all that the shop has. It is read back, and every row is checked:"
 run lostsales inspect "$folder/log.parquet"
@@ -23,14 +23,25 @@ echo "The demand and the profit that stock-outs hid are filled in, with a standa
 run lostsales impute "$folder/log.parquet" --out "$folder/filled.parquet"
 
 echo
-echo "A policy is learned from the log alone, and tried in the shop that wrote it:"
-run lostsales fit "$folder/log.parquet" --method c-fqi --iterations 10 --out "$folder/policy"
+echo "Three methods are fitted on one half of the series and judged on the other; the best is fitted to all and saved:"
+run lostsales compare "$folder/log.parquet" --methods planner,pc-fqi,base-stock --out "$folder/policy"
+echo
+echo "A shop could not do this: the policy is tried in the simulator that wrote the log."
 run lostsales simulate released --policy "$folder/policy" --episodes 500 --seed 2
+echo
+echo "One page for the manager: the data, the policy, what it would change and gain, and how far to trust it:"
+echo
+echo "\$ lostsales report $folder/policy $folder/log.parquet --out $folder/report.html"
+said=$(lostsales report "$folder/policy" "$folder/log.parquet" --out "$folder/report.html")
+echo "$said"
 
 echo
 echo "Done. The results lie in $folder/:"
-echo "  log.parquet    the sales log of 50 series over 50 periods, as the shop saw it"
+echo "  log.parquet    the sales log of 20 series over 50 periods, as the shop saw it"
 echo "  log.toml       the problem behind it: timing, grids, unit costs, features"
 echo "  truth.parquet  the demand that the stock-outs hid"
 echo "  filled.parquet the log with expected demand, lost sales and profit, and where the data can tell them"
 echo "  policy         prices and orders for every situation, for lostsales recommend"
+echo "  report.html    the page for the manager: open it in a browser, on a phone, or print it"
+echo
+echo "$said" | tail -n 1

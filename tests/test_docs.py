@@ -18,7 +18,7 @@ from tests.learn.small import days, frame_of, small_log
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
-SLOW = ("evaluate", "compare", "calibrate")  # half a minute and more
+SLOW = ("evaluate", "compare", "calibrate", "report")  # half a minute and more
 NAMES = {"series": "sku", "period": "week", "stock": "on_hand", "order": "ordered", "sales": "sold"} | {
     "stockout": "ran_out"
 }

@@ -6,6 +6,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
@@ -13,8 +14,11 @@ import lostsales
 from lostsales.apps.cli import app
 from lostsales.data.write import write_log
 from lostsales.errors import LostSalesError
+from lostsales.policy.actions import ActionGrid
+from lostsales.policy.behaviour import BaseStock
+from lostsales.simulate.simulator import simulate
 from tests.apps.report_logs import NASTY, own_names, released
-from tests.learn.small import small_log
+from tests.learn.small import scenario
 
 RUN = CliRunner()
 QUICK = ("--horizon", 8)
@@ -88,8 +92,6 @@ def test_what_cannot_be_reported_is_refused_before_any_work(folder: Path, tmp_pa
     stranger = lostsales.Problem(features=("weather",), prices=(2.0, 4.0), orders=(0.0, 5.0))
     frame = {"series": ["a"] * 30, "period": list(range(30)), "weather": [0.0] * 30, "price": [2.0, 4.0] * 15}
     frame |= {"stock": [9.0] * 30, "order": [0.0, 5.0] * 15, "sales": [1.0, 2.0, 3.0] * 10}
-    import pandas as pd
-
     write_log(lostsales.read_log(pd.DataFrame(frame), stranger), tmp_path / "other.parquet")
     assert "knows the market by economy, interest" in refused(
         policy, tmp_path / "other.parquet", "--out", tmp_path / "report.html"
@@ -98,10 +100,15 @@ def test_what_cannot_be_reported_is_refused_before_any_work(folder: Path, tmp_pa
 
 
 def test_a_policy_that_nobody_can_judge_has_a_report_all_the_same(tmp_path: Path) -> None:
-    log = small_log("released", episodes=2)
-    write_log(log, tmp_path / "log.parquet")
-    lostsales.fit(log, "behaviour").save(tmp_path / "policy")
+    grid = ActionGrid.of(scenario("steady"))
+    shops = {price: simulate(scenario("steady"), BaseStock(grid, 12, price), 6, 1)[0] for price in (4.0, 4.5)}
+    write_log(shops[4.0], tmp_path / "log.parquet")
+    lostsales.fit(shops[4.5], "base-stock").save(tmp_path / "policy")  # charges a price that the log never tried
     facts = json.loads(
         run("report", tmp_path / "policy", tmp_path / "log.parquet", "--out", tmp_path / "r.html", *QUICK, "--json")
     )
-    assert "period" in facts["sentence"]
+    assert facts["sentence"] == "no estimator can judge this policy from this log"
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "No estimator can judge this policy from this log." in page
+    assert page.count("refused, ") == 3
+    assert "The price was always 4: nothing can be said about any other." in page

@@ -10,12 +10,13 @@ from lostsales.demand.means import LinearMean
 from lostsales.demand.model import fit_demand
 from lostsales.demand.residuals import Residuals
 from lostsales.evaluate.case import Case
-from lostsales.evaluate.judge import evaluate_on
+from lostsales.evaluate.judge import evaluate, evaluate_on
 from lostsales.evaluate.parts import without
 from lostsales.evaluate.replay import Days, live
 from lostsales.evaluate.rows import units_of
 from lostsales.policy.actions import ActionGrid
 from lostsales.policy.behaviour import BaseStock, Uniform
+from lostsales.simulate.scenario import load_scenario
 from lostsales.simulate.simulator import evaluate_policy, simulate
 from tests.evaluate.judged import seen_only, tried
 from tests.learn.small import scenario, small_log
@@ -37,7 +38,7 @@ def test_days_are_those_of_the_log() -> None:
     assert days.row.shape == (50, 12)
     grid = ActionGrid(np.array([4.25]), np.arange(16.0), np.inf)
     lived = live(BaseStock(grid, 12, 4.25), days, sure(model.law, 5.0), 50, 0.9, 0)
-    np.testing.assert_array_equal(lived.periods, 50)
+    assert lived.profit.shape == (50, 12)
     for life, stock in enumerate(np.asarray(log.stock)[log.starts].repeat(2)):
         cash = profit = 0.0
         for _ in range(50):
@@ -45,8 +46,8 @@ def test_days_are_those_of_the_log() -> None:
             cash += 4.25 * sold - 3 * order - (stock - sold)
             profit += 4.25 * sold - 3 * order - (stock - sold) - 2 * (5 - sold)
             stock = stock - sold + order
-        assert lived.cash[life] == pytest.approx(cash)
-        assert lived.profit[life] == pytest.approx(profit)
+        assert lived.cash[:, life].sum() == pytest.approx(cash)
+        assert lived.profit[:, life].sum() == pytest.approx(profit)
 
 
 def test_shorter_horizons_and_series() -> None:
@@ -54,6 +55,19 @@ def test_shorter_horizons_and_series() -> None:
     days = Days.of(log, fit_demand(log, families=(Family("linear", False),)).evidence, 10, 12, 0)
     assert days.row.shape == (10, 12)
     np.testing.assert_array_equal(days.lived.sum(axis=0), [7, 7] + [10] * 10)
+
+
+@pytest.mark.parametrize("horizon", [None, 8])  # 8 days lie within one block in time
+def test_one_series_is_judged_by_its_blocks_in_time(horizon: int | None) -> None:
+    log, _ = simulate(load_scenario("steady", ("horizon=200",)), episodes=1, seed=3)
+    policy = BaseStock(ActionGrid.of(scenario("steady")), 15, 4.5)
+    judged = evaluate(policy, log, estimators=("model",), horizon=horizon)
+    assert judged.resampled == "blocks in time"
+    found = judged.by("model")
+    for figure in (found.profit, found.cash, found.gain, found.cash_gain, found.discounted):
+        assert figure is not None
+        assert np.isfinite([figure.value, figure.low, figure.high]).all()
+        assert figure.low < figure.value < figure.high
 
 
 @pytest.mark.parametrize("name", ["steady", "released"])

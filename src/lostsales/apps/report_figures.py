@@ -105,6 +105,7 @@ def draw_response(response: PriceResponse, width: float) -> Markup:
     for price, each in zip(prices, demand, strict=True):
         figures = "{} a period ({} to {})".format(*numbers(each.value, each.low, each.high))
         tip = f"at a price of {price:g}\ndemand {figures}"
+        parts.append(frame.line([price, price], [each.low, each.high], "whisker"))
         parts.append(frame.dot(price, each.value, "known", 4, tip))
     return frame.svg("Demand by price", parts)
 

@@ -29,21 +29,23 @@ def on_the_model(case: Case) -> Estimate:
     overlap = overlap_with(laws, whole.met, case.seed)
     if not overlap.enough:
         return Estimate("model", overlap, reason=overlap.sentence)
-    first = ledger.units.of_row[laws.model.evidence.rows[days.row[0]]]  # the unit of each life
+    unit_of_day = ledger.units.of_row[laws.model.evidence.rows[days.row]]  # (periods, lives)
     parts = [live(case.policy, days, law, *given) for law in laws.without]
     others = [live(case.policy, days, law, *given) for law in laws.others]
+    every = np.ones_like(days.lived)
 
     def figure(name: str, against: tuple[Floats, Floats] | None = None) -> tuple[Floats, float]:
         """Contributions and doubt of a mean, less those of what was earned and how that moves under other laws."""
-        per_life = name == "discounted"
 
         def mean(lived: Lived, kept: Bools) -> float:
-            periods = len(first[kept]) if per_life else lived.periods[kept].sum()
-            return float(getattr(lived, name)[kept].sum() / periods)
+            """Over the days that are kept, or the lives whose first day is; over all where one unit has them all."""
+            if name == "discounted":
+                return float(lived.discounted[kept[0] if kept[0].any() else every[0]].mean())
+            counted = days.lived & kept if (days.lived & kept).any() else days.lived
+            return float(getattr(lived, name)[counted].mean())
 
-        every = np.ones(len(first), dtype=bool)
         value = mean(whole, every)
-        moved = np.array([mean(lived, first != unit) for unit, lived in enumerate(parts)])
+        moved = np.array([mean(lived, unit_of_day != unit) for unit, lived in enumerate(parts)])
         own = ledger.units.left_out(value, moved)
         doubt = np.array([mean(lived, every) - value for lived in others])
         if against is not None:

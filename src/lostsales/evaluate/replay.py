@@ -94,19 +94,18 @@ class _LearnedMarket:
 
 @dataclass(frozen=True, eq=False)
 class Lived:
-    """What the days brought, summed by life."""
+    """What the days brought, 0 beyond the end of a series."""
 
-    profit: Floats  # (lives,)
-    cash: Floats  # (lives,)
-    discounted: Floats  # (lives,) profit, scaled up to the horizon where a series is shorter
-    periods: Floats  # (lives,)
+    profit: Floats  # (periods, lives)
+    cash: Floats  # (periods, lives)
+    discounted: Floats  # (lives,) summed profit, scaled up to the horizon where a series is shorter
     met: Floats  # (sample, columns) market, price and last demand (in units of scale) of some of the days
 
 
 def live(policy: Policy, days: Days, law: DemandLaw, horizon: int, discount: float, seed: int) -> Lived:
     """Let a policy run the shop through the days."""
     log, periods, lives = days.log, len(days.row), len(days.series)
-    profit, cash, discounted = np.zeros(lives), np.zeros(lives), np.zeros(lives)
+    profit, cash = np.empty((periods, lives)), np.empty((periods, lives))
     seen = shown_to(policy, log)
     market, problem = _LearnedMarket(days, law, seen.features), log.problem
     rng = np.random.default_rng(seed)
@@ -116,13 +115,11 @@ def live(policy: Policy, days: Days, law: DemandLaw, horizon: int, discount: flo
         costs = _costs(log, days.evidence.rows[days.row[t]])
         available = units_available(step.view.stock, order, problem.arrival, problem.capacity)
         kept = period_profit(price, order, outcome.sales, outcome.lost, available - outcome.sales, costs)
-        kept = kept * days.lived[t]
-        profit += kept
-        cash += kept + costs.lost * outcome.lost * days.lived[t]
-        discounted += discount**t * kept
-    lengths = days.lived.sum(axis=0).astype(np.float64)
-    discounted *= (1 - discount**horizon) / (1 - discount**lengths)
-    return Lived(profit, cash, discounted, lengths, np.concatenate(market.met))
+        profit[t] = kept * days.lived[t]
+        cash[t] = (kept + costs.lost * outcome.lost) * days.lived[t]
+    discounted = discount ** np.arange(periods) @ profit
+    discounted *= (1 - discount**horizon) / (1 - discount ** days.lived.sum(axis=0))
+    return Lived(profit, cash, discounted, np.concatenate(market.met))
 
 
 def _costs(log: SalesLog, rows: Ints) -> UnitCosts:

@@ -17,7 +17,7 @@ ATOMS = 30  # equally likely parts of the noise
 
 @dataclass(frozen=True, eq=False)
 class PriceResponse:
-    """Mean demand, had all days of the log had the same price."""
+    """Mean demand, had all days of the log had the same price, one of those that were tried."""
 
     prices: Floats  # (prices,)
     demand: tuple[Interval, ...]  # a price
@@ -37,7 +37,8 @@ def price_response(ledger: Ledger) -> PriceResponse | None:
     days = np.flatnonzero(~np.isnan(evidence.lag))
     if len(days) > MOST_DAYS:
         days = np.sort(np.random.default_rng(ledger.seed).choice(days, MOST_DAYS, replace=False))
-    prices = log.prices if len(log.prices) <= MOST_PRICES else np.linspace(log.prices[0], log.prices[-1], MOST_PRICES)
+    tried = laws.model.prices
+    prices = tried if len(tried) <= MOST_PRICES else np.linspace(tried[0], tried[-1], MOST_PRICES)
 
     def answer(law: DemandLaw) -> Floats:
         """Mean demand at every price."""
