@@ -66,7 +66,7 @@ def test_the_price_response_is_that_of_the_true_law(monkeypatch: pytest.MonkeyPa
     for price, estimate in zip(found.prices, found.demand, strict=True):
         mean = 1.2 * evidence.lag[days] - 1.5 * price + 5 * economy - 5 * interest
         truth = np.maximum(np.rint(mean[:, None] + noise), 0).mean()
-        assert estimate.value == pytest.approx(truth, abs=0.1)
+        assert estimate.value == pytest.approx(truth, rel=0.02)
         assert estimate.low < estimate.value < estimate.high
     assert (found.sales < [each.value for each in found.demand]).all()
     assert found.rows.sum() == len(log)
