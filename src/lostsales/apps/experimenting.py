@@ -31,7 +31,7 @@ def experiment(
 ) -> None:
     """Learn from simulated logs of many sizes by many methods, test every policy, and check the paper's claims.
 
-    Killed at any moment, the same command goes on where it was.
+    Killed at any moment, the same command goes on where it was; more runs, levels or methods add to what is there.
 
     Example: `lostsales experiment released --quick --out first-look`
     """

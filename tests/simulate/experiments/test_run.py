@@ -18,7 +18,7 @@ from lostsales.errors import LostSalesError, SettingError
 from lostsales.learn import fit as fitting
 from lostsales.simulate.experiments.cells import first_series, run_cell
 from lostsales.simulate.experiments.claims import check_claims
-from lostsales.simulate.experiments.folder import JOURNAL, MANIFEST, claim_folder
+from lostsales.simulate.experiments.folder import JOURNAL, MANIFEST, claim_folder, read_manifest
 from lostsales.simulate.experiments.journal import Finished, open_journal
 from lostsales.simulate.experiments.outputs import write_tables
 from lostsales.simulate.experiments.plan import BEHAVIOURS, Cell, Experiment
@@ -130,8 +130,8 @@ def test_a_folder_is_written_by_one_process_at_a_time(tmp_path: Path) -> None:
     ("changes", "reason"),
     [
         ({"seed": 1}, "seed was 0, now 1"),
-        ({"runs": 3}, "runs was 2, now 3"),
-        ({"methods": ("c-fqi",)}, "methods was"),
+        ({"levels": (5, 60)}, "episodes_a_run was 50, now 60"),
+        ({"test_episodes": 21}, "test_episodes was 20, now 21"),
         ({"scenario": small().scenario.model_copy(update={"horizon": 13})}, r"scenario\.horizon was 12, now 13"),
     ],
 )
@@ -140,6 +140,17 @@ def test_the_folder_of_another_experiment_is_refused(
 ) -> None:
     with pytest.raises(SettingError, match=f"holds another experiment: {reason}.*Choose another folder"):
         run_experiment(small(**changes), done[0], workers=1)
+
+
+def test_an_experiment_grows_and_shrinks_without_doing_a_cell_again(tmp_path: Path) -> None:
+    folder = tmp_path / "experiment"
+    first = run_experiment(small(levels=(5,), runs=1, methods=("c-fqi",)), folder, workers=1)
+    grown = run_experiment(small(), folder, workers=1)
+    assert set(first) < set(grown)
+    assert len(lines_of(folder)) == len(grown)
+    assert without_times(grown) == without_times(run_experiment(small(), tmp_path / "at once", workers=1))
+    assert run_experiment(small(levels=(5,), runs=1, methods=("c-fqi",)), folder, workers=1) == first
+    assert read_manifest(folder).runs == 1
 
 
 def test_other_code_and_other_files_are_refused(

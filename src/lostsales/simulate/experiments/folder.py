@@ -16,28 +16,32 @@ from lostsales.simulate.experiments.plan import Experiment
 MANIFEST = "manifest.json"
 JOURNAL = "cells.jsonl"
 AFTERWARDS = {"apps", "results.py", "claims.py", "outputs.py", "published.py"}  # code that only reads what cells found
+EXTENT = {"runs", "levels", "methods"}  # which cells there are, but not what comes out of them
 PACKAGES = ("lostsales", "numpy", "scipy", "numba", "duckdb")
 
 
-def claim_folder(folder: Path, experiment: Experiment) -> bool:
-    """Make the folder this experiment's, True where it was before; refuse one that is anybody else's."""
-    wanted = manifest(experiment)
+def claim_folder(folder: Path, experiment: Experiment) -> None:
+    """Make a new folder this experiment's, and refuse one that is anybody else's."""
     path = folder / MANIFEST
     if path.is_file():
-        if differences := sorted(_differences(_read(path), wanted)):
+        if differences := sorted(_differences(_read(path), manifest(experiment))):
             raise SettingError(
                 f"{folder} holds another experiment: {'; '.join(differences)}. Choose another folder with --out, "
                 "or give the settings it was begun with"
             )
-        return True
+        return
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise SettingError(f"{folder} is not empty and holds no experiment; choose a new folder with --out")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise LostSalesError(f"{folder} cannot be made: {error.strerror}") from None
-    write_json(wanted, path)
-    return False
+    write_manifest(folder, experiment)
+
+
+def write_manifest(folder: Path, experiment: Experiment) -> None:
+    """Say what the folder holds; an experiment may grow by runs, levels and methods."""
+    write_json(manifest(experiment), folder / MANIFEST)
 
 
 def manifest(experiment: Experiment) -> dict[str, Any]:
@@ -45,6 +49,7 @@ def manifest(experiment: Experiment) -> dict[str, Any]:
     settings = experiment.as_json()
     return {
         "experiment": settings,
+        "episodes_a_run": experiment.episodes,
         "scenario_checksum": sha256(json.dumps(settings["scenario"], sort_keys=True).encode()).hexdigest(),
         "code_checksum": code_checksum(),
         "versions": {"python": platform.python_version()} | {name: version(name) for name in PACKAGES},
@@ -87,7 +92,7 @@ def _read(path: Path) -> dict[str, Any]:
 def _differences(found: Any, wanted: Any, name: str = "") -> list[str]:
     """Every key on which two manifests differ, named by its path."""
     if isinstance(found, dict) and isinstance(wanted, dict):
-        keys = sorted({*found, *wanted} - {"scenario_checksum"})
+        keys = sorted({*found, *wanted} - EXTENT - {"scenario_checksum"})
         parts = [_differences(found.get(key), wanted.get(key), f"{name}.{key}" if name else key) for key in keys]
         return [difference for part in parts for difference in part]
     if found == wanted:

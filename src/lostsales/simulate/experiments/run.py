@@ -16,7 +16,7 @@ from lostsales.errors import LostSalesError, SettingError
 from lostsales.learn.fit import learners
 from lostsales.simulate.exact.reference import Target, criterion_of, reference
 from lostsales.simulate.experiments.cells import run_cell
-from lostsales.simulate.experiments.folder import JOURNAL, claim_folder, reference_path, write_json
+from lostsales.simulate.experiments.folder import JOURNAL, claim_folder, reference_path, write_json, write_manifest
 from lostsales.simulate.experiments.journal import Finished, open_journal
 from lostsales.simulate.experiments.plan import Cell, Experiment
 
@@ -29,15 +29,18 @@ def run_experiment(
 ) -> list[Finished]:
     """Every cell of an experiment, in its order; what the folder holds already is not done again.
 
-    Results do not depend on `workers`. Progress counts cells.
+    So an experiment can be stopped, and can grow by runs, levels and methods. Results do not depend on `workers`.
+    Progress counts cells.
     """
     if workers < 1:
         raise SettingError(f"workers must be at least 1, but {workers} came")
     if unknown := [name for name in experiment.methods if name not in learners()]:
         raise SettingError(f"no method {unknown[0]!r}; the methods are {', '.join(learners())}")
     claim_folder(folder, experiment)
-    with open_journal(folder / JOURNAL) as (journal, done):
+    with open_journal(folder / JOURNAL) as (journal, held):
+        write_manifest(folder, experiment)
         cells = list(experiment.cells())
+        done = {cell: held[cell] for cell in cells if cell in held}
         left = [cell for cell in cells if cell not in done]
         report = progress or (lambda _done, _total: None)
         try:
