@@ -9,6 +9,7 @@ from lostsales.errors import LostSalesError, SettingError
 from lostsales.evaluate.judge import estimators, evaluate, evaluate_on, register_estimator
 from lostsales.evaluate.parts import without
 from lostsales.evaluate.results import Interval
+from lostsales.learn.fit import fit
 from lostsales.policy.actions import ActionGrid
 from lostsales.policy.behaviour import BaseStock, Uniform
 from lostsales.policy.rollout import Action, View
@@ -139,3 +140,6 @@ def test_bad_requests_are_refused_with_a_reason() -> None:
         evaluate(Uniform(policy.grid, observes="demand"), log)
     with pytest.raises(LostSalesError, match="read_log"):
         evaluate(policy, "log.parquet")  # type: ignore[arg-type]
+    learned = fit(small_log("released", 6), "base-stock")
+    with pytest.raises(SettingError, match="made for arrival before, but the log has after"):
+        evaluate(learned, log)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lostsales.arrays import Bools, Floats, Ints
+from lostsales.data.log import SalesLog
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.evaluate.ledger import Ledger
 from lostsales.evaluate.results import Estimand
@@ -14,8 +15,16 @@ from lostsales.policy.rollout import Policy
 START = "where each series of the log starts"
 
 
-def check_policy(policy: Policy, horizon: int | None) -> None:
+SAME = ("features", "arrival", "balance", "capacity", "capacity_rule")  # of policy and log
+
+
+def check_policy(policy: Policy, log: SalesLog, horizon: int | None) -> None:
     """Refuse what cannot be judged from a log."""
+    made_for = getattr(policy, "problem", log.problem)
+    for key in SAME:
+        wanted, came = shown(getattr(made_for, key)), shown(getattr(log.problem, key))
+        if wanted != came:
+            raise SettingError(f"the policy was made for {key} {wanted}, but the log has {came}")
     if policy.observes == "demand":
         raise LostSalesError("this policy needs true demand, which no shop sees: it can only be simulated")
     if getattr(policy, "horizon", None) is not None:
@@ -39,7 +48,7 @@ class Case:
     @classmethod
     def of(cls, policy: Policy, ledger: Ledger, horizon: int | None, seed: int) -> "Case":
         """`horizon` is the median length of a series unless given."""
-        check_policy(policy, horizon)
+        check_policy(policy, ledger.log, horizon)
         log, runs = ledger.log, ledger.runs
         lengths = np.diff(np.r_[log.starts, len(log)])
         horizon = int(np.median(lengths)) if horizon is None else horizon
@@ -55,3 +64,14 @@ class Case:
         opens[self.opens] = True
         added = np.bincount(units.of_row, of_row, len(units))
         return np.asarray(units.mean(of_start, opens) + len(units) * added)
+
+
+def shown(setting: object) -> str:
+    """A setting as people read it.
+
+    >>> shown(None), shown("after"), shown(())
+    ('none', 'after', 'none')
+    """
+    if isinstance(setting, tuple):
+        return ", ".join(str(getattr(each, "name", each)) for each in setting) or "none"
+    return "none" if setting is None else str(setting)

@@ -9,7 +9,7 @@ from lostsales.data.log import SalesLog
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.evaluate.case import Case, check_policy
 from lostsales.evaluate.dr import doubly_robust
-from lostsales.evaluate.ledger import Ledger
+from lostsales.evaluate.ledger import Ledger, check_log
 from lostsales.evaluate.model import on_the_model
 from lostsales.evaluate.parts import series_of
 from lostsales.evaluate.results import Estimate, Evaluation, Overlap
@@ -41,7 +41,8 @@ def evaluate(
 ) -> Evaluation:
     """What a policy would earn, what was earned and the gain, each with a 95 % interval."""
     named(estimators)
-    check_policy(policy, horizon)  # before any work
+    check_log(log)
+    check_policy(policy, log, horizon)  # before any work
     ledger, notes = prepare(log, seed)
     return evaluate_on(policy, ledger, estimators=estimators, horizon=horizon, seed=seed, notes=notes)
 

@@ -60,12 +60,7 @@ class Ledger:
     @classmethod
     def of(cls, log: SalesLog, seed: int = 0, progress: Progress | None = None) -> "Ledger":
         """Check that the log can be judged, and learn from it what every policy needs."""
-        if not isinstance(log, SalesLog):
-            raise LostSalesError(f"evaluate judges from a log that `read_log` gives, but a {type(log).__name__} came")
-        if log.demand_only:
-            raise LostSalesError("evaluate needs stock and orders, and this log has none")
-        if log.costs is None:
-            raise LostSalesError("evaluate needs unit costs: give [costs] lost, order and holding in the problem")
+        check_log(log)
         runs, units = find_runs(log), units_of(log, MOST_UNITS)
         try:
             model = fit_demand(log, seed=seed)
@@ -119,7 +114,7 @@ class Ledger:
     def earned(self) -> Earned:
         """The mean of a period, with intervals over units."""
         cash = self.units.mean(self.log.cash)
-        who = "Beran's estimator" if self.laws is None else f"a demand model ({self.laws.model.family.name})"
+        who = "Beran's estimator" if self.laws is None else f"a law of demand ({self.laws.law.family.name})"
         return Earned(Interval.of(self.contributions, self.doubt), Interval.of(cash), self.contributions, who)
 
     @cached_property
@@ -137,6 +132,16 @@ class Ledger:
 def root_mean_square(moved: Floats) -> float:
     """Of how far a figure moves under other laws, 0 where there are none."""
     return float(np.sqrt(np.mean(moved**2))) if len(moved) else 0.0
+
+
+def check_log(log: SalesLog) -> None:
+    """Refuse a log from which nothing can be judged."""
+    if not isinstance(log, SalesLog):
+        raise LostSalesError(f"evaluate judges from a log that `read_log` gives, but a {type(log).__name__} came")
+    if log.demand_only:
+        raise LostSalesError("evaluate needs stock and orders, and this log has none")
+    if log.costs is None:
+        raise LostSalesError("evaluate needs unit costs: give [costs] lost, order and holding in the problem")
 
 
 def _lost(log: SalesLog, model: DemandModel, law: DemandLaw, otherwise: Floats, seed: int) -> Floats:

@@ -4,7 +4,7 @@ import numpy as np
 
 from lostsales.arrays import Bools, Floats
 from lostsales.evaluate.case import Case
-from lostsales.evaluate.ledger import Laws, root_mean_square
+from lostsales.evaluate.ledger import Laws, Ledger, root_mean_square
 from lostsales.evaluate.replay import Days, Lived, live
 from lostsales.evaluate.results import Estimate, Interval, Overlap
 
@@ -65,8 +65,16 @@ def on_the_model(case: Case) -> Estimate:
         cash_gain=Interval.of(*cash_gain),
         contributions=profit[0],
         doubt=gain[1],
-        notes=(f"demand by a {laws.model.family.name}", *laws.model.warnings),
+        notes=_notes(ledger),
     )
+
+
+def _notes(ledger: Ledger) -> tuple[str, ...]:
+    assert ledger.laws is not None
+    notes = [f"demand by a {ledger.laws.law.family.name}", *ledger.laws.model.warnings]
+    if ledger.log.received is not None:
+        notes.append("orders are taken to arrive in full, though not all did")
+    return tuple(notes)
 
 
 def overlap_with(laws: Laws, met: Floats, seed: int) -> Overlap:
