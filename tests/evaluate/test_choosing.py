@@ -3,27 +3,72 @@
 import json
 from typing import Any
 
+import numpy as np
 import pytest
 
+from lostsales.demand.runs import find_runs
 from lostsales.errors import SettingError
 from lostsales.evaluate.choosing import KEEP, Comparison, compare, split
+from lostsales.evaluate.panel import Panel
+from lostsales.evaluate.rows import view_of_rows
+from lostsales.learn.fit import fit
+from lostsales.policy.rollout import Action, View
 from lostsales.simulate.simulator import simulate
 from tests.evaluate.judged import exploring
 from tests.learn.small import scenario, small_log
 
 
-def test_halves_share_no_series() -> None:
+def test_every_series_is_held_out_once() -> None:
     log = small_log("steady", 9)
-    halves, by = split(log, 3)
+    folds, by = split(log, 3)
     assert by == "series"
-    assert sorted([*halves[0].names, *halves[1].names]) == sorted(log.names)
-    assert abs(len(halves[0].names) - len(halves[1].names)) <= 1
+    assert sorted(name for fold in folds for name in fold.names) == sorted(log.names)
+    np.testing.assert_array_equal(np.sum([fold.untaught for fold in folds], axis=0), 1)
+    for fold in folds:
+        assert set(log.names[log.series[fold.untaught]]) == set(fold.names)
 
 
-def test_halves_of_few_series_are_apart_in_time() -> None:
-    halves, by = split(small_log("steady", 2), 0)
-    assert by == "halves in time"
-    assert halves[0].period.max() < halves[1].period.min()
+def test_few_series_are_held_out_in_blocks_of_time_with_gaps() -> None:
+    log = small_log("steady", 2)
+    folds, by = split(log, 0)
+    gap = find_runs(log).max_depth + 1
+    assert by == "blocks in time"
+    untaught = np.array([fold.untaught.reshape(2, 50)[0] for fold in folds])
+    assert untaught.any(axis=0).all()
+    assert [int(each.sum()) for each in untaught] == [10 + gap] + [10 + 2 * gap] * 3 + [10 + gap]
+
+
+class Names:
+    """Charges its own number, whoever asks."""
+
+    observes = "sales"
+
+    def __init__(self, number: int) -> None:
+        self.number = float(number)
+
+    def decide(self, view: View, rng: np.random.Generator) -> Action:  # noqa: ARG002
+        """Its number for all."""
+        return Action(np.full(len(view.stock), self.number), view.stock)
+
+
+def test_every_policy_of_a_panel_decides_for_its_own() -> None:
+    log = small_log("steady", 5)
+    rows = np.arange(len(log))
+    view = view_of_rows(log, find_runs(log), rows)
+    own = {name: number % 2 for number, name in enumerate(log.names)}
+    panel = Panel((Names(0), Names(1)), own)  # type: ignore[arg-type]
+    decided = panel.decide(view, np.random.default_rng(0))
+    np.testing.assert_array_equal(decided.price, log.series % 2)
+    np.testing.assert_array_equal(decided.order, np.asarray(log.stock))
+
+
+def test_a_panel_of_one_policy_is_that_policy() -> None:
+    log = small_log("released", 6)
+    policy = fit(log, "c-fqi", iterations=2)
+    view = view_of_rows(log, find_runs(log), np.arange(len(log)))
+    alone = policy.decide(view, np.random.default_rng(0))
+    names = {name: number % 3 for number, name in enumerate(log.names)}
+    np.testing.assert_array_equal(Panel((policy,) * 3, names).decide(view, np.random.default_rng(0)), alone)
 
 
 @pytest.fixture(scope="module")

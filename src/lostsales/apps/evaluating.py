@@ -193,7 +193,7 @@ def compare(
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """Fit several methods, judge each on series it has not seen, and name the one to deploy, or none.
+    """Fit several methods, let each run series that it was not taught, and name the one to deploy, or none.
 
     Example: `lostsales compare log.parquet --methods c-fqi,fusion,base-stock`
     """
@@ -235,7 +235,7 @@ def _show_comparison(title: str, found: "Comparison") -> None:
     table = Table(title=Text(title), title_justify="left", title_style="bold", box=None, header_style="cyan")
     for name in ("method", "profit", "gain", "behind the best"):
         table.add_column(name)
-    table.add_row("what you do", shown(found.profit), "", "")
+    table.add_row("what you do", shown(found.earned.profit), "", "")
     for each in found.candidates:
         if each.reason is None:
             table.add_row(each.method, shown(each.profit), shown(each.gain), shown(each.behind))
@@ -243,6 +243,7 @@ def _show_comparison(title: str, found: "Comparison") -> None:
     for each in found.candidates:
         if each.reason is not None:
             out.print(Text(f"- {each.method} is not judged: {each.reason}"))
-    judged = f"each method was fitted on half of the log and judged on the other ({found.held_out} apart)"
-    out.print(Text(f"- {found.estimand}; by {found.estimator}; {judged}"))
+    judged = f"every policy runs only what it was not taught ({found.held_out} held out)"
+    for line in (f"{found.estimand}; by {found.estimator}; {judged}", *found.notes):
+        out.print(Text(f"- {line}"))
     out.print(Text(f"{found.sentence[0].upper()}{found.sentence[1:]}.", style="bold"))
