@@ -68,6 +68,8 @@ def _as_json(model: "DemandModel", found: "Response") -> dict[str, Any]:
             "p_value": fit.p_value,
             "correlation": fit.correlation,
             "correlation_p_value": fit.correlation_p_value,
+            "memory": fit.memory,
+            "memory_p_value": fit.memory_p_value,
             "fits": fit.fits,
         },
         "warnings": list(model.warnings),

@@ -4,6 +4,7 @@ import numpy as np
 from rich.text import Text
 
 from lostsales.apps.console import out, plain_table, print_facts
+from lostsales.demand.calibration import MEMORY
 from lostsales.demand.model import DemandModel
 from lostsales.demand.response import Response, Slope
 
@@ -102,6 +103,7 @@ def _calibration(model: DemandModel) -> None:
         table.add_row(f"{at / bins:.0%} to {(at + 1) / bins:.0%}", f"{share:.1%}", bar)
     out.print(table)
     off = f"Furthest off: {fit.distance:.1%} (p = {fit.p_value:.2g})"
-    link = f"from one period to the next: correlation {fit.correlation:+.2f} (p = {fit.correlation_p_value:.2g})"
-    out.print(f"Each {1 / len(fit.shares):.0%} where the model is right. {off}; {link}.", style="dim")
+    link = f"Correlation with the last period: {fit.correlation:+.2f} (p = {fit.correlation_p_value:.2g})"
+    memory = f"with the last {MEMORY}: {fit.memory:+.2f} (p = {fit.memory_p_value:.2g})"
+    out.print(f"Each {1 / len(fit.shares):.0%} where the model is right. {off}. {link}, {memory}.", style="dim")
     out.print()

@@ -120,7 +120,8 @@ def complete(evidence: Evidence, law: DemandLaw, seed: int = 0, draws: int | Non
         advance(at, depth, mean, *shown, latent, lag, below, within)
     if not evidence.integer:  # what is known is known: draws are of what is not
         known = np.isfinite(evidence.low) & np.isfinite(evidence.high)
-        latent[known] = law.latent((evidence.low + evidence.high)[known] / (2 * scale[known]))[:, None]
+        middle = (evidence.low[known] + evidence.high[known]) / 2
+        latent[known] = law.latent(middle / scale[known])[:, None]
     score = np.log(np.maximum(within, TINY))
     return Completed(latent, lag, score, below, within)
 
@@ -211,19 +212,32 @@ def _first_law(evidence: Evidence, family: Family, scale: Floats, weights: Float
 
 def _round(evidence: Evidence, law: DemandLaw, weights: Floats, seed: int) -> DemandLaw:
     """Complete the rows, then fit again."""
-    told = np.flatnonzero(evidence.told & (weights > 0))
-    done = complete(evidence, law, seed)
-    draws = done.latent.shape[1]
-    latent, lag = _held(law, done.latent[told]).reshape(-1), done.lag[told].reshape(-1)
-    market, price = (np.repeat(each[told], draws, axis=0) for each in (evidence.market, evidence.price))
-    inputs = law.inputs(market, price, lag)
-    series, counted = np.repeat(evidence.series[told], draws), np.repeat(weights[told] / draws, draws)
+    inputs, latent, series, counted = _drawn(evidence, law, weights, seed)
     mean = law.mean.refit(inputs, latent - law.effect[series], counted)
     left = latent - mean(inputs)
     effect = _series_effects(left, series, counted, len(law.scale))
     left -= effect[series]
     residuals = (Residuals.of if law.family.noise == "smooth" else Residuals.bell)(left, counted)
     return replace(law, mean=mean, residuals=residuals, effect=effect)
+
+
+def with_effects(evidence: Evidence, law: DemandLaw, seed: int = 0) -> DemandLaw:
+    """The law with what every series here adds to it, for series that it was not fitted to; all else stays."""
+    for _ in range(2 if law.effect.any() else 0):
+        inputs, latent, series, counted = _drawn(evidence, law, np.ones(len(evidence)), seed)
+        law = replace(law, effect=_series_effects(latent - law.mean(inputs), series, counted, len(law.scale)))
+    return law
+
+
+def _drawn(evidence: Evidence, law: DemandLaw, weights: Floats, seed: int) -> tuple[Floats, Floats, Ints, Floats]:
+    """Inputs, latent, series and weight of every draw of the rows that count."""
+    told = np.flatnonzero(evidence.told & (weights > 0))
+    done = complete(evidence, law, seed)
+    draws = done.latent.shape[1]
+    market, price = (np.repeat(each[told], draws, axis=0) for each in (evidence.market, evidence.price))
+    inputs = law.inputs(market, price, done.lag[told].reshape(-1))
+    latent = _held(law, done.latent[told]).reshape(-1)
+    return inputs, latent, np.repeat(evidence.series[told], draws), np.repeat(weights[told] / draws, draws)
 
 
 def _held(law: DemandLaw, latent: Floats) -> Floats:

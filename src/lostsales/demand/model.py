@@ -17,7 +17,7 @@ from lostsales.data.log import SalesLog
 from lostsales.demand.calibration import Calibration, calibrate
 from lostsales.demand.evidence import Evidence, gather
 from lostsales.demand.holdout import hold_out, resample_counts
-from lostsales.demand.law import DemandLaw, Family, complete, fit_family
+from lostsales.demand.law import DemandLaw, Family, complete, fit_family, with_effects
 from lostsales.errors import LostSalesError, SettingError
 
 LEAST_ROWS = 20
@@ -171,7 +171,8 @@ def _try(
     for at, (out, used) in enumerate(folds):
         start = None if linear is None else linear.laws[at]
         law = fit_family(evidence, family, scale, weights=used.astype(np.float64), start=start, seed=seed)
-        done = complete(evidence, law, seed)
+        # The law is for series whose rows are at hand: their own level is known, all else is held out.
+        done = complete(evidence, with_effects(evidence, law, seed), seed)
         score[out], below[out], within[out] = done.score[out], done.below[out], done.within[out]
         laws.append(law)
     return Trial(score, (below, within), tuple(laws))
