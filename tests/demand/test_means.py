@@ -34,7 +34,9 @@ def test_a_mean_for_every_row_and_the_same_again(fit_mean: FitMean) -> None:
     found = mean(inputs)
     assert (found.shape, found.dtype) == ((ROWS,), np.float64)
     assert mean(inputs[:1]) == pytest.approx(found[:1])
-    np.testing.assert_allclose(mean(inputs + [0.0, 0.0, 3.0]), found)  # what never varied has no say when it does
+    np.testing.assert_allclose(
+        mean(inputs + np.array([0.0, 0.0, 3.0])), found
+    )  # what never varied has no say when it does
     np.testing.assert_array_equal(fit_mean(inputs, latent, np.ones(ROWS))(inputs), found)
 
 
@@ -98,7 +100,7 @@ def test_levels_of_a_category_share_what_they_say() -> None:
 
 @pytest.mark.parametrize(("mean", "episodes", "off"), [("kernel", 8, 0.04), ("boosted", 100, 0.02)])
 def test_richer_means_go_on_from_the_line_on_censored_rows(mean: str, episodes: int, off: float) -> None:
-    """Noise of 0.3, its standard error 0.012 from 400 rows; trees are tried from 5,000, as few rows they know by heart."""
+    """Noise of 0.3, standard error 0.012 from 400 rows; trees are tried from 5,000, as they know few by heart."""
     evidence = gather(small_log("nonlinear", episodes))
     law = fit_family(evidence, Family(mean, True), np.ones(episodes))
     assert not isinstance(law.mean, LinearMean)
