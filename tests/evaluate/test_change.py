@@ -1,17 +1,15 @@
-"""What a policy would change, against hand counts; and how demand answers to the price, against the truth."""
+"""What a policy would change, against hand counts."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from lostsales.evaluate import response
 from lostsales.evaluate.case import Case
 from lostsales.evaluate.change import change
 from lostsales.evaluate.ledger import Ledger
 from lostsales.policy.actions import ActionGrid
 from lostsales.policy.behaviour import BaseStock
-from lostsales.simulate.simulator import simulate
 from tests.learn.small import scenario, small_log
 
 
@@ -50,23 +48,3 @@ def test_many_prices_are_counted_in_bins(case: Case) -> None:
     found = change(replace(case, decided=drawn))
     assert len(found.price.labels) == 10
     assert found.price.then.sum() == pytest.approx(1)
-
-
-def test_the_price_response_is_that_of_the_true_law(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(response, "MOST_DAYS", 10_000)
-    log, _ = simulate(scenario("released"), episodes=30, seed=4)
-    ledger = Ledger.of(log)
-    found = response.price_response(ledger)
-    assert found is not None
-    assert ledger.laws is not None
-    evidence = ledger.laws.model.evidence
-    days = ~np.isnan(evidence.lag)
-    noise = 3.5 + np.abs(np.random.default_rng(0).standard_normal(500))
-    economy, interest = evidence.market[days].T
-    for price, estimate in zip(found.prices, found.demand, strict=True):
-        mean = 1.2 * evidence.lag[days] - 1.5 * price + 5 * economy - 5 * interest
-        truth = np.maximum(np.rint(mean[:, None] + noise), 0).mean()
-        assert estimate.value == pytest.approx(truth, rel=0.02)
-        assert estimate.low < estimate.value < estimate.high
-    assert (found.sales < [each.value for each in found.demand]).all()
-    assert found.rows.sum() == len(log)

@@ -8,9 +8,9 @@ from markupsafe import Markup
 from lostsales.apps.report_svg import LETTER, Frame, Tick, label, number, numbers, path, rect, svg, ticks
 from lostsales.arrays import Array, Floats
 from lostsales.data.labels import spelled
+from lostsales.demand.response import Response
 from lostsales.evaluate.change import Shift
 from lostsales.evaluate.policy_map import Panel
-from lostsales.evaluate.response import PriceResponse
 from lostsales.evaluate.results import Interval
 from lostsales.evaluate.story import Trace
 
@@ -89,24 +89,23 @@ def draw_shift(shift: Shift, unit: str, width: float) -> Markup:
     return draw_bars(shift.labels, bars, f"{shift.what} ({unit})", "share of the rows", width, percent=True)
 
 
-def draw_response(response: PriceResponse, width: float) -> Markup:
+def draw_response(response: Response, width: float) -> Markup:
     """Mean demand at each price with its interval, and what was sold there."""
-    prices, demand = response.prices, response.demand
-    low, high = [each.low for each in demand], [each.high for each in demand]
-    most = max(*high, float(response.sales.max(initial=0.0))) * HEADROOM
+    prices = response.prices
+    most = max(float(response.high.max()), float(response.sales.max())) * HEADROOM
     edge = 0.06 * (float(prices[-1] - prices[0]) or 1.0)
-    frame = Frame(width, 280, (float(prices[0]) - edge, float(prices[-1]) + edge), (0.0, most))
+    frame = Frame(width, 240, (float(prices[0]) - edge, float(prices[-1]) + edge), (0.0, most))
     few = [(float(price), f"{price:g}") for price in prices] if len(prices) <= 8 else ticks(*frame.x_range)
     parts = [frame.axes(few, ticks(0, most), "price (money a unit)", "units a period")]
-    parts += [frame.band(prices, low, high, "band"), frame.line(prices, [each.value for each in demand], "demand")]
-    for price, sold, rows in zip(response.seen_prices, response.sales, response.rows, strict=True):
-        tip = f"at a price of {price:g}, {rows:,.0f} rows\nsold {number(sold)} a period"
+    parts.append(frame.band(prices, response.low, response.high, "band"))
+    parts.append(frame.line(prices, response.demand, "demand"))
+    columns = (prices, response.rows, response.sales, response.demand, response.low, response.high)
+    for price, rows, sold, demand, low, high in zip(*columns, strict=True):
+        tip = f"at a price of {price:g}, {rows:,} rows\nsold {number(sold)} a period"
         parts.append(frame.dot(price, sold, "seen", 4.5, tip))
-    for price, each in zip(prices, demand, strict=True):
-        figures = "{} a period ({} to {})".format(*numbers(each.value, each.low, each.high))
-        tip = f"at a price of {price:g}\ndemand {figures}"
-        parts.append(frame.line([price, price], [each.low, each.high], "whisker"))
-        parts.append(frame.dot(price, each.value, "known", 4, tip))
+        parts.append(frame.line([price, price], [low, high], "whisker"))
+        tip = "at a price of {}\ndemand {} a period ({} to {})".format(f"{price:g}", *numbers(demand, low, high))
+        parts.append(frame.dot(price, demand, "known", 4, tip))
     return frame.svg("Demand by price", parts)
 
 

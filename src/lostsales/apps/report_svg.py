@@ -82,7 +82,7 @@ class Frame:
         points = " ".join(f"{self.x(x):.1f},{self.y(y):.1f}" for x, y in zip(xs, ys, strict=True))
         return Markup('<polyline class="{}" points="{}"/>').format(kind, points)
 
-    def band(self, xs: Sequence[float] | Floats, low: Sequence[float], high: Sequence[float], kind: str) -> Markup:
+    def band(self, xs: Sequence[float] | Floats, low: Floats, high: Floats, kind: str) -> Markup:
         """The area between two lines."""
         there = [(x, y) for x, y in zip(xs, high, strict=True)]
         back = [(x, y) for x, y in zip(xs, low, strict=True)][::-1]

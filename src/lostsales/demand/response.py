@@ -33,6 +33,7 @@ class Response:
 
     prices: Floats  # (prices,) of the log, or quantiles of them where they are many
     rows: Ints  # (prices,) of the log whose price is nearest to it
+    sales: Floats  # (prices,) what these rows sold, a period
     demand: Floats  # (prices,) mean over rows of the log
     low: Floats  # (prices,)
     high: Floats  # (prices,)
@@ -57,9 +58,11 @@ def response(
     others = np.array([expected_demand(model, each, prices, lag) for each in laws]).reshape(-1, len(prices))
     half = float(stdtrit(max(len(laws) - 1, 1), (1 + COVERAGE) / 2)) * _spread(others)
     nearest = np.abs(log.price[:, None] - prices).argmin(axis=1)
+    rows = np.bincount(nearest, minlength=len(prices))
     return Response(
         prices=prices,
-        rows=np.bincount(nearest, minlength=len(prices)),
+        rows=rows,
+        sales=np.bincount(nearest, weights=log.sales, minlength=len(prices)) / rows,
         demand=demand,
         low=np.maximum(demand - half, 0.0),
         high=demand + half,

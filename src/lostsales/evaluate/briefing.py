@@ -9,6 +9,8 @@ from lostsales.data.describe import Description, describe
 from lostsales.data.gate import Progress
 from lostsales.data.log import SalesLog
 from lostsales.demand.audit import Audit, audit
+from lostsales.demand.model import DemandModel
+from lostsales.demand.response import Response, response
 from lostsales.errors import LostSalesError
 from lostsales.evaluate.case import Case
 from lostsales.evaluate.change import Change, change
@@ -16,7 +18,6 @@ from lostsales.evaluate.choosing import Comparison, compare
 from lostsales.evaluate.diagnostics import Diagnostics, diagnose
 from lostsales.evaluate.judge import evaluate_on, prepare
 from lostsales.evaluate.policy_map import PolicyMaps, draw_maps
-from lostsales.evaluate.response import PriceResponse, price_response
 from lostsales.evaluate.results import Evaluation
 from lostsales.evaluate.story import Trace, tell
 from lostsales.policy.artefact import SavedPolicy
@@ -31,7 +32,8 @@ class Briefing:
     audit: Audit
     known_at_depth: Ints  # (depths,) rows whose demand is known
     hidden_at_depth: Ints  # (depths,) rows whose demand is hidden
-    response: PriceResponse | None  # None where no law of demand can be learned
+    model: DemandModel | None  # None where no law of demand can be learned
+    response: Response | None  # likewise
     maps: PolicyMaps
     change: Change
     evaluation: Evaluation
@@ -76,6 +78,7 @@ def brief(
     ledger, notes = prepare(log, seed, part(0))
     case = Case.of(policy, ledger, horizon, seed)
     evaluation = evaluate_on(policy, ledger, horizon=horizon, seed=seed, notes=notes)
+    model = None if ledger.laws is None else ledger.laws.model
     told = ledger.runs.depth >= 0
     depth, known = ledger.runs.depth[told], ledger.runs.observed.known[told]
     found = audit(log, seed=seed, progress=part(1))
@@ -85,7 +88,8 @@ def brief(
         audit=found,
         known_at_depth=np.bincount(depth[known], minlength=ledger.runs.longest + 1),
         hidden_at_depth=np.bincount(depth[~known], minlength=ledger.runs.longest + 1),
-        response=price_response(ledger),
+        model=model,
+        response=None if model is None else response(ledger.log, model, seed=seed),
         maps=draw_maps(policy, ledger.log, ledger.runs),
         change=change(case),
         evaluation=evaluation,
