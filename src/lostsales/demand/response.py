@@ -13,8 +13,9 @@ from lostsales.demand.means import LinearMean
 from lostsales.demand.model import DemandModel, bootstrap_laws
 
 MOST_PRICES = 9
-MOST_ROWS = 500  # of the log, over which the response is averaged
+MOST_ROWS = 4_000  # of the log, over which the response is averaged
 ATOMS = 32
+LAGS = 5  # draws of hidden last demands behind the response itself
 COVERAGE = 0.95
 
 
@@ -46,16 +47,19 @@ class Response:
 def response(
     log: SalesLog, model: DemandModel, draws: int = 20, seed: int = 0, progress: Progress | None = None
 ) -> Response:
-    """Read the response off the law of a model; the band is that of laws fitted to resampled series."""
+    """Read the response off the law of a model; the band is that of laws fitted to resampled series.
+
+    Each of these draws the hidden last demands again: what is not known of them is a large part of the band.
+    """
     from scipy.special import stdtrit
 
     laws = bootstrap_laws(log, model, draws, seed, progress)
     prices = np.unique(log.price)
     if len(prices) > MOST_PRICES:
         prices = np.unique(np.quantile(log.price, np.linspace(0, 1, MOST_PRICES), method="nearest"))
-    lag = complete(model.evidence, model.law, seed).lag[:, 0]
-    demand = expected_demand(model, model.law, prices, lag)
-    others = np.array([expected_demand(model, each, prices, lag) for each in laws]).reshape(-1, len(prices))
+    demand = expected_demand(model, model.law, prices, LAGS, seed)
+    own = [expected_demand(model, law, prices, 1, seed + 1 + number) for number, law in enumerate(laws)]
+    others = np.array(own).reshape(-1, len(prices))
     half = float(stdtrit(max(len(laws) - 1, 1), (1 + COVERAGE) / 2)) * _spread(others)
     nearest = np.abs(log.price[:, None] - prices).argmin(axis=1)
     rows = np.bincount(nearest, minlength=len(prices))
@@ -73,19 +77,21 @@ def response(
     )
 
 
-def expected_demand(model: DemandModel, law: DemandLaw, prices: Floats, lag: Floats) -> Floats:
+def expected_demand(model: DemandModel, law: DemandLaw, prices: Floats, draws: int, seed: int) -> Floats:
     """Mean of E[D | market, price, last demand] over rows of the log, each of which is given every price, (prices,).
 
-    `lag` is the last demand of every row in units of scale.
+    Hidden last demands are drawn from the law.
     """
     evidence = model.evidence
     at = np.linspace(0, len(evidence) - 1, min(len(evidence), MOST_ROWS)).astype(np.int64)
+    lags = complete(evidence, law, seed).lag[at, :draws]
     series, atoms, same = evidence.series[at], law.residuals.atoms(ATOMS), np.ones(len(at))
-    found = np.empty(len(prices))
-    for index, price in enumerate(prices):
-        mean = law.mean(law.inputs(evidence.market[at], price * same, lag[at])) + law.effect[series]
-        found[index] = law.demand(mean[:, None] + atoms, law.scale[series][:, None]).mean()
-    return found
+    found = np.empty((lags.shape[1], len(prices)))
+    for draw, lag in enumerate(lags.T):
+        for index, price in enumerate(prices):
+            mean = law.mean(law.inputs(evidence.market[at], price * same, lag)) + law.effect[series]
+            found[draw, index] = law.demand(mean[:, None] + atoms, law.scale[series][:, None]).mean()
+    return np.asarray(found.mean(axis=0))
 
 
 def _spread(values: Floats) -> Floats:
