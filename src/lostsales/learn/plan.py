@@ -5,50 +5,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from lostsales.arrays import Bools, Floats
-from lostsales.data.economics import UnitCosts
-from lostsales.data.problem import Problem
 from lostsales.demand.evidence import Evidence
 from lostsales.demand.law import DemandLaw
 from lostsales.demand.means import LinearMean
 from lostsales.learn import bellman
+from lostsales.learn.physics import KINDS, Physics
 from lostsales.learn.states import MarketStates
 
 ATOMS = 32
 BELIEF_ATOMS = 16
-KINDS = 3  # of what is known of the last demand: itself, hidden by one stock-out, by several
 LAGS = 33
 STOCKS = 61
 MOST_SWEEPS = 40
 EVALUATIONS = 12  # sweeps that follow the last greedy actions, after each that seeks better ones
 TOLERANCE = 2e-3  # of a period's profit, to which the values are found
-
-
-@dataclass(frozen=True, eq=False)
-class Physics:
-    """What moves stock and money, as the compiled loops want it."""
-
-    after: bool
-    netted: bool
-    strict: bool  # a stock-out is told apart from selling out exactly
-    truncates: bool
-    room: float
-    forbids: bool
-    costs: Floats  # (4,) lost, order, holding, fixed order
-    layers: int
-
-    @classmethod
-    def of(cls, problem: Problem, costs: UnitCosts, strict: bool) -> "Physics":
-        """From a log's problem; costs that vary by row enter by their mean."""
-        return cls(
-            after=problem.arrival == "after",
-            netted=problem.balance == "netted",
-            strict=strict,
-            truncates=problem.longest_run is not None,
-            room=np.inf if problem.capacity is None else problem.capacity,
-            forbids=problem.capacity_rule == "forbid",
-            costs=np.array([np.mean(each) for each in (costs.lost, costs.order, costs.holding, costs.fixed_order)]),
-            layers=problem.longest_run or KINDS - 1,
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,39 +116,20 @@ def solve(
     physics: Physics,
     discount: float,
     iterations: int | None = None,
+    start: Floats | None = None,
 ) -> Floats:
-    """What the next state is worth for each outlook, by modified policy iteration."""
+    """What every state is worth, (cells, layers + 1, lags, stocks), by modified policy iteration from a start."""
     atoms = law.demand(latents, scale)
     shape = len(states.cells), physics.layers + 1, len(grids.lags), len(grids.stocks)
-    values = np.zeros(shape)
-    best = np.zeros(shape, dtype=np.int32)
+    values = np.zeros(shape) if start is None else start.copy()
+    best = np.zeros(shape, dtype=np.int64)
     node, part = states.cell_outlook(prices)
 
     def sweep(greedy: bool) -> None:
-        following = np.tensordot(states.chances, values, axes=(1, 0))
         bellman.sweep(
-            values,
-            following,
-            best,
-            greedy,
-            atoms,
-            states.cells[:, 0],
-            node,
-            part,
-            prices,
-            orders,
-            may,
-            grids.stocks,
-            physics.after,
-            physics.netted,
-            physics.strict,
-            physics.truncates,
-            physics.room,
-            physics.forbids,
-            physics.costs,
-            discount,
-            grids.steps,
-        )
+            values, states.following(values), best, greedy, atoms, states.cells[:, 0], node, part, prices, orders, may,
+            grids.stocks, physics, discount, grids.steps,
+        )  # fmt: skip
 
     enough = TOLERANCE * (float(np.abs(prices).max()) * float(np.median(atoms)) + 1e-9)
     for _ in range(MOST_SWEEPS if iterations is None else iterations):

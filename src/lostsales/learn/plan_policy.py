@@ -12,8 +12,8 @@ from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
 from lostsales.demand.covariates import attributes, feature_columns
 from lostsales.demand.law import DemandLaw
-from lostsales.learn import bellman
-from lostsales.learn.plan import Physics
+from lostsales.learn import glance
+from lostsales.learn.physics import Physics
 from lostsales.learn.states import MarketStates, place
 from lostsales.policy.actions import ActionGrid
 from lostsales.policy.artefact import Artefact
@@ -120,6 +120,10 @@ class PlanPolicy(Deployable):
         """How stock and money move."""
         return Physics.of(self.problem, UnitCosts(*map(float, self.costs)), self.strict)
 
+    def _reading(self, group: int) -> glance.Reading:
+        scale = float(self.shops.group_scale[group])
+        return glance.Reading(self.multiplicative, self.integer, float(self.demand_max), scale)
+
     def decide(self, view: View, rng: np.random.Generator) -> Action:  # noqa: ARG002, the protocol passes it
         """Price and order of every series."""
         last_price = view.past[-1].action.price if view.past else np.full(len(view.stock), np.nan)
@@ -190,10 +194,9 @@ class PlanPolicy(Deployable):
             rows = np.flatnonzero(self.shops.group[shop] == group)
             for law in range(self.latents.shape[1]):
                 out = np.empty(len(rows))
-                bellman.believe(
+                glance.believe(
                     out, self.latents[group, law], z_place[rows], price[rows], layer[rows], lag[rows], available[rows],
-                    self.strict, self.multiplicative, self.integer, self.demand_max, self.shops.group_scale[group],
-                    self.steps[group],
+                    self.strict, self.steps[group], self._reading(group),
                 )  # fmt: skip
                 means[rows] += out / self.latents.shape[1]
         return means
@@ -219,12 +222,10 @@ class PlanPolicy(Deployable):
                 rows = of_group[start : start + CHUNK]
                 each = np.empty((laws, len(rows), len(grid)))
                 for law in range(laws):
-                    bellman.score(
+                    glance.score(
                         each[law], self.latents[group, law], self.following[group, law], beliefs.z_place[rows],
                         w_place[rows], layer[rows], beliefs.mean[rows], view.stock[rows].astype(np.float64),
-                        grid.prices, grid.orders, physics.after, physics.netted, physics.strict, physics.truncates,
-                        physics.room, self.costs, self.discount, self.steps[group], self.multiplicative, self.integer,
-                        self.demand_max, self.shops.group_scale[group],
+                        grid.prices, grid.orders, physics, self.discount, self.steps[group], self._reading(group),
                     )  # fmt: skip
                 scores[rows] = each.mean(axis=0)
                 if self.pessimism and laws > 1:

@@ -1,7 +1,6 @@
 """The planner: learn the law of demand from censored rows, then plan on it with the known profit and balance."""
 
 import warnings
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -9,14 +8,15 @@ from typing import Any, Literal, get_args
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from lostsales.arrays import Floats
+from lostsales.arrays import Array, Floats
 from lostsales.data.log import SalesLog
-from lostsales.demand.law import DemandLaw, Family, complete
+from lostsales.demand.law import Family, complete
 from lostsales.demand.model import DemandModel, bootstrap_laws, fit_demand
 from lostsales.errors import SettingError
 from lostsales.learn.fit import grid_of, problem_of, usable_runs
 from lostsales.learn.options import Options
-from lostsales.learn.plan import Grids, Physics, latent_table, solve
+from lostsales.learn.physics import Physics
+from lostsales.learn.plan import Grids, latent_table, solve
 from lostsales.learn.plan_policy import NEVER, PlanPolicy, Shops
 from lostsales.learn.states import MarketStates, market_states
 
@@ -61,39 +61,40 @@ class Planner(Options):
         # Where series need many plans, each has seen many series, and fewer laws serve.
         draws = max(1, min(self.draws, MOST_PLANS // len(shops.group_scale)))
         laws = [law, *bootstrap_laws(log, model, draws - 1, self.seed)]
-        done = complete(evidence, law, self.seed)
-        highest = 1.2 * float(np.quantile(law.demand(done.latent, 1.0), 0.99))
-        jobs: list[Callable[[], tuple[Floats, Floats]]] = []
+        latent = complete(evidence, law, self.seed).latent
+        highest = 1.2 * float(np.quantile(law.demand(latent, 1.0), 0.99))
         grids = Grids.of_scales(highest * shops.group_scale, grid.orders, physics.room)
-        for at, scale in enumerate(shops.group_scale):
-            for each in laws:
+        tables = np.empty((len(grids), len(laws)), dtype=object)
+        values = np.empty_like(tables)
 
-                def plan(each: DemandLaw = each, at: int = at, scale: float = float(scale)) -> tuple[Floats, Floats]:
-                    latents = latent_table(evidence, each, states, grid.prices, grids[at].lags / scale)
-                    values = solve(
-                        latents, each, scale, states, grids[at], grid.prices, grid.orders, may, physics, discount,
-                        self.iterations,
-                    )  # fmt: skip
-                    return latents, np.tensordot(states.chances, values, axes=(1, 0))
+        def plan(job: tuple[int, int]) -> None:
+            group, at = job
+            scale = float(shops.group_scale[group])
+            tables[job] = latent_table(evidence, laws[at], states, grid.prices, grids[group].lags / scale)
+            values[job] = solve(
+                tables[job], laws[at], scale, states, grids[group], grid.prices, grid.orders, may, physics, discount,
+                self.iterations, start=values[group, 0] if at else None,
+            )  # fmt: skip
 
-                jobs.append(plan)
+        # First the fitted law, from whose plan those of the draws are not far.
+        jobs = [(group, at) for at in range(len(laws)) for group in range(len(grids))]
+        done = 0
         with ThreadPoolExecutor(THREADS) as pool:
-            waiting = [pool.submit(job) for job in jobs]
-            solved = []
-            for count, waited in enumerate(waiting, 1):
-                solved.append(waited.result())
-                if self.progress:
-                    self.progress(count, len(jobs))
+            for part in (jobs[: len(grids)], jobs[len(grids) :]):
+                for _ in pool.map(plan, part):
+                    done += 1
+                    if self.progress:
+                        self.progress(done, len(jobs))
         known = runs.observed.known
         return PlanPolicy(
             problem=problem,
             rules=self.rules,
             states=states,
             shops=shops,
-            latents=_stacked([each[0] for each in solved], len(laws)),
-            following=_stacked([each[1] for each in solved], len(laws)),
+            latents=_stacked(tables),
+            following=_stacked(np.vectorize(states.following, otypes=[object])(values)),
             steps=np.array([each.steps for each in grids]),
-            costs=physics.costs,
+            costs=np.array(physics.costs),
             ranges=_ranges(log, states, evidence.market, law.effect[evidence.series]),
             barred=~may,
             multiplicative=law.family.multiplicative,
@@ -124,10 +125,10 @@ def fit_planner(log: SalesLog, **options: Any) -> PlanPolicy:
     return Planner.of("planner", options).fit(log)
 
 
-def _stacked(tables: list[Floats], laws: int) -> Floats:
+def _stacked(tables: Array) -> Floats:
     """(groups, laws, ...), rounded to single precision, in which it is saved."""
-    whole = np.stack(tables).astype(np.float32).astype(np.float64)
-    return np.ascontiguousarray(whole.reshape(-1, laws, *whole.shape[1:]))
+    whole = np.stack(list(tables.reshape(-1))).astype(np.float32).astype(np.float64)
+    return np.ascontiguousarray(whole.reshape(*tables.shape, *whole.shape[1:]))
 
 
 def _ranges(log: SalesLog, states: MarketStates, market: Floats, effect: Floats) -> Floats:

@@ -48,6 +48,10 @@ class MarketStates:
         moved = self.w_nodes[self.cells[:, 1]][:, None] + self.outlook.slopes[-1] * (prices - self.usual_price)
         return _split(place(moved, self.w_nodes), len(self.w_nodes))
 
+    def following(self, values: Floats) -> Floats:
+        """What the next state is worth for each outlook, (w nodes, ...), from the worth of each cell, (cells, ...)."""
+        return np.asarray(np.tensordot(self.chances, values, axes=(1, 0)))
+
     def arrays(self) -> dict[str, Array]:
         """What has to be saved."""
         own: dict[str, Array] = {
