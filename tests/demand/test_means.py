@@ -32,7 +32,8 @@ def test_a_mean_for_every_row_and_the_same_again(fit_mean: FitMean) -> None:
     inputs, latent, _ = bent(0)
     mean = fit_mean(inputs, latent, np.ones(ROWS))
     found = mean(inputs)
-    assert (found.shape, found.dtype) == ((ROWS,), np.float64)
+    assert found.shape == (ROWS,)
+    assert found.dtype == np.float64
     assert mean(inputs[:1]) == pytest.approx(found[:1])
     np.testing.assert_allclose(
         mean(inputs + np.array([0.0, 0.0, 3.0])), found

@@ -142,3 +142,11 @@ def test_an_unknown_method_is_refused() -> None:
         fit(small_log("released"), "q-learning")
     with pytest.raises(LostSalesError, match="learns from a log that `read_log` gives, but a str came"):
         fit("log.parquet", "c-fqi")  # type: ignore[arg-type]
+
+
+def test_orders_are_placed_on_order_days_only(method: str) -> None:
+    policy = fit(small_log("released"), method, iterations=2, rules=Rules(order_days="economy"))
+    recent, today = days(small_log("released", seed=2), 3)
+    closed = today["economy"].to_numpy() == 0
+    assert closed.any()
+    assert (policy.recommend(recent, today)["order"].to_numpy()[closed] == 0).all()

@@ -129,15 +129,6 @@ def test_pessimism_takes_off_what_the_laws_disagree_on() -> None:
     assert (shy["value"] <= bold["value"] + 1e-9).all()
 
 
-def test_orders_are_placed_on_order_days_only() -> None:
-    policy = Planner(draws=1, families=LINEAR, rules=lostsales.Rules(order_days="economy")).fit(small_log("released"))
-    recent, today = days(small_log("released", seed=2), 3)
-    answer = policy.recommend(recent, today)
-    closed = today["economy"].to_numpy() == 0
-    assert closed.any()
-    assert (answer["order"].to_numpy()[closed] == 0).all()
-
-
 def test_where_the_price_never_varied_no_other_is_recommended() -> None:
     log = small_log("released")
     same = replace(log, price=np.full(len(log), 4.0))

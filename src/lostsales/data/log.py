@@ -74,6 +74,10 @@ class SalesLog:
         """Rows that have a next row in their series, (rows,)."""
         return np.r_[self.series[1:] == self.series[:-1], False] if len(self) else np.zeros(0, dtype=bool)
 
+    def features_by_name(self, rows: Ints) -> dict[str, Floats]:
+        """The features of rows, each (rows,)."""
+        return {each.name: self.features[rows, at] for at, each in enumerate(self.problem.features)}
+
     @cached_property
     def available(self) -> Floats:
         """Units that could be sold; in a demand-only log known only up to the sales of a stock-out."""

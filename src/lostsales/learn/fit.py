@@ -279,15 +279,14 @@ def _allowed(
     """Actions that may follow the known and the censored rows of a depth, as the deployed policy will have them."""
     if asked.rules == Rules() and np.isinf(grid.room) and (asked.boundary == "paper" or runs.max_depth == 0):
         return None, None
-    names = [feature.name for feature in log.problem.features]
     masks: list[Bools | None] = []
     for chosen, next_depth, block in ((part.known, 0, part.next_known), (~part.known, depth + 1, part.next_hidden)):
         if block is None:
             masks.append(None)
             continue
         rows = part.rows[chosen]
-        features = dict(zip(names, log.features[rows + 1].T, strict=True))
-        may = asked.rules.feasible(grid, np.asarray(log.stock)[rows + 1], log.price[rows], features)
+        told = log.features_by_name(rows + 1)
+        may = asked.rules.feasible(grid, np.asarray(log.stock)[rows + 1], log.price[rows], told)
         if asked.boundary == "safe":
             may = _safe_mask(safe, next_depth, block, may, grid, np.asarray(part.scale)[chosen])
         masks.append(None if may.all() else may)

@@ -18,7 +18,7 @@ from lostsales.learn.states import MarketStates, place
 from lostsales.policy.actions import ActionGrid
 from lostsales.policy.artefact import Artefact
 from lostsales.policy.recommend import Decision, Deployable
-from lostsales.policy.rollout import Action, View
+from lostsales.policy.rollout import Action, View, told_features
 from lostsales.policy.rules import Rules
 
 NEVER = 1 << 30
@@ -232,8 +232,7 @@ class PlanPolicy(Deployable):
                     low = np.quantile(each, 0.5 * (1 - self.pessimism), axis=0)
                     penalty[rows] = np.maximum(scores[rows] - low, 0.0)
         scores -= penalty
-        told = {each.name: values for each, values in zip(self.problem.features, view.features, strict=True)}
-        feasible = self.rules.feasible(grid, view.stock, last_price, told)
+        feasible = self.rules.feasible(grid, view.stock, last_price, told_features(self.problem, view))
         may = feasible & ~self.barred
         may = np.where(may.any(axis=1, keepdims=True), may, feasible)
         deep = np.flatnonzero(view.depth >= self.safe_depth)

@@ -18,7 +18,7 @@ from lostsales.learn.series import SeriesFacts
 from lostsales.policy.actions import ActionGrid
 from lostsales.policy.artefact import Artefact
 from lostsales.policy.recommend import Decision, Deployable
-from lostsales.policy.rollout import Action, View
+from lostsales.policy.rollout import Action, View, told_features
 from lostsales.policy.rules import Rules
 
 CHUNK = 2_000  # rows whose kernel stays in the cache
@@ -112,8 +112,7 @@ class QPolicy(Deployable):
                 at = in_group[start : start + CHUNK]
                 told = None if attributes is None else attributes[at]
                 block = block_of_view(seen, view, at, learned, depth, scale, told)
-                features = dict(zip((each.name for each in seen.features), view.features, strict=False))
-                features = {name: values[at] for name, values in features.items()}
+                features = {name: values[at] for name, values in told_features(seen, view).items()}
                 feasible = self.rules.feasible(self.grid, view.stock[at], last_price[at], features)
                 may, unsafe = self.safe.mask(depth, block, feasible, self.grid, scale)
                 scores, penalty = q.values(block, pairs) * scale, None

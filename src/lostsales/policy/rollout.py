@@ -8,7 +8,7 @@ import numpy as np
 
 from lostsales.arrays import Array, Bools, Floats, exceeds
 from lostsales.data.economics import UnitCosts, next_stock, period_profit, units_available
-from lostsales.data.problem import Shop
+from lostsales.data.problem import Problem, Shop
 from lostsales.errors import LostSalesError
 
 Observes = Literal["sales", "history", "demand"]
@@ -37,6 +37,11 @@ class View:
     past: "tuple[Closed, ...]" = ()  # closed periods, oldest first, where history is observed
     names: Array | None = None  # (series,) text, where the series have names
     about: About | None = None  # None in a simulation
+
+
+def told_features(problem: Problem, view: View) -> dict[str, Floats]:
+    """The features of a view by name; a view may know more of them than the problem."""
+    return {each.name: values for each, values in zip(problem.features, view.features, strict=False)}
 
 
 class Action(NamedTuple):

@@ -78,3 +78,10 @@ def test_draws_obey_the_rules() -> None:
     action = policy.decide(now, np.random.default_rng(1))
     assert set(action.order) == {0.0, 5.0, 10.0, 15.0}
     assert set(action.price) == {4.25, 4.5}
+
+
+def test_beyond_the_log_the_clone_does_what_was_done_at_its_edge() -> None:
+    """A stock larger than any seen is met with what large stocks were, not with the usual orders: those pile it up."""
+    decided = clone(NAMES[1]).chances(np.array([[8.0, *(0.0 for _ in WORLD.features), 60.0, 0.0]]))
+    orders = clone(NAMES[1]).grid.pairs[:, 1]
+    assert decided[0, orders == 0].sum() > 0.8

@@ -1,8 +1,10 @@
 """The behaviour policy, cloned from the log: how likely each action was in a situation like this one.
 
 P(a | x) = (sum over rows j of w_j(x) 1{a_j = a} + alpha m(a)) / (sum over rows j of w_j(x) + alpha), with
-w_j(x) = exp(-sum over k of c_k (x_jk - x_k)^2) on the standardised situation x (last sales, features, stock, depth)
-and m the chance of the price times that of the order in the whole log. Coordinates are taken in one by one, each with
+w_j(x) = exp(d(x) - sum over k of c_k (x_jk - x_k)^2) on the standardised situation x (last sales, features, stock,
+depth), d(x) the least of these sums, so that the nearest row always has a say, and m the chance of the price times that
+of the order in the whole log. Without d, a stock beyond any in the log was met with the usual orders, which made it
+grow further. Coordinates are taken in one by one, each with
 the c_k and alpha under which held-out actions are likeliest, as long as they become likelier: a rule that looks at the
 stock alone is found again as such.
 """
@@ -12,6 +14,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from lostsales.arrays import Array, Floats, Ints
 from lostsales.data.log import SalesLog
@@ -22,12 +25,11 @@ from lostsales.learn.blocks import Period, block
 from lostsales.learn.fit import folds_of, grid_of, problem_of, usable_runs
 from lostsales.learn.forms import Scaler
 from lostsales.learn.fqi import Folds
-from lostsales.learn.kernels import Kernel
 from lostsales.learn.options import Options
 from lostsales.policy.actions import ActionGrid
 from lostsales.policy.artefact import Artefact
 from lostsales.policy.recommend import Decision, Deployable
-from lostsales.policy.rollout import Action, View
+from lostsales.policy.rollout import Action, View, told_features
 from lostsales.policy.rules import Rules
 
 COEFFICIENTS = (0.3, 3.0, 30.0, 300.0)
@@ -68,8 +70,8 @@ class BehaviourPolicy(Deployable):
         parts = []
         for start in range(0, max(len(situation), 1), CHUNK):
             at = self.scaler(situation[start : start + CHUNK]) * np.sqrt(self.coefficients)
-            votes = Kernel("rbf", 1.0).of_history(at, self.points) @ np.eye(len(self.usual))[self.taken]
-            parts.append(_chances(votes, self.usual, self.alpha))
+            far = cdist(at, self.points, "sqeuclidean")
+            parts.append(_chances(_votes(far, self.taken, len(self.usual)), self.usual, self.alpha))
         return np.concatenate(parts)
 
     def decide(self, view: View, rng: np.random.Generator) -> Action:
@@ -106,7 +108,8 @@ class BehaviourPolicy(Deployable):
     def _allowed(self, view: View, last_price: Floats) -> Floats:
         """Chances of the feasible actions, which sum to one."""
         chance = self.chances(situation_of_view(self.problem, view))
-        chance *= self.rules.feasible(self.grid, view.stock, last_price)
+        told = told_features(self.problem, view)
+        chance *= self.rules.feasible(self.grid, view.stock, last_price, told)
         return np.asarray(chance / chance.sum(axis=1, keepdims=True))
 
     def to_artefact(self) -> Artefact:
@@ -187,6 +190,11 @@ def _usual(taken: Ints, grid: ActionGrid) -> Floats:
     return np.outer(price / price.sum(), order / order.sum()).reshape(-1)
 
 
+def _votes(far: Floats, taken: Ints, actions: int) -> Floats:
+    """How much the rows speak for each action, (situations, actions), from how far they are, (situations, rows)."""
+    return np.asarray(np.exp(far.min(axis=1, keepdims=True) - far) @ np.eye(actions)[taken])
+
+
 def _chances(votes: Floats, usual: Floats, alpha: float) -> Floats:
     return np.asarray((votes + alpha * usual) / (votes.sum(axis=1, keepdims=True) + alpha))
 
@@ -213,9 +221,8 @@ def _choose(points: Floats, taken: Ints, usual: Floats, folds: Folds) -> tuple[F
 
 def _likelihood(far: Floats, taken: Ints, usual: Floats, folds: Folds) -> tuple[float, float]:
     """The greatest mean log-likelihood of held-out actions over alpha, and that alpha."""
-    weights, done = np.exp(-far), np.eye(len(usual))[taken]
     votes = np.empty((len(far), len(usual)))
     for test, train in folds:
-        votes[test] = weights[np.ix_(test, train)] @ done[train]
+        votes[test] = _votes(far[np.ix_(test, train)], taken[train], len(usual))
     row = np.arange(len(far))
     return max((float(np.log(_chances(votes, usual, alpha)[row, taken]).mean()), alpha) for alpha in WEIGHTS)

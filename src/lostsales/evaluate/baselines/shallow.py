@@ -134,7 +134,8 @@ def _learn(treatment: Treatment, log: SalesLog, options: ShallowOptions) -> Shal
         function=options.function,
         seed=options.seed,
     )
-    may: Bools | None = options.rules.feasible(grid, np.asarray(log.stock)[rows + 1], log.price[rows])
+    told = log.features_by_name(rows + 1)
+    may: Bools | None = options.rules.feasible(grid, np.asarray(log.stock)[rows + 1], log.price[rows], told)
     may = None if np.all(may) else may
     folds = folds_of(hold_out(log, gap=1), rows)
     fitted = iterate([part], [folds], grid.pairs, [(may, None)], settings, options.progress)

@@ -11,7 +11,7 @@ from lostsales.data.problem import Problem
 from lostsales.policy.actions import ActionGrid
 from lostsales.policy.artefact import Artefact
 from lostsales.policy.recommend import Decision, Deployable
-from lostsales.policy.rollout import Action, View
+from lostsales.policy.rollout import Action, View, told_features
 from lostsales.policy.rules import Rules
 
 PRICE_FIRST = 1e9  # where rules forbid the wanted action the nearest price counts before the nearest order
@@ -26,7 +26,14 @@ class Thresholds:
     price: Floats | float  # where it orders
     waiting_price: Floats | float  # where it does not
 
-    def act(self, grid: ActionGrid, rules: Rules, stock: Floats, last_price: Floats) -> Action:
+    def act(
+        self,
+        grid: ActionGrid,
+        rules: Rules,
+        stock: Floats,
+        last_price: Floats,
+        features: dict[str, Floats] | None = None,
+    ) -> Action:
         """The wanted action, or the nearest that the grid and the rules allow; of two orders as near the smaller.
 
         >>> grid = ActionGrid(np.array([4.0, 5.0]), np.array([0.0, 5.0, 10.0]), np.inf)
@@ -42,7 +49,7 @@ class Thresholds:
             left = grid.room - stock + RELATIVE_TOLERANCE * (1 + grid.room)
             fits = np.searchsorted(grid.orders, left, side="right") - 1
             return Action(price, grid.orders[np.minimum(nearest, np.maximum(fits, 0))])
-        may = rules.feasible(grid, stock, last_price)
+        may = rules.feasible(grid, stock, last_price, features)
         grid_price, grid_order = grid.pairs.T
         far = PRICE_FIRST * np.abs(grid_price - price[:, None]) + np.abs(grid_order - wanted[:, None])
         return Action(*grid.pairs[np.where(may, far, np.inf).argmin(axis=1)].T)
@@ -70,11 +77,15 @@ class ThresholdPolicy(Deployable):
     def decide(self, view: View, rng: np.random.Generator) -> Action:  # noqa: ARG002, the protocol passes it
         """Price and order of every series."""
         last_price = view.past[-1].action.price if view.past else np.full(len(view.stock), np.nan)
-        return self.thresholds.act(self.grid, self.rules, view.stock, last_price)
+        return self._act(view, last_price)
+
+    def _act(self, view: View, last_price: Floats) -> Action:
+        told = told_features(self.problem, view)
+        return self.thresholds.act(self.grid, self.rules, view.stock, last_price, told)
 
     def explain(self, view: View, last_price: Floats) -> Decision:
         """The decision; a rule has no runner-up, and its value is the same for every row."""
-        price, order = self.thresholds.act(self.grid, self.rules, view.stock, last_price)
+        price, order = self._act(view, last_price)
         rows = len(view.stock)
         nothing, no = np.full(rows, np.nan), np.zeros(rows, dtype=bool)
         return Decision(

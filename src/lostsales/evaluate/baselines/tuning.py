@@ -5,7 +5,7 @@ All three believe that demand is drawn anew every period from the Kaplan-Meier c
 costs; the newsvendor follows from a formula.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations_with_replacement, product
 from typing import Any
 
@@ -136,7 +136,8 @@ class _Tuning:
     def _best(self, candidates: list[Rule]) -> tuple[Rule, float]:
         """The candidate that earns most a period, and how much."""
         columns = np.repeat(np.array(candidates), PATHS, axis=0).T
-        policy = _Candidates(Thresholds(*columns), self.grid, self.options.rules)
+        rules = replace(self.options.rules, order_days=None, mask=None)  # this market has no features to ask
+        policy = _Candidates(Thresholds(*columns), self.grid, rules)
         opening = np.asarray(self.log.stock)[self.log.starts]
         market = PriceMarket(self.laws, opening, PATHS)
         lengths = np.diff(np.r_[self.log.starts, len(self.log)])
