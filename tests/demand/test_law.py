@@ -25,26 +25,40 @@ def slopes_of(law: DemandLaw) -> Floats:
     return np.asarray(np.r_[law.mean.intercept + law.residuals.mean, law.mean.slopes])
 
 
+# Coefficients from 20,000 rows: intercept with the mean of the noise, economy, interest (which hardly varies in
+# `released`), price, last demand; then the spread of the noise. Allowed: three standard errors, the standard deviation
+# over 12 other logs, and what is known to be systematic: rounds stop a little early, and the noise is smoothed.
+TRUTH = {
+    "paper": (15.35, 2.0, -0.6, -3.0, 0.8, 3.0),
+    "steady": (15.35, 2.0, -0.6, -3.0, 0.8, 3.0),
+    "released": (3.5 + np.sqrt(2 / np.pi), 5.0, np.nan, -1.5, 1.2, np.sqrt(1 - 2 / np.pi)),
+}
+ERRORS = {
+    "paper": (0.53, 0.028, 0.024, 0.12, 0.0052, 0.02),
+    "steady": (0.61, 0.031, 0.024, 0.14, 0.0053, 0.02),
+    "released": (0.032, 0.018, np.nan, 0.007, 0.002, 0.006),
+}
+SYSTEMATIC = {
+    "paper": (0, 0, 0, 0, 0, 0.04),
+    "steady": (0, 0.02, 0.02, 0, 0, 0.07),
+    "released": (0.02, 0, 0, 0, 0.005, 0.02),
+}
+
+
 @pytest.mark.parametrize("seed", [21, 22])
-def test_recovers_the_coefficients_of_paper(seed: int) -> None:
-    """20,000 rows of which a quarter is hidden; errors over seeds have standard deviations a third of those allowed."""
-    log = small_log("paper", 400, seed)
-    law = fit_family(gather(log), LINEAR, np.ones(400))
-    np.testing.assert_array_less(np.abs(slopes_of(law) - [15.35, 2.0, -0.6, -3.0, 0.8]), [1.5, 0.12, 0.1, 0.35, 0.02])
-    assert law.residuals.spread == pytest.approx(3.0, abs=0.1)
-
-
-def test_recovers_the_coefficients_of_released() -> None:
-    """Half of the rows are hidden; the first of each series is off the law by the scenario's own rule."""
-    log = small_log("released", 400, 21)
+@pytest.mark.parametrize("name", list(TRUTH))
+def test_recovers_the_coefficients(name: str, seed: int) -> None:
+    """A quarter of the rows is hidden in `paper`, two fifths in `steady`, near half in `released`."""
+    log = small_log(name, 400, seed)
     evidence = gather(log)
-    law = fit_family(evidence, LINEAR, np.ones(400), weights=np.where(np.isin(evidence.rows, log.starts), 0.0, 1.0))
-    intercept, economy, _, price, memory = slopes_of(law)
-    assert intercept == pytest.approx(3.5 + np.sqrt(2 / np.pi), abs=0.2)
-    assert economy == pytest.approx(5.0, abs=0.1)
-    assert price == pytest.approx(-1.5, abs=0.03)
-    assert memory == pytest.approx(1.2, abs=0.01)
-    assert law.residuals.spread == pytest.approx(np.sqrt(1 - 2 / np.pi), abs=0.04)
+    assert evidence.hidden.mean() > 0.2
+    assert (evidence.depth > 0).mean() > 0.2
+    # The first row of each series is off the law by the scenario's own rule.
+    weights = np.where(np.isin(evidence.rows, log.starts), 0.0, 1.0) if name == "released" else None
+    law = fit_family(evidence, LINEAR, np.ones(400), weights=weights)
+    off = np.abs(np.r_[slopes_of(law), law.residuals.spread] - TRUTH[name])
+    told = np.isfinite(TRUTH[name])
+    np.testing.assert_array_less(off[told], (3 * np.array(ERRORS[name]) + SYSTEMATIC[name])[told])
 
 
 def continuous(seed: int, series: int = 12, periods: int = 30, most: float = np.inf) -> Evidence:

@@ -109,16 +109,25 @@ def fit_demand(
 
 
 def bootstrap_laws(
-    log: SalesLog, model: DemandModel, draws: int, seed: int = 0, progress: Progress | None = None
+    log: SalesLog,
+    model: DemandModel,
+    draws: int,
+    seed: int = 0,
+    progress: Progress | None = None,
+    fresh: bool = False,
 ) -> list[DemandLaw]:
-    """Laws fitted to resampled series (or blocks in time), each from where the fitted law stands."""
+    """Laws fitted to resampled series (or blocks in time), each from where the fitted law stands unless `fresh`.
+
+    The former is quicker, but rounds forget slowly, so that these laws differ less than the data could make them.
+    """
     evidence, law = model.evidence, model.law
     held = hold_out(log, gap=1)
     laws = []
     for done, count in enumerate(resample_counts(held.units, draws, seed)):
         weights = count[held.unit[evidence.rows]]
         if weights @ np.isfinite(evidence.high) > 0:
-            laws.append(fit_family(evidence, law.family, law.scale, weights, start=law, seed=seed))
+            start = None if fresh else law
+            laws.append(fit_family(evidence, law.family, law.scale, weights, start=start, seed=seed))
         if progress:
             progress(done + 1, draws)
     return laws

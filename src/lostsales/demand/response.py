@@ -53,7 +53,7 @@ def response(
     """
     from scipy.special import stdtrit
 
-    laws = bootstrap_laws(log, model, draws, seed, progress)
+    laws = bootstrap_laws(log, model, draws, seed, progress, fresh=True)
     prices = np.unique(log.price)
     if len(prices) > MOST_PRICES:
         prices = np.unique(np.quantile(log.price, np.linspace(0, 1, MOST_PRICES), method="nearest"))
