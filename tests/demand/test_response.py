@@ -64,7 +64,9 @@ def test_sales_are_those_of_the_rows_and_understate_demand() -> None:
 
 def test_hidden_last_demands_widen_the_band(monkeypatch: pytest.MonkeyPatch) -> None:
     """Were the law known, only they would be left to doubt; without stock-outs nothing would."""
-    monkeypatch.setattr("lostsales.demand.response.bootstrap_laws", lambda _log, model, draws, *_: [model.law] * draws)
+    monkeypatch.setattr(
+        "lostsales.demand.response.bootstrap_laws", lambda _log, model, draws, *_, **__: [model.law] * draws
+    )
     log = small_log("released")
     for shop, certain in ((log, False), (without(log, log.censored), True)):
         found = response(shop, fit_demand(shop, families=(Family("linear", False),)))
