@@ -33,6 +33,7 @@ def test_demand_prints_json(log_path: Path) -> None:
     assert [each["price"] for each in found["price_response"]] == [4, 4.25, 4.5]
     assert sum(each["rows"] for each in found["price_response"]) == 600
     assert all(each["low"] < each["demand"] < each["high"] for each in found["price_response"])
+    assert all(each["sales"] < each["demand"] for each in found["price_response"])
     assert [each["name"] for each in found["slopes"]] == ["economy", "interest", "price", "last demand"]
     assert min(each["behind"] for each in found["candidates"]) == 0
     assert sum(found["calibration"]["shares"]) == pytest.approx(1)
@@ -50,9 +51,10 @@ def test_demand_tells_a_person(log_path: Path, width: int, monkeypatch: pytest.M
     run("demand", log_path, "--replicates", 2)
     lines = screen.export_text().splitlines()
     assert max(map(len, lines)) <= width
+    assert not any("…" in line for line in lines)
     text = "\n".join(lines)
     for said in ("hide their demand", "linear mean, additive noise", "chosen", "What moves demand", "last demand",
-                 "Price response", "95 % band", "4.25", "Calibration on held-out rows", "90% to 100%",
+                 "Price response", "mean sales", "95 % band", "4.25", "Calibration on held-out rows", "90% to 100%",
                  "Nothing speaks against this model."):  # fmt: skip
         assert said in text
 
@@ -76,7 +78,9 @@ def test_a_log_of_demand_only_whose_price_never_varied(tmp_path: Path) -> None:
     assert found["price_response"][0]["demand"] == pytest.approx(8.0, rel=0.1)  # sales alone: 6.4
     assert found["elasticity"] is None
     assert found["held_out"] == "blocks in time"
-    assert "the price was always 2.5" in run("demand", tmp_path / "log.csv", "--replicates", 2)
+    told = run("demand", tmp_path / "log.csv", "--replicates", 2)
+    assert "Warning: the price was always 2.5: nothing can be said about any other" in told
+    assert "never varied" in told
 
 
 def test_mistakes_end_in_one_message(

@@ -54,9 +54,12 @@ def _as_json(model: "DemandModel", found: "Response") -> dict[str, Any]:
         "multiplicative": model.family.multiplicative,
         "slopes": [{"name": each.name, "change": each.change, "std_error": each.error} for each in found.slopes],
         "price_response": [
-            {"price": price, "rows": int(rows), "demand": demand, "low": low, "high": high}
-            for price, rows, demand, low, high in zip(
-                *(each.tolist() for each in (found.prices, found.rows, found.demand, found.low, found.high)),
+            {"price": price, "rows": rows, "sales": sales, "demand": demand, "low": low, "high": high}
+            for price, rows, sales, demand, low, high in zip(
+                *(
+                    each.tolist()
+                    for each in (found.prices, found.rows, found.sales, found.demand, found.low, found.high)
+                ),
                 strict=True,
             )
         ],
