@@ -40,21 +40,11 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     own_names(place)
     found = {"released": place / "released.html", "own names": place / "own.html"}
     commands = (
-        [
-            "report",
-            place / "policy",
-            place / "log.parquet",
-            "--out",
-            found["released"],
-            "--horizon",
-            8,
-            "--methods",
-            "base-stock",
-        ],
-        ["report", place / "rule", place / "shop.csv", "--out", found["own names"], "--horizon", 8],
+        [place / "policy", place / "log.parquet", "--out", found["released"], "--methods", "base-stock"],
+        [place / "rule", place / "shop.csv", "--out", found["own names"], "--methods", ""],
     )
     for command in commands:
-        result = CliRunner().invoke(app, list(map(str, command)), catch_exceptions=False)
+        result = CliRunner().invoke(app, ["report", *map(str, command), "--horizon", "8"], catch_exceptions=False)
         assert result.exit_code == 0, result.output
     return found
 

@@ -59,9 +59,8 @@ def _finite(value: Any) -> Any:
 
 def print_facts(title: str, facts: list[tuple[str, str]]) -> None:
     """A two-column table."""
-    table = Table(
-        title=Text(title), title_justify="left", title_style="bold", show_header=False, box=None, pad_edge=False
-    )
+    out.print(Text(title, style="bold"))  # not as the table's, which would be broken to its width
+    table = Table(show_header=False, box=None, pad_edge=False)
     table.add_column(style="cyan", no_wrap=True)
     table.add_column(overflow="fold")  # a path is of no use with its end cut off
     for name, value in facts:

@@ -36,6 +36,7 @@ def evaluate(
     """
     from lostsales.apps.console import print_json, progress
     from lostsales.data.gate import read_log
+    from lostsales.data.stages import stages
     from lostsales.evaluate.case import Case, check_policy
     from lostsales.evaluate.diagnostics import diagnose as measure
     from lostsales.evaluate.judge import evaluate_on, named, prepare
@@ -45,9 +46,12 @@ def evaluate(
     only = named(tuple(estimator) if estimator else None)
     sales = read_log(log, problem)
     check_policy(decides, sales, horizon)
-    with progress("learning the law of demand") as report:
-        ledger, notes = prepare(sales, seed, report)
-    judged = evaluate_on(decides, ledger, estimators=only, horizon=horizon, seed=seed, notes=notes)
+    with progress("learning the law of demand, and judging by it") as report:
+        learning, judging = stages(report, (1, 1))
+        ledger, notes = prepare(sales, seed, learning)
+        judged = evaluate_on(
+            decides, ledger, estimators=only, horizon=horizon, seed=seed, notes=notes, progress=judging
+        )
     found = measure(Case.of(decides, ledger, horizon, seed)) if diagnose else None
     if as_json:
         print_json(judged.to_json() | ({} if found is None else {"diagnostics": found.to_json()}))
@@ -68,15 +72,22 @@ def _show_evaluation(title: str, judged: "Evaluation") -> None:
 
     from lostsales.apps.console import out
 
-    table = Table(title=Text(title), title_justify="left", title_style="bold", box=None, header_style="cyan")
-    for name in ("", "profit", "cash", "gain", "discounted profit"):
-        table.add_column(name)
-    table.add_row("earned", shown(judged.earned.profit), shown(judged.earned.cash), "", "")
+    out.print(Text(title, style="bold"))
+    table = Table(box=None, header_style="cyan", pad_edge=False)
+    for name in ("by", "", "a period", "gain"):
+        table.add_column(name, no_wrap=True)
+    earned = judged.earned
+    lines: list[tuple[str, str, Interval | None, Interval | None]]
+    lines = [("earned", "profit", earned.profit, None), ("", "cash", earned.cash, None)]
     for each in judged.estimates:
-        figures = (each.profit, each.cash, each.gain, each.discounted)
-        table.add_row(each.estimator, *(shown(figure) for figure in figures))
+        if each.scored:
+            lines += [(each.estimator, "profit", each.profit, each.gain), ("", "cash", each.cash, each.cash_gain)]
+            lines += [("", "discounted", each.discounted, None)]
+    for by, what, value, gain in lines:
+        table.add_row(by, what, shown(value), "" if gain is None else shown(gain))
     out.print(table)
     said = [f"{judged.estimand}; 95 % intervals over {len(judged.units)} {judged.resampled}"]
+    said += [f"discounted is the sum of these profits, each period's at {judged.estimand.discount:g} of the last"]
     said += [f"profit counts lost sales, cash does not: {judged.earned.lost_by} tells what stock-outs hid"]
     said += [*judged.notes, "a policy that was learned from these very rows looks a little too good; compare holds out"]
     for each in judged.estimates:
@@ -85,12 +96,9 @@ def _show_evaluation(title: str, judged: "Evaluation") -> None:
         said += [f"{each.estimator}: {note}" for note in each.notes]
     for line in said:
         out.print(Text(f"- {line}"))
-    best = judged.best
-    if best is None or best.gain is None:
-        out.print(Text("No estimator can judge this policy from this log."))
-    else:
-        gain, sure = best.gain, "a proven gain" if best.gain.proven else "no gain is proven"
-        out.print(Text(f"By {best.estimator}: {sure}, {shown(gain)} a period."))
+    by = "" if judged.best is None else f"By {judged.best.estimator}: "
+    said_last = f"{by}{judged.sentence}."
+    out.print(Text(said_last[0].upper() + said_last[1:], style="bold"))
 
 
 def _show_diagnostics(found: "Diagnostics") -> None:
@@ -233,12 +241,12 @@ def _show_comparison(title: str, found: "Comparison") -> None:
     from lostsales.apps.console import out
 
     table = Table(title=Text(title), title_justify="left", title_style="bold", box=None, header_style="cyan")
-    for name in ("method", "profit", "gain", "behind the best"):
-        table.add_column(name)
-    table.add_row("what you do", shown(found.earned.profit), "", "")
+    for name in ("method", "profit", "gain (95 % interval)", "behind the best"):
+        table.add_column(name, justify="right" if name == "profit" else "left")
+    table.add_row("what you do", f"{found.earned.profit.value:.2f}", "", "")
     for each in found.candidates:
-        if each.reason is None:
-            table.add_row(each.method, shown(each.profit), shown(each.gain), shown(each.behind))
+        if each.profit is not None:
+            table.add_row(each.method, f"{each.profit.value:.2f}", shown(each.gain), shown(each.behind))
     out.print(table)
     for each in found.candidates:
         if each.reason is not None:

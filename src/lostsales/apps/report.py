@@ -20,7 +20,9 @@ def report(
     log: Log,
     out: Annotated[Path, typer.Option(help="The page to write (.html).")],
     problem: ProblemFile = None,
-    methods: Annotated[str, typer.Option(help="Also compare these, such as planner,c-fqi,base-stock.")] = "",
+    methods: Annotated[
+        str, typer.Option(help="Compared beside it, such as planner,c-fqi,base-stock; '' for none.")
+    ] = "base-stock,newsvendor",
     horizon: Horizon = None,
     seed: Seed = 0,
     as_json: Json = False,
@@ -51,7 +53,12 @@ def report(
         temporary.write_text(page, encoding="utf-8")
     compared = found.comparison
     if as_json:
-        facts = {"report": str(out), "bytes": len(page.encode()), "method": made.method, "sentence": found.sentence}
+        facts = {
+            "report": str(out),
+            "bytes": len(page.encode()),
+            "method": made.method,
+            "sentence": found.evaluation.sentence,
+        }
         print_json(
             facts
             | {"evaluation": found.evaluation.to_json()}
@@ -62,7 +69,7 @@ def report(
     print_facts(f"{policy} on {log}", lines)
     if compared is not None:
         screen.print(f"Of the methods compared: {compared.sentence}.", highlight=False, soft_wrap=True)
-    screen.print(f"{made.method}: {found.sentence}.", style="bold", highlight=False, soft_wrap=True)
+    screen.print(f"{made.method}: {found.evaluation.sentence}.", style="bold", highlight=False, soft_wrap=True)
 
 
 def _check(out: Path) -> None:
@@ -89,7 +96,7 @@ def _made(
     from lostsales.policy.artefact import read_artefact
 
     artefact = read_artefact(policy)
-    given = {"--problem": problem, "--methods": methods or None, "--horizon": horizon, "--seed": seed, "--out": out}
+    given = {"--problem": problem, "--methods": methods, "--horizon": horizon, "--seed": seed, "--out": out}
     options = [text for name, value in given.items() if value is not None for text in (name, str(value))]
     beside = log.with_suffix(".toml") if problem is None else problem
     files = [("log", log), ("policy", policy)] + ([("problem", beside)] if beside.is_file() else [])

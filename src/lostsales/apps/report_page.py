@@ -98,7 +98,7 @@ def _sentence(text: str) -> str:
 
 def _verdict(found: Briefing, method: str) -> dict[str, str]:
     best, earned = found.evaluation.best, found.evaluation.earned.profit
-    title = _sentence(found.sentence)
+    title = _sentence(found.evaluation.sentence)
     if best is None or best.gain is None or best.profit is None:
         return {"kind": "", "title": title, "text": f"What was done earned {earned.value:,.2f} a period."}
     kind = "gain" if best.gain.proven else "loss" if best.gain.high < 0 else ""

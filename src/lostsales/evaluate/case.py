@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lostsales.arrays import Bools, Floats, Ints
+from lostsales.data.gate import Progress
 from lostsales.data.log import SalesLog
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.evaluate.ledger import Ledger
@@ -24,11 +25,17 @@ def check_policy(policy: Policy, log: SalesLog, horizon: int | None) -> None:
     for key in SAME:
         wanted, came = shown(getattr(made_for, key)), shown(getattr(log.problem, key))
         if wanted != came:
-            raise SettingError(f"the policy was made for {key} {wanted}, but the log has {came}")
+            advice = "fit one to this log, or give a log of its shop"
+            raise SettingError(f"the policy was made for {key} {wanted}, but the log has {came}: {advice}")
     if policy.observes == "demand":
         raise LostSalesError("this policy needs true demand, which no shop sees: it can only be simulated")
     if getattr(policy, "horizon", None) is not None:
         raise LostSalesError("this policy plans a number of periods: evaluate one that decides the same in each")
+    check_horizon(horizon)
+
+
+def check_horizon(horizon: int | None) -> None:
+    """Refuse to look no period ahead."""
     if horizon is not None and horizon < 1:
         raise SettingError(f"horizon must be at least 1, but {horizon} came")
 
@@ -44,9 +51,12 @@ class Case:
     decided: Floats  # (draws, known, 2) what the policy does there
     opens: Ints  # the first such row of each series
     seed: int
+    progress: Progress | None = None  # told by estimators that take long
 
     @classmethod
-    def of(cls, policy: Policy, ledger: Ledger, horizon: int | None, seed: int) -> "Case":
+    def of(
+        cls, policy: Policy, ledger: Ledger, horizon: int | None, seed: int, progress: Progress | None = None
+    ) -> "Case":
         """`horizon` is the median length of a series unless given."""
         check_policy(policy, ledger.log, horizon)
         log, runs = ledger.log, ledger.runs
@@ -55,7 +65,8 @@ class Case:
         known = np.flatnonzero(runs.depth >= 0)
         decided = decisions(policy, log, runs, known, np.random.default_rng(seed))
         at = np.unique(log.series[known], return_index=True)[1]
-        return cls(policy, ledger, Estimand(horizon, log.problem.discount, START), known, decided, known[at], seed)
+        estimand = Estimand(horizon, log.problem.discount, START)
+        return cls(policy, ledger, estimand, known, decided, known[at], seed, progress)
 
     def contributions(self, of_start: Floats, of_row: Floats) -> Floats:
         """What each unit adds to the mean over openings of `of_start` (rows,) plus the sum of `of_row` (rows,)."""

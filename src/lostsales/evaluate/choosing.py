@@ -9,8 +9,10 @@ import numpy as np
 from lostsales.arrays import Bools, Floats
 from lostsales.data.gate import Progress
 from lostsales.data.log import SalesLog
+from lostsales.data.stages import stages
 from lostsales.demand.runs import find_runs
 from lostsales.errors import LostSalesError, SettingError
+from lostsales.evaluate.case import check_horizon
 from lostsales.evaluate.judge import evaluate_on, named, prepare
 from lostsales.evaluate.ledger import Ledger
 from lostsales.evaluate.panel import Panel
@@ -70,27 +72,51 @@ def compare(
     All are judged by one law of demand, learned from the whole log, on the same days. The estimator is the model's
     where one can be learned, else fitted Q-evaluation. `options` are those of a method by its name.
     """
+    check_methods(methods)
+    check_horizon(horizon)
+    named(None if estimator is None else (estimator,))
+    preparing, judging = stages(progress, (1, 2 * len(methods)))
+    ledger, notes = prepare(log, seed, preparing)
+    return compare_on(
+        ledger, methods, estimator=estimator, horizon=horizon, seed=seed, options=options, notes=notes, progress=judging
+    )
+
+
+def check_methods(methods: tuple[str, ...]) -> None:
+    """Refuse what cannot be compared."""
     if unknown := [name for name in methods if name not in learners()]:
         raise SettingError(f"no method {unknown[0]!r}; the methods are {', '.join(learners())}")
     if not methods:
         raise SettingError("give at least one method to compare")
-    named(None if estimator is None else (estimator,))
-    ledger, notes = prepare(log, seed)
+
+
+def compare_on(
+    ledger: Ledger,
+    methods: tuple[str, ...],
+    *,
+    estimator: str | None = None,
+    horizon: int | None = None,
+    seed: int = 0,
+    options: dict[str, dict[str, Any]] | None = None,
+    notes: tuple[str, ...] = (),
+    progress: Progress | None = None,
+) -> Comparison:
+    """The same on a log that is filled in already."""
     if estimator is None:
         estimator = "fqe" if ledger.laws is None else "model"
     folds, held_out = split(ledger.log, seed)
     candidates, estimand = [], None
-    for done, method in enumerate(methods):
+    for method, tick in zip(methods, stages(progress, [1.0] * len(methods)), strict=True):
+        fitting, judging = stages(tick, (3, 1))
         try:
             pupils = []
             for number, fold in enumerate(folds):
                 pupils.append(
                     fit(without(ledger.log, fold.untaught), method, seed=seed, **(options or {}).get(method, {}))
                 )
-                if progress:
-                    progress((len(folds) + 1) * done + number + 1, (len(folds) + 1) * len(methods))
+                fitting(number + 1, len(folds))
             panel = Panel(tuple(pupils), {name: number for number, fold in enumerate(folds) for name in fold.names})
-            judged = evaluate_on(panel, ledger, estimators=(estimator,), horizon=horizon, seed=seed)
+            judged = evaluate_on(panel, ledger, estimators=(estimator,), horizon=horizon, seed=seed, progress=judging)
         except LostSalesError as error:
             candidates.append(Candidate(method, reason=str(error)))
             continue

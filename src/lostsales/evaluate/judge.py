@@ -61,10 +61,11 @@ def evaluate_on(
     horizon: int | None = None,
     seed: int = 0,
     notes: tuple[str, ...] = (),
+    progress: Progress | None = None,
 ) -> Evaluation:
     """The same on a log that is filled in already, so that several policies share it."""
     names = named(estimators)
-    case = Case.of(policy, ledger, horizon, seed)
+    case = Case.of(policy, ledger, horizon, seed, progress)
     return Evaluation(
         estimand=case.estimand,
         earned=ledger.earned,

@@ -14,6 +14,7 @@ from lostsales.arrays import Floats
 from lostsales.data.economics import period_profit
 from lostsales.data.gate import Progress
 from lostsales.data.log import SalesLog
+from lostsales.data.stages import stages
 from lostsales.demand.impute import impute
 from lostsales.demand.law import DemandLaw, Family, complete, fit_family
 from lostsales.demand.model import DemandModel, fit_demand
@@ -62,8 +63,9 @@ class Ledger:
         """Check that the log can be judged, and learn from it what every policy needs."""
         check_log(log)
         runs, units = find_runs(log), units_of(log, MOST_UNITS)
+        choosing, leaving_out = stages(progress, (1, 1))
         try:
-            model = fit_demand(log, seed=seed)
+            model = fit_demand(log, seed=seed, progress=choosing)
         except LostSalesError as error:
             filled = impute(log, runs=runs, replicates=0, seed=seed).expected_lost
             return cls(log, runs, units, _profit(log, filled), None, str(error), seed)
@@ -83,8 +85,7 @@ class Ledger:
         for unit in range(len(units)):
             counts = (units.of_row[evidence.rows] != unit).astype(np.float64)
             parts.append(fit_family(evidence, law.family, scale, weights=counts, start=law, seed=seed))
-            if progress:
-                progress(unit + 1, len(units))
+            leaving_out(unit + 1, len(units))
         others = [] if law is model.law else [model.law]
         for each in model.candidates:
             other_noise = each.family.multiplicative != model.family.multiplicative

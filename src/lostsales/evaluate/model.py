@@ -3,6 +3,7 @@
 import numpy as np
 
 from lostsales.arrays import Bools, Floats
+from lostsales.demand.law import DemandLaw
 from lostsales.evaluate.case import Case
 from lostsales.evaluate.ledger import Laws, Ledger, root_mean_square
 from lostsales.evaluate.replay import Days, Lived, live
@@ -24,30 +25,38 @@ def on_the_model(case: Case) -> Estimate:
         return Estimate("model", nothing, reason=f"no demand model can be learned: {ledger.refusal}")
     horizon, discount = case.estimand.horizon, case.estimand.discount
     days = Days.of(ledger.log, laws.model.evidence, horizon, LIVES, case.seed)
-    given = horizon, discount, case.seed
-    whole = live(case.policy, days, laws.law, *given)
+    done, total = 0, 1 + len(laws.without) + len(laws.others)
+
+    def lived(law: DemandLaw) -> Lived:
+        nonlocal done
+        found = live(case.policy, days, law, horizon, discount, case.seed)
+        done += 1
+        if case.progress:
+            case.progress(done, total)
+        return found
+
+    whole = lived(laws.law)
     overlap = overlap_with(laws, whole.met, case.seed)
     if not overlap.enough:
         return Estimate("model", overlap, reason=overlap.sentence)
     unit_of_day = ledger.units.of_row[laws.model.evidence.rows[days.row]]  # (periods, lives)
-    parts = [live(case.policy, days, law, *given) for law in laws.without]
-    others = [live(case.policy, days, law, *given) for law in laws.others]
+    parts, others = [lived(law) for law in laws.without], [lived(law) for law in laws.others]
     every = np.ones_like(days.lived)
 
     def figure(name: str, against: tuple[Floats, Floats] | None = None) -> tuple[Floats, float]:
         """Contributions and doubt of a mean, less those of what was earned and how that moves under other laws."""
 
-        def mean(lived: Lived, kept: Bools) -> float:
+        def mean(life: Lived, kept: Bools) -> float:
             """Over the days that are kept, or the lives whose first day is; over all where one unit has them all."""
             if name == "discounted":
-                return float(lived.discounted[kept[0] if kept[0].any() else every[0]].mean())
+                return float(life.discounted[kept[0] if kept[0].any() else every[0]].mean())
             counted = days.lived & kept if (days.lived & kept).any() else days.lived
-            return float(getattr(lived, name)[counted].mean())
+            return float(getattr(life, name)[counted].mean())
 
         value = mean(whole, every)
-        moved = np.array([mean(lived, unit_of_day != unit) for unit, lived in enumerate(parts)])
+        moved = np.array([mean(life, unit_of_day != unit) for unit, life in enumerate(parts)])
         own = ledger.units.left_out(value, moved)
-        doubt = np.array([mean(lived, every) - value for lived in others])
+        doubt = np.array([mean(life, every) - value for life in others])
         if against is not None:
             own, doubt = own - against[0], doubt - against[1]
         return own, root_mean_square(doubt)

@@ -110,6 +110,15 @@ class Evaluation:
         """The estimate to trust, None where every estimator refused."""
         return next((each for each in self.estimates if each.scored), None)
 
+    @property
+    def sentence(self) -> str:
+        """What gain, with what certainty."""
+        if self.best is None or self.best.gain is None:
+            return "no estimator can judge this policy from this log"
+        gain = self.best.gain
+        sure = "a proven gain" if gain.proven else "a proven loss" if gain.high < 0 else "no proven gain"
+        return f"{sure}: {gain.value:+.2f} a period, with 95 % certainty {gain.low:+.2f} to {gain.high:+.2f}"
+
     def by(self, estimator: str) -> Estimate:
         """The estimate of a name."""
         return next(each for each in self.estimates if each.estimator == estimator)
@@ -117,7 +126,7 @@ class Evaluation:
     def to_json(self) -> dict[str, Any]:
         """As JSON can hold it."""
         found: dict[str, Any] = plain(self)
-        return found | {"best": None if self.best is None else self.best.estimator}
+        return found | {"best": None if self.best is None else self.best.estimator, "sentence": self.sentence}
 
 
 def plain(value: Any) -> Any:

@@ -1,10 +1,15 @@
 """Estimates that go back step by step: fitted Q-evaluation, and whatever corrects its residuals."""
 
+from dataclasses import replace
+
 from lostsales.arrays import Floats
 from lostsales.evaluate.case import Case
 from lostsales.evaluate.fqe import FqeDesign, FqeSettings, fqe_values
 from lostsales.evaluate.overlap import overlap_of_actions
 from lostsales.evaluate.results import Estimate, Interval, Overlap
+
+# Measured: docs/decisions/evaluation.md.
+SHORT = "in simulated shops it fell short of the true gain, by more than its interval says: read it as too low"
 
 
 def fitted_q(case: Case, settings: FqeSettings | None = None) -> Estimate:
@@ -12,7 +17,8 @@ def fitted_q(case: Case, settings: FqeSettings | None = None) -> Estimate:
     overlap = overlap_of_actions(case)
     if not overlap.enough:
         return Estimate("fqe", overlap, reason=overlap.sentence)
-    return stepwise(case, "fqe", overlap, settings or FqeSettings(seed=case.seed))
+    found = stepwise(case, "fqe", overlap, settings or FqeSettings(seed=case.seed))
+    return replace(found, notes=(SHORT,))
 
 
 def stepwise(case: Case, name: str, overlap: Overlap, settings: FqeSettings, ratios: Floats | None = None) -> Estimate:
