@@ -18,7 +18,7 @@ from tests.learn.small import days, frame_of, small_log
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
-SLOW = ("evaluate", "compare", "calibrate", "report")  # half a minute and more
+SLOW = ("compare",)  # fits every method six times
 NAMES = {"series": "sku", "period": "week", "stock": "on_hand", "order": "ordered", "sales": "sold"} | {
     "stockout": "ran_out"
 }
@@ -52,7 +52,7 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_the_quick_start_from_end_to_end(whole: bool, shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """As it stands among the slow tests; else without the slowest commands, and the planner gives way to PC-FQI."""
+    """As it stands among the slow tests; else without the slowest command."""
     start = ROOT / "docs" / "quick-start.md"
     ((_, table),) = blocks(start, "csv")
     assert (shop / "sales.csv").read_text().splitlines()[0] == table.splitlines()[0]
@@ -62,10 +62,9 @@ def test_the_quick_start_from_end_to_end(whole: bool, shop: Path, capsys: pytest
     assert {shlex.split(line)[1] for line in lines} >= {"inspect", "audit", "impute", "fit", "evaluate", "recommend"}
     for line in lines:
         if whole or shlex.split(line)[1] not in SLOW:
-            assert run(line if whole else line.replace("planner", "pc-fqi")), line
+            assert run(line), line
     for text in (start, ROOT / "README.md"):
         ((_, code),) = blocks(text, "python")
-        code = code if whole else code.replace("planner", "pc-fqi")
         named: dict[str, Any] = {}
         exec(compile(code, text.name, "exec"), named)  # noqa: S102, our own page
         assert len(named["decisions"]) == 12

@@ -93,9 +93,9 @@ def figure_of_gaps(results: Results) -> "Figure":
         axes.set_yscale("symlog", linthresh=LINEAR, linscale=0.3)
         axes.yaxis.set_major_formatter("{x:g}")
         _finish(axes, behaviour, results, set())
-    means = [row.gap for row in rows if row.behaviour != REFERENCE]
-    both[0].set_ylim(np.nanmin([-LINEAR / 2, *means]), 1.5 * np.nanmax([1.0, *means]))
-    both[0].set_ylabel("profit a period (money) short of pi*, 95 % interval")
+    means, discount = [row.gap for row in rows if row.behaviour != REFERENCE], results.experiment.scenario.discount
+    both[0].set_ylim(1.5 * np.nanmin([-LINEAR / 3, *means]), 1.5 * np.nanmax([1.0, *means]))
+    both[0].set_ylabel(f"profit a period (money) short of pi* (discount {discount:g}), 95 % interval")
     handles, labels = both[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=6, fontsize=8, frameon=False)
     return figure
@@ -105,7 +105,7 @@ def _references(axes: "Axes", results: Results, rows: list[Row]) -> dict[str, fl
     """Lines at oracle and pi*, ours in black and the published in grey; what our references earn."""
     known = {row.method: row.mean for row in rows if row.behaviour == REFERENCE}
     lines = [
-        ("pi* that knows the last period", known["pi-star-horizon"], ":", "black"),
+        ("pi*, knows the last period", known["pi-star-horizon"], ":", "black"),
         ("oracle, exact", known["oracle"], "--", "black"),
         ("pi*, exact", known["pi-star"], "-", "black"),
     ]
