@@ -8,6 +8,7 @@ from lostsales.arrays import Floats, Ints
 from lostsales.data.gate import Progress
 from lostsales.data.log import SalesLog
 from lostsales.demand.evidence import market_names
+from lostsales.demand.holdout import hold_out
 from lostsales.demand.law import DemandLaw, complete
 from lostsales.demand.means import LinearMean
 from lostsales.demand.model import DemandModel, bootstrap_laws
@@ -60,7 +61,8 @@ def response(
     demand = expected_demand(model, model.law, prices, LAGS, seed)
     own = [expected_demand(model, law, prices, 1, seed + 1 + number) for number, law in enumerate(laws)]
     others = np.array(own).reshape(-1, len(prices))
-    half = float(stdtrit(max(len(laws) - 1, 1), (1 + COVERAGE) / 2)) * _spread(others)
+    units = hold_out(log, gap=1).units
+    half = float(stdtrit(max(len(laws) - 1, 1), (1 + COVERAGE) / 2)) * _spread(others, units)
     nearest = np.abs(log.price[:, None] - prices).argmin(axis=1)
     rows = np.bincount(nearest, minlength=len(prices))
     return Response(
@@ -71,8 +73,8 @@ def response(
         low=np.maximum(demand - half, 0.0),
         high=demand + half,
         elasticity=float(_elasticity(prices, demand)),
-        elasticity_error=float(_spread(_elasticity(prices, others))),
-        slopes=_slopes(log, model.law, laws),
+        elasticity_error=float(_spread(_elasticity(prices, others), units)),
+        slopes=_slopes(log, model.law, laws, units),
         draws=len(laws),
     )
 
@@ -94,9 +96,14 @@ def expected_demand(model: DemandModel, law: DemandLaw, prices: Floats, draws: i
     return np.asarray(found.mean(axis=0))
 
 
-def _spread(values: Floats) -> Floats:
-    """Standard deviation over laws, NaN where there are too few."""
-    return values.std(axis=0, ddof=1) if len(values) > 1 else np.full(values.shape[1:], np.nan)
+def _spread(values: Floats, units: int) -> Floats:
+    """Standard error from the standard deviation over laws, NaN where there are too few.
+
+    A resample of n units varies as if their variance were (n - 1) / n of what it is.
+    """
+    if len(values) < 2:
+        return np.full(values.shape[1:], np.nan)
+    return np.asarray(values.std(axis=0, ddof=1) * np.sqrt(units / max(units - 1, 1)))
 
 
 def _elasticity(prices: Floats, demand: Floats) -> Floats:
@@ -109,11 +116,11 @@ def _elasticity(prices: Floats, demand: Floats) -> Floats:
         return np.asarray(np.log(demand[..., last] / demand[..., first]) / np.log(prices[last] / prices[first]))
 
 
-def _slopes(log: SalesLog, law: DemandLaw, laws: list[DemandLaw]) -> tuple[Slope, ...]:
+def _slopes(log: SalesLog, law: DemandLaw, laws: list[DemandLaw], units: int) -> tuple[Slope, ...]:
     if not isinstance(law.mean, LinearMean):
         return ()
     changes = _changes(law)
-    errors = _spread(np.array([_changes(each) for each in laws]).reshape(-1, len(changes)))
+    errors = _spread(np.array([_changes(each) for each in laws]).reshape(-1, len(changes)), units)
     names = (*market_names(log), "price", "last demand")
     return tuple(
         Slope(name, float(change), float(error)) for name, change, error in zip(names, changes, errors, strict=True)
