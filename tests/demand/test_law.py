@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.integrate import quad
+from scipy.optimize import minimize
 from scipy.stats import norm, truncnorm
 
 from lostsales.arrays import Floats
@@ -84,6 +85,29 @@ def test_without_censoring_and_with_continuous_demand_it_is_least_squares(multip
     expected = np.linalg.lstsq(np.column_stack([np.ones(len(inputs)), inputs]), law.latent(demand), rcond=None)[0]
     assert isinstance(law.mean, LinearMean)
     np.testing.assert_allclose(np.r_[law.mean.intercept, law.mean.slopes], expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("seed", [5, 6])
+def test_with_normal_noise_and_known_lags_it_is_the_maximum_of_the_censored_likelihood(seed: int) -> None:
+    """Two periods a series, half of the second demands hidden; ten draws a row leave 0.2 standard errors to chance."""
+    series, rng = 1_000, np.random.default_rng(seed)
+    first, price = rng.uniform(5, 25, series), rng.choice([3.0, 4.0, 5.0], (series, 2))
+    second = 16 + 0.4 * first - 1.5 * price[:, 1] + rng.normal(0, 2, series)
+    available = np.column_stack([np.full(series, 1e3), rng.uniform(4, 28, series)])
+    evidence = gather(log_of_draws(np.column_stack([first, second]), available, price=price))
+    design = np.column_stack([np.ones(series), evidence.price, evidence.lag])
+    shown = np.where(evidence.hidden, evidence.low, (evidence.low + evidence.high) / 2)
+
+    def loss(theta: Floats) -> float:
+        left = (shown - design @ theta[:3]) / np.exp(theta[3])
+        return -float(np.where(evidence.hidden, norm.logsf(left), norm.logpdf(left) - theta[3]).sum())
+
+    best = minimize(loss, [16.0, -1.5, 0.4, 0.7], method="BFGS")
+    errors = np.sqrt(np.diag(np.asarray(best.hess_inv)))
+    law = fit_family(evidence, Family("linear", False, "normal"), np.ones(series))
+    found = np.r_[slopes_of(law), np.log(law.residuals.spread)]
+    assert evidence.hidden.mean() > 0.4
+    np.testing.assert_array_less(np.abs(found - best.x), 0.5 * errors)
 
 
 def test_a_row_that_counts_twice_is_a_row_repeated() -> None:

@@ -62,7 +62,8 @@ def response(
     own = [expected_demand(model, law, prices, 1, seed + 1 + number) for number, law in enumerate(laws)]
     others = np.array(own).reshape(-1, len(prices))
     units = hold_out(log, gap=1).units
-    half = float(stdtrit(max(len(laws) - 1, 1), (1 + COVERAGE) / 2)) * _spread(others, units)
+    freedom = max(min(len(laws), units) - 1, 1)  # few laws and few series both leave the error itself in doubt
+    half = float(stdtrit(freedom, (1 + COVERAGE) / 2)) * _spread(others, units)
     nearest = np.abs(log.price[:, None] - prices).argmin(axis=1)
     rows = np.bincount(nearest, minlength=len(prices))
     return Response(
