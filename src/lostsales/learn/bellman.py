@@ -49,6 +49,12 @@ def distinct(atoms: Floats, demand: Floats, chance: Floats) -> Any:
 
 
 @compiled
+def order_cost(order: float, physics: Physics) -> Any:
+    """What an order costs by itself."""
+    return physics.order_cost * order + (physics.fixed_order_cost if order > 0 else 0.0)
+
+
+@compiled
 def look_ahead(
     following: Floats, node: int, part: float, layer: int, first: int, last: int, reach: int, ahead: Floats
 ) -> None:
@@ -135,12 +141,11 @@ def outlook(
 @compiled
 def _gain_all(
     gains: Floats,
-    kept: Ints,
-    first: int,
     demand: Floats,
     chance: Floats,
     ahead: Floats,
     told: Floats,
+    by_sum: Floats,
     stocks: Floats,
     orders: Floats,
     price: float,
@@ -149,37 +154,81 @@ def _gain_all(
     discount: float,
     steps: Floats,
 ) -> None:
-    """The outlook of every stock and order, (stocks, orders), or only of the `kept` actions from number `first` on."""
-    greedy, points, count = len(kept) == 0, len(stocks), len(orders)
+    """The outlook of every order and stock, (orders, stocks); `by_sum` where they count by their sum."""
+    points = len(stocks)
     if physics.after:
         for y in range(points):
-            low, high = 0, count
-            if not greedy:
-                low = kept[y] - first
-                high = low + 1
-                if low < 0 or low >= count:
-                    continue
-            outlook(
-                gains[y, low:high], demand, chance, ahead, told, stocks[y], orders[low:high], price, layer, physics,
-                discount, steps,
-            )  # fmt: skip
+            outlook(gains[:, y], demand, chance, ahead, told, stocks[y], orders, price, layer, physics, discount, steps)
         return
-    # Orders have arrived, so stock and order count by their sum.
-    by_sum, none = np.full(points, np.nan), np.zeros(1)
+    top = min(physics.room / steps[0], points - 1)
+    at_top = _at(by_sum, top)
+    for o in range(len(orders)):
+        whole = int(orders[o] / steps[0])
+        part = orders[o] / steps[0] - whole
+        below = min(max(int(np.ceil(top)) - whole - (1 if part > 0 else 0), 0), points)
+        for y in range(below):
+            gains[o, y] = by_sum[y + whole] * (1 - part) + by_sum[y + whole + 1] * part
+        for y in range(below, points):
+            place = y + orders[o] / steps[0]
+            gains[o, y] = at_top if place >= top else _at(by_sum, place)
+
+
+@compiled
+def _sell(
+    gains: Floats,
+    demand: Floats,
+    chance: Floats,
+    ahead: Floats,
+    told: Floats,
+    price: float,
+    layer: int,
+    physics: Physics,
+    discount: float,
+    steps: Floats,
+) -> None:
+    """As `outlook` where all orders have arrived, for every stock at once: a demand moves all of them by as much."""
+    points, step = len(gains), steps[0]
+    gains[:] = 0.0
+    hidden, excess = np.zeros(points), np.zeros(points)
+    for k in range(len(demand)):
+        whole = int(np.ceil(demand[k] / step))
+        part = whole - demand[k] / step  # of a step by which the least stock that serves it exceeds it
+        serves = min(whole + 1 if part == 0 and not physics.strict else whole, points)
+        to_next = 1 if part > 0 else 0
+        for y in range(serves):
+            hidden[y] += chance[k]
+            excess[y] += chance[k] * (demand[k] - y * step)
+        for y in range(serves, points):
+            left = y - whole
+            worth = told[k, left] * (1 - part) + told[k, left + to_next] * part
+            profit = price * demand[k] - physics.holding_cost * (y * step - demand[k])
+            gains[y] += chance[k] * (profit + discount * worth)
+    ends = physics.truncates and layer == physics.layers
+    following = 0 if ends else min(layer + 1, physics.layers)
     for y in range(points):
-        for o in range(count):
-            if not greedy and kept[y] - first != o:
-                continue
-            spot = min(min(stocks[y] + orders[o], physics.room) / steps[0], points - 1)
-            low = min(int(spot), points - 2)
-            part = spot - low
-            for at in range(low, low + 2 if part > 0 else low + 1):
-                if np.isnan(by_sum[at]):
-                    outlook(
-                        by_sum[at : at + 1], demand, chance, ahead, told, stocks[at], none, price, layer, physics,
-                        discount, steps,
-                    )  # fmt: skip
-            gains[y, o] = by_sum[low] if part == 0 else by_sum[low] * (1 - part) + by_sum[low + 1] * part
+        if hidden[y] > 0:
+            available = y * step
+            believed = available if ends else available + excess[y] / hidden[y]
+            lost = 0.0 if ends else physics.lost_cost * excess[y]
+            worth = _between(ahead[following], believed / steps[1], 0.0)
+            gains[y] += hidden[y] * (price * available + discount * worth) - lost
+
+
+@compiled
+def _any_of(kept: Ints, first: int, count: int) -> Any:
+    for action in kept:  # noqa: SIM110, compiled code has no generators
+        if first <= action < first + count:
+            return True
+    return False
+
+
+@compiled
+def _keep_better(value: Floats, kept: Ints, gain: Floats, action: int, most: float, stocks: Floats) -> None:
+    """Take an action where it beats what is kept, at stocks up to `most`."""
+    for y in range(len(value)):
+        if gain[y] > value[y] and stocks[y] <= most + 1e-9:
+            value[y] = gain[y]
+            kept[y] = action
 
 
 @compiled
@@ -207,7 +256,8 @@ def sweep(
     cells, layers, lags, points = values.shape[0], values.shape[1] - 1, values.shape[2], values.shape[3]
     most, count = atoms.shape[4], len(orders)
     ahead, told = np.empty((layers + 1, lags, points)), np.empty((most, points))
-    demands, chances, gains = np.empty(most), np.empty(most), np.empty((points, count))
+    demands, chances = np.empty(most), np.empty(most)
+    gains, by_sum, one = np.empty((count, points)), np.empty(points), np.empty(1)
     for cell in range(cells):
         if greedy:
             values[cell] = -np.inf
@@ -217,24 +267,37 @@ def sweep(
             for layer in range(layers + 1):
                 for lag in range(lags):
                     value, kept, first = values[cell, layer, lag], best[cell, layer, lag], p * count
-                    if not greedy and not ((kept >= first) & (kept < first + count)).any():
+                    if not greedy and not _any_of(kept, first, count):
                         continue
                     known = distinct(atoms[min(layer, len(atoms) - 1), cell_index[cell], p, lag], demands, chances)
                     demand, chance = demands[:known], chances[:known]
                     tell(demand, ahead[0], steps[1], points, told)
-                    _gain_all(
-                        gains, kept[: 0 if greedy else points], first, demand, chance, ahead, told, stocks, orders,
-                        prices[p], layer, physics, discount, steps,
-                    )  # fmt: skip
-                    for o in range(count):
-                        cost = physics.order_cost * orders[o] + (physics.fixed_order_cost if orders[o] > 0 else 0.0)
-                        if greedy and may[first + o]:
-                            for y in range(points):
-                                fits = not physics.forbids or o == 0 or stocks[y] + orders[o] <= physics.room + 1e-9
-                                if fits and gains[y, o] - cost > value[y]:
-                                    value[y] = gains[y, o] - cost
-                                    kept[y] = first + o
-                        elif not greedy:
-                            for y in range(points):
-                                if kept[y] == first + o:
-                                    value[y] = gains[y, o] - cost
+                    if not physics.after:
+                        _sell(by_sum, demand, chance, ahead, told, prices[p], layer, physics, discount, steps)
+                    if greedy:
+                        _gain_all(
+                            gains, demand, chance, ahead, told, by_sum, stocks, orders, prices[p], layer, physics,
+                            discount, steps,
+                        )  # fmt: skip
+                        for o in range(count):
+                            if may[first + o]:
+                                _keep_better(
+                                    value,
+                                    kept,
+                                    gains[o] - order_cost(orders[o], physics),
+                                    first + o,
+                                    physics.room - orders[o] if physics.forbids and o > 0 else np.inf,
+                                    stocks,
+                                )
+                        continue
+                    for y in range(points):
+                        o = kept[y] - first
+                        if 0 <= o < count:
+                            if physics.after:
+                                outlook(
+                                    one, demand, chance, ahead, told, stocks[y], orders[o : o + 1], prices[p], layer,
+                                    physics, discount, steps,
+                                )  # fmt: skip
+                            else:
+                                one[0] = _at(by_sum, min(stocks[y] + orders[o], physics.room) / steps[0])
+                            value[y] = one[0] - order_cost(orders[o], physics)

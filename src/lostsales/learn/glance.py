@@ -6,7 +6,7 @@ import numpy as np
 
 from lostsales.arrays import Floats, Ints
 from lostsales.demand.compiled import compiled
-from lostsales.learn.bellman import distinct, look_ahead, outlook, tell
+from lostsales.learn.bellman import distinct, look_ahead, order_cost, outlook, tell
 from lostsales.learn.physics import Physics
 
 
@@ -90,7 +90,7 @@ def score(
                         gains[o : o + 1], demand, chance, ahead, told, available, none, prices[p], layer, physics,
                         discount, steps,
                     )  # fmt: skip
-                gains[o] -= physics.order_cost * order + (physics.fixed_order_cost if order > 0 else 0.0)
+                gains[o] -= order_cost(order, physics)
 
 
 @compiled

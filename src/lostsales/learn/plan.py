@@ -27,6 +27,7 @@ class Grids:
 
     stocks: Floats
     lags: Floats
+    orders: Floats  # worth a thought
 
     @property
     def steps(self) -> Floats:
@@ -34,15 +35,22 @@ class Grids:
         return np.array([self.stocks[1], self.lags[1]])
 
     @classmethod
-    def of_scales(cls, highest: Floats, orders: Floats, room: float) -> list["Grids"]:
-        """From the largest demand that matters at each scale, all with as many points."""
-        steps = [_stock_step(min(room, each + orders[-1]), orders) for each in highest]
-        most = np.minimum(room, highest + orders[-1])
-        points = int(np.ceil(most / np.array(steps) - 1e-9).max()) + 1
+    def of_scales(cls, highest: Floats, orders: Floats, physics: Physics, discount: float) -> list["Grids"]:
+        """From the largest demand that matters at each scale, all with as many points.
+
+        An order beyond two such demands and two economic batches (sqrt(2 K D / h), capital counted in h) is not planned
+        with, so that products of different scale can share a list of orders.
+        """
+        holding = physics.holding_cost + (1 - discount) * physics.order_cost
+        batch = np.sqrt(2 * physics.fixed_order_cost * highest / max(holding, 1e-9))
+        own = [orders[: np.searchsorted(orders, each) + 1] for each in 2 * (highest + batch)]
+        most = np.minimum(physics.room, highest + [each[-1] for each in own])
+        steps = [_stock_step(each, orders) for each in most]
+        points = max(int(np.ceil(most / np.array(steps) - 1e-9).max()) + 1, 2)
         lag_steps = np.maximum(highest / (LAGS - 1), 1e-9)
         return [
-            cls(step * np.arange(max(points, 2.0)), lag_step * np.arange(float(LAGS)))
-            for step, lag_step in zip(steps, lag_steps, strict=True)
+            cls(step * np.arange(float(points)), lag_step * np.arange(float(LAGS)), each)
+            for step, lag_step, each in zip(steps, lag_steps, own, strict=True)
         ]
 
 
@@ -111,7 +119,6 @@ def solve(
     states: MarketStates,
     grids: Grids,
     prices: Floats,
-    orders: Floats,
     may: Bools,
     physics: Physics,
     discount: float,
@@ -120,6 +127,7 @@ def solve(
 ) -> Floats:
     """What every state is worth, (cells, layers + 1, lags, stocks), by modified policy iteration from a start."""
     atoms = law.demand(latents, scale)
+    may = np.ascontiguousarray(may.reshape(len(prices), -1)[:, : len(grids.orders)]).reshape(-1)
     shape = len(states.cells), physics.layers + 1, len(grids.lags), len(grids.stocks)
     values = np.zeros(shape) if start is None else start.copy()
     best = np.zeros(shape, dtype=np.int64)
@@ -127,8 +135,8 @@ def solve(
 
     def sweep(greedy: bool) -> None:
         bellman.sweep(
-            values, states.following(values), best, greedy, atoms, states.cells[:, 0], node, part, prices, orders, may,
-            grids.stocks, physics, discount, grids.steps,
+            values, states.following(values), best, greedy, atoms, states.cells[:, 0], node, part, prices,
+            grids.orders, may, grids.stocks, physics, discount, grids.steps,
         )  # fmt: skip
 
     enough = TOLERANCE * (float(np.abs(prices).max()) * float(np.median(atoms)) + 1e-9)

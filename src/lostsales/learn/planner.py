@@ -63,7 +63,7 @@ class Planner(Options):
         laws = [law, *bootstrap_laws(log, model, draws - 1, self.seed)]
         latent = complete(evidence, law, self.seed).latent
         highest = 1.2 * float(np.quantile(law.demand(latent, 1.0), 0.99))
-        grids = Grids.of_scales(highest * shops.group_scale, grid.orders, physics.room)
+        grids = Grids.of_scales(highest * shops.group_scale, grid.orders, physics, discount)
         tables = np.empty((len(grids), len(laws)), dtype=object)
         values = np.empty_like(tables)
 
@@ -72,7 +72,7 @@ class Planner(Options):
             scale = float(shops.group_scale[group])
             tables[job] = latent_table(evidence, laws[at], states, grid.prices, grids[group].lags / scale)
             values[job] = solve(
-                tables[job], laws[at], scale, states, grids[group], grid.prices, grid.orders, may, physics, discount,
+                tables[job], laws[at], scale, states, grids[group], grid.prices, may, physics, discount,
                 self.iterations, start=values[group, 0] if at else None,
             )  # fmt: skip
 
