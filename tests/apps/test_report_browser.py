@@ -24,7 +24,8 @@ EMPTY = f"""() => {FIGURES}.filter(svg => {{
 CLASHES = f"""() => {FIGURES}.flatMap(svg => {{
     const frame = svg.getBoundingClientRect();
     const texts = [...svg.querySelectorAll("text:not(.digit)")].map(text => [text, text.getBoundingClientRect()]);
-    const leaves = box => box.left < frame.left - 2 || box.right > frame.right + 2 || box.bottom > frame.bottom + 2;
+    const leaves = box => box.left < frame.left - 2 || box.right > frame.right + 2
+        || box.top < frame.top - 2 || box.bottom > frame.bottom + 2;
     const across = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left);
     const down = (a, b) => Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
     const meets = (a, at) => texts.slice(at + 1).some(([, b]) => across(a, b) > 1 && down(a, b) > 3);

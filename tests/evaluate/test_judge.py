@@ -11,7 +11,7 @@ from lostsales.evaluate.parts import without
 from lostsales.evaluate.results import Interval
 from lostsales.learn.fit import fit
 from lostsales.policy.actions import ActionGrid
-from lostsales.policy.behaviour import BaseStock, Uniform
+from lostsales.policy.behaviour import Uniform
 from lostsales.policy.rollout import Action, View
 from lostsales.simulate.scenario import load_scenario
 from lostsales.simulate.simulator import evaluate_policy
@@ -62,15 +62,30 @@ def test_contributions_carry_value_and_interval(estimator: str) -> None:
     assert width(best.profit) >= width(Interval.of(best.contributions))
 
 
-def test_the_interval_narrows_as_the_square_root_of_the_number_of_series() -> None:
-    policy = BaseStock(ActionGrid.of(scenario("steady")), 18, 4.25)
+@pytest.mark.parametrize("estimator", ["fqe", pytest.param("dr", marks=pytest.mark.slow)])
+def test_the_interval_narrows_as_the_square_root_of_the_number_of_series(estimator: str) -> None:
+    """Of a policy that the log knows: of one far from it, more series also tell more. Both sizes have one quantile."""
+    policy = Uniform(ActionGrid.of(scenario("steady")))
 
     def mean_width(series: int) -> float:
-        ledgers = [seen_only(small_log("steady", series, seed)) for seed in range(6)]
-        judged = [evaluate_on(policy, ledger, estimators=("fqe",)).estimates[0] for ledger in ledgers]
+        ledgers = [seen_only(small_log("steady", series, seed)) for seed in range(8)]
+        judged = [evaluate_on(policy, ledger, estimators=(estimator,), horizon=20).estimates[0] for ledger in ledgers]
         return float(np.mean([width(each.cash) for each in judged]))
 
-    assert mean_width(12) / mean_width(48) == pytest.approx(2.0, rel=0.3)
+    # Without the root it would be 1.4: 40 series are resampled in 20 groups.
+    assert mean_width(10) / mean_width(40) == pytest.approx(2.0, rel=0.2)
+
+
+@pytest.mark.slow
+def test_the_models_interval_narrows_likewise() -> None:
+    """Of the gain: what both shops have in common drops out, and so does most of the doubt about the law."""
+    policy = Uniform(ActionGrid.of(scenario("steady")))
+
+    def mean_width(series: int) -> float:
+        judged = [evaluate_on(policy, tried("steady", series, seed), estimators=("model",)) for seed in range(5)]
+        return float(np.mean([width(each.by("model").gain) for each in judged]))
+
+    assert mean_width(10) / mean_width(40) == pytest.approx(2.0, rel=0.25)
 
 
 class Never:

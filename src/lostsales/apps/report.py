@@ -67,8 +67,8 @@ def report(
         return
     lines = [("report", f"{out} ({len(page.encode()) / 1e6:.1f} MB; open it in a browser)")]
     print_facts(f"{policy} on {log}", lines)
-    if compared is not None:
-        screen.print(f"Of the methods compared: {compared.sentence}.", highlight=False, soft_wrap=True)
+    if found.beside is not None:
+        screen.print(f"{found.beside[0].upper()}{found.beside[1:]}.", highlight=False, soft_wrap=True)
     screen.print(f"{made.method}: {found.evaluation.sentence}.", style="bold", highlight=False, soft_wrap=True)
 
 

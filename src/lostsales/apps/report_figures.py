@@ -15,6 +15,7 @@ from lostsales.evaluate.results import Interval
 from lostsales.evaluate.story import Trace
 
 HEADROOM = 1.08
+STOCK_NAME = 80.0  # pixels of its length
 # Light to dark, so that a print without colours reads the same.
 RAMPS = {
     "price": ((255, 243, 219), (240, 159, 40), (150, 60, 0)),
@@ -112,9 +113,10 @@ def draw_response(response: Response, width: float) -> Markup:
 def draw_map(panel: Panel, what: str, values: Floats, scale: Floats, width: float) -> Markup:
     """A number and a shade for every stock and last known demand; faded where the policy lies outside the data."""
     rows, columns = values.shape
-    left, top, bottom = 46.0, 4.0, 38.0
+    left, bottom = 46.0, 38.0
     cell = (width - left - 4) / columns
     high = min(cell, 26.0)
+    top = max(4.0, (STOCK_NAME - high * rows) / 2)  # the name of the stock must not run into the caption
     base = top + high * rows
     parts = [label(left - 5, base - high * (at + 0.5) + 3.5, f"{panel.stocks[at]:g}", "tick end") for at in range(rows)]
     for value in np.unique(values):
@@ -126,7 +128,7 @@ def draw_map(panel: Panel, what: str, values: Floats, scale: Floats, width: floa
     every = int(np.ceil((LETTER * max(map(len, texts)) + 4) / cell))
     parts += [label(left + cell * (at + 0.5), base + 14, texts[at], "tick mid") for at in range(0, columns, every)]
     parts.append(label(left + cell * columns / 2, base + bottom - 5, "last known demand (units)", "name mid"))
-    parts.append(label(-(top + base) / 2, 11, "stock (units)", "name mid", turned=True))
+    parts.append(label(-(base - high * rows / 2), 11, "stock (units)", "name mid", turned=True))
     return svg(width, base + bottom, f"{what} by stock and last known demand after {panel.depth} stock-outs", parts)
 
 

@@ -67,8 +67,9 @@ def render(found: Briefing, made: Made) -> str:
         change=found.change,
         evaluation=found.evaluation,
         comparison=found.comparison,
+        beside=found.beside,
         diagnostics=found.diagnostics,
-        verdict=_verdict(found, made.method),
+        verdict=_verdict(found),
         cards=_cards(found),
         stories=[_story(trace) for trace in found.traces],
         run_lengths=_run_lengths(found.audit.run_lengths),
@@ -96,16 +97,14 @@ def _sentence(text: str) -> str:
     return f"{text if '_' in first else text[:1].upper() + text[1:]}."
 
 
-def _verdict(found: Briefing, method: str) -> dict[str, str]:
+def _verdict(found: Briefing) -> dict[str, str]:
     best, earned = found.evaluation.best, found.evaluation.earned.profit
     title = _sentence(found.evaluation.sentence)
     if best is None or best.gain is None or best.profit is None:
         return {"kind": "", "title": title, "text": f"What was done earned {earned.value:,.2f} a period."}
     kind = "gain" if best.gain.proven else "loss" if best.gain.high < 0 else ""
     by = ESTIMATORS.get(best.estimator, best.estimator)
-    text = (
-        f"{method} would earn {best.profit.value:,.2f} a period where {earned.value:,.2f} was earned, as {by} judges."
-    )
+    text = f"It would earn {best.profit.value:,.2f} a period where {earned.value:,.2f} was earned, as {by} judges."
     return {"kind": kind, "title": title, "text": text}
 
 
@@ -194,5 +193,6 @@ def _gains(found: Briefing, method: str) -> dict[str, Markup] | None:
 
 def _values(each: Diagnostic) -> str:
     if each.by_depth is not None:
-        return ", ".join(numbers(*each.by_depth.tolist()))
+        by_depth = each.by_depth.tolist()
+        return ", ".join(map(number, by_depth) if all(map(float.is_integer, by_depth)) else numbers(*by_depth))
     return "-" if each.value is None else number(each.value)

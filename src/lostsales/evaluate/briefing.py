@@ -41,6 +41,18 @@ class Briefing:
     comparison: Comparison | None  # None where no methods were asked for
     diagnostics: Diagnostics
 
+    @property
+    def beside(self) -> str | None:
+        """What the best of the methods compared would gain, None where none were."""
+        if self.comparison is None:
+            return None
+        best, others = self.comparison.candidates[0], f"judged on {self.comparison.held_out} that did not teach them"
+        if best.gain is None:
+            return f"none of the methods beside it can be {others}"
+        sure = f"{best.gain.value:+.2f} a period ({best.gain.low:+.2f} to {best.gain.high:+.2f})"
+        proven = "a proven gain" if best.gain.proven else "no proven gain"
+        return f"of the methods beside it, {others}, {best.method} does best: {proven}, {sure}"
+
 
 def brief(
     policy: SavedPolicy,

@@ -164,7 +164,7 @@ def _coverage_ratio(measured: list[_Measured]) -> Diagnostic:
 def _unidentifiable(ledger: Ledger) -> Diagnostic:
     runs, discount = ledger.runs, ledger.log.problem.discount
     ends = run_ends(runs).chance
-    title = "regret that no data of this shop can remove"
+    title = "bound on regret that no more data of this shop removes"
     if not len(ends) or np.isnan(ends[0]):
         return Diagnostic("e_cov", title, 0.0, None, True, "there are no runs of stock-outs", "nothing")
     rule = iterations_rule(int(runs.usable.sum()), discount)
