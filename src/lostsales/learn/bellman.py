@@ -1,12 +1,23 @@
 """Loops of the planner over states: dynamic programming where a stock-out run is known by the mean of its belief."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from lostsales.arrays import Bools, Floats, Ints
 from lostsales.demand.compiled import compiled
 from lostsales.learn.physics import Physics
+
+
+class Today(NamedTuple):
+    """A state and a price: what demand can be, and what it leads to."""
+
+    demand: Floats  # (K,) rising
+    chance: Floats  # (K,)
+    ahead: Floats  # (layers + 1, lags, stocks) what the next state is worth
+    told: Floats  # (K, stocks) the same where the demand is known
+    price: float
+    layer: int
 
 
 @compiled
@@ -82,23 +93,18 @@ def tell(demand: Floats, known: Floats, lag_step: float, reach: int, told: Float
 @compiled
 def outlook(
     gains: Floats,
-    demand: Floats,
-    chance: Floats,
-    ahead: Floats,
-    told: Floats,
+    today: Today,
     available: float,
     orders: Floats,
-    price: float,
-    layer: int,
     physics: Physics,
     discount: float,
     steps: Floats,
 ) -> None:
     """Expected profit without the cost of the order, and what follows, for some orders that are yet to arrive.
 
-    `demand` (K,) rises; `ahead` (layers + 1, lags, stocks) is what the next state is worth; `told` (K, stocks) the same
-    where the demand is known. Orders that have arrived are in `available`, and then 0 is yet to come.
+    Orders that have arrived are in `available`, and then 0 is yet to come.
     """
+    demand, chance, ahead, told, price, layer = today
     top, room, stock_step = told.shape[1] - 1, physics.room, steps[0]
     profit, hidden, excess = 0.0, 0.0, 0.0
     seen = 0
@@ -141,15 +147,10 @@ def outlook(
 @compiled
 def _gain_all(
     gains: Floats,
-    demand: Floats,
-    chance: Floats,
-    ahead: Floats,
-    told: Floats,
     by_sum: Floats,
+    today: Today,
     stocks: Floats,
     orders: Floats,
-    price: float,
-    layer: int,
     physics: Physics,
     discount: float,
     steps: Floats,
@@ -158,7 +159,7 @@ def _gain_all(
     points = len(stocks)
     if physics.after:
         for y in range(points):
-            outlook(gains[:, y], demand, chance, ahead, told, stocks[y], orders, price, layer, physics, discount, steps)
+            outlook(gains[:, y], today, stocks[y], orders, physics, discount, steps)
         return
     top = min(physics.room / steps[0], points - 1)
     at_top = _at(by_sum, top)
@@ -174,19 +175,9 @@ def _gain_all(
 
 
 @compiled
-def _sell(
-    gains: Floats,
-    demand: Floats,
-    chance: Floats,
-    ahead: Floats,
-    told: Floats,
-    price: float,
-    layer: int,
-    physics: Physics,
-    discount: float,
-    steps: Floats,
-) -> None:
+def _sell(gains: Floats, today: Today, physics: Physics, discount: float, steps: Floats) -> None:
     """As `outlook` where all orders have arrived, for every stock at once: a demand moves all of them by as much."""
+    demand, chance, ahead, told, price, layer = today
     points, step = len(gains), steps[0]
     gains[:] = 0.0
     hidden, excess = np.zeros(points), np.zeros(points)
@@ -272,32 +263,22 @@ def sweep(
                     known = distinct(atoms[min(layer, len(atoms) - 1), cell_index[cell], p, lag], demands, chances)
                     demand, chance = demands[:known], chances[:known]
                     tell(demand, ahead[0], steps[1], points, told)
+                    today = Today(demand, chance, ahead, told, prices[p], layer)
                     if not physics.after:
-                        _sell(by_sum, demand, chance, ahead, told, prices[p], layer, physics, discount, steps)
+                        _sell(by_sum, today, physics, discount, steps)
                     if greedy:
-                        _gain_all(
-                            gains, demand, chance, ahead, told, by_sum, stocks, orders, prices[p], layer, physics,
-                            discount, steps,
-                        )  # fmt: skip
+                        _gain_all(gains, by_sum, today, stocks, orders, physics, discount, steps)
                         for o in range(count):
                             if may[first + o]:
-                                _keep_better(
-                                    value,
-                                    kept,
-                                    gains[o] - order_cost(orders[o], physics),
-                                    first + o,
-                                    physics.room - orders[o] if physics.forbids and o > 0 else np.inf,
-                                    stocks,
-                                )
+                                most_stock = physics.room - orders[o] if physics.forbids and o > 0 else np.inf
+                                gain = gains[o] - order_cost(orders[o], physics)
+                                _keep_better(value, kept, gain, first + o, most_stock, stocks)
                         continue
                     for y in range(points):
                         o = kept[y] - first
                         if 0 <= o < count:
                             if physics.after:
-                                outlook(
-                                    one, demand, chance, ahead, told, stocks[y], orders[o : o + 1], prices[p], layer,
-                                    physics, discount, steps,
-                                )  # fmt: skip
+                                outlook(one, today, stocks[y], orders[o : o + 1], physics, discount, steps)
                             else:
                                 one[0] = _at(by_sum, min(stocks[y] + orders[o], physics.room) / steps[0])
                             value[y] = one[0] - order_cost(orders[o], physics)

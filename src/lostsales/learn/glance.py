@@ -6,7 +6,7 @@ import numpy as np
 
 from lostsales.arrays import Floats, Ints
 from lostsales.demand.compiled import compiled
-from lostsales.learn.bellman import distinct, look_ahead, order_cost, outlook, tell
+from lostsales.learn.bellman import Today, distinct, look_ahead, order_cost, outlook, tell
 from lostsales.learn.physics import Physics
 
 
@@ -78,18 +78,14 @@ def score(
                 look_ahead(following, node, place - node, next_layer, first, last, reach, ahead)
             tell(demand, ahead[0], steps[1], reach, told)
             gains = scores[row, p * len(orders) : (p + 1) * len(orders)]
+            today = Today(demand, chance, ahead, told, prices[p], layer)
             if physics.after:
-                outlook(
-                    gains, demand, chance, ahead, told, stock[row], orders, prices[p], layer, physics, discount, steps
-                )
+                outlook(gains, today, stock[row], orders, physics, discount, steps)
             for o in range(len(orders)):
                 order = orders[o]
                 if not physics.after:
                     available = min(stock[row] + order, physics.room)
-                    outlook(
-                        gains[o : o + 1], demand, chance, ahead, told, available, none, prices[p], layer, physics,
-                        discount, steps,
-                    )  # fmt: skip
+                    outlook(gains[o : o + 1], today, available, none, physics, discount, steps)
                 gains[o] -= order_cost(order, physics)
 
 
