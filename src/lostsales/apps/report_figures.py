@@ -70,7 +70,9 @@ def draw_bars(
     """Bars side by side for each group, each kind in its own colour, the figure above it where there is room."""
     most = max(max(float(each.max(initial=0)) for each in bars.values()), 1e-9) * 1.12
     frame = Frame(width, 240, (-0.5, len(groups) - 0.5), (0, most))
-    y_ticks = [(at, f"{number(100 * at)}%") for at, _ in ticks(0, most, 5)] if percent else ticks(0, most, 5)
+    y_ticks = ticks(0, most, 5)
+    # Rows and runs are whole.
+    y_ticks = [(at, f"{number(100 * at)}%") for at, _ in y_ticks] if percent else [t for t in y_ticks if t[0] % 1 == 0]
     parts = [frame.axes([(float(at), text) for at, text in enumerate(groups)], y_ticks, x_label, y_label)]
     thick = min(0.84 / len(bars), 46 / (frame.x(1) - frame.x(0)))
     for place, (kind, values) in enumerate(bars.items()):

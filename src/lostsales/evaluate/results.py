@@ -117,7 +117,7 @@ class Evaluation:
             return "no estimator can judge this policy from this log"
         gain = self.best.gain
         sure = "a proven gain" if gain.proven else "a proven loss" if gain.high < 0 else "no proven gain"
-        return f"{sure}: {gain.value:+.2f} a period, with 95 % certainty {gain.low:+.2f} to {gain.high:+.2f}"
+        return f"{sure}, {gain.value:+.2f} a period, with 95 % certainty {gain.low:+.2f} to {gain.high:+.2f}"
 
     def by(self, estimator: str) -> Estimate:
         """The estimate of a name."""
