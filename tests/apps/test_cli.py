@@ -7,21 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from lostsales.apps.cli import app, main
+from lostsales.apps.cli import main
 from lostsales.data.gate import read_log
 from lostsales.simulate.scenario import load_scenario
 from lostsales.simulate.simulator import evaluate_policy
+from tests.apps.running import run as run
 
 SUMMARY_KEYS = {"mean_profit", "std_error", "uncensored_share", "depth_share", "episodes", "periods"}
-
-
-def run(*arguments: object) -> str:
-    """What a command that ends well prints."""
-    result = CliRunner().invoke(app, [str(each) for each in arguments], catch_exceptions=False)
-    assert result.exit_code == 0, result.output
-    return result.stdout
 
 
 def run_json(*arguments: object) -> dict[str, Any]:

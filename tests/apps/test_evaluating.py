@@ -2,23 +2,13 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from lostsales.apps.cli import app
 from lostsales.data.write import write_log
 from lostsales.errors import LostSalesError, SettingError
+from tests.apps.running import run
 from tests.learn.small import small_log
-
-RUN = CliRunner()
-
-
-def run(*arguments: Any) -> str:
-    result = RUN.invoke(app, list(map(str, arguments)), catch_exceptions=False)
-    assert result.exit_code == 0, result.output
-    return result.stdout
 
 
 @pytest.fixture(scope="module")

@@ -2,25 +2,15 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 import lostsales
-from lostsales.apps.cli import app
 from lostsales.data.write import write_log
 from lostsales.errors import LostSalesError, SettingError
+from tests.apps.running import run
 from tests.learn.small import days, small_log
-
-RUN = CliRunner()
-
-
-def run(*arguments: Any) -> str:
-    result = RUN.invoke(app, list(map(str, arguments)), catch_exceptions=False)
-    assert result.exit_code == 0, result.output
-    return result.stdout
 
 
 @pytest.fixture(scope="module")

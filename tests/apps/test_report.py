@@ -8,26 +8,18 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 import lostsales
-from lostsales.apps.cli import app
 from lostsales.data.write import write_log
 from lostsales.errors import LostSalesError
 from lostsales.policy.actions import ActionGrid
 from lostsales.policy.behaviour import BaseStock
 from lostsales.simulate.simulator import simulate
 from tests.apps.report_logs import NASTY, own_names, released
+from tests.apps.running import run
 from tests.learn.small import scenario
 
-RUN = CliRunner()
 QUICK = ("--horizon", 8, "--methods", "")
-
-
-def run(*arguments: Any) -> str:
-    result = RUN.invoke(app, list(map(str, arguments)), catch_exceptions=False)
-    assert result.exit_code == 0, result.output
-    return result.stdout
 
 
 @pytest.fixture(scope="module")
@@ -37,10 +29,22 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def test_a_report_says_what_the_evaluation_says_and_how_it_was_made(folder: Path) -> None:
+@pytest.fixture(scope="module")
+def command(folder: Path) -> tuple[object, ...]:
+    return "report", folder / "policy", folder / "log.parquet", "--out", folder / "report.html", "--horizon", 8
+
+
+@pytest.fixture(scope="module")
+def made(folder: Path, command: tuple[object, ...]) -> tuple[dict[str, Any], str]:
+    """What the command says, and the page."""
+    return json.loads(run(*command, "--json")), (folder / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_report_says_what_the_evaluation_says_and_how_it_was_made(
+    folder: Path, made: tuple[dict[str, Any], str]
+) -> None:
     log, policy, out = folder / "log.parquet", folder / "policy", folder / "report.html"
-    facts = json.loads(run("report", policy, log, "--out", out, "--horizon", 8, "--json"))
-    page = out.read_text(encoding="utf-8")
+    facts, page = made
     assert facts["bytes"] == len(out.read_bytes()) < 6e6
     assert facts["method"] == "c-fqi"
     best = next(each for each in facts["evaluation"]["estimates"] if each["gain"] is not None)
@@ -59,12 +63,12 @@ def test_a_report_says_what_the_evaluation_says_and_how_it_was_made(folder: Path
     assert not re.search(r"https?://|//[a-z]|@import|url\(|src=|<link(?! rel=\"icon\" href=\"data:,\")", page)
 
 
-def test_the_same_command_writes_the_same_page_but_for_the_clock(folder: Path) -> None:
-    pages = []
-    for _ in range(2):
-        shown = run("report", folder / "policy", folder / "log.parquet", "--out", folder / "again.html", *QUICK)
-        text = (folder / "again.html").read_text(encoding="utf-8")
-        pages.append(re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC", "", text))
+def test_the_same_command_writes_the_same_page_but_for_the_clock(
+    folder: Path, command: tuple[object, ...], made: tuple[dict[str, Any], str]
+) -> None:
+    shown = run(*command)
+    again = (folder / "report.html").read_text(encoding="utf-8")
+    pages = [re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC", "", page) for page in (made[1], again)]
     assert pages[0] == pages[1]
     assert re.search(r"c-fqi: .* a period, with 95 % certainty .* to ", shown)
 

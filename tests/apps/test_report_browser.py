@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
-from typer.testing import CliRunner
 
-from lostsales.apps.cli import app
 from tests.apps.report_logs import own_names, released
+from tests.apps.running import run
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine: apt-get install chromium")
@@ -45,8 +44,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         [place / "rule", place / "shop.csv", "--out", found["own names"], "--methods", ""],
     )
     for command in commands:
-        result = CliRunner().invoke(app, ["report", *map(str, command), "--horizon", "8"], catch_exceptions=False)
-        assert result.exit_code == 0, result.output
+        run("report", *command, "--horizon", 8)
     return found
 
 
