@@ -50,7 +50,10 @@ def test_calibrate_shows_how_often_intervals_cover(tmp_path: Path) -> None:
     (row,) = found["coverage"]
     assert (row["series"], row["estimator"], row["replications"]) == (5, "fqe", 1)
     assert found["truth"] > found["behaviour"]
-    assert "covers gain" in run(*given, "--replications", 1)
+    shown = run(*given, "--replications", 1)
+    assert "covers gain" in shown
+    assert ("covers often enough" in shown) == bool(row["enough"])
+    assert ("errs" in shown) == (not row["enough"])
 
 
 def test_mistakes_are_told_before_any_work(folder: Path) -> None:

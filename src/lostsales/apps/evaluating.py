@@ -158,9 +158,9 @@ def calibrate(
         load_scenario(scenario, tuple(settings or ())), policy, behaviour, epsilon, sizes, replications,
         tuple(estimator) if estimator else estimators(), seed,
     )  # fmt: skip
-    truth = asked.truth()
     try:
         with progress("judging logs") as report:
+            truth = asked.truth()
             done = run_study(asked, out, workers, report)
     except KeyboardInterrupt:
         kept = f"; the same command goes on from {out}" if out else "; with --out it could have gone on"
@@ -180,15 +180,20 @@ def _show_coverage(title: str, table: "list[Coverage]") -> None:
     from lostsales.apps.console import out
 
     view = Table(title=Text(title), title_justify="left", title_style="bold", box=None, header_style="cyan")
-    for name in ("series", "estimator", "scored", "covers", "covers gain", "mean error", "width", ""):
-        view.add_column(name, justify="left" if name in ("estimator", "") else "right")
+    for name in ("series", "estimator", "scored", "covers", "covers gain", "mean error", "width"):
+        view.add_column(name, justify="left" if name == "estimator" else "right")
+    said = []
     for each in table:
-        view.add_row(
-            str(each.series), each.estimator, f"{each.scored:.0%}", f"{each.covers:.1%}", f"{each.covers_gain:.1%}",
-            f"{each.error:+.2f} ± {2 * each.error_se:.2f}", f"{each.width:.2f}",
-            f"errs {each.errs}" if each.errs else "",
-        )  # fmt: skip
+        judged = [f"{each.covers:.1%}", f"{each.covers_gain:.1%}", f"{each.error:+.2f} ± {2 * each.error_se:.2f}"]
+        judged = [*judged, f"{each.width:.2f}"] if each.scored else ["-"] * 4
+        view.add_row(str(each.series), each.estimator, f"{each.scored:.0%}", *judged)
+        if each.errs:
+            said.append(f"{each.estimator} from {each.series} series covers too seldom: it errs {each.errs}")
+        elif not each.scored:
+            said.append(f"{each.estimator} from {each.series} series refuses every log")
     out.print(view)
+    for line in said or ["Every interval covers often enough."]:
+        out.print(Text(f"- {line}" if said else line))
 
 
 def compare(
