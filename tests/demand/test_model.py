@@ -71,6 +71,12 @@ def test_the_simplest_mean_that_is_not_behind_beyond_chance_is_taken() -> None:
         assert model.family.mean == "linear"
 
 
+def test_noise_of_the_wrong_kind_is_not_taken_for_being_hard_to_judge() -> None:
+    """There a line with the true noise is a little behind for certain, one with the wrong noise far behind in doubt."""
+    model = fit_demand(small_log("paper", 2, 809))
+    assert not model.family.multiplicative
+
+
 @pytest.mark.parametrize("multiplies", [False, True])
 def test_demand_in_parts_of_a_unit_tells_the_same_law_as_whole_demand(multiplies: bool) -> None:
     """Of the same draws, one rounded; the difference is below the standard error of either."""

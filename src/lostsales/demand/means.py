@@ -4,6 +4,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from lostsales.arrays import Floats
 from lostsales.errors import SettingError
@@ -88,12 +89,12 @@ class KernelMean:
 
     def __call__(self, inputs: Floats) -> Floats:
         """The mean of every row."""
-        return self.linear(inputs) + self._features(inputs) @ self.weights
+        return self.linear(inputs) + self._kernel(inputs) @ (self.root @ self.weights)
 
     def refit(self, inputs: Floats, latent: Floats, weights: Floats) -> "KernelMean":
         """The same landmarks and settings on other data."""
         linear = fit_linear(inputs, latent, weights)
-        phi = self._features(inputs)
+        phi = self._kernel(inputs) @ self.root
         gram = phi.T @ (phi * weights[:, None]) + self.ridge * np.eye(phi.shape[1])
         solved = np.asarray(np.linalg.solve(gram, phi.T @ (weights * (latent - linear(inputs)))), dtype=np.float64)
         return KernelMean(
@@ -105,13 +106,15 @@ class KernelMean:
         weights = self.weights + step * (other.weights - self.weights)
         return replace(other, linear=self.linear.beyond(other.linear, step), weights=weights)
 
-    def _features(self, inputs: Floats) -> Floats:
-        return np.asarray(_rbf((inputs - self.centre) / self.scale, self.landmarks, self.coefficient) @ self.root)
+    def _kernel(self, inputs: Floats) -> Floats:
+        return _rbf((inputs - self.centre) / self.scale, self.landmarks, self.coefficient)
 
 
 def _rbf(left: Floats, right: Floats, coefficient: float) -> Floats:
-    distance = (left**2).sum(axis=1)[:, None] + (right**2).sum(axis=1) - 2 * left @ right.T
-    return np.asarray(np.exp(-coefficient * np.maximum(distance, 0.0)))
+    power = left @ (2 * coefficient * right).T  # all in one array: it is large, and the loops wait for memory
+    power -= coefficient * (left**2).sum(axis=1)[:, None]
+    power -= coefficient * (right**2).sum(axis=1)
+    return np.asarray(np.exp(np.minimum(power, 0.0, out=power), out=power))
 
 
 def fit_loose(inputs: Floats, latent: Floats, weights: Floats) -> KernelMean:
@@ -166,7 +169,8 @@ class BoostedMean:
 
     def __call__(self, inputs: Floats) -> Floats:
         """The mean of every row."""
-        return np.asarray(self.linear(inputs) + self.trees.predict(inputs))
+        with threadpool_limits(1):  # small trees: threads would only wait for each other
+            return np.asarray(self.linear(inputs) + self.trees.predict(inputs))
 
     def refit(self, inputs: Floats, latent: Floats, weights: Floats) -> "BoostedMean":
         """New trees on other data."""
@@ -191,4 +195,5 @@ def fit_boosted(inputs: Floats, latent: Floats, weights: Floats, seed: int = 0) 
     trees = HistGradientBoostingRegressor(
         max_iter=60, learning_rate=0.1, max_leaf_nodes=8, min_samples_leaf=max(20, len(at) // 100), random_state=seed
     )
-    return BoostedMean(linear, trees.fit(inputs[at], left[at], sample_weight=weights[at]))
+    with threadpool_limits(1):
+        return BoostedMean(linear, trees.fit(inputs[at], left[at], sample_weight=weights[at]))

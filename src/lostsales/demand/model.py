@@ -210,9 +210,10 @@ def _compare(trials: dict[Family, Trial]) -> tuple[Candidate, ...]:
 
 
 def _choose(candidates: tuple[Candidate, ...]) -> Family:
-    """The best with the simplest kind of mean that is not behind the best of all beyond chance."""
-    near = [each for each in candidates if each.behind <= max(BEYOND_CHANCE * each.error, MATTERS)]
-    simplest = min(MEANS.index(each.family.mean) for each in near)
-    return min(
-        (each for each in near if MEANS.index(each.family.mean) == simplest), key=lambda each: each.behind
-    ).family
+    """The best of the simplest kind of mean whose best is not behind the best of all beyond chance."""
+    for mean in MEANS:
+        own = [each for each in candidates if each.family.mean == mean]
+        best = min(own, key=lambda each: each.behind, default=None)
+        if best is not None and best.behind <= max(BEYOND_CHANCE * best.error, MATTERS):
+            return best.family
+    raise AssertionError("the best of all is not behind itself")
