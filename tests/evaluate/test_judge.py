@@ -158,3 +158,21 @@ def test_bad_requests_are_refused_with_a_reason() -> None:
     learned = fit(small_log("released", 6), "base-stock")
     with pytest.raises(SettingError, match="made for arrival before, but the log has after"):
         evaluate(learned, log)
+
+
+def test_a_start_with_another_stock_is_judged_by_the_law() -> None:
+    """Over one period the start is all there is; of a stock nobody needs each unit costs what it costs to hold."""
+    world, policy = scenario("nonlinear"), Uniform(ActionGrid.of(scenario("nonlinear")))
+    known = load_scenario("nonlinear", ("start.stock=60",))
+    found = {stock: evaluate_on(policy, tried("nonlinear"), horizon=1, start_stock=stock) for stock in (60.0, 70.0)}
+    some, more = (found[stock].estimates[0].profit for stock in found)
+    assert some is not None
+    assert more is not None
+    truth = evaluate_policy(known.model_copy(update={"horizon": 1}), policy, 20_000, 3).mean_profit
+    assert some.low < truth < some.high
+    assert some.value - more.value == pytest.approx(10 * world.costs.holding, abs=0.3)
+    assert "with 60 units in stock" in str(found[60.0].estimand)
+    assert [each.scored for each in found[60.0].estimates] == [True, False, False]
+    assert "model can start with another stock" in (found[60.0].estimates[1].reason or "")
+    with pytest.raises(SettingError, match="the stock to start with must lie between 0"):
+        evaluate(policy, small_log("nonlinear"), start_stock=-1.0)

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 PolicyFile = Annotated[Path, typer.Argument(help="A saved policy.")]
 Horizon = Annotated[int | None, typer.Option(help="Periods to look ahead; the usual length of a series unless given.")]
+StartStock = Annotated[
+    float | None, typer.Option(help="Units in stock when every series starts; those of the log unless given.")
+]
 Seed = Annotated[int, typer.Option(help="The same seed gives the same answer.")]
 
 
@@ -24,6 +27,7 @@ def evaluate(
     problem: ProblemFile = None,
     estimator: Annotated[list[str] | None, typer.Option(help="Only these; all unless given.")] = None,
     horizon: Horizon = None,
+    start_stock: StartStock = None,
     diagnose: Annotated[
         bool, typer.Option("--diagnose", help="Also measure the terms of the regret bound, and say what to do.")
     ] = False,
@@ -45,12 +49,19 @@ def evaluate(
     decides = load(policy)
     only = named(tuple(estimator) if estimator else None)
     sales = read_log(log, problem)
-    check_policy(decides, sales, horizon)
+    check_policy(decides, sales, horizon, start_stock)
     with progress("learning the law of demand, and judging by it") as report:
         learning, judging = stages(report, (1, 1))
         ledger, notes = prepare(sales, seed, learning)
         judged = evaluate_on(
-            decides, ledger, estimators=only, horizon=horizon, seed=seed, notes=notes, progress=judging
+            decides,
+            ledger,
+            estimators=only,
+            horizon=horizon,
+            start_stock=start_stock,
+            seed=seed,
+            notes=notes,
+            progress=judging,
         )
     found = measure(Case.of(decides, ledger, horizon, seed)) if diagnose else None
     if as_json:

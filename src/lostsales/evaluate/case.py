@@ -19,7 +19,7 @@ START = "where each series of the log starts"
 SAME = ("features", "arrival", "balance", "capacity", "capacity_rule")  # of policy and log
 
 
-def check_policy(policy: Policy, log: SalesLog, horizon: int | None) -> None:
+def check_policy(policy: Policy, log: SalesLog, horizon: int | None, start_stock: float | None = None) -> None:
     """Refuse what cannot be judged from a log."""
     made_for = getattr(policy, "problem", log.problem)
     for key in SAME:
@@ -32,6 +32,12 @@ def check_policy(policy: Policy, log: SalesLog, horizon: int | None) -> None:
     if getattr(policy, "horizon", None) is not None:
         raise LostSalesError("this policy plans a number of periods: evaluate one that decides the same in each")
     check_horizon(horizon)
+    room = np.inf if log.problem.capacity is None else log.problem.capacity
+    if start_stock is not None and not 0 <= start_stock <= room:
+        most = "" if np.isinf(room) else f" and the capacity of {room:g}"
+        raise SettingError(
+            f"the stock to start with must lie between 0{most or ' and any number'}, but {start_stock:g} came"
+        )
 
 
 def check_horizon(horizon: int | None) -> None:
@@ -51,22 +57,30 @@ class Case:
     decided: Floats  # (draws, known, 2) what the policy does there
     opens: Ints  # the first such row of each series
     seed: int
+    start_stock: float | None = None  # of every series; that of the log where it is not given
     progress: Progress | None = None  # told by estimators that take long
 
     @classmethod
     def of(
-        cls, policy: Policy, ledger: Ledger, horizon: int | None, seed: int, progress: Progress | None = None
+        cls,
+        policy: Policy,
+        ledger: Ledger,
+        horizon: int | None,
+        seed: int,
+        start_stock: float | None = None,
+        progress: Progress | None = None,
     ) -> "Case":
         """`horizon` is the median length of a series unless given."""
-        check_policy(policy, ledger.log, horizon)
+        check_policy(policy, ledger.log, horizon, start_stock)
         log, runs = ledger.log, ledger.runs
         lengths = np.diff(np.r_[log.starts, len(log)])
         horizon = int(np.median(lengths)) if horizon is None else horizon
         known = np.flatnonzero(runs.depth >= 0)
         decided = decisions(policy, log, runs, known, np.random.default_rng(seed))
         at = np.unique(log.series[known], return_index=True)[1]
-        estimand = Estimand(horizon, log.problem.discount, START)
-        return cls(policy, ledger, estimand, known, decided, known[at], seed, progress)
+        start = START if start_stock is None else f"{START}, with {start_stock:g} units in stock"
+        estimand = Estimand(horizon, log.problem.discount, start)
+        return cls(policy, ledger, estimand, known, decided, known[at], seed, start_stock, progress)
 
     def contributions(self, of_start: Floats, of_row: Floats) -> Floats:
         """What each unit adds to the mean over openings of `of_start` (rows,) plus the sum of `of_row` (rows,)."""

@@ -37,14 +37,20 @@ def evaluate(
     *,
     estimators: tuple[str, ...] | None = None,
     horizon: int | None = None,
+    start_stock: float | None = None,
     seed: int = 0,
 ) -> Evaluation:
-    """What a policy would earn, what was earned and the gain, each with a 95 % interval."""
+    """What a policy would earn, what was earned and the gain, each with a 95 % interval.
+
+    Series start as in the log, over as many periods as is usual there, unless `horizon` or `start_stock` say otherwise.
+    """
     named(estimators)
     check_log(log)
-    check_policy(policy, log, horizon)  # before any work
+    check_policy(policy, log, horizon, start_stock)  # before any work
     ledger, notes = prepare(log, seed)
-    return evaluate_on(policy, ledger, estimators=estimators, horizon=horizon, seed=seed, notes=notes)
+    return evaluate_on(
+        policy, ledger, estimators=estimators, horizon=horizon, start_stock=start_stock, seed=seed, notes=notes
+    )
 
 
 def prepare(log: SalesLog, seed: int = 0, progress: Progress | None = None) -> tuple[Ledger, tuple[str, ...]]:
@@ -59,13 +65,14 @@ def evaluate_on(
     *,
     estimators: tuple[str, ...] | None = None,
     horizon: int | None = None,
+    start_stock: float | None = None,
     seed: int = 0,
     notes: tuple[str, ...] = (),
     progress: Progress | None = None,
 ) -> Evaluation:
     """The same on a log that is filled in already, so that several policies share it."""
     names = named(estimators)
-    case = Case.of(policy, ledger, horizon, seed, progress)
+    case = Case.of(policy, ledger, horizon, seed, start_stock, progress)
     return Evaluation(
         estimand=case.estimand,
         earned=ledger.earned,

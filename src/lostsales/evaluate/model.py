@@ -24,7 +24,7 @@ def on_the_model(case: Case) -> Estimate:
         nothing = Overlap(JUDGED_ON, 0.0, 0.0, False, "there is no demand model")
         return Estimate("model", nothing, reason=f"no demand model can be learned: {ledger.refusal}")
     horizon, discount = case.estimand.horizon, case.estimand.discount
-    days = Days.of(ledger.log, laws.model.evidence, horizon, LIVES, case.seed)
+    days = Days.of(ledger.log, laws.model.evidence, horizon, LIVES, case.seed, case.start_stock)
     done, total = 0, 1 + len(laws.without) + len(laws.others)
 
     def lived(law: DemandLaw) -> Lived:

@@ -31,10 +31,13 @@ class Days:
     row: Ints  # (periods, lives) of the evidence; beyond a series' end its last one
     lived: Bools  # (periods, lives) False beyond the end
     uniform: Floats  # (periods, lives)
+    stock: Floats  # (lives,) on hand when the first day begins
 
     @classmethod
-    def of(cls, log: SalesLog, evidence: Evidence, horizon: int, lives: int, seed: int) -> "Days":
-        """About `lives` lives, as many for each series."""
+    def of(
+        cls, log: SalesLog, evidence: Evidence, horizon: int, lives: int, seed: int, stock: float | None = None
+    ) -> "Days":
+        """About `lives` lives, as many for each series, which opens with the stock that it had unless one is given."""
         names, first, lengths = np.unique(evidence.series, return_index=True, return_counts=True)
         times = max(1, -(-lives // len(names)))
         lengths = np.repeat(np.minimum(lengths, horizon), times)
@@ -43,8 +46,15 @@ class Days:
         rng = np.random.default_rng(seed)
         strata = rng.permuted(np.tile(np.arange(times), (len(period), len(names), 1)), axis=2)
         uniform = (strata + rng.random(strata.shape)) / times
+        had = np.asarray(log.stock)[evidence.rows[row[0]]]
         return cls(
-            log, evidence, np.repeat(names, times), row, period < lengths, uniform.reshape(len(period), len(lengths))
+            log=log,
+            evidence=evidence,
+            series=np.repeat(names, times),
+            row=row,
+            lived=period < lengths,
+            uniform=uniform.reshape(len(period), len(lengths)),
+            stock=had if stock is None else np.full(len(had), stock),
         )
 
 
@@ -62,9 +72,7 @@ class _LearnedMarket:
 
     def open(self, series: int, rng: np.random.Generator) -> Opening:  # noqa: ARG002, the protocol passes them
         """As the log opened."""
-        first = self.days.row[0]
-        stock = np.asarray(self.days.log.stock)[self.days.evidence.rows[first]]
-        return Opening(self._features(0), stock, self.days.evidence.lag[first])
+        return Opening(self._features(0), self.days.stock, self.days.evidence.lag[self.days.row[0]])
 
     def demand(
         self,

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from lostsales.arrays import Floats
+from lostsales.errors import LostSalesError
 from lostsales.evaluate.case import Case
 from lostsales.evaluate.fqe import FqeDesign, FqeSettings, fqe_values
 from lostsales.evaluate.overlap import overlap_of_actions
@@ -23,6 +24,8 @@ def fitted_q(case: Case, settings: FqeSettings | None = None) -> Estimate:
 
 def stepwise(case: Case, name: str, overlap: Overlap, settings: FqeSettings, ratios: Floats | None = None) -> Estimate:
     """Value and contributions of fitted Q-evaluation, its residuals weighed by `ratios` where they are given."""
+    if case.start_stock is not None:
+        raise LostSalesError("it judges from where the series of the log started; model can start with another stock")
     ledger, horizon, discount = case.ledger, case.estimand.horizon, case.estimand.discount
     design = FqeDesign.of(ledger.log, ledger.runs, case.known, case.decided, case.opens, settings)
     given = settings.ridge, ratios
