@@ -89,4 +89,4 @@ def test_mistakes_end_in_one_message(
     frame = pd.DataFrame({"series": 1, "period": range(9), "price": 1.0, "sales": 2.0, "stockout": False})
     frame.to_csv(tmp_path / "log.csv", index=False)
     told = failure(monkeypatch, capsys, "demand", tmp_path / "log.csv")
-    assert "needs at least 20 rows with known demand that follow a known demand, but there are 8" in told
+    assert "needs at least 10 rows with known demand, besides the first of each series, but there are 8" in told

@@ -149,7 +149,7 @@ def test_a_price_that_never_varied_and_what_cannot_be_fitted() -> None:
     log = small_log("paper", 4)
     model = fit_demand(replace(log, price=np.full(len(log), 4.0)), (LINEAR,))
     assert "the price was always 4: nothing can be said about any other" in model.warnings
-    with pytest.raises(LostSalesError, match="at least 20 rows"):
-        fit_demand(log_of_draws(np.full((1, 12), 5.0), np.full((1, 12), 9.0)))
+    with pytest.raises(LostSalesError, match="at least 10 rows"):
+        fit_demand(log_of_draws(np.full((1, 9), 5.0), np.full((1, 9), 9.0)))
     with pytest.raises(SettingError, match="at least one family"):
         fit_demand(log, ())

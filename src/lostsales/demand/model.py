@@ -20,13 +20,14 @@ from lostsales.demand.holdout import hold_out, resample_counts
 from lostsales.demand.law import DemandLaw, Family, complete, fit_family, with_effects
 from lostsales.errors import LostSalesError, SettingError
 
-LEAST_ROWS = 20
+LEAST_ROWS = 10
 JUDGED_ROWS = 1_000, 10_000  # families are compared on a tenth of the rows, within these, of whole series
 BOOSTED_ROWS = 5_000  # trees are tried from so many rows on
 MOST_GAP = 3  # periods left out around a block in time
 HETEROGENEOUS = 3.0  # from this ratio of usual sales on, series are brought to one scale
 BEYOND_CHANCE = 2.0  # standard errors ...
 MATTERS = 0.005  # ... and mean log chance by which a family must beat a simpler one
+DOUBTFUL = 1.5  # standard errors by which noise that multiplies must beat noise that adds, which misleads less
 HOPELESS = 4.0  # standard errors behind at which a kind of noise is not tried with richer means
 
 MEANS = ("linear", "kernel", "boosted")  # simplest first
@@ -86,7 +87,7 @@ def fit_demand(
     evidence = gather(log)
     rows = int(np.count_nonzero(np.isfinite(evidence.high)))
     if rows < LEAST_ROWS:
-        wanted = f"a demand model needs at least {LEAST_ROWS} rows with known demand that follow a known demand"
+        wanted = f"a demand model needs at least {LEAST_ROWS} rows with known demand, besides the first of each series"
         raise LostSalesError(f"{wanted}, but there are {rows}")
     if families is None:
         trees = len(evidence) >= BOOSTED_ROWS and find_spec("sklearn") is not None
@@ -102,7 +103,7 @@ def fit_demand(
         if progress:
             progress(done + 1, len(families) + 1)
     candidates = _compare(trials)
-    chosen = _choose(candidates)
+    chosen = _choose(trials)
     law = fit_family(evidence, chosen, scale, seed=seed)
     calibration = calibrate(judged, trials[chosen].chances)
     return DemandModel(law, evidence, candidates, calibration, by, np.unique(log.price))
@@ -209,11 +210,22 @@ def _compare(trials: dict[Family, Trial]) -> tuple[Candidate, ...]:
     )
 
 
-def _choose(candidates: tuple[Candidate, ...]) -> Family:
-    """The best of the simplest kind of mean whose best is not behind the best of all beyond chance."""
+def _choose(trials: dict[Family, Trial]) -> Family:
+    """The simplest mean that is not behind the best of all beyond chance, with noise that adds unless it is behind."""
+    best = max(trials, key=lambda family: float(trials[family].score.mean()))
     for mean in MEANS:
-        own = [each for each in candidates if each.family.mean == mean]
-        best = min(own, key=lambda each: each.behind, default=None)
-        if best is not None and best.behind <= max(BEYOND_CHANCE * best.error, MATTERS):
-            return best.family
-    raise AssertionError("the best of all is not behind itself")
+        adds, multiplies = (
+            next((each for each in trials if each.mean == mean and each.multiplicative == kind), None)
+            for kind in (False, True)
+        )
+        chosen = adds or multiplies
+        if adds and multiplies and _is_behind(trials[adds], trials[multiplies], DOUBTFUL):
+            chosen = multiplies
+        if chosen and not _is_behind(trials[chosen], trials[best], BEYOND_CHANCE):
+            return chosen
+    return best
+
+
+def _is_behind(trial: Trial, other: Trial, errors: float) -> bool:
+    behind, error = _behind(trial.score, other.score)
+    return behind > max(errors * error, MATTERS)

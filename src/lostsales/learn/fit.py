@@ -206,7 +206,7 @@ def folds_of(holdout: Holdout, rows: Any) -> Folds:
     return [((lower == a) & (upper == b), ~((clock >= a) & (clock < b))) for a, b in spans]
 
 
-def usable_runs(log: SalesLog, max_depth: int | None = None) -> Runs:
+def usable_runs(log: SalesLog, max_depth: int | None = None, least: int = LEAST_ROWS) -> Runs:
     """The runs of a log that can be learned from; any other is refused with a reason."""
     if log.demand_only:
         raise LostSalesError("fit needs stock and orders, and this log has none; audit, impute and demand can use it")
@@ -214,8 +214,8 @@ def usable_runs(log: SalesLog, max_depth: int | None = None) -> Runs:
         raise LostSalesError("fit needs unit costs: give [costs] lost, order and holding in the problem")
     runs = find_runs(log, max_depth)
     rows = int(np.count_nonzero(runs.usable & (runs.depth == 0)))
-    if rows < LEAST_ROWS:
-        wanted = f"fit needs at least {LEAST_ROWS} rows that follow a known demand and have a next row"
+    if rows < least:
+        wanted = f"fit needs at least {least} rows that follow a known demand and have a next row"
         raise LostSalesError(f"{wanted}, but there are {rows}")
     return runs
 

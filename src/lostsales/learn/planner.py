@@ -44,7 +44,7 @@ class Planner(Options):
             return self._fit(log, model)
 
     def _fit(self, log: SalesLog, model: DemandModel | None) -> PlanPolicy:
-        runs, grid, problem = usable_runs(log), grid_of(log), problem_of(log)
+        runs, grid, problem = usable_runs(log, least=0), grid_of(log), problem_of(log)
         may = self.rules.standing(grid)
         model = fit_demand(log, self.families, self.seed) if model is None else model
         for said in model.warnings:
