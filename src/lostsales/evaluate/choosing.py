@@ -178,11 +178,11 @@ def _ranked(candidates: list[Candidate]) -> tuple[Candidate, ...]:
 
 
 def _choose(candidates: tuple[Candidate, ...]) -> tuple[str | None, str]:
-    """The best, where its gain is proven; else the best of those whose gain is."""
-    proven = [each for each in candidates if each.gain is not None and each.gain.proven]
-    if not proven:
-        return None, f"{KEEP}: no method has a proven gain"
-    best = proven[0]
-    assert best.gain is not None
-    sure = f"a gain of {best.gain.value:.2f} a period, with 95 % certainty {best.gain.low:.2f} to {best.gain.high:.2f}"
-    return best.method, f"deploy {best.method}: {sure}"
+    """The best of those that gain something with 95 % certainty; a loss is what must not happen, so one side counts."""
+    for each in candidates:
+        if each.gain is not None and each.contributions is not None:
+            floor = each.gain.floor(len(each.contributions))
+            if floor > 0:
+                gain = f"a gain of {each.gain.value:.2f} a period, above {floor:.2f} with 95 % certainty"
+                return each.method, f"deploy {each.method}: {gain}"
+    return None, f"{KEEP}: no method has a proven gain"
