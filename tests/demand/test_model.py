@@ -71,6 +71,12 @@ def test_the_simplest_mean_that_is_not_behind_beyond_chance_is_taken() -> None:
         assert model.family.mean == "linear"
 
 
+def test_the_shape_of_noise_is_chosen_by_the_score_too() -> None:
+    """Residuals of `released` are half-normal, so the learned shape wins in either order."""
+    log, shapes = small_log("released", 12), (Family("linear", False, "normal"), Family("linear", False))
+    assert {fit_demand(log, order).family.noise for order in (shapes, shapes[::-1])} == {"smooth"}
+
+
 def test_noise_of_the_wrong_kind_is_not_taken_for_being_hard_to_judge() -> None:
     """There a line with the true noise is a little behind for certain, one with the wrong noise far behind in doubt."""
     model = fit_demand(small_log("paper", 2, 809))

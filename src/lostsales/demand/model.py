@@ -212,10 +212,15 @@ def _compare(trials: dict[Family, Trial]) -> tuple[Candidate, ...]:
 
 def _choose(trials: dict[Family, Trial]) -> Family:
     """The simplest mean that is not behind the best of all beyond chance, with noise that adds unless it is behind."""
-    best = max(trials, key=lambda family: float(trials[family].score.mean()))
+
+    def score(family: Family) -> float:
+        return float(trials[family].score.mean())
+
+    best = max(trials, key=score)
     for mean in MEANS:
+        own = [family for family in trials if family.mean == mean]
         adds, multiplies = (
-            next((each for each in trials if each.mean == mean and each.multiplicative == kind), None)
+            max((family for family in own if family.multiplicative == kind), key=score, default=None)
             for kind in (False, True)
         )
         chosen = adds or multiplies
