@@ -9,8 +9,8 @@ from time import process_time
 import numpy as np
 
 from lostsales.learn.fit import fit, learners
-from lostsales.simulate.scenario import load_scenario
-from lostsales.simulate.simulator import evaluate_policy, simulate
+from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.simulator import evaluate_policy, simulate
 
 TEST_SEED = 10_000
 

@@ -14,14 +14,14 @@ import numpy as np
 
 from benchmarks.rows import Row, best_seconds
 from lostsales.data.log import SalesLog
-from lostsales.demand.curve import Bound
-from lostsales.demand.groups import depth_groups
-from lostsales.demand.holdout import hold_out
-from lostsales.demand.impute import impute
-from lostsales.demand.neighbours import fit_neighbourhood
-from lostsales.demand.runs import depth_of_rows, find_runs
-from lostsales.simulate.scenario import load_scenario
-from lostsales.simulate.simulator import simulate
+from lostsales.data.splits import hold_out
+from lostsales.demand.censoring.runs import depth_of_rows, find_runs
+from lostsales.demand.survival.curve import Bound
+from lostsales.demand.survival.depth_groups import depth_groups
+from lostsales.demand.survival.imputation import impute
+from lostsales.demand.survival.neighbourhood import fit_neighbourhood
+from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.simulator import simulate
 
 ROWS = 100_000
 LIBRARY_ROWS = 20  # the library is timed on so many stock-outs and extrapolated to all
@@ -111,7 +111,7 @@ def _library() -> dict[str, float]:
     sample, points = near.sample, near.metric(group.covariates(rows))
     warnings.simplefilter("ignore")
     began = time.perf_counter()
-    for point, least in zip(points, runs.observed.least[rows], strict=True):
+    for point, least in zip(points, runs.observed.available[rows], strict=True):
         weight = 1 - ((sample.points - point) ** 2).sum(axis=1) / near.bandwidth**2
         kept = weight > 0
         moved = np.rint((point - sample.points[kept]).sum(axis=1))

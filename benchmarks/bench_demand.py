@@ -10,13 +10,13 @@ from sklearn.model_selection import GridSearchCV
 from threadpoolctl import threadpool_limits
 
 from benchmarks.rows import Row, best_seconds
-from lostsales.arrays import Floats
-from lostsales.demand.evidence import Evidence, gather
-from lostsales.demand.law import Family, fit_family
-from lostsales.demand.means import COEFFICIENTS, RIDGES
-from lostsales.demand.model import fit_demand
-from lostsales.simulate.scenario import load_scenario
-from lostsales.simulate.simulator import simulate
+from lostsales.demand.censoring.evidence import Evidence, gather
+from lostsales.demand.law.estimation import Family, fit_family
+from lostsales.demand.law.means import COEFFICIENTS, RIDGES
+from lostsales.demand.law.selection import fit_demand
+from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.simulator import simulate
+from lostsales.types import Floats
 
 SIZES = 500, 2_500, 25_000
 LINEAR = Family("linear", False)
@@ -79,7 +79,7 @@ def _censored_likelihood(evidence: Evidence) -> Floats:
 def _chosen_by_hand(evidence: Evidence) -> object:
     """As one would write it first: rows whose demand and lag are known, a grid, five folds."""
     inputs, known = _rows_with_known_lag(evidence)
-    seen = ~known.hidden
+    seen = ~known.is_censored
     grid = {"gamma": [each / inputs.shape[1] for each in COEFFICIENTS], "alpha": RIDGES}
     standard = (inputs - inputs.mean(axis=0)) / inputs.std(axis=0)
     demand = known.high[seen] - known.width / 2

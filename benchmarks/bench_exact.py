@@ -4,18 +4,18 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from benchmarks.rows import Row, best_seconds
-from lostsales.arrays import Floats
-from lostsales.simulate.exact.iterate import Criterion
-from lostsales.simulate.exact.oracle import solve_oracle
-from lostsales.simulate.exact.reference import Target, reference
-from lostsales.simulate.exact.world import Grid, World
-from lostsales.simulate.scenario import load_scenario
+from lostsales.simulation.exact.iterate import Criterion
+from lostsales.simulation.exact.oracle import solve_oracle
+from lostsales.simulation.exact.solve import Target, reference
+from lostsales.simulation.exact.world import Resolution, World
+from lostsales.simulation.scenario import load_scenario
+from lostsales.types import Floats
 
 GOAL = 60.0  # seconds: "in seconds, not minutes"
 
 
 def run() -> list[Row]:
-    world, criterion = World.of(load_scenario("markov-demand"), Grid()), Criterion(0.9)
+    world, criterion = World.of(load_scenario("markov-demand"), Resolution()), Criterion(0.9)
     values, _ = solve_oracle(world, criterion)
     theirs = _sparse(world, 0.9)
     worst = float(np.abs(values[0][0].reshape(-1) - theirs).max())

@@ -11,21 +11,21 @@ from sklearn.model_selection import GridSearchCV
 from threadpoolctl import threadpool_limits
 
 from benchmarks.rows import Row, best_seconds
-from lostsales.arrays import Floats
 from lostsales.data.log import SalesLog
-from lostsales.data.write import log_columns
-from lostsales.demand.holdout import hold_out
-from lostsales.demand.impute import impute
-from lostsales.demand.runs import find_runs
-from lostsales.learn.blocks import Partition, partition
-from lostsales.learn.doubt import ProductDoubt
+from lostsales.data.splits import hold_out
+from lostsales.data.writing import log_columns
+from lostsales.demand.censoring.runs import find_runs
+from lostsales.demand.survival.imputation import impute
+from lostsales.learn.cfqi.iteration import FqiSettings, iterate
+from lostsales.learn.cfqi.partition import Partition, partition
+from lostsales.learn.cfqi.policy import QPolicy
 from lostsales.learn.fit import CensoredFqi, folds_of
-from lostsales.learn.forms import ActionScaler, Form, FunctionClass, Q, Scaler
-from lostsales.learn.fqi import FqiSettings, iterate
-from lostsales.learn.kernels import Kernel
-from lostsales.learn.policy import QPolicy
-from lostsales.simulate.scenario import load_scenario
-from lostsales.simulate.simulator import simulate
+from lostsales.learn.function.kernels import Kernel
+from lostsales.learn.function.posterior_variance import FactoredVariance
+from lostsales.learn.function.q_function import ActionScaler, FunctionClass, QBasis, QFunction, Scaler
+from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.simulator import simulate
+from lostsales.types import Floats
 
 ITERATIONS = 10
 COEFFICIENTS, RIDGES = (0.01, 0.1, 1.0), (0.001, 0.01, 0.1, 1.0, 10.0, 100.0)
@@ -120,7 +120,7 @@ def _penalty(log: SalesLog, policy: QPolicy) -> list[Row]:
     """At depth 0, the penalty of few landmarks interpolated over actions: against each action, and against all rows."""
     every = CensoredFqi("pc-fqi", iterations=1, function=FunctionClass(support_rank=len(log))).fit(log)
     form, exact = (_form(each).doubt for each in (policy, every))
-    if not isinstance(form, ProductDoubt) or exact is None:
+    if not isinstance(form, FactoredVariance) or exact is None:
         raise ValueError("the kernel that judges factors")
     history = _form(policy).scaler(partition(log, find_runs(log), log.cash)[0].next_known)
     actions = _form(policy).action_scaler(policy.grid.pairs)
@@ -137,12 +137,12 @@ def _penalty(log: SalesLog, policy: QPolicy) -> list[Row]:
     return rows
 
 
-def _form(policy: QPolicy) -> Form:
+def _form(policy: QPolicy) -> QBasis:
     q = policy.q[0]
-    if not isinstance(q, Q):
+    if not isinstance(q, QFunction):
         raise TypeError("the policy has kernels")
     return q.form
 
 
-def _each_action(doubt: ProductDoubt, history: Floats, actions: Floats) -> Floats:
+def _each_action(doubt: FactoredVariance, history: Floats, actions: Floats) -> Floats:
     return np.hstack([doubt(history, action[None]) for action in actions])

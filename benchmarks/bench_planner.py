@@ -4,10 +4,10 @@ import numpy as np
 
 from benchmarks.rows import Row, best_seconds
 from lostsales.learn.fit import fit
-from lostsales.learn.planner import fit_planner
+from lostsales.learn.planner.planner import fit_planner
 from lostsales.policy.rollout import View
-from lostsales.simulate.scenario import load_scenario
-from lostsales.simulate.simulator import simulate
+from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.simulator import simulate
 
 DECISIONS = 50_000
 MOST_SECONDS = 10.0

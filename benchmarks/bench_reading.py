@@ -7,9 +7,9 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.rows import Row
-from lostsales.data.write import write_log
-from lostsales.simulate.scenario import load_scenario
-from lostsales.simulate.simulator import simulate
+from lostsales.data.writing import write_log
+from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.simulator import simulate
 
 ROWS = 10_000_000
 REPEATS = 3

@@ -6,8 +6,8 @@ import gymnasium
 
 import lostsales  # noqa: F401, registers the environments
 from benchmarks.rows import Row, best_seconds
-from lostsales.simulate.scenario import load_scenario
-from lostsales.simulate.simulator import evaluate_policy, simulate
+from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.simulator import evaluate_policy, simulate
 
 EPISODES = 131_072
 ENV_EPISODES = 40

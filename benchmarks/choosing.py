@@ -9,11 +9,11 @@ import warnings
 
 import numpy as np
 
-from lostsales.evaluate.choosing import compare
+from lostsales.evaluation.compare import compare
 from lostsales.learn.fit import fit
-from lostsales.simulate.named import named_policy
-from lostsales.simulate.scenario import load_scenario
-from lostsales.simulate.simulator import evaluate_policy, simulate
+from lostsales.simulation.named_policies import named_policy
+from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.simulator import evaluate_policy, simulate
 
 TEST_SEED = 10_000
 

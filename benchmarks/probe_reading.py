@@ -10,7 +10,7 @@ from pathlib import Path
 
 import duckdb
 
-from lostsales.data import files, gate  # noqa: F401, imported before the baseline
+from lostsales.data.reading import files, gate  # noqa: F401, imported before the baseline
 
 
 def main() -> None:

@@ -7,9 +7,9 @@ import numpy as np
 
 from benchmarks.rows import Row
 from lostsales.learn.fit import CensoredFqi, Learned
-from lostsales.learn.forms import FunctionClass
-from lostsales.simulate.scenario import load_scenario
-from lostsales.simulate.simulator import simulate
+from lostsales.learn.function.q_function import FunctionClass
+from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.simulator import simulate
 
 MINUTES, GIGABYTES = 10.0, 8.0
 PERIODS = 50

@@ -23,9 +23,9 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from lostsales.arrays import Bools, Floats, Ints
-from lostsales.data.freshretail import SOURCES, read_freshretail
-from lostsales.demand.impute import impute
+from lostsales.data.reading.freshretail import SOURCES, read_freshretail
+from lostsales.demand.survival.imputation import impute
+from lostsales.types import Bools, Floats, Ints
 
 DEFAULT = Path(__file__).parents[1] / "../shared/data/frn_demo.parquet"
 OPEN, CLOSE = 6, 22  # hours
@@ -33,7 +33,7 @@ SHARE = 0.2
 
 
 @dataclass(frozen=True)
-class Days:
+class ReplayPeriods:
     """The set in order of series and day."""
 
     connection: duckdb.DuckDBPyConnection  # with a table `days`
@@ -77,7 +77,7 @@ def main() -> None:
         compare(days, cut)
 
 
-def read_days(path: Path, series: int) -> Days:
+def read_days(path: Path, series: int) -> ReplayPeriods:
     """The first series of the set under its published names."""
     connection = duckdb.connect()
     relation = connection.read_parquet(str(path))
@@ -92,10 +92,10 @@ def read_days(path: Path, series: int) -> Days:
     table = connection.execute("SELECT series, sale_amount, hours_sale, hours_stock_status FROM days").fetchnumpy()
     hourly, sold_out = (np.array(list(table[name]), dtype=float) for name in ("hours_sale", "hours_stock_status"))
     sales = np.round(np.asarray(table["sale_amount"], dtype=float), 4)
-    return Days(connection, np.asarray(table["series"], dtype=np.int64), sales, hourly, sold_out > 0)
+    return ReplayPeriods(connection, np.asarray(table["series"], dtype=np.int64), sales, hourly, sold_out > 0)
 
 
-def cut_at_hours(days: Days, rows: Ints, rng: np.random.Generator) -> Cut:
+def cut_at_hours(days: ReplayPeriods, rows: Ints, rng: np.random.Generator) -> Cut:
     """Each day ends at the first sold-out hour of a real stock-out."""
     first = days.sold_out[~days.clean, OPEN:CLOSE].argmax(axis=1) + OPEN
     hour = rng.choice(first[first > OPEN], len(rows))
@@ -103,7 +103,7 @@ def cut_at_hours(days: Days, rows: Ints, rng: np.random.Generator) -> Cut:
     return Cut("at the hours of real stock-outs", rows, sales, hour)
 
 
-def cut_at_supplies(days: Days, rows: Ints, rng: np.random.Generator) -> Cut:
+def cut_at_supplies(days: ReplayPeriods, rows: Ints, rng: np.random.Generator) -> Cut:
     """Each day gets the supply of a real day of its series that was sold out to close; if that suffices it stays."""
     closed = np.flatnonzero(~days.clean & days.sold_out[:, CLOSE - 1])
     supply = np.full(len(rows), np.inf)
@@ -117,7 +117,7 @@ def cut_at_supplies(days: Days, rows: Ints, rng: np.random.Generator) -> Cut:
     return Cut("at supplies of real stock-outs", rows[short], supply[short], hour)
 
 
-def compare(days: Days, cut: Cut) -> None:
+def compare(days: ReplayPeriods, cut: Cut) -> None:
     """One table: bias and mean absolute error of each way to fill in."""
     truth = days.sales[cut.rows]
     learned = days.clean.copy()
@@ -137,7 +137,7 @@ def compare(days: Days, cut: Cut) -> None:
     Console().print(table)
 
 
-def scalings(days: Days, cut: Cut, learned: Bools) -> dict[str, Floats]:
+def scalings(days: ReplayPeriods, cut: Cut, learned: Bools) -> dict[str, Floats]:
     """What was sold over the share of the day until the cut; a day cut before the doors open has its series' mean."""
     count, total = (np.bincount(days.series[learned], each[learned]) for each in (np.ones_like(days.sales), days.sales))
     usual = np.divide(total, count, out=np.full(len(count), days.sales[learned].mean()), where=count > 0)
@@ -151,7 +151,7 @@ def scalings(days: Days, cut: Cut, learned: Bools) -> dict[str, Floats]:
     return {what: np.where(opened, cut.sales / np.where(opened, share, 1.0), usual) for what, share in shares.items()}
 
 
-def fill(days: Days, cut: Cut, kept: Bools) -> tuple[Floats, Bools]:
+def fill(days: ReplayPeriods, cut: Cut, kept: Bools) -> tuple[Floats, Bools]:
     """Expected demand of the cut days, and where it is identified, from a log of the days that are kept."""
     sales, sold_out = days.sales.copy(), ~days.clean
     sales[cut.rows], sold_out[cut.rows] = cut.sales, True

@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
-from lostsales.simulate.named import named_policy
-from lostsales.simulate.scenario import load_scenario
-from lostsales.simulate.simulator import simulate
+from lostsales.simulation.named_policies import named_policy
+from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.simulator import simulate
 
 TARGET = Path(__file__).parents[1] / "docs" / "pictures" / "stockouts.png"
 DAYS = 30

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
-from lostsales.demand.impute import impute
-from lostsales.policy.actions import ActionGrid
-from lostsales.simulate.scenario import load_scenario
-from lostsales.simulate.simulator import simulate
+from lostsales.demand.survival.imputation import impute
+from lostsales.policy.action_grid import ActionGrid
+from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.simulator import simulate
 
 
 def main() -> None:

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from lostsales.arrays import Floats, Ints
-from lostsales.policy.actions import ActionGrid
+from lostsales.policy.action_grid import ActionGrid
 from lostsales.policy.rollout import Action, Observes, View
-from lostsales.simulate.scenario import load_scenario
-from lostsales.simulate.simulator import evaluate_policy
+from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.simulator import evaluate_policy
+from lostsales.types import Floats, Ints
 
 FLEXIBILITY = 0.3  # BCQ takes only actions at least this share as likely as the likeliest: the package's default
 

@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 from lostsales.data.economics import UnitCosts
-from lostsales.data.gate import read_log
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
+from lostsales.data.reading.gate import read_log
 from lostsales.errors import LogError
 
 Columns = dict[str, Sequence[Any]]

@@ -9,10 +9,10 @@ import pytest
 from typer.testing import CliRunner
 
 from lostsales.apps.cli import app
-from lostsales.data.write import write_log
+from lostsales.data.writing import write_log
 from lostsales.learn.fit import fit
-from lostsales.simulate.scenario import load_scenario
-from lostsales.simulate.simulator import simulate
+from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.simulator import simulate
 from tests.commands_page import PAGE, commands, examples, page
 from tests.learn.small import days, frame_of, small_log
 

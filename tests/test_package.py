@@ -4,7 +4,7 @@ import gymnasium
 import pytest
 
 import lostsales
-from lostsales.simulate.presets import environment_id, preset_names
+from lostsales.simulation.presets import environment_id, preset_names
 
 
 def test_every_name_is_there_and_is_no_module() -> None:

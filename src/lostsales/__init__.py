@@ -3,37 +3,37 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from lostsales.simulate.presets import register_environments
+from lostsales.simulation.presets import register_environments
 
 if TYPE_CHECKING:
-    from lostsales.data.gate import read_log
     from lostsales.data.log import SalesLog
     from lostsales.data.problem import Problem
-    from lostsales.data.write import write_log
+    from lostsales.data.reading.gate import read_log
+    from lostsales.data.writing import write_log
     from lostsales.errors import LogError, LostSalesError, SettingError
     from lostsales.learn.fit import fit, learners, register_learner
-    from lostsales.policy.artefact import load
+    from lostsales.policy.file_format import load
     from lostsales.policy.rules import Rules
-    from lostsales.simulate.scenario import Scenario, load_scenario
-    from lostsales.simulate.simulator import HiddenTruth
+    from lostsales.simulation.scenario import Scenario, load_scenario
+    from lostsales.simulation.simulator import HiddenTruth
 
 # Looked up on first use, so that `import lostsales` and `lostsales --help` stay quick.
 _HOMES = {
-    "read_log": "data.gate",
+    "read_log": "data.reading.gate",
     "SalesLog": "data.log",
     "Problem": "data.problem",
-    "write_log": "data.write",
+    "write_log": "data.writing",
     "LostSalesError": "errors",
     "LogError": "errors",
     "SettingError": "errors",
     "fit": "learn.fit",
     "learners": "learn.fit",
     "register_learner": "learn.fit",
-    "load": "policy.artefact",
+    "load": "policy.file_format",
     "Rules": "policy.rules",
-    "Scenario": "simulate.scenario",
-    "load_scenario": "simulate.scenario",
-    "HiddenTruth": "simulate.simulator",
+    "Scenario": "simulation.scenario",
+    "load_scenario": "simulation.scenario",
+    "HiddenTruth": "simulation.simulator",
 }
 
 __all__ = [

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from lostsales.data.gate import read_log
-from lostsales.data.write import write_log
+from lostsales.data.reading.gate import read_log
+from lostsales.data.writing import write_log
 from lostsales.learn.fit import fit
-from lostsales.simulate.simulator import simulate
+from lostsales.simulation.simulator import simulate
 from tests.learn.small import frame_of, scenario, small_log
 
 NASTY = '<script>document.title="caught"</script> & "co"'

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from lostsales.apps.cli import main
-from lostsales.data.gate import read_log
-from lostsales.simulate.scenario import load_scenario
-from lostsales.simulate.simulator import evaluate_policy
+from lostsales.data.reading.gate import read_log
+from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.simulator import evaluate_policy
 from tests.apps.running import run as run
 
 SUMMARY_KEYS = {"mean_profit", "std_error", "uncensored_share", "depth_share", "episodes", "periods"}

@@ -7,7 +7,7 @@ import time
 import pytest
 from rich.console import Console
 
-from lostsales.apps import console
+from lostsales.apps.views import console
 
 
 @pytest.fixture

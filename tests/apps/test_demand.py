@@ -12,15 +12,16 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from lostsales.apps import audit_view, console
-from lostsales.data.gate import read_log
-from lostsales.data.write import write_log
-from lostsales.demand import filled as filled_module
-from lostsales.demand.assumptions import StockTest
-from lostsales.demand.audit import audit
-from lostsales.demand.impute import impute
-from lostsales.simulate.scenario import load_scenario
-from lostsales.simulate.simulator import simulate
+from lostsales.apps.views import audit as audit_view
+from lostsales.apps.views import console
+from lostsales.data.reading.gate import read_log
+from lostsales.data.writing import write_log
+from lostsales.demand.audit.audit import audit
+from lostsales.demand.audit.stock_test import StockTest
+from lostsales.demand.survival import filled_log as filled_module
+from lostsales.demand.survival.imputation import impute
+from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.simulator import simulate
 from tests.apps.test_cli import failure, run, run_json
 from tests.demand.logs import log_of_flags
 

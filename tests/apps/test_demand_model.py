@@ -7,11 +7,12 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from lostsales.apps import console, demand_view
-from lostsales.data.gate import read_log
-from lostsales.data.write import write_log
-from lostsales.demand.model import fit_demand
-from lostsales.demand.response import response
+from lostsales.apps.views import console
+from lostsales.apps.views import demand as demand_view
+from lostsales.data.reading.gate import read_log
+from lostsales.data.writing import write_log
+from lostsales.demand.law.price_response import response
+from lostsales.demand.law.selection import fit_demand
 from tests.apps.test_cli import failure, run, run_json
 from tests.learn.small import small_log
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lostsales.data.write import write_log
+from lostsales.data.writing import write_log
 from lostsales.errors import LostSalesError, SettingError
 from tests.apps.running import run
 from tests.learn.small import small_log

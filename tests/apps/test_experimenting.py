@@ -11,16 +11,16 @@ import pytest
 from typer.testing import CliRunner
 
 from lostsales.apps.cli import app
-from lostsales.apps.experiment_view import as_markdown, print_outcome
-from lostsales.apps.experimenting import QUICK_LEVELS
-from lostsales.apps.figures import figure_of_gaps, figure_of_values
+from lostsales.apps.commands.experiment import QUICK_LEVELS
+from lostsales.apps.views.experiment import as_markdown, print_outcome
+from lostsales.apps.views.experiment_figures import figure_of_gaps, figure_of_values
 from lostsales.errors import SettingError
-from lostsales.simulate.experiments.claims import check_claims
-from lostsales.simulate.experiments.published import published_results
-from lostsales.simulate.experiments.results import summarise_results
-from lostsales.simulate.scenario import load_scenario
-from tests.simulate.experiments.small import TINY, made_up
-from tests.simulate.experiments.test_claims import AS_THE_PAPER_SAYS
+from lostsales.simulation.experiments.claims import check_claims
+from lostsales.simulation.experiments.published import published_results
+from lostsales.simulation.experiments.results import summarise_results
+from lostsales.simulation.scenario import load_scenario
+from tests.simulation.experiments.small import TINY, made_up
+from tests.simulation.experiments.test_claims import AS_THE_PAPER_SAYS
 
 FILES = {"results.parquet", "summary.csv", "claims.csv", "times.csv", "summary.md", "manifest.json"}
 FIGURES = {"uniform.png", "near-optimal.png", "gaps.png"}

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import lostsales
-from lostsales.data.write import write_log
+from lostsales.data.writing import write_log
 from lostsales.errors import LostSalesError, SettingError
 from tests.apps.running import run
 from tests.learn.small import days, small_log

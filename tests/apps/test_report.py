@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 
 import lostsales
-from lostsales.data.write import write_log
+from lostsales.data.writing import write_log
 from lostsales.errors import LostSalesError
-from lostsales.policy.actions import ActionGrid
-from lostsales.policy.behaviour import BaseStock
-from lostsales.simulate.simulator import simulate
+from lostsales.policy.action_grid import ActionGrid
+from lostsales.policy.simple import BaseStock
+from lostsales.simulation.simulator import simulate
 from tests.apps.report_logs import NASTY, own_names, released
 from tests.apps.running import run
 from tests.learn.small import scenario
@@ -94,10 +94,10 @@ def test_what_cannot_be_reported_is_refused_before_any_work(folder: Path, tmp_pa
     assert "must end in .html" in refused(policy, log, "--out", tmp_path / "report.pdf")
     assert "no folder" in refused(policy, log, "--out", tmp_path / "none" / "report.html")
     assert "no policy file" in refused(tmp_path / "none", log, "--out", tmp_path / "report.html")
-    stranger = lostsales.Problem(features=("weather",), prices=(2.0, 4.0), orders=(0.0, 5.0))
+    unknown_series = lostsales.Problem(features=("weather",), prices=(2.0, 4.0), orders=(0.0, 5.0))
     frame = {"series": ["a"] * 30, "period": list(range(30)), "weather": [0.0] * 30, "price": [2.0, 4.0] * 15}
     frame |= {"stock": [9.0] * 30, "order": [0.0, 5.0] * 15, "sales": [1.0, 2.0, 3.0] * 10}
-    write_log(lostsales.read_log(pd.DataFrame(frame), stranger), tmp_path / "other.parquet")
+    write_log(lostsales.read_log(pd.DataFrame(frame), unknown_series), tmp_path / "other.parquet")
     assert "made for features economy, interest, but the log has weather" in refused(
         policy, tmp_path / "other.parquet", "--out", tmp_path / "report.html"
     )

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from lostsales.data.describe import describe
-from lostsales.data.gate import read_log
 from lostsales.data.problem import Costs, Problem
+from lostsales.data.reading.gate import read_log
 from tests.tables import frame, log_of
 
 PRICED = Problem(costs=Costs(lost=2, order=3, holding=1))

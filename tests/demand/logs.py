@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lostsales.arrays import Bools, Floats
-from lostsales.data.gate import read_log
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Costs, Problem
+from lostsales.data.reading.gate import read_log
+from lostsales.types import Bools, Floats
 
 COSTS = Costs(lost=2, order=3, holding=1)
 

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 
 from lostsales.data.log import SalesLog
-from lostsales.data.write import log_columns
-from lostsales.simulate.scenario import Scenario, load_scenario
-from lostsales.simulate.simulator import simulate
+from lostsales.data.writing import log_columns
+from lostsales.simulation.scenario import Scenario, load_scenario
+from lostsales.simulation.simulator import simulate
 
 FORBID = "paper that forbids"  # as paper, but an order must fit the capacity
 

@@ -14,7 +14,7 @@ from lostsales.apps.cli import app
 from lostsales.data.log import SalesLog
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.learn.fit import fit, learners
-from lostsales.policy.recommend import Deployed
+from lostsales.policy.recommendation import Deployed
 from lostsales.policy.rules import Rules
 from tests.learn.small import FORBID, days, frame_of, scenario, small_log
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lostsales.policy.actions import ActionGrid
+from lostsales.policy.action_grid import ActionGrid
 from lostsales.policy.rollout import View
-from lostsales.simulate.scenario import load_scenario
-from lostsales.simulate.simulator import simulate
+from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.simulator import simulate
 from peers import logs
 from peers.score import PeerPolicy
 

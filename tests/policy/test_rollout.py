@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lostsales.arrays import Floats
 from lostsales.data.economics import UnitCosts
 from lostsales.data.problem import Shop
 from lostsales.errors import LostSalesError
 from lostsales.policy.rollout import Action, Features, Observes, Opening, Step, View, play, transition
+from lostsales.types import Floats
 
 COSTS = UnitCosts(lost=2, order=3, holding=1)
 

@@ -5,10 +5,10 @@ import json
 import numpy as np
 import pytest
 
-from lostsales.arrays import Bools
 from lostsales.errors import LostSalesError, SettingError
-from lostsales.policy.actions import ActionGrid
-from lostsales.policy.rules import Asked, Rules
+from lostsales.policy.action_grid import ActionGrid
+from lostsales.policy.rules import MaskQuery, Rules
+from lostsales.types import Bools
 
 GRID = ActionGrid(np.array([2.0, 4.0, 6.0]), np.array([0.0, 3.0, 6.0, 8.0]), np.inf)
 NOWHERE = np.array([np.nan])
@@ -74,7 +74,7 @@ def test_no_order_where_a_feature_says_so() -> None:
 
 
 def test_a_mask_of_ones_own() -> None:
-    def cautious(asked: Asked) -> Bools:
+    def cautious(asked: MaskQuery) -> Bools:
         """No order on top of a stock of 5, and the highest price only where the feature is 1."""
         price, order = asked.actions.T
         may = ((order == 0) | (asked.stock < 5)[:, None]) & ((price < 6) | (asked.features["fair"] == 1)[:, None])

@@ -4,13 +4,13 @@ import numpy as np
 import torch
 from stable_baselines3 import PPO
 
-from lostsales.policy.actions import ActionGrid
-from lostsales.policy.behaviour import Uniform
-from lostsales.simulate.gym import RetailerEnv
-from lostsales.simulate.ppo import train
-from lostsales.simulate.ppo_training import PpoSettings, ShopsVecEnv, train_ppo
-from lostsales.simulate.scenario import load_scenario
-from lostsales.simulate.simulator import evaluate_policy
+from lostsales.policy.action_grid import ActionGrid
+from lostsales.policy.simple import Uniform
+from lostsales.simulation.environment import RetailerEnv
+from lostsales.simulation.ppo import train
+from lostsales.simulation.ppo_training import PpoSettings, ShopsVecEnv, train_ppo
+from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.simulator import evaluate_policy
 
 
 def test_many_shops_and_one_are_the_same_world() -> None:

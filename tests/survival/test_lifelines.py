@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lostsales.arrays import Floats
-from lostsales.data.gate import read_log
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Feature, Problem
-from lostsales.demand.curve import Bound, kaplan_meier
-from lostsales.demand.impute import Estimator, impute
-from lostsales.demand.library import Regression
+from lostsales.data.reading.gate import read_log
+from lostsales.demand.survival.curve import Bound, kaplan_meier
+from lostsales.demand.survival.imputation import Estimator, impute
+from lostsales.demand.survival.lifelines_models import Regression
 from lostsales.errors import LostSalesError
+from lostsales.types import Floats
 
 lifelines = pytest.importorskip("lifelines")
 

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from lostsales.apps import demand, demand_model, evaluating, experimenting, learning, references, report
-from lostsales.apps.options import Json, Log, ProblemFile
+from lostsales.apps.commands import audit, demand, evaluate, experiment, fit, report, solve
+from lostsales.apps.commands.options import Json, Log, ProblemFile
 from lostsales.errors import LostSalesError
 
 app = typer.Typer(
@@ -46,11 +46,11 @@ def simulate(
     """
     from dataclasses import asdict
 
-    from lostsales.apps.console import print_facts, print_json, progress
-    from lostsales.data.write import check_target, write_log
-    from lostsales.simulate.named import named_policy
-    from lostsales.simulate.scenario import load_scenario
-    from lostsales.simulate.simulator import evaluate_policy, simulate, summarise
+    from lostsales.apps.views.console import print_facts, print_json, progress
+    from lostsales.data.writing import check_target, write_log
+    from lostsales.simulation.named_policies import named_policy
+    from lostsales.simulation.scenario import load_scenario
+    from lostsales.simulation.simulator import evaluate_policy, simulate, summarise
 
     for target in (out, truth):
         if target is not None:
@@ -95,9 +95,9 @@ def inspect(
 
     Example: `lostsales inspect log.parquet --problem problem.toml`
     """
-    from lostsales.apps.console import print_facts, print_json, progress
+    from lostsales.apps.views.console import print_facts, print_json, progress
     from lostsales.data.describe import describe
-    from lostsales.data.gate import read_log
+    from lostsales.data.reading.gate import read_log
 
     with progress("reading") as report:
         facts = describe(read_log(log, problem, report))
@@ -107,17 +107,17 @@ def inspect(
         print_facts(str(log), facts.as_lines())
 
 
-app.command()(references.solve)
-app.command()(demand.audit)
-app.command()(demand.impute)
-app.command()(demand_model.demand)
-app.command()(learning.fit)
-app.command()(learning.recommend)
-app.command()(experimenting.experiment)
-app.command()(evaluating.evaluate)
-app.command()(evaluating.compare)
+app.command()(solve.solve)
+app.command()(audit.audit)
+app.command()(audit.impute)
+app.command()(demand.demand)
+app.command()(fit.fit)
+app.command()(fit.recommend)
+app.command()(experiment.experiment)
+app.command()(evaluate.evaluate)
+app.command()(evaluate.compare)
 app.command()(report.report)
-app.command()(evaluating.calibrate)
+app.command()(evaluate.calibrate)
 
 
 def main() -> None:
@@ -125,7 +125,7 @@ def main() -> None:
     try:
         app()
     except LostSalesError as error:
-        from lostsales.apps.console import err
+        from lostsales.apps.views.console import err
 
         err.print("[bold red]Error:[/] ", end="")
         err.print(str(error), markup=False, highlight=False, soft_wrap=True)

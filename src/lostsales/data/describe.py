@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from lostsales.arrays import Array, Floats
 from lostsales.data.log import LogNotes, SalesLog
+from lostsales.types import Array, Floats
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from lostsales.arrays import Floats
+from lostsales.types import Floats
 
 Arrival = Literal["after", "before"]
 Balance = Literal["lost-sales", "netted"]

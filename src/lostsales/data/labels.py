@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from lostsales.arrays import Array, Ints
+from lostsales.types import Array, Ints
 
 SERIES_SEPARATOR = " / "
 

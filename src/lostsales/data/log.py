@@ -5,10 +5,10 @@ from functools import cached_property
 
 import numpy as np
 
-from lostsales.arrays import Array, Bools, Floats, Ints, exceeds
 from lostsales.data.economics import UnitCosts, period_profit, units_available
 from lostsales.data.problem import Problem
 from lostsales.errors import LostSalesError
+from lostsales.types import Array, Bools, Floats, Ints, exceeds
 
 
 @dataclass(frozen=True)

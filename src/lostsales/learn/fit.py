@@ -8,27 +8,27 @@ from typing import Any, Literal, cast, get_args
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from lostsales.arrays import Bools, Floats
-from lostsales.data.gate import Progress
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
-from lostsales.demand.curve import Tail
-from lostsales.demand.holdout import Holdout, hold_out
-from lostsales.demand.impute import impute
-from lostsales.demand.runs import LEAST_ROWS, Runs, find_runs, iterations_rule
+from lostsales.data.reading.gate import Progress
+from lostsales.data.splits import Holdout, hold_out
+from lostsales.demand.censoring.runs import LEAST_ROWS, Runs, find_runs, iterations_rule
+from lostsales.demand.survival.curve import Tail
+from lostsales.demand.survival.imputation import impute
 from lostsales.errors import LostSalesError, SettingError
-from lostsales.learn.blocks import Partition, block_of_log, partition, whole
-from lostsales.learn.design import Pilot, build
-from lostsales.learn.forms import ActionScaler, FunctionClass, Q, Scaler
-from lostsales.learn.fqi import Fitted, Folds, FqiSettings, iterate
-from lostsales.learn.future import CHUNK
-from lostsales.learn.policy import QPolicy
-from lostsales.learn.regressors import Regressor
-from lostsales.learn.safe import Safe, SafeActions
-from lostsales.learn.series import SeriesFacts, costs_as_features
-from lostsales.policy.actions import ActionGrid
-from lostsales.policy.recommend import Deployed
+from lostsales.learn.cfqi.iteration import FittedQ, Folds, FqiSettings, iterate
+from lostsales.learn.cfqi.partition import Partition, block_of_log, partition, whole
+from lostsales.learn.cfqi.policy import QPolicy
+from lostsales.learn.cfqi.safe_actions import Safe, SafeActions
+from lostsales.learn.cfqi.series_coordinates import SeriesCoordinates, costs_as_features
+from lostsales.learn.cfqi.targets import CHUNK
+from lostsales.learn.function.depth_regression import HyperparameterSearch, build
+from lostsales.learn.function.q_function import ActionScaler, FunctionClass, QFunction, Scaler
+from lostsales.learn.function.regressors import Regressor
+from lostsales.policy.action_grid import ActionGrid
+from lostsales.policy.recommendation import Deployed
 from lostsales.policy.rules import Rules
+from lostsales.types import Bools, Floats
 
 MOST_ITERATIONS = 40
 NEVER = 1_000_000  # a depth that no run reaches
@@ -39,15 +39,15 @@ Learner = Callable[..., Deployed]
 _LEARNERS: dict[str, Learner | str] = {}
 # Learners of other modules, "module:function", imported when they are asked for.
 ELSEWHERE = {
-    "planner": "lostsales.learn.planner:fit_planner",
-    "behaviour": "lostsales.evaluate.baselines.behaviour:fit_behaviour",
-    "base-stock": "lostsales.evaluate.baselines.tuning:fit_base_stock",
-    "s-S-p": "lostsales.evaluate.baselines.tuning:fit_s_s_p",
-    "newsvendor": "lostsales.evaluate.baselines.tuning:fit_newsvendor",
-    "fqi-observed": "lostsales.evaluate.baselines.shallow:fit_observed",
-    "fqi-dropped": "lostsales.evaluate.baselines.shallow:fit_dropped",
-    "fqi-imputed": "lostsales.evaluate.baselines.shallow:fit_imputed",
-    "fqi-plugin": "lostsales.evaluate.baselines.shallow:fit_plugin",
+    "planner": "lostsales.learn.planner.planner:fit_planner",
+    "behaviour": "lostsales.learn.baselines.behaviour:fit_behaviour",
+    "base-stock": "lostsales.learn.baselines.threshold_tuning:fit_base_stock",
+    "s-S-p": "lostsales.learn.baselines.threshold_tuning:fit_s_s_p",
+    "newsvendor": "lostsales.learn.baselines.threshold_tuning:fit_newsvendor",
+    "fqi-observed": "lostsales.learn.baselines.last_observation:fit_observed",
+    "fqi-dropped": "lostsales.learn.baselines.last_observation:fit_dropped",
+    "fqi-imputed": "lostsales.learn.baselines.last_observation:fit_imputed",
+    "fqi-plugin": "lostsales.learn.baselines.last_observation:fit_plugin",
 }
 
 
@@ -114,7 +114,7 @@ class CensoredFqi:
     def _learn(self, log: SalesLog) -> "Learned":
         self._check()
         runs = usable_runs(log, self.max_depth)
-        facts = SeriesFacts.of(log, runs)
+        facts = SeriesCoordinates.of(log, runs)
         filled = impute(
             log, demand_max=self.demand_max, tail=self.tail, replicates=0, runs=runs, seed=self.seed, quick=True
         ).profit_filled
@@ -138,7 +138,7 @@ class CensoredFqi:
         allowed = [_allowed(seen, runs, part, depth, grid, safe, self) for depth, part in enumerate(parts)]
         folds = [folds_of(holdout, part.rows) for part in parts]
         fitted = iterate(parts, folds, grid.pairs, allowed, settings, self.progress)
-        known = runs.observed.known
+        known = runs.observed.is_observed
         policy = QPolicy(
             problem=problem_of(log),
             grid=grid,
@@ -179,7 +179,7 @@ class Learned:
     """A policy with everything that led to it."""
 
     policy: QPolicy
-    fitted: Fitted
+    fitted: FittedQ
     parts: tuple[Partition, ...]
     runs: Runs
     profit: Floats  # (rows,) surrogate profit
@@ -232,15 +232,15 @@ def grid_of(log: SalesLog) -> ActionGrid:
 
 
 def _safe_actions(
-    log: SalesLog, runs: Runs, holdout: Holdout, facts: SeriesFacts, settings: FqiSettings, asked: CensoredFqi
+    log: SalesLog, runs: Runs, holdout: Holdout, facts: SeriesCoordinates, settings: FqiSettings, asked: CensoredFqi
 ) -> SafeActions:
     """At max_depth, the chance that the run ends, from every row at that depth; None where it always did."""
     if asked.independent:
         return SafeActions(asked.safe, None, asked.eps, NEVER, log.problem.arrival)
-    chance: Q | None = None
+    chance: QFunction | None = None
     depth = runs.max_depth
     rows = np.flatnonzero((runs.depth == depth) & log.has_next)
-    ends = runs.observed.known[rows].astype(np.float64)
+    ends = runs.observed.is_observed[rows].astype(np.float64)
     if asked.safe == "learned" and depth and not ends.all():
         block = block_of_log(log, runs.anchor_demand[rows], rows, depth, facts)
         # What arrives after sales cannot end the run, and a chance that followed it would be noise.
@@ -258,12 +258,12 @@ def _range(block: Floats, independent: bool) -> Floats:
     return found
 
 
-def _chance_to_end(block: Floats, action: Floats, ends: Floats, folds: Folds, settings: FqiSettings) -> Q:
+def _chance_to_end(block: Floats, action: Floats, ends: Floats, folds: Folds, settings: FqiSettings) -> QFunction:
     """Regression of whether a run ended, kept within [0, 1]."""
     scaler, action_scaler, mean = Scaler.of(block), ActionScaler.of(action), float(ends.mean())
     history, acted = scaler(block), action_scaler(action)
     function = settings.function if isinstance(settings.function, FunctionClass) else FunctionClass()
-    choice = Pilot.of(history, acted, folds, function, settings.seed).choose(ends - mean)
+    choice = HyperparameterSearch.of(history, acted, folds, function, settings.seed).choose(ends - mean)
     return build(scaler, action_scaler, history, acted, choice, function, settings.seed).q(ends, 0.0, 1.0)[0]
 
 

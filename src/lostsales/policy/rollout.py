@@ -6,17 +6,17 @@ from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 
-from lostsales.arrays import Array, Bools, Floats, exceeds
 from lostsales.data.economics import UnitCosts, next_stock, period_profit, units_available
 from lostsales.data.problem import Problem, Shop
 from lostsales.errors import LostSalesError
+from lostsales.types import Array, Bools, Floats, exceeds
 
 Observes = Literal["sales", "history", "demand"]
 Features = tuple[Floats, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class About:
+class SeriesContext:
     """What is told of series beside their history; every array has one entry a series."""
 
     attributes: dict[str, Array]  # as text, those that were told
@@ -34,12 +34,12 @@ class View:
     last_stockout: Bools
     depth: Array  # (series,) int16, censored periods in a row just before
     last_demand: Floats | None  # only where true demand may be seen
-    past: "tuple[Closed, ...]" = ()  # closed periods, oldest first, where history is observed
+    past: "tuple[ClosedPeriod, ...]" = ()  # closed periods, oldest first, where history is observed
     names: Array | None = None  # (series,) text, where the series have names
-    about: About | None = None  # None in a simulation
+    context: SeriesContext | None = None  # None in a simulation
 
 
-def told_features(problem: Problem, view: View) -> dict[str, Floats]:
+def features_by_name(problem: Problem, view: View) -> dict[str, Floats]:
     """The features of a view by name; a view may know more of them than the problem."""
     return {each.name: values for each, values in zip(problem.features, view.features, strict=False)}
 
@@ -51,7 +51,7 @@ class Action(NamedTuple):
     order: Floats
 
 
-class Closed(NamedTuple):
+class ClosedPeriod(NamedTuple):
     """A closed period as a retailer remembers it; what it sold stands in the view of the next."""
 
     view: View
@@ -174,7 +174,7 @@ def play(
         policy.observes == "demand",
         getattr(market, "names", None),
     )  # a learned market has named series
-    past: tuple[Closed, ...] = ()
+    past: tuple[ClosedPeriod, ...] = ()
     for period in range(horizon):
         seen = demand if sees_demand else None
         view = View(period, features, stock, sales, stockout, depth, seen, past, names)
@@ -185,7 +185,7 @@ def play(
         outcome = transition(stock, depth, action, drawn, shop, costs)
         yield Step(view, action, outcome)
         if policy.observes == "history":
-            past = (*past, Closed(view, action))
+            past = (*past, ClosedPeriod(view, action))
         features = market.next_features(features, action.price, market_rng)
         stock, depth = outcome.stock_tp1, outcome.depth_tp1
         demand, sales, stockout = outcome.demand, outcome.sales, outcome.stockout

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from lostsales.arrays import Bools, Floats, exceeds
 from lostsales.errors import LostSalesError, SettingError
-from lostsales.policy.actions import ActionGrid
+from lostsales.policy.action_grid import ActionGrid
+from lostsales.types import Bools, Floats, exceeds
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class MaskQuery:
     """Rows for which a mask of the user's says what may be done."""
 
     actions: Floats  # (actions, 2) price and order
@@ -31,7 +31,9 @@ class Rules:
     greatest_price_change: float | None = None  # against the last period's price
     forbidden: tuple[tuple[float, float], ...] = ()  # pairs (price, order)
     order_days: str | None = None  # a feature that is 0 where no order may be placed
-    mask: Callable[[Asked], Bools] | None = None  # (rows, actions) that may be taken; a policy with one is not saved
+    mask: Callable[[MaskQuery], Bools] | None = (
+        None  # (rows, actions) that may be taken; a policy with one is not saved
+    )
 
     def standing(self, grid: ActionGrid) -> Bools:
         """Actions that are possible at all, (actions,)."""
@@ -67,7 +69,7 @@ class Rules:
                 )
             may &= (order == 0) | (told[self.order_days] != 0)[:, None]
         if self.mask is not None:
-            may &= self._masked(Asked(grid.pairs, stock, last_price, told), may.shape)
+            may &= self._masked(MaskQuery(grid.pairs, stock, last_price, told), may.shape)
         stuck = ~may.any(axis=1)
         if stuck.any():
             raise SettingError(f"the rules leave no action where the stock is {stock[stuck][0]:g}")
@@ -91,7 +93,7 @@ class Rules:
         ladder, forbidden = keys["price_ladder"], tuple(tuple(pair) for pair in keys["forbidden"])
         return cls(**keys | {"price_ladder": ladder and tuple(ladder), "forbidden": forbidden})
 
-    def _masked(self, asked: Asked, shape: tuple[int, ...]) -> Bools:
+    def _masked(self, asked: MaskQuery, shape: tuple[int, ...]) -> Bools:
         assert self.mask is not None
         found = np.asarray(self.mask(asked))
         if found.shape != shape or found.dtype != np.bool_:

@@ -1,0 +1,200 @@
+"""The page of a report: findings and figures put into its template."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from markupsafe import Markup
+
+from lostsales.apps.report.figures import (
+    draw_bars,
+    draw_fit,
+    draw_gains,
+    draw_map,
+    draw_response,
+    draw_shift,
+    draw_story,
+)
+from lostsales.apps.report.svg import number, numbers
+from lostsales.evaluation.diagnostics import Diagnostic
+from lostsales.evaluation.report.contents import ReportContents
+from lostsales.evaluation.report.policy_map import PolicyMap
+from lostsales.evaluation.report.traces import MOST_PERIODS, Trace
+from lostsales.evaluation.results import Interval
+from lostsales.types import Floats, Ints
+
+WIDE, HALF, NARROW = 930.0, 410.0, 350.0  # pixels of the figures
+MOST_BARS = 9
+ESTIMATORS = {"model": "the demand model", "fqe": "fitted Q-evaluation", "dr": "the doubly robust estimator"}
+SECTIONS = (
+    ("data", "Data"),
+    ("runs", "Stock-outs"),
+    ("price", "Price response"),
+    ("policy", "Policy map"),
+    ("change", "Changes"),
+    ("gains", "Gains"),
+    ("diagnostics", "Trust"),
+    ("made", "How it was made"),
+)
+
+
+@dataclass(frozen=True)
+class ReportOrigin:
+    """How a report came about."""
+
+    method: str
+    log: Path
+    lines: tuple[tuple[str, str, bool], ...]  # name, text, and whether it is code
+
+
+def render(found: ReportContents, made: ReportOrigin) -> str:
+    """The whole page, which needs no other file."""
+    from jinja2 import Environment, PackageLoader
+
+    page = Environment(
+        loader=PackageLoader("lostsales.apps.report"), autoescape=True, trim_blocks=True, lstrip_blocks=True
+    )
+    page.filters |= {"money": _money, "sentence": _sentence}
+    return page.get_template("report.html").render(
+        made=made,
+        sections=SECTIONS,
+        estimators=ESTIMATORS,
+        values_of=_values,
+        facts=found.facts,
+        audit=found.audit,
+        model=found.model,
+        response=found.response,
+        maps=found.maps,
+        change=found.change,
+        evaluation=found.evaluation,
+        comparison=found.comparison,
+        beside=found.beside,
+        diagnostics=found.diagnostics,
+        verdict=_verdict(found),
+        cards=_cards(found),
+        stories=[_story(trace) for trace in found.traces],
+        run_lengths=_run_lengths(found.audit.run_lengths),
+        depths=_depths(found.known_at_depth, found.hidden_at_depth),
+        response_figure=found.response and draw_response(found.response, HALF),
+        fit_figure=found.model and draw_fit(found.model.calibration.shares, HALF),
+        markets=["the usual" if not each.market else each.market for each in found.maps.maps],
+        any_outside=any(panel.outside.any() for each in found.maps.maps for panel in each.panels),
+        panels_by_market=[_panels(each, found) for each in found.maps.maps],
+        shifts=[
+            (shift, draw_shift(shift, unit, HALF))
+            for shift, unit in ((found.change.price, "money a unit"), (found.change.order, "units"))
+        ],
+        gains=_gains(found, made.method),
+    )
+
+
+def _money(value: float, signed: bool = False) -> str:
+    return "-" if not np.isfinite(value) else f"{value:+,.2f}" if signed else f"{value:,.2f}"
+
+
+def _sentence(text: str) -> str:
+    """With a capital and a full stop; a name such as max_depth stays as it is."""
+    first = text.split(" ", 1)[0]
+    return f"{text if '_' in first else text[:1].upper() + text[1:]}."
+
+
+def _verdict(found: ReportContents) -> dict[str, str]:
+    best, earned = found.evaluation.best, found.evaluation.earned.profit
+    title = _sentence(found.evaluation.sentence)
+    if best is None or best.gain is None or best.profit is None:
+        return {"kind": "", "title": title, "text": f"What was done earned {earned.value:,.2f} a period."}
+    kind = "gain" if best.gain.proven else "loss" if best.gain.high < 0 else ""
+    by = ESTIMATORS.get(best.estimator, best.estimator)
+    text = f"It would earn {best.profit.value:,.2f} a period where {earned.value:,.2f} was earned, as {by} judges."
+    return {"kind": kind, "title": title, "text": text}
+
+
+def _cards(found: ReportContents) -> list[tuple[str, str, str]]:
+    best, earned = found.evaluation.best, found.evaluation.earned
+
+    def told(name: str, each: Interval | None, signed: bool = False) -> list[tuple[str, str, str]]:
+        if each is None:
+            return []
+        return [(name, _money(each.value, signed), f"{_money(each.low, signed)} to {_money(each.high, signed)}")]
+
+    cards = [("stock-outs", f"{found.facts.stockout_share:.1%}", f"of {found.facts.rows:,} rows")]
+    cards += told("profit earned a period", earned.profit)
+    if best is not None:
+        cards += told("profit by the policy", best.profit) + told("gain a period", best.gain, signed=True)
+        cards += told("gain in cash", best.cash_gain, signed=True)
+    return cards
+
+
+def _story(trace: Trace) -> dict[str, Any]:
+    last = f", the last {MOST_PERIODS} periods" if len(trace.period) == MOST_PERIODS else ""
+    return {
+        "name": trace.name,
+        "note": f"{trace.stockout_share:.0%} stock-outs{last}",
+        "wide": draw_story(trace, WIDE),
+        "narrow": draw_story(trace, NARROW),
+    }
+
+
+def _run_lengths(lengths: dict[int, int]) -> Markup | None:
+    if not lengths:
+        return None
+    counts = np.array([lengths.get(each, 0) for each in range(1, max(lengths) + 1)])
+    names = _folded_names(1, len(counts))
+    return draw_bars(names, {"hidden-demand": _folded(counts)}, "stock-outs in a row (periods)", "runs", HALF)
+
+
+def _depths(known: Ints, hidden: Ints) -> Markup:
+    bars = {"known": _folded(known), "hidden-demand": _folded(hidden)}
+    return draw_bars(_folded_names(0, len(known)), bars, "depth (stock-outs just before)", "rows", HALF)
+
+
+def _folded(counts: Ints) -> Floats:
+    """As many bars as can be read, the last for all that follow."""
+    return np.asarray(np.r_[counts[: MOST_BARS - 1], counts[MOST_BARS - 1 :].sum()][: len(counts)], dtype=np.float64)
+
+
+def _folded_names(first: int, count: int) -> list[str]:
+    names = [str(first + place) for place in range(min(count, MOST_BARS))]
+    return names if count <= MOST_BARS else [*names[:-1], f"{names[-1]}+"]
+
+
+def _panels(shown: PolicyMap, found: ReportContents) -> list[dict[str, Any]]:
+    """Price and order of each depth, shaded on one scale over all depths and markets."""
+    scales = {
+        what: np.unique(
+            np.concatenate([getattr(panel, what).ravel() for each in found.maps.maps for panel in each.panels])
+        )
+        for what in ("price", "order")
+    }
+    names = {0: "after a known demand", 1: "after 1 stock-out"}
+    return [
+        {
+            "depth": panel.depth,
+            "name": names.get(panel.depth, f"after {panel.depth} stock-outs"),
+            "rows": panel.rows,
+            "figures": [
+                (what.capitalize(), unit, draw_map(panel, what, getattr(panel, what), scales[what], HALF))
+                for what, unit in (("price", "money a unit"), ("order", "units"))
+            ],
+        }
+        for panel in shown.panels
+    ]
+
+
+def _gains(found: ReportContents, method: str) -> dict[str, Markup] | None:
+    shown = [(f"{method}, {each.estimator}", each.gain, "method") for each in found.evaluation.estimates]
+    if found.comparison is not None:
+        shown += [(f"{each.method}, held out", each.gain, "estimator") for each in found.comparison.candidates]
+    judged = [(name, gain, kind) for name, gain, kind in shown if gain is not None]
+    if not judged:
+        return None
+    unit = "gain in profit a period (money)"
+    return {"wide": draw_gains(judged, unit, WIDE), "narrow": draw_gains(judged, unit, NARROW)}
+
+
+def _values(each: Diagnostic) -> str:
+    if each.by_depth is not None:
+        by_depth = each.by_depth.tolist()
+        return ", ".join(map(number, by_depth) if all(map(float.is_integer, by_depth)) else numbers(*by_depth))
+    return "-" if each.value is None else number(each.value)

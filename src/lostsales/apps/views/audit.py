@@ -1,0 +1,110 @@
+"""An audit as a person reads it."""
+
+from rich.table import Table
+from rich.text import Text
+
+from lostsales.apps.views.console import out, plain_table, print_facts
+from lostsales.demand.audit.audit import LEVEL, Audit
+
+BAR = 30
+MOST_BARS = 10
+COLOURS = {"identified": "green", "nothing hidden": "green", "only partly": "yellow", "not": "red", "skipped": "dim"}
+
+
+def print_audit(name: str, audit: Audit) -> None:
+    """From what is there to what to do about it; the last line says whether C-FQI can learn from the log."""
+    left_out = "; ".join(f"{rows:,} {reason}" for reason, rows in audit.left_out.items()) or "none"
+    print_facts(
+        name,
+        [
+            ("rows", f"{audit.periods:,} in {audit.series:,} series"),
+            ("stock-outs", f"{audit.censored_share:.1%} of rows hide their demand"),
+            ("balance of the stock", audit.follows),
+            ("usable to learn from", f"{audit.usable_rows:,} rows"),
+            ("left out", left_out),
+            ("hidden demand", audit.imputation),
+        ],
+    )
+    out.print()
+    _histogram("Runs of stock-outs", "periods in a row", "runs", audit.run_lengths)
+    _histogram("Rows by depth", "stock-outs just before", "rows", audit.rows_at_depth)
+    other = ", ".join(f"{value} by its {line}" for line, value in audit.paper_max_depth.items())
+    print_facts(
+        "Depth",
+        [
+            ("deepest that can be learned", f"{audit.max_depth} (max_depth)"),
+            ("longest run", f"{audit.longest_run}; the cap K is {audit.cap}"),
+            ("the paper's readings", other),
+        ],
+    )
+    out.print()
+    _run_ends(audit)
+    _verdicts(audit)
+    _assumptions(audit)
+    out.print("[bold]To collect next[/]")
+    advice = Table.grid(padding=(0, 1))
+    for sentence in audit.collect_next:
+        advice.add_row("-", Text(sentence))
+    out.print(advice)
+    out.print()
+    out.print(audit.conclusion, style="bold", markup=False, highlight=False)
+
+
+def _histogram(title: str, what: str, count: str, bars: dict[int, int]) -> None:
+    if not bars:
+        return
+    table = plain_table(title, what, count)
+    table.add_column("")
+    shown = [(str(value), rows) for value, rows in list(bars.items())[:MOST_BARS]]
+    if rest := list(bars.items())[MOST_BARS:]:
+        shown.append((f"{rest[0][0]} to {rest[-1][0]}", sum(rows for _, rows in rest)))
+    most = max(rows for _, rows in shown)
+    for value, rows in shown:
+        table.add_row(value, f"{rows:,}", "█" * max(1, round(BAR * rows / most)))
+    out.print(table)
+    out.print()
+
+
+def _run_ends(audit: Audit) -> None:
+    if not audit.run_ends:
+        return
+    table = plain_table("How runs end", "after at least", "ends next", "rows")
+    for each in audit.run_ends[:MOST_BARS]:
+        table.add_row(f"{each.j} period{'s' if each.j > 1 else ''}", f"{each.chance:.0%}", f"{each.rows:,}")
+    out.print(table)
+    out.print()
+
+
+def _verdicts(audit: Audit) -> None:
+    table = plain_table("Can hidden demand be told?", "where", "rows", "stock-outs", "told")
+    table.add_column("verdict")
+    for each in audit.verdicts:
+        told = "" if each.identified_share is None else f"{each.identified_share:.0%}"
+        verdict = Text(each.verdict, style=COLOURS[each.verdict])
+        table.add_row(Text(each.what), f"{each.rows:,}", f"{each.stockouts:,}", told, verdict)
+    out.print(table)
+    out.print()
+    ranges = plain_table("Demand range seen", "where", "largest known", "never seen above")
+    for price in audit.price_ranges:
+        seen = "unknown" if price.never_seen_above is None else f"{price.never_seen_above:g}"
+        ranges.add_row(price.what, "none" if price.largest_known is None else f"{price.largest_known:g}", seen)
+    out.print(ranges)
+    out.print()
+
+
+def _assumptions(audit: Audit) -> None:
+    test = audit.stock_test
+    if test.why_not:
+        stock = f"cannot be tested: {test.why_not}"
+    elif test.p_value >= LEVEL:
+        stock = f"nothing against it (p = {test.p_value:.2f})"
+    else:
+        way = "higher" if test.z > 0 else "lower"
+        stock = f"doubtful: demand is {way} where more is there (p = {test.p_value:.2g}), so filled demand is biased"
+    if audit.run_ends_fall_at:
+        where = ", ".join(map(str, audit.run_ends_fall_at))
+        ends = f"doubtful: the chance to end falls after {where} periods; long runs are stickier than assumed"
+    else:
+        ends = "nothing against it" if len(audit.run_ends) > 1 else "cannot be tested: no run is longer than one period"
+    print_facts("Assumptions", [("demand does not depend on stock", stock), ("long runs end no less often", ends)])
+    out.print()

@@ -1,0 +1,130 @@
+"""A demand model as a person reads it."""
+
+import numpy as np
+from rich.text import Text
+
+from lostsales.apps.views.console import out, plain_table, print_facts
+from lostsales.demand.law.calibration import MEMORY
+from lostsales.demand.law.price_response import Response, Slope
+from lostsales.demand.law.selection import DemandModel
+
+BAR = 22
+LAST = "last demand"
+
+
+def print_demand(name: str, model: DemandModel, found: Response) -> None:
+    """From the chosen model to what it says, and whether to believe it; warnings come last."""
+    evidence, law = model.evidence, model.law
+    spread = law.residuals.spread
+    noise = f"standard deviation {spread:.3g}"
+    if law.family.multiplicative:
+        noise = f"demand is off by a factor of {np.exp(spread):.2f} either way"
+    elif law.scale.min() < law.scale.max():
+        noise = f"standard deviation {spread:.0%} of a series' usual sales"
+    facts = [
+        ("rows", f"{len(evidence):,}, of which {evidence.is_censored.sum():,} hide their demand"),
+        ("model", law.family.name),
+        ("noise", noise),
+    ]
+    if len(law.scale) > 1:
+        differ = "share one law" if not law.effect.any() else f"differ by {law.effect.std():.2g} beyond what is known"
+        sizes = f"; sizes from {law.scale.min():.3g} to {law.scale.max():.3g}" if np.ptp(law.scale) > 0 else ""
+        facts.append(("series", f"{len(law.scale):,} that {differ}{sizes}"))
+    print_facts(name, facts)
+    out.print()
+    _families(model)
+    _slopes(model, found.slopes)
+    _prices(found)
+    _calibration(model)
+    for said in model.warnings:
+        out.print(Text(f"Warning: {said}", style="bold yellow"))
+    if not model.warnings:
+        out.print("Nothing speaks against this model.", style="bold")
+
+
+def _families(model: DemandModel) -> None:
+    table = plain_table(
+        f"Models by how well they predict {model.held_out} held out", "model", "score", "behind", "s.e.", ""
+    )
+    for each in sorted(model.candidates, key=lambda each: each.behind):
+        mark = "chosen" if each.family == model.family else ""
+        numbers = (f"{each.score:.3f}", f"{each.behind:.3f}", f"{each.error:.3f}") if each.behind else (
+            f"{each.score:.3f}", "best", "")  # fmt: skip
+        table.add_row(each.family.name, *numbers, mark, style="bold" if mark else "")
+    out.print(table)
+    said = "Score: mean log chance of what a row shows, stock-outs included; higher is better."
+    out.print(f"{said} Chosen: the simplest mean that is not behind beyond chance.", style="dim")
+    out.print()
+
+
+def _slopes(model: DemandModel, slopes: tuple[Slope, ...]) -> None:
+    if not slopes:
+        out.print(f"What moves demand: no slopes, the {model.family.mean} mean bends.\n")
+        return
+    table = plain_table("What moves demand", "one more of", "changes demand by", "s.e.")
+    table.add_column("")
+    scaled = np.ptp(model.law.scale) > 0
+    for each in slopes:
+        name, change, error = Text(each.name), each.change, each.error
+        if model.family.multiplicative and each.name == LAST:
+            name, change, error = Text("last demand, 10 % more"), 1.1**each.change - 1, 0.1 * each.error
+        numbers = _percent(change, error) if model.family.multiplicative else _numbers(change, error)
+        still = change == 0 and error == 0
+        remark = "never varied" if still else "within chance" if abs(change) < 2 * error else ""
+        table.add_row(name, *(("-", "-") if still else numbers), remark, style="dim" if remark else "")
+    out.print(table)
+    if scaled and not model.family.multiplicative:
+        out.print("Demand in units of each series' usual sales.", style="dim")
+    out.print()
+
+
+def _numbers(change: float, error: float) -> tuple[str, str]:
+    """As many digits as the error leaves sense in.
+
+    >>> _numbers(148.2, 243.1), _numbers(-1.4912, 0.0234)
+    (('+148', '243'), ('-1.491', '0.023'))
+    """
+    if not error > 0:  # also where no error could be found
+        return f"{change:+.3g}", "-" if np.isnan(error) else "0"
+    digits = int(np.clip(1 - np.floor(np.log10(error)), 0, 6))
+    return f"{change:+,.{digits}f}", f"{error:,.{digits}f}"
+
+
+def _percent(change: float, error: float) -> tuple[str, str]:
+    return f"{change:+.1%}", "-" if np.isnan(error) else f"{error:.1%}"
+
+
+def _prices(found: Response) -> None:
+    table = plain_table("Price response", "price", "rows", "mean sales", "expected demand", "95 % band")
+    table.add_column("", no_wrap=True, overflow="crop")
+    most = max(float(found.high.max()), 1e-9)
+    for price, rows, sales, demand, low, high in zip(
+        found.prices, found.rows, found.sales, found.demand, found.low, found.high, strict=True
+    ):
+        start, end = round(BAR * low / most), round(BAR * high / most)
+        middle = min(round(BAR * demand / most), BAR)
+        bar = "".join("┃" if at == middle else "─" if start <= at <= end else " " for at in range(BAR + 1))
+        table.add_row(f"{price:g}", f"{rows:,}", f"{sales:.3g}", f"{demand:.3g}", f"{low:.3g} to {high:.3g}", bar)
+    out.print(table)
+    if len(found.prices) > 1:
+        change, error = _numbers(found.elasticity, found.elasticity_error)
+        more = f"1 % on the price changes demand of that period by {change} % (s.e. {error})."
+        out.print(f"All rows of the log, with their markets and last demands, under each price. {more}", style="dim")
+    out.print()
+
+
+def _calibration(model: DemandModel) -> None:
+    fit = model.calibration
+    table = plain_table("Calibration on held-out rows", "predicted chance", "share of rows")
+    table.add_column("")
+    for at, share in enumerate(fit.shares):
+        bins = len(fit.shares)
+        bar = "█" * round(BAR * share * bins / 2)
+        table.add_row(f"{at / bins:.0%} to {(at + 1) / bins:.0%}", f"{share:.1%}", bar)
+    out.print(table)
+    off = f"Furthest off: {fit.distance:.1%} (p = {fit.p_value:.2g})"
+    link = f"with the last period by {fit.correlation:+.2f} (p = {fit.correlation_p_value:.2g})"
+    memory = f"with the last {MEMORY} by {fit.memory:+.2f} (p = {fit.memory_p_value:.2g})"
+    out.print(f"Each {1 / len(fit.shares):.0%} where the model is right. {off}.", style="dim")
+    out.print(f"What is left open correlates {link}, {memory}; not at all where it is right.", style="dim")
+    out.print()

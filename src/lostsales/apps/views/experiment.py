@@ -1,0 +1,175 @@
+"""The outcome of an experiment as a person, a page and a program read it."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from importlib.util import find_spec
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from rich.text import Text
+
+from lostsales.apps.views.console import out as screen
+from lostsales.apps.views.console import plain_table
+from lostsales.apps.views.experiment_figures import draw_figures
+from lostsales.data.writing import replacing
+from lostsales.simulation.experiments.claims import Claim, check_claims
+from lostsales.simulation.experiments.plan import REFERENCE
+from lostsales.simulation.experiments.results import Results, Row, summarise_results
+from lostsales.simulation.experiments.tables import write_tables
+
+COLOURS = {"holds": "green", "not reproduced": "red", "cannot be told": "yellow"}
+MOST_LEVELS = 5  # on the screen
+REFERENCE_NAMES = {
+    "oracle-horizon": "oracle (sees all demand) that knows the last period",
+    "pi-star-horizon": "pi* (sees sales only) that knows the last period",
+    "oracle": "oracle for ever, discounted",
+    "pi-star": "pi* for ever, discounted",
+    "uniform": "uniform behaviour",
+    "near-optimal": "near-optimal behaviour",
+}
+
+
+def write_outcome(results: Results, folder: Path) -> list[Path]:
+    """Tables, the page `summary.md` and, where matplotlib is installed, the figures."""
+    rows, claims = summarise_results(results), check_claims(results)
+    write_tables(results, rows, claims, folder)
+    with replacing(folder / "summary.md") as temporary:
+        temporary.write_text(as_markdown(results, rows, claims), encoding="utf-8")
+    return draw_figures(results, folder) if find_spec("matplotlib") else []
+
+
+def to_json(results: Results, folder: Path) -> dict[str, Any]:
+    """All that the tables hold, and where they lie."""
+    failures = [{"method": method, "reason": why, "cells": n} for (method, why), n in results.failures.items()]
+    return {
+        "out": str(folder),
+        "cells": len(results.finished),
+        "failures": failures,
+        "summary": [asdict(row) for row in summarise_results(results)],
+        "claims": [asdict(claim) for claim in check_claims(results)],
+    }
+
+
+def print_outcome(results: Results, folder: Path, figures: list[Path]) -> None:
+    """References, means by method and level, claims, failures, and where everything lies."""
+    rows = summarise_results(results)
+    levels = results.experiment.levels
+    shown = levels if len(levels) <= MOST_LEVELS else [levels[round(at * (len(levels) - 1) / 4)] for at in range(5)]
+    for behaviour, lines in _by_behaviour(rows):
+        if behaviour == REFERENCE:
+            table = plain_table("References: profit a period", "policy", "mean", "95 % interval")
+            for row in rows:
+                if row.behaviour == REFERENCE:
+                    table.add_row(REFERENCE_NAMES[row.method], f"{row.mean:.2f}", _span(row))
+        else:
+            heads = [f"{level} episodes" for level in shown]
+            table = plain_table(f"Learned from {behaviour} behaviour: profit a period, 95 % interval", "method", *heads)
+            for method, points in lines.items():
+                table.add_row(method, *(_mean(points[level], 1) for level in shown))
+        screen.print(table)
+        screen.print()
+    _print_claims(check_claims(results))
+    _print_failures(results)
+    drawn = ", ".join(path.name for path in figures) or "left out: pip install 'lostsales[plots]'"
+    screen.print(f"{len(results.finished):,} cells in {folder}: results.parquet, summary.csv, claims.csv, times.csv")
+    screen.print(f"to read: summary.md; figures: {drawn}", markup=False, highlight=False)
+
+
+def as_markdown(results: Results, rows: list[Row], claims: list[Claim]) -> str:
+    """A page with the same tables in full."""
+    asked = results.experiment
+    lines = [
+        f"# The experiment in `{asked.scenario.name}`",
+        "",
+        f"{asked.runs} runs, K = {asked.iterations}, {asked.test_episodes} test episodes a policy, seed {asked.seed}; "
+        f"near-optimal behaviour draws {asked.exploration:.0%} of its decisions uniformly. Profit a period, 95 % "
+        "interval over runs.",
+        "",
+        *_markdown(
+            ("reference", "mean", "95 % interval"),
+            [
+                (REFERENCE_NAMES[row.method], f"{row.mean:.2f}", _span(row))
+                for row in rows
+                if row.behaviour == REFERENCE
+            ],
+        ),
+    ]
+    for behaviour, methods in _by_behaviour(rows):
+        if behaviour != REFERENCE:
+            body = [(name, *map(_mean, points.values())) for name, points in methods.items()]
+            lines += [
+                f"## Learned from {behaviour} behaviour",
+                "",
+                *_markdown(("episodes", *map(str, asked.levels)), body),
+            ]
+    checked = [(each.claim, each.behaviour, _difference(each), each.verdict, each.note) for each in claims]
+    lines += [
+        "## Claims",
+        "",
+        *_markdown(("claim", "behaviour", "difference, paired over runs", "verdict", "note"), checked),
+    ]
+    if results.failures:
+        failed = [(method, str(count), why) for (method, why), count in results.failures.items()]
+        lines += ["## Cells that failed", "", *_markdown(("method", "cells", "reason"), failed)]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _by_behaviour(rows: list[Row]) -> list[tuple[str, dict[str, dict[int, Row]]]]:
+    """Behaviours in order, each with its methods, each with its levels."""
+    found = []
+    for behaviour, group in groupby(rows, key=lambda row: row.behaviour):
+        methods: dict[str, dict[int, Row]] = {}
+        for row in group:
+            methods.setdefault(row.method, {})[row.episodes] = row
+        found.append((behaviour, methods))
+    return found
+
+
+def _mean(row: Row, digits: int = 2) -> str:
+    if not row.n:
+        return "failed"
+    reach = f" ± {row.high - row.mean:.{digits}f}" if row.n > 1 else ""
+    return f"{row.mean:.{digits}f}{reach}" + (f" ({row.failed} failed)" if row.failed else "")
+
+
+def _span(interval: Row | Claim, digits: int = 2) -> str:
+    return f"{interval.low:.{digits}f} to {interval.high:.{digits}f}" if interval.n > 1 else "one run tells none"
+
+
+def _difference(claim: Claim) -> str:
+    if not claim.n:
+        return ""
+    return f"{claim.measured}: {claim.mean:.3f} ({_span(claim, 3)})"
+
+
+def _markdown(head: tuple[str, ...], body: Sequence[tuple[str, ...]]) -> list[str]:
+    lines = [head, ("---",) * len(head), *body]
+    return [f"| {' | '.join(cell.replace('|', '/') for cell in line)} |" for line in lines] + [""]
+
+
+def _print_claims(claims: list[Claim]) -> None:
+    table = plain_table(
+        "Claims, by differences paired over runs (what of, and notes: claims.csv)", "claim", "difference"
+    )
+    table.add_column("95 % interval", justify="right")
+    table.add_column("verdict")
+    told = [claim for claim in claims if claim.n]  # of methods that were not run the files tell
+    for behaviour, group in groupby(told, key=lambda claim: claim.behaviour):
+        table.add_row(Text(f"behaviour: {behaviour}", style="dim"))
+        for each in group:
+            verdict = Text(each.verdict, style=COLOURS[each.verdict])
+            table.add_row(each.claim, f"{each.mean:.3f}", _span(each, 3), verdict)
+    screen.print(table)
+    screen.print()
+
+
+def _print_failures(results: Results) -> None:
+    if not results.failures:
+        return
+    table = plain_table("Cells that failed", "method", "cells")
+    table.add_column("reason")
+    for (method, why), count in results.failures.items():
+        table.add_row(method, str(count), Text(why))
+    screen.print(table)
+    screen.print()

@@ -1,0 +1,1 @@
+"""Reading tables: files, frames, and the one gate that checks them."""

@@ -1,0 +1,68 @@
+"""FreshRetailNet-50K (Dingdong-Inc, CC BY 4.0): days of fresh food in shops, as a log of demand only.
+
+The published table has no stock and no orders, only the hours in which a product was sold out. A day with a stock-out
+while the shop was open is censored at its sales.
+"""
+
+from pathlib import Path
+
+from lostsales.data.log import SalesLog
+from lostsales.data.problem import Columns, Feature, Problem
+from lostsales.data.reading.columns import Progress
+from lostsales.data.reading.files import FileTable, open_file
+from lostsales.data.reading.gate import read_table
+from lostsales.errors import LostSalesError
+
+WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+# Our columns, and what they are called where the set was published or where it was prepared for study.
+SOURCES = {
+    "store_id": ("store_id",),
+    "product_id": ("product_id",),
+    "day": ("dt",),
+    "price": ("discount", "price_ratio"),
+    "sales": ("sale_amount", "sales"),
+    "stockout": ("stock_hour6_22_cnt", "oos_hours_6_22"),
+    "promotion": ("activity_flag", "promo"),
+    "holiday": ("holiday_flag",),
+    "rain": ("precpt",),
+    "temperature": ("avg_temperature",),
+    "humidity": ("avg_humidity",),
+    "wind": ("avg_wind_level",),
+}
+NUMERIC = ("promotion", "holiday", "rain", "temperature", "humidity", "wind")
+PROBLEM = Problem(
+    columns=Columns(series=("store_id", "product_id"), period="day"),
+    features=(
+        *(Feature(name=name) for name in NUMERIC),
+        Feature(name="weekday", kind="categorical", levels=WEEKDAYS),
+    ),
+    attributes=("usual_sales",),
+)
+
+
+def read_freshretail(path: str | Path, progress: Progress | None = None) -> SalesLog:
+    """Read the published table: a series is a product in a store, a period a day, the price a share of the full one.
+
+    `usual_sales`, the mean sales of the series' days without stock-out, tells series of different size apart.
+    """
+    table = open_file(Path(path))
+    found = {ours: next((name for name in names if name in table.columns), None) for ours, names in SOURCES.items()}
+    if missing := [" or ".join(SOURCES[ours]) for ours, name in found.items() if name is None]:
+        raise LostSalesError(f"{path} is not laid out as FreshRetailNet-50K: it has no column {', '.join(missing)}")
+    source = {ours: table.kinds[name][0] for ours, name in found.items() if name is not None}
+    # The set was published in single precision: 0.1 is 0.1 again after rounding.
+    sales = f"round(CAST({source['sales']} AS DOUBLE), 4)"
+    sold_out = f"(CAST({source['stockout']} AS DOUBLE) > 0)"
+    day = f"CAST({source['day']} AS TIMESTAMP)"
+    series = f"PARTITION BY {source['store_id']}, {source['product_id']}"
+    usual = f"coalesce(avg({sales}) FILTER (WHERE NOT {sold_out}) OVER ({series}), avg({sales}) OVER ({series}))"
+    kinds = {name: table.kinds[name] for name in ("store_id", "product_id")} | {
+        "day": (day, "TIMESTAMP"),
+        "price": (f"round(CAST({source['price']} AS DOUBLE), 4)", "DOUBLE"),
+        "sales": (sales, "DOUBLE"),
+        "stockout": (sold_out, "BOOLEAN"),
+        "weekday": (f"strftime({day}, '%a')", "VARCHAR"),
+        "usual_sales": (f"round({usual}, 4)", "DOUBLE"),
+    }
+    kinds |= {name: (source[name], "DOUBLE") for name in NUMERIC}
+    return read_table(FileTable(table.connection, table.path, kinds), PROBLEM, progress)

@@ -1,0 +1,170 @@
+"""The one gate through which a table becomes a sales log; inside, code trusts what it let through."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lostsales.data.economics import UnitCosts
+from lostsales.data.log import LogNotes, SalesLog
+from lostsales.data.problem import Problem
+from lostsales.data.reading.checks import check_constant, check_duplicates, check_grid, check_stock, off_balance
+from lostsales.data.reading.columns import ColumnReader
+from lostsales.data.reading.columns import Progress as Progress
+from lostsales.data.reading.findings import Findings
+from lostsales.data.reading.table import Table, open_table
+from lostsales.types import Array, Floats, Ints
+
+# A step in time longer than this many shortest steps is a hole; months differ by less.
+HOLE = 1.5
+
+
+def read_log(source: Any, problem: Problem | str | Path | None = None, progress: Progress | None = None) -> SalesLog:
+    """Read and check a table of sales.
+
+    `source` is a path (CSV, Parquet) or a pandas, polars or Arrow table. `problem` is a `Problem` or the path of its
+    TOML; without it a `log.toml` beside `log.parquet` is used. One error names everything that is wrong.
+    """
+    beside = Path(source) if isinstance(source, str | Path) else None
+    return read_table(open_table(source), Problem.of(problem, beside), progress)
+
+
+def read_table(table: Table, problem: Problem, progress: Progress | None = None) -> SalesLog:
+    """`read_log` of a table that is open."""
+    return _Gate(table, problem, progress).pass_through()
+
+
+class _Gate:
+    """One reading: every column and every finding first, then one error or one log."""
+
+    def __init__(self, table: Table, problem: Problem, progress: Progress | None) -> None:
+        self.table = table
+        self.problem = problem
+        self.findings = Findings(table.name)
+        self.reader = ColumnReader(table, self.findings, progress)
+
+    def pass_through(self) -> SalesLog:
+        self._require_columns()
+        if self.table.rows == 0:
+            self.findings.add("a log needs at least one row, but the table is empty")
+            self.findings.raise_if_any()
+        self._read()
+        self._check()
+        self.findings.raise_if_any()
+        return self._log()
+
+    def _require_columns(self) -> None:
+        names, costs, have = self.problem.columns, self.problem.costs, self.table.columns
+        demand_only = names.stock not in have and names.order not in have
+        wanted = [*names.series_parts, names.period, names.price, names.sales]
+        wanted += [names.stockout] if demand_only else [names.stock, names.order]
+        wanted += [feature.name for feature in self.problem.features] + list(self.problem.attributes)
+        wanted += [cost for cost in (costs.lost, costs.order, costs.holding) if isinstance(cost, str)]
+        if missing := [column for column in dict.fromkeys(wanted) if column not in have]:
+            stockout = f" (or {names.stock!r} and {names.order!r})" if names.stockout in missing else ""
+            self.findings.add(
+                f"missing column {', '.join(map(repr, missing))}{stockout}; "
+                f"the table has {', '.join(map(repr, have)) or 'no columns'}"
+            )
+
+    def _read(self) -> None:
+        names, reader = self.problem.columns, self.reader
+        self.codes, self.texts = self.findings.series_of = reader.series(names.series_parts)
+        self.period = self.findings.period_of = reader.period(names.period)
+        stocked = names.stock in self.table.columns
+        self.rows: dict[str, Any] = {
+            "features": self._features(),
+            "price": reader.number(names.price),
+            "sales": reader.number(names.sales),
+            "stock": reader.number(names.stock) if stocked else None,
+            "order": reader.number(names.order) if stocked else None,
+            "stockout": reader.flag(names.stockout),
+            "received": reader.optional(names.received),
+            "adjustment": reader.optional(names.adjustment, negative=True),
+        }
+        self.costs = self._costs()
+        self.last_sales = reader.optional(names.last_sales, gaps=True)
+        self.last_stockout = reader.flag(names.last_stockout, gaps=True)
+        self.attributes = {name: reader.labels(name) for name in self.problem.attributes}
+
+    def _features(self) -> Floats:
+        matrix = np.empty((self.table.rows, len(self.problem.features)), order="F")
+        features = list(self.problem.features)
+        for index, feature in enumerate(features):
+            if feature.kind == "numeric":
+                matrix[:, index] = self.reader.number(feature.name, negative=True)
+            else:
+                features[index], matrix[:, index] = self.reader.levels(feature)
+        self.problem = self.problem.model_copy(update={"features": tuple(features)})
+        return matrix
+
+    def _costs(self) -> UnitCosts | None:
+        names, given = self.problem.columns, self.problem.costs
+        found: list[Floats | float] = []
+        for cost, column in (
+            (given.lost, names.lost_cost),
+            (given.order, names.order_cost),
+            (given.holding, names.holding_cost),
+        ):
+            if isinstance(cost, float):
+                found.append(cost)
+            elif isinstance(cost, str) or column in self.table.columns:
+                found.append(self.reader.number(cost or column))
+        return UnitCosts(found[0], found[1], found[2], given.fixed_order) if len(found) == 3 else None
+
+    def _check(self) -> None:
+        names, findings, rows = self.problem.columns, self.findings, self.rows
+        check_grid(findings, names.price, rows["price"], self.problem.prices)
+        if rows["stock"] is not None:
+            check_grid(findings, names.order, rows["order"], self.problem.orders)
+            arrived = rows["order"] if rows["received"] is None else rows["received"]
+            check_stock(findings, self.problem, rows["stock"], arrived, rows["sales"], rows["stockout"])
+        self.ordering = _ordering(self.codes, self.period)
+        check_duplicates(findings, self.codes, self.period, self.ordering)
+        for name, labels in self.attributes.items():
+            check_constant(findings, name, labels, self.codes)
+
+    def _log(self) -> SalesLog:
+        codes, period = self._in_order(self.codes), self._in_order(self.period)
+        starts, holes = _starts(codes, period)
+        first_rows = starts if self.ordering is None else self.ordering[starts]
+        no_lag = np.full(len(starts), np.nan)
+        log = SalesLog(
+            problem=self.problem,
+            names=self.texts[codes[starts]],
+            series=np.repeat(np.arange(len(starts)), np.diff(np.r_[starts, len(codes)])),
+            period=period.astype(np.int64) if period.dtype.kind == "f" else period,
+            **{name: self._in_order(column) for name, column in self.rows.items()},
+            last_sales=no_lag if self.last_sales is None else self.last_sales[first_rows],
+            last_stockout=~np.isnan(no_lag) if self.last_stockout is None else self.last_stockout[first_rows],
+            costs=self.costs
+            and UnitCosts(
+                self._in_order(self.costs.lost),
+                self._in_order(self.costs.order),
+                self._in_order(self.costs.holding),
+                self.costs.fixed_order,
+            ),
+            attributes={name: texts[codes[first_rows]] for name, (codes, texts) in self.attributes.items()},
+        )
+        moved = 0 if self.ordering is None else int(np.count_nonzero(self.ordering != np.arange(len(log))))
+        checked, off = off_balance(log)
+        unused = tuple(column for column in self.table.columns if column not in self.reader.used)
+        return replace(log, notes=LogNotes(moved, holes, checked, off, unused))
+
+    def _in_order(self, column: Any) -> Any:
+        return column if self.ordering is None or not isinstance(column, np.ndarray) else column[self.ordering]
+
+
+def _ordering(codes: Ints, period: Array) -> Ints | None:
+    """The rows in order of series and period, or None where they are in that order."""
+    rising = (codes[1:] > codes[:-1]) | ((codes[1:] == codes[:-1]) & (period[1:] >= period[:-1]))
+    return None if rising.all() else np.lexsort((period, codes))
+
+
+def _starts(codes: Ints, period: Array) -> tuple[Ints, int]:
+    """Rows at which a series starts, and how many of them start after a hole in the periods."""
+    same = codes[1:] == codes[:-1]
+    step = np.diff(period).astype(np.int64)
+    hole = same & (step > HOLE * step[same].min()) if same.any() else same
+    return np.flatnonzero(np.r_[True, ~same | hole]), int(np.count_nonzero(hole))

@@ -1,0 +1,60 @@
+"""Parts of a log as logs: some of its series, or all but a block of rows."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from lostsales.data.log import SalesLog
+from lostsales.types import Array, Bools, Floats, Ints
+
+
+def without(log: SalesLog, rows: Bools) -> SalesLog:
+    """The log less some rows; what follows a hole is a series of its own that knows what was sold before it."""
+    kept = np.flatnonzero(~rows)
+    begins = np.r_[True, (np.diff(kept) > 1) | (np.diff(log.series[kept]) > 0)] if len(kept) else np.zeros(0, bool)
+    return _take(log, kept, begins)
+
+
+def series_of(log: SalesLog, chosen: Ints) -> SalesLog:
+    """Some series of a log, in the order given."""
+    ends = np.r_[log.starts[1:], len(log)]
+    spans = [np.arange(log.starts[each], ends[each]) for each in chosen]
+    rows = np.concatenate(spans) if spans else np.zeros(0, np.int64)
+    begins = np.zeros(len(rows), dtype=bool)
+    begins[np.cumsum([0] + [len(span) for span in spans[:-1]])] = True
+    return _take(log, rows, begins)
+
+
+def _take(log: SalesLog, rows: Ints, begins: Bools) -> SalesLog:
+    first = rows[begins]
+    old = log.series[first]
+    opens = first == log.starts[old]
+    before = np.maximum(first - 1, 0)
+
+    def of_rows(column: Array | None) -> Array | None:
+        return None if column is None else column[rows]
+
+    def cost(value: Floats | float) -> Floats | float:
+        return value[rows] if isinstance(value, np.ndarray) else value
+
+    costs = log.costs
+    if costs is not None:
+        costs = replace(costs, lost=cost(costs.lost), order=cost(costs.order), holding=cost(costs.holding))
+    return replace(
+        log,
+        names=log.names[old],
+        series=np.cumsum(begins) - 1,
+        period=log.period[rows],
+        features=log.features[rows],
+        price=log.price[rows],
+        sales=log.sales[rows],
+        stock=of_rows(log.stock),
+        order=of_rows(log.order),
+        stockout=of_rows(log.stockout),
+        last_sales=np.where(opens, log.last_sales[old], log.sales[before]),
+        last_stockout=np.where(opens, log.last_stockout[old], log.censored[before]),
+        received=of_rows(log.received),
+        adjustment=of_rows(log.adjustment),
+        costs=costs,
+        attributes={name: values[old] for name, values in log.attributes.items()},
+    )

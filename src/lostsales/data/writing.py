@@ -1,0 +1,115 @@
+"""Writing tables and logs: to a temporary file first, then renamed, so that nothing half-written stays."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from lostsales.data.labels import SERIES_SEPARATOR, spelled
+from lostsales.data.log import SalesLog
+from lostsales.errors import LostSalesError
+from lostsales.types import Array
+
+FORMATS = {".parquet": "FORMAT parquet", ".csv": "FORMAT csv, HEADER"}
+
+
+def check_target(path: Path) -> None:
+    """Refuse a path that no table can be written to, before any work."""
+    if path.suffix not in FORMATS:
+        raise LostSalesError(f"{path} must end in .parquet or .csv")
+    if not path.parent.is_dir():
+        raise LostSalesError(f"there is no folder {path.parent} to write {path.name} into")
+    if path.is_dir():
+        raise LostSalesError(f"{path} is a folder, and a table is written into a file")
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A temporary path beside `path` that takes its place when the block ends well, and vanishes when it does not."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        yield temporary
+        temporary.replace(path)
+    except OSError as error:
+        raise LostSalesError(f"{path} cannot be written: {error.strerror or error}") from None
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_table(columns: dict[str, Array], path: str | Path) -> None:
+    """Write columns of equal length as Parquet or CSV, by the ending of `path`."""
+    import duckdb
+
+    target = Path(path)
+    check_target(target)
+    with replacing(target) as temporary, duckdb.connect() as connection:
+        connection.register("columns", columns)
+        quoted = str(temporary).replace("'", "''")
+        try:
+            connection.execute(f"COPY columns TO '{quoted}' ({FORMATS[target.suffix]})")
+        except duckdb.Error as error:
+            raise LostSalesError(f"{target} cannot be written: {str(error).splitlines()[0]}") from None
+
+
+def write_log(log: SalesLog, path: str | Path) -> None:
+    """Write a log and, beside it, its problem as TOML, so that `read_log(path)` gives the log back."""
+    target = Path(path)
+    with replacing(target.with_suffix(".toml")) as temporary:
+        temporary.write_text(log.problem.to_toml(), encoding="utf-8")
+        write_table(log_columns(log), target)
+
+
+def key_columns(log: SalesLog) -> dict[str, Array]:
+    """The columns that name a row: its series and its period."""
+    names = log.problem.columns
+    return dict(zip(names.series_parts, _series_columns(log), strict=True)) | {names.period: log.period}
+
+
+def log_columns(log: SalesLog) -> dict[str, Array]:
+    """The columns of a log under the names of its problem."""
+    names = log.problem.columns
+    columns = key_columns(log)
+    for index, feature in enumerate(log.problem.features):
+        values = log.features[:, index]
+        columns[feature.name] = values if feature.levels is None else _texts(feature.levels)[values.astype(np.int64)]
+    for name, texts in log.attributes.items():
+        columns[name] = texts[log.series]
+    for role in ("stock", "price", "order", "sales", "stockout", "received", "adjustment"):
+        if (values := getattr(log, role)) is not None:
+            columns[getattr(names, role)] = values
+    for role in ("lost", "order", "holding"):
+        if log.costs is not None and isinstance(cost := getattr(log.costs, role), np.ndarray):
+            columns[getattr(log.problem.costs, role) or getattr(names, f"{role}_cost")] = cost
+    if not np.isnan(log.last_sales).all():
+        first = np.zeros(len(log), dtype=bool)
+        first[log.starts] = True
+        columns[names.last_sales] = np.ma.masked_array(
+            log.last_sales[log.series], ~first | np.isnan(log.last_sales)[log.series]
+        )
+        columns[names.last_stockout] = np.ma.masked_array(log.last_stockout[log.series], ~first)
+    return columns
+
+
+def _series_columns(log: SalesLog) -> list[Array]:
+    parts = len(log.problem.columns.series_parts)
+    if parts == 1:
+        return [_numbers_where_possible(log.names)[log.series]]
+    split = [name.split(SERIES_SEPARATOR, parts - 1) for name in log.names]
+    return [np.array([each[part] for each in split], dtype=object)[log.series] for part in range(parts)]
+
+
+def _numbers_where_possible(names: Array) -> Array:
+    """Series that are numbered are written as numbers: a tenth of the size, and as quick to read."""
+    try:
+        numbers = names.astype(np.int64)
+    except ValueError:
+        return names
+    return numbers if (numbers.astype(str) == names).all() else names
+
+
+def _texts(levels: tuple[object, ...]) -> Array:
+    texts = np.empty(len(levels), dtype=object)
+    texts[:] = [spelled(level) for level in levels]
+    return texts

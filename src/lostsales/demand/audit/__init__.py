@@ -1,0 +1,1 @@
+"""What a log can teach: identifiability and tests of the assumptions."""

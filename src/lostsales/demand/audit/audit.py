@@ -1,0 +1,203 @@
+"""What a log can teach: stock-out runs, what they hide, which assumptions hold, and what data to collect next."""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from lostsales.data.log import LogNotes, SalesLog
+from lostsales.data.reading.checks import off_balance
+from lostsales.data.reading.gate import Progress
+from lostsales.demand.audit.identifiability import (
+    CLOSE_TO_ALL,
+    GroupVerdict,
+    PriceRange,
+    by_depth,
+    find_verdicts,
+    price_ranges,
+)
+from lostsales.demand.audit.stock_test import StockTest, stock_independence
+from lostsales.demand.censoring.runs import LEAST_ROWS, Runs, find_runs, paper_variants, run_ends, run_lengths
+from lostsales.demand.survival.imputation import Imputation, impute
+
+LEVEL = 0.05
+MOST_FILLED = 50_000  # stock-outs that are looked at to tell which can be identified
+
+
+@dataclass(frozen=True)
+class RunEnd:
+    """alpha_j: the chance that a run of at least j stock-outs ended in the next period."""
+
+    j: int
+    chance: float
+    rows: int
+
+
+@dataclass(frozen=True)
+class Audit:
+    """The facts behind `lostsales audit`."""
+
+    periods: int
+    series: int
+    censored_share: float
+    run_lengths: dict[int, int]
+    rows_at_depth: dict[int, int]
+    longest_run: int
+    max_depth: int
+    cap: int
+    paper_max_depth: dict[str, int]
+    left_out: dict[str, int]
+    usable_rows: int
+    notes: LogNotes
+    balance: dict[str, float] | None  # share of next stocks that each balance explains
+    follows: str
+    price_ranges: tuple[PriceRange, ...]
+    verdicts: tuple[GroupVerdict, ...]
+    run_ends: tuple[RunEnd, ...]
+    run_ends_fall_at: tuple[int, ...]
+    stock_test: StockTest
+    imputation: str
+    collect_next: tuple[str, ...]
+    conclusion: str
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return asdict(self)
+
+
+def audit(log: SalesLog, *, cap: int | None = None, seed: int = 0, progress: Progress | None = None) -> Audit:
+    """Look at everything that decides what can be learned from a log."""
+    runs = find_runs(log, cap)
+    filled, said = _impute(log, runs, seed, progress)
+    ends = run_ends(runs)
+    balance, follows = _balance(log)
+    verdicts = find_verdicts(log, runs, filled)
+    lengths = run_lengths(log, runs)
+    return Audit(
+        periods=len(log),
+        series=len(log.names),
+        censored_share=float(1 - runs.observed.is_observed.mean()),
+        run_lengths={length: int(lengths[length]) for length in range(1, len(lengths)) if lengths[length]},
+        rows_at_depth={depth: int(rows) for depth, rows in enumerate(runs.rows_at_depth) if rows},
+        longest_run=runs.longest,
+        max_depth=runs.max_depth,
+        cap=runs.cap,
+        paper_max_depth=paper_variants(log, runs, runs.cap),
+        left_out={reason: rows for reason, rows in runs.left_out.items() if rows},
+        usable_rows=int(runs.usable.sum()),
+        notes=log.notes,
+        balance=balance,
+        follows=follows,
+        price_ranges=price_ranges(log, runs),
+        verdicts=verdicts,
+        run_ends=tuple(
+            RunEnd(j + 1, float(p), int(n)) for j, (p, n) in enumerate(zip(ends.chance, ends.rows, strict=True)) if n
+        ),
+        run_ends_fall_at=ends.falls_at,
+        stock_test=stock_independence(log, runs, seed),
+        imputation=said,
+        collect_next=_collect_next(log, runs, filled, verdicts, follows),
+        conclusion=_conclusion(log, runs),
+    )
+
+
+def _impute(log: SalesLog, runs: Runs, seed: int, progress: Progress | None) -> tuple[Imputation | None, str]:
+    if not runs.observed.any_observed:
+        return None, "skipped: every row is a stock-out, so nothing tells how much was lost"
+    if runs.observed.is_observed.all():
+        return None, "not needed: no demand is hidden"
+    if log.costs is not None and not np.any(log.costs.lost):
+        return None, "skipped: a lost sale costs nothing, so what stock-outs hid does not change the profit"
+    looked = np.flatnonzero(~runs.observed.is_observed)
+    if len(looked) > MOST_FILLED:
+        looked = np.random.default_rng(seed).choice(looked, MOST_FILLED, replace=False)
+    only = np.zeros(len(log), dtype=bool)
+    only[looked] = True
+    filled = impute(log, replicates=0, runs=runs, only=only, seed=seed, progress=progress)
+    said = f"{filled.identified[only].mean():.0%} of the hidden demands can be told from similar periods"
+    return filled, f"{said}; the others lie between what was sold and demand_max = {filled.demand_max:g}"
+
+
+def _balance(log: SalesLog) -> tuple[dict[str, float] | None, str]:
+    """The share of next stocks that each balance explains, and which one the log follows.
+
+    Netted explains all that lost sales does, as it bounds the stock after a stock-out from above only. So it is taken
+    where the stock after most stock-outs lies below what arrived.
+    """
+    if log.order is None or not log.notes.balance_rows:
+        return None, "unknown: no stock, or no row with a next row"
+    counts = {
+        balance: off_balance(replace(log, problem=log.problem.model_copy(update={"balance": balance})))
+        for balance in ("lost-sales", "netted")
+    }
+    explained = {balance: 1 - off / rows for balance, (rows, off) in counts.items()}
+    arrived = log.order if log.received is None else log.received
+    tells = np.count_nonzero(log.censored & log.has_next & (arrived > 0))
+    short = counts["lost-sales"][1] - counts["netted"][1]
+    best = "netted" if short > tells / 2 else "lost-sales"
+    if explained[best] < CLOSE_TO_ALL:
+        return explained, "neither: check arrival, receipts and corrections of the stock"
+    if log.problem.arrival == "before":
+        return explained, "lost-sales (with arrival 'before' the two balances are the same)"
+    declared = log.problem.balance
+    return explained, best if best == declared else f"{best}, but the problem declares {declared}"
+
+
+def _collect_next(
+    log: SalesLog, runs: Runs, filled: Imputation | None, verdicts: tuple[GroupVerdict, ...], follows: str
+) -> tuple[str, ...]:
+    advice = []
+    if not runs.observed.any_observed:
+        advice.append("periods with ample stock: so far every one was a stock-out")
+    if log.stockout is None:
+        advice.append("a stock-out flag: without it a period that sold exactly what was there counts as a stock-out")
+    if np.isnan(log.last_sales).any():
+        advice.append("the sales before the first period (last_sales): without them a series loses its first rows")
+    if len(np.unique(log.price)) == 1:
+        advice.append("periods at another price: it never varied, so its effect cannot be learned")
+    if filled is not None:
+        advice += _advice_on_stock(log, runs, filled, verdicts)
+    if runs.max_depth < min(runs.longest, runs.cap):
+        deeper = runs.max_depth + 1
+        shown = int(np.count_nonzero((runs.depth == deeper) & runs.observed.is_observed & log.has_next))
+        advice.append(
+            f"runs of {deeper} stock-outs that end: {shown} rows show what follows one, {LEAST_ROWS} are needed"
+        )
+    if follows.startswith("neither"):
+        advice.append("receipts and stock corrections (columns received, adjustment), so that the stock adds up")
+    return tuple(advice) or ("more of the same: nothing is missing, and more rows narrow the errors",)
+
+
+def _advice_on_stock(
+    log: SalesLog, runs: Runs, filled: Imputation, verdicts: tuple[GroupVerdict, ...]
+) -> Iterator[str]:
+    """Where more stock would show what is hidden, and how much more."""
+    weak = {each.what: each for each in verdicts if each.verdict in ("not", "only partly")}
+    for what, rows in by_depth(runs):
+        unclear = rows & filled.hidden & ~filled.identified & ~np.isnan(filled.expected_lost)
+        if what in weak and unclear.any() and not log.demand_only:
+            seen = np.quantile(runs.observed.available[unclear], 0.95)
+            told = weak[what].identified_share or 0.0
+            yield f"more than {seen:.4g} units {what}: only {told:.0%} of the demand hidden there can be told"
+    others = [what for what, each in weak.items() if each.verdict == "not" and not what.startswith(("after", "before"))]
+    if others:
+        yield f"periods with ample stock at {', '.join(others)}"
+
+
+def _conclusion(log: SalesLog, runs: Runs) -> str:
+    depth_0 = int(np.count_nonzero(runs.usable & (runs.depth == 0)))
+    if log.demand_only:
+        return "Not fit for C-FQI: the log has no stock and no orders. Audit, impute and demand can use it."
+    if not runs.observed.any_observed:
+        return "Not fit for C-FQI: every row is a stock-out, so no demand is known."
+    if depth_0 < LEAST_ROWS:
+        return f"Not fit for C-FQI: {depth_0} usable rows follow a known demand, and {LEAST_ROWS} are needed."
+    if log.costs is None:
+        return "Not fit for C-FQI: the unit costs are unknown. Give [costs] lost, order and holding in the problem."
+    why = ""
+    if runs.max_depth == runs.cap < runs.longest:
+        why = f" (the longest run is {runs.longest}, but the cap K is {runs.cap})"
+    elif runs.max_depth < runs.longest:
+        why = f" (the longest run is {runs.longest}, but beyond {runs.max_depth} too few rows show what follows)"
+    return f"Fit for C-FQI to depth {runs.max_depth}{why}."

@@ -1,0 +1,61 @@
+"""A test of what the survival curves assume: demand does not depend on stock, given the rest (line 477)."""
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from scipy.special import ndtr
+
+from lostsales.data.log import SalesLog
+from lostsales.data.splits import hold_out
+from lostsales.demand.censoring.runs import LEAST_ROWS, Runs
+from lostsales.demand.survival.covariates import block_covariates
+from lostsales.demand.survival.curve import Bound
+from lostsales.demand.survival.depth_groups import Group, not_truncated
+from lostsales.demand.survival.neighbourhood import fit_neighbourhood
+
+MOST_ROWS = 5_000
+
+
+@dataclass(frozen=True)
+class StockTest:
+    """Does demand move with what was available? z above 0: demand is higher where more was there."""
+
+    z: float  # NaN where it cannot be tested
+    p_value: float
+    rows: int
+    why_not: str = ""  # why it cannot be tested
+
+
+def stock_independence(log: SalesLog, runs: Runs, seed: int = 0) -> StockTest:
+    """Covariance of two residuals, given features, price and the last demand (generalised covariance measure).
+
+    One is the martingale residual of demand, known_t - H(demand_t | x_t), with mean 0 whatever was available if demand
+    does not depend on it; the other is what was available less its mean among the neighbours. Curves and means leave
+    out the series of the row; the variance is taken over series.
+    """
+    if log.demand_only:
+        return StockTest(np.nan, np.nan, 0, "the log has no stock")
+    rows = np.flatnonzero((runs.depth == 0) & not_truncated(log, runs))
+    if len(rows) < 2 * LEAST_ROWS or not runs.observed.is_observed[rows].any():
+        return StockTest(np.nan, np.nan, len(rows), "too few rows follow a known demand")
+    if len(rows) > MOST_ROWS:
+        rows = np.sort(np.random.default_rng(seed).choice(rows, MOST_ROWS, replace=False))
+    observed, holdout = runs.observed, hold_out(log, gap=1)
+    bound = Bound(float(observed.available[rows].max()), "to_max", observed.integer)
+    group = Group("0", rows, rows, partial(block_covariates, log, runs, depth=0), True)
+    near = fit_neighbourhood(group, observed, holdout, bound, seed)
+    points = near.metric(group.covariates(rows))
+    hazard, supply = near.sample.hazard_and_supply(
+        points, observed.demand[rows], holdout.lower[rows], holdout.upper[rows], near.bandwidth
+    )
+    extra = np.nan_to_num(observed.available[rows] - supply)
+    if not extra.std() > 1e-9:
+        return StockTest(np.nan, np.nan, len(rows), "what was available never varied")
+    product = (observed.is_observed[rows] - hazard) * extra
+    by_unit = np.bincount(holdout.unit[rows], weights=product, minlength=holdout.units)
+    spread = np.sqrt(np.sum(by_unit**2))
+    if not spread > 0:
+        return StockTest(np.nan, np.nan, len(rows), "demand never varied")
+    z = float(-by_unit.sum() / spread)
+    return StockTest(z, float(2 * ndtr(-abs(z))), len(rows))

@@ -1,0 +1,1 @@
+"""What a log shows of demand: observed rows, censored runs, evidence."""

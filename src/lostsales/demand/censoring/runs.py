@@ -1,0 +1,167 @@
+"""Runs of censored periods: depth, anchors, and how deep the log can be learned."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from lostsales.data.log import SalesLog
+from lostsales.demand.censoring.observed import Observed, observe
+from lostsales.errors import SettingError
+from lostsales.types import Bools, Floats, Ints
+
+# A depth with fewer rows than this cannot be learned.
+LEAST_ROWS = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """The partition of a log by depth (lines 238-260, 409)."""
+
+    observed: Observed
+    depth: Ints  # (rows,) censored periods in a row just before; -1 where no earlier demand is known
+    anchor_demand: Floats  # (rows,) D at the anchor, the last period whose demand is known; NaN where depth is -1
+    longest: int  # the longest censored run in the log
+    cap: int  # K, the deepest that may be learned
+    max_depth: int  # n: the longest run, not above K, lowered to where every depth has enough rows
+    rows_at_depth: Ints  # (longest + 1,)
+    left_out: dict[str, int]  # rows that cannot be learned from, by reason
+    usable: Bools  # (rows,) the others
+
+
+def depth_of_rows(censored: Bools, starts: Ints) -> Ints:
+    """Censored periods in a row just before each row, counted from the start of its series.
+
+    >>> depth_of_rows(np.array([True, True, False, True, False]), np.array([0, 3]))
+    array([0, 1, 2, 0, 1])
+    """
+    rows = np.arange(len(censored))
+    known = np.where(censored, -1, rows)
+    known[starts[1:] - 1] = starts[1:] - 1  # nothing crosses from one series into the next
+    return rows - 1 - np.r_[-1, np.maximum.accumulate(known)[:-1]] if len(rows) else rows
+
+
+def iterations_rule(rows: int, discount: float) -> int:
+    """K = ceil(ln(NT) / (2 (1 - discount))), the paper's rule for window and iterations (line 834).
+
+    >>> iterations_rule(2500, 0.9)
+    40
+    """
+    return max(1, int(np.ceil(np.log(max(rows, 2)) / (2 * (1 - discount)))))
+
+
+def find_runs(log: SalesLog, cap: int | None = None, least_rows: int = LEAST_ROWS) -> Runs:
+    """Depth and anchor of every row; everything that is left out is counted."""
+    if cap is not None and cap < 0:
+        raise SettingError(f"the cap K on depth must not be negative, but {cap} came")
+    observed = observe(log)
+    rows, starts = np.arange(len(log)), log.starts
+    depth = depth_of_rows(~observed.is_observed, starts)
+    anchor = rows - 1 - depth
+    before_first = anchor < starts[log.series]
+    opening_known = ~np.isnan(log.last_sales) & ~log.last_stockout
+    lost = before_first & ~opening_known[log.series]
+    opening = log.last_sales[log.series]
+    anchor_demand = np.where(before_first, opening, observed.demand[np.maximum(anchor, 0)])
+    # A run that opens a series without an anchor is as long as it is: count it, though no depth is known in it.
+    longest = int((depth + 1)[~observed.is_observed].max(initial=0))
+    depth = np.where(lost, -1, depth)
+    window = iterations_rule(len(log), log.problem.discount) if cap is None else cap
+    at_depth = np.bincount(depth[~lost], minlength=longest + 1)
+    max_depth = _learnable(depth, observed.is_observed, log.has_next, min(longest, window), least_rows)
+    reasons = {
+        "no earlier demand is known": lost,
+        "last row of its series": ~log.has_next,
+        f"deeper than max_depth {max_depth}": depth > max_depth,
+        f"stock-out at max_depth {max_depth}": (depth == max_depth) & ~observed.is_observed & (longest > 0),
+    }
+    usable, left_out = np.ones(len(log), dtype=bool), {}
+    for reason, rows_out in reasons.items():
+        left_out[reason] = int(np.count_nonzero(rows_out & usable))
+        usable &= ~rows_out
+    return Runs(
+        observed=observed,
+        depth=depth,
+        anchor_demand=np.where(lost, np.nan, anchor_demand),
+        longest=longest,
+        cap=window,
+        max_depth=max_depth,
+        rows_at_depth=at_depth,
+        left_out=left_out,
+        usable=usable,
+    )
+
+
+def _learnable(depth: Ints, known: Bools, has_next: Bools, most: int, least_rows: int) -> int:
+    """The deepest n <= most with enough rows at each depth below it and enough uncensored rows at n itself."""
+    rows = np.bincount(depth[has_next & (depth >= 0)], minlength=most + 1)
+    ends = np.bincount(depth[has_next & known & (depth >= 0)], minlength=most + 1)
+    deepest = 0
+    for n in range(1, most + 1):
+        if rows[n - 1] < least_rows:
+            break
+        if ends[n] >= least_rows:
+            deepest = n
+    return deepest
+
+
+def run_lengths(log: SalesLog, runs: Runs) -> Ints:
+    """How many censored runs there are of each length 0, 1, 2, ..., (longest + 1,)."""
+    censored = ~runs.observed.is_observed
+    goes_on = np.r_[censored[1:] & log.has_next[:-1], False]
+    ends = censored & ~goes_on
+    return np.bincount(depth_of_rows(censored, log.starts)[ends] + 1, minlength=runs.longest + 1)
+
+
+def paper_variants(log: SalesLog, runs: Runs, window: int) -> dict[str, int]:
+    """The paper's own two readings of the longest run within K periods, for comparison.
+
+    Line 409 looks at runs that start at t <= T - K only and so misses late ones; line 4771 counts the censored periods
+    of a window, consecutive or not.
+    """
+    censored = ~runs.observed.is_observed
+    lengths = np.diff(np.r_[log.starts, len(log)])
+    place = np.arange(len(log)) - log.starts[log.series]
+    left = lengths[log.series] - place
+    backwards = depth_of_rows(censored[::-1], len(log) - log.starts[::-1] - lengths[::-1])[::-1]
+    ahead = np.where(censored, backwards + 1, 0)
+    early = left >= window
+    total = np.r_[0, np.cumsum(censored)]
+    rows = np.arange(len(log))
+    in_window = total[rows + np.minimum(left, window)] - total[rows]
+    return {
+        "line 409": int(np.minimum(ahead, window)[early].max(initial=0)),
+        "line 4771": int(in_window.max(initial=0)),
+    }
+
+
+@dataclass(frozen=True)
+class RunEnds:
+    """How often a censored run of at least j periods ended next (alpha_j, line 869)."""
+
+    chance: Floats  # (longest,) alpha_1, alpha_2, ...; NaN where no row shows it
+    rows: Ints  # (longest,) rows behind each
+    falls_at: tuple[int, ...]  # j at which alpha_{j+1} lies below alpha_j beyond chance
+
+
+def run_ends(runs: Runs, level: float = 0.05) -> RunEnds:
+    """Estimate alpha_j and test that it does not fall with j (line 873).
+
+    alpha_j is a mean of the chance at depth j exactly and alpha_{j+1}, so alpha falls at j if and only if the former is
+    above the latter; these two come from different rows, and a one-sided z-test compares them, shared over all j.
+    """
+    deep = runs.depth[runs.depth >= 1]
+    known = runs.observed.is_observed[runs.depth >= 1]
+    exact = np.bincount(deep, minlength=runs.longest + 2)[1:]
+    ended = np.bincount(deep[known], minlength=runs.longest + 2)[1:]
+    rows, ends = exact[::-1].cumsum()[::-1], ended[::-1].cumsum()[::-1]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        chance, at = ends / rows, ended / exact
+        pooled = np.r_[(ended[:-1] + ends[1:]) / (exact[:-1] + rows[1:]), np.nan]
+        spread = np.sqrt(pooled * (1 - pooled) * (1 / exact + np.r_[1 / rows[1:], np.nan]))
+        z = (at - np.r_[chance[1:], np.nan]) / spread
+    from scipy.special import ndtri
+
+    tests = int(np.isfinite(z).sum())
+    limit = -ndtri(level / tests) if tests else np.inf
+    falls = np.flatnonzero(np.nan_to_num(z, nan=-np.inf) > limit) + 1
+    return RunEnds(chance[: runs.longest], rows[: runs.longest], tuple(int(j) for j in falls))

@@ -1,0 +1,1 @@
+"""The law of demand: families, estimation, selection, calibration, price response."""

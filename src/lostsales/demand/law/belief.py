@@ -1,0 +1,91 @@
+"""The inner loop of completing hidden demands, in machine code: many short runs would spend their time in calls."""
+
+from lostsales._jit import compiled
+from lostsales.types import Bools, Floats, Ints
+
+REMEMBERED = 4  # hidden demands further back are not re-weighed
+TINY = 1e-12
+
+
+@compiled
+def advance(
+    at: Ints,
+    depth: int,
+    mean: Floats,
+    low: Floats,
+    high: Floats,
+    told: Bools,
+    uniform: Floats,
+    pick: Floats,
+    grid: Floats,
+    cdf: Floats,
+    latent: Floats,
+    lag: Floats,
+    below: Floats,
+    within: Floats,
+) -> None:
+    """Draw the latents of the rows `at` one depth into `latent`, and re-weigh the hidden past that led to each.
+
+    `mean` is (rows at the depth, 1 or draws); all else is by row of the evidence. `grid` is even, with `cdf` on it.
+    """
+    draws = uniform.shape[1]
+    last = len(grid) - 1
+    step = (grid[last] - grid[0]) / last
+    under, chance = [0.0] * draws, [0.0] * draws
+    chosen = [0] * draws
+    kept = [0.0] * draws
+    for index in range(len(at)):
+        row = at[index]
+        total_under, total_chance = 0.0, 0.0
+        for d in range(draws):
+            centre = mean[index, d if mean.shape[1] > 1 else 0]
+            ends = (low[row] - centre, high[row] - centre)
+            reached = [0.0, 0.0]
+            for end in range(2):
+                place = (ends[end] - grid[0]) / step
+                if place >= last:
+                    reached[end] = 1.0
+                elif place > 0:
+                    cell = int(place)
+                    reached[end] = cdf[cell] + (place - cell) * (cdf[cell + 1] - cdf[cell])
+            under[d], chance[d] = reached[0], max(reached[1] - reached[0], 0.0)
+            total_under += under[d]
+            total_chance += chance[d]
+            chosen[d] = d
+        below[row], within[row] = total_under / draws, total_chance / draws
+        if depth > 0:
+            total = 0.0
+            for d in range(draws):
+                total += (chance[d] if told[row] else 1.0) + TINY
+            source, passed = 0, (chance[0] if told[row] else 1.0) + TINY
+            for d in range(draws):
+                while pick[row, d] * total > passed and source < draws - 1:
+                    source += 1
+                    passed += (chance[source] if told[row] else 1.0) + TINY
+                chosen[d] = source
+            for back in range(min(depth, REMEMBERED) + 1):
+                if back > 0:
+                    for d in range(draws):
+                        kept[d] = latent[row - back, chosen[d]]
+                    for d in range(draws):
+                        latent[row - back, d] = kept[d]
+                if back < depth:
+                    for d in range(draws):
+                        kept[d] = lag[row - back, chosen[d]]
+                    for d in range(draws):
+                        lag[row - back, d] = kept[d]
+        for d in range(draws):
+            source = chosen[d]
+            drawn = mean[index, source if mean.shape[1] > 1 else 0]
+            if chance[source] > TINY:
+                share = under[source] + uniform[row, d] * chance[source]
+                lower, upper = 0, last
+                while upper - lower > 1:
+                    middle = (lower + upper) // 2
+                    if cdf[middle] <= share:
+                        lower = middle
+                    else:
+                        upper = middle
+                rise = cdf[upper] - cdf[lower]
+                drawn += grid[lower] + step * ((share - cdf[lower]) / rise if rise > 0 else 0.0)
+            latent[row, d] = min(max(drawn, low[row]), high[row])

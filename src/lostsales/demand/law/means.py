@@ -1,0 +1,199 @@
+"""Means of demand given the market, the price and the last demand: linear, kernel and boosted, behind one protocol."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from lostsales.errors import SettingError
+from lostsales.types import Floats
+
+LANDMARKS = 60
+COEFFICIENTS = (0.03, 0.1, 0.3, 1.0)  # of the kernel, over the number of inputs
+RIDGES = (0.01, 0.1, 1.0, 10.0, 100.0)
+LOOSE = (1.0, 10.0)  # coefficient and ridge
+# A regression on draws needs no more of them than this.
+MOST_BOOSTED = 200_000
+
+
+class Mean(Protocol):
+    """A regression of the latent demand: inputs (rows, inputs) in, its mean out."""
+
+    def __call__(self, inputs: Floats) -> Floats:
+        """The mean of every row."""
+        ...
+
+    def refit(self, inputs: Floats, latent: Floats, weights: Floats) -> "Mean":
+        """The same kind with the same settings, on other data."""
+        ...
+
+    def beyond(self, other: Any, step: float) -> "Mean":
+        """So many times the step from this mean to another of its kind."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class LinearMean:
+    """Least squares; a column that never varies has slope 0."""
+
+    intercept: float
+    slopes: Floats
+
+    def __call__(self, inputs: Floats) -> Floats:
+        """The mean of every row."""
+        return self.intercept + inputs @ self.slopes
+
+    def refit(self, inputs: Floats, latent: Floats, weights: Floats) -> "LinearMean":
+        """Least squares on other data."""
+        return fit_linear(inputs, latent, weights)
+
+    def beyond(self, other: "LinearMean", step: float) -> "LinearMean":
+        """So many times the step from this mean to another."""
+        slopes = self.slopes + step * (other.slopes - self.slopes)
+        return LinearMean(self.intercept + step * (other.intercept - self.intercept), slopes)
+
+
+def fit_linear(inputs: Floats, latent: Floats, weights: Floats) -> LinearMean:
+    """Weighted least squares on standardised columns.
+
+    >>> fit_linear(np.array([[0.0], [1.0], [2.0]]), np.array([1.0, 3.0, 5.0]), np.ones(3)).slopes
+    array([2.])
+    """
+    total = weights.sum()
+    centre = weights @ inputs / total
+    scale = np.sqrt(weights @ (inputs - centre) ** 2 / total)
+    varies = scale > 1e-12 * (1 + np.abs(centre))
+    design = (inputs - centre)[:, varies] / scale[varies]
+    middle = float(weights @ latent / total)
+    gram = design.T @ (design * weights[:, None])
+    right = design.T @ (weights * (latent - middle))
+    slopes = np.zeros(inputs.shape[1])
+    # Columns that say the same (all levels of a category) share what they say.
+    slopes[varies] = np.linalg.lstsq(gram, right, rcond=1e-10)[0] / scale[varies]
+    return LinearMean(middle - float(centre @ slopes), slopes)
+
+
+@dataclass(frozen=True, eq=False)
+class KernelMean:
+    """Least squares plus kernel ridge regression of what it leaves, in the span of some landmarks."""
+
+    linear: LinearMean
+    centre: Floats
+    scale: Floats
+    landmarks: Floats  # (landmarks, inputs) standardised
+    root: Floats  # (landmarks, rank): kernel to features
+    coefficient: float
+    ridge: float
+    weights: Floats  # (rank,)
+
+    def __call__(self, inputs: Floats) -> Floats:
+        """The mean of every row."""
+        return self.linear(inputs) + self._kernel(inputs) @ (self.root @ self.weights)
+
+    def refit(self, inputs: Floats, latent: Floats, weights: Floats) -> "KernelMean":
+        """The same landmarks and settings on other data."""
+        linear = fit_linear(inputs, latent, weights)
+        phi = self._kernel(inputs) @ self.root
+        gram = phi.T @ (phi * weights[:, None]) + self.ridge * np.eye(phi.shape[1])
+        solved = np.asarray(np.linalg.solve(gram, phi.T @ (weights * (latent - linear(inputs)))), dtype=np.float64)
+        return KernelMean(
+            linear, self.centre, self.scale, self.landmarks, self.root, self.coefficient, self.ridge, solved
+        )
+
+    def beyond(self, other: "KernelMean", step: float) -> "KernelMean":
+        """So many times the step from this mean to another on the same landmarks."""
+        weights = self.weights + step * (other.weights - self.weights)
+        return replace(other, linear=self.linear.beyond(other.linear, step), weights=weights)
+
+    def _kernel(self, inputs: Floats) -> Floats:
+        return _rbf((inputs - self.centre) / self.scale, self.landmarks, self.coefficient)
+
+
+def _rbf(left: Floats, right: Floats, coefficient: float) -> Floats:
+    power = left @ (2 * coefficient * right).T  # all in one array: it is large, and the loops wait for memory
+    power -= coefficient * (left**2).sum(axis=1)[:, None]
+    power -= coefficient * (right**2).sum(axis=1)
+    return np.asarray(np.exp(np.minimum(power, 0.0, out=power), out=power))
+
+
+def fit_loose(inputs: Floats, latent: Floats, weights: Floats) -> KernelMean:
+    """A kernel mean held more loosely than predicts best: what is added up over many days wants little bias."""
+    return fit_kernel(inputs, latent, weights, coefficients=LOOSE[:1], ridges=LOOSE[1:])
+
+
+def fit_kernel(
+    inputs: Floats,
+    latent: Floats,
+    weights: Floats,
+    seed: int = 0,
+    coefficients: tuple[float, ...] = COEFFICIENTS,
+    ridges: tuple[float, ...] = RIDGES,
+) -> KernelMean:
+    """Bandwidth and ridge by the least leave-one-out error, from one factorisation for each bandwidth."""
+    rng = np.random.default_rng(seed)
+    centre, scale = inputs.mean(axis=0), inputs.std(axis=0)
+    scale = np.where(scale > 1e-12 * (1 + np.abs(centre)), scale, np.inf)
+    standard = (inputs - centre) / scale
+    chosen = rng.choice(len(inputs), min(LANDMARKS, len(inputs)), replace=False)
+    landmarks = np.unique(standard[np.sort(chosen)], axis=0)
+    linear = fit_linear(inputs, latent, weights)
+    left = latent - linear(inputs)
+    best: tuple[float, KernelMean] | None = None
+    for coefficient in coefficients:
+        steep = coefficient / max(int(np.isfinite(scale).sum()), 1)
+        values, vectors = np.linalg.eigh(_rbf(landmarks, landmarks, steep))
+        kept = values > 1e-8 * values[-1]
+        root = vectors[:, kept] / np.sqrt(values[kept])
+        phi = _rbf(standard, landmarks, steep) @ root
+        spectrum, basis = np.linalg.eigh(phi.T @ (phi * weights[:, None]))
+        turned = phi @ basis
+        right = turned.T @ (weights * left)
+        for ridge in ridges:
+            shrunk = 1 / (np.maximum(spectrum, 0) + ridge)
+            leverage = np.minimum((turned**2 * shrunk).sum(axis=1) * weights, 0.999)
+            error = float(weights @ ((left - turned @ (shrunk * right)) / (1 - leverage)) ** 2)
+            if best is None or error < best[0]:
+                model = KernelMean(linear, centre, scale, landmarks, root, steep, ridge, basis @ (shrunk * right))
+                best = error, model
+    assert best is not None
+    return best[1]
+
+
+@dataclass(frozen=True, eq=False)
+class BoostedMean:
+    """Least squares plus gradient-boosted trees of what it leaves, by scikit-learn."""
+
+    linear: LinearMean
+    trees: Any = field(repr=False)
+
+    def __call__(self, inputs: Floats) -> Floats:
+        """The mean of every row."""
+        with threadpool_limits(1):  # small trees: threads would only wait for each other
+            return np.asarray(self.linear(inputs) + self.trees.predict(inputs))
+
+    def refit(self, inputs: Floats, latent: Floats, weights: Floats) -> "BoostedMean":
+        """New trees on other data."""
+        return fit_boosted(inputs, latent, weights)
+
+    def beyond(self, other: "BoostedMean", step: float) -> "BoostedMean":  # noqa: ARG002, trees cannot leap
+        """The other."""
+        return other
+
+
+def fit_boosted(inputs: Floats, latent: Floats, weights: Floats, seed: int = 0) -> BoostedMean:
+    """Small trees, slowly: few rows are the rule here."""
+    try:
+        from sklearn.ensemble import HistGradientBoostingRegressor
+    except ImportError:
+        raise SettingError("boosted means need scikit-learn: pip install 'lostsales[learners]'") from None
+    linear = fit_linear(inputs, latent, weights)
+    left = latent - linear(inputs)
+    at = np.arange(len(inputs))
+    if len(at) > MOST_BOOSTED:
+        at = np.sort(np.random.default_rng(seed).choice(len(at), MOST_BOOSTED, replace=False))
+    trees = HistGradientBoostingRegressor(
+        max_iter=60, learning_rate=0.1, max_leaf_nodes=8, min_samples_leaf=max(20, len(at) // 100), random_state=seed
+    )
+    with threadpool_limits(1):
+        return BoostedMean(linear, trees.fit(inputs[at], left[at], sample_weight=weights[at]))

@@ -1,0 +1,135 @@
+"""How demand answers to what moves it, as a fitted model says: price response with a band, slopes with errors."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from lostsales.data.log import SalesLog
+from lostsales.data.reading.gate import Progress
+from lostsales.data.splits import hold_out
+from lostsales.demand.censoring.evidence import market_names
+from lostsales.demand.law.estimation import DemandLaw, complete
+from lostsales.demand.law.means import LinearMean
+from lostsales.demand.law.selection import DemandModel, bootstrap_laws
+from lostsales.types import Floats, Ints
+
+MOST_PRICES = 9
+MOST_ROWS = 4_000  # of the log, over which the response is averaged
+ATOMS = 32
+LAGS = 5  # draws of hidden last demands behind the response itself
+COVERAGE = 0.95
+
+
+@dataclass(frozen=True)
+class Slope:
+    """What one more of something does to demand."""
+
+    name: str
+    change: float  # units of demand, or a share of it where noise multiplies; for the last demand then an elasticity
+    error: float  # standard error
+
+
+@dataclass(frozen=True, eq=False)
+class Response:
+    """Expected demand by price, the same markets and last demands of the log under each, with a pointwise 95 % band."""
+
+    prices: Floats  # (prices,) of the log, or quantiles of them where they are many
+    rows: Ints  # (prices,) of the log whose price is nearest to it
+    sales: Floats  # (prices,) what these rows sold, a period
+    demand: Floats  # (prices,) mean over rows of the log
+    low: Floats  # (prices,)
+    high: Floats  # (prices,)
+    elasticity: float  # between the lowest and the highest price; NaN where the price never varied
+    elasticity_error: float
+    slopes: tuple[Slope, ...]  # empty where the mean is not linear
+    draws: int  # laws behind band and errors
+
+
+def response(
+    log: SalesLog, model: DemandModel, draws: int = 20, seed: int = 0, progress: Progress | None = None
+) -> Response:
+    """Read the response off the law of a model; the band is that of laws fitted to resampled series.
+
+    Each of these draws the hidden last demands again: what is not known of them is a large part of the band.
+    """
+    from scipy.special import stdtrit
+
+    laws = bootstrap_laws(log, model, draws, seed, progress, fresh=True)
+    prices = np.unique(log.price)
+    if len(prices) > MOST_PRICES:
+        prices = np.unique(np.quantile(log.price, np.linspace(0, 1, MOST_PRICES), method="nearest"))
+    demand = expected_demand(model, model.law, prices, LAGS, seed)
+    own = [expected_demand(model, law, prices, 1, seed + 1 + number) for number, law in enumerate(laws)]
+    others = np.array(own).reshape(-1, len(prices))
+    units = hold_out(log, gap=1).units
+    freedom = max(min(len(laws), units) - 1, 1)  # few laws and few series both leave the error itself in doubt
+    half = float(stdtrit(freedom, (1 + COVERAGE) / 2)) * _spread(others, units)
+    nearest = np.abs(log.price[:, None] - prices).argmin(axis=1)
+    rows = np.bincount(nearest, minlength=len(prices))
+    return Response(
+        prices=prices,
+        rows=rows,
+        sales=np.bincount(nearest, weights=log.sales, minlength=len(prices)) / rows,
+        demand=demand,
+        low=np.maximum(demand - half, 0.0),
+        high=demand + half,
+        elasticity=float(_elasticity(prices, demand)),
+        elasticity_error=float(_spread(_elasticity(prices, others), units)),
+        slopes=_slopes(log, model.law, laws, units),
+        draws=len(laws),
+    )
+
+
+def expected_demand(model: DemandModel, law: DemandLaw, prices: Floats, draws: int, seed: int) -> Floats:
+    """Mean of E[D | market, price, last demand] over rows of the log, each of which is given every price, (prices,).
+
+    Hidden last demands are drawn from the law.
+    """
+    evidence = model.evidence
+    at = np.linspace(0, len(evidence) - 1, min(len(evidence), MOST_ROWS)).astype(np.int64)
+    lags = complete(evidence, law, seed).lag[at, :draws]
+    series, atoms, same = evidence.series[at], law.residuals.atoms(ATOMS), np.ones(len(at))
+    found = np.empty((lags.shape[1], len(prices)))
+    for draw, lag in enumerate(lags.T):
+        for index, price in enumerate(prices):
+            mean = law.mean(law.inputs(evidence.market[at], price * same, lag)) + law.effect[series]
+            found[draw, index] = law.demand(mean[:, None] + atoms, law.scale[series][:, None]).mean()
+    return np.asarray(found.mean(axis=0))
+
+
+def _spread(values: Floats, units: int) -> Floats:
+    """Standard error from the standard deviation over laws, NaN where there are too few.
+
+    A resample of n units varies as if their variance were (n - 1) / n of what it is.
+    """
+    if len(values) < 2:
+        return np.full(values.shape[1:], np.nan)
+    return np.asarray(values.std(axis=0, ddof=1) * np.sqrt(units / max(units - 1, 1)))
+
+
+def _elasticity(prices: Floats, demand: Floats) -> Floats:
+    """Change of log demand over change of log price, from the lowest to the highest price above 0."""
+    positive = np.flatnonzero(prices > 0)
+    if len(positive) < 2:
+        return np.full(demand.shape[:-1], np.nan)
+    first, last = positive[[0, -1]]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.log(demand[..., last] / demand[..., first]) / np.log(prices[last] / prices[first]))
+
+
+def _slopes(log: SalesLog, law: DemandLaw, laws: list[DemandLaw], units: int) -> tuple[Slope, ...]:
+    if not isinstance(law.mean, LinearMean):
+        return ()
+    changes = _changes(law)
+    errors = _spread(np.array([_changes(each) for each in laws]).reshape(-1, len(changes)), units)
+    names = (*market_names(log), "price", "last demand")
+    return tuple(
+        Slope(name, float(change), float(error)) for name, change, error in zip(names, changes, errors, strict=True)
+    )
+
+
+def _changes(law: DemandLaw) -> Floats:
+    """What one more of each input does; the last demand of a multiplicative law is a logarithm already."""
+    assert isinstance(law.mean, LinearMean)
+    slopes = law.mean.slopes
+    return np.r_[np.expm1(slopes[:-1]), slopes[-1]] if law.family.multiplicative else slopes

@@ -1,0 +1,1 @@
+"""Survival analysis of hidden demand: Kaplan-Meier, Beran's estimator, imputation."""

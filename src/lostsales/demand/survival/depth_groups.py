@@ -1,0 +1,80 @@
+"""Rows whose hidden demand follows one law: those of a depth, with the covariates of that depth."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from lostsales.data.log import SalesLog
+from lostsales.demand.censoring.runs import LEAST_ROWS, Runs
+from lostsales.demand.survival.covariates import block_covariates, market, market_covariates
+from lostsales.types import Bools, Floats, Ints
+
+# A depth needs so many rows for each of its covariates to have a law of its own.
+ROWS_A_COVARIATE = 3
+# Unless told a law is learned from at most so many rows: more would narrow no error that matters, and slow down every
+# filled row.
+MOST_ROWS = 20_000
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Rows to learn from and rows to fill; covariates are made as they are needed, not for the whole log."""
+
+    name: str
+    learn: Ints  # (learn,) rows
+    fill: Ints  # (fill,) rows, all censored
+    covariates: Callable[[Ints], Floats]  # of rows
+    known_history: bool
+
+
+def depth_groups(
+    log: SalesLog, runs: Runs, only: Bools | None = None, seed: int = 0, most_rows: int = MOST_ROWS
+) -> list[Group]:
+    """One group a depth; depths with too few rows share one, and so do rows before the first known demand.
+
+    Where `only` is given, only those rows are to be filled.
+    """
+    rng = np.random.default_rng(seed)
+    whole = not_truncated(log, runs)
+    hidden = ~runs.observed.is_observed if only is None else ~runs.observed.is_observed & only
+
+    def group(name: str, rows: Bools, covariates: Callable[[Ints], Floats], *, learn: Bools, known: bool) -> Group:
+        teachers = np.flatnonzero(learn)
+        if len(teachers) > most_rows:
+            teachers = np.sort(rng.choice(teachers, most_rows, replace=False))
+        return Group(name, teachers, np.flatnonzero(rows & hidden), covariates, known)
+
+    groups = []
+    own = _depths_of_their_own(log, runs)
+    for depth in range(own + 1):
+        rows = runs.depth == depth if depth < own else runs.depth >= own
+        name = str(depth) if depth < own else f"{own} and deeper"
+        groups.append(
+            group(name, rows, partial(block_covariates, log, runs, depth=depth), learn=rows & whole, known=True)
+        )
+    adrift = runs.depth < 0
+    groups.append(group("no history", adrift, partial(market_covariates, log), learn=whole, known=False))
+    return [each for each in groups if len(each.fill)]
+
+
+def _depths_of_their_own(log: SalesLog, runs: Runs) -> int:
+    """Depths 0, 1, ... below this have enough rows, and so do the deeper ones together, if there are any."""
+    at_depth = np.bincount(runs.depth[runs.depth >= 0], minlength=1)
+    width = len(market(log, np.zeros(1, dtype=np.int64))) + 1
+    needed = np.maximum(LEAST_ROWS, ROWS_A_COVARIATE * width * np.arange(1, len(at_depth) + 1))
+    own = 0
+    while own < len(at_depth) and at_depth[own] >= needed[own]:
+        own += 1
+    while own and 0 < at_depth[own:].sum() < needed[own]:
+        own -= 1
+    return own
+
+
+def not_truncated(log: SalesLog, runs: Runs) -> Bools:
+    """All rows but those in which the rule of the longest run may show a cut demand as a known one."""
+    longest, observed = log.problem.longest_run, runs.observed
+    if longest is None:
+        return np.ones(len(log), dtype=bool)
+    return ~((runs.depth >= longest) & observed.is_observed & (observed.demand >= observed.available))

@@ -1,0 +1,1 @@
+"""Off-policy estimators: model, fitted Q-evaluation, doubly robust."""

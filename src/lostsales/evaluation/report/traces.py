@@ -1,0 +1,108 @@
+"""Typical series as a person can follow them: what was sold, what was there, and what stock-outs hid."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from lostsales.data.log import SalesLog
+from lostsales.data.sublogs import series_of
+from lostsales.demand.censoring.evidence import gather
+from lostsales.demand.law.estimation import complete
+from lostsales.demand.survival.imputation import impute
+from lostsales.evaluation.prepared_log import PreparedLog
+from lostsales.types import Array, Bools, Floats, Ints
+
+MOST_SERIES = 5
+MOST_PERIODS = 100
+DRAWS = 200  # of each hidden demand
+BAND = (0.05, 0.95)
+NORMAL_BAND = 1.645  # standard errors to either side of which 90 % lie between
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """The last periods of one series; every array has one entry a period."""
+
+    name: str
+    period: Array
+    stock: Floats
+    price: Floats
+    order: Floats
+    available: Floats
+    sales: Floats
+    hidden: Bools  # demand was above what was available
+    expected: Floats  # hidden demand, NaN where it is known or nothing tells it
+    low: Floats  # hidden demand lies above this with 95 % ...
+    high: Floats  # ... and below this with 95 %
+
+    @property
+    def stockout_share(self) -> float:
+        """Of the periods shown."""
+        return float(self.hidden.mean())
+
+
+def tell(ledger: PreparedLog) -> tuple[Trace, ...]:
+    """Series from few stock-outs to many, the middle one first."""
+    chosen = typical_series(ledger.log, ~ledger.runs.observed.is_observed)
+    part = series_of(ledger.log, chosen)
+    hidden = ~ledger.runs.observed.is_observed[np.isin(ledger.log.series, chosen)]
+    expected, low, high = hidden_demand(ledger, chosen, part)
+    traces = [
+        _trace(part, rows[-MOST_PERIODS:], hidden, expected, low, high)
+        for rows in np.split(np.arange(len(part)), part.starts[1:])
+    ]
+    traces.sort(key=lambda trace: trace.stockout_share)
+    middle = (len(traces) - 1) // 2
+    return (traces[middle], *traces[:middle], *traces[middle + 1 :])
+
+
+def typical_series(log: SalesLog, hidden: Bools) -> Ints:
+    """A few series of a usual length, spread evenly over their shares of stock-outs; rising."""
+    rows = np.bincount(log.series, minlength=len(log.names))
+    share = np.bincount(log.series, weights=hidden, minlength=len(log.names)) / rows
+    long = np.flatnonzero(rows >= np.median(rows))
+    by_share = long[np.argsort(share[long], kind="stable")]
+    places = (np.arange(MOST_SERIES) + 0.5) / MOST_SERIES * len(by_share)
+    return np.unique(by_share[places.astype(np.int64)])
+
+
+def hidden_demand(ledger: PreparedLog, chosen: Ints, part: SalesLog) -> tuple[Floats, Floats, Floats]:
+    """Mean and 90 % band of every hidden demand of some series, given all that its series shows; NaN where known.
+
+    By draws from the learned law. Where none can be learned the mean is Beran's, and the band that of the mean.
+    """
+    mean, low, high = (np.full(len(part), np.nan) for _ in range(3))
+    if ledger.laws is None:
+        filled = impute(ledger.log, runs=ledger.runs, seed=ledger.seed)
+        of_part = np.isin(ledger.log.series, chosen)
+        at = filled.hidden[of_part]
+        mean[at], error = filled.expected_demand[of_part][at], filled.error[of_part][at]
+        low[at], high[at] = mean[at] - NORMAL_BAND * error, mean[at] + NORMAL_BAND * error
+        return mean, low, high
+    law = replace(ledger.laws.law, scale=ledger.laws.law.scale[chosen], effect=ledger.laws.law.effect[chosen])
+    evidence = gather(part)
+    drawn = law.demand(complete(evidence, law, ledger.seed, DRAWS).latent, law.scale[evidence.series][:, None])
+    rows, of_hidden = evidence.rows[evidence.is_censored], drawn[evidence.is_censored]
+    # A latent at the very edge may round to what was there.
+    of_hidden = np.maximum(of_hidden, part.available[rows, None])
+    mean[rows] = of_hidden.mean(axis=1)
+    low[rows], high[rows] = np.quantile(of_hidden, BAND, axis=1)
+    return mean, low, high
+
+
+def _trace(log: SalesLog, rows: Ints, hidden: Bools, expected: Floats, low: Floats, high: Floats) -> Trace:
+    assert log.stock is not None
+    assert log.order is not None
+    return Trace(
+        name=str(log.names[log.series[rows[0]]]),
+        period=log.period[rows],
+        stock=log.stock[rows],
+        price=log.price[rows],
+        order=log.order[rows],
+        available=log.available[rows],
+        sales=log.sales[rows],
+        hidden=hidden[rows],
+        expected=expected[rows],
+        low=low[rows],
+        high=high[rows],
+    )

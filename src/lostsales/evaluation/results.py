@@ -1,0 +1,158 @@
+"""What an evaluation says: every figure with its interval, plain arrays, and a form for JSON."""
+
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import stdtrit
+
+from lostsales.types import Array, Floats
+
+# Contributions are skewed, so that their spread is known less well than their number says.
+MOST_DEGREES = 9
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A figure with its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, contributions: Floats, doubt: float = 0.0) -> "Interval":
+        """Mean of contributions, one a unit, with Student's interval; a doubt of another kind adds in quadrature.
+
+        >>> Interval.of(np.array([1.0, 2.0, 3.0])).value
+        2.0
+        """
+        units = len(contributions)
+        value = float(contributions.mean())
+        error = float(contributions.std(ddof=1) / np.sqrt(units)) if units > 1 else np.inf
+        reach = _student(units, 0.975) * float(np.hypot(error, doubt))
+        return cls(value, value - reach, value + reach)
+
+    def floor(self, units: int) -> float:
+        """What the figure exceeds with 95 % certainty, where the interval came from so many units.
+
+        >>> round(Interval.of(np.array([1.0, 2.0, 3.0])).floor(3), 3)
+        0.314
+        """
+        return self.value - (self.value - self.low) * _student(units, 0.95) / _student(units, 0.975)
+
+    @property
+    def proven(self) -> bool:
+        """True where all of the interval is above zero."""
+        return self.low > 0
+
+
+def _student(units: int, chance: float) -> float:
+    return float(stdtrit(min(max(units - 1, 1), MOST_DEGREES), chance))
+
+
+@dataclass(frozen=True)
+class Estimand:
+    """What is estimated: mean profit a period over `horizon` periods that start as `start` says."""
+
+    horizon: int
+    discount: float  # of the discounted value beside it
+    start: str
+
+    def __str__(self) -> str:
+        return f"mean profit a period over {self.horizon} periods, starting from {self.start}"
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """Whether the log shows what the policy would do, judged for one estimator."""
+
+    judged_on: str  # what must overlap
+    share: float  # of what the policy would do, seen in the log
+    effective_rows: float  # rows of the log that carry the estimate
+    enough: bool
+    sentence: str
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """What one estimator says of a policy; where it refuses, `reason` says why and there is no figure."""
+
+    estimator: str
+    overlap: Overlap
+    profit: Interval | None = None  # a period, lost sales at their expected cost
+    cash: Interval | None = None  # a period, without the cost of lost sales
+    discounted: Interval | None = None  # sum of discounted profits
+    gain: Interval | None = None  # profit less what was earned
+    cash_gain: Interval | None = None
+    contributions: Floats | None = None  # (units,) to the profit; their mean is its value
+    doubt: float = 0.0  # standard deviation of the gain over laws of demand that the log does not rule out
+    reason: str | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def scored(self) -> bool:
+        """True where there is a figure."""
+        return self.profit is not None
+
+
+@dataclass(frozen=True, eq=False)
+class Earned:
+    """What the log itself earned, the mean of a period."""
+
+    profit: Interval  # lost sales at their expected cost
+    cash: Interval  # as it was seen
+    contributions: Floats  # (units,) to the profit
+    lost_by: str  # who told the hidden lost sales
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """A policy judged from a log alone."""
+
+    estimand: Estimand
+    earned: Earned
+    estimates: tuple[Estimate, ...]  # the first that is scored is the one to trust
+    units: Array  # (units,) what was resampled: names of series, or of blocks in time
+    resampled: str  # "series", "groups of series" or "blocks in time"
+    notes: tuple[str, ...] = ()
+
+    @property
+    def best(self) -> Estimate | None:
+        """The estimate to trust, None where every estimator refused."""
+        return next((each for each in self.estimates if each.scored), None)
+
+    @property
+    def sentence(self) -> str:
+        """What gain, with what certainty."""
+        if self.best is None or self.best.gain is None:
+            return "no estimator can judge this policy from this log"
+        gain = self.best.gain
+        sure = "a proven gain" if gain.proven else "a proven loss" if gain.high < 0 else "no proven gain"
+        return f"{sure}, {gain.value:+.2f} a period, with 95 % certainty {gain.low:+.2f} to {gain.high:+.2f}"
+
+    def by(self, estimator: str) -> Estimate:
+        """The estimate of a name."""
+        return next(each for each in self.estimates if each.estimator == estimator)
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON can hold it."""
+        found: dict[str, Any] = plain(self)
+        return found | {"best": None if self.best is None else self.best.estimator, "sentence": self.sentence}
+
+
+def plain(value: Any) -> Any:
+    """Dataclasses as dicts, arrays and tuples as lists.
+
+    >>> plain(Interval(1.0, 0.0, 2.0))
+    {'value': 1.0, 'low': 0.0, 'high': 2.0}
+    """
+    if is_dataclass(value):
+        return {each.name: plain(getattr(value, each.name)) for each in fields(value)}
+    if isinstance(value, np.ndarray | np.generic):
+        return plain(value.tolist())
+    if isinstance(value, dict):
+        return {str(key): plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
+    return value

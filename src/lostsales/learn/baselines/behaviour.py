@@ -1,0 +1,228 @@
+"""The behaviour policy, cloned from the log: how likely each action was in a situation like this one.
+
+P(a | x) = (sum over rows j of w_j(x) 1{a_j = a} + alpha m(a)) / (sum over rows j of w_j(x) + alpha), with
+w_j(x) = exp(d(x) - sum over k of c_k (x_jk - x_k)^2) on the standardised situation x (last sales, features, stock,
+depth), d(x) the least of these sums, so that the nearest row always has a say, and m the chance of the price times that
+of the order in the whole log. Without d, a stock beyond any in the log was met with the usual orders, which made it
+grow further. Coordinates are taken in one by one, each with
+the c_k and alpha under which held-out actions are likeliest, as long as they become likelier: a rule that looks at the
+stock alone is found again as such.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from lostsales.data.log import SalesLog
+from lostsales.data.problem import Problem
+from lostsales.data.splits import hold_out
+from lostsales.demand.censoring.runs import Runs
+from lostsales.learn.cfqi.iteration import Folds
+from lostsales.learn.cfqi.partition import Period, block
+from lostsales.learn.fit import folds_of, grid_of, problem_of, usable_runs
+from lostsales.learn.function.q_function import Scaler
+from lostsales.learn.options import Options
+from lostsales.policy.action_grid import ActionGrid
+from lostsales.policy.file_format import Artefact
+from lostsales.policy.recommendation import Decision, Deployable
+from lostsales.policy.rollout import Action, View, features_by_name
+from lostsales.policy.rules import Rules
+from lostsales.types import Array, Floats, Ints
+
+COEFFICIENTS = (0.3, 3.0, 30.0, 300.0)
+WEIGHTS = (0.1, 1.0, 10.0, 100.0, 1e6)  # of m, the last of which leaves nothing but m
+MOST_TEACHERS = 2_000
+PILOT = 500  # c and alpha are chosen on so many rows
+CHUNK = 2_000
+ARRAYS = ("points", "taken", "usual", "coefficients", "range")
+
+
+@dataclass(frozen=True, eq=False)
+class BehaviourPolicy(Deployable):
+    """Acts as the log did: `decide` draws from the estimated chances, `recommend` gives the likeliest action.
+
+    The `value` of a recommendation is the chance of the action, and its `margin` how much likelier it is than the next.
+    """
+
+    problem: Problem
+    rules: Rules
+    scaler: Scaler
+    points: Floats  # (teachers, coordinates) standardised, times the roots of c
+    taken: Ints  # (teachers,) positions in the grid
+    usual: Floats  # (actions,) m
+    coefficients: Floats  # (coordinates,) c
+    alpha: float
+    range: Floats  # (2, coordinates) least and most of the data
+    usual_demand: float
+    observes: Literal["history"] = "history"
+    horizon: None = None
+
+    @cached_property
+    def grid(self) -> ActionGrid:
+        """The actions."""
+        return ActionGrid.of(self.problem)
+
+    def chances(self, situation: Floats) -> Floats:
+        """P(a | x) before any rule, (rows, actions)."""
+        parts = []
+        for start in range(0, max(len(situation), 1), CHUNK):
+            at = self.scaler(situation[start : start + CHUNK]) * np.sqrt(self.coefficients)
+            far = cdist(at, self.points, "sqeuclidean")
+            parts.append(_chances(_votes(far, self.taken, len(self.usual)), self.usual, self.alpha))
+        return np.concatenate(parts)
+
+    def decide(self, view: View, rng: np.random.Generator) -> Action:
+        """Draw an action for every series."""
+        last_price = view.past[-1].action.price if view.past else np.full(len(view.stock), np.nan)
+        up_to = np.cumsum(self._allowed(view, last_price), axis=1)
+        drawn = rng.random((len(view.stock), 1)) * up_to[:, -1:]
+        return Action(*self.grid.pairs[(up_to <= drawn).sum(axis=1)].T)
+
+    def explain(self, view: View, last_price: Floats) -> Decision:
+        """The likeliest action and the next."""
+        chance, row = self._allowed(view, last_price), np.arange(len(view.stock))
+        best = chance.argmax(axis=1)
+        value = chance[row, best]
+        chance[row, best] = -1.0
+        second = chance.argmax(axis=1)
+        next_value = chance[row, second]
+        alone, pairs, no = next_value <= 0, self.grid.pairs, np.zeros(len(row), dtype=bool)
+        now, slack = situation_of_view(self.problem, view), 1e-9 * (1 + self.range[1] - self.range[0])
+        return Decision(
+            price=pairs[best, 0],
+            order=pairs[best, 1],
+            value=value,
+            penalty=np.zeros(len(row)),
+            safe=no,
+            runner_up_price=np.where(alone, np.nan, pairs[second, 0]),
+            runner_up_order=np.where(alone, np.nan, pairs[second, 1]),
+            margin=np.where(alone, np.nan, value - next_value),
+            unsafe=no,
+            beyond=view.depth > self.range[1, -1],
+            outside=((now < self.range[0] - slack) | (now > self.range[1] + slack))[:, :-1].any(axis=1),
+        )
+
+    def _allowed(self, view: View, last_price: Floats) -> Floats:
+        """Chances of the feasible actions, which sum to one."""
+        chance = self.chances(situation_of_view(self.problem, view))
+        told = features_by_name(self.problem, view)
+        chance *= self.rules.feasible(self.grid, view.stock, last_price, told)
+        return np.asarray(chance / chance.sum(axis=1, keepdims=True))
+
+    def to_artefact(self) -> Artefact:
+        """What has to be saved."""
+        settings: dict[str, Any] = {
+            "rules": self.rules.saved(),
+            "alpha": self.alpha,
+            "usual_demand": self.usual_demand,
+        }
+        arrays: dict[str, Array] = {name: getattr(self, name) for name in ARRAYS}
+        arrays |= {f"scaler_{name}": getattr(self.scaler, name) for name in ("centre", "scale", "kept")}
+        return Artefact("behaviour", self.observes, None, self.problem, settings, arrays)
+
+    @classmethod
+    def from_artefact(cls, artefact: Artefact) -> "BehaviourPolicy":
+        """The policy again."""
+        saved, arrays = artefact.settings, artefact.arrays
+        scaler = Scaler(*(arrays[f"scaler_{name}"] for name in ("centre", "scale", "kept")))
+        own: dict[str, Any] = saved | {name: arrays[name] for name in ARRAYS}
+        return cls(problem=artefact.problem, scaler=scaler, **own | {"rules": Rules.of_saved(saved["rules"])})
+
+
+def fit_behaviour(log: SalesLog, **options: Any) -> BehaviourPolicy:
+    """Clone the behaviour of a log."""
+    chosen = Options.of("behaviour", options)
+    runs, grid = usable_runs(log), grid_of(log)
+    chosen.rules.standing(grid)
+    rng = np.random.default_rng(chosen.seed)
+    rows = np.flatnonzero(runs.depth >= 0)
+    rows = np.sort(rng.choice(rows, min(len(rows), MOST_TEACHERS), replace=False))
+    situation, taken = situation_of_log(log, runs, rows), _taken(log, grid, rows)
+    scaler, usual = Scaler.of(situation), _usual(taken, grid)
+    pilot = np.sort(rng.choice(len(rows), min(len(rows), PILOT), replace=False))
+    folds = folds_of(hold_out(log, gap=1), rows[pilot])
+    points = scaler(situation)
+    coefficients, alpha = _choose(points[pilot], taken[pilot], usual, folds)
+    known = runs.observed.is_observed
+    return BehaviourPolicy(
+        problem=problem_of(log),
+        rules=chosen.rules,
+        scaler=scaler,
+        points=points * np.sqrt(coefficients),
+        taken=taken,
+        usual=usual,
+        coefficients=coefficients,
+        alpha=alpha,
+        range=np.array([situation.min(axis=0), situation.max(axis=0)]),
+        usual_demand=float(np.median(runs.observed.demand[known])),
+    )
+
+
+def situation_of_log(log: SalesLog, runs: Runs, rows: Ints) -> Floats:
+    """Last sales (or the demand, where it is known), features, stock and depth of rows, (rows, coordinates)."""
+    observed, first = runs.observed, log.starts[log.series[rows]] == rows
+    seen = np.where(observed.is_observed, observed.demand, log.sales)
+    last = np.where(first, log.last_sales[log.series[rows]], seen[rows - 1])
+    today = Period(tuple(log.features[rows].T), np.asarray(log.stock)[rows])
+    return np.column_stack([block(log.problem, last, [today]), runs.depth[rows]])
+
+
+def situation_of_view(problem: Problem, view: View) -> Floats:
+    """The same of an open period."""
+    return np.column_stack([block(problem, view.last_sales, [Period(view.features, view.stock)]), view.depth])
+
+
+def _taken(log: SalesLog, grid: ActionGrid, rows: Ints) -> Ints:
+    """The position in the grid of what was done, or of the nearest action where the grid does not have it."""
+    price = np.abs(log.price[rows, None] - grid.prices).argmin(axis=1)
+    order = np.abs(np.asarray(log.order)[rows, None] - grid.orders).argmin(axis=1)
+    return np.asarray(price * len(grid.orders) + order)
+
+
+def _usual(taken: Ints, grid: ActionGrid) -> Floats:
+    """The chance of the price times that of the order; what was never done counts as half a time."""
+    orders = len(grid.orders)
+    price = np.bincount(taken // orders, minlength=len(grid.prices)) + 0.5
+    order = np.bincount(taken % orders, minlength=orders) + 0.5
+    return np.outer(price / price.sum(), order / order.sum()).reshape(-1)
+
+
+def _votes(far: Floats, taken: Ints, actions: int) -> Floats:
+    """How much the rows speak for each action, (situations, actions), from how far they are, (situations, rows)."""
+    return np.asarray(np.exp(far.min(axis=1, keepdims=True) - far) @ np.eye(actions)[taken])
+
+
+def _chances(votes: Floats, usual: Floats, alpha: float) -> Floats:
+    return np.asarray((votes + alpha * usual) / (votes.sum(axis=1, keepdims=True) + alpha))
+
+
+def _choose(points: Floats, taken: Ints, usual: Floats, folds: Folds) -> tuple[Floats, float]:
+    """Coefficients and alpha with the greatest held-out likelihood, coordinate by coordinate."""
+    coefficients = np.zeros(points.shape[1])
+    best, alpha = _likelihood(np.zeros((len(points), len(points))), taken, usual, folds)
+    apart = [np.subtract.outer(each, each) ** 2 for each in points.T]
+    far = np.zeros_like(apart[0]) if apart else None
+    for _ in apart:
+        found = [
+            (*_likelihood(far + c * apart[k], taken, usual, folds), k, c)
+            for k in np.flatnonzero(coefficients == 0)
+            for c in COEFFICIENTS
+        ]
+        top, its_alpha, k, c = max(found)
+        if top <= best:
+            break
+        best, alpha, coefficients[k] = top, its_alpha, c
+        far = far + c * apart[k]
+    return coefficients, alpha
+
+
+def _likelihood(far: Floats, taken: Ints, usual: Floats, folds: Folds) -> tuple[float, float]:
+    """The greatest mean log-likelihood of held-out actions over alpha, and that alpha."""
+    votes = np.empty((len(far), len(usual)))
+    for test, train in folds:
+        votes[test] = _votes(far[np.ix_(test, train)], taken[train], len(usual))
+    row = np.arange(len(far))
+    return max((float(np.log(_chances(votes, usual, alpha)[row, taken]).mean()), alpha) for alpha in WEIGHTS)

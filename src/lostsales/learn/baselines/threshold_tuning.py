@@ -1,0 +1,176 @@
+"""Thresholds tuned on the log alone: base-stock, (s, S, p), and the newsvendor's critical fractile.
+
+All three believe that demand is drawn anew every period from the Kaplan-Meier curve of its price. Base-stock and
+(s, S, p) are the best of their kind in simulations of that belief under the shop's own timing, balance, capacity and
+costs; the newsvendor follows from a formula.
+"""
+
+from dataclasses import dataclass, replace
+from itertools import combinations_with_replacement, product
+from typing import Any
+
+import numpy as np
+
+from lostsales.data.economics import UnitCosts
+from lostsales.data.log import SalesLog
+from lostsales.demand.censoring.runs import Runs
+from lostsales.errors import LostSalesError
+from lostsales.learn.baselines.demand_by_price import DiscreteDemand, PriceMarket, laws_by_price
+from lostsales.learn.baselines.thresholds import ThresholdPolicy, Thresholds
+from lostsales.learn.fit import grid_of, problem_of, usable_runs
+from lostsales.learn.options import Options
+from lostsales.policy.action_grid import ActionGrid
+from lostsales.policy.rollout import Action, Observes, View, play
+from lostsales.policy.rules import Rules
+from lostsales.types import Floats
+
+PATHS = 50  # simulated series behind each candidate, the same customers for all
+MOST_PERIODS = 50
+MOST_LEVELS = 30
+ROUNDS = 5
+
+Rule = tuple[float, ...]  # s, S, price, waiting price
+
+
+def fit_base_stock(log: SalesLog, **options: Any) -> ThresholdPolicy:
+    """Order up to S at one price: the best pair (S, p)."""
+    return _Tuning.of(log, Options.of("base-stock", options)).base_stock("base-stock")
+
+
+def fit_s_s_p(log: SalesLog, **options: Any) -> ThresholdPolicy:
+    """At s or less order up to S; one price where it orders and one where it does not (Chen and Simchi-Levi)."""
+    return _Tuning.of(log, Options.of("s-S-p", options)).s_s_p("s-S-p")
+
+
+def fit_newsvendor(log: SalesLog, **options: Any) -> ThresholdPolicy:
+    """Order up to the critical fractile, at the price that earns most with it."""
+    return _Tuning.of(log, Options.of("newsvendor", options)).newsvendor("newsvendor")
+
+
+@dataclass(frozen=True)
+class _Candidates:
+    """Many rules side by side, each for PATHS series."""
+
+    thresholds: Thresholds
+    grid: ActionGrid
+    rules: Rules
+
+    @property
+    def observes(self) -> Observes:
+        """The past is kept only where a rule looks at the last price."""
+        return "sales" if self.rules.greatest_price_change is None else "history"
+
+    def decide(self, view: View, rng: np.random.Generator) -> Action:  # noqa: ARG002, the protocol passes it
+        last_price = view.past[-1].action.price if view.past else np.full(len(view.stock), np.nan)
+        return self.thresholds.act(self.grid, self.rules, view.stock, last_price)
+
+
+@dataclass(frozen=True, eq=False)
+class _Tuning:
+    """A log as the rules see it."""
+
+    log: SalesLog
+    runs: Runs
+    options: Options
+    grid: ActionGrid
+    laws: dict[float, DiscreteDemand]
+    costs: UnitCosts  # their means
+
+    @classmethod
+    def of(cls, log: SalesLog, options: Options) -> "_Tuning":
+        runs, grid = usable_runs(log), grid_of(log)
+        may = options.rules.standing(grid)
+        laws = laws_by_price(log, runs, np.unique(grid.pairs[may, 0]))
+        if not laws:
+            raise LostSalesError("no price that the rules allow lies between the prices of the log")
+        assert log.costs is not None  # or the log had been refused
+        lost, order, holding = (float(np.mean(each)) for each in (log.costs.lost, log.costs.order, log.costs.holding))
+        return cls(log, runs, options, grid, laws, UnitCosts(lost, order, holding, log.costs.fixed_order))
+
+    def base_stock(self, method: str) -> ThresholdPolicy:
+        """The best (S, p)."""
+        return self._policy(method, *self._best_base_stock())
+
+    def s_s_p(self, method: str) -> ThresholdPolicy:
+        """From the best base-stock on, in turns the best pair of levels and the best pair of prices."""
+        best, value = self._best_base_stock()
+        for _ in range(ROUNDS):
+            before = best
+            pairs = combinations_with_replacement(self._levels(), 2)
+            best, value = self._best([(low, high, *best[2:]) for low, high in pairs])
+            best, value = self._best([(*best[:2], *prices) for prices in product(self.laws, repeat=2)])
+            if best == before:
+                break
+        return self._policy(method, best, value)
+
+    def newsvendor(self, method: str) -> ThresholdPolicy:
+        """Marginal analysis: what a unit more earns where demand takes it against what it costs where not."""
+        late, discount = self.log.problem.arrival == "after", self.log.problem.discount
+        found: list[tuple[float, float, float]] = []
+        for price, law in self.laws.items():
+            share = critical_fractile(price, self.costs, discount, late)
+            level, available = float((law.plus(law) if late else law).quantile(share)), float(law.quantile(share))
+            sold = law.sold(available)
+            units = sold, law.mean - sold, available - sold
+            value = (price - self.costs.order) * units[0] - self.costs.lost * units[1] - self.costs.holding * units[2]
+            found.append((float(value), level, price))
+        value, level, price = max(found)
+        return self._policy(method, (level, level, price, price), value)
+
+    def _best_base_stock(self) -> tuple[Rule, float]:
+        return self._best([(level, level, price, price) for level, price in product(self._levels(), self.laws)])
+
+    def _levels(self) -> list[float]:
+        """From nothing to the largest demand of a period, or of two where an order comes a period late.
+
+        Where an order has a fixed cost, an economic order quantity sqrt(2 fixed demand / holding) more.
+        """
+        most = max(float(law.levels[-1]) for law in self.laws.values())
+        most *= 2 if self.log.problem.arrival == "after" else 1
+        usual, costs = max(law.mean for law in self.laws.values()), self.costs
+        most += float(np.sqrt(2 * costs.fixed_order * usual / max(float(costs.holding), 1e-3)))
+        most = min(most, self.log.problem.capacity or np.inf)
+        levels = np.linspace(0, most, MOST_LEVELS + 1)
+        return [float(each) for each in np.unique(np.rint(levels) if self.runs.observed.integer else levels)]
+
+    def _best(self, candidates: list[Rule]) -> tuple[Rule, float]:
+        """The candidate that earns most a period, and how much."""
+        columns = np.repeat(np.array(candidates), PATHS, axis=0).T
+        rules = replace(self.options.rules, order_days=None, mask=None)  # this market has no features to ask
+        policy = _Candidates(Thresholds(*columns), self.grid, rules)
+        opening = np.asarray(self.log.stock)[self.log.starts]
+        market = PriceMarket(self.laws, opening, PATHS)
+        lengths = np.diff(np.r_[self.log.starts, len(self.log)])
+        periods = int(np.clip(np.median(lengths), 2, MOST_PERIODS))
+        market_rng, policy_rng = np.random.default_rng(self.options.seed).spawn(2)
+        earned: Floats = np.zeros(len(columns[0]))
+        for step in play(policy, market, self.log.problem, self.costs, periods, len(earned), market_rng, policy_rng):
+            earned += step.outcome.profit / periods
+        mean = earned.reshape(-1, PATHS).mean(axis=1)
+        best = int(mean.argmax())
+        return candidates[best], float(mean[best])
+
+    def _policy(self, method: str, rule: Rule, value: float) -> ThresholdPolicy:
+        observed = self.runs.observed
+        return ThresholdPolicy(
+            problem=problem_of(self.log),
+            rules=self.options.rules,
+            thresholds=Thresholds(*rule),
+            value=value,
+            most_stock=float(np.max(np.asarray(self.log.stock))),
+            usual_demand=float(np.median(observed.demand[observed.is_observed])),
+            method=method,
+        )
+
+
+def critical_fractile(price: float, costs: UnitCosts, discount: float, late: bool) -> float:
+    """(p + lost - c) / (p + lost + h - discount c): a unit left over costs h and saves its price c tomorrow.
+
+    Where an order arrives after the sales of the day, what it earns comes a period later.
+
+    >>> round(critical_fractile(6.0, UnitCosts(lost=2, order=3, holding=1), 0.9, late=False), 4)
+    0.7937
+    """
+    ahead = discount if late else 1.0
+    earns, keeps = ahead * (price + costs.lost), ahead * (costs.holding - discount * costs.order)
+    return float(np.clip((earns - costs.order) / max(earns + keeps, 1e-12), 0.0, 1.0))

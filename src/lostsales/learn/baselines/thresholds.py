@@ -1,0 +1,122 @@
+"""A rule that many shops live by: at a stock of s or less order up to S, and charge a price."""
+
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from lostsales.data.problem import Problem
+from lostsales.policy.action_grid import ActionGrid
+from lostsales.policy.file_format import Artefact
+from lostsales.policy.recommendation import Decision, Deployable
+from lostsales.policy.rollout import Action, View, features_by_name
+from lostsales.policy.rules import Rules
+from lostsales.types import RELATIVE_TOLERANCE, Floats
+
+PRICE_FIRST = 1e9  # where rules forbid the wanted action the nearest price counts before the nearest order
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """(s, S, p): a number each, or one a series. Base-stock where s = S."""
+
+    order_at: Floats | float  # s
+    order_up_to: Floats | float  # S
+    price: Floats | float  # where it orders
+    waiting_price: Floats | float  # where it does not
+
+    def act(
+        self,
+        grid: ActionGrid,
+        rules: Rules,
+        stock: Floats,
+        last_price: Floats,
+        features: dict[str, Floats] | None = None,
+    ) -> Action:
+        """The wanted action, or the nearest that the grid and the rules allow; of two orders as near the smaller.
+
+        >>> grid = ActionGrid(np.array([4.0, 5.0]), np.array([0.0, 5.0, 10.0]), np.inf)
+        >>> rule, stock = Thresholds(3, 9, price=5, waiting_price=4), np.array([0.0, 3.0, 4.0])
+        >>> rule.act(grid, Rules(), stock, stock)
+        Action(price=array([5, 5, 4]), order=array([10.,  5.,  0.]))
+        """
+        orders = stock <= self.order_at
+        wanted = np.where(orders, np.maximum(self.order_up_to - stock, 0.0), 0.0)
+        price = np.where(orders, self.price, self.waiting_price)
+        if rules == Rules():
+            nearest = np.searchsorted((grid.orders[1:] + grid.orders[:-1]) / 2, wanted)
+            left = grid.room - stock + RELATIVE_TOLERANCE * (1 + grid.room)
+            fits = np.searchsorted(grid.orders, left, side="right") - 1
+            return Action(price, grid.orders[np.minimum(nearest, np.maximum(fits, 0))])
+        may = rules.feasible(grid, stock, last_price, features)
+        grid_price, grid_order = grid.pairs.T
+        far = PRICE_FIRST * np.abs(grid_price - price[:, None]) + np.abs(grid_order - wanted[:, None])
+        return Action(*grid.pairs[np.where(may, far, np.inf).argmin(axis=1)].T)
+
+
+@dataclass(frozen=True, eq=False)
+class ThresholdPolicy(Deployable):
+    """Thresholds that were tuned on a log; `value` is the profit a period that the model behind the tuning promised."""
+
+    problem: Problem
+    rules: Rules
+    thresholds: Thresholds
+    value: float
+    most_stock: float  # in the log
+    usual_demand: float
+    method: str
+    observes: Literal["history"] = "history"
+    horizon: None = None
+
+    @cached_property
+    def grid(self) -> ActionGrid:
+        """The actions."""
+        return ActionGrid.of(self.problem)
+
+    def decide(self, view: View, rng: np.random.Generator) -> Action:  # noqa: ARG002, the protocol passes it
+        """Price and order of every series."""
+        last_price = view.past[-1].action.price if view.past else np.full(len(view.stock), np.nan)
+        return self._act(view, last_price)
+
+    def _act(self, view: View, last_price: Floats) -> Action:
+        told = features_by_name(self.problem, view)
+        return self.thresholds.act(self.grid, self.rules, view.stock, last_price, told)
+
+    def explain(self, view: View, last_price: Floats) -> Decision:
+        """The decision; a rule has no runner-up, and its value is the same for every row."""
+        price, order = self._act(view, last_price)
+        rows = len(view.stock)
+        nothing, no = np.full(rows, np.nan), np.zeros(rows, dtype=bool)
+        return Decision(
+            price=price,
+            order=order,
+            value=np.full(rows, self.value),
+            penalty=np.zeros(rows),
+            safe=no,
+            runner_up_price=nothing,
+            runner_up_order=nothing,
+            margin=nothing,
+            unsafe=no,
+            beyond=no,
+            outside=view.stock > self.most_stock,
+        )
+
+    def to_artefact(self) -> Artefact:
+        """What has to be saved."""
+        settings = {
+            "rules": self.rules.saved(),
+            "thresholds": asdict(self.thresholds),
+            "value": self.value,
+            "most_stock": self.most_stock,
+            "usual_demand": self.usual_demand,
+            "method": self.method,
+        }
+        return Artefact("thresholds", self.observes, None, self.problem, settings, {})
+
+    @classmethod
+    def from_artefact(cls, artefact: Artefact) -> "ThresholdPolicy":
+        """The policy again."""
+        saved = artefact.settings
+        own = {"rules": Rules.of_saved(saved["rules"]), "thresholds": Thresholds(**saved["thresholds"])}
+        return cls(problem=artefact.problem, **saved | own)

@@ -1,0 +1,133 @@
+"""C-FQI, PC-FQI and fusion: fitted Q-iteration with one Q per number of stock-outs in a row (lines 524-605)."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from lostsales.data.reading.gate import Progress
+from lostsales.learn.cfqi.partition import Partition
+from lostsales.learn.cfqi.targets import ActionValueFunction, NextValues, RegressionDesign
+from lostsales.learn.function.depth_regression import HyperparameterSearch, build, with_posterior_variance
+from lostsales.learn.function.q_function import ActionScaler, FunctionClass, QBasis, QFunction, Scaler
+from lostsales.learn.function.regressors import Regressor, RegressorDesign, RegressorQ, members
+from lostsales.types import Bools, Floats
+
+Folds = list[tuple[Bools, Bools]]
+
+
+@dataclass(frozen=True)
+class FqiSettings:
+    """What the learner may be told."""
+
+    iterations: int = 10
+    discount: float = 0.9
+    beta: float = 10.0  # scale of the penalty
+    pessimistic_until: int = 0  # iterations whose update is pessimistic, counted from the first; K for PC-FQI
+    function: FunctionClass | Regressor = field(default_factory=FunctionClass)
+    select_at: tuple[int, ...] = (1, 3)  # iterations at which kernel, bandwidth and ridge are chosen
+    seed: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class FittedQ:
+    """What the iterations leave behind."""
+
+    q: tuple[ActionValueFunction, ...]  # by depth
+    pessimistic: bool  # the last update was
+    beta: float
+    residuals: Floats  # (iterations, depths) root mean squared Bellman residual of each update
+    targets: tuple[Floats, ...]  # by depth, of the last iteration
+
+
+def iterate(
+    parts: list[Partition],
+    folds: list[Folds],
+    actions: Floats,
+    allowed: list[tuple[Bools | None, Bools | None]],
+    settings: FqiSettings,
+    progress: Progress | None = None,
+) -> FittedQ:
+    """K iterations (line 538).
+
+    A row with known demand continues with Q^(0), a censored one with Q^(i+1). `allowed` gives, for each depth, the
+    actions that may be maximised over after its known and after its censored rows, (rows, actions) or None for all.
+    """
+    spaces = [_space(part, fold, settings) for part, fold in zip(parts, folds, strict=True)]
+    profits = np.concatenate([part.profit for part in parts])
+    pessimism = settings.beta > 0 and settings.pessimistic_until > 0
+    residuals: list[tuple[float, ...]] = []
+    q: list[ActionValueFunction] = []
+    designs: list[RegressionDesign] = []
+    futures: list[NextValues] = []
+    targets = [part.profit for part in parts]
+    for k in range(1, settings.iterations + 1):
+        if q:
+            beta = settings.beta if k - 1 <= settings.pessimistic_until else 0.0
+            targets = [
+                part.profit + settings.discount * ahead.value(q, beta)
+                for part, ahead in zip(parts, futures, strict=True)
+            ]
+        if k in settings.select_at or not futures:
+            designs, futures = [], []  # what was factored before makes room
+            designs = [space.chosen(target, pessimism) for space, target in zip(spaces, targets, strict=True)]
+            futures = [NextValues.of(part, depth, allowed[depth], actions, designs) for depth, part in enumerate(parts)]
+        horizon = (1 - settings.discount**k) / (1 - settings.discount)
+        low, high = float(profits.min()) * horizon, float(profits.max()) * horizon
+        learned = [design.q(target, low, high) for design, target in zip(designs, targets, strict=True)]
+        q = [each for each, _ in learned]
+        residuals.append(tuple(residual for _, residual in learned))
+        if pessimism and k == 1 and isinstance(q[0], RegressorQ):
+            members(q[0].model)  # refuses one that cannot say how sure it is
+        if progress:
+            progress(k, settings.iterations)
+    last_shy = pessimism and settings.iterations <= settings.pessimistic_until
+    if not last_shy:
+        q = [each.without_penalty() if isinstance(each, QFunction) else each for each in q]
+    return FittedQ(tuple(q), last_shy, settings.beta, np.array(residuals), tuple(targets))
+
+
+def _space(part: Partition, folds: Folds, settings: FqiSettings) -> "_Space | _AnySpace":
+    if isinstance(settings.function, FunctionClass):
+        return _Space.of(part, folds, settings.function, settings.seed)
+    return _AnySpace(RegressorDesign.of(settings.function, part.block, part.action))
+
+
+@dataclass(frozen=True)
+class _AnySpace:
+    """A regressor of the user's has no settings to choose."""
+
+    design: RegressorDesign
+
+    def chosen(self, targets: Floats, pessimism: bool) -> RegressionDesign:  # noqa: ARG002, as that of _Space
+        return self.design
+
+
+@dataclass(eq=False)
+class _Space:
+    """The standardised rows of a depth, and every setting that may be chosen."""
+
+    scaler: Scaler
+    action_scaler: ActionScaler
+    history: Floats
+    action: Floats
+    pilot: HyperparameterSearch
+    function: FunctionClass
+    seed: int
+    former: QBasis | None = None
+
+    @classmethod
+    def of(cls, part: Partition, folds: Folds, function: FunctionClass, seed: int) -> "_Space":
+        scaler, action_scaler = Scaler.of(part.block), ActionScaler.of(part.action)
+        history, action = scaler(part.block), action_scaler(part.action)
+        pilot = HyperparameterSearch.of(history, action, folds, function, seed)
+        return cls(scaler, action_scaler, history, action, pilot, function, seed)
+
+    def chosen(self, targets: Floats, pessimism: bool) -> RegressionDesign:
+        """The design of the settings that predict these targets best."""
+        choice = self.pilot.choose(targets - targets.mean())
+        scalers = self.scaler, self.action_scaler
+        design = build(*scalers, self.history, self.action, choice, self.function, self.seed)
+        if pessimism:
+            design = with_posterior_variance(design, self.function, self.seed, self.former)
+            self.former = design.form
+        return design

@@ -1,0 +1,115 @@
+"""What follows the rows of a depth, maximised over actions."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from lostsales.learn.cfqi.partition import Partition
+from lostsales.types import Bools, Floats, Ints
+
+KEPT_ROWS = 100_000  # above, what follows the rows of a depth is worked out anew in each iteration
+CHUNK = 20_000
+
+
+class ActionValueFunction(Protocol):
+    """A fitted Q^(i)."""
+
+    @property
+    def name(self) -> str:
+        """How the function is called."""
+        ...
+
+    def values(self, block: Floats, actions: Floats) -> Floats:
+        """Q of histories against actions, (rows, actions)."""
+        ...
+
+    def penalty(self, block: Floats, actions: Floats, beta: float) -> Floats:
+        """U of histories against actions, (rows, actions)."""
+        ...
+
+
+# Q - beta U of histories and actions that were given before, (rows, actions).
+Scorer = Callable[[Any, float], Floats]
+
+
+class RegressionDesign(Protocol):
+    """The rows of a depth and the function class that learns from them."""
+
+    def q(self, targets: Floats, low: float, high: float) -> tuple[ActionValueFunction, float]:
+        """Q of these targets, kept within low and high, and the root mean squared Bellman residual."""
+        ...
+
+    def scorer(self, block: Floats, actions: Floats) -> Scorer | None:
+        """Prepared once for histories that are asked about in every iteration; None where nothing can be."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class NextHistories:
+    """Histories that come next, all at one depth and of one scale, against the grid of actions."""
+
+    rows: Ints  # of the part before
+    depth: int
+    block: Floats
+    may: Bools | None  # (rows, actions)
+    actions: Floats
+    scorer: Scorer | None
+
+    def best(self, q: ActionValueFunction, beta: float) -> Floats:
+        """Max over allowed actions of Q, or of Q - U where the update is pessimistic, (rows,)."""
+        if self.scorer is not None:
+            return self._most(self.scorer(q, beta), slice(None))
+        found = np.empty(len(self.block))
+        for start in range(0, len(found), CHUNK):
+            part = slice(start, start + CHUNK)
+            scores = q.values(self.block[part], self.actions)
+            if beta:
+                scores -= q.penalty(self.block[part], self.actions, beta)
+            found[part] = self._most(scores, part)
+        return found
+
+    def _most(self, scores: Floats, part: slice) -> Floats:
+        if self.may is not None:
+            scores[~self.may[part]] = -np.inf
+        return np.asarray(scores.max(axis=1, initial=-np.inf))
+
+
+@dataclass(frozen=True, eq=False)
+class NextValues:
+    """What follows the rows of a depth."""
+
+    rows: int
+    after: tuple[NextHistories, ...]
+
+    @classmethod
+    def of(
+        cls,
+        part: Partition,
+        depth: int,
+        allowed: tuple[Bools | None, Bools | None],
+        actions: Floats,
+        designs: list[Any],
+    ) -> "NextValues":
+        """Rows with known demand go on at depth 0, censored ones one deeper."""
+        after, scale_of = [], np.ones(len(part.known)) if part.scale is None else part.scale
+        for rows, to, block, may in (
+            (np.flatnonzero(part.known), 0, part.next_known, allowed[0]),
+            (np.flatnonzero(~part.known), depth + 1, part.next_hidden, allowed[1]),
+        ):
+            if block is None:
+                continue
+            for scale in np.unique(scale_of[rows]):
+                at = np.flatnonzero(scale_of[rows] == scale)
+                there, scaled = block[at], actions / [1.0, scale]
+                scorer = designs[to].scorer(there, scaled) if len(at) <= KEPT_ROWS else None
+                after.append(NextHistories(rows[at], to, there, None if may is None else may[at], scaled, scorer))
+        return cls(len(part.known), tuple(after))
+
+    def value(self, q: list[ActionValueFunction], beta: float) -> Floats:
+        """V^(0) after known demand, V^(i+1) after a stock-out, (rows,)."""
+        found = np.empty(self.rows)
+        for each in self.after:
+            found[each.rows] = each.best(q[each.depth], beta)
+        return found

@@ -1,0 +1,1 @@
+"""Function classes of Q: kernels, feature maps, ridge regression, posterior variance."""

@@ -1,0 +1,167 @@
+"""Feature maps: every Q is linear in a map of (history, action), be it explicit or the one behind a kernel."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg.lapack import dpstrf
+
+from lostsales.learn.function.kernels import Kernel
+from lostsales.learn.function.ridge import RidgeFactor
+from lostsales.types import Floats, Ints
+
+JITTER = 1e-10
+BLOCKS = 10  # rounds in which landmarks are drawn
+OVERSAMPLED = 2.5  # landmarks for each effective dimension
+
+
+class FeatureMap(Protocol):
+    """phi(h, a), and the values phi(h, a)'w for all actions of a grid at once."""
+
+    def features(self, history: Floats, action: Floats) -> Floats:
+        """Phi of each pair, (rows, rank)."""
+        ...
+
+    def left_over(self, history: Floats, action: Floats) -> Floats:
+        """k(z, z) - |phi(z)|^2 of each pair: what the map cannot see, (rows,)."""
+        ...
+
+    def on_grid(self, history: Floats, actions: Floats) -> "GridValues":
+        """Histories against a grid of actions."""
+        ...
+
+
+class GridValues(Protocol):
+    """Histories against a grid of actions, prepared once and used with many weights."""
+
+    def values(self, weights: Floats) -> Floats:
+        """phi(h, a)'w, (rows, actions)."""
+        ...
+
+
+@dataclass(frozen=True)
+class LinearMap:
+    """Explicit coordinates: history, action, and (unless `raw`) squares of the action and history times action.
+
+    Without the interactions the best action would not depend on the history.
+    """
+
+    raw: bool = False
+
+    def features(self, history: Floats, action: Floats) -> Floats:
+        """Phi of each pair."""
+        if self.raw:
+            return np.hstack([history, action])
+        price, order = action[:, :1], action[:, 1:2]
+        return np.hstack([history, action, action**2, price * order, history * price, history * order])
+
+    def left_over(self, history: Floats, action: Floats) -> Floats:  # noqa: ARG002, the protocol passes it
+        """Nothing: the map is the whole function class."""
+        return np.zeros(len(history))
+
+    def on_grid(self, history: Floats, actions: Floats) -> GridValues:
+        """Histories against a grid of actions."""
+        return PairGrid(self, history, actions)
+
+
+@dataclass(frozen=True, eq=False)
+class KernelMap:
+    """phi(z) = L^-1 k_m(z), with k_m the kernel to m landmarks and L L' = K_mm.
+
+    phi(z)'phi(z') is Nystrom's approximation of the kernel, and the kernel itself on the landmarks: with every row a
+    landmark, ridge regression on phi is exact kernel ridge regression.
+    """
+
+    kernel: Kernel
+    history: Floats  # (landmarks, coordinates)
+    action: Floats  # (landmarks, 2)
+    root: Floats  # (landmarks, landmarks) L
+
+    @classmethod
+    def at(cls, kernel: Kernel, history: Floats, action: Floats) -> "KernelMap":
+        """The map of given landmarks."""
+        gram = kernel.between((history, action), (history, action))
+        gram[np.diag_indices_from(gram)] += JITTER * len(gram)
+        return cls(kernel, history, action, cholesky(gram, lower=True, check_finite=False))
+
+    def features(self, history: Floats, action: Floats) -> Floats:
+        """Phi of each pair."""
+        near = self.kernel.between((history, action), (self.history, self.action))
+        solved: Floats = solve_triangular(self.root, near.T, lower=True, check_finite=False, overwrite_b=True).T
+        return solved
+
+    def left_over(self, history: Floats, action: Floats) -> Floats:
+        """What the landmarks cannot see."""
+        seen = np.sum(self.features(history, action) ** 2, axis=1)
+        return np.asarray(np.maximum(self.kernel.diagonal(history, action) - seen, 0.0))
+
+    def on_grid(self, history: Floats, actions: Floats) -> GridValues:
+        """Histories against a grid of actions; one matrix product where the kernel factors."""
+        if not self.kernel.factors:
+            return PairGrid(self, history, actions)
+        of_history = self.kernel.of_history(history, self.history)
+        return ProductGrid(of_history, self.kernel.of_action(actions, self.action), self.root)
+
+
+@dataclass(frozen=True, eq=False)
+class PairGrid:
+    """Any map: one action after the other."""
+
+    map: FeatureMap
+    history: Floats
+    actions: Floats
+
+    def values(self, weights: Floats) -> Floats:
+        """phi(h, a)'w."""
+        each = (np.broadcast_to(action, (len(self.history), 2)) for action in self.actions)
+        return np.column_stack([self.map.features(self.history, action) @ weights for action in each])
+
+
+@dataclass(frozen=True, eq=False)
+class ProductGrid:
+    """A kernel that factors: k_h is computed once a history, k_a once an action."""
+
+    of_history: Floats  # (rows, landmarks)
+    of_action: Floats  # (actions, landmarks)
+    root: Floats
+
+    def values(self, weights: Floats) -> Floats:
+        """k_h (k_a c)' with c = L'^-1 w."""
+        coefficients = solve_triangular(self.root, weights, lower=True, trans="T", check_finite=False)
+        return np.asarray(self.of_history @ (self.of_action * coefficients).T)
+
+
+def landmarks(
+    kernel: Kernel, history: Floats, action: Floats, rank: int, rng: np.random.Generator, ridge: float = 0.0
+) -> Ints:
+    """Rows that carry the kernel matrix, by randomly pivoted Cholesky factorisation (Chen et al., 2023) in blocks.
+
+    The chance of a row is in proportion to what those before it leave of its k(z, z), so that one which equals a
+    landmark is never drawn. There are fewer than `rank` where fewer carry everything, or once there are OVERSAMPLED for
+    each direction that the ridge leaves alone: more add next to nothing (Rudi et al., 2015).
+    """
+    rows, block = len(history), max(rank // BLOCKS, 1)
+    left = kernel.diagonal(history, action).copy()
+    factor, chosen = np.empty((rows, rank)), np.zeros(0, dtype=np.int64)
+    drawn_so_far, nothing = 0, JITTER * rows * float(left.max())
+    while drawn_so_far < rank and left.max() > nothing:
+        wanted = min(block, rank - drawn_so_far, int(np.count_nonzero(left)))
+        drawn = np.sort(rng.choice(rows, wanted, replace=False, p=left / left.sum()))
+        before = factor[:, :drawn_so_far]
+        near = kernel.between((history, action), (history[drawn], action[drawn])) - before @ before[drawn].T
+        root, order, found, _ = dpstrf(near[drawn], lower=1, tol=nothing)
+        at = order[:found] - 1
+        columns = solve_triangular(np.tril(root[:found, :found]), near[:, at].T, lower=True, check_finite=False).T
+        factor[:, drawn_so_far : drawn_so_far + found], chosen = columns, np.r_[chosen, drawn[at]]
+        drawn_so_far += found
+        left = np.maximum(left - np.sum(columns**2, axis=1), 0.0)
+        left[drawn] = 0.0
+        if ridge and drawn_so_far >= OVERSAMPLED * _dimension(factor[:, :drawn_so_far], ridge):
+            break
+    return np.sort(chosen)
+
+
+def _dimension(factor: Floats, ridge: float) -> float:
+    """The effective dimension tr K (K + ridge)^-1 of K = FF'."""
+    return RidgeFactor.of(factor.T @ factor, ridge).effective_dimension()

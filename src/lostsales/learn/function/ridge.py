@@ -1,0 +1,85 @@
+"""Ridge regression on a feature map: factored once, solved for every target, cross-validated from the factors."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve, solve_triangular
+from scipy.linalg.lapack import dpotrf, dpotrs
+
+from lostsales.types import Bools, Floats
+
+ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class RidgeFactor:
+    """(Phi'Phi + ridge I) of one design, factored."""
+
+    gram: Floats  # (rank, rank) Phi'Phi
+    ridge: float
+    factor: tuple[Floats, bool]
+
+    @classmethod
+    def of(cls, gram: Floats, ridge: float) -> "RidgeFactor":
+        """Factor once."""
+        return cls(gram, ridge, cho_factor(gram + ridge * np.eye(len(gram)), lower=True, check_finite=False))
+
+    def solve(self, right: Floats) -> Floats:
+        """Weights for Phi'y."""
+        return np.asarray(cho_solve(self.factor, right, check_finite=False))
+
+    def inverse(self) -> Floats:
+        """(Phi'Phi + ridge I)^-1, the shape of the uncertainty (line 715)."""
+        return self.solve(np.eye(len(self.gram)))
+
+    def leverage(self, phi: Floats) -> Floats:
+        """phi'(Phi'Phi + ridge I)^-1 phi of rows of the design, (rows,) below 1."""
+        half = solve_triangular(self.factor[0], phi.T, lower=True, check_finite=False)
+        return np.asarray(np.minimum(np.sum(half**2, axis=0), 1 - ROUNDING))
+
+    def effective_dimension(self) -> float:
+        """Trace of Phi'Phi (Phi'Phi + ridge I)^-1."""
+        return float(len(self.gram) - self.ridge * np.trace(self.inverse()))
+
+
+@dataclass(frozen=True, eq=False)
+class CrossValidation:
+    """The folds of one design, factored once for every ridge and used with many targets.
+
+    The normal equations of a fold are those of the whole less the rows that it may not use, so nothing is refitted.
+    """
+
+    phi: Floats  # (rows, rank)
+    folds: list[tuple[Bools, Bools]]  # (test, train), each with rows to test
+    factors: list[list[tuple[Floats, bool]]]  # by fold and ridge, and whether it failed
+
+    @classmethod
+    def of(cls, phi: Floats, folds: list[tuple[Bools, Bools]], ridges: tuple[float, ...]) -> "CrossValidation":
+        """Factor once."""
+        gram, tested = phi.T @ phi, [fold for fold in folds if fold[0].any()]
+        factors = []
+        for _, train in tested:
+            out = phi[~train]
+            part = gram - out.T @ out
+            diagonal, each = part.diagonal().copy(), []
+            for ridge in ridges:
+                np.fill_diagonal(part, diagonal + ridge)
+                # Straight to LAPACK: at this size the checks around it take longer than the work.
+                root, failed = dpotrf(part.T, lower=1)
+                each.append((root, failed > 0))
+            factors.append(each)
+        return cls(phi, tested, factors)
+
+    def residuals(self, targets: Floats) -> Floats:
+        """Held-out residuals of every ridge, the folds one below the other, (tested rows, ridges).
+
+        Where a ridge is too small for the equations to be solved they are infinite.
+        """
+        right, found = self.phi.T @ targets, []
+        for (test, train), factors in zip(self.folds, self.factors, strict=True):
+            part = right - self.phi[~train].T @ targets[~train]
+            weights = np.column_stack([dpotrs(root, part, lower=1)[0] for root, _ in factors])
+            left = targets[test, None] - self.phi[test] @ weights
+            left[:, [failed for _, failed in factors]] = np.inf
+            found.append(left)
+        return np.concatenate(found)

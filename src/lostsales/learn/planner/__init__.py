@@ -1,0 +1,1 @@
+"""The planner: dynamic programming on the learned law of demand."""

@@ -1,0 +1,167 @@
+"""Saved policies: one file of arrays and JSON, checked when read, and never code.
+
+The file is an npz (a zip of plain arrays, nothing pickled). Its member `metadata` is JSON: format, kind, what the
+policy observes, its horizon, its problem, the settings of its kind, and the SHA-256 of every array; `checksum` is the
+SHA-256 of that JSON.
+"""
+
+import json
+import struct
+import zipfile
+import zlib
+from dataclasses import dataclass
+from hashlib import sha256
+from importlib import import_module
+from io import BytesIO
+from pathlib import Path
+from typing import Any, Protocol, Self, cast
+
+import numpy as np
+
+from lostsales.data.problem import Problem
+from lostsales.data.settings import checked
+from lostsales.data.writing import replacing
+from lostsales.errors import LostSalesError
+from lostsales.policy.rollout import Observes, Policy
+from lostsales.types import Array
+
+FORMAT = 1
+
+# What numpy and zipfile raise on a file that is none of theirs, or no longer whole.
+_DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    ValueError,
+    OSError,
+    EOFError,
+    KeyError,
+    RuntimeError,
+    OverflowError,
+    MemoryError,
+)
+
+# Where each kind of policy lives; a file can name only these, so that reading one runs no code of its own.
+KINDS = {
+    "q": "lostsales.learn.cfqi.policy:QPolicy",
+    "plan": "lostsales.learn.planner.policy:PlanPolicy",
+    "behaviour": "lostsales.learn.baselines.behaviour:BehaviourPolicy",
+    "thresholds": "lostsales.learn.baselines.thresholds:ThresholdPolicy",
+    "fqi-shallow": "lostsales.learn.baselines.last_observation:ShallowPolicy",
+    "oracle": "lostsales.simulation.exact.solved_policies:OraclePolicy",
+    "ppo": "lostsales.simulation.ppo:PpoPolicy",
+    "pi-star-beliefs": "lostsales.simulation.exact.solved_policies:BeliefPolicy",
+    "pi-star-histories": "lostsales.simulation.exact.solved_policies:HistoryPolicy",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Artefact:
+    """What is saved of a policy."""
+
+    kind: str
+    observes: Observes
+    horizon: int | None  # None: it decides the same in every period
+    problem: Problem
+    settings: dict[str, Any]  # of the kind, as JSON can hold them
+    arrays: dict[str, Array]
+
+
+class Savable(Protocol):
+    """Anything that knows what has to be saved of it."""
+
+    def to_artefact(self) -> Artefact:
+        """What has to be saved."""
+        ...
+
+
+class SavedPolicy(Policy, Savable, Protocol):
+    """A policy that can be saved and loaded."""
+
+    @property
+    def problem(self) -> Problem:
+        """The problem it decides for."""
+        ...
+
+    @property
+    def horizon(self) -> int | None:
+        """How many periods it plans, None where it decides the same in every one."""
+        ...
+
+    def save(self, path: str | Path) -> None:
+        """Write it to a file for `load`."""
+        ...
+
+    @classmethod
+    def from_artefact(cls, artefact: Artefact) -> Self:
+        """The policy again."""
+        ...
+
+
+def save(policy: Savable, path: str | Path) -> None:
+    """Write a policy to a file, which takes its place only when it is whole."""
+    artefact = policy.to_artefact()
+    metadata = {
+        "format": FORMAT,
+        "kind": artefact.kind,
+        "observes": artefact.observes,
+        "horizon": artefact.horizon,
+        "problem": artefact.problem.model_dump(mode="json"),
+        "settings": artefact.settings,
+        "arrays": {name: _digest(array) for name, array in artefact.arrays.items()},
+    }
+    text = json.dumps(metadata, ensure_ascii=False, allow_nan=False).encode()
+    members: dict[str, Any] = {f"array_{name}": array for name, array in artefact.arrays.items()}
+    members |= {"metadata": np.frombuffer(text, np.uint8), "checksum": np.array(sha256(text).hexdigest())}
+    check_place(Path(path))
+    with replacing(Path(path)) as temporary, temporary.open("wb") as file:
+        np.savez_compressed(file, **members)
+
+
+def check_place(path: Path) -> None:
+    """Refuse a path that no policy can be written to, before any work."""
+    if not path.parent.is_dir():
+        raise LostSalesError(f"there is no folder {path.parent} to write {path.name} into")
+    if path.is_dir():
+        raise LostSalesError(f"a policy is one file, but {path} is a folder")
+
+
+def load(path: str | Path) -> SavedPolicy:
+    """The policy in a file that `save` wrote; anything else is refused with a reason."""
+    artefact = read_artefact(Path(path))
+    module, _, name = KINDS[artefact.kind].partition(":")
+    kind = cast(type[SavedPolicy], getattr(import_module(module), name))
+    return kind.from_artefact(artefact)
+
+
+def read_artefact(path: Path) -> Artefact:
+    """The checked content of a policy file."""
+    if not path.is_file():
+        raise LostSalesError(f"there is no policy file {path}")
+    try:
+        content = np.load(BytesIO(path.read_bytes()), allow_pickle=False)
+        members: dict[str, Array] = dict(content) if isinstance(content, np.lib.npyio.NpzFile) else {}
+    except _DAMAGE:
+        members = {}
+    if not members:
+        raise LostSalesError(f"{path} is not a policy file, or it is damaged")
+    text = members.pop("metadata", np.zeros(0, np.uint8)).tobytes()
+    if sha256(text).hexdigest() != str(members.pop("checksum", "")):
+        raise LostSalesError(f"{path} is damaged or was altered: its metadata do not match their checksum")
+    metadata = json.loads(text)
+    if metadata["format"] > FORMAT:
+        raise LostSalesError(
+            f"{path} was saved by a newer lostsales: its format is {metadata['format']}, the latest known is {FORMAT}"
+        )
+    if metadata["kind"] not in KINDS:
+        raise LostSalesError(f"{path} holds a policy of kind {metadata['kind']!r}; known are {', '.join(KINDS)}")
+    arrays = {name.removeprefix("array_"): array for name, array in members.items()}
+    if {name: _digest(array) for name, array in arrays.items()} != metadata["arrays"]:
+        raise LostSalesError(f"{path} is damaged or was altered: its arrays do not match their checksums")
+    problem = checked(Problem, metadata["problem"], f"the problem of {path}")
+    return Artefact(metadata["kind"], metadata["observes"], metadata["horizon"], problem, metadata["settings"], arrays)
+
+
+def _digest(array: Array) -> str:
+    described = f"{array.dtype.str} {array.shape} ".encode()
+    return sha256(described + np.ascontiguousarray(array).tobytes()).hexdigest()

@@ -1,0 +1,216 @@
+"""The open day of a shop: recent rows and today's rows as the view that a policy decides on."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from lostsales.data.labels import texts_of
+from lostsales.data.log import SalesLog
+from lostsales.data.problem import Problem
+from lostsales.data.reading.columns import ColumnReader
+from lostsales.data.reading.findings import Findings
+from lostsales.data.reading.gate import HOLE, read_table
+from lostsales.data.reading.table import Table
+from lostsales.demand.censoring.observed import Observed, shown_by_next_stock
+from lostsales.demand.censoring.runs import find_runs
+from lostsales.errors import LogError
+from lostsales.policy.rollout import Action, ClosedPeriod, SeriesContext, View
+from lostsales.types import Array, Bools, Floats, Ints, exceeds
+
+NO_HISTORY = "no known demand: the last sales count as demand"
+NOTHING_KNOWN = "nothing known of the past: the usual demand stands in"
+UNSEEN_LEVEL = "a category that the log never had"
+GAP = "periods are missing between the recent rows and today"
+
+
+@dataclass(frozen=True, eq=False)
+class OpenDay:
+    """Today's rows, in their order, and what is said about each."""
+
+    keys: dict[str, Array]  # the columns that name a row, each (rows,)
+    view: View
+    last_price: Floats  # (rows,) NaN where unknown
+    flags: dict[str, Bools]  # what is said, and of which rows
+
+
+def situation(problem: Problem, recent: Table | None, today: Table, usual_demand: float) -> OpenDay:
+    """Read and check both tables, and find each series' depth and history.
+
+    A series whose last known demand is not among its recent rows is answered as if its last sales were its demand; one
+    with no past at all, or with a hole before today, as if it had seen its `last_sales`, or else the usual demand.
+    All but a `last_sales` that was no stock-out are flagged.
+    """
+    day = _Today.read(problem, today)
+    demand, unanchored = day.last_sales, day.last_stockout & ~np.isnan(day.last_sales)
+    depth, gap, last_price = np.zeros(len(demand), dtype=np.int64), np.zeros(len(demand), dtype=bool), np.nan * demand
+    past: tuple[ClosedPeriod, ...] = ()
+    mean_demand = np.full(len(demand), np.nan)
+    if recent is not None and recent.rows:
+        log = _read_recent(problem, recent)
+        runs = find_runs(log)
+        last_row, gap = day.last_rows(log)
+        has = last_row >= 0
+        at = last_row[has]
+        # Under the netted balance today's stock may give the last demand back.
+        shown = _shown_today(log, at, day.stock[has])
+        hidden, known_depth = ~runs.observed.is_observed[at] & np.isnan(shown), runs.depth[at] >= 0
+        depth[has] = (hidden & known_depth) * (runs.depth[at] + 1)
+        seen = np.where(runs.observed.is_observed[at], runs.observed.demand[at], shown)
+        demand[has] = np.where(hidden, log.sales[at], seen)
+        unanchored[has] = hidden & ~known_depth
+        last_price[has] = log.price[at]
+        past = _past(log, runs.observed, last_row, int(depth.max(initial=0)))
+        mean_demand[has] = _mean_demand(log, runs.observed)[log.series[at]]
+    unknown = np.isnan(demand)
+    demand = np.where(unknown, usual_demand, demand)
+    return OpenDay(
+        keys=day.keys,
+        view=View(
+            period=0,
+            features=tuple(day.features.T),
+            stock=day.stock,
+            last_sales=demand,
+            last_stockout=(depth > 0) | unanchored,
+            depth=depth,
+            last_demand=None,
+            past=past,
+            names=day.names,
+            context=SeriesContext(day.attributes, mean_demand),
+        ),
+        last_price=last_price,
+        flags={UNSEEN_LEVEL: day.unseen, GAP: gap, NO_HISTORY: unanchored, NOTHING_KNOWN: unknown},
+    )
+
+
+def _read_recent(problem: Problem, recent: Table) -> SalesLog:
+    """Closed rows through the gate of a log; a price or order that the policy never saw is a fact all the same."""
+    try:
+        return read_table(recent, problem.model_copy(update={"prices": None, "orders": None, "attributes": ()}))
+    except LogError as error:
+        raise LogError(f"recent ({recent.name})", error.findings) from None
+
+
+def _shown_today(log: SalesLog, rows: Ints, stock: Floats) -> Floats:
+    arrived = np.asarray(log.order if log.received is None else log.received)[rows]
+    moved = 0.0 if log.adjustment is None else log.adjustment[rows]
+    return shown_by_next_stock(log.problem, np.asarray(log.stock)[rows], arrived, stock - moved)
+
+
+def _mean_demand(log: SalesLog, observed: Observed) -> Floats:
+    """Of the known demands of each series, NaN where there are none, (series,)."""
+    rows = np.bincount(log.series[observed.is_observed], minlength=len(log.names))
+    total = np.bincount(
+        log.series[observed.is_observed], observed.demand[observed.is_observed], minlength=len(log.names)
+    )
+    return np.where(rows > 0, total / np.maximum(rows, 1), np.nan)
+
+
+def _past(log: SalesLog, observed: Observed, last_row: Ints, longest: int) -> tuple[ClosedPeriod, ...]:
+    """The last closed periods, oldest first; where a series is shorter its first row stands in and is never read."""
+    stock, order = np.asarray(log.stock), np.asarray(log.order)
+    newest = np.maximum(last_row, 0)
+    first = log.starts[log.series[newest]]
+    nothing = np.zeros(len(newest), dtype=bool)
+    closed = []
+    for back in range(longest - 1, -1, -1):
+        at = np.maximum(newest - back, first)
+        before = np.where(at > first, observed.demand[at - 1], log.last_sales[log.series[at]])
+        view = View(0, tuple(log.features[at].T), stock[at], before, nothing, nothing.astype(np.int16), None)
+        closed.append(ClosedPeriod(view, Action(log.price[at], order[at])))
+    return tuple(closed)
+
+
+@dataclass(frozen=True, eq=False)
+class _Today:
+    """The open rows, checked."""
+
+    findings: Findings
+    keys: dict[str, Array]
+    series: tuple[Ints, Array]  # codes, texts
+    period: Array  # (rows,) int64 or datetime64[us]
+    features: Floats  # (rows, features)
+    stock: Floats
+    last_sales: Floats  # NaN where unknown
+    last_stockout: Bools
+    unseen: Bools  # a category has a level that the log never had
+    attributes: dict[str, Array]  # as text, those that the table has
+
+    @classmethod
+    def read(cls, problem: Problem, today: Table) -> "_Today":
+        """One error names everything that is wrong."""
+        findings, names = Findings(f"today ({today.name})"), problem.columns
+        reader = ColumnReader(today, findings)
+        wanted = [*names.series_parts, names.period, names.stock, *(feature.name for feature in problem.features)]
+        if missing := [column for column in wanted if column not in today.columns]:
+            had = ", ".join(map(repr, today.columns)) or "no columns"
+            findings.add(f"missing column {', '.join(map(repr, missing))}; the table has {had}")
+        findings.raise_if_any()
+        codes, texts = findings.series_of = reader.series(names.series_parts)
+        period = findings.period_of = reader.period(names.period)
+        several = np.bincount(codes[codes >= 0], minlength=len(texts) + 1) > 1
+        findings.check(several[codes], "today must have one row a series", verb="is one of several")
+        features, unseen = _features(problem, today, reader)
+        stock = reader.number(names.stock)
+        if problem.capacity is not None:
+            over = exceeds(stock, problem.capacity)
+            findings.check(over, f"{names.stock} must fit the capacity {problem.capacity:g}", stock)
+        last_sales = reader.optional(names.last_sales, gaps=True)
+        last_stockout = reader.flag(names.last_stockout, gaps=True)
+        findings.raise_if_any()
+        period = period.astype(np.int64) if period.dtype.kind == "f" else period
+        parts = names.series_parts
+        labels = [(codes, texts)] if len(parts) == 1 else [today.labels(part) for part in parts]
+        return cls(
+            findings=findings,
+            keys=dict(zip(parts, map(texts_of, labels), strict=True)) | {names.period: period},
+            series=(codes, texts),
+            period=period,
+            features=features,
+            stock=stock,
+            last_sales=np.full(today.rows, np.nan) if last_sales is None else last_sales,
+            last_stockout=np.zeros(today.rows, dtype=bool) if last_stockout is None else last_stockout,
+            unseen=unseen,
+            attributes={name: texts_of(today.labels(name)) for name in problem.attributes if name in today.columns},
+        )
+
+    @property
+    def names(self) -> Array:
+        """The name of each row's series, (rows,)."""
+        codes, texts = self.series
+        return np.asarray(texts, dtype=object)[codes]
+
+    def last_rows(self, log: SalesLog) -> tuple[Ints, Bools]:
+        """Each series' newest row in a log (-1 where there is none or a hole follows it), and where a hole does."""
+        codes, texts = self.series
+        ends = np.r_[log.starts[1:], len(log)] - 1
+        newest = dict(zip(log.names, ends, strict=True))  # the last part of a series that holes split
+        last_row = np.array([newest.get(text, -1) for text in texts], dtype=np.int64)[codes]
+        has = last_row >= 0
+        if log.period.dtype.kind != self.period.dtype.kind:
+            kinds = {"i": "whole numbers", "M": "dates"}
+            self.findings.add(
+                f"periods must be {kinds[log.period.dtype.kind]} as in recent, "
+                f"but today has {kinds[self.period.dtype.kind]}"
+            )
+            self.findings.raise_if_any()
+        step = (self.period - log.period[last_row]).astype(np.int64)
+        early = has & (step <= 0)
+        self.findings.check(early, "today must come after every recent row", log.period[last_row], verb="follows")
+        self.findings.raise_if_any()
+        steps = np.r_[np.diff(log.period)[log.has_next[:-1]].astype(np.int64), step[has]]
+        gap = has & (step > HOLE * steps.min(initial=np.iinfo(np.int64).max))
+        return np.where(gap, -1, last_row), gap
+
+
+def _features(problem: Problem, today: Table, reader: ColumnReader) -> tuple[Floats, Bools]:
+    """The features, and rows with a level that the log never had, whose code is -1."""
+    features, unseen = np.empty((today.rows, len(problem.features))), np.zeros(today.rows, dtype=bool)
+    lenient = ColumnReader(today, Findings(today.name))  # an unknown level is a flag here, and no finding
+    for index, feature in enumerate(problem.features):
+        if feature.kind == "numeric":
+            features[:, index] = reader.number(feature.name, negative=True)
+        else:
+            present = reader.labels(feature.name)[0] >= 0
+            features[:, index] = lenient.levels(feature)[1]
+            unseen |= present & (features[:, index] < 0)
+    return features, unseen

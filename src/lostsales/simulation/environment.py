@@ -1,0 +1,122 @@
+"""The Gymnasium environments: a thin adapter over the same pure functions as the simulator."""
+
+from typing import Any, cast
+
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+
+from lostsales.policy.action_grid import ActionGrid
+from lostsales.policy.rollout import Action, transition
+from lostsales.simulation.processes import Autoregressive, FeatureProcess, ReferencePrice, levels_of
+from lostsales.simulation.scenario import Scenario, load_scenario
+from lostsales.types import Array, Floats, Ints
+
+Observation = NDArray[np.float32]
+# Ten standard deviations: an autoregressive feature does not leave this range in the life of a computer.
+FEATURE_RANGE = 10.0
+LARGEST = float(np.finfo(np.float32).max)
+
+
+class BatchedShop:
+    """Several retailers side by side, as an agent sees them."""
+
+    def __init__(self, scenario: Scenario, series: int, observe_demand: bool) -> None:
+        self.scenario, self.series, self.observe_demand = scenario, series, observe_demand
+        self.grid = ActionGrid.of(scenario)
+
+    @property
+    def over(self) -> bool:
+        """True once the horizon is reached."""
+        return self._period >= self.scenario.horizon
+
+    def open(self, rng: np.random.Generator) -> Observation:
+        """Open an episode; one observation a row."""
+        self._features, self._stock, self._demand = self.scenario.open(self.series, rng)
+        self._sales, self._stockout = self._demand, np.zeros(self.series, dtype=bool)
+        self._depth: Array = np.zeros(self.series, dtype=np.int16)
+        self._period = 0
+        return self._observation()
+
+    def close(self, actions: Ints, rng: np.random.Generator) -> tuple[Observation, Floats]:
+        """Close a period by positions in the grids, (series, 2), and open the next: observations and profits."""
+        order = np.minimum(actions[:, 1], self.grid.feasible_orders(self._stock) - 1)
+        decided = Action(self.grid.prices[actions[:, 0]], self.grid.orders[order])
+        drawn = self.scenario.demand(self._period, self._features, decided.price, self._demand, rng)
+        outcome = transition(self._stock, self._depth, decided, drawn, self.scenario, self.scenario.unit_costs)
+        self._features = self.scenario.next_features(self._features, decided.price, rng)
+        self._stock, self._depth = outcome.stock_tp1, outcome.depth_tp1
+        self._demand, self._sales, self._stockout = outcome.demand, outcome.sales, outcome.stockout
+        self._period += 1
+        return self._observation(), outcome.profit
+
+    def _observation(self) -> Observation:
+        last = (self._demand,) if self.observe_demand else (self._sales, self._stockout)
+        return np.column_stack([*self._features, self._stock, *last]).astype(np.float32)
+
+
+class RetailerEnv(gymnasium.Env[Observation, NDArray[np.int64]]):
+    """A retailer who decides a price and an order every period.
+
+    ## Action space
+    `MultiDiscrete([prices, orders])`: positions in the grids of the scenario. Where the capacity rule is "forbid" an
+    order that does not fit is lowered to the largest that does.
+
+    ## Observation space
+    `Box`: the features, the stock, the sales of the last period and whether it was a stock-out (1) or not (0). With
+    `observe_demand=True` the last true demand stands in place of the last two.
+
+    ## Reward
+    The profit of the period, with the true cost of lost sales.
+
+    ## Episode end
+    Truncated after the horizon of the scenario; never terminated.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012, gymnasium declares it so
+
+    def __init__(self, scenario: str | Scenario, *, observe_demand: bool = False) -> None:
+        self.scenario = scenario if isinstance(scenario, Scenario) else load_scenario(scenario)
+        self._shops = BatchedShop(self.scenario, 1, observe_demand)
+        self.grid = self._shops.grid
+        self.action_space = gymnasium.spaces.MultiDiscrete([len(self.grid.prices), len(self.grid.orders)])
+        self.observation_space = observation_space(self.scenario, observe_demand)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Open a new episode."""
+        super().reset(seed=seed, options=options)
+        return self._shops.open(self.np_random)[0], {}
+
+    def step(self, action: NDArray[np.int64]) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        """Close a period and open the next."""
+        observation, profit = self._shops.close(np.asarray(action)[None], self.np_random)
+        return observation[0], float(profit[0]), False, self._shops.over, {}
+
+
+def observation_space(scenario: Scenario, observe_demand: bool) -> gymnasium.Space[Observation]:
+    """Finite bounds: stock cannot pass the opening stock and every largest order on top of it."""
+    law, opening = scenario.demand_law, scenario.start.last_demand
+    most_stock = scenario.capacity or scenario.start.highest_stock + scenario.horizon * scenario.orders[-1]
+    most_demand = LARGEST if law.maximum is None else law.maximum
+    most_opening = opening if isinstance(opening, float) else most_demand
+    bounds = [_bounds(process, scenario) for process in scenario.features.values()]
+    bounds.append((0.0, most_stock))
+    if observe_demand:
+        bounds.append((0.0, max(most_demand, most_opening)))
+    else:
+        bounds += [(0.0, max(most_stock, most_opening)), (0.0, 1.0)]
+    low, high = np.array(bounds, dtype=np.float32).T
+    return cast(gymnasium.Space[Observation], gymnasium.spaces.Box(low, high))
+
+
+def _bounds(process: FeatureProcess, scenario: Scenario) -> tuple[float, float]:
+    if isinstance(process, Autoregressive):
+        start = process.mean if process.start_mean is None else process.start_mean
+        deviation = max(process.shock / np.sqrt(1 - process.persistence**2), process.start_sd or 0.0)
+        spread = FEATURE_RANGE * deviation
+        return min(process.mean, start) - spread, max(process.mean, start) + spread
+    if isinstance(process, ReferencePrice):
+        return min(process.start, scenario.prices[0]), max(process.start, scenario.prices[-1])
+    return 0.0, float(len(levels_of(process) or (0, 1)) - 1)

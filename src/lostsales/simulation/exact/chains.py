@@ -1,0 +1,129 @@
+"""The features of a scenario on finitely many values: exact where they are finite, a grid where they are not."""
+
+from dataclasses import dataclass
+from functools import reduce
+from math import ceil, sqrt
+
+import numpy as np
+from scipy.special import ndtr
+
+from lostsales.policy.rollout import Features
+from lostsales.simulation.processes import Autoregressive, Cycle, FeatureProcess, MarkovChain, ReferencePrice
+from lostsales.simulation.scenario import Saturating, Scenario
+from lostsales.types import Floats, Ints
+
+NEGLIGIBLE = 0.01  # a feature whose standard deviation moves demand by less than this many units stands still
+REACH = 3.0  # a grid covers this many standard deviations to both sides
+
+
+@dataclass(frozen=True)
+class Chain:
+    """One feature, or all of them together, as a Markov chain."""
+
+    nodes: tuple[Floats, ...]  # the values of each feature, rising
+    move: Floats  # (prices, states, states) P(next | now, price)
+    open: Floats  # (states,) before the first period
+
+    @property
+    def states(self) -> int:
+        """How many combinations of values there are, the last feature running fastest."""
+        return len(self.open)
+
+    def values(self) -> Features:
+        """What each feature is in every state."""
+        return tuple(each.reshape(-1) for each in np.meshgrid(*self.nodes, indexing="ij"))
+
+    def nearest(self, features: Features) -> Ints:
+        """The state whose values lie nearest to those of each series."""
+        state = np.zeros(len(features[0]) if features else 1, dtype=np.int64)
+        for nodes, value in zip(self.nodes, features, strict=True):
+            state = state * len(nodes) + np.searchsorted((nodes[1:] + nodes[:-1]) / 2, value)
+        return state
+
+    def joined(self, other: "Chain") -> "Chain":
+        """Two independent chains as one."""
+        move = np.array([np.kron(left, right) for left, right in zip(self.move, other.move, strict=True)])
+        return Chain(self.nodes + other.nodes, move, np.kron(self.open, other.open).astype(np.float64))
+
+
+def feature_chain(scenario: Scenario, nodes: int) -> Chain:
+    """The features of a scenario, continuous ones on about `nodes` values; what does not move demand stands still."""
+    prices = np.array(scenario.prices)
+    law = scenario.demand_law
+    unit = law.base if isinstance(law, Saturating) else 1.0
+    chains = []
+    for name, process in scenario.features.items():
+        effect = law.features.get(name, 0.0)
+        largest = unit * float(np.max(np.abs(effect)))
+        chain = _chain_of(process, prices, nodes)
+        chains.append(chain if largest and largest * _spread(process) > NEGLIGIBLE else _still(chain))
+    return reduce(Chain.joined, chains, Chain((), np.ones((len(prices), 1, 1)), np.ones(1)))
+
+
+def _chain_of(process: FeatureProcess, prices: Floats, nodes: int) -> Chain:
+    if isinstance(process, MarkovChain):
+        values, move, first = np.arange(len(process.start)), np.array(process.transition), np.array(process.start)
+    elif isinstance(process, Cycle):
+        values = np.arange(process.length)
+        move, first = np.roll(np.eye(process.length), 1, axis=1), np.eye(process.length)[process.start % process.length]
+    elif isinstance(process, ReferencePrice):
+        low, high = min(process.start, *prices), max(process.start, *prices)
+        grid = np.linspace(low, high, 4 * nodes + 1)
+        later = process.memory * grid + (1 - process.memory) * prices[:, None]
+        return Chain((grid,), hat_weights(grid, later, 0.0), hat_weights(grid, np.array(process.start), 0.0))
+    else:
+        return _autoregressive(process, prices, nodes)
+    return Chain((values.astype(np.float64),), np.repeat(move[None], len(prices), axis=0), first)
+
+
+def _autoregressive(process: Autoregressive, prices: Floats, nodes: int) -> Chain:
+    """Linear interpolation spreads a point by about h^2 / 6 (h the spacing); the shock gives that variance away."""
+    stationary = process.shock / sqrt(1 - process.persistence**2)
+    mean = process.mean if process.start_mean is None else process.start_mean
+    sd = stationary if process.start_sd is None else process.start_sd
+    low = min(process.mean - REACH * stationary, mean - REACH * sd)
+    high = max(process.mean + REACH * stationary, mean + REACH * sd)
+    if low == high:
+        return Chain((np.array([low]),), np.ones((len(prices), 1, 1)), np.ones(1))
+    widest = sqrt(3) * process.shock if process.shock else high - low
+    grid = np.linspace(low, high, max(nodes, 1 + ceil((high - low) / widest)))
+    lent = (grid[1] - grid[0]) ** 2 / 6
+    later = process.mean + process.persistence * (grid - process.mean)
+    move = hat_weights(grid, later, sqrt(max(process.shock**2 - lent, 0.0)))
+    opening = hat_weights(grid, np.array(mean), sqrt(max(sd**2 - lent, 0.0)))
+    return Chain((grid,), np.repeat(move[None], len(prices), axis=0), opening)
+
+
+def hat_weights(nodes: Floats, mean: Floats, sd: float) -> Floats:
+    """E[f(X)] = sum of weights times f(nodes) for X ~ N(mean, sd^2) and f linear between nodes, constant beyond.
+
+    With C(k) = E[(X - k)^+] the chance-weighted share of the way from a node to the next is (C(k) - C(k')) / (k' - k);
+    the weight of a node is what has come as far as it and not as far as the next.
+
+    >>> hat_weights(np.array([0.0, 1.0, 2.0]), np.array([0.25, 5.0]), 0.0)
+    array([[0.75, 0.25, 0.  ],
+           [0.  , 0.  , 1.  ]])
+    """
+    above = mean[..., None] - nodes
+    if sd:
+        call = sd * np.exp(-0.5 * (above / sd) ** 2) / sqrt(2 * np.pi) + above * ndtr(above / sd)
+    else:
+        call = np.maximum(above, 0.0)
+    share = -np.diff(call, axis=-1) / np.diff(nodes)
+    ends = np.ones((*share.shape[:-1], 1))
+    return 0.0 - np.diff(share, axis=-1, prepend=ends, append=0 * ends)
+
+
+def _spread(process: FeatureProcess) -> float:
+    """Standard deviation of a continuous feature; what is finite or follows the price always counts as moving."""
+    if not isinstance(process, Autoregressive):
+        return np.inf
+    stationary = process.shock / sqrt(1 - process.persistence**2)
+    start = 0.0 if process.start_mean is None else abs(process.start_mean - process.mean)
+    return max(stationary, process.start_sd or 0.0) + start
+
+
+def _still(chain: Chain) -> Chain:
+    """A single state in place of a feature that does not matter, at its mean."""
+    mean = chain.nodes[0] @ chain.open
+    return Chain((np.array([mean]),), np.ones((len(chain.move), 1, 1)), np.ones(1))

@@ -1,0 +1,64 @@
+"""The law of demand of a scenario as exact probabilities, rounding and bounds included."""
+
+import numpy as np
+from scipy.special import ndtr
+
+from lostsales.simulation.processes import Noise
+from lostsales.simulation.scenario import Linear, NormalStart, Saturating
+from lostsales.types import Floats
+
+
+def demand_pmf(law: Linear | Saturating, lag_term: Floats, price: Floats, effect: Floats, maximum: int) -> Floats:
+    """P(D_t = D), D = 0, ..., `maximum`, for every combination of what demand depends on (line 173).
+
+    D_t = min(max(rint(response), minimum), maximum): the chance of the whole interval that rounds to D, the ends
+    taking what lies beyond them. The shapes of the first arguments broadcast, and the result has one axis more.
+    """
+    if law.noise.kind == "discrete" or law.noise.scale == 0:
+        return _of_atoms(law, lag_term, price, effect, maximum)
+    halves = np.arange(maximum) + 0.5
+    if isinstance(law, Linear):
+        shock = halves - law.respond(np.zeros(1), lag_term, price, effect)[..., None]
+    else:
+        with np.errstate(divide="ignore"):
+            shock = halves / law.respond(np.ones(1), lag_term, price, effect)[..., None]
+    at_most = shock_cdf(law.noise, shock)
+    at_most[..., : int(law.minimum)] = 0.0
+    ends = np.zeros((*at_most.shape[:-1], 1))
+    return np.diff(at_most, axis=-1, prepend=ends, append=ends + 1)
+
+
+def _of_atoms(law: Linear | Saturating, lag_term: Floats, price: Floats, effect: Floats, maximum: int) -> Floats:
+    """The same for shocks of finitely many values, by the very arithmetic of the simulator, ties included."""
+    noise = law.noise
+    if noise.kind == "discrete":
+        atoms = list(zip(noise.values, noise.probabilities, strict=True))
+    else:
+        atoms = [(float(np.exp(noise.loc)) if noise.kind == "lognormal" else noise.loc, 1.0)]
+    pmf = np.zeros((*np.broadcast_shapes(lag_term.shape, price.shape, effect.shape), maximum + 1))
+    for shock, chance in atoms:
+        demand = np.rint(law.respond(np.full(1, shock), lag_term, price, effect))
+        pmf += chance * (np.clip(demand, law.minimum, maximum)[..., None] == np.arange(maximum + 1))
+    return pmf
+
+
+def shock_cdf(noise: Noise, shock: Floats) -> Floats:
+    """P(e <= shock) of a noise that has a density.
+
+    >>> shock_cdf(Noise(kind="half-normal", loc=3.5), np.array([3.5, 4.5, np.inf])).round(4)
+    array([0.    , 0.6827, 1.    ])
+    """
+    if noise.kind == "lognormal":
+        with np.errstate(divide="ignore"):
+            shock = np.log(np.maximum(shock, 0.0))
+    at_most = ndtr((shock - noise.loc) / noise.scale)
+    return np.maximum(2 * at_most - 1, 0.0) if noise.kind == "half-normal" else np.asarray(at_most)
+
+
+def opening_pmf(start: float | NormalStart, maximum: int) -> Floats:
+    """P(D_{-1} = D) of the demand before the first period: a rounded normal draw, not below 0, or a number."""
+    if isinstance(start, NormalStart) and start.sd:
+        at_most = ndtr((np.arange(maximum) + 0.5 - start.mean) / start.sd)
+        return np.diff(at_most, prepend=0.0, append=1.0)
+    value = start.mean if isinstance(start, NormalStart) else start
+    return np.asarray(np.arange(maximum + 1) == np.clip(np.rint(value), 0, maximum), dtype=np.float64)

@@ -1,0 +1,143 @@
+"""The paper's claims (lines 983-993), each held against the runs and told to hold, not to, or to be undecided."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from lostsales.simulation.experiments.plan import BEHAVIOURS
+from lostsales.simulation.experiments.results import Results, RunMean
+from lostsales.types import Floats
+
+Verdict = Literal["holds", "not reproduced", "cannot be told"]
+PAPER = ("c-fqi", "pc-fqi", "fusion")
+# "To pi*" and "near" need a size: this share of what pi* earns above uniform decisions.
+NEAR = 0.05
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim, the difference that decides it (paired over runs, profit a period), and the verdict."""
+
+    claim: str
+    behaviour: str
+    measured: str  # the difference, in words
+    mean: float
+    low: float
+    high: float
+    n: int
+    verdict: Verdict
+    note: str
+
+
+def check_claims(results: Results) -> list[Claim]:
+    """Every claim of the paper, and ours about the planner; a difference is a mean over all levels unless it says."""
+    claims = [_oracle_above(results)]
+    for behaviour in BEHAVIOURS:
+        for method in PAPER:
+            claims += [_rises(results, behaviour, method), _reaches(results, behaviour, method)]
+        if behaviour == "uniform":
+            claims += [_beats(results, behaviour, "c-fqi", "pc-fqi"), _near(results, behaviour, "fusion", "c-fqi")]
+        else:
+            claims += [_beats(results, behaviour, "pc-fqi", "c-fqi")]
+        claims += [_beats_all(results, behaviour, "planner")]
+    return claims
+
+
+def above(interval: RunMean, bound: float = 0.0) -> Verdict:
+    """Whether a mean lies above a bound."""
+    if interval.low > bound:
+        return "holds"
+    return "not reproduced" if interval.high <= bound else "cannot be told"
+
+
+def within(interval: RunMean, margin: float) -> Verdict:
+    """Whether a mean lies within a margin of nought."""
+    if -margin < interval.low and interval.high < margin:
+        return "holds"
+    outside = interval.low >= margin or interval.high <= -margin
+    return "not reproduced" if outside else "cannot be told"
+
+
+def _claim(text: str, behaviour: str, measured: str, interval: RunMean, verdict: Verdict, note: str = "") -> Claim:
+    return Claim(text, behaviour, measured, interval.mean, interval.low, interval.high, interval.n, verdict, note)
+
+
+def _not_run(text: str, behaviour: str, reason: str) -> Claim:
+    return _claim(text, behaviour, "", RunMean.of(np.zeros(0)), "cannot be told", reason)
+
+
+def _oracle_above(results: Results) -> Claim:
+    difference = RunMean.of(results.reference("oracle") - results.reference("pi-star"))
+    return _claim("the oracle is above pi*", "any", "oracle - pi*", difference, above(difference))
+
+
+def _rises(results: Results, behaviour: str, method: str) -> Claim:
+    text, levels = f"{method} rises with data", results.experiment.levels
+    if not results.has(method):
+        return _not_run(text, behaviour, f"{method} was not run")
+    if len(levels) < 2:
+        return _not_run(text, behaviour, "there is one level only")
+    values = results.values(behaviour, method)
+    difference = RunMean.of(values[:, -1] - values[:, 0])
+    measured = f"{method} with {levels[-1]} - with {levels[0]} episodes"
+    return _claim(text, behaviour, measured, difference, above(difference))
+
+
+def _reaches(results: Results, behaviour: str, method: str) -> Claim:
+    text = f"{method} comes near pi*"
+    if not results.has(method):
+        return _not_run(text, behaviour, f"{method} was not run")
+    difference = RunMean.of(results.values(behaviour, method)[:, -1] - results.reference("pi-star"))
+    margin = NEAR * results.gain
+    measured = f"{method} with {results.experiment.levels[-1]} episodes - pi*"
+    return _claim(text, behaviour, measured, difference, above(difference, -margin), _margin(margin))
+
+
+def _beats(results: Results, behaviour: str, method: str, rival: str) -> Claim:
+    text = f"{method} beats {rival}"
+    if not results.has(method, rival):
+        return _not_run(text, behaviour, f"{method} and {rival} were not both run")
+    difference = results.values(behaviour, method) - results.values(behaviour, rival)
+    overall = RunMean.of(over_levels(difference))
+    levels = [above(RunMean.of(column)) for column in difference.T]
+    note = f"holds at {levels.count('holds')} of {len(levels)} levels, the reverse at {levels.count('not reproduced')}"
+    return _claim(text, behaviour, f"{method} - {rival}", overall, above(overall), note)
+
+
+def _near(results: Results, behaviour: str, method: str, other: str) -> Claim:
+    text = f"{method} is near {other}"
+    if not results.has(method, other):
+        return _not_run(text, behaviour, f"{method} and {other} were not both run")
+    overall = RunMean.of(over_levels(results.values(behaviour, method) - results.values(behaviour, other)))
+    margin = NEAR * results.gain
+    return _claim(text, behaviour, f"{method} - {other}", overall, within(overall, margin), _margin(margin))
+
+
+def _beats_all(results: Results, behaviour: str, method: str) -> Claim:
+    """Holds where it holds against each rival; the difference shown is that to the best of them."""
+    text = f"{method} beats all"
+    rivals = [name for name in results.experiment.methods if name != method]
+    if not results.has(method) or not rivals:
+        return _not_run(text, behaviour, f"{method} and a rival were not both run")
+    own = results.values(behaviour, method)
+    against = {rival: RunMean.of(over_levels(own - results.values(behaviour, rival))) for rival in rivals}
+    verdicts = {rival: above(interval) for rival, interval in against.items()}
+    closest = min(against, key=lambda rival: np.nan_to_num(against[rival].mean, nan=np.inf))
+    beaten = sum(verdict == "holds" for verdict in verdicts.values())
+    overall: Verdict = "holds" if beaten == len(rivals) else "cannot be told"
+    if "not reproduced" in verdicts.values():
+        overall = "not reproduced"
+    note = f"beats {beaten} of {len(rivals)}; the closest is {closest}"
+    return _claim(text, behaviour, f"{method} - {closest}", against[closest], overall, note)
+
+
+def over_levels(difference: Floats) -> Floats:
+    """The mean of each run over the levels at which neither method failed, (runs,)."""
+    there = ~np.isnan(difference)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.where(there, difference, 0.0).sum(axis=1) / there.sum(axis=1))
+
+
+def _margin(margin: float) -> str:
+    return f"near is within {margin:.2f}, {NEAR:.0%} of what pi* earns above uniform decisions"

@@ -1,0 +1,101 @@
+"""What an experiment is: its settings, its cells, and the seeds that make every cell the same in any order."""
+
+from collections.abc import Iterator
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from lostsales.data.settings import Settings
+from lostsales.learn.fit import learners
+from lostsales.simulation.scenario import Scenario
+
+LEVELS = tuple(range(5, 51, 5))
+RUN = 50  # episodes that every run has at least, so that a level means the same rows whatever other levels there are
+BEHAVIOURS = ("uniform", "near-optimal")
+REFERENCES = ("oracle-horizon", "pi-star-horizon", "oracle", "pi-star", *BEHAVIOURS)
+REFERENCE = "reference"  # stands for the behaviour in the cells of the references, which learn from no log
+# The paper's three, ours, and the cheap baselines; those that are installed run unless others are asked for.
+METHODS = (
+    "c-fqi",
+    "pc-fqi",
+    "fusion",
+    "planner",
+    "behaviour",
+    "base-stock",
+    "s-S-p",
+    "newsvendor",
+    "fqi-observed",
+    "fqi-dropped",
+    "fqi-imputed",
+    "fqi-plugin",
+)
+
+
+def default_methods() -> tuple[str, ...]:
+    """Those of `METHODS` that `fit` knows."""
+    return tuple(name for name in METHODS if name in learners())
+
+
+class Cell(NamedTuple):
+    """One policy to learn and to test."""
+
+    behaviour: str
+    episodes: int
+    run: int
+    method: str
+
+
+class Experiment(Settings):
+    """Everything that decides a result; the number of workers does not."""
+
+    scenario: Scenario
+    levels: tuple[Annotated[int, Field(ge=1)], ...] = LEVELS  # episodes to learn from
+    runs: Annotated[int, Field(ge=1)] = 50
+    methods: Annotated[tuple[str, ...], Field(default_factory=default_methods)]
+    iterations: Annotated[int, Field(ge=1)] = 10  # K of the methods that iterate
+    test_episodes: Annotated[int, Field(ge=1)] = 500
+    exploration: Annotated[float, Field(ge=0, le=1)] = 0.1  # share of near-optimal decisions that are drawn uniformly
+    seed: Annotated[int, Field(ge=0)] = 0
+
+    @model_validator(mode="after")
+    def _is_consistent(self) -> "Experiment":
+        if not self.levels or sorted(set(self.levels)) != list(self.levels):
+            raise ValueError("levels must rise, as in 5,10,20")
+        if not self.methods or len(set(self.methods)) < len(self.methods):
+            raise ValueError("methods must be named once each, and one at least")
+        return self
+
+    def cells(self) -> Iterator[Cell]:
+        """Run by run, so that what is done of a stopped experiment is whole runs, and one log serves many cells."""
+        for run in range(self.runs):
+            for name in REFERENCES:
+                yield Cell(REFERENCE, 0, run, name)
+            for behaviour in BEHAVIOURS:
+                for episodes in self.levels:
+                    for method in self.methods:
+                        yield Cell(behaviour, episodes, run, method)
+
+    @property
+    def episodes(self) -> int:
+        """Episodes of a run; a level learns from the first of them, as the paper's do (line 1236)."""
+        return max(RUN, *self.levels)
+
+    def log_seed(self, behaviour: str, run: int) -> int:
+        """Every run has customers of its own."""
+        return self._seed(0, BEHAVIOURS.index(behaviour), run)
+
+    def fit_seed(self, behaviour: str, run: int) -> int:
+        """What a learner draws from."""
+        return self._seed(1, BEHAVIOURS.index(behaviour), run)
+
+    def test_seed(self, run: int) -> int:
+        """All policies of a run meet the same customers, the references too."""
+        return self._seed(2, 0, run)
+
+    def _seed(self, *key: int) -> int:
+        return int(np.random.SeedSequence((self.seed, *key)).generate_state(1)[0])
+
+    def as_json(self) -> dict[str, Any]:
+        """As JSON can hold it."""
+        return self.model_dump(mode="json", by_alias=True)

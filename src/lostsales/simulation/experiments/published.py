@@ -1,0 +1,37 @@
+"""The published curves of `released`, to be drawn beside ours."""
+
+import csv
+from importlib import resources
+from typing import NamedTuple
+
+from lostsales.simulation.scenario import Scenario, load_scenario
+
+
+class Published(NamedTuple):
+    """A point of a published curve; a reference has no level and no interval."""
+
+    behaviour: str
+    method: str
+    episodes: int
+    mean: float
+    reach: float  # half the width of the 95 % interval, NaN where none was given
+
+
+def published_results(scenario: Scenario) -> list[Published]:
+    """What was published about a scenario: nothing, unless it is `released` as it ships.
+
+    >>> published_results(load_scenario("released"))[0]
+    Published(behaviour='uniform', method='c-fqi', episodes=10, mean=27.341, reach=0.848)
+    >>> published_results(load_scenario("steady"))
+    []
+    """
+    if scenario != load_scenario("released"):
+        return []
+    text = (resources.files(__package__) / "published.csv").read_text("utf-8")
+    rows = csv.DictReader(line for line in text.splitlines() if not line.startswith("#"))
+    return [
+        Published(
+            row["behaviour"], row["method"], int(row["episodes"]), float(row["mean"]), float(row["reach"] or "nan")
+        )
+        for row in rows
+    ]

@@ -1,0 +1,116 @@
+"""Run an experiment: solve the references once, then every cell that is not done, on several processes."""
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Generator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from threading import Thread
+
+from lostsales.data.reading.gate import Progress
+from lostsales.errors import LostSalesError, SettingError
+from lostsales.learn.fit import learners
+from lostsales.simulation.exact.solve import Target, criterion_of, reference
+from lostsales.simulation.experiments.cells import run_cell
+from lostsales.simulation.experiments.folder import JOURNAL, claim_folder, reference_path, write_json, write_manifest
+from lostsales.simulation.experiments.journal import CellResult, open_journal
+from lostsales.simulation.experiments.plan import Cell, Experiment
+
+WORKERS = min(2, os.cpu_count() or 1)
+SOLVED = "references.json"
+
+
+def run_experiment(
+    experiment: Experiment, folder: Path, workers: int = WORKERS, progress: Progress | None = None
+) -> list[CellResult]:
+    """Every cell of an experiment, in its order; what the folder holds already is not done again.
+
+    So an experiment can be stopped, and can grow by runs, levels and methods. Results do not depend on `workers`.
+    Progress counts cells.
+    """
+    if workers < 1:
+        raise SettingError(f"workers must be at least 1, but {workers} came")
+    if unknown := [name for name in experiment.methods if name not in learners()]:
+        raise SettingError(f"no method {unknown[0]!r}; the methods are {', '.join(learners())}")
+    claim_folder(folder, experiment)
+    with open_journal(folder / JOURNAL) as (journal, held):
+        write_manifest(folder, experiment)
+        cells = list(experiment.cells())
+        done = {cell: held[cell] for cell in cells if cell in held}
+        left = [cell for cell in cells if cell not in done]
+        report = progress or (lambda _done, _total: None)
+        try:
+            _solve_references(experiment, folder)
+            report(len(done), len(cells))
+            with closing(_each(folder, left, workers)) as finishing:  # an exception must not leave the workers at work
+                for finished in finishing:
+                    journal.add(finished)
+                    done[finished.cell] = finished
+                    report(len(done), len(cells))
+        except KeyboardInterrupt:
+            raise LostSalesError(
+                f"stopped with {len(done):,} of {len(cells):,} cells done; the same command goes on from there"
+            ) from None
+        except BrokenProcessPool:
+            raise LostSalesError(
+                f"a worker died, most likely for want of memory, with {len(done):,} of {len(cells):,} cells done; "
+                "the same command goes on from there, and --workers 1 needs half as much"
+            ) from None
+        return [done[cell] for cell in cells]
+
+
+def _solve_references(experiment: Experiment, folder: Path) -> None:
+    """Over the horizon they are the ceiling of what is measured; for ever, what the paper's learners seek."""
+    if (folder / SOLVED).is_file():
+        return
+    scenario = experiment.scenario
+    wanted: dict[str, tuple[Target, int | None]] = {
+        "oracle-horizon": ("oracle", scenario.horizon),
+        "pi-star-horizon": ("pi-star", scenario.horizon),
+        "oracle": ("oracle", None),
+        "pi-star": ("pi-star", None),
+    }
+    facts = {}
+    for name, (target, horizon) in wanted.items():
+        solved = reference(scenario, target, criterion_of(scenario, None, horizon))
+        solved.policy.save(reference_path(folder, name))
+        facts[name] = {
+            "discount": solved.criterion.discount,
+            "horizon": solved.criterion.horizon,
+            "value": solved.value,
+            "value_a_period": solved.a_period,
+            "grid_error": solved.grid_error,
+            "method": solved.method,
+        }
+    write_json(facts, folder / SOLVED)
+
+
+def _each(folder: Path, cells: list[Cell], workers: int) -> Generator[CellResult]:
+    """Cells as they finish."""
+    run: Callable[[Cell], CellResult] = partial(run_cell, folder)
+    if workers == 1 or len(cells) <= 1:
+        yield from map(run, cells)
+        return
+    spawn = multiprocessing.get_context("spawn")  # forking a process that has threads can deadlock
+    with ProcessPoolExecutor(min(workers, len(cells)), spawn, _start_worker) as pool:
+        try:
+            for future in as_completed([pool.submit(run, cell) for cell in cells]):
+                yield future.result()
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _start_worker() -> None:
+    """Ctrl-C is the parent's to answer; a worker whose parent was killed ends, and leaves the machine to its heir."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    if (parent := multiprocessing.parent_process()) is not None:
+        parent.join()
+        os._exit(1)

@@ -1,0 +1,34 @@
+"""What an experiment leaves for people and programs to read; each table is whole or not there."""
+
+from collections.abc import Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lostsales.data.writing import write_table
+from lostsales.simulation.experiments.claims import Claim
+from lostsales.simulation.experiments.results import Results, Row, times_of
+from lostsales.types import Array
+
+
+def write_tables(results: Results, rows: list[Row], claims: list[Claim], folder: Path) -> None:
+    """The tidy table of all cells and the tables made of it; times, which no seed can fix, stand apart."""
+    cells = columns_of(results.finished)
+    cells = {name: column for name, column in cells.items() if not name.endswith("seconds")}
+    write_table(cells, folder / "results.parquet")
+    write_table(columns_of(rows), folder / "summary.csv")
+    write_table(columns_of(claims), folder / "claims.csv")
+    write_table(columns_of(times_of(results)), folder / "times.csv")
+
+
+def columns_of(rows: Sequence[Any]) -> dict[str, Array]:
+    """Dataclasses of one kind as columns; a number that is None becomes NaN."""
+    return {each.name: _column([getattr(row, each.name) for row in rows]) for each in fields(rows[0])}
+
+
+def _column(values: list[Any]) -> Array:
+    if isinstance(values[0], str):
+        return np.array(values, dtype=object)
+    return np.array(values) if isinstance(values[0], int) else np.array(values, dtype=np.float64)

@@ -1,0 +1,87 @@
+"""A policy learned by PPO as plain arrays: numpy runs what torch trained."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from lostsales.data.problem import Problem
+from lostsales.data.reading.gate import Progress
+from lostsales.errors import LostSalesError, SettingError
+from lostsales.policy.action_grid import ActionGrid
+from lostsales.policy.file_format import Artefact, save
+from lostsales.policy.rollout import Action, View
+from lostsales.simulation.scenario import Scenario
+from lostsales.types import Array, Floats
+
+
+@dataclass(frozen=True, eq=False)
+class PpoPolicy:
+    """An oracle: it sees (features, stock, last demand) and takes the likeliest price and the likeliest order.
+
+    A network of layers x -> tanh(W x + b), the last of which gives the logits of the prices and of the orders.
+    """
+
+    problem: Problem
+    centre: Floats  # (inputs,) taken off an observation
+    scale: Floats  # (inputs,) by which it is divided
+    weights: tuple[Floats, ...]  # by layer, (outputs, inputs)
+    biases: tuple[Floats, ...]  # by layer, (outputs,)
+    trained: dict[str, Any]  # steps, discount and seed of the training
+    observes: Literal["demand"] = "demand"
+    horizon: None = None
+
+    @cached_property
+    def grid(self) -> ActionGrid:
+        """The actions."""
+        return ActionGrid.of(self.problem)
+
+    def logits(self, observation: Floats) -> Floats:
+        """Of the prices, then of the orders, (rows, prices + orders)."""
+        layer = (observation - self.centre) / self.scale
+        for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
+            layer = np.tanh(layer @ weight.T + bias)
+        return np.asarray(layer @ self.weights[-1].T + self.biases[-1])
+
+    def decide(self, view: View, rng: np.random.Generator) -> Action:  # noqa: ARG002, the protocol passes it
+        """Price and order of every series; an order that may not be stored is lowered to the largest that may."""
+        if view.last_demand is None:
+            raise ValueError("an oracle must be shown true demand")
+        logits, prices = self.logits(np.column_stack([*view.features, view.stock, view.last_demand])), self.grid.prices
+        order = np.minimum(logits[:, len(prices) :].argmax(axis=1), self.grid.feasible_orders(view.stock) - 1)
+        return Action(prices[logits[:, : len(prices)].argmax(axis=1)], self.grid.orders[order])
+
+    def save(self, path: str | Path) -> None:
+        """Write it to a file for `lostsales.load`."""
+        save(self, path)
+
+    def to_artefact(self) -> Artefact:
+        """What has to be saved."""
+        arrays: dict[str, Array] = {"centre": self.centre, "scale": self.scale}
+        for layer, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
+            arrays |= {f"weight_{layer}": weight, f"bias_{layer}": bias}
+        return Artefact("ppo", self.observes, None, self.problem, self.trained, arrays)
+
+    @classmethod
+    def from_artefact(cls, artefact: Artefact) -> "PpoPolicy":
+        """The policy again."""
+        arrays = artefact.arrays
+        layers = range(sum(name.startswith("bias_") for name in arrays))
+        weights, biases = (tuple(arrays[f"{kind}_{each}"] for each in layers) for kind in ("weight", "bias"))
+        return cls(artefact.problem, arrays["centre"], arrays["scale"], weights, biases, artefact.settings)
+
+
+def train(scenario: Scenario, *, steps: int, discount: float, seed: int, progress: Progress | None = None) -> PpoPolicy:
+    """Train a policy, where torch and stable-baselines3 are installed."""
+    if steps < 1 or seed < 0:
+        raise SettingError(f"steps must be at least 1 and seed at least 0, but {steps} and {seed} came")
+    try:
+        from lostsales.simulation.ppo_training import PpoSettings, train_ppo
+    except ModuleNotFoundError as missing:
+        raise LostSalesError(
+            f"PPO needs {missing.name}, which is not installed: run `pip install 'lostsales[rl]'`, or `make ppo`, "
+            "which makes an environment of its own"
+        ) from None
+    return train_ppo(scenario, PpoSettings(steps=steps, discount=discount, seed=seed), progress)

@@ -1,0 +1,150 @@
+"""Noise and feature processes of a scenario: settings that know how to draw themselves."""
+
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from lostsales.data.settings import Settings
+from lostsales.types import Floats
+
+Positive = Annotated[float, Field(ge=0)]
+Probability = Annotated[float, Field(ge=0, le=1)]
+
+
+def _sums_to_one(probabilities: tuple[float, ...]) -> bool:
+    return abs(sum(probabilities) - 1) < 1e-9
+
+
+class Noise(Settings):
+    """Shocks of demand.
+
+    normal: loc + scale N; half-normal: loc + scale |N|; lognormal: exp(loc + scale N); discrete: `values` with
+    `probabilities`.
+    """
+
+    kind: Literal["normal", "half-normal", "lognormal", "discrete"]
+    loc: float = 0.0
+    scale: Positive = 1.0
+    values: tuple[float, ...] = ()
+    probabilities: tuple[Probability, ...] = ()
+
+    @model_validator(mode="after")
+    def _complete(self) -> "Noise":
+        if self.kind == "discrete" and not (
+            len(self.values) == len(self.probabilities) > 0 and _sums_to_one(self.probabilities)
+        ):
+            raise ValueError("discrete noise needs values and as many probabilities that sum to 1")
+        return self
+
+    def draw(self, count: int, rng: np.random.Generator) -> Floats:
+        """`count` independent shocks."""
+        if self.kind == "discrete":
+            return np.array(self.values)[
+                np.searchsorted(np.cumsum(self.probabilities)[:-1], rng.random(count), side="right")
+            ]
+        shocks = rng.standard_normal(count)
+        if self.kind == "half-normal":
+            np.abs(shocks, out=shocks)
+        shocks *= self.scale
+        shocks += self.loc
+        return np.exp(shocks) if self.kind == "lognormal" else shocks
+
+
+class Autoregressive(Settings):
+    """x_{t+1} = mean + persistence (x_t - mean) + shock N; it starts from its stationary law unless told otherwise."""
+
+    kind: Literal["ar1"]
+    mean: float = 0.0
+    persistence: Annotated[float, Field(gt=-1, lt=1)]
+    shock: Positive
+    start_mean: float | None = None
+    start_sd: Positive | None = None
+
+    def open(self, count: int, rng: np.random.Generator) -> Floats:
+        """Values before the first period."""
+        mean = self.mean if self.start_mean is None else self.start_mean
+        stationary = self.shock / np.sqrt(1 - self.persistence**2)
+        return mean + (stationary if self.start_sd is None else self.start_sd) * rng.standard_normal(count)
+
+    def advance(self, value_t: Floats, price_t: Floats, rng: np.random.Generator) -> Floats:  # noqa: ARG002, one signature
+        """Values one period later."""
+        value = rng.standard_normal(len(value_t))
+        value *= self.shock
+        value += self.persistence * value_t
+        value += (1 - self.persistence) * self.mean
+        return value
+
+
+class MarkovChain(Settings):
+    """States 0, 1, ...: row i of `transition` gives the chances to go from state i; `start` those of the first."""
+
+    kind: Literal["markov"]
+    transition: tuple[tuple[Probability, ...], ...]
+    start: tuple[Probability, ...]
+
+    @model_validator(mode="after")
+    def _stochastic(self) -> "MarkovChain":
+        states = len(self.start)
+        rows = (*self.transition, self.start)
+        if len(self.transition) != states or any(len(row) != states or not _sums_to_one(row) for row in rows):
+            raise ValueError("start and every row of transition must have one probability a state, summing to 1")
+        return self
+
+    def open(self, count: int, rng: np.random.Generator) -> Floats:
+        """States before the first period."""
+        return np.searchsorted(np.cumsum(self.start)[:-1], rng.random(count), side="right").astype(np.float64)
+
+    def advance(self, value_t: Floats, price_t: Floats, rng: np.random.Generator) -> Floats:  # noqa: ARG002, one signature
+        """States one period later: as many cumulated chances as the uniform draw passes."""
+        cumulated: Floats = np.cumsum(np.array(self.transition), axis=1)[:, :-1]
+        drawn = rng.random(len(value_t))
+        if len(self.start) == 2:
+            passed = drawn >= cumulated[0, 0] + (cumulated[1, 0] - cumulated[0, 0]) * value_t
+        else:
+            passed = np.count_nonzero(drawn[:, None] >= cumulated[value_t.astype(np.int64)], axis=1)
+        return np.asarray(passed, dtype=np.float64)
+
+
+class Cycle(Settings):
+    """A calendar: 0, 1, ..., length - 1, 0, ..., from `start`."""
+
+    kind: Literal["cycle"]
+    length: Annotated[int, Field(ge=2)]
+    start: Annotated[int, Field(ge=0)] = 0
+
+    def open(self, count: int, rng: np.random.Generator) -> Floats:  # noqa: ARG002, one signature
+        """The first day."""
+        return np.full(count, float(self.start % self.length))
+
+    def advance(self, value_t: Floats, price_t: Floats, rng: np.random.Generator) -> Floats:  # noqa: ARG002, one signature
+        """The next day."""
+        return (value_t + 1) % self.length
+
+
+class ReferencePrice(Settings):
+    """What customers think the price should be: r_{t+1} = memory r_t + (1 - memory) P_t (line 1259)."""
+
+    kind: Literal["reference-price"]
+    memory: Probability
+    start: Positive
+
+    def open(self, count: int, rng: np.random.Generator) -> Floats:  # noqa: ARG002, one signature
+        """The reference before the first period."""
+        return np.full(count, self.start)
+
+    def advance(self, value_t: Floats, price_t: Floats, rng: np.random.Generator) -> Floats:  # noqa: ARG002, one signature
+        """The reference after customers have seen the price."""
+        return self.memory * value_t + (1 - self.memory) * price_t
+
+
+FeatureProcess = Annotated[Autoregressive | MarkovChain | Cycle | ReferencePrice, Field(discriminator="kind")]
+
+
+def levels_of(process: Any) -> tuple[int, ...] | None:
+    """The levels of a feature that is categorical: of a calendar, and of a chain with more than two states."""
+    if isinstance(process, Cycle):
+        return tuple(range(process.length))
+    if isinstance(process, MarkovChain) and len(process.start) > 2:
+        return tuple(range(len(process.start)))
+    return None

@@ -1,0 +1,237 @@
+"""Scenarios: a retailer's world as a TOML file, shipped by name or a user's own by path."""
+
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple
+
+import numpy as np
+from pydantic import Field, field_validator, model_validator
+
+from lostsales.data.economics import UnitCosts
+from lostsales.data.problem import Columns, Costs, Feature, NonNegative, Problem, Shop
+from lostsales.data.settings import Settings, checked, read_toml
+from lostsales.errors import SettingError
+from lostsales.policy.rollout import Features, Opening
+from lostsales.simulation.presets import preset_names, preset_text
+from lostsales.simulation.processes import FeatureProcess, Noise, levels_of
+from lostsales.types import Floats
+
+Effect = float | tuple[float, ...]
+
+
+class Linear(Settings):
+    """D_t = intercept + rho D_{t-1} + price P_t + sum of effects of the features + noise (line 173)."""
+
+    law: Literal["linear"]
+    intercept: float = 0.0
+    rho: float = 0.0
+    price: float = 0.0
+    features: dict[str, Effect] = Field(default_factory=dict)
+    noise: Noise
+    minimum: NonNegative = 0.0
+    maximum: NonNegative | None = None
+    integer: bool = True
+
+    def lag_term(self, last_demand: Floats) -> Floats:
+        """The part of demand that yesterday's demand decides."""
+        return self.rho * last_demand
+
+    def respond(self, shock: Floats, lag_term: Floats, price_t: Floats, effect: Floats) -> Floats:
+        """Demand before rounding and bounds."""
+        return shock + lag_term + (self.price * price_t + self.intercept) + effect
+
+
+class Saturating(Settings):
+    """D_t = base m(D_{t-1}) exp(price (P_t - price_at) + effects) noise, m(d) = floor + (1 - floor) 2 d / (d + half).
+
+    Yesterday's demand lifts today's with falling returns; m is 1 where d equals `half`.
+    """
+
+    law: Literal["saturating"]
+    base: Annotated[float, Field(gt=0)]
+    floor: Annotated[float, Field(ge=0, le=1)]
+    half: Annotated[float, Field(gt=0)]
+    price: float
+    price_at: float = 0.0
+    features: dict[str, Effect] = Field(default_factory=dict)
+    noise: Noise
+    minimum: NonNegative = 0.0
+    maximum: NonNegative | None = None
+    integer: bool = True
+
+    def lag_term(self, last_demand: Floats) -> Floats:
+        """The factor by which yesterday's demand lifts today's."""
+        return self.floor + (1 - self.floor) * 2 * last_demand / (last_demand + self.half)
+
+    def respond(self, shock: Floats, lag_term: Floats, price_t: Floats, effect: Floats) -> Floats:
+        """Demand before rounding and bounds."""
+        return self.base * lag_term * np.exp(self.price * (price_t - self.price_at) + effect) * shock
+
+
+class UniformStart(NamedTuple):
+    """A whole number from low to high, each as likely."""
+
+    low: int
+    high: int
+
+
+class NormalStart(Settings):
+    """A rounded normal draw, not below 0."""
+
+    mean: float
+    sd: NonNegative
+
+
+class Start(Settings):
+    """Stock and demand before the first period; `lag_term` overrides what that demand contributes to the first."""
+
+    stock: NonNegative | UniformStart = 0.0
+    last_demand: NonNegative | NormalStart = 0.0
+    lag_term: float | None = None
+
+    @property
+    def highest_stock(self) -> float:
+        """The largest stock that a series can open with."""
+        return self.stock if isinstance(self.stock, float) else float(self.stock.high)
+
+    @field_validator("stock")
+    @classmethod
+    def _rises(cls, stock: float | UniformStart) -> float | UniformStart:
+        if isinstance(stock, UniformStart) and not 0 <= stock.low <= stock.high:
+            raise ValueError("an opening stock between two values needs 0 <= low <= high")
+        return stock
+
+
+class ConstantCosts(Settings):
+    """Unit costs that do not change."""
+
+    lost: NonNegative
+    order: NonNegative
+    holding: NonNegative
+    fixed_order: NonNegative = 0.0
+
+
+class Scenario(Shop):
+    """A retailer's world. It is the market that `play` meets and the problem that a log of it carries."""
+
+    name: str
+    about: str = ""
+    horizon: Annotated[int, Field(ge=1)]
+    prices: tuple[NonNegative, ...]
+    orders: tuple[NonNegative, ...]
+    costs: ConstantCosts
+    start: Start
+    demand_law: Annotated[Linear | Saturating, Field(discriminator="law", alias="demand")]
+    features: dict[str, FeatureProcess] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _is_consistent(self) -> "Scenario":
+        for name, effect in self.demand_law.features.items():
+            if name not in self.features:
+                raise ValueError(f"demand names the feature {name!r}, which [features] does not define")
+            levels = levels_of(self.features[name])
+            if isinstance(effect, tuple) and (levels is None or len(effect) != len(levels)):
+                raise ValueError(f"the effect of {name!r} must be a number, or one number for each of its levels")
+        if self.capacity is not None and self.start.highest_stock > self.capacity:
+            raise ValueError("the opening stock must fit the capacity")
+        if self.demand_law.maximum is not None and self.demand_law.maximum < self.demand_law.minimum:
+            raise ValueError("the maximum of demand must not lie below its minimum")
+        if taken := set(self.features) & set(Columns().named):
+            raise ValueError(f"a feature cannot be called {', '.join(sorted(taken))}: a log has such a column already")
+        return self
+
+    @property
+    def unit_costs(self) -> UnitCosts:
+        """The costs as the roll-out wants them."""
+        return UnitCosts(**self.costs.model_dump())
+
+    @property
+    def problem(self) -> Problem:
+        """What a log of this scenario carries."""
+        shared = {key: getattr(self, key) for key in Shop.model_fields}
+        features = []
+        for name, process in self.features.items():
+            levels = levels_of(process)
+            features.append(Feature(name=name, kind="categorical" if levels else "numeric", levels=levels))
+        return Problem(**shared, costs=Costs(**self.costs.model_dump()), features=tuple(features))
+
+    def open(self, series: int, rng: np.random.Generator) -> Opening:
+        """Features, stock and last demand before the first period."""
+        stock, lag = self.start.stock, self.start.last_demand
+        features = tuple(process.open(series, rng) for process in self.features.values())
+        if isinstance(stock, UniformStart):
+            opening = rng.integers(stock.low, stock.high, size=series, endpoint=True).astype(np.float64)
+        else:
+            opening = np.full(series, stock)
+        if isinstance(lag, NormalStart):
+            drawn = np.rint(lag.mean + lag.sd * rng.standard_normal(series))
+            return Opening(features, opening, np.clip(drawn, 0, self.demand_law.maximum))
+        return Opening(features, opening, np.full(series, lag))
+
+    def demand(
+        self, period: int, features: Features, price: Floats, last_demand: Floats, rng: np.random.Generator
+    ) -> Floats:
+        """Draw D_t given X_t, P_t and D_{t-1}."""
+        law = self.demand_law
+        lag_term = law.lag_term(last_demand)
+        if period == 0 and self.start.lag_term is not None:
+            lag_term = np.full(len(price), self.start.lag_term)
+        demand = law.respond(law.noise.draw(len(price), rng), lag_term, price, self.effect(features, len(price)))
+        if law.integer:
+            np.rint(demand, out=demand)
+        np.maximum(demand, law.minimum, out=demand)
+        return demand if law.maximum is None else np.minimum(demand, law.maximum)
+
+    def effect(self, features: Features, series: int) -> Floats:
+        """Sum of what the features add to demand (on the log scale where the law is multiplicative)."""
+        total = np.zeros(series)
+        for (name, _), value in zip(self.features.items(), features, strict=True):
+            effect = self.demand_law.features.get(name, 0.0)
+            if isinstance(effect, tuple):
+                total += np.array(effect)[value.astype(np.int64)]
+            elif effect:
+                total += effect * value
+        return total
+
+    def next_features(self, features: Features, price: Floats, rng: np.random.Generator) -> Features:
+        """Draw X_{t+1} given X_t and P_t."""
+        return tuple(
+            process.advance(value, price, rng) for process, value in zip(self.features.values(), features, strict=True)
+        )
+
+
+def load_scenario(name: str | Path, settings: tuple[str, ...] = ()) -> Scenario:
+    """A preset by name or a TOML file by path, with fields overridden by `settings` such as "demand.rho=0.6".
+
+    >>> load_scenario("released", ("horizon=10",)).horizon
+    10
+    """
+    if str(name) in preset_names():
+        keys = tomllib.loads(preset_text(str(name)))
+    elif str(name).endswith(".toml"):
+        keys = read_toml(Path(name))
+    else:
+        raise SettingError(
+            f"no scenario {str(name)!r}; give the path of a .toml file or one of {', '.join(preset_names())}"
+        )
+    for setting in settings:
+        _override(keys, setting)
+    keys.setdefault("name", Path(name).stem)
+    return checked(Scenario, keys, f"scenario {name}")
+
+
+def _override(keys: dict[str, Any], setting: str) -> None:
+    path, equals, text = setting.partition("=")
+    if not equals or not path:
+        raise SettingError(f"a setting looks like demand.rho=0.6, but {setting!r} came")
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text
+    *tables, last = path.strip().split(".")
+    place = keys
+    for table in tables:
+        place = place.setdefault(table, {})
+        if not isinstance(place, dict):
+            raise SettingError(f"{setting!r} cannot be set: {table!r} is not a table")
+    place[last] = value

@@ -1,0 +1,188 @@
+"""The vectorised simulator: blocks of episodes advance together as arrays, on as many threads as there are cores."""
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from lostsales.data.log import LogNotes, SalesLog
+from lostsales.data.reading.gate import Progress
+from lostsales.data.writing import key_columns, write_table
+from lostsales.demand.censoring.runs import depth_of_rows
+from lostsales.errors import SettingError
+from lostsales.policy.action_grid import ActionGrid
+from lostsales.policy.rollout import Policy, Step, play
+from lostsales.policy.simple import Uniform
+from lostsales.simulation.scenario import Scenario
+from lostsales.types import Bools, Floats, Ints
+
+# Large enough that threads seldom wait for the interpreter, small enough for the cache (docs/decisions/simulator.md);
+# the size decides the random streams, so it is fixed.
+BLOCK = 16384
+THREADS = min(2, os.cpu_count() or 1)
+
+
+@dataclass(frozen=True, eq=False)
+class HiddenTruth:
+    """What a retailer never sees, row by row of the log; only simulations, experiments and tests may read it."""
+
+    demand: Floats  # (rows,) after truncation, as it drives the next period
+    lost: Floats  # (rows,)
+    profit: Floats  # (rows,) with the true cost of lost sales
+    truncated: Bools  # (rows,) demand was cut to what was available by the longest run
+
+    def write(self, log: SalesLog, path: str | Path) -> None:
+        """Write the truth beside the series and period of its log."""
+        columns = {each.name: getattr(self, each.name) for each in fields(self)}
+        write_table(key_columns(log) | columns, path)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a policy earned in simulation; the standard error is over episodes."""
+
+    mean_profit: float
+    std_error: float
+    uncensored_share: float
+    depth_share: dict[str, float]
+    episodes: int
+    periods: int
+
+    @classmethod
+    def of(cls, profit: Floats, uncensored: Floats, depth_counts: Ints, horizon: int) -> "Summary":
+        """From the mean profit and uncensored share of each episode, and the number of rows at each depth."""
+        episodes = len(profit)
+        deepest = int(np.flatnonzero(depth_counts)[-1])
+        return cls(
+            mean_profit=float(profit.mean()),
+            std_error=float(profit.std(ddof=1) / np.sqrt(episodes)) if episodes > 1 else float("nan"),
+            uncensored_share=float(uncensored.mean()),
+            depth_share={str(depth): float(depth_counts[depth]) / (episodes * horizon) for depth in range(deepest + 1)},
+            episodes=episodes,
+            periods=episodes * horizon,
+        )
+
+
+def simulate(
+    scenario: Scenario,
+    policy: Policy | None = None,
+    episodes: int = 50,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> tuple[SalesLog, HiddenTruth]:
+    """Let a policy (uniform unless given) run and keep the log that a retailer would have, and apart from it the truth.
+
+    >>> from lostsales.simulation.scenario import load_scenario
+    >>> log, truth = simulate(load_scenario("released"), episodes=2)
+    >>> len(log), bool((log.sales <= truth.demand).all())
+    (100, True)
+    """
+    _check_request(episodes, seed)
+    rows = (episodes, scenario.horizon)
+    log = {name: np.empty(rows) for name in ("stock", "price", "order", "sales")}
+    features = np.empty((len(scenario.features), *rows))
+    stockout = np.empty(rows, dtype=bool)
+    truth = HiddenTruth(np.empty(rows), np.empty(rows), np.empty(rows), np.zeros(rows, dtype=bool))
+    last_sales = np.empty(episodes)
+
+    def keep(block: slice, step: Step) -> None:
+        view, action, outcome = step.view, step.action, step.outcome
+        at = block, view.period
+        log["stock"][at], log["price"][at], log["order"][at] = view.stock, action.price, action.order
+        log["sales"][at], stockout[at] = outcome.sales, outcome.stockout
+        for index, feature in enumerate(view.features):
+            features[index][at] = feature
+        truth.demand[at], truth.lost[at], truth.profit[at] = outcome.demand, outcome.lost, outcome.profit
+        if outcome.truncated is not None:
+            truth.truncated[at] = outcome.truncated
+        if view.period == 0:
+            last_sales[block] = view.last_sales
+
+    _each_block(scenario, policy, episodes, seed, keep, progress)
+    series = np.arange(episodes)
+    return (
+        SalesLog(
+            problem=scenario.problem,
+            names=series.astype(str).astype(object),
+            series=np.repeat(series, scenario.horizon),
+            period=np.tile(np.arange(scenario.horizon), episodes),
+            features=features.reshape(len(features), episodes * scenario.horizon).T,
+            stockout=stockout.reshape(-1),
+            last_sales=last_sales,
+            last_stockout=np.zeros(episodes, dtype=bool),
+            costs=scenario.unit_costs,
+            notes=LogNotes(balance_rows=episodes * (scenario.horizon - 1)),
+            stock=log["stock"].reshape(-1),
+            price=log["price"].reshape(-1),
+            order=log["order"].reshape(-1),
+            sales=log["sales"].reshape(-1),
+        ),
+        HiddenTruth(*(getattr(truth, each.name).reshape(-1) for each in fields(truth))),
+    )
+
+
+def evaluate_policy(
+    scenario: Scenario,
+    policy: Policy | None = None,
+    episodes: int = 50,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Summary:
+    """What a policy earns, without keeping the log; the same seed shows every policy the same customers."""
+    _check_request(episodes, seed)
+    profit, stockouts = np.zeros(episodes), np.zeros(episodes)
+    depths = np.zeros((-(-episodes // BLOCK), scenario.horizon), dtype=np.int64)  # a row a block, as threads share it
+
+    def keep(block: slice, step: Step) -> None:
+        profit[block] += step.outcome.profit
+        stockouts[block] += step.outcome.stockout
+        depths[block.start // BLOCK] += np.bincount(step.view.depth, minlength=scenario.horizon)
+
+    _each_block(scenario, policy, episodes, seed, keep, progress)
+    horizon = scenario.horizon
+    return Summary.of(profit / horizon, 1 - stockouts / horizon, depths.sum(axis=0), horizon)
+
+
+def summarise(log: SalesLog, truth: HiddenTruth) -> Summary:
+    """The summary of a log that was kept."""
+    episodes = len(log.names)
+    profit, censored = (column.reshape(episodes, -1).mean(axis=1) for column in (truth.profit, log.censored))
+    counts = np.bincount(depth_of_rows(log.censored, log.starts))
+    return Summary.of(profit, 1 - censored, counts, len(log) // episodes)
+
+
+def _check_request(episodes: int, seed: int) -> None:
+    if episodes < 1:
+        raise SettingError(f"episodes must be at least 1, but {episodes} came")
+    if seed < 0:
+        raise SettingError(f"seed must not be negative, but {seed} came")
+
+
+def _each_block(
+    scenario: Scenario,
+    policy: Policy | None,
+    episodes: int,
+    seed: int,
+    keep: Callable[[slice, Step], None],
+    progress: Progress | None,
+) -> None:
+    """Play block by block; each has its own random streams, so that threads cannot change a result."""
+    decides = Uniform(ActionGrid.of(scenario)) if policy is None else policy
+    seeds = np.random.SeedSequence(seed).spawn(-(-episodes // BLOCK))
+
+    def run(number: int) -> None:
+        block = slice(number * BLOCK, min((number + 1) * BLOCK, episodes))
+        market_rng, policy_rng = (np.random.Generator(np.random.SFC64(each)) for each in seeds[number].spawn(2))
+        series, costs = block.stop - block.start, scenario.unit_costs
+        for step in play(decides, scenario, scenario, costs, scenario.horizon, series, market_rng, policy_rng):
+            keep(block, step)
+
+    # A policy's matrix products must not multiply these threads.
+    with threadpool_limits(1), ThreadPoolExecutor(THREADS) as pool:
+        for done, _ in enumerate(pool.map(run, range(len(seeds))), start=1):
+            if progress:
+                progress(done, len(seeds))

@@ -1,0 +1,207 @@
+"""pandas, polars, Arrow, CSV and Parquet give equal logs, whatever types their columns have."""
+
+import decimal
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from lostsales.data.problem import Costs, Feature, Problem
+from lostsales.data.reading.gate import read_log
+from lostsales.errors import LostSalesError
+from tests.tables import assert_equal_logs, columns, findings, frame, log_of, write_csv
+
+RICH = columns(
+    series=["007", "007", "007", "8", "8"],
+    period=[date(2026, 3, 1), date(2026, 3, 2), date(2026, 3, 4), date(2026, 3, 1), date(2026, 3, 2)],
+    stockout=[False, False, True, True, False],
+    last_sales=[4.0, None, None, 2.5, None],
+    last_stockout=[True, None, None, False, None],
+    promotion=[True, False, True, True, False],
+    color=["red", "blue", "red", "red", "blue"],
+    weekday=[0, 1, 3, 0, 1],
+    temperature=[1.5, -2.25, 1e-7, 1 / 3, 0.0],
+    holding_cost=[0.5, 0.5, 0.25, 1.0, 1.0],
+    store=["north", "north", "north", "süd", "süd"],
+)
+PROBLEM = Problem(
+    features=(
+        Feature(name="promotion", kind="categorical", levels=(True, False)),
+        Feature(name="color", kind="categorical"),
+        Feature(name="weekday", kind="categorical", levels=tuple(range(7))),
+        Feature(name="temperature"),
+    ),
+    attributes=("store",),
+    costs=Costs(lost=2, order=3),
+)
+
+
+def _parquet(folder: Path) -> Path:
+    pq.write_table(pa.table(RICH), folder / "log.parquet")
+    return folder / "log.parquet"
+
+
+SOURCES: dict[str, Callable[[Path], Any]] = {
+    "pandas": lambda _: pd.DataFrame(RICH),
+    "pandas nullable": lambda _: pd.DataFrame(RICH).convert_dtypes(),
+    "pandas arrow": lambda _: pd.DataFrame(RICH).convert_dtypes(dtype_backend="pyarrow"),
+    "pandas category": lambda _: pd.DataFrame(RICH).astype({"series": "category", "color": "category"}),
+    "pandas object": lambda _: pd.DataFrame(RICH).astype(object),
+    "polars": lambda _: pl.DataFrame(RICH),
+    "polars categorical": lambda _: pl.DataFrame(RICH).with_columns(
+        pl.col("series").cast(pl.Categorical), pl.col("color").cast(pl.Enum(["blue", "red"]))
+    ),
+    "polars narrow": lambda _: pl.DataFrame(RICH).with_columns(
+        pl.col("stock").cast(pl.Int8), pl.col("sales").cast(pl.Decimal(9, 2)), pl.col("weekday").cast(pl.Float32)
+    ),
+    "arrow": lambda _: pa.table(RICH),
+    "csv": lambda folder: write_csv(folder / "log.csv", RICH),
+    "parquet": _parquet,
+}
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_every_source_gives_the_same_log(tmp_path: Path, source: str) -> None:
+    log = read_log(SOURCES[source](tmp_path), PROBLEM)
+    assert_equal_logs(log, read_log(pa.table(RICH), PROBLEM))
+    assert log.names.tolist() == ["007", "007", "8"]
+    assert log.period[0] == np.datetime64("2026-03-01")
+    assert log.period.dtype == np.dtype("datetime64[us]")
+    assert log.features.tolist() == [[0, 1, 0, 1.5], [1, 0, 1, -2.25], [0, 1, 3, 1e-7], [0, 1, 0, 1 / 3], [1, 0, 1, 0]]
+    np.testing.assert_array_equal(log.last_sales, [4, np.nan, 2.5])
+    assert log.last_stockout.tolist() == [True, False, False]
+    assert log.attributes["store"].tolist() == ["north", "north", "süd"]
+    assert log.notes.holes == 1
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_a_truth_value_may_be_a_numeric_feature(tmp_path: Path, source: str) -> None:
+    log = read_log(SOURCES[source](tmp_path), Problem(features=("promotion",)))
+    assert log.features[:, 0].tolist() == [1, 0, 1, 1, 0]
+
+
+@pytest.mark.parametrize("flags", [["yes", "no", "YES", "y", "n"], ["t", "f", "T", "true", "False"], [1, 0, 1, 1, 0]])
+def test_flags_in_other_words(tmp_path: Path, flags: list[Any]) -> None:
+    table = columns(stock=None, order=None, stockout=flags)
+    for source in (pd.DataFrame(table), pa.table(table), write_csv(tmp_path / "log.csv", table)):
+        assert read_log(source).censored.tolist() == [True, False, True, True, False]
+
+
+MISSING: dict[str, Any] = {
+    "pandas Int64": pd.array([1, None, 2, 3, 1], dtype="Int64"),
+    "pandas Float64": pd.array([1, None, 2, 3, 1], dtype="Float64"),
+    "pandas string": pd.array(["1", None, "2", "3", "1"], dtype="string"),
+    "pandas object": np.array([1, pd.NA, 2, 3, 1], dtype=object),
+    "pandas None": np.array([1, None, 2, 3, 1], dtype=object),
+    "pandas category": pd.Categorical([1, None, 2, 3, 1]),
+}
+
+
+@pytest.mark.parametrize("values", MISSING.values(), ids=MISSING.keys())
+@pytest.mark.parametrize("column", ["series", "sales"])
+def test_missing_values_of_pandas_are_named(column: str, values: Any) -> None:
+    source = frame(period=[1, 2, 3, 4, 5], stock=[9, 9, 9, 9, 9], **{column: values})
+    who = "" if column == "series" else " (series=a, period=2)"
+    assert findings(source) == (f"{column} must be present, but row 1{who} has none",)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        frame(stockout=pd.array([False, None, True, True, False], dtype="boolean")),
+        pl.DataFrame(columns(stockout=[False, None, True, True, False])),
+        pa.table(columns(stockout=[False, None, True, True, False])),
+    ],
+    ids=["pandas", "polars", "arrow"],
+)
+def test_a_missing_flag_is_named(source: Any) -> None:
+    assert findings(source) == ("stockout must be true or false, but row 1 (series=a, period=2) has none",)
+
+
+@pytest.mark.parametrize(
+    ("values", "shown"),
+    [
+        (pd.to_datetime(["2026-03-01"] * 5), "2026-03-01"),
+        (pd.to_timedelta([1] * 5, unit="D"), "1 days 00:00:00"),
+        ([[1], [2], [3], [4], [5]], "[1]"),
+        ([np.array([1, 2])] * 5, "[1, 2]"),
+        ([1j] * 5, "1j"),
+        (np.array([10**400] * 5, dtype=object), str(10**400)),
+        (["1,5"] * 5, "'1,5'"),
+    ],
+)
+def test_wrong_types_are_named(values: Any, shown: str) -> None:
+    (found,) = findings(frame(sales=values))
+    assert found.startswith(f"sales must be a number, but row 0 (series=a, period=1) has {shown}; row 1")
+
+
+DAYS = [datetime(2026, 3, day, tzinfo=UTC) for day in (1, 2, 3, 1, 2)]
+MOMENTS: dict[str, Any] = {
+    "text": [f"2026-03-0{day}" for day in (1, 2, 3, 1, 2)],
+    "text with offset": [f"2026-03-0{day}T01:00:00+01:00" for day in (1, 2, 3, 1, 2)],
+    "pandas date objects": [day.date() for day in DAYS],
+    "pandas with zone": pd.to_datetime(DAYS).tz_convert("Europe/Berlin"),
+    "pandas without zone": pd.to_datetime(DAYS).tz_localize(None),
+    "pandas seconds": pd.to_datetime(DAYS).tz_localize(None).astype("datetime64[s]"),
+    "pandas months": pd.PeriodIndex(["2026-03", "2026-04", "2026-05", "2026-03", "2026-04"], freq="M"),
+}
+
+
+@pytest.mark.parametrize("moments", MOMENTS.values(), ids=MOMENTS.keys())
+def test_moments_of_any_kind_are_utc(moments: Any) -> None:
+    log = log_of(period=moments)
+    assert log.period[0] == np.datetime64("2026-03-01")
+    assert log.notes.holes == 0
+
+
+@pytest.mark.parametrize(
+    "moments",
+    [
+        pl.Series(DAYS).dt.date(),
+        pl.Series(DAYS).dt.replace_time_zone(None).dt.cast_time_unit("ms"),
+        pl.Series(DAYS).dt.convert_time_zone("Europe/Berlin"),
+    ],
+    ids=["date", "milliseconds", "zone"],
+)
+def test_moments_of_polars_are_utc(moments: pl.Series) -> None:
+    log = read_log(pl.DataFrame(columns()).with_columns(period=moments))
+    assert log.period.tolist() == [day.replace(tzinfo=None) for day in DAYS]
+
+
+def test_one_bad_moment_among_good_ones_is_named_alone() -> None:
+    (found,) = findings(frame(period=["2026-03-01", "March", "2026-03-03", "2026-03-01", "2026-03-02"]))
+    assert found == "period must be a whole number or a date such as 2026-03-01, but row 1 (series=a) has 'March'"
+
+
+def test_text_that_is_a_number_is_a_number_not_a_year() -> None:
+    assert log_of(period=["1", "2", "3", "1", "2"]).period.tolist() == [1, 2, 3, 1, 2]
+
+
+@pytest.mark.parametrize("huge", [1e30, -1e30, np.inf])
+def test_a_period_too_large_to_count_is_refused(huge: float) -> None:
+    (found,) = findings(frame(period=[1.0, huge, 3.0, 1.0, 2.0]))
+    assert found.startswith("period must be a whole number or a date such as 2026-03-01, but row 1 (series=a) has")
+
+
+def test_negative_zero_and_decimals() -> None:
+    source = pl.DataFrame(columns(sales=[decimal.Decimal(text) for text in ("1.0", "2.0", "2.0", "3.0", "-0.0")]))
+    assert read_log(source).sales.tolist() == [1, 2, 2, 3, 0]
+    assert log_of(order=[-0.0, 0.0, 1.0, 4.0, 0.0]).orders.tolist() == [0, 1, 4]
+
+
+@pytest.mark.parametrize("source", [None, 5, {"a": [1]}, [1, 2], pd.Series([1]), pl.LazyFrame({"a": [1]})])
+def test_what_is_no_table_is_refused(source: Any) -> None:
+    with pytest.raises(LostSalesError, match=f"but a {type(source).__name__} came"):
+        read_log(source)
+
+
+def test_columns_of_the_same_name_are_refused() -> None:
+    with pytest.raises(LostSalesError, match="different names"):
+        read_log(pd.concat([frame(), frame()], axis=1))

@@ -1,0 +1,104 @@
+"""Calibration with stock-outs: no false alarms under the true law, an alarm under wrong ones."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from lostsales.demand.censoring.evidence import Evidence, gather
+from lostsales.demand.law.calibration import Calibration, calibrate
+from lostsales.demand.law.estimation import DemandLaw, Family, complete
+from lostsales.demand.law.means import LinearMean
+from lostsales.demand.law.residuals import Residuals
+from lostsales.demand.law.selection import fit_demand
+from lostsales.types import Floats
+from tests.demand.logs import log_of_draws
+from tests.learn.small import small_log
+
+LINEAR = Family("linear", False)
+SEEDS = 60
+# The mean and the spread of demand are right, but today's does not depend on yesterday's.
+NO_MEMORY = {"mean": LinearMean(22.9, np.array([2.0, -0.6, -3.0, 0.0])), "residuals": Residuals.normal(4.5)}
+
+
+def true_law(series: int) -> DemandLaw:
+    """Of `steady`."""
+    mean = LinearMean(15.35, np.array([2.0, -0.6, -3.0, 0.8]))
+    return DemandLaw(LINEAR, mean, Residuals.normal(3.0), True, 0.1, np.ones(series), np.zeros(series), 30.0)
+
+
+def judged(evidence: Evidence, law: DemandLaw, seed: int = 0) -> Calibration:
+    done = complete(evidence, law, seed)
+    return calibrate(evidence, (done.below, done.within), seed)
+
+
+def test_under_the_true_law_alarms_are_as_rare_as_they_claim() -> None:
+    """60 logs of `steady`, two rows of five hidden: 5 % of the logs lie below p = 0.05, at most 9 with chance 0.999."""
+    found = [judged(gather(small_log("steady", 8, seed)), true_law(8), seed) for seed in range(300, 300 + SEEDS)]
+    for name in ("p_value", "correlation_p_value", "memory_p_value"):
+        chances = np.array([getattr(each, name) for each in found])
+        assert (chances < 0.05).sum() <= 9
+        assert abs(chances.mean() - 0.5) < 3.3 / np.sqrt(12 * SEEDS)  # uniform, so neither shy nor rash
+    assert sum(not each.fits for each in found) <= 1  # three tests at 0.001 each: 0.18 are expected
+    pooled = np.mean([each.shares for each in found], axis=0)  # 24,000 rows
+    np.testing.assert_allclose(pooled, 0.1, atol=0.01)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"residuals": Residuals.normal(4.5)}, "its chances are off"),
+        ({"residuals": Residuals.normal(2.0)}, "its chances are off"),
+        ({"mean": LinearMean(17.35, np.array([2.0, -0.6, -3.0, 0.8]))}, "its chances are off"),
+        (NO_MEMORY, "linked from one period to the next"),
+    ],
+)
+def test_a_wrong_law_is_told(change: dict[str, object], said: str) -> None:
+    evidence = gather(small_log("steady", 30, 5))
+    assert judged(evidence, true_law(30)).fits
+    wrong = judged(evidence, replace(true_law(30), **change))  # type: ignore[arg-type]
+    assert not wrong.fits
+    assert said in wrong.reason
+
+
+def test_a_stock_out_is_placed_at_random_above_what_was_there() -> None:
+    """And a row that tells nothing, of an empty shop, is not counted."""
+    evidence = gather(log_of_draws(np.array([[4.0, 9.0, 2.0, 5.0]]), np.array([[8.0, 6.0, 8.0, 0.0]]), flag=False))
+    law = replace(true_law(1), mean=LinearMean(5.0, np.zeros(2)))
+    done = complete(evidence, law)
+    found = calibrate(evidence, (done.below, done.within))
+    assert done.below[0] == pytest.approx(law.residuals.below(np.array([0.5]))[0])  # 6 and more
+    assert done.below[0] + done.within[0] == pytest.approx(1.0)
+    assert ((done.below <= found.pit) & (found.pit <= done.below + done.within)).all()
+    np.testing.assert_array_equal(evidence.is_informative, [True, True, False])
+    assert sorted(found.shares)[-2:] == [0.5, 0.5] or found.shares.max() == 1.0
+
+
+def regimes(seed: int) -> Floats:
+    """20 series of 100 periods whose level jumps between two, hidden and lasting 50 periods."""
+    rng = np.random.default_rng(seed)
+    high = rng.random(20) < 0.5
+    demand = np.empty((20, 100))
+    for period in range(100):
+        high ^= rng.random(20) < 0.02
+        demand[:, period] = np.rint(np.maximum(np.where(high, 11, 8) + rng.normal(0, 2, 20), 0))
+    return demand
+
+
+def test_a_hidden_regime_that_no_family_holds_is_warned_of() -> None:
+    """It moves demand by less than the last demand could tell; the same demands in no order raise no alarm."""
+    for seed in range(50, 53):
+        demand = regimes(seed)
+        available = np.rint(np.random.default_rng(seed).uniform(6, 24, demand.shape))
+        warned = fit_demand(log_of_draws(demand, available)).warnings
+        assert [said for said in warned if "does not fit: what it leaves open lasts for several periods" in said]
+        mixed = np.random.default_rng(seed).permuted(demand, axis=1)
+        assert fit_demand(log_of_draws(mixed, available), (LINEAR,)).calibration.fits
+
+
+@pytest.mark.slow
+def test_fitted_models_of_the_presets_raise_no_alarm() -> None:
+    """On rows held out, over 20 logs each; an alarm wants p < 0.001 and an effect that matters."""
+    for name in ("paper", "steady", "nonlinear"):
+        fits = [fit_demand(small_log(name, 12, seed)).calibration.fits for seed in range(400, 420)]
+        assert np.mean(fits) >= 0.9

@@ -1,0 +1,134 @@
+"""Series of different scale, attributes, and unit costs that vary: what a pooled Q is told of them."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import lostsales
+from lostsales.data.log import SalesLog
+from lostsales.demand.censoring.runs import find_runs
+from lostsales.errors import LogError
+from lostsales.learn.cfqi.partition import partition
+from lostsales.learn.cfqi.series_coordinates import STEP, SeriesCoordinates
+from lostsales.learn.fit import CensoredFqi
+from lostsales.learn.function.kernels import Kernel
+from lostsales.learn.function.q_function import FunctionClass
+from lostsales.policy.recommendation import UNKNOWN_SERIES
+from tests.learn.small import frame_of, open_rows, small_log
+
+FEW = FunctionClass(kernels=(Kernel("rbf", 0.03),), ridges=(0.1, 10.0))
+UNITS = ["stock", "order", "sales", "last_sales"]
+TIMES = STEP**41  # a scale is rounded to a power, so that this factor is kept
+
+
+def two_scales() -> SalesLog:
+    """Four series, and the same again in other units."""
+    frame = frame_of(small_log("released", episodes=4))
+    large = frame.assign(series=frame["series"].astype(int) + 10)
+    large[UNITS] *= TIMES
+    problem = small_log("released").problem.model_copy(update={"orders": None})
+    return lostsales.read_log(pd.concat([frame.assign(series=frame["series"].astype(int)), large]), problem)
+
+
+@pytest.mark.filterwarnings("ignore:one Q is learned")
+def test_the_same_shop_in_other_units_is_the_same_rows() -> None:
+    log = two_scales()
+    runs = find_runs(log)
+    facts = SeriesCoordinates.of(log, runs)
+    np.testing.assert_allclose(facts.scale[4:] / facts.scale[:4], TIMES)
+    assert log.stock is not None
+    assert log.order is not None
+    for part in partition(log, runs, log.cash, facts):
+        small = log.series[part.rows] < 4
+        assert small.sum() == (~small).sum() > 0
+        for values in (part.block, part.action, part.profit):
+            np.testing.assert_allclose(values[small], values[~small], rtol=1e-9, atol=1e-9)
+
+
+def test_series_of_one_scale_are_left_alone() -> None:
+    log = small_log("released")
+    facts = SeriesCoordinates.of(log, find_runs(log))
+    assert facts.one_scale
+    assert CensoredFqi(iterations=1, function=FEW).fit(log).facts is None
+
+
+def test_a_policy_speaks_the_units_of_each_series(tmp_path: Path) -> None:
+    log = two_scales()
+    with pytest.warns(UserWarning, match="each is divided by its own scale"):
+        policy = CensoredFqi("pc-fqi", iterations=2, function=FEW).fit(log)
+    frame = frame_of(log)
+    recent, today = frame[frame["period"] < 9], open_rows(frame, log, 9)
+    answer = policy.recommend(recent, today)
+    small = answer["series"].astype(int) < 10
+    assert (answer.loc[small, "order"] <= 15).all()
+    assert answer.loc[~small, "order"].max() > 15
+    policy.save(tmp_path / "policy")
+    pd.testing.assert_frame_equal(lostsales.load(tmp_path / "policy").recommend(recent, today), answer)  # type: ignore[attr-defined]
+    # A series that the log never had is scaled by its own recent demand.
+    renamed = [each.assign(series=each["series"].astype(int) + 100) for each in (recent, today)]
+    strange = policy.recommend(*renamed)
+    assert (strange["flag"].str.contains(UNKNOWN_SERIES)).all()
+    assert (strange.loc[small, "order"] <= 15).all()
+    assert strange.loc[~small, "order"].max() > 15
+
+
+def with_attributes() -> tuple[pd.DataFrame, Any]:
+    log = small_log("released")
+    frame = frame_of(log)
+    even = frame["series"].astype(int) % 2 == 0
+    frame = frame.assign(place=np.where(even, "hill", "sea"), size=np.where(even, 2.5, 1.0))
+    frame.loc[~even, "sales"] //= 2  # by the sea half as much is sold
+    frame.loc[~even, "stockout"] = False
+    return frame, log.problem.model_copy(update={"attributes": ("place", "size")})
+
+
+def test_attributes_tell_series_apart(tmp_path: Path) -> None:
+    frame, problem = with_attributes()
+    log = lostsales.read_log(frame, problem)
+    learned = CensoredFqi(iterations=2, function=FEW).learn(log)
+    policy = learned.policy
+    assert policy.facts is not None
+    assert policy.facts.columns == ("place=hill", "place=sea", "size")
+    hill = log.series[learned.parts[0].rows] % 2 == 0
+    np.testing.assert_array_equal(learned.parts[0].block[:, -3:][hill], [[1, 0, 2.5]] * hill.sum())
+    today = open_rows(frame, log, 9)
+    recent = frame[frame["period"] < 9]
+    answer = policy.recommend(recent, today)  # known series need not tell their attributes again
+    again = policy.recommend(recent, today.merge(frame[["series", "place", "size"]].drop_duplicates(), on="series"))
+    assert answer["order"].tolist() == again["order"].tolist()
+    policy.save(tmp_path / "policy")
+    pd.testing.assert_frame_equal(lostsales.load(tmp_path / "policy").recommend(recent, today), answer)  # type: ignore[attr-defined]
+
+
+def test_attributes_of_a_new_series_are_those_it_tells() -> None:
+    frame, problem = with_attributes()
+    log = lostsales.read_log(frame, problem)
+    policy = CensoredFqi(iterations=2, function=FEW).fit(log)
+    today = open_rows(frame, log, 9).head(1)
+    known = policy.recommend(None, today.assign(last_sales=5.0))
+    told = policy.recommend(None, today.assign(last_sales=5.0, series="x", place="hill", size=2.5))
+    other = policy.recommend(None, today.assign(last_sales=5.0, series="x", place="sea", size=1.0))
+    silent = policy.recommend(None, today.assign(last_sales=5.0, series="x"))
+    assert known["value"].tolist() == told["value"].tolist()
+    assert told["flag"].tolist() == silent["flag"].tolist() == [UNKNOWN_SERIES]
+    assert known["flag"].tolist() == [""]
+    assert len({float(each["value"].iloc[0]) for each in (told, other, silent)}) == 3
+
+
+def test_unit_costs_that_vary_are_asked_of_each_day() -> None:
+    log = small_log("released")
+    frame = frame_of(log)
+    rng = np.random.default_rng(0)
+    frame = frame.assign(order_cost=rng.choice([0.5, 8.0], len(frame)))
+    costs = type(log.problem.costs)(lost=2, holding=1)
+    varied = lostsales.read_log(frame, log.problem.model_copy(update={"costs": costs}))
+    policy = CensoredFqi(iterations=3, function=FEW).fit(varied)
+    assert [feature.name for feature in policy.costs] == ["order_cost"]
+    recent, today = frame[frame["period"] < 9], open_rows(frame, varied, 9)
+    with pytest.raises(LogError, match="missing column 'order_cost'"):
+        policy.recommend(recent, today)
+    cheap, dear = (policy.recommend(recent, today.assign(order_cost=cost))["order"].sum() for cost in (0.5, 8.0))
+    assert dear < cheap

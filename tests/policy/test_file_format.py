@@ -1,0 +1,181 @@
+"""Saved policies: the same decisions to the bit, and nothing but a whole, unaltered, known file is read."""
+
+import json
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import lostsales
+from lostsales.errors import LostSalesError
+from lostsales.policy.file_format import FORMAT, KINDS, SavedPolicy, load, read_artefact, save
+from lostsales.simulation.exact.iterate import Criterion
+from lostsales.simulation.exact.solve import Method, Target, reference
+from lostsales.simulation.scenario import Scenario, load_scenario
+from lostsales.simulation.simulator import simulate
+from tests.simulation.exact.tiny import tiny
+
+DATA = Path(__file__).parent / "data"
+RELEASED = load_scenario("released")
+MADE: list[tuple[Scenario, Target, Criterion, Method]] = [
+    (RELEASED, "oracle", Criterion(0.9), "auto"),
+    (RELEASED, "oracle", Criterion(1.0, 50), "auto"),
+    (RELEASED, "pi-star", Criterion(1.0, 50), "beliefs"),
+    (load_scenario("steady"), "pi-star", Criterion(0.5), "beliefs"),
+    (tiny(arrival="after"), "pi-star", Criterion(0.9), "histories"),
+    (tiny(), "pi-star", Criterion(1.0, 4), "histories"),
+]
+
+
+@pytest.fixture(scope="module")
+def oracle() -> SavedPolicy:
+    return reference(RELEASED, "oracle", Criterion(1.0, 3)).policy
+
+
+@pytest.mark.parametrize(("scenario", "target", "criterion", "method"), MADE)
+def test_a_loaded_policy_decides_the_same(
+    scenario: Scenario, target: Target, criterion: Criterion, method: Method, tmp_path: Path
+) -> None:
+    policy = reference(scenario, target, criterion, method=method).policy
+    policy.save(tmp_path / "policy")
+    again = lostsales.load(tmp_path / "policy")
+    assert type(again) is type(policy)
+    assert (again.observes, again.horizon, again.problem) == (policy.observes, criterion.horizon, scenario.problem)
+    (before, _), (after, _) = (simulate(scenario, each, 300, seed=5) for each in (policy, again))
+    for column in ("price", "order", "stock", "sales"):
+        np.testing.assert_array_equal(getattr(before, column), getattr(after, column))
+
+
+def test_same_policy_same_bytes(oracle: SavedPolicy, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        save(oracle, tmp_path / name)
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["one", "two"]
+
+
+def rewritten(path: Path, change: Callable[[dict[str, Any]], None], *, sign: bool) -> None:
+    """The file with changed metadata, and with a checksum that knows of it or not."""
+    with np.load(path, allow_pickle=False) as file:
+        members = {name: file[name] for name in file.files}
+    metadata = json.loads(members["metadata"].tobytes())
+    change(metadata)
+    text = json.dumps(metadata).encode()
+    members["metadata"] = np.frombuffer(text, np.uint8)
+    if sign:
+        members["checksum"] = np.array(sha256(text).hexdigest())
+    with path.open("wb") as target:
+        np.savez(target, **members)
+
+
+def test_newer_and_unknown_files_are_refused(oracle: SavedPolicy, tmp_path: Path) -> None:
+    path = tmp_path / "policy"
+    save(oracle, path)
+    rewritten(path, lambda metadata: metadata.update(format=FORMAT + 1), sign=True)
+    with pytest.raises(LostSalesError, match="saved by a newer lostsales: its format is 2, the latest known is 1"):
+        load(path)
+    save(oracle, path)
+    rewritten(path, lambda metadata: metadata.update(kind="os:system"), sign=True)
+    with pytest.raises(LostSalesError, match="holds a policy of kind 'os:system'; known are q, "):
+        load(path)
+
+
+def test_altered_files_are_refused(oracle: SavedPolicy, tmp_path: Path) -> None:
+    path = tmp_path / "policy"
+    save(oracle, path)
+    rewritten(path, lambda metadata: metadata["problem"].update(arrival="after"), sign=False)
+    with pytest.raises(LostSalesError, match="metadata do not match their checksum"):
+        load(path)
+    save(oracle, path)
+    with np.load(path, allow_pickle=False) as file:
+        members = {name: file[name] for name in file.files}
+    members["array_actions"] = members["array_actions"] + np.uint16(1)
+    with path.open("wb") as target:
+        np.savez(target, **members)
+    with pytest.raises(LostSalesError, match="arrays do not match their checksums"):
+        load(path)
+
+
+@pytest.mark.parametrize("part", [0.0, 0.3, 0.9, 0.999])
+def test_truncated_files_are_refused(oracle: SavedPolicy, tmp_path: Path, part: float) -> None:
+    path = tmp_path / "policy"
+    save(oracle, path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(part * len(whole))])
+    with pytest.raises(LostSalesError, match="not a policy file, or it is damaged"):
+        load(path)
+
+
+def test_any_flipped_byte_is_refused_or_harmless(oracle: SavedPolicy, tmp_path: Path) -> None:
+    path = tmp_path / "policy"
+    save(oracle, path)
+    whole, expected = path.read_bytes(), read_artefact(path)
+    for place in np.random.default_rng(0).integers(len(whole), size=200):
+        broken = bytearray(whole)
+        broken[place] ^= 0x55
+        path.write_bytes(bytes(broken))
+        try:
+            found = read_artefact(path)
+        except LostSalesError:
+            continue
+        np.testing.assert_array_equal(found.arrays["actions"], expected.arrays["actions"])
+        assert found.settings == expected.settings
+
+
+def test_other_files_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(LostSalesError, match="there is no policy file"):
+        load(tmp_path / "nothing")
+    (tmp_path / "text").write_text("price, order")
+    with pytest.raises(LostSalesError, match="not a policy file"):
+        load(tmp_path / "text")
+    np.save(tmp_path / "array.npy", np.zeros(3))
+    with pytest.raises(LostSalesError, match="not a policy file"):
+        load(tmp_path / "array.npy")
+    np.savez(tmp_path / "arrays.npz", np.zeros(3))
+    with pytest.raises(LostSalesError, match="checksum"):
+        load(tmp_path / "arrays.npz")
+    np.savez(tmp_path / "pickled.npz", metadata=np.array([{"format": 1}], dtype=object))
+    with pytest.raises(LostSalesError, match="not a policy file"):
+        load(tmp_path / "pickled.npz")
+
+
+def test_a_failed_save_leaves_the_old_file(
+    oracle: SavedPolicy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "policy"
+    save(oracle, path)
+    before = path.read_bytes()
+
+    def full(*_: Any, **__: Any) -> None:
+        raise OSError("no space left")
+
+    monkeypatch.setattr(np, "savez_compressed", full)
+    with pytest.raises(LostSalesError, match="cannot be written: no space left"):
+        save(oracle, path)
+    assert path.read_bytes() == before
+    assert [each.name for each in tmp_path.iterdir()] == ["policy"]
+
+
+def test_places_that_cannot_be_written_are_refused(oracle: SavedPolicy, tmp_path: Path) -> None:
+    with pytest.raises(LostSalesError, match="there is no folder"):
+        save(oracle, tmp_path / "nowhere" / "policy")
+    with pytest.raises(LostSalesError, match="is a folder"):
+        save(oracle, tmp_path)
+
+
+def test_every_kind_is_where_it_should_be() -> None:
+    for home in KINDS.values():
+        module, _, name = home.partition(":")
+        assert hasattr(__import__(module, fromlist=[name]), name)
+
+
+def test_a_policy_that_an_earlier_build_saved_recommends_as_it_did_then() -> None:
+    """A PC-FQI policy of format 1, the tables it was asked about and what it said, kept as that build wrote them."""
+    recent, today = (pd.read_csv(DATA / f"format1_{name}.csv") for name in ("recent", "today"))
+    answer = pd.read_csv(DATA / "format1_answer.csv", keep_default_na=False, dtype={"flag": object})
+    found = load(DATA / "format1.policy").recommend(recent, today)  # type: ignore[attr-defined]
+    found["series"] = found["series"].astype(int)
+    pd.testing.assert_frame_equal(found, answer, rtol=1e-9, check_dtype=False)

@@ -1,0 +1,236 @@
+"""The open day, from hand-made tables of recent rows and today's."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lostsales.data.problem import Feature, Problem
+from lostsales.data.reading.table import open_table
+from lostsales.errors import LogError
+from lostsales.policy.open_day import GAP, NO_HISTORY, NOTHING_KNOWN, UNSEEN_LEVEL, OpenDay, situation
+from tests.tables import write_csv
+
+USUAL = 7.5
+
+
+def closed(series: Any, sales: list[float], stockouts: str, first: Any = 1, **more: Any) -> pd.DataFrame:
+    """Rows of a series from the period `first`; in `stockouts` an x is a stock-out, and else two units are left."""
+    hidden = [mark == "x" for mark in stockouts]
+    return pd.DataFrame(
+        {
+            "series": series,
+            "period": [first + step for step in range(len(sales))],
+            "stock": [sold + (0 if out else 2) for sold, out in zip(sales, hidden, strict=True)],
+            "price": [10.0 + step for step in range(len(sales))],
+            "order": [1.0 + step for step in range(len(sales))],
+            "sales": sales,
+            "stockout": hidden,
+        }
+        | more
+    )
+
+
+def today(series: Any, period: Any = 5, **more: Any) -> pd.DataFrame:
+    names = series if isinstance(series, list) else [series]
+    return pd.DataFrame({"series": names, "period": period, "stock": 4.0} | more)
+
+
+def read(recent: Any, now: Any, problem: Problem | None = None) -> OpenDay:
+    return situation(problem or Problem(), None if recent is None else open_table(recent), open_table(now), USUAL)
+
+
+def said(found: OpenDay) -> list[list[str]]:
+    """The flags of each row."""
+    rows = len(found.view.stock)
+    return [[text for text, holds in found.flags.items() if holds[row]] for row in range(rows)]
+
+
+def fault(recent: Any, now: Any, problem: Problem | None = None) -> str:
+    """The only thing that is wrong."""
+    with pytest.raises(LogError) as caught:
+        read(recent, now, problem)
+    (only,) = caught.value.findings
+    return only
+
+
+@pytest.mark.parametrize(
+    ("stockouts", "depth", "anchor"),
+    [("....", 0, 13), ("...x", 1, 12), ("..xx", 2, 11), (".xxx", 3, 10), ("xxx.", 0, 13), (".x.x", 1, 12)],
+)
+def test_depth_and_anchor_by_hand(stockouts: str, depth: int, anchor: float) -> None:
+    found = read(closed("a", [10.0, 11.0, 12.0, 13.0], stockouts), today("a"))
+    view = found.view
+    assert said(found) == [[]]
+    assert view.depth.tolist() == [depth]
+    assert view.last_stockout.tolist() == [depth > 0]
+    assert view.last_sales.tolist() == [13]
+    assert len(view.past) == depth
+    opened = view.past[0].view if depth else view  # the first period after the anchor
+    assert opened.last_sales.tolist() == [anchor]
+    assert [float(each.action.price[0]) for each in view.past] == [13.0 - back for back in range(depth)][::-1]
+    assert [float(each.action.order[0]) for each in view.past] == [4.0 - back for back in range(depth)][::-1]
+    assert found.last_price.tolist() == [13]
+
+
+@pytest.mark.parametrize(
+    ("balance", "stock", "depth", "demand"),
+    [("netted", 3.0, 0, 14.0), ("netted", 0.0, 1, 13.0), ("netted", 9.0, 1, 13.0), ("lost-sales", 3.0, 1, 13.0)],
+)
+def test_under_the_netted_balance_the_stock_of_today_gives_the_demand_back(
+    balance: Any, stock: float, depth: int, demand: float
+) -> None:
+    """13 were there, 4 came, 3 are left: 14 were wanted. None left says nothing, more than came is no such balance."""
+    recent = closed("a", [10.0, 11.0, 12.0, 13.0], "...x")
+    found = read(recent, today("a", stock=stock), Problem(balance=balance)).view
+    assert (found.depth.tolist(), found.last_sales.tolist()) == ([depth], [demand])
+    assert found.last_stockout.tolist() == [depth > 0]
+
+
+def test_the_sales_before_the_first_row_may_be_the_anchor() -> None:
+    first = {"last_sales": [9.0, None], "last_stockout": [False, None]}
+    found = read(closed("a", [3.0, 4.0], "xx", **first), today("a", 3))
+    assert found.view.depth.tolist() == [2]
+    assert found.view.past[0].view.last_sales.tolist() == [9]
+    assert said(found) == [[]]
+    hidden = read(closed("a", [3.0, 4.0], "xx", **first | {"last_stockout": [True, None]}), today("a", 3))
+    assert hidden.view.depth.tolist() == [0]
+    assert said(hidden) == [[NO_HISTORY]]
+
+
+def test_recent_rows_without_a_known_demand_are_flagged() -> None:
+    found = read(closed("a", [3.0, 4.0], "xx"), today("a", 3))
+    assert said(found) == [[NO_HISTORY]]
+    assert (found.view.depth[0], found.view.last_sales[0], found.view.last_stockout[0]) == (0, 4, True)
+
+
+def test_without_a_flag_in_the_log_a_sell_out_hides_demand() -> None:
+    recent = closed("a", [3.0, 4.0], ".x").drop(columns="stockout")
+    assert read(recent, today("a", 3)).view.depth.tolist() == [1]
+
+
+@pytest.mark.parametrize("recent", [None, closed("a", [], ""), pd.DataFrame()])
+def test_day_one(recent: pd.DataFrame | None) -> None:
+    found = read(recent, today(["a", "b", "c"], last_sales=[3.0, None, 2.0], last_stockout=[False, None, True]))
+    assert said(found) == [[], [NOTHING_KNOWN], [NO_HISTORY]]
+    assert found.view.last_sales.tolist() == [3, USUAL, 2]
+    assert found.view.depth.tolist() == [0, 0, 0]
+    assert np.isnan(found.last_price).all()
+    assert said(read(recent, today("a"))) == [[NOTHING_KNOWN]]
+
+
+def test_many_series_in_the_order_of_today() -> None:
+    recent = pd.concat([closed("a", [1.0, 2.0], ".x"), closed("b", [3.0, 4.0], ".."), closed("c", [5.0, 6.0], "xx")])
+    found = read(recent.sample(frac=1, random_state=1), today(["c", "new", "a", "b"], 3, stock=[1.0, 2.0, 3.0, 4.0]))
+    assert found.keys["series"].tolist() == ["c", "new", "a", "b"]
+    assert found.view.stock.tolist() == [1, 2, 3, 4]
+    assert found.view.depth.tolist() == [0, 0, 1, 0]
+    assert found.view.last_sales.tolist() == [6, USUAL, 2, 4]
+    assert said(found) == [[NO_HISTORY], [NOTHING_KNOWN], [], []]
+    np.testing.assert_array_equal(found.last_price, [11, np.nan, 11, 11])
+
+
+def test_a_hole_before_today_is_flagged() -> None:
+    recent = pd.concat([closed("a", [1.0, 2.0], ".x"), closed("b", [3.0, 4.0], "..", first=2)])
+    found = read(recent, today(["a", "b"], 4, last_sales=[None, 1.0]))
+    assert said(found) == [[GAP, NOTHING_KNOWN], []]
+    assert found.view.last_sales.tolist() == [USUAL, 4]
+    single = pd.concat([closed("a", [1.0], "."), closed("b", [3.0], ".", first=3)])
+    assert said(read(single, today(["a", "b"], 4))) == [[GAP, NOTHING_KNOWN], []]
+
+
+def test_only_what_follows_the_last_hole_in_recent_counts() -> None:
+    recent = pd.concat([closed("a", [1.0, 2.0], ".."), closed("a", [3.0, 4.0], "xx", first=5)])
+    assert said(read(recent, today("a", 7))) == [[NO_HISTORY]]
+
+
+@pytest.mark.parametrize("numbered", [True, False])
+def test_series_as_numbers_or_text_and_periods_as_dates(numbered: bool) -> None:
+    day = pd.Timestamp("2026-03-01")
+    dates = closed(17, [1.0, 2.0], ".x").assign(period=[day, day + pd.Timedelta(days=1)])
+    now = today(17 if numbered else "17", day + pd.Timedelta(days=2))
+    found = read(dates, now)
+    assert found.view.depth.tolist() == [1]
+    assert said(found) == [[]]
+    assert found.keys["series"].tolist() == ["17"]
+    late = read(dates, now.assign(period=day + pd.Timedelta(days=3)))
+    assert said(late) == [[GAP, NOTHING_KNOWN]]
+
+
+def test_several_columns_may_name_a_series() -> None:
+    problem = Problem.model_validate({"columns": {"series": ("shop", "sku"), "period": "day"}})
+    recent = closed("x", [1.0, 2.0], ".x").rename(columns={"series": "sku", "period": "day"}).assign(shop=1)
+    now = pd.DataFrame({"shop": [2, 1], "sku": "x", "day": 3, "stock": 1.0})
+    found = read(recent, now, problem)
+    assert said(found) == [[NOTHING_KNOWN], []]
+    assert {name: values.tolist() for name, values in found.keys.items()} == {
+        "shop": ["2", "1"],
+        "sku": ["x", "x"],
+        "day": [3, 3],
+    }
+
+
+def test_an_unseen_level_is_a_flag_and_its_spelling_does_not_matter(tmp_path: Any) -> None:
+    season = Feature(name="season", kind="categorical", levels=("low", "high"))
+    promotion = Feature(name="promotion", kind="categorical", levels=(0, 1))
+    problem = Problem(features=(season, promotion))
+    path = write_csv(
+        tmp_path / "today.csv",
+        {
+            "series": ["a", "b", "c"],
+            "period": [1, 1, 1],
+            "stock": [1, 1, 1],
+            "season": ["high", "summer", "low"],
+            "promotion": ["1.0", "0", "2"],
+        },
+    )
+    found = read(None, path, problem)
+    assert [UNSEEN_LEVEL in flags for flags in said(found)] == [False, True, True]
+    assert [each.tolist() for each in found.view.features] == [[1, -1, 0], [1, 0, -1]]
+    absent = today(["a", "b"], season=["low", None], promotion=1)
+    assert fault(None, absent, problem) == "season must be present, but row 1 (series=b, period=5) has none"
+
+
+def test_a_recent_price_that_the_policy_never_saw_is_a_fact() -> None:
+    problem = Problem(prices=(2.0, 4.0), orders=(0.0, 1.0))
+    assert read(closed("a", [1.0, 2.0], ".x"), today("a", 3), problem).last_price.tolist() == [11]
+
+
+def test_columns_that_nobody_asked_for_are_ignored() -> None:
+    found = read(closed("a", [1.0], ".", mood="fine"), today("a", 2, mood=None, price=-3.0, sales="none"))
+    assert said(found) == [[]]
+
+
+@pytest.mark.parametrize(
+    ("now", "reason"),
+    [
+        (today(["a", "b"], stock=[1.0, np.nan]), r"stock must be present, but row 1 (series=b, period=5) has none"),
+        (today(["a", "b"], stock=[1.0, -2.0]), "stock must not be negative, but row 1 (series=b, period=5) has -2"),
+        (today(["a", "b"], stock=["much", 1]), "stock must be a number, but row 0 (series=a, period=5) has 'much'"),
+        (today(["a", "b"], stock=[1.0, 31.0]), "stock must fit the capacity 30, but row 1 (series=b, period=5) has 31"),
+        (
+            today(["a", "b", "a"]),
+            "today must have one row a series, but row 0 (series=a, period=5) is one of several; "
+            "row 2 (series=a, period=5) is one of several",
+        ),
+        (today(["a", None]), "series must be present, but row 1 has none"),
+        (today("a", 1.5), "period must be a whole number or a date such as 2026-03-01, but row 0 (series=a) has 1.5"),
+        (today("a", last_sales=[-1.0]), "last_sales must not be negative, but row 0 (series=a, period=5) has -1"),
+        (today("a").drop(columns="stock"), "missing column 'stock'; the table has 'series', 'period'"),
+        (today("a", 4), "today must come after every recent row, but row 0 (series=a, period=4) follows 4"),
+        (today("a", pd.Timestamp("2026-03-01")), "periods must be whole numbers as in recent, but today has dates"),
+    ],
+)
+def test_mistakes_in_today_are_named(now: pd.DataFrame, reason: str) -> None:
+    recent = closed("a", [1.0, 2.0, 3.0, 4.0], "....")
+    assert fault(recent, now, Problem(capacity=30)) == reason
+
+
+def test_both_tables_are_called_by_their_names() -> None:
+    with pytest.raises(LogError, match=r"^today \(the table\) is not"):
+        read(None, today("a", stock=np.nan))
+    with pytest.raises(LogError, match=r"^recent \(the table\) is not(.|\n)*sales must not exceed"):
+        read(closed("a", [9.0], ".", stock=3.0), today("a"))
+    problem = Problem(features=(Feature(name="economy"),))
+    assert fault(None, today("a"), problem).startswith("missing column 'economy'; the table has 'series'")

@@ -1,0 +1,55 @@
+"""The finite model against the simulator's own transition."""
+
+import numpy as np
+import pytest
+
+from lostsales.errors import SettingError
+from lostsales.policy.rollout import Action, transition
+from lostsales.simulation.exact.world import Resolution, World
+from lostsales.simulation.scenario import load_scenario
+from tests.simulation.exact.tiny import tiny
+
+
+@pytest.mark.parametrize("name", ["released", "paper", "fixed-cost"])
+@pytest.mark.parametrize("balance", ["lost-sales", "netted"])
+def test_plans_are_the_transition(name: str, balance: str) -> None:
+    scenario = load_scenario(name, (f"balance={balance}",))
+    world, rng, rows = World.of(scenario, Resolution()), np.random.default_rng(0), 500
+    stock = rng.integers(world.shape[1], size=rows)
+    order = rng.integers(len(scenario.orders), size=rows)
+    demand, price = rng.integers(world.shape[2], size=rows), rng.integers(len(scenario.prices), size=rows)
+    kept = world.allowed[stock, order]
+    stock, order, demand, price = stock[kept], order[kept], demand[kept], price[kept]
+    opening, wanted = stock.astype(np.float64), demand.astype(np.float64)
+    action = Action(np.array(scenario.prices)[price], np.array(scenario.orders)[order])
+    for depth, profit in ((0, world.profit), (scenario.longest_run or 0, world.truncated_profit)):
+        outcome = transition(opening, np.full(len(stock), depth), action, wanted, scenario, scenario.unit_costs)
+        plan = world.plan_of[stock, order]
+        drawn = outcome.demand.astype(np.int64)
+        gain = (profit if depth else world.profit)[price, demand, plan] - world.order_cost[order]
+        np.testing.assert_allclose(gain, outcome.profit)
+        np.testing.assert_array_equal(world.next_stock[plan, drawn], outcome.stock_tp1)
+        np.testing.assert_array_equal(world.censors[drawn, plan], outcome.stockout)
+
+
+def test_opening_is_where_episodes_start() -> None:
+    world = World.of(load_scenario("paper"), Resolution())
+    opened = load_scenario("paper").open(20_000, np.random.default_rng(0))
+    assert world.opening.sum() == pytest.approx(1)
+    stock = world.opening.sum(axis=(0, 2))
+    np.testing.assert_allclose(np.bincount(opened.stock.astype(np.int64)) / 20_000, stock, atol=0.01)
+    lag = world.opening.sum(axis=(0, 1))
+    np.testing.assert_allclose(np.bincount(opened.last_demand.astype(np.int64), minlength=31) / 20_000, lag, atol=0.01)
+
+
+def test_fractions_are_refused() -> None:
+    with pytest.raises(SettingError, match="whole units, but orders has fractions"):
+        World.of(tiny(orders=[0, 0.5]), Resolution())
+    with pytest.raises(SettingError, match=r"demand\.integer = false"):
+        World.of(tiny(demand={"integer": False}), Resolution())
+
+
+def test_open_ranges_hold_what_can_be_sold() -> None:
+    """`released` has neither capacity nor largest demand: room for two largest orders, demand beyond all of it."""
+    world = World.of(load_scenario("released"), Resolution())
+    assert world.shape == (2, 15 + 2 * 15 + 1, 2 * 45 + 1)

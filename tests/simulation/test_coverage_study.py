@@ -1,0 +1,69 @@
+"""The study of the intervals."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from lostsales.errors import LostSalesError, SettingError
+from lostsales.evaluation.results import Interval
+from lostsales.simulation.coverage_study import Replication, Study, coverage, replicate, run_study
+from tests.learn.small import scenario
+
+
+def study(replications: int = 2) -> Study:
+    return Study(scenario("nonlinear"), series=(5,), replications=replications, estimators=("fqe",))
+
+
+def test_coverage_is_counted_by_hand() -> None:
+    asked = Study(scenario("nonlinear"), series=(5,), replications=4, estimators=("fqe",))
+    said = [Interval(1.0, 0.0, 2.0), Interval(4.0, 3.0, 5.0), Interval(2.0, 1.5, 2.5), None]
+    gains = [Interval(1.0, 0.5, 2.0), Interval(4.0, 3.0, 5.0), Interval(2.0, 0.5, 2.5), None]
+    done = [
+        Replication(5, number, "fqe", profit, gain)
+        for number, (profit, gain) in enumerate(zip(said, gains, strict=True))
+    ]
+    (row,) = coverage(asked, done, (1.6, 0.6))
+    assert row.scored == 0.75
+    assert row.covers == pytest.approx(2 / 3)
+    assert row.covers_gain == pytest.approx(2 / 3)
+    assert row.error == pytest.approx((-0.6 + 2.4 + 0.4) / 3)
+    assert row.width == pytest.approx((2 + 2 + 1) / 3)
+    assert row.errs == "too high"
+    assert not row.enough
+
+
+def test_a_stopped_study_goes_on_and_repeats_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    partial = tmp_path / "study.json"
+    first = run_study(study(1), partial)
+    numbers = []
+
+    def counted(asked: Study, series: int, number: int) -> list[Replication]:
+        numbers.append(number)
+        return replicate(asked, series, number)
+
+    monkeypatch.setattr("lostsales.simulation.coverage_study.replicate", counted)
+    both = run_study(study(2), partial)
+    assert numbers == [1]
+    assert both[0] == first[0]
+    assert len(json.loads(partial.read_text())["replications"]) == 2
+
+
+def test_files_of_other_studies_are_refused(tmp_path: Path) -> None:
+    partial = tmp_path / "study.json"
+    run_study(study(1), partial)
+    other = Study(scenario("nonlinear"), policy="uniform", series=(5,), replications=1, estimators=("fqe",))
+    with pytest.raises(LostSalesError, match="another study"):
+        run_study(other, partial)
+    partial.write_text("{")
+    with pytest.raises(LostSalesError, match="not the file of a calibration study"):
+        run_study(study(1), partial)
+
+
+def test_bad_requests_are_refused() -> None:
+    with pytest.raises(SettingError, match="at least 1"):
+        Study(scenario("nonlinear"), replications=0)
+    with pytest.raises(SettingError, match="no estimator 'guess'"):
+        Study(scenario("nonlinear"), estimators=("guess",))
+    with pytest.raises(SettingError, match="workers"):
+        run_study(study(), workers=0)
