@@ -8,7 +8,8 @@ from time import process_time
 
 import numpy as np
 
-from lostsales.learn.fit import fit, learners
+from lostsales.learn.fit import fit
+from lostsales.learn.learner import LEARNERS
 from lostsales.simulation.scenario import load_scenario
 from lostsales.simulation.simulator import evaluate_policy, simulate
 
@@ -19,7 +20,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--scenarios", nargs="+", default=["released", "paper", "steady"])
     parser.add_argument("--rows", type=int, nargs="+", default=[500, 2_500])
-    parser.add_argument("--methods", nargs="+", default=list(learners()))
+    parser.add_argument("--methods", nargs="+", default=list(LEARNERS.names))
     parser.add_argument("--logs", type=int, default=10)
     parser.add_argument("--episodes", type=int, default=200)
     asked = parser.parse_args()

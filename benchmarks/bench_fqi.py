@@ -85,9 +85,9 @@ def _by_hand(parts: list[Partition], actions: Floats, iterations: int) -> float:
         for depth, part in enumerate(parts):
             target = part.profit.copy()
             if models:
-                target[part.known] += 0.9 * best(models, 0, part.next_known)
-                if part.next_hidden is not None and len(part.next_hidden):
-                    target[~part.known] += 0.9 * best(models, depth + 1, part.next_hidden)
+                target[part.is_observed] += 0.9 * best(models, 0, part.next_observed)
+                if part.next_censored is not None and len(part.next_censored):
+                    target[~part.is_observed] += 0.9 * best(models, depth + 1, part.next_censored)
             inputs = np.hstack([scalers[depth][0](part.block), scalers[depth][1](part.action)])
             fitted.append(GridSearchCV(KernelRidge(), grid, cv=5).fit(inputs, target - target.mean()))
         models = fitted
@@ -102,7 +102,7 @@ def _recommending() -> list[Row]:
     recent, today = _days(asked)
     rows = []
     for method, wanted in (("c-fqi", 100_000), ("pc-fqi", 50_000)):
-        policy = CensoredFqi(method, iterations=ITERATIONS).fit(log)
+        policy = CFQI(method, iterations=ITERATIONS).fit(log)
         rate = SERIES / best_seconds(partial(policy.recommend, recent, today))
         goal = f"{wanted:,} a second, the goal"
         rows.append(Row(f"recommend, {method}", f"{rate:,.0f} a second", goal, rate / wanted, at_least=1))
@@ -118,11 +118,11 @@ def _days(log: SalesLog) -> tuple[Any, Any]:
 
 def _penalty(log: SalesLog, policy: QPolicy) -> list[Row]:
     """At depth 0, the penalty of few landmarks interpolated over actions: against each action, and against all rows."""
-    every = CensoredFqi("pc-fqi", iterations=1, function=FunctionClass(support_rank=len(log))).fit(log)
+    every = PCFQI(iterations=1, function=FunctionClass(support_rank=len(log))).fit(log)
     form, exact = (_form(each).doubt for each in (policy, every))
     if not isinstance(form, FactoredVariance) or exact is None:
         raise ValueError("the kernel that judges factors")
-    history = _form(policy).scaler(partition(log, find_runs(log), log.cash)[0].next_known)
+    history = _form(policy).scaler(partition(log, find_runs(log), log.cash)[0].next_observed)
     actions = _form(policy).action_scaler(policy.grid.pairs)
     ours = np.sqrt(form(history, actions))
     rows = []

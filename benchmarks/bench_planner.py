@@ -5,7 +5,7 @@ import numpy as np
 from benchmarks.rows import Row, best_seconds
 from lostsales.learn.fit import fit
 from lostsales.learn.planner.planner import fit_planner
-from lostsales.policy.rollout import View
+from lostsales.policy.view import View
 from lostsales.simulation.scenario import load_scenario
 from lostsales.simulation.simulator import simulate
 

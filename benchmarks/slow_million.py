@@ -6,7 +6,8 @@ import time
 import numpy as np
 
 from benchmarks.rows import Row
-from lostsales.learn.fit import CensoredFqi, Learned
+from lostsales.learn.cfqi.learn import CfqiResult, learn
+from lostsales.learn.cfqi.settings import CFQI
 from lostsales.learn.function.q_function import FunctionClass
 from lostsales.simulation.scenario import load_scenario
 from lostsales.simulation.simulator import simulate
@@ -27,10 +28,10 @@ def run() -> list[Row]:
     ]
 
 
-def _learned(rows: int, function: FunctionClass | None = None) -> tuple[Learned, float]:
+def _learned(rows: int, function: FunctionClass | None = None) -> tuple[CfqiResult, float]:
     log, _ = simulate(load_scenario("released"), episodes=rows // PERIODS, seed=1)
     began = time.perf_counter()
-    learned = CensoredFqi(iterations=10, function=function or FunctionClass()).learn(log)
+    learned = CFQI(iterations=10, function=function or FunctionClass()).learn(log)
     return learned, time.perf_counter() - began
 
 

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from lostsales.policy.action_grid import ActionGrid
-from lostsales.policy.rollout import Action, Observes, View
+from lostsales.policy.policy import Observes
+from lostsales.policy.view import Action, View
 from lostsales.simulation.scenario import load_scenario
 from lostsales.simulation.simulator import evaluate_policy
 from lostsales.types import Floats, Ints

@@ -13,7 +13,7 @@ import lostsales
 from lostsales.data.writing import write_log
 from lostsales.errors import LostSalesError
 from lostsales.policy.action_grid import ActionGrid
-from lostsales.policy.simple import BaseStock
+from lostsales.policy.simple import BaseStockRule
 from lostsales.simulation.simulator import simulate
 from tests.apps.report_logs import NASTY, own_names, released
 from tests.apps.running import run
@@ -106,7 +106,7 @@ def test_what_cannot_be_reported_is_refused_before_any_work(folder: Path, tmp_pa
 
 def test_a_policy_that_nobody_can_judge_has_a_report_all_the_same(tmp_path: Path) -> None:
     grid = ActionGrid.of(scenario("steady"))
-    shops = {price: simulate(scenario("steady"), BaseStock(grid, 12, price), 6, 1)[0] for price in (4.0, 4.5)}
+    shops = {price: simulate(scenario("steady"), BaseStockRule(grid, 12, price), 6, 1)[0] for price in (4.0, 4.5)}
     write_log(shops[4.0], tmp_path / "log.parquet")
     lostsales.fit(shops[4.5], "base-stock").save(tmp_path / "policy")  # charges a price that the log never tried
     facts = json.loads(

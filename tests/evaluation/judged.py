@@ -7,8 +7,8 @@ from lostsales.demand.censoring.runs import find_runs
 from lostsales.evaluation.log_decisions import units_of
 from lostsales.evaluation.prepared_log import PreparedLog
 from lostsales.policy.action_grid import ActionGrid
-from lostsales.policy.rollout import Policy
-from lostsales.policy.simple import BaseStock, EpsilonGreedy
+from lostsales.policy.policy import Policy
+from lostsales.policy.simple import BaseStockRule, EpsilonGreedy
 from lostsales.simulation.simulator import simulate
 from tests.learn.small import scenario, small_log
 
@@ -16,7 +16,7 @@ from tests.learn.small import scenario, small_log
 def exploring(name: str) -> EpsilonGreedy:
     """A shop that fills up to 18 and tries something else every fifth time."""
     grid = ActionGrid.of(scenario(name))
-    return EpsilonGreedy(BaseStock(grid, 18, float(grid.prices[1])), 0.2, grid)
+    return EpsilonGreedy(BaseStockRule(grid, 18, float(grid.prices[1])), 0.2, grid)
 
 
 @cache

@@ -10,9 +10,9 @@ from lostsales.demand.censoring.runs import find_runs
 from lostsales.errors import SettingError
 from lostsales.evaluation.compare import KEEP, Comparison, compare, split
 from lostsales.evaluation.cross_fitted import CrossFittedPolicy
-from lostsales.evaluation.log_decisions import view_of_rows
 from lostsales.learn.fit import fit
-from lostsales.policy.rollout import Action, View
+from lostsales.policy.history import view_of_rows
+from lostsales.policy.view import Action, View
 from lostsales.simulation.simulator import simulate
 from tests.evaluation.judged import exploring
 from tests.learn.small import scenario, small_log

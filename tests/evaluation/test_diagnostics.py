@@ -12,7 +12,7 @@ from lostsales.evaluation.prepared_log import PreparedLog
 from lostsales.evaluation.task import EvaluationTask
 from lostsales.learn.fit import fit
 from lostsales.policy.action_grid import ActionGrid
-from lostsales.policy.simple import BaseStock, Uniform
+from lostsales.policy.simple import BaseStockRule, Uniform
 from tests.evaluation.judged import seen_only
 from tests.learn.small import scenario, small_log
 
@@ -37,7 +37,7 @@ def test_every_term_has_a_sentence_and_an_advice(ledger: PreparedLog) -> None:
 
 
 def test_shares_and_rules_are_the_papers(ledger: PreparedLog) -> None:
-    found = diagnose(EvaluationTask.of(Uniform(ActionGrid.of(scenario("released"))), ledger, None, 0))
+    found = diagnose(EvaluationTask.of(Uniform(scenario("released").problem), ledger, None, 0))
     shares = found.by("rho").by_depth
     assert shares is not None
     assert shares.sum() == pytest.approx(1.0)
@@ -55,7 +55,7 @@ def test_what_the_log_does_itself_is_covered_and_what_it_never_does_is_not(ledge
     grid = ActionGrid.of(scenario("released"))
     own = diagnose(EvaluationTask.of(Uniform(grid), ledger, None, 0)).by("coverage").value
     far = ActionGrid(np.array([6.0]), np.array([0.0, 60.0]), np.inf)
-    other = diagnose(EvaluationTask.of(BaseStock(far, 200, 6.0), ledger, None, 0)).by("coverage").value
+    other = diagnose(EvaluationTask.of(BaseStockRule(far, 200, 6.0), ledger, None, 0)).by("coverage").value
     assert own is not None
     assert other is not None
     assert own == pytest.approx(1.0, abs=0.25)
@@ -72,5 +72,5 @@ def test_the_effective_dimension_of_equal_directions() -> None:
 def test_no_runs_leave_nothing_unidentifiable() -> None:
     log = small_log("nonlinear", 8)
     calm = without(log, log.censored)
-    found = diagnose(EvaluationTask.of(Uniform(ActionGrid.of(scenario("nonlinear"))), seen_only(calm), None, 0))
+    found = diagnose(EvaluationTask.of(Uniform(scenario("nonlinear").problem), seen_only(calm), None, 0))
     assert found.by("e_cov").value == 0.0

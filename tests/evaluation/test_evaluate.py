@@ -11,8 +11,8 @@ from lostsales.evaluation.evaluate import estimators, evaluate, evaluate_on, reg
 from lostsales.evaluation.results import Interval
 from lostsales.learn.fit import fit
 from lostsales.policy.action_grid import ActionGrid
-from lostsales.policy.rollout import Action, View
 from lostsales.policy.simple import Uniform
+from lostsales.policy.view import Action, View
 from lostsales.simulation.scenario import load_scenario
 from lostsales.simulation.simulator import evaluate_policy
 from tests.evaluation.judged import explored, exploring, seen_only, tried
@@ -24,7 +24,7 @@ def width(interval: Interval | None) -> float:
     return interval.high - interval.low
 
 
-@pytest.mark.parametrize("estimator", estimators())
+@pytest.mark.parametrize("estimator", ESTIMATORS.names)
 @pytest.mark.parametrize("name", ["steady", "nonlinear"])
 def test_evaluating_the_behaviour_policy_gives_back_what_was_earned(name: str, estimator: str) -> None:
     ledger = explored(name)
@@ -37,10 +37,10 @@ def test_evaluating_the_behaviour_policy_gives_back_what_was_earned(name: str, e
     assert found.gain.low < 0 < found.gain.high
 
 
-@pytest.mark.parametrize("estimator", estimators())
+@pytest.mark.parametrize("estimator", ESTIMATORS.names)
 @pytest.mark.parametrize("name", ["released", "steady", "nonlinear"])
 def test_on_policy_evaluation_matches_the_monte_carlo_mean(name: str, estimator: str) -> None:
-    policy = Uniform(ActionGrid.of(scenario(name)))
+    policy = Uniform(scenario(name).problem)
     found = evaluate_on(policy, tried(name), estimators=(estimator,)).estimates[0]
     truth = evaluate_policy(scenario(name), policy, 4000, 1).mean_profit
     cash = evaluate_policy(load_scenario(name, ("costs.lost=0",)), policy, 4000, 1).mean_profit
@@ -50,9 +50,9 @@ def test_on_policy_evaluation_matches_the_monte_carlo_mean(name: str, estimator:
     assert found.cash.low < cash < found.cash.high
 
 
-@pytest.mark.parametrize("estimator", estimators())
+@pytest.mark.parametrize("estimator", ESTIMATORS.names)
 def test_contributions_carry_value_and_interval(estimator: str) -> None:
-    found = evaluate_on(Uniform(ActionGrid.of(scenario("steady"))), tried("steady"), estimators=(estimator,))
+    found = evaluate_on(Uniform(scenario("steady").problem), tried("steady"), estimators=(estimator,))
     best = found.best
     assert best is not None
     assert best.contributions is not None
@@ -65,7 +65,7 @@ def test_contributions_carry_value_and_interval(estimator: str) -> None:
 @pytest.mark.parametrize("estimator", ["fqe", pytest.param("dr", marks=pytest.mark.slow)])
 def test_the_interval_narrows_as_the_square_root_of_the_number_of_series(estimator: str) -> None:
     """Of a policy that the log knows: of one far from it, more series also tell more. Both sizes have one quantile."""
-    policy = Uniform(ActionGrid.of(scenario("steady")))
+    policy = Uniform(scenario("steady").problem)
 
     def mean_width(series: int) -> float:
         ledgers = [seen_only(small_log("steady", series, seed)) for seed in range(8)]
@@ -79,7 +79,7 @@ def test_the_interval_narrows_as_the_square_root_of_the_number_of_series(estimat
 @pytest.mark.slow
 def test_the_models_interval_narrows_likewise() -> None:
     """Of the gain: what both shops have in common drops out, and so does most of the doubt about the law."""
-    policy = Uniform(ActionGrid.of(scenario("steady")))
+    policy = Uniform(scenario("steady").problem)
 
     def mean_width(series: int) -> float:
         judged = [evaluate_on(policy, tried("steady", series, seed), estimators=("model",)) for seed in range(5)]
@@ -102,7 +102,7 @@ class Never:
 def test_a_policy_that_never_appears_in_the_data_is_flagged_and_not_scored() -> None:
     judged = evaluate_on(Never(), tried("steady"))  # type: ignore[arg-type]
     assert judged.best is None
-    for estimator in estimators():
+    for estimator in ESTIMATORS.names:
         found = judged.by(estimator)
         assert not found.scored
         assert not found.overlap.enough
@@ -114,7 +114,7 @@ def test_series_of_any_length_and_with_gaps() -> None:
     log = small_log("nonlinear", 9)
     rng = np.random.default_rng(3)
     torn = without(log, (rng.random(len(log)) < 0.05) | ((log.series == 2) & (log.period > 7)))
-    policy = Uniform(ActionGrid.of(scenario("nonlinear")))
+    policy = Uniform(scenario("nonlinear").problem)
     judged = evaluate(policy, torn)
     assert judged.by("model").scored
     assert judged.by("fqe").scored
@@ -132,7 +132,7 @@ def test_an_estimator_of_ones_own_that_cannot_work_refuses_alone(monkeypatch: py
 
     register_estimator("broken", broken)  # type: ignore[arg-type]
     register_estimator("fqe", fitted_q)
-    judged = evaluate_on(Uniform(ActionGrid.of(scenario("steady"))), seen_only(small_log("steady", 6)))
+    judged = evaluate_on(Uniform(scenario("steady").problem), seen_only(small_log("steady", 6)))
     assert judged.by("broken").reason == "not today"
     assert judged.best is judged.by("fqe")
 
@@ -146,7 +146,7 @@ def test_results_are_plain_json_and_say_the_same_for_the_same_seed() -> None:
 
 
 def test_bad_requests_are_refused_with_a_reason() -> None:
-    log, policy = small_log("steady", 6), Uniform(ActionGrid.of(scenario("steady")))
+    log, policy = small_log("steady", 6), Uniform(scenario("steady").problem)
     with pytest.raises(SettingError, match="no estimator 'guess'"):
         evaluate(policy, log, estimators=("guess",))
     with pytest.raises(SettingError, match="horizon must be at least 1"):
@@ -162,7 +162,7 @@ def test_bad_requests_are_refused_with_a_reason() -> None:
 
 def test_a_start_with_another_stock_is_judged_by_the_law() -> None:
     """Over one period the start is all there is; of a stock nobody needs each unit costs what it costs to hold."""
-    world, policy = scenario("nonlinear"), Uniform(ActionGrid.of(scenario("nonlinear")))
+    world, policy = scenario("nonlinear"), Uniform(scenario("nonlinear").problem)
     known = load_scenario("nonlinear", ("start.stock=60",))
     found = {stock: evaluate_on(policy, tried("nonlinear"), horizon=1, start_stock=stock) for stock in (60.0, 70.0)}
     some, more = (found[stock].estimates[0].profit for stock in found)

@@ -13,8 +13,9 @@ import lostsales
 from lostsales.apps.cli import app
 from lostsales.data.log import SalesLog
 from lostsales.errors import LostSalesError, SettingError
-from lostsales.learn.fit import fit, learners
-from lostsales.policy.recommendation import Deployed
+from lostsales.learn.fit import fit
+from lostsales.learn.learner import LEARNERS
+from lostsales.policy.policy import SavedPolicy
 from lostsales.policy.rules import Rules
 from tests.learn.small import FORBID, days, frame_of, scenario, small_log
 
@@ -24,15 +25,15 @@ COLUMNS = [
     *("runner_up_price", "runner_up_order", "margin", "flag"),
 ]
 DAYS = (0, 1, 3, 9)
-_FITTED: dict[tuple[str, str], Deployed] = {}
+_FITTED: dict[tuple[str, str], SavedPolicy] = {}
 
 
-@pytest.fixture(params=learners())
+@pytest.fixture(params=LEARNERS.names)
 def method(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-def fitted(method: str, name: str) -> Deployed:
+def fitted(method: str, name: str) -> SavedPolicy:
     """Learned once for all tests."""
     key = method, name
     if key not in _FITTED:
@@ -46,7 +47,7 @@ def answers(policy: Any, name: str) -> list[pd.DataFrame]:
 
 
 def test_the_paper_has_three_learners() -> None:
-    assert {"c-fqi", "pc-fqi", "fusion"} <= set(learners())
+    assert {"c-fqi", "pc-fqi", "fusion"} <= set(LEARNERS.names)
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
@@ -100,7 +101,7 @@ def test_simulate_runs_the_saved_file(method: str, name: str, tmp_path: Path) ->
 
 
 def test_rules_and_capacity_are_obeyed(method: str) -> None:
-    rules = Rules(order_multiple=3, order_minimum=6, greatest_price_change=0.25, forbidden=((4.25, 9), (4.5, 0)))
+    rules = Rules(multiple=3, minimum=6, greatest_price_change=0.25, forbidden=((4.25, 9), (4.5, 0)))
     policy = fit(small_log(FORBID), method, iterations=2, rules=rules)
     for day in DAYS[1:]:
         recent, today = days(small_log(FORBID, seed=2), day)

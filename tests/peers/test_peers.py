@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from lostsales.policy.action_grid import ActionGrid
-from lostsales.policy.rollout import View
+from lostsales.policy.view import View
 from lostsales.simulation.scenario import load_scenario
 from lostsales.simulation.simulator import simulate
 from peers import logs

@@ -12,7 +12,8 @@ import pytest
 
 import lostsales
 from lostsales.errors import LostSalesError
-from lostsales.policy.file_format import FORMAT, KINDS, SavedPolicy, load, read_artefact, save
+from lostsales.policy.file_format import FORMAT, KINDS, load, read_artefact, save
+from lostsales.policy.policy import SavedPolicy
 from lostsales.simulation.exact.iterate import Criterion
 from lostsales.simulation.exact.solve import Method, Target, reference
 from lostsales.simulation.scenario import Scenario, load_scenario

@@ -18,10 +18,11 @@ from lostsales.learn.fit import CensoredFqi
 from lostsales.learn.function.q_function import QFunction
 from lostsales.policy.action_grid import ActionGrid
 from lostsales.policy.open_day import NO_HISTORY, NOTHING_KNOWN, UNSEEN_LEVEL
+from lostsales.policy.policy import Observes
 from lostsales.policy.recommendation import BEYOND, OUTSIDE, UNSAFE, ready, said
-from lostsales.policy.rollout import Action, Observes, View
 from lostsales.policy.rules import Rules
 from lostsales.policy.simple import Uniform
+from lostsales.policy.view import Action, View
 from lostsales.simulation.exact.iterate import Criterion
 from lostsales.simulation.exact.solve import reference
 from lostsales.simulation.simulator import simulate
@@ -38,10 +39,8 @@ _FITTED: dict[str, QPolicy] = {}
 def fitted(name: str) -> QPolicy:
     """Learned once for all tests, with depths 0 to 3."""
     if name not in _FITTED:
-        options: dict[str, Any] = (
-            {"rules": Rules(order_multiple=2, greatest_price_change=0.3)} if name == FORBID else {}
-        )
-        _FITTED[name] = CensoredFqi("c-fqi", iterations=2, **options).fit(small_log(name))
+        options: dict[str, Any] = {"rules": Rules(multiple=2, greatest_price_change=0.3)} if name == FORBID else {}
+        _FITTED[name] = CFQI(iterations=2, **options).fit(small_log(name))
     return _FITTED[name]
 
 
@@ -161,7 +160,7 @@ def test_an_unseen_level_is_a_flag_and_no_error() -> None:
     log = small_log("released")
     features = ({"name": "economy", "kind": "categorical", "levels": (0, 1)}, {"name": "interest"})
     problem = Problem.model_validate(log.problem.model_dump() | {"features": features})
-    learned = CensoredFqi(iterations=1).fit(read_log(frame_of(log), problem))
+    learned = CFQI(iterations=1).fit(read_log(frame_of(log), problem))
     recent, today = by_hand(".x")
     for economy, flag in ((0, ""), ("1", ""), (2, UNSEEN_LEVEL), ("boom", UNSEEN_LEVEL)):
         (row,) = learned.recommend(recent, today.assign(economy=economy)).to_dict("records")
@@ -173,7 +172,7 @@ def test_an_unseen_level_is_a_flag_and_no_error() -> None:
 
 def test_where_no_action_is_safe_enough_that_is_said() -> None:
     log = small_log("steady", 25)
-    learned = CensoredFqi(iterations=1, max_depth=1, eps=0.01).fit(log)
+    learned = CFQI(iterations=1, max_depth=1, eps=0.01).fit(log)
     recent, today = days(log, 30)
     answer = learned.recommend(recent, today)
     unsafe = answer["flag"].str.contains(UNSAFE)

@@ -9,7 +9,10 @@ import pytest
 from lostsales.data.economics import UnitCosts
 from lostsales.data.problem import Shop
 from lostsales.errors import LostSalesError
-from lostsales.policy.rollout import Action, Features, Observes, Opening, Step, View, play, transition
+from lostsales.policy.period import transition
+from lostsales.policy.policy import Observes
+from lostsales.policy.rollout import Opening, Step, play
+from lostsales.policy.view import Action, Features, View
 from lostsales.types import Floats
 
 COSTS = UnitCosts(lost=2, order=3, holding=1)

@@ -27,9 +27,9 @@ ANY = [0, 3, 6, 8]
     ("rules", "expected"),
     [
         (Rules(), {2: ANY, 4: ANY, 6: ANY}),
-        (Rules(order_multiple=3), {2: [0, 3, 6], 4: [0, 3, 6], 6: [0, 3, 6]}),
-        (Rules(order_minimum=6), {2: [0, 6, 8], 4: [0, 6, 8], 6: [0, 6, 8]}),
-        (Rules(order_multiple=3, order_minimum=4), {2: [0, 6], 4: [0, 6], 6: [0, 6]}),
+        (Rules(multiple=3), {2: [0, 3, 6], 4: [0, 3, 6], 6: [0, 3, 6]}),
+        (Rules(minimum=6), {2: [0, 6, 8], 4: [0, 6, 8], 6: [0, 6, 8]}),
+        (Rules(multiple=3, minimum=4), {2: [0, 6], 4: [0, 6], 6: [0, 6]}),
         (Rules(price_ladder=(4, 5, 6)), {4: ANY, 6: ANY}),
         (Rules(forbidden=((2, 8), (6, 0), (5, 0))), {2: [0, 3, 6], 4: ANY, 6: [3, 6, 8]}),
         (Rules(price_ladder=(2,), forbidden=((2, 0),)), {2: [3, 6, 8]}),
@@ -43,7 +43,7 @@ def test_standing_rules_by_hand(rules: Rules, expected: dict[float, list[float]]
 
 def test_decimals_do_not_fall_between_rules() -> None:
     grid = ActionGrid(np.array([0.1 + 0.2]), np.array([0.0, 0.7, 1.1 + 2.2]), np.inf)
-    assert Rules(order_multiple=0.1, order_minimum=3.3, price_ladder=(0.3,)).standing(grid).tolist() == [1, 0, 1]
+    assert Rules(multiple=0.1, minimum=3.3, price_ladder=(0.3,)).standing(grid).tolist() == [1, 0, 1]
     assert Rules(forbidden=((0.3, 3.3),)).standing(grid).tolist() == [1, 1, 0]
 
 
@@ -61,12 +61,12 @@ def test_a_price_change_that_reaches_no_rung_is_let_go() -> None:
 
 def test_an_order_must_fit_where_that_is_asked() -> None:
     grid = ActionGrid(GRID.prices, GRID.orders, room=10.0)
-    rows = Rules(order_minimum=6).feasible(grid, np.array([0.0, 4.0, 5.0, 10.0]), np.full(4, np.nan))
+    rows = Rules(minimum=6).feasible(grid, np.array([0.0, 4.0, 5.0, 10.0]), np.full(4, np.nan))
     assert [allowed(row, grid)[2.0] for row in rows] == [[0, 6, 8], [0, 6], [0], [0]]
 
 
 def test_no_order_where_a_feature_says_so() -> None:
-    rules = Rules(order_days="delivery", order_minimum=6)
+    rules = Rules(order_days="delivery", minimum=6)
     rows = rules.feasible(GRID, np.zeros(2), np.full(2, np.nan), {"delivery": np.array([0.0, 1.0])})
     assert [allowed(row)[2.0] for row in rows] == [[0], [0, 6, 8]]
     with pytest.raises(SettingError, match="order_days must be a feature, but 'delivery' is not; there are"):
@@ -80,7 +80,7 @@ def test_a_mask_of_ones_own() -> None:
         may = ((order == 0) | (asked.stock < 5)[:, None]) & ((price < 6) | (asked.features["fair"] == 1)[:, None])
         return np.asarray(may)
 
-    rules = Rules(mask=cautious, order_multiple=3)
+    rules = Rules(mask=cautious, multiple=3)
     rows = rules.feasible(GRID, np.array([9.0, 2.0]), np.full(2, np.nan), {"fair": np.array([1.0, 0.0])})
     assert [allowed(row) for row in rows] == [{2: [0], 4: [0], 6: [0]}, {2: [0, 3, 6], 4: [0, 3, 6]}]
     with pytest.raises(SettingError, match=r"truth values of shape \(2, 12\) .* but float64 of shape \(2,\) came"):
@@ -106,9 +106,9 @@ def test_nothing_feasible_is_a_setting_error() -> None:
 @pytest.mark.parametrize(
     ("rules", "reason"),
     [
-        (Rules(order_multiple=0), "order_multiple must be above 0, but 0 came"),
-        (Rules(order_multiple=-2), "order_multiple must be above 0, but -2 came"),
-        (Rules(order_minimum=-1), "order_minimum must be at least 0, but -1 came"),
+        (Rules(multiple=0), "order_multiple must be above 0, but 0 came"),
+        (Rules(multiple=-2), "order_multiple must be above 0, but -2 came"),
+        (Rules(minimum=-1), "order_minimum must be at least 0, but -1 came"),
         (Rules(greatest_price_change=-0.5), "greatest_price_change must be at least 0, but -0.5 came"),
         (Rules(greatest_price_change=float("nan")), "greatest_price_change must be at least 0, but nan came"),
     ],

@@ -6,8 +6,9 @@ import pytest
 from lostsales.data.problem import Shop
 from lostsales.errors import SettingError
 from lostsales.policy.action_grid import ActionGrid
-from lostsales.policy.rollout import Action, Policy, View
-from lostsales.policy.simple import BaseStock, EpsilonGreedy, Uniform
+from lostsales.policy.policy import Policy
+from lostsales.policy.simple import BaseStockRule, EpsilonGreedy, Uniform
+from lostsales.policy.view import Action, View
 from lostsales.types import Array, Floats
 
 SERIES = 60_000
@@ -53,23 +54,28 @@ def test_feasible_orders_fit_and_a_store_too_full_may_order_the_smallest() -> No
 
 def test_base_stock_fills_up_to_its_level_as_far_as_the_grid_goes() -> None:
     stocks = np.array([0.0, 1.0, 3.0, 8.0, 12.9, 13.0, 20.0])
-    action = decide(BaseStock(FREE, level=13, price=4), stocks)
+    action = decide(BaseStockRule(FREE, level=13, price=4), stocks)
     assert action.order.tolist() == [10, 10, 10, 5, 0, 0, 0]
     assert set(action.price) == {4}
 
 
 def test_base_stock_keeps_to_the_capacity() -> None:
-    assert decide(BaseStock(TIGHT, level=30, price=4), np.array([0.0, 3.0, 12.0, 13.0])).order.tolist() == [10, 5, 0, 0]
+    assert decide(BaseStockRule(TIGHT, level=30, price=4), np.array([0.0, 3.0, 12.0, 13.0])).order.tolist() == [
+        10,
+        5,
+        0,
+        0,
+    ]
 
 
 def test_base_stock_orders_the_least_where_the_grid_has_no_zero() -> None:
     grid = ActionGrid(np.array([1.0]), np.array([2.0, 4.0]), room=np.inf)
-    assert decide(BaseStock(grid, level=5, price=1), np.array([0.0, 3.0, 9.0])).order.tolist() == [4, 2, 2]
+    assert decide(BaseStockRule(grid, level=5, price=1), np.array([0.0, 3.0, 9.0])).order.tolist() == [4, 2, 2]
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.3, 1.0])
 def test_epsilon_is_the_share_that_is_drawn(epsilon: float) -> None:
-    greedy = BaseStock(FREE, level=10, price=4)
+    greedy = BaseStockRule(FREE, level=10, price=4)
     action = decide(EpsilonGreedy(greedy, epsilon, FREE), 0.0)
     followed = np.mean((action.price == 4) & (action.order == 10))
     expected = 1 - epsilon * 11 / 12  # one draw in twelve is the greedy action itself
@@ -77,7 +83,7 @@ def test_epsilon_is_the_share_that_is_drawn(epsilon: float) -> None:
 
 
 def test_epsilon_greedy_observes_what_its_policy_observes() -> None:
-    assert EpsilonGreedy(BaseStock(FREE, 1, 2, observes="demand"), 0.5, FREE).observes == "demand"
+    assert EpsilonGreedy(BaseStockRule(FREE, 1, 2, observes="demand"), 0.5, FREE).observes == "demand"
 
 
 def test_a_grid_must_be_declared() -> None:

@@ -63,6 +63,6 @@ def test_a_little_training_pays_and_is_reported() -> None:
     policy = train(world, steps=40_000, discount=0.9, seed=0, progress=lambda *done: told.append(done))
     assert told[-1] == (40_000, 40_000)
     trained, random = (
-        evaluate_policy(world, each, 400, seed=1).mean_profit for each in (policy, Uniform(ActionGrid.of(world)))
+        evaluate_policy(world, each, 400, seed=1).mean_profit for each in (policy, Uniform(world.problem))
     )
     assert trained > 20 > 0 > random

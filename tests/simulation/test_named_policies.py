@@ -3,7 +3,7 @@
 import pytest
 
 from lostsales.errors import SettingError
-from lostsales.policy.simple import BaseStock, EpsilonGreedy, Uniform
+from lostsales.policy.simple import BaseStockRule, EpsilonGreedy, Uniform
 from lostsales.simulation.named_policies import named_policy
 from lostsales.simulation.scenario import load_scenario
 
@@ -13,10 +13,10 @@ RELEASED = load_scenario("released")
 def test_names() -> None:
     assert isinstance(named_policy("uniform", RELEASED), Uniform)
     policy = named_policy("base-stock", RELEASED)
-    assert isinstance(policy, BaseStock)
+    assert isinstance(policy, BaseStockRule)
     assert (policy.level, policy.price) == (15, 4)
     policy = named_policy("base-stock:20.5@6", RELEASED)
-    assert isinstance(policy, BaseStock)
+    assert isinstance(policy, BaseStockRule)
     assert (policy.level, policy.price) == (20.5, 6)
     exploring = named_policy("base-stock:20", RELEASED, epsilon=0.1)
     assert isinstance(exploring, EpsilonGreedy)

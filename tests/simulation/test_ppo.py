@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import lostsales
 from lostsales.apps.cli import app
 from lostsales.errors import LostSalesError, SettingError
-from lostsales.policy.rollout import View
+from lostsales.policy.view import View
 from lostsales.simulation.ppo import PpoPolicy, train
 from lostsales.simulation.scenario import load_scenario
 from lostsales.simulation.simulator import evaluate_policy

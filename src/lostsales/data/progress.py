@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from lostsales.data.reading.columns import Progress
+from lostsales.data.reading.columns import Progress as Progress
 
 WHOLE = 1_000  # every part counts in thousandths of all, so that the time left is told in one unit
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lostsales.data.log import SalesLog
-from lostsales.types import Floats, Ints
+from lostsales.types import Bools, Floats, Ints
 
 FOLDS = 5
 # With fewer series than this, folds and resamples are contiguous blocks in time.
@@ -44,3 +44,10 @@ def resample_counts(units: int, replicates: int, seed: int) -> Floats:
     """How often each unit is drawn in each bootstrap sample, (replicates, units)."""
     rng = np.random.default_rng(seed)
     return rng.multinomial(units, np.full(units, 1 / units), size=replicates).astype(np.float64)
+
+
+def folds_of(holdout: Holdout, rows: Ints) -> list[tuple[Bools, Bools]]:
+    """(test, train) masks over some rows."""
+    lower, upper, clock = holdout.lower[rows], holdout.upper[rows], holdout.clock[rows]
+    spans = np.unique(np.column_stack([lower, upper]), axis=0)
+    return [((lower == a) & (upper == b), ~((clock >= a) & (clock < b))) for a, b in spans]

@@ -17,7 +17,8 @@ from lostsales.evaluation.evaluate import evaluate_on, named, prepare
 from lostsales.evaluation.prepared_log import PreparedLog
 from lostsales.evaluation.results import Earned, Estimand, Estimate, Interval, plain
 from lostsales.evaluation.task import check_horizon
-from lostsales.learn.fit import fit, learners
+from lostsales.learn.fit import fit
+from lostsales.learn.learner import LEARNERS
 from lostsales.types import Bools, Floats
 
 FOLDS = 5
@@ -84,8 +85,7 @@ def compare(
 
 def check_methods(methods: tuple[str, ...]) -> None:
     """Refuse what cannot be compared."""
-    if unknown := [name for name in methods if name not in learners()]:
-        raise SettingError(f"no method {unknown[0]!r}; the methods are {', '.join(learners())}")
+    LEARNERS.check(*methods)
     if not methods:
         raise SettingError("give at least one method to compare")
 
@@ -164,7 +164,7 @@ def _candidate(method: str, found: Estimate, ledger: PreparedLog) -> ComparedMet
 
 def usual_methods() -> tuple[str, ...]:
     """What is compared unless methods are named."""
-    return tuple(name for name in USUAL if name in learners())
+    return tuple(name for name in USUAL if name in LEARNERS)
 
 
 def _ranked(candidates: list[ComparedMethod]) -> tuple[ComparedMethod, ...]:

@@ -1,20 +1,22 @@
-"""Several policies as one: each decides for series of its own."""
+"""Several policies as one: each decides for the series that it was not fitted to."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields
 
 import numpy as np
 
 from lostsales.data.problem import Feature, Problem
-from lostsales.policy.recommendation import Deployed
-from lostsales.policy.rollout import Action, ClosedPeriod, Observes, View
+from lostsales.policy.base import PolicyBase
+from lostsales.policy.decision import Decision
+from lostsales.policy.policy import Observes, Policy
+from lostsales.policy.view import Action, View
 from lostsales.types import Ints
 
 
 @dataclass(frozen=True, eq=False)
-class CrossFittedPolicy:
-    """Policies of one kind, each of which decides for some series; those that nobody has are shared in turn."""
+class CrossFittedPolicy(PolicyBase):
+    """Policies of one method, fitted without each fold; series that belong to no fold are shared in turn."""
 
-    policies: tuple[Deployed, ...]
+    policies: tuple[Policy, ...]
     of_series: dict[str, int]  # which policy decides, by the name of a series
 
     @property
@@ -28,45 +30,36 @@ class CrossFittedPolicy:
         return self.policies[0].problem
 
     @property
-    def costs(self) -> tuple[Feature, ...]:
-        """The unit costs that they ask for."""
-        costs: tuple[Feature, ...] = getattr(self.policies[0], "costs", ())
-        return costs
+    def asks(self) -> tuple[Feature, ...]:
+        """The features that they ask for."""
+        return self.policies[0].asks
+
+    @property
+    def horizon(self) -> int | None:
+        """Their horizon."""
+        return self.policies[0].horizon
 
     def decide(self, view: View, rng: np.random.Generator) -> Action:
-        """Every policy for its own."""
-        rows = len(view.stock)
-        who = np.arange(rows) % len(self.policies)
-        if view.names is not None and self.of_series:
-            names, at = np.unique(view.names.astype(str), return_inverse=True)
-            known = np.array([self.of_series.get(str(name), -1) for name in names])[at.reshape(-1)]
-            who = np.where(known >= 0, known, who)
-        price, order = np.empty(rows), np.empty(rows)
-        for number, policy in enumerate(self.policies):
-            own = np.flatnonzero(who == number)
-            if len(own):
-                price[own], order[own] = policy.decide(part_of(view, own), rng)
+        """Every policy for its own series."""
+        price, order = np.empty(len(view.stock)), np.empty(len(view.stock))
+        for policy, rows in self._rows(view):
+            price[rows], order[rows] = policy.decide(view.take(rows), rng)
         return Action(price, order)
 
+    def explain(self, view: View) -> Decision:
+        """The decisions of the policies, put together."""
+        parts = [(rows, policy.explain(view.take(rows))) for policy, rows in self._rows(view)]
+        back = np.argsort(np.concatenate([rows for rows, _ in parts]))
+        names = [each.name for each in fields(Decision) if each.name not in ("more", "unknown_series")]
+        columns = {name: np.concatenate([getattr(part, name) for _, part in parts])[back] for name in names}
+        more = {name: np.concatenate([part.more[name] for _, part in parts])[back] for name in parts[0][1].more}
+        return Decision(**columns, more=more)
 
-def part_of(view: View, rows: Ints) -> View:
-    """Some series of a view, with their past as far back as the longest of their runs of stock-outs."""
-    longest = max(int(view.depth[rows].max(initial=0)), 1)
-    past = tuple(
-        ClosedPeriod(_without_past(each.view, rows), Action(each.action.price[rows], each.action.order[rows]))
-        for each in view.past[-longest:]
-    )
-    return replace(_without_past(view, rows), past=past)
-
-
-def _without_past(view: View, rows: Ints) -> View:
-    return View(
-        period=view.period,
-        features=tuple(each[rows] for each in view.features),
-        stock=view.stock[rows],
-        last_sales=view.last_sales[rows],
-        last_stockout=view.last_stockout[rows],
-        depth=view.depth[rows],
-        last_demand=None if view.last_demand is None else view.last_demand[rows],
-        names=None if view.names is None else view.names[rows],
-    )
+    def _rows(self, view: View) -> list[tuple[Policy, Ints]]:
+        """Each policy that decides for any series, and for which."""
+        which = np.arange(len(view.stock)) % len(self.policies)
+        if view.names is not None and self.of_series:
+            names, at = np.unique(view.names.astype(str), return_inverse=True)
+            own = np.array([self.of_series.get(str(name), -1) for name in names])[at.reshape(-1)]
+            which = np.where(own >= 0, own, which)
+        return [(self.policies[each], np.flatnonzero(which == each)) for each in np.unique(which)]

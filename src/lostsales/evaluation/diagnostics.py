@@ -11,13 +11,11 @@ import numpy as np
 from lostsales.data.sublogs import series_of, without
 from lostsales.demand.censoring.runs import find_runs, iterations_rule, run_ends
 from lostsales.evaluation.estimators.fqe import DepthSpace, FqeSettings, histories
-from lostsales.evaluation.log_decisions import view_of_rows
 from lostsales.evaluation.prepared_log import PreparedLog
 from lostsales.evaluation.results import plain
 from lostsales.evaluation.task import EvaluationTask
-from lostsales.learn.cfqi.partition import block_of_view
-from lostsales.learn.cfqi.policy import QPolicy
-from lostsales.learn.function.q_function import QFunction
+from lostsales.learn.cfqi.policy import boundary_depth, boundary_loss, q_functions
+from lostsales.policy.history import view_of_rows
 from lostsales.types import Floats, Ints
 
 RESAMPLES = 40  # behind the stability of max_depth
@@ -145,10 +143,11 @@ def _measure(case: EvaluationTask, depth: int) -> _Measured:
 
 def _settings(case: EvaluationTask, depth: int) -> FqeSettings:
     """Kernel and ridge of the policy's own Q where it has one, else those of fitted Q-evaluation."""
-    q = case.policy.q[depth] if isinstance(case.policy, QPolicy) and depth < len(case.policy.q) else None
-    if not isinstance(q, QFunction):
+    own = q_functions(case.policy)
+    if depth >= len(own):
         return FqeSettings(seed=case.seed)
-    return FqeSettings(q.form.choice.kernel, q.form.choice.ridge, seed=case.seed)
+    chosen = own[depth].form.choice
+    return FqeSettings(chosen.kernel, chosen.ridge, seed=case.seed)
 
 
 def _coverage_ratio(measured: list[_Measured]) -> Diagnostic:
@@ -200,19 +199,14 @@ def effective_dimension(eigenvalues: Floats, noise: float) -> int:
 
 def _discrepancy(case: EvaluationTask) -> Floats | None:
     """AD (the paper's line 4880) of every row of the log: what the action at max_depth gives away, 0 elsewhere."""
-    policy, log, runs = case.policy, case.ledger.log, case.ledger.runs
-    if not isinstance(policy, QPolicy) or policy.facts is not None or policy.costs:
+    log, runs, deepest = case.ledger.log, case.ledger.runs, boundary_depth(case.policy)
+    if deepest is None:
         return None  # series of different scale have no one Q to compare actions by
-    deepest = len(policy.q) - 1
     given_up = np.zeros(len(log))
     at = np.flatnonzero(runs.depth[case.known] == deepest)
     rows = case.known[at]
     if deepest and len(rows):
-        pairs, everyone = policy.grid.pairs, np.arange(len(rows))
-        block = block_of_view(policy.seen, view_of_rows(log, runs, rows), everyone, deepest)
-        values = policy.q[deepest].values(block, pairs)
-        taken = np.argmin(np.abs(pairs[:, None, :] - case.decided[0][at]).sum(axis=2), axis=0)
-        given_up[rows] = values.max(axis=1) - values[everyone, taken]
+        given_up[rows] = boundary_loss(case.policy, view_of_rows(log, runs, rows), case.decided[0][at])
     return given_up
 
 

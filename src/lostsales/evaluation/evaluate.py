@@ -7,28 +7,17 @@ import numpy as np
 from lostsales.data.log import SalesLog
 from lostsales.data.reading.gate import Progress
 from lostsales.data.sublogs import series_of
-from lostsales.errors import LostSalesError, SettingError
-from lostsales.evaluation.estimators.dr import doubly_robust
-from lostsales.evaluation.estimators.model import on_the_model
-from lostsales.evaluation.estimators.stepwise import fitted_q
+from lostsales.errors import LostSalesError
 from lostsales.evaluation.prepared_log import PreparedLog, check_log
 from lostsales.evaluation.results import Estimate, Evaluation, Overlap
 from lostsales.evaluation.task import EvaluationTask, check_policy
-from lostsales.policy.rollout import Policy
+from lostsales.policy.policy import Policy
+from lostsales.registry import Registry
 
 Estimator = Callable[[EvaluationTask], Estimate]
 MOST_ROWS = 100_000
-_ESTIMATORS: dict[str, Estimator] = {}
-
-
-def register_estimator(name: str, estimator: Estimator) -> None:
-    """Make an estimator known to `evaluate`."""
-    _ESTIMATORS[name] = estimator
-
-
-def estimators() -> tuple[str, ...]:
-    """Their names, the most trusted first."""
-    return tuple(_ESTIMATORS)
+# The most trusted first.
+ESTIMATORS = Registry[Estimator]("lostsales.estimators", "estimator", first=("model", "fqe", "dr"))
 
 
 def evaluate(
@@ -86,16 +75,15 @@ def evaluate_on(
 def _estimate(name: str, case: EvaluationTask) -> Estimate:
     """What an estimator says; one that cannot work on this log refuses, and the others go on."""
     try:
-        return _ESTIMATORS[name](case)
+        return ESTIMATORS.get(name)(case)
     except LostSalesError as error:
         return Estimate(name, Overlap("nothing", 0.0, 0.0, False, "not judged"), reason=str(error))
 
 
 def named(asked: tuple[str, ...] | None) -> tuple[str, ...]:
     """The estimators that were asked for, all where none were."""
-    if unknown := [name for name in asked or () if name not in _ESTIMATORS]:
-        raise SettingError(f"no estimator {unknown[0]!r}; there are {', '.join(_ESTIMATORS)}")
-    return asked or tuple(_ESTIMATORS)
+    ESTIMATORS.check(*(asked or ()))
+    return asked or ESTIMATORS.names
 
 
 def _sample(log: SalesLog, seed: int) -> tuple[SalesLog, tuple[str, ...]]:
@@ -106,8 +94,3 @@ def _sample(log: SalesLog, seed: int) -> tuple[SalesLog, tuple[str, ...]]:
     drawn = np.random.default_rng(seed).permutation(len(log.names))
     some = drawn[: max(1, int(np.searchsorted(np.cumsum(lengths[drawn]), MOST_ROWS, side="right")))]
     return series_of(log, np.sort(some)), (f"judged from {len(some):,} of {len(lengths):,} series, drawn at random",)
-
-
-register_estimator("model", on_the_model)
-register_estimator("fqe", fitted_q)
-register_estimator("dr", doubly_robust)

@@ -10,7 +10,7 @@ from lostsales.errors import LostSalesError, SettingError
 from lostsales.evaluation.log_decisions import decisions
 from lostsales.evaluation.prepared_log import PreparedLog
 from lostsales.evaluation.results import Estimand
-from lostsales.policy.rollout import Policy
+from lostsales.policy.policy import Policy
 from lostsales.types import Bools, Floats, Ints
 
 START = "where each series of the log starts"
@@ -21,15 +21,14 @@ SAME = ("features", "arrival", "balance", "capacity", "capacity_rule")  # of pol
 
 def check_policy(policy: Policy, log: SalesLog, horizon: int | None, start_stock: float | None = None) -> None:
     """Refuse what cannot be judged from a log."""
-    made_for = getattr(policy, "problem", log.problem)
     for key in SAME:
-        wanted, came = shown(getattr(made_for, key)), shown(getattr(log.problem, key))
+        wanted, came = shown(getattr(policy.problem, key)), shown(getattr(log.problem, key))
         if wanted != came:
             advice = "fit one to this log, or give a log of its shop"
             raise SettingError(f"the policy was made for {key} {wanted}, but the log has {came}: {advice}")
     if policy.observes == "demand":
         raise LostSalesError("this policy needs true demand, which no shop sees: it can only be simulated")
-    if getattr(policy, "horizon", None) is not None:
+    if policy.horizon is not None:
         raise LostSalesError("this policy plans a number of periods: evaluate one that decides the same in each")
     check_horizon(horizon)
     room = np.inf if log.problem.capacity is None else log.problem.capacity

@@ -11,10 +11,9 @@ import zipfile
 import zlib
 from dataclasses import dataclass
 from hashlib import sha256
-from importlib import import_module
 from io import BytesIO
 from pathlib import Path
-from typing import Any, Protocol, Self, cast
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +21,8 @@ from lostsales.data.problem import Problem
 from lostsales.data.settings import checked
 from lostsales.data.writing import replacing
 from lostsales.errors import LostSalesError
-from lostsales.policy.rollout import Observes, Policy
+from lostsales.policy.policy import Observes, SavedPolicy
+from lostsales.registry import Registry
 from lostsales.types import Array
 
 FORMAT = 1
@@ -41,18 +41,8 @@ _DAMAGE = (
     MemoryError,
 )
 
-# Where each kind of policy lives; a file can name only these, so that reading one runs no code of its own.
-KINDS = {
-    "q": "lostsales.learn.cfqi.policy:QPolicy",
-    "plan": "lostsales.learn.planner.policy:PlanPolicy",
-    "behaviour": "lostsales.learn.baselines.behaviour:BehaviourPolicy",
-    "thresholds": "lostsales.learn.baselines.thresholds:ThresholdPolicy",
-    "fqi-shallow": "lostsales.learn.baselines.last_observation:ShallowPolicy",
-    "oracle": "lostsales.simulation.exact.solved_policies:OraclePolicy",
-    "ppo": "lostsales.simulation.ppo:PpoPolicy",
-    "pi-star-beliefs": "lostsales.simulation.exact.solved_policies:BeliefPolicy",
-    "pi-star-histories": "lostsales.simulation.exact.solved_policies:HistoryPolicy",
-}
+# A file names the kind of its policy, and an installed package holds the code: reading a file runs none of its own.
+POLICIES = Registry[type[SavedPolicy]]("lostsales.policies", "kind of policy")
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,38 +57,7 @@ class Artefact:
     arrays: dict[str, Array]
 
 
-class Savable(Protocol):
-    """Anything that knows what has to be saved of it."""
-
-    def to_artefact(self) -> Artefact:
-        """What has to be saved."""
-        ...
-
-
-class SavedPolicy(Policy, Savable, Protocol):
-    """A policy that can be saved and loaded."""
-
-    @property
-    def problem(self) -> Problem:
-        """The problem it decides for."""
-        ...
-
-    @property
-    def horizon(self) -> int | None:
-        """How many periods it plans, None where it decides the same in every one."""
-        ...
-
-    def save(self, path: str | Path) -> None:
-        """Write it to a file for `load`."""
-        ...
-
-    @classmethod
-    def from_artefact(cls, artefact: Artefact) -> Self:
-        """The policy again."""
-        ...
-
-
-def save(policy: Savable, path: str | Path) -> None:
+def save(policy: SavedPolicy, path: str | Path) -> None:
     """Write a policy to a file, which takes its place only when it is whole."""
     artefact = policy.to_artefact()
     metadata = {
@@ -129,9 +88,7 @@ def check_place(path: Path) -> None:
 def load(path: str | Path) -> SavedPolicy:
     """The policy in a file that `save` wrote; anything else is refused with a reason."""
     artefact = read_artefact(Path(path))
-    module, _, name = KINDS[artefact.kind].partition(":")
-    kind = cast(type[SavedPolicy], getattr(import_module(module), name))
-    return kind.from_artefact(artefact)
+    return POLICIES.get(artefact.kind).from_artefact(artefact)
 
 
 def read_artefact(path: Path) -> Artefact:
@@ -153,8 +110,11 @@ def read_artefact(path: Path) -> Artefact:
         raise LostSalesError(
             f"{path} was saved by a newer lostsales: its format is {metadata['format']}, the latest known is {FORMAT}"
         )
-    if metadata["kind"] not in KINDS:
-        raise LostSalesError(f"{path} holds a policy of kind {metadata['kind']!r}; known are {', '.join(KINDS)}")
+    if metadata["kind"] not in POLICIES:
+        raise LostSalesError(
+            f"{path} holds a policy of kind {metadata['kind']!r}, and no installed package has it; "
+            f"installed are {', '.join(POLICIES.names)}"
+        )
     arrays = {name.removeprefix("array_"): array for name, array in members.items()}
     if {name: _digest(array) for name, array in arrays.items()} != metadata["arrays"]:
         raise LostSalesError(f"{path} is damaged or was altered: its arrays do not match their checksums")

@@ -14,7 +14,7 @@ from lostsales.data.reading.table import Table
 from lostsales.demand.censoring.observed import Observed, shown_by_next_stock
 from lostsales.demand.censoring.runs import find_runs
 from lostsales.errors import LogError
-from lostsales.policy.rollout import Action, ClosedPeriod, SeriesContext, View
+from lostsales.policy.view import Action, ClosedPeriod, SeriesContext, View
 from lostsales.types import Array, Bools, Floats, Ints, exceeds
 
 NO_HISTORY = "no known demand: the last sales count as demand"
@@ -29,11 +29,10 @@ class OpenDay:
 
     keys: dict[str, Array]  # the columns that name a row, each (rows,)
     view: View
-    last_price: Floats  # (rows,) NaN where unknown
     flags: dict[str, Bools]  # what is said, and of which rows
 
 
-def situation(problem: Problem, recent: Table | None, today: Table, usual_demand: float) -> OpenDay:
+def read_open_day(problem: Problem, recent: Table | None, today: Table, usual_demand: float) -> OpenDay:
     """Read and check both tables, and find each series' depth and history.
 
     A series whose last known demand is not among its recent rows is answered as if its last sales were its demand; one
@@ -42,7 +41,7 @@ def situation(problem: Problem, recent: Table | None, today: Table, usual_demand
     """
     day = _Today.read(problem, today)
     demand, unanchored = day.last_sales, day.last_stockout & ~np.isnan(day.last_sales)
-    depth, gap, last_price = np.zeros(len(demand), dtype=np.int64), np.zeros(len(demand), dtype=bool), np.nan * demand
+    depth, gap = np.zeros(len(demand), dtype=np.int64), np.zeros(len(demand), dtype=bool)
     past: tuple[ClosedPeriod, ...] = ()
     mean_demand = np.full(len(demand), np.nan)
     if recent is not None and recent.rows:
@@ -58,8 +57,7 @@ def situation(problem: Problem, recent: Table | None, today: Table, usual_demand
         seen = np.where(runs.observed.is_observed[at], runs.observed.demand[at], shown)
         demand[has] = np.where(hidden, log.sales[at], seen)
         unanchored[has] = hidden & ~known_depth
-        last_price[has] = log.price[at]
-        past = _past(log, runs.observed, last_row, int(depth.max(initial=0)))
+        past = _past(log, runs.observed, last_row, max(int(depth.max(initial=0)), 1))
         mean_demand[has] = _mean_demand(log, runs.observed)[log.series[at]]
     unknown = np.isnan(demand)
     demand = np.where(unknown, usual_demand, demand)
@@ -77,7 +75,6 @@ def situation(problem: Problem, recent: Table | None, today: Table, usual_demand
             names=day.names,
             context=SeriesContext(day.attributes, mean_demand),
         ),
-        last_price=last_price,
         flags={UNSEEN_LEVEL: day.unseen, GAP: gap, NO_HISTORY: unanchored, NOTHING_KNOWN: unknown},
     )
 
@@ -116,7 +113,8 @@ def _past(log: SalesLog, observed: Observed, last_row: Ints, longest: int) -> tu
         at = np.maximum(newest - back, first)
         before = np.where(at > first, observed.demand[at - 1], log.last_sales[log.series[at]])
         view = View(0, tuple(log.features[at].T), stock[at], before, nothing, nothing.astype(np.int16), None)
-        closed.append(ClosedPeriod(view, Action(log.price[at], order[at])))
+        price = np.where(last_row >= 0, log.price[at], np.nan)
+        closed.append(ClosedPeriod(view, Action(price, order[at])))
     return tuple(closed)
 
 

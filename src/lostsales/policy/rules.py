@@ -1,11 +1,13 @@
 """Business rules: which of the joint actions a row may take."""
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import numpy as np
+from pydantic import ConfigDict, Field
 
+from lostsales.data.settings import Settings, checked
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.policy.action_grid import ActionGrid
 from lostsales.types import Bools, Floats, exceeds
@@ -21,29 +23,54 @@ class MaskQuery:
     features: dict[str, Floats]  # by name, each (rows,); a categorical one as the index of its level
 
 
-@dataclass(frozen=True)
-class Rules:
-    """What a retailer will not do, on top of the grid; an infeasible action is never a target nor a recommendation."""
+class Rules(Settings):
+    """What a retailer will not do, on top of the grid of prices and orders.
 
-    order_multiple: float | None = None  # orders come in cases of so many
-    order_minimum: float | None = None  # an order is none or at least this
-    price_ladder: tuple[float, ...] | None = None  # only these prices of the grid
-    greatest_price_change: float | None = None  # against the last period's price
-    forbidden: tuple[tuple[float, float], ...] = ()  # pairs (price, order)
-    order_days: str | None = None  # a feature that is 0 where no order may be placed
-    mask: Callable[[MaskQuery], Bools] | None = (
-        None  # (rows, actions) that may be taken; a policy with one is not saved
-    )
+    An action that the rules forbid is never a target of learning nor a recommendation.
+
+    Parameters
+    ----------
+    multiple : float, optional
+        Orders come in cases of so many.
+    minimum : float, optional
+        An order is none or at least this.
+    price_ladder : tuple of float, optional
+        Only these prices of the grid.
+    greatest_price_change : float, optional
+        Against the price of the period before; let go where no price of the ladder lies within it.
+    forbidden : tuple of (price, order)
+        Pairs that are not allowed.
+    order_days : str, optional
+        A feature that is 0 where no order may be placed.
+    mask : callable, optional
+        Takes a `MaskQuery` and returns the allowed actions, (rows, actions); a policy with one cannot be saved.
+
+    Examples
+    --------
+    >>> Rules(multiple=6, minimum=12).standing(ActionGrid(np.array([4.0]), np.array([0.0, 6.0, 12.0]), np.inf))
+    array([ True, False,  True])
+
+    """
+
+    model_config = ConfigDict(populate_by_name=True)
+
+    # The aliases are the names in policy files.
+    multiple: Annotated[float, Field(gt=0)] | None = Field(None, alias="order_multiple")
+    minimum: Annotated[float, Field(ge=0)] | None = Field(None, alias="order_minimum")
+    price_ladder: tuple[float, ...] | None = None
+    greatest_price_change: Annotated[float, Field(ge=0)] | None = None
+    forbidden: tuple[tuple[float, float], ...] = ()
+    order_days: str | None = None
+    mask: Callable[[MaskQuery], Bools] | None = Field(None, exclude=True)
 
     def standing(self, grid: ActionGrid) -> Bools:
         """Actions that are possible at all, (actions,)."""
-        self._check()
         price, order = grid.pairs.T
         may = np.ones(len(grid), dtype=bool)
-        if self.order_multiple is not None:
-            may &= _same(order, np.rint(order / self.order_multiple) * self.order_multiple)
-        if self.order_minimum is not None:
-            may &= (order == 0) | ~exceeds(np.full(len(grid), self.order_minimum), order)
+        if self.multiple is not None:
+            may &= _same(order, np.rint(order / self.multiple) * self.multiple)
+        if self.minimum is not None:
+            may &= (order == 0) | ~exceeds(np.full(len(grid), self.minimum), order)
         if self.price_ladder is not None:
             may &= _same(price[:, None], np.array(self.price_ladder)).any(axis=1)
         for forbidden_price, forbidden_order in self.forbidden:
@@ -61,15 +88,15 @@ class Rules:
         """
         price, order = grid.pairs.T
         may: Bools = self.standing(grid) & (order <= grid.most_orders(stock)[:, None])
-        told = features or {}
+        given = features or {}
         if self.order_days is not None:
-            if self.order_days not in told:
+            if self.order_days not in given:
                 raise SettingError(
-                    f"order_days must be a feature, but {self.order_days!r} is not; there are {list(told)}"
+                    f"order_days must be a feature, but {self.order_days!r} is not; there are {list(given)}"
                 )
-            may &= (order == 0) | (told[self.order_days] != 0)[:, None]
+            may &= (order == 0) | (given[self.order_days] != 0)[:, None]
         if self.mask is not None:
-            may &= self._masked(MaskQuery(grid.pairs, stock, last_price, told), may.shape)
+            may &= self._masked(self.mask, MaskQuery(grid.pairs, stock, last_price, given), may.shape)
         stuck = ~may.any(axis=1)
         if stuck.any():
             raise SettingError(f"the rules leave no action where the stock is {stock[stuck][0]:g}")
@@ -85,32 +112,21 @@ class Rules:
                 "a policy whose rules have a mask cannot be saved: the file holds numbers, never code. Say it with "
                 "order_days, forbidden or the other rules, or keep this policy in memory"
             )
-        return {name: value for name, value in asdict(self).items() if name != "mask"}
+        return self.model_dump(mode="json", by_alias=True)
 
     @classmethod
     def of_saved(cls, keys: dict[str, Any]) -> "Rules":
         """The rules again."""
-        ladder, forbidden = keys["price_ladder"], tuple(tuple(pair) for pair in keys["forbidden"])
-        return cls(**keys | {"price_ladder": ladder and tuple(ladder), "forbidden": forbidden})
+        return checked(cls, keys, "the rules of a policy")
 
-    def _masked(self, asked: MaskQuery, shape: tuple[int, ...]) -> Bools:
-        assert self.mask is not None
-        found = np.asarray(self.mask(asked))
+    def _masked(self, mask: Callable[[MaskQuery], Bools], query: MaskQuery, shape: tuple[int, ...]) -> Bools:
+        found = np.asarray(mask(query))
         if found.shape != shape or found.dtype != np.bool_:
             raise SettingError(
                 f"a mask must give truth values of shape {shape} (rows, actions), but {found.dtype} of shape "
                 f"{found.shape} came"
             )
         return found
-
-    def _check(self) -> None:
-        for name, value, least in (
-            ("order_multiple", self.order_multiple, "above 0"),
-            ("order_minimum", self.order_minimum, "at least 0"),
-            ("greatest_price_change", self.greatest_price_change, "at least 0"),
-        ):
-            if value is not None and not (value > 0 or (value == 0 and least == "at least 0")):
-                raise SettingError(f"{name} must be {least}, but {value:g} came")
 
 
 def _same(left: Floats, right: Floats | float) -> Bools:

@@ -1,19 +1,29 @@
-"""Simple policies that make histories: uniform, base-stock, and a little exploration around any policy."""
+"""Policies without learning: uniform, base-stock, and exploration around any policy."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
+from lostsales.data.problem import Feature, Problem
 from lostsales.policy.action_grid import ActionGrid
-from lostsales.policy.rollout import Action, Observes, Policy, View
+from lostsales.policy.base import PolicyBase
+from lostsales.policy.decision import Decision
+from lostsales.policy.policy import Observes, Policy
+from lostsales.policy.view import Action, View
 
 
 @dataclass(frozen=True)
-class Uniform:
+class Uniform(PolicyBase):
     """Every feasible (price, order) of the grid is as likely as any other."""
 
-    grid: ActionGrid
+    problem: Problem
     observes: Observes = "sales"
+
+    @cached_property
+    def grid(self) -> ActionGrid:
+        """The actions."""
+        return ActionGrid.of(self.problem)
 
     def decide(self, view: View, rng: np.random.Generator) -> Action:
         """Draw a price and, apart from it, a feasible order."""
@@ -29,13 +39,18 @@ class Uniform:
 
 
 @dataclass(frozen=True)
-class BaseStock:
+class BaseStockRule(PolicyBase):
     """One price, and an order that fills the stock up to a level as far as the grid allows."""
 
-    grid: ActionGrid
+    problem: Problem
     level: float
     price: float
     observes: Observes = "sales"
+
+    @cached_property
+    def grid(self) -> ActionGrid:
+        """The actions."""
+        return ActionGrid.of(self.problem)
 
     def decide(self, view: View, rng: np.random.Generator) -> Action:  # noqa: ARG002, the protocol passes it
         """The largest order of the grid that does not pass the level; the smallest where every one does."""
@@ -45,20 +60,42 @@ class BaseStock:
 
 
 @dataclass(frozen=True)
-class EpsilonGreedy:
-    """Follows `policy`, but with probability `epsilon` draws uniformly from the grid."""
+class EpsilonGreedy(PolicyBase):
+    """Follows `policy`, with probability `epsilon` draws uniformly from the grid; recommends as `policy` does."""
 
     policy: Policy
     epsilon: float
-    grid: ActionGrid
 
     @property
     def observes(self) -> Observes:
         """What the policy inside observes."""
         return self.policy.observes
 
+    @property
+    def problem(self) -> Problem:
+        """The problem of the policy inside."""
+        return self.policy.problem
+
+    @property
+    def asks(self) -> tuple[Feature, ...]:
+        """The features that the policy inside asks for."""
+        return self.policy.asks
+
+    @property
+    def horizon(self) -> int | None:
+        """The horizon of the policy inside."""
+        return self.policy.horizon
+
+    @cached_property
+    def _uniform(self) -> Uniform:
+        return Uniform(self.problem)
+
     def decide(self, view: View, rng: np.random.Generator) -> Action:
         """One coin a series decides which of the two is followed."""
-        greedy, drawn = self.policy.decide(view, rng), Uniform(self.grid).decide(view, rng)
+        greedy, drawn = self.policy.decide(view, rng), self._uniform.decide(view, rng)
         explores = rng.random(len(view.stock)) < self.epsilon
         return Action(np.where(explores, drawn.price, greedy.price), np.where(explores, drawn.order, greedy.order))
+
+    def explain(self, view: View) -> Decision:
+        """The decision of the policy inside."""
+        return self.policy.explain(view)

@@ -15,8 +15,7 @@ from threadpoolctl import threadpool_limits
 from lostsales.data.reading.gate import Progress
 from lostsales.data.writing import replacing
 from lostsales.errors import LostSalesError, SettingError
-from lostsales.evaluation.evaluate import estimators as all_estimators
-from lostsales.evaluation.evaluate import evaluate
+from lostsales.evaluation.evaluate import ESTIMATORS, evaluate
 from lostsales.evaluation.results import Interval
 from lostsales.simulation.named_policies import named_policy
 from lostsales.simulation.scenario import Scenario
@@ -38,14 +37,13 @@ class Study:
     epsilon: float = 0.0  # share of the behaviour's decisions that are drawn uniformly
     series: tuple[int, ...] = SERIES
     replications: int = REPLICATIONS
-    estimators: tuple[str, ...] = field(default_factory=all_estimators)
+    estimators: tuple[str, ...] = field(default_factory=lambda: ESTIMATORS.names)
     seed: int = 0
 
     def __post_init__(self) -> None:
         if self.replications < 1 or min(self.series, default=0) < 1:
             raise SettingError("replications and numbers of series must be at least 1")
-        if unknown := [name for name in self.estimators if name not in all_estimators()]:
-            raise SettingError(f"no estimator {unknown[0]!r}; there are {', '.join(all_estimators())}")
+        ESTIMATORS.check(*self.estimators)
 
     @property
     def fingerprint(self) -> str:

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lostsales.policy.action_grid import ActionGrid
-from lostsales.policy.rollout import Action, transition
+from lostsales.policy.period import transition
+from lostsales.policy.view import Action
 from lostsales.simulation.processes import Autoregressive, FeatureProcess, ReferencePrice, levels_of
 from lostsales.simulation.scenario import Scenario, load_scenario
 from lostsales.types import Array, Floats, Ints
@@ -32,7 +33,7 @@ class BatchedShop:
 
     def open(self, rng: np.random.Generator) -> Observation:
         """Open an episode; one observation a row."""
-        self._features, self._stock, self._demand = self.scenario.open(self.series, rng)
+        self._features, self._stock, self._demand, _ = self.scenario.open(self.series, rng)
         self._sales, self._stockout = self._demand, np.zeros(self.series, dtype=bool)
         self._depth: Array = np.zeros(self.series, dtype=np.int16)
         self._period = 0

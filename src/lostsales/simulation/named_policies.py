@@ -4,11 +4,12 @@ from pathlib import Path
 
 import numpy as np
 
+from lostsales.data.problem import Problem
 from lostsales.errors import SettingError
 from lostsales.policy.action_grid import ActionGrid
-from lostsales.policy.file_format import SavedPolicy, load
-from lostsales.policy.rollout import Policy
-from lostsales.policy.simple import BaseStock, EpsilonGreedy, Uniform
+from lostsales.policy.file_format import load
+from lostsales.policy.policy import Policy, SavedPolicy
+from lostsales.policy.simple import BaseStockRule, EpsilonGreedy, Uniform
 from lostsales.simulation.scenario import Scenario
 
 NAMES = "uniform, base-stock, base-stock:LEVEL or base-stock:LEVEL@PRICE"
@@ -21,19 +22,18 @@ def named_policy(name: str, scenario: Scenario, epsilon: float = 0.0) -> Policy:
     >>> named_policy("base-stock:20@6", load_scenario("released")).level
     20.0
     """
-    grid = ActionGrid.of(scenario)
     if not 0 <= epsilon <= 1:
         raise SettingError(f"epsilon must lie between 0 and 1, but {epsilon:g} came")
     policy: Policy
     if name == "uniform":
-        policy = Uniform(grid)
+        policy = Uniform(scenario.problem)
     elif name.partition(":")[0] == "base-stock":
-        policy = _base_stock(name, grid)
+        policy = _base_stock(name, scenario.problem)
     elif Path(name).is_file():
         policy = saved_policy(name, scenario)
     else:
         raise SettingError(f"no policy {name!r}; the names are {NAMES}, and there is no file of that name")
-    return EpsilonGreedy(policy, epsilon, grid) if epsilon else policy
+    return EpsilonGreedy(policy, epsilon) if epsilon else policy
 
 
 def saved_policy(path: str | Path, scenario: Scenario) -> SavedPolicy:
@@ -61,8 +61,9 @@ def _shown(value: object) -> str:
     return "none" if value is None else str(value)
 
 
-def _base_stock(name: str, grid: ActionGrid) -> BaseStock:
-    """Unless told, the level is the largest order and the price the middle one."""
+def _base_stock(name: str, problem: Problem) -> BaseStockRule:
+    """Unless given, the level is the largest order and the price the middle one."""
+    grid = ActionGrid.of(problem)
     level_text, _, price_text = name.partition(":")[2].partition("@")
     try:
         level = float(level_text) if level_text else float(grid.orders[-1])
@@ -73,4 +74,4 @@ def _base_stock(name: str, grid: ActionGrid) -> BaseStock:
         raise SettingError(f"level must be a finite number, but {level:g} came")
     if price not in grid.prices:
         raise SettingError(f"price must be one of {', '.join(f'{p:g}' for p in grid.prices)}, but {price:g} came")
-    return BaseStock(grid, level, price)
+    return BaseStockRule(problem, level, price)

@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -11,14 +10,15 @@ from lostsales.data.problem import Problem
 from lostsales.data.reading.gate import Progress
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.policy.action_grid import ActionGrid
-from lostsales.policy.file_format import Artefact, save
-from lostsales.policy.rollout import Action, View
+from lostsales.policy.base import PolicyBase
+from lostsales.policy.file_format import Artefact
+from lostsales.policy.view import Action, View
 from lostsales.simulation.scenario import Scenario
 from lostsales.types import Array, Floats
 
 
 @dataclass(frozen=True, eq=False)
-class PpoPolicy:
+class PpoPolicy(PolicyBase):
     """An oracle: it sees (features, stock, last demand) and takes the likeliest price and the likeliest order.
 
     A network of layers x -> tanh(W x + b), the last of which gives the logits of the prices and of the orders.
@@ -31,7 +31,7 @@ class PpoPolicy:
     biases: tuple[Floats, ...]  # by layer, (outputs,)
     trained: dict[str, Any]  # steps, discount and seed of the training
     observes: Literal["demand"] = "demand"
-    horizon: None = None
+    usual_demand: ClassVar[float] = 0.0  # never asked for, as it does not recommend
 
     @cached_property
     def grid(self) -> ActionGrid:
@@ -52,10 +52,6 @@ class PpoPolicy:
         logits, prices = self.logits(np.column_stack([*view.features, view.stock, view.last_demand])), self.grid.prices
         order = np.minimum(logits[:, len(prices) :].argmax(axis=1), self.grid.feasible_orders(view.stock) - 1)
         return Action(prices[logits[:, : len(prices)].argmax(axis=1)], self.grid.orders[order])
-
-    def save(self, path: str | Path) -> None:
-        """Write it to a file for `lostsales.load`."""
-        save(self, path)
 
     def to_artefact(self) -> Artefact:
         """What has to be saved."""

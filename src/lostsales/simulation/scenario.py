@@ -11,7 +11,8 @@ from lostsales.data.economics import UnitCosts
 from lostsales.data.problem import Columns, Costs, Feature, NonNegative, Problem, Shop
 from lostsales.data.settings import Settings, checked, read_toml
 from lostsales.errors import SettingError
-from lostsales.policy.rollout import Features, Opening
+from lostsales.policy.rollout import Opening
+from lostsales.policy.view import Features
 from lostsales.simulation.presets import preset_names, preset_text
 from lostsales.simulation.processes import FeatureProcess, Noise, levels_of
 from lostsales.types import Floats

@@ -14,8 +14,8 @@ from lostsales.data.reading.gate import Progress
 from lostsales.data.writing import key_columns, write_table
 from lostsales.demand.censoring.runs import depth_of_rows
 from lostsales.errors import SettingError
-from lostsales.policy.action_grid import ActionGrid
-from lostsales.policy.rollout import Policy, Step, play
+from lostsales.policy.policy import Policy
+from lostsales.policy.rollout import Step, play
 from lostsales.policy.simple import Uniform
 from lostsales.simulation.scenario import Scenario
 from lostsales.types import Bools, Floats, Ints
@@ -171,7 +171,7 @@ def _each_block(
     progress: Progress | None,
 ) -> None:
     """Play block by block; each has its own random streams, so that threads cannot change a result."""
-    decides = Uniform(ActionGrid.of(scenario)) if policy is None else policy
+    decides = Uniform(scenario.problem) if policy is None else policy
     seeds = np.random.SeedSequence(seed).spawn(-(-episodes // BLOCK))
 
     def run(number: int) -> None:

@@ -11,16 +11,16 @@ from lostsales.evaluation.estimators.fqe import FqeDesign, FqeSettings, FqeValue
 from lostsales.evaluation.log_decisions import decisions, units_of, view_of_rows
 from lostsales.learn.function.kernels import Kernel
 from lostsales.policy.action_grid import ActionGrid
-from lostsales.policy.rollout import Policy
-from lostsales.policy.simple import BaseStock
+from lostsales.policy.policy import Policy
+from lostsales.policy.simple import BaseStockRule
 from lostsales.simulation.simulator import simulate
 from lostsales.types import Floats
 from tests.learn.small import scenario, small_log
 
 
-def base_stock(name: str) -> BaseStock:
+def base_stock(name: str) -> BaseStockRule:
     grid = ActionGrid.of(scenario(name))
-    return BaseStock(grid, 15, float(grid.prices[1]))
+    return BaseStockRule(grid, 15, float(grid.prices[1]))
 
 
 def design_of(log: SalesLog, policy: Policy, settings: FqeSettings) -> FqeDesign:
@@ -40,14 +40,14 @@ def plenty() -> SalesLog:
     """A shop that never runs out, so that demand is always seen."""
     world = scenario("newsvendor").model_copy(update={"start": scenario("newsvendor").start})
     grid = ActionGrid.of(world)
-    log, _ = simulate(world, BaseStock(grid, 1e6, float(grid.prices[0])), 6, 4)
+    log, _ = simulate(world, BaseStockRule(grid, 1e6, float(grid.prices[0])), 6, 4)
     return without(log, log.censored)
 
 
 def test_no_censoring_equals_ordinary_fitted_q_evaluation() -> None:
     log = plenty()
     assert not log.censored.any()
-    policy = BaseStock(ActionGrid.of(scenario("newsvendor")), 12, float(log.prices[0]))
+    policy = BaseStockRule(scenario("newsvendor").problem, 12, float(log.prices[0]))
     settings = FqeSettings(Kernel("rbf", 0.1), ridge=0.3, rank=10_000)
     horizon, discount = 7, 0.95
     ours = value_of(log, policy, settings, log.cash, horizon, discount)
@@ -114,7 +114,7 @@ def test_one_period_is_the_regression_of_the_reward() -> None:
 def test_views_of_rows_show_what_the_policy_met() -> None:
     """A policy that ran the shop decides again, row by row, what it decided then."""
     world = scenario("steady")
-    policy = BaseStock(ActionGrid.of(world), 18, 4.25)
+    policy = BaseStockRule(world.problem, 18, 4.25)
     log, _ = simulate(world, policy, 4, 2)
     runs = find_runs(log)
     again = decisions(policy, log, runs, np.arange(len(log)), np.random.default_rng(0))

@@ -15,7 +15,7 @@ from lostsales.evaluation.evaluate import evaluate, evaluate_on
 from lostsales.evaluation.log_decisions import units_of
 from lostsales.evaluation.task import EvaluationTask
 from lostsales.policy.action_grid import ActionGrid
-from lostsales.policy.simple import BaseStock, Uniform
+from lostsales.policy.simple import BaseStockRule, Uniform
 from lostsales.simulation.scenario import load_scenario
 from lostsales.simulation.simulator import evaluate_policy, simulate
 from tests.evaluation.judged import seen_only, tried
@@ -37,7 +37,7 @@ def test_days_are_those_of_the_log() -> None:
     days = ReplayPeriods.of(log, model.evidence, 50, 12, 0)
     assert days.row.shape == (50, 12)
     grid = ActionGrid(np.array([4.25]), np.arange(16.0), np.inf)
-    lived = live(BaseStock(grid, 12, 4.25), days, sure(model.law, 5.0), 50, 0.9, 0)
+    lived = live(BaseStockRule(grid, 12, 4.25), days, sure(model.law, 5.0), 50, 0.9, 0)
     assert lived.profit.shape == (50, 12)
     for life, stock in enumerate(np.asarray(log.stock)[log.starts].repeat(2)):
         cash = profit = 0.0
@@ -60,7 +60,7 @@ def test_shorter_horizons_and_series() -> None:
 @pytest.mark.parametrize("horizon", [None, 8])  # 8 days lie within one block in time
 def test_one_series_is_judged_by_its_blocks_in_time(horizon: int | None) -> None:
     log, _ = simulate(load_scenario("steady", ("horizon=200",)), episodes=1, seed=3)
-    policy = BaseStock(ActionGrid.of(scenario("steady")), 15, 4.5)
+    policy = BaseStockRule(scenario("steady").problem, 15, 4.5)
     judged = evaluate(policy, log, estimators=("model",), horizon=horizon)
     assert judged.resampled == "blocks in time"
     found = judged.by("model")
@@ -74,7 +74,7 @@ def test_one_series_is_judged_by_its_blocks_in_time(horizon: int | None) -> None
 def test_the_model_finds_the_true_value(name: str) -> None:
     world = scenario(name)
     grid = ActionGrid.of(world)
-    policy = BaseStock(grid, 18, float(grid.prices[1]))
+    policy = BaseStockRule(grid, 18, float(grid.prices[1]))
     truth = evaluate_policy(world, policy, 4000, 1).mean_profit
     behaviour = evaluate_policy(world, None, 4000, 1).mean_profit
     found = evaluate_on(policy, tried(name), estimators=("model",)).by("model")
@@ -105,7 +105,7 @@ def test_what_was_earned_counts_hidden_lost_sales() -> None:
 
 
 def test_a_log_without_a_demand_model_is_still_judged_by_others() -> None:
-    judged = evaluate_on(Uniform(ActionGrid.of(scenario("nonlinear"))), seen_only(small_log("nonlinear", 6)))
+    judged = evaluate_on(Uniform(scenario("nonlinear").problem), seen_only(small_log("nonlinear", 6)))
     assert "not asked for" in str(judged.by("model").reason)
     assert judged.best is not None
     assert judged.best.estimator == "fqe"
@@ -114,7 +114,7 @@ def test_a_log_without_a_demand_model_is_still_judged_by_others() -> None:
 def test_prices_that_were_never_charged_are_not_scored() -> None:
     grid = ActionGrid(np.array([4.0, 40.0]), np.arange(16.0), np.inf)
     ledger = tried("steady")
-    found = evaluate_on(BaseStock(grid, 15, 40.0), ledger).by("model")
+    found = evaluate_on(BaseStockRule(grid, 15, 40.0), ledger).by("model")
     assert found.profit is None
     assert "never seen" in str(found.reason)
-    assert EvaluationTask.of(BaseStock(grid, 15, 4.0), ledger, None, 0).estimand.horizon == 50
+    assert EvaluationTask.of(BaseStockRule(grid, 15, 4.0), ledger, None, 0).estimand.horizon == 50

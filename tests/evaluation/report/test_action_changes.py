@@ -9,14 +9,14 @@ from lostsales.evaluation.prepared_log import PreparedLog
 from lostsales.evaluation.report.action_changes import change
 from lostsales.evaluation.task import EvaluationTask
 from lostsales.policy.action_grid import ActionGrid
-from lostsales.policy.simple import BaseStock
+from lostsales.policy.simple import BaseStockRule
 from tests.learn.small import scenario, small_log
 
 
 @pytest.fixture(scope="module")
 def case() -> EvaluationTask:
     log = small_log("released")
-    policy = BaseStock(ActionGrid.of(scenario("released")), level=15, price=4.0)
+    policy = BaseStockRule(scenario("released").problem, level=15, price=4.0)
     return EvaluationTask.of(policy, PreparedLog.of(log), None, 0)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from lostsales.demand.censoring.runs import find_runs
 from lostsales.evaluation.report.policy_map import draw_maps, even_steps
-from lostsales.policy.rollout import Action, View
+from lostsales.policy.view import Action, View
 from tests.learn.small import small_log
 
 

@@ -10,8 +10,8 @@ from lostsales.data.log import SalesLog
 from lostsales.demand.censoring.runs import find_runs
 from lostsales.learn.baselines.behaviour import BehaviourPolicy, situation_of_log
 from lostsales.learn.fit import fit
-from lostsales.policy.rollout import Action, ClosedPeriod, View
 from lostsales.policy.rules import Rules
+from lostsales.policy.view import Action, ClosedPeriod, View
 from lostsales.simulation.named_policies import named_policy
 from lostsales.simulation.scenario import load_scenario
 from lostsales.simulation.simulator import evaluate_policy, simulate
@@ -72,7 +72,7 @@ def test_decisions_are_drawn_with_the_chances() -> None:
 
 
 def test_draws_obey_the_rules() -> None:
-    policy = replace(clone("uniform"), rules=Rules(order_multiple=5, greatest_price_change=0.25))
+    policy = replace(clone("uniform"), rules=Rules(multiple=5, greatest_price_change=0.25))
     now = view(5.0, 8.0, 500)
     now = replace(now, past=(ClosedPeriod(now, Action(np.full(500, 4.5), np.zeros(500))),))
     action = policy.decide(now, np.random.default_rng(1))

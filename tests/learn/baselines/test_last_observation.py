@@ -16,7 +16,8 @@ from lostsales.learn.cfqi.iteration import iterate
 from lostsales.learn.fit import fit
 from lostsales.learn.function.kernels import Kernel
 from lostsales.learn.function.q_function import FunctionClass
-from lostsales.policy.rollout import Action, play
+from lostsales.policy.rollout import play
+from lostsales.policy.view import Action
 from lostsales.simulation.scenario import load_scenario
 from lostsales.simulation.simulator import simulate
 from tests.learn.small import days, small_log
@@ -84,7 +85,7 @@ def test_the_state_is_the_last_observation(monkeypatch: pytest.MonkeyPatch) -> N
     stock = np.asarray(log.stock)
     expected = [log.sales[t - 1], economy, interest, 1.0, stock[t]]
     np.testing.assert_array_equal(part.block[row], expected)
-    np.testing.assert_array_equal(part.next_known[row][[0, -1]], [log.sales[t], stock[t + 1]])
+    np.testing.assert_array_equal(part.next_observed[row][[0, -1]], [log.sales[t], stock[t + 1]])
 
 
 def test_the_plugged_in_demand_is_the_mean_of_the_truncated_normal() -> None:

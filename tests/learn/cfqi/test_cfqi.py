@@ -11,24 +11,25 @@ from lostsales.data.log import SalesLog
 from lostsales.data.splits import hold_out
 from lostsales.demand.survival.imputation import impute
 from lostsales.errors import SettingError
-from lostsales.learn.fit import CensoredFqi, Learned, fit, folds_of, learners, register_learner
+from lostsales.learn.cfqi.learn import CfqiResult, learn
+from lostsales.learn.cfqi.settings import CFQI, fit, folds_of, register_learner
 from lostsales.learn.function.kernels import Kernel
 from lostsales.learn.function.q_function import FunctionClass
-from lostsales.policy.recommendation import Deployed
+from lostsales.policy.policy import SavedPolicy
 from lostsales.policy.rules import MaskQuery, Rules
 from tests.learn.small import FORBID, days, frame_of, small_log
 
 FEW = FunctionClass(kernels=(Kernel("rbf", 0.03),), ridges=(0.1, 10.0))
 # At the forbidden capacity 25 and under these rules, an order is 0 or 15, and 15 fits only on a stock up to 10.
-TWO_ORDERS = Rules(price_ladder=(4.5,), order_minimum=15)
+TWO_ORDERS = Rules(price_ladder=(4.5,), minimum=15)
 
 
-def learn(name: str, episodes: int = 8, **settings: Any) -> Learned:
+def learn(name: str, episodes: int = 8, **settings: Any) -> CfqiResult:
     given: dict[str, Any] = {"iterations": 2, "function": FEW} | settings
-    return CensoredFqi(**given).learn(small_log(name, episodes))
+    return CFQI(**given).learn(small_log(name, episodes))
 
 
-def values_after(one: Learned, two: Learned, may: Any) -> list[Any]:
+def values_after(one: CfqiResult, two: CfqiResult, may: Any) -> list[Any]:
     """What the targets of the second iteration must be, from the Qs of the first and the actions that may follow."""
     log, pairs = small_log(FORBID), one.policy.grid.pairs
     stock = np.asarray(log.stock)
@@ -36,8 +37,8 @@ def values_after(one: Learned, two: Learned, may: Any) -> list[Any]:
     for depth, part in enumerate(two.parts):
         after = np.full(len(part.rows), np.nan)
         for rows, q_of, block in (
-            (part.known, 0, part.next_known),
-            (~part.known, depth + 1, part.next_hidden),
+            (part.known, 0, part.next_observed),
+            (~part.known, depth + 1, part.next_censored),
         ):
             if block is not None and rows.any():
                 values = one.policy.q[q_of].values(block, pairs)
@@ -112,7 +113,7 @@ def test_where_demand_does_not_remember_it_is_fqi_on_imputed_profits() -> None:
     """Every row counts, stock-outs continue like any other, and the last demand is no part of the state."""
     log = small_log("newsvendor", 12)
     function = FunctionClass(kind="linear", ridges=(0.5,))
-    learned = CensoredFqi(independent=True, max_depth=0, iterations=4, function=function).learn(log)
+    learned = CFQI(independent=True, max_depth=0, iterations=4, function=function).learn(log)
     assert log.stock is not None
     assert log.order is not None
     rows = np.flatnonzero(log.has_next)
@@ -137,7 +138,7 @@ def test_where_demand_does_not_remember_it_is_fqi_on_imputed_profits() -> None:
         table = [target.mean() + features(after, np.tile(pair, (len(rows), 1))) @ weights for pair in pairs]
         value = np.clip(table, profit.min() * horizon, profit.max() * horizon).max(axis=0)
     np.testing.assert_allclose(learned.fitted.targets[0], target, rtol=1e-8)
-    found = learned.policy.q[0].values(learned.parts[0].next_known, pairs).max(axis=1)
+    found = learned.policy.q[0].values(learned.parts[0].next_observed, pairs).max(axis=1)
     np.testing.assert_allclose(found, value, rtol=1e-8)
     answer = learned.policy.recommend(*days(log, 1))
     assert not answer["safe_action"].any()
@@ -255,7 +256,7 @@ def test_pooling_series_of_different_scale_is_said() -> None:
 def test_prices_and_orders_of_the_log_are_the_grid_where_none_is_declared() -> None:
     log = small_log("paper")
     bare = log.problem.model_copy(update={"prices": None, "orders": None})
-    policy = CensoredFqi(iterations=1, function=FEW).fit(lostsales.read_log(frame_of(log), bare))
+    policy = CFQI(iterations=1, function=FEW).fit(lostsales.read_log(frame_of(log), bare))
     assert policy.grid.prices.tolist() == [4, 4.25, 4.5]
     assert policy.grid.orders.tolist() == list(range(16))
     assert policy.problem.prices == (4, 4.25, 4.5)
@@ -264,17 +265,17 @@ def test_prices_and_orders_of_the_log_are_the_grid_where_none_is_declared() -> N
 def test_a_learner_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lostsales.learn.fit._LEARNERS", {})
 
-    def shallow(log: SalesLog, **options: Any) -> Deployed:
-        return CensoredFqi(max_depth=0, function=FEW, **options).fit(log)
+    def shallow(log: SalesLog, **options: Any) -> SavedPolicy:
+        return CFQI(max_depth=0, function=FEW, **options).fit(log)
 
     register_learner("shallow", shallow)
-    assert learners() == ("shallow",)
+    assert LEARNERS.names == ("shallow",)
     policy = fit(small_log("released"), "shallow", iterations=1)
     assert len(policy.q) == 1  # type: ignore[attr-defined]
 
 
-def lazily(log: SalesLog, **options: Any) -> Deployed:
-    return CensoredFqi(max_depth=0, function=FEW, **options).fit(log)
+def lazily(log: SalesLog, **options: Any) -> SavedPolicy:
+    return CFQI(max_depth=0, function=FEW, **options).fit(log)
 
 
 def test_a_learner_may_be_named_by_its_module(monkeypatch: pytest.MonkeyPatch) -> None:

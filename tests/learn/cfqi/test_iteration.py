@@ -77,7 +77,7 @@ def test_without_censoring_it_is_classical_fitted_q_iteration(allowed: Bools | N
         return quadratic_features(standardised(block, part.block), standardised(action, part.action))
 
     phi = features(part.block, part.action)
-    after = [features(part.next_known, np.tile(action, (90, 1))) for action in ACTIONS]
+    after = [features(part.next_observed, np.tile(action, (90, 1))) for action in ACTIONS]
     q_next = np.zeros((90, 9))
     for k in range(1, 7):
         value = (q_next if allowed is None else np.where(allowed, q_next, -np.inf)).max(axis=1)
@@ -87,7 +87,7 @@ def test_without_censoring_it_is_classical_fitted_q_iteration(allowed: Bools | N
         horizon = sum(0.8**step for step in range(k))
         q_next = np.column_stack([mean + each @ weights for each in after])
         q_next = np.clip(q_next, part.profit.min() * horizon, part.profit.max() * horizon)
-    np.testing.assert_allclose(fitted.q[0].values(part.next_known, ACTIONS), q_next, rtol=1e-8)
+    np.testing.assert_allclose(fitted.q[0].values(part.next_observed, ACTIONS), q_next, rtol=1e-8)
     np.testing.assert_allclose(fitted.targets[0], target, rtol=1e-8)
     residual = np.sqrt(np.mean((mean + phi @ weights - target) ** 2))
     np.testing.assert_allclose(fitted.residuals[-1], [residual], rtol=1e-8)
@@ -100,10 +100,10 @@ def test_a_censored_row_continues_one_deeper_and_a_known_one_at_depth_0() -> Non
     assert len(parts) == 4
     for depth, part in enumerate(parts):
         value = np.empty(len(part.rows))
-        value[part.known] = before.q[0].values(part.next_known, ACTIONS).max(axis=1)
-        if part.next_hidden is not None:
-            assert len(part.next_hidden)
-            value[~part.known] = before.q[depth + 1].values(part.next_hidden, ACTIONS).max(axis=1)
+        value[part.is_observed] = before.q[0].values(part.next_observed, ACTIONS).max(axis=1)
+        if part.next_censored is not None:
+            assert len(part.next_censored)
+            value[~part.is_observed] = before.q[depth + 1].values(part.next_censored, ACTIONS).max(axis=1)
         np.testing.assert_allclose(after.targets[depth], part.profit + 0.9 * value, rtol=1e-9)
 
 
@@ -175,10 +175,14 @@ def test_a_pessimistic_update_continues_with_q_less_its_penalty_and_fusion_stops
     later = learn(replace(shared, iterations=3))
     assert (first.pessimistic, fusion.pessimistic) == (True, False)
     part = parts[-1]
-    shy = first.q[0].values(part.next_known, ACTIONS) - first.q[0].penalty(part.next_known, ACTIONS, 2.0)
-    np.testing.assert_allclose(fusion.targets[-1][part.known], part.profit[part.known] + 0.9 * shy.max(axis=1))
-    bold = fusion.q[0].values(part.next_known, ACTIONS)
-    np.testing.assert_allclose(later.targets[-1][part.known], part.profit[part.known] + 0.9 * bold.max(axis=1))
+    shy = first.q[0].values(part.next_observed, ACTIONS) - first.q[0].penalty(part.next_observed, ACTIONS, 2.0)
+    np.testing.assert_allclose(
+        fusion.targets[-1][part.is_observed], part.profit[part.is_observed] + 0.9 * shy.max(axis=1)
+    )
+    bold = fusion.q[0].values(part.next_observed, ACTIONS)
+    np.testing.assert_allclose(
+        later.targets[-1][part.is_observed], part.profit[part.is_observed] + 0.9 * bold.max(axis=1)
+    )
 
 
 def designed(function: FunctionClass, kernel: Kernel | None = None, rows: int = 90) -> RidgeDesign:
@@ -227,11 +231,11 @@ def test_the_penalty_is_beta_sigma_times_the_uncertainty_above_the_level(own: bo
     kernel, other = Kernel("rbf", 0.1), Kernel("laplacian", 0.2)
     design = designed(FunctionClass(spared=spared, support_kernel=None if own else other, support_ridge=0.05), kernel)
     part, _ = seen()
-    penalty = design.form.penalty(part.next_known, ACTIONS, 7.0)
+    penalty = design.form.penalty(part.next_observed, ACTIONS, 7.0)
     judge, ridge = (kernel, 0.3) if own else (other, 0.05)
     low, high = np.quantile(part.block, [0.01, 0.99], axis=0)
-    after = np.clip(part.next_known, low, high) if spared else part.next_known
-    assert (part.next_known > high).any()
+    after = np.clip(part.next_observed, low, high) if spared else part.next_observed
+    assert (part.next_observed > high).any()
     for column, action in enumerate(design.form.action_scaler(ACTIONS)):
         at = standardised(after, part.block), np.tile(action, (90, 1))
         above = uncertainty(judge, ridge, at, (design.history, design.action)) - design.form.level
@@ -243,7 +247,7 @@ def test_the_support_of_few_landmarks_nears_the_exact_one() -> None:
     exact = designed(FunctionClass(support_rank=400), Kernel("rbf", 0.01), rows=390).form
     assert isinstance(exact.doubt, FactoredVariance)
     assert len(exact.doubt.matrix) == 390
-    at = exact.scaler(seen(390)[0].next_known)
+    at = exact.scaler(seen(390)[0].next_observed)
     actions = exact.action_scaler(ACTIONS)
     truth, errors = np.sqrt(exact.doubt(at, actions)), []
     for rank in (50, 100, 200):
@@ -266,7 +270,7 @@ def test_what_was_never_tried_is_penalised_and_random_behaviour_hardly() -> None
         choice, function = Hyperparameters(Kernel("rbf", 0.003), 0.001, 1.0), FunctionClass()
         standard = scaler(part.block), scale_action(action)
         design = with_posterior_variance(build(scaler, scale_action, *standard, choice, function, 0), function, 0)
-        penalty = design.form.penalty(part.next_known, ACTIONS, 1.0)
+        penalty = design.form.penalty(part.next_observed, ACTIONS, 1.0)
         shares.append(float(np.mean(penalty > 0)))
     assert shares[0] < 0.15
     assert shares[1] > 0.5

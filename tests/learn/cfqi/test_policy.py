@@ -16,8 +16,8 @@ from lostsales.learn.fit import CensoredFqi
 from lostsales.learn.function.kernels import Kernel
 from lostsales.learn.function.q_function import FunctionClass, QFunction
 from lostsales.policy.action_grid import ActionGrid
-from lostsales.policy.rollout import View
 from lostsales.policy.rules import Rules
+from lostsales.policy.view import View
 from lostsales.types import Bools, Floats
 from tests.learn.small import FORBID, days, small_log
 
@@ -119,7 +119,7 @@ def test_runs_longer_than_learned_are_ended_the_papers_way_where_every_learned_o
 def learned(scenario: str, **settings: Any) -> QPolicy:
     episodes = 25 if scenario == "steady" else 8  # runs of stock-outs seldom end in it
     given: dict[str, Any] = {"iterations": 3, "function": FEW} | settings
-    return CensoredFqi(**given).fit(small_log(scenario, episodes))
+    return CFQI(**given).fit(small_log(scenario, episodes))
 
 
 def some_view(policy: QPolicy, rows: int = 200) -> View:
@@ -135,7 +135,7 @@ def some_view(policy: QPolicy, rows: int = 200) -> View:
 
 @pytest.mark.parametrize("method", ["c-fqi", "pc-fqi"])
 def test_value_penalty_and_margin_are_those_of_the_scores(method: str) -> None:
-    policy = learned(FORBID, method=method, beta=0.5, rules=Rules(order_multiple=3))
+    policy = learned(FORBID, method=method, beta=0.5, rules=Rules(multiple=3))
     view = some_view(policy)
     rows = np.arange(len(view.stock))
     unknown = np.full(len(rows), np.nan)
@@ -163,7 +163,7 @@ def test_value_penalty_and_margin_are_those_of_the_scores(method: str) -> None:
 
 
 def test_where_only_one_action_is_left_there_is_no_runner_up() -> None:
-    policy = learned("released", rules=Rules(price_ladder=(4,), order_minimum=16))
+    policy = learned("released", rules=Rules(price_ladder=(4,), minimum=16))
     decision = policy.explain(some_view(policy, 3), np.full(3, np.nan))
     assert decision.price.tolist() == [4, 4, 4]
     assert decision.order.tolist() == [0, 0, 0]
@@ -183,8 +183,8 @@ SAVED: list[tuple[str, dict[str, Any]]] = [
         FORBID,
         {
             "rules": Rules(
-                order_multiple=2,
-                order_minimum=4,
+                multiple=2,
+                minimum=4,
                 price_ladder=(4.0, 4.5),
                 greatest_price_change=0.5,
                 forbidden=((4.0, 8.0), (4.5, 0.0)),

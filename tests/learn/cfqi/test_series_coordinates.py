@@ -52,13 +52,13 @@ def test_series_of_one_scale_are_left_alone() -> None:
     log = small_log("released")
     facts = SeriesCoordinates.of(log, find_runs(log))
     assert facts.one_scale
-    assert CensoredFqi(iterations=1, function=FEW).fit(log).facts is None
+    assert CFQI(iterations=1, function=FEW).fit(log).facts is None
 
 
 def test_a_policy_speaks_the_units_of_each_series(tmp_path: Path) -> None:
     log = two_scales()
     with pytest.warns(UserWarning, match="each is divided by its own scale"):
-        policy = CensoredFqi("pc-fqi", iterations=2, function=FEW).fit(log)
+        policy = PCFQI(iterations=2, function=FEW).fit(log)
     frame = frame_of(log)
     recent, today = frame[frame["period"] < 9], open_rows(frame, log, 9)
     answer = policy.recommend(recent, today)
@@ -88,7 +88,7 @@ def with_attributes() -> tuple[pd.DataFrame, Any]:
 def test_attributes_tell_series_apart(tmp_path: Path) -> None:
     frame, problem = with_attributes()
     log = lostsales.read_log(frame, problem)
-    learned = CensoredFqi(iterations=2, function=FEW).learn(log)
+    learned = CFQI(iterations=2, function=FEW).learn(log)
     policy = learned.policy
     assert policy.facts is not None
     assert policy.facts.columns == ("place=hill", "place=sea", "size")
@@ -106,7 +106,7 @@ def test_attributes_tell_series_apart(tmp_path: Path) -> None:
 def test_attributes_of_a_new_series_are_those_it_tells() -> None:
     frame, problem = with_attributes()
     log = lostsales.read_log(frame, problem)
-    policy = CensoredFqi(iterations=2, function=FEW).fit(log)
+    policy = CFQI(iterations=2, function=FEW).fit(log)
     today = open_rows(frame, log, 9).head(1)
     known = policy.recommend(None, today.assign(last_sales=5.0))
     told = policy.recommend(None, today.assign(last_sales=5.0, series="x", place="hill", size=2.5))
@@ -125,7 +125,7 @@ def test_unit_costs_that_vary_are_asked_of_each_day() -> None:
     frame = frame.assign(order_cost=rng.choice([0.5, 8.0], len(frame)))
     costs = type(log.problem.costs)(lost=2, holding=1)
     varied = lostsales.read_log(frame, log.problem.model_copy(update={"costs": costs}))
-    policy = CensoredFqi(iterations=3, function=FEW).fit(varied)
+    policy = CFQI(iterations=3, function=FEW).fit(varied)
     assert [feature.name for feature in policy.costs] == ["order_cost"]
     recent, today = frame[frame["period"] < 9], open_rows(frame, varied, 9)
     with pytest.raises(LogError, match="missing column 'order_cost'"):

@@ -10,7 +10,8 @@ from sklearn.linear_model import Ridge
 from sklearn.tree import DecisionTreeRegressor
 
 from lostsales.errors import LostSalesError, SettingError
-from lostsales.learn.fit import CensoredFqi, Learned
+from lostsales.learn.cfqi.learn import CfqiResult, learn
+from lostsales.learn.cfqi.settings import CFQI
 from lostsales.learn.function.q_function import FunctionClass
 from lostsales.learn.function.regressors import RegressorQ
 from tests.learn.small import days, small_log
@@ -18,8 +19,8 @@ from tests.learn.small import days, small_log
 TREES = ExtraTreesRegressor(n_estimators=7, min_samples_leaf=5, random_state=0)
 
 
-def learn(function: Any, **settings: Any) -> Learned:
-    return CensoredFqi(**{"iterations": 3, "function": function} | settings).learn(small_log("released"))
+def learn(function: Any, **settings: Any) -> CfqiResult:
+    return CFQI(**{"iterations": 3, "function": function} | settings).learn(small_log("released"))
 
 
 def test_ridge_regression_of_scikit_learn_is_the_linear_learner() -> None:

@@ -4,7 +4,8 @@ from itertools import product
 
 import numpy as np
 
-from lostsales.learn.fit import CensoredFqi, Learned
+from lostsales.learn.cfqi.learn import CfqiResult, learn
+from lostsales.learn.cfqi.settings import CFQI
 from lostsales.learn.function.kernels import Kernel
 from lostsales.learn.function.q_function import FunctionClass
 from lostsales.simulation.scenario import Scenario
@@ -117,7 +118,7 @@ def _point(demand: float) -> Belief:
     return tuple(float(each == demand) for each in range(MOST + 1))
 
 
-def _errors(learned: Learned, exact: Exact, depth: int, least: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _errors(learned: CfqiResult, exact: Exact, depth: int, least: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """Learned less exact Q on the cells of a depth with enough rows; at depth 1 on the actions that end the run."""
     part, actions = learned.parts[depth], learned.policy.grid.pairs
     cells, counts = np.unique(np.column_stack([part.block, part.action]), axis=0, return_counts=True)
@@ -142,9 +143,7 @@ def _errors(learned: Learned, exact: Exact, depth: int, least: int) -> np.ndarra
 
 def test_every_q_converges_to_the_exact_solution() -> None:
     log, _ = simulate(tiny("before"), episodes=700, seed=3)
-    settings = CensoredFqi(
-        iterations=ITERATIONS, max_depth=1, eps=0.02, function=ONE_HOT, tail="to_max", demand_max=MOST
-    )
+    settings = CFQI(iterations=ITERATIONS, max_depth=1, eps=0.02, function=ONE_HOT, tail="to_max", demand_max=MOST)
     learned, exact = settings.learn(log), Exact("before")
     assert len(learned.fitted.q) == 2
     for depth, least, cells in ((0, 150, 40), (1, 10, 10)):

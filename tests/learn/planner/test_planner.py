@@ -17,7 +17,8 @@ from lostsales.demand.law.selection import DemandModel, fit_demand
 from lostsales.errors import SettingError
 from lostsales.learn.planner.planner import Planner
 from lostsales.learn.planner.policy import PlanPolicy
-from lostsales.policy.rollout import Action, ClosedPeriod, View, play
+from lostsales.policy.rollout import play
+from lostsales.policy.view import Action, ClosedPeriod, View
 from lostsales.simulation.exact.solve import criterion_of, reference
 from lostsales.simulation.scenario import Scenario, load_scenario
 from lostsales.simulation.simulator import evaluate_policy, simulate

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lostsales.policy.rollout import Action, transition
+from lostsales.policy.period import transition
+from lostsales.policy.view import Action
 from lostsales.simulation.exact.expansion import Block, Branch, Hidden
 from lostsales.simulation.exact.world import World
 from lostsales.types import Floats

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from lostsales.errors import SettingError
-from lostsales.policy.rollout import Action, transition
+from lostsales.policy.period import transition
+from lostsales.policy.view import Action
 from lostsales.simulation.exact.world import Resolution, World
 from lostsales.simulation.scenario import load_scenario
 from tests.simulation.exact.tiny import tiny

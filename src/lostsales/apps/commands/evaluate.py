@@ -157,7 +157,7 @@ def calibrate(
 
     from lostsales.apps.views.console import print_json, progress
     from lostsales.errors import LostSalesError, SettingError
-    from lostsales.evaluation.evaluate import estimators
+    from lostsales.evaluation.evaluate import ESTIMATORS
     from lostsales.simulation.coverage_study import Study, coverage, run_study
     from lostsales.simulation.scenario import load_scenario
 
@@ -167,7 +167,7 @@ def calibrate(
         raise SettingError(f"series are whole numbers such as 5,20,50, but {series!r} came") from None
     asked = Study(
         load_scenario(scenario, tuple(settings or ())), policy, behaviour, epsilon, sizes, replications,
-        tuple(estimator) if estimator else estimators(), seed,
+        tuple(estimator) if estimator else ESTIMATORS.names, seed,
     )  # fmt: skip
     try:
         with progress("judging logs") as report:

@@ -32,12 +32,9 @@ def fit(
     Example: `lostsales fit log.parquet --method c-fqi --out policy`
     """
     import warnings
-    from dataclasses import asdict
 
     from lostsales.apps.views.console import err, print_facts, print_json, progress
     from lostsales.data.reading.gate import read_log
-    from lostsales.learn.baselines.thresholds import ThresholdPolicy
-    from lostsales.learn.cfqi.policy import QPolicy
     from lostsales.learn.fit import fit as learn
     from lostsales.policy.file_format import check_place
 
@@ -49,13 +46,7 @@ def fit(
     for warning in warned:
         err.print(f"[yellow]Warning:[/] {warning.message}", highlight=False, soft_wrap=True)
     policy.save(out)
-    facts: dict[str, Any] = {"method": method}
-    if isinstance(policy, QPolicy):
-        kernels = [q.name for q in policy.q]
-        facts |= {"max_depth": len(policy.q) - 1, "kernels": kernels}
-    if isinstance(policy, ThresholdPolicy):
-        facts |= asdict(policy.thresholds)
-    facts["policy"] = str(out)
+    facts: dict[str, Any] = {"method": method, **policy.summary(), "policy": str(out)}
     if as_json:
         print_json(facts)
         return
@@ -87,11 +78,12 @@ def recommend(
     from lostsales.data.labels import spelled
     from lostsales.data.writing import check_target, write_table
     from lostsales.policy.file_format import load
-    from lostsales.policy.recommendation import ready, recommend_columns
+    from lostsales.policy.recommendation import recommendation
 
     if out is not None:
         check_target(out)
-    keys, decided = recommend_columns(ready(load(policy)), recent, today)
+    found = recommendation(load(policy), recent, today)
+    keys, decided = found.keys, found.columns
     if out is not None:
         write_table(keys | decided, out)
     if as_json:

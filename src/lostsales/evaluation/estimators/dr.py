@@ -16,7 +16,7 @@ from lostsales.evaluation.estimators.overlap import agreement, near
 from lostsales.evaluation.estimators.stepwise import stepwise
 from lostsales.evaluation.results import Estimate, Overlap
 from lostsales.evaluation.task import EvaluationTask
-from lostsales.learn.baselines.behaviour import fit_behaviour, situation_of_log
+from lostsales.learn.baselines.behaviour import Behaviour, situation_of_log
 from lostsales.types import Floats
 
 LEAST_EFFECTIVE = 20.0  # rows that must carry the correction
@@ -48,7 +48,7 @@ def doubly_robust(case: EvaluationTask, settings: FqeSettings | None = None) -> 
 def action_ratios(case: EvaluationTask) -> Floats:
     """The policy's share of draws near what was done, over the behaviour's chance of it, (known,)."""
     log = case.ledger.log
-    behaviour = fit_behaviour(log, seed=case.seed)
+    behaviour = Behaviour(seed=case.seed).fit(log)
     chance = behaviour.chances(situation_of_log(log, case.ledger.runs, case.known))  # (known, actions)
     done = np.column_stack([log.price[case.known], np.asarray(log.order)[case.known]])
     reach = near(behaviour.grid.pairs[:, None, :], done)  # (actions, known)

@@ -15,10 +15,10 @@ from scipy.linalg import cho_factor, cho_solve
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
 from lostsales.demand.censoring.runs import Runs
-from lostsales.learn.cfqi.partition import Period, block
 from lostsales.learn.function.feature_maps import FeatureMap, KernelMap, LinearMap, landmarks
 from lostsales.learn.function.kernels import Kernel
 from lostsales.learn.function.q_function import ActionScaler, Scaler
+from lostsales.policy.history import blocks_of_rows
 from lostsales.types import Array, Floats, Ints
 
 MOST_LANDMARK_ROWS = 1_000
@@ -40,14 +40,7 @@ def histories(log: SalesLog, runs: Runs, rows: Ints, depth: int) -> Floats:
 
     Deeper runs than can be told apart share one Q, so that none is left out by how it ended.
     """
-    if log.stock is None or log.order is None:
-        raise ValueError("a demand-only log has no histories")
-    periods = []
-    for back in range(depth + 1):
-        at = rows - back
-        actions = (log.price[at], log.order[at]) if back else (None, None)
-        periods.append(Period(tuple(log.features[at].T), log.stock[at], *actions))
-    return np.column_stack([block(log.problem, runs.anchor_demand[rows], periods), runs.depth[rows]])
+    return np.column_stack([blocks_of_rows(log, runs.anchor_demand[rows], rows, depth), runs.depth[rows]])
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ MOST_NEAR = 1_000  # rows of the log that the neighbours are sought among
 USUAL = 0.99  # quantile of the distances between neighbours in the log
 
 
-def on_the_model(case: EvaluationTask) -> Estimate:
+def model_based(case: EvaluationTask) -> Estimate:
     """What the policy earns when demand follows the learned law; every unit is left out once, law and days."""
     ledger, laws = case.ledger, case.ledger.laws
     if laws is None:

@@ -13,9 +13,11 @@ from lostsales.data.economics import UnitCosts, period_profit, units_available
 from lostsales.data.log import SalesLog
 from lostsales.demand.censoring.evidence import Evidence
 from lostsales.demand.law.estimation import DemandLaw
-from lostsales.evaluation.log_decisions import shown_to
-from lostsales.policy.rollout import Features, Opening, Policy, play
-from lostsales.types import Array, Bools, Floats, Ints
+from lostsales.evaluation.log_decisions import log_as_asked
+from lostsales.policy.policy import Policy
+from lostsales.policy.rollout import Opening, play
+from lostsales.policy.view import Features
+from lostsales.types import Bools, Floats, Ints
 
 SAMPLED = 5  # periods of which one is kept to see what the policy meets
 MOST_MET = 200  # lives of each that are
@@ -65,14 +67,10 @@ class _LearnedMarket:
         self.days, self.law, self.features, self.period = days, law, features, 0
         self.met: list[Floats] = []  # market, price and last demand of some of the days
 
-    @property
-    def names(self) -> Array:
-        """What the series are called."""
-        return self.days.log.names[self.days.series]
-
     def open(self, series: int, rng: np.random.Generator) -> Opening:  # noqa: ARG002, the protocol passes them
         """As the log opened."""
-        return Opening(self._features(0), self.days.stock, self.days.evidence.lag[self.days.row[0]])
+        days = self.days
+        return Opening(self._features(0), days.stock, days.evidence.lag[days.row[0]], days.log.names[days.series])
 
     def demand(
         self,
@@ -116,7 +114,7 @@ def live(
     """Let a policy run the shop through the days."""
     log, periods, lives = days.log, len(days.row), len(days.series)
     profit, cash = np.empty((periods, lives)), np.empty((periods, lives))
-    seen = shown_to(policy, log)
+    seen = log_as_asked(policy, log)
     market, problem = _LearnedMarket(days, law, seen.features), log.problem
     rng = np.random.default_rng(seed)
     free = UnitCosts(0.0, 0.0, 0.0)

@@ -13,7 +13,7 @@ from lostsales.types import Floats
 SHORT = "in simulated shops it fell short of the true gain, by more than its interval says: read it as too low"
 
 
-def fitted_q(case: EvaluationTask, settings: FqeSettings | None = None) -> Estimate:
+def fitted_q_evaluation(case: EvaluationTask, settings: FqeSettings | None = None) -> Estimate:
     """Fitted Q-evaluation with one Q per depth (see `fqe`)."""
     overlap = overlap_of_actions(case)
     if not overlap.enough:

@@ -20,7 +20,7 @@ from lostsales.evaluation.report.policy_map import PolicyMaps, draw_maps
 from lostsales.evaluation.report.traces import Trace, tell
 from lostsales.evaluation.results import Evaluation
 from lostsales.evaluation.task import EvaluationTask, check_policy
-from lostsales.policy.file_format import SavedPolicy
+from lostsales.policy.policy import SavedPolicy
 from lostsales.types import Ints
 
 

@@ -7,8 +7,10 @@ import numpy as np
 from lostsales.data.labels import spelled
 from lostsales.data.log import SalesLog
 from lostsales.demand.censoring.runs import Runs
-from lostsales.evaluation.log_decisions import shown_to, view_of_rows
-from lostsales.policy.rollout import ClosedPeriod, Policy, View
+from lostsales.evaluation.log_decisions import log_as_asked
+from lostsales.policy.history import view_of_rows
+from lostsales.policy.policy import Policy
+from lostsales.policy.view import ClosedPeriod, View
 from lostsales.types import Bools, Floats, Ints
 
 STEPS = 12  # of stock, and of last demand
@@ -48,7 +50,7 @@ class PolicyMaps:
 
 def draw_maps(policy: Policy, log: SalesLog, runs: Runs) -> PolicyMaps:
     """Ask the policy on a grid; the history of each depth is that of its most typical row."""
-    told = shown_to(policy, log)
+    told = log_as_asked(policy, log)
     names = [feature.name for feature in log.problem.features]
     usual = [_usual(log, index) for index in range(len(names))]
     markets: list[tuple[str, list[float]]] = [("", usual)]
@@ -88,13 +90,8 @@ def _panel(policy: Policy, log: SalesLog, runs: Runs, depth: int, features: list
     shape = len(stocks), len(demands)
     stock, demand = np.repeat(stocks, len(demands)), np.tile(demands, len(stocks))
     view = _view(log, runs, rows[typical(_history(log, runs, rows, depth))], depth, stock, demand, features)
-    if hasattr(policy, "explain"):
-        decided = policy.explain(view, view.past[-1].action.price)
-        price, order, outside = decided.price, decided.order, decided.outside
-    else:
-        price, order = policy.decide(view, np.random.default_rng(0))
-        outside = np.zeros(len(stock), dtype=bool)
-    price, order, outside = (each.reshape(shape) for each in (price, order, outside))
+    decided = policy.explain(view)
+    price, order, outside = decided.price.reshape(shape), decided.order.reshape(shape), decided.outside.reshape(shape)
     return DepthMap(depth, len(rows), stocks, demands, price, order, outside)
 
 

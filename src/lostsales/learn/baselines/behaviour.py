@@ -11,25 +11,27 @@ stock alone is found again as such.
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
-from lostsales.data.splits import hold_out
+from lostsales.data.progress import Progress
+from lostsales.data.splits import folds_of, hold_out
 from lostsales.demand.censoring.runs import Runs
 from lostsales.learn.cfqi.iteration import Folds
-from lostsales.learn.cfqi.partition import Period, block
-from lostsales.learn.fit import folds_of, grid_of, problem_of, usable_runs
 from lostsales.learn.function.q_function import Scaler
-from lostsales.learn.options import Options
+from lostsales.learn.learner import Learner
+from lostsales.learn.training_data import TrainingData
 from lostsales.policy.action_grid import ActionGrid
+from lostsales.policy.base import PolicyBase
+from lostsales.policy.decision import Decision, greedy
 from lostsales.policy.file_format import Artefact
-from lostsales.policy.recommendation import Decision, Deployable
-from lostsales.policy.rollout import Action, View, features_by_name
+from lostsales.policy.history import blocks_of_rows, blocks_of_view, last_observed
 from lostsales.policy.rules import Rules
+from lostsales.policy.view import Action, View
 from lostsales.types import Array, Floats, Ints
 
 COEFFICIENTS = (0.3, 3.0, 30.0, 300.0)
@@ -41,7 +43,7 @@ ARRAYS = ("points", "taken", "usual", "coefficients", "range")
 
 
 @dataclass(frozen=True, eq=False)
-class BehaviourPolicy(Deployable):
+class BehaviourPolicy(PolicyBase):
     """Acts as the log did: `decide` draws from the estimated chances, `recommend` gives the likeliest action.
 
     The `value` of a recommendation is the chance of the action, and its `margin` how much likelier it is than the next.
@@ -58,7 +60,6 @@ class BehaviourPolicy(Deployable):
     range: Floats  # (2, coordinates) least and most of the data
     usual_demand: float
     observes: Literal["history"] = "history"
-    horizon: None = None
 
     @cached_property
     def grid(self) -> ActionGrid:
@@ -76,40 +77,40 @@ class BehaviourPolicy(Deployable):
 
     def decide(self, view: View, rng: np.random.Generator) -> Action:
         """Draw an action for every series."""
-        last_price = view.past[-1].action.price if view.past else np.full(len(view.stock), np.nan)
-        up_to = np.cumsum(self._allowed(view, last_price), axis=1)
+        up_to = np.cumsum(self._allowed(view), axis=1)
         drawn = rng.random((len(view.stock), 1)) * up_to[:, -1:]
         return Action(*self.grid.pairs[(up_to <= drawn).sum(axis=1)].T)
 
-    def explain(self, view: View, last_price: Floats) -> Decision:
+    def explain(self, view: View) -> Decision:
         """The likeliest action and the next."""
-        chance, row = self._allowed(view, last_price), np.arange(len(view.stock))
-        best = chance.argmax(axis=1)
-        value = chance[row, best]
-        chance[row, best] = -1.0
-        second = chance.argmax(axis=1)
-        next_value = chance[row, second]
-        alone, pairs, no = next_value <= 0, self.grid.pairs, np.zeros(len(row), dtype=bool)
-        now, slack = situation_of_view(self.problem, view), 1e-9 * (1 + self.range[1] - self.range[0])
+        chance = self._allowed(view)
+        found, no = greedy(np.where(chance > 0, chance, -np.inf)), np.zeros(len(chance), dtype=bool)
+        price, order = self.grid.pairs[found.best].T
+        runner_up_price, runner_up_order = found.runner_up(self.grid.pairs)
+        now, slack = self._situation(view), 1e-9 * (1 + self.range[1] - self.range[0])
         return Decision(
-            price=pairs[best, 0],
-            order=pairs[best, 1],
-            value=value,
-            penalty=np.zeros(len(row)),
+            price=price,
+            order=order,
+            value=found.value,
+            penalty=np.zeros(len(chance)),
             safe=no,
-            runner_up_price=np.where(alone, np.nan, pairs[second, 0]),
-            runner_up_order=np.where(alone, np.nan, pairs[second, 1]),
-            margin=np.where(alone, np.nan, value - next_value),
+            runner_up_price=runner_up_price,
+            runner_up_order=runner_up_order,
+            margin=found.margin,
             unsafe=no,
             beyond=view.depth > self.range[1, -1],
             outside=((now < self.range[0] - slack) | (now > self.range[1] + slack))[:, :-1].any(axis=1),
         )
 
-    def _allowed(self, view: View, last_price: Floats) -> Floats:
+    def _situation(self, view: View) -> Floats:
+        """Last observation, features, stock and depth, (rows, coordinates)."""
+        rows = np.arange(len(view.stock))
+        return np.column_stack([blocks_of_view(self.asks, view, rows, 0), view.depth])
+
+    def _allowed(self, view: View) -> Floats:
         """Chances of the feasible actions, which sum to one."""
-        chance = self.chances(situation_of_view(self.problem, view))
-        told = features_by_name(self.problem, view)
-        chance *= self.rules.feasible(self.grid, view.stock, last_price, told)
+        chance = self.chances(self._situation(view))
+        chance *= self.rules.feasible(self.grid, view.stock, view.last_price, view.features_by_name(self.asks))
         return np.asarray(chance / chance.sum(axis=1, keepdims=True))
 
     def to_artefact(self) -> Artefact:
@@ -129,15 +130,29 @@ class BehaviourPolicy(Deployable):
         saved, arrays = artefact.settings, artefact.arrays
         scaler = Scaler(*(arrays[f"scaler_{name}"] for name in ("centre", "scale", "kept")))
         own: dict[str, Any] = saved | {name: arrays[name] for name in ARRAYS}
-        return cls(problem=artefact.problem, scaler=scaler, **own | {"rules": Rules.of_saved(saved["rules"])})
+        return cls(
+            problem=artefact.problem,
+            scaler=scaler,
+            **own | {"rules": Rules.of_saved(saved["rules"])},
+        )
 
 
-def fit_behaviour(log: SalesLog, **options: Any) -> BehaviourPolicy:
-    """Clone the behaviour of a log."""
-    chosen = Options.of("behaviour", options)
-    runs, grid = usable_runs(log), grid_of(log)
-    chosen.rules.standing(grid)
-    rng = np.random.default_rng(chosen.seed)
+class Behaviour(Learner):
+    """The behaviour policy, cloned from the log."""
+
+    method: ClassVar[str] = "behaviour"
+
+    def fit(self, log: SalesLog, progress: Progress | None = None) -> BehaviourPolicy:  # noqa: ARG002, quick
+        """Clone the behaviour of a log."""
+        return clone_behaviour(log, self.rules, self.seed)
+
+
+def clone_behaviour(log: SalesLog, rules: Rules, seed: int) -> BehaviourPolicy:
+    """Estimate P(a | x) from a log."""
+    data = TrainingData.of(log)
+    runs, grid = data.runs, data.grid
+    rules.standing(grid)
+    rng = np.random.default_rng(seed)
     rows = np.flatnonzero(runs.depth >= 0)
     rows = np.sort(rng.choice(rows, min(len(rows), MOST_TEACHERS), replace=False))
     situation, taken = situation_of_log(log, runs, rows), _taken(log, grid, rows)
@@ -146,10 +161,9 @@ def fit_behaviour(log: SalesLog, **options: Any) -> BehaviourPolicy:
     folds = folds_of(hold_out(log, gap=1), rows[pilot])
     points = scaler(situation)
     coefficients, alpha = _choose(points[pilot], taken[pilot], usual, folds)
-    known = runs.observed.is_observed
     return BehaviourPolicy(
-        problem=problem_of(log),
-        rules=chosen.rules,
+        problem=data.problem,
+        rules=rules,
         scaler=scaler,
         points=points * np.sqrt(coefficients),
         taken=taken,
@@ -157,22 +171,13 @@ def fit_behaviour(log: SalesLog, **options: Any) -> BehaviourPolicy:
         coefficients=coefficients,
         alpha=alpha,
         range=np.array([situation.min(axis=0), situation.max(axis=0)]),
-        usual_demand=float(np.median(runs.observed.demand[known])),
+        usual_demand=data.usual_demand,
     )
 
 
 def situation_of_log(log: SalesLog, runs: Runs, rows: Ints) -> Floats:
-    """Last sales (or the demand, where it is known), features, stock and depth of rows, (rows, coordinates)."""
-    observed, first = runs.observed, log.starts[log.series[rows]] == rows
-    seen = np.where(observed.is_observed, observed.demand, log.sales)
-    last = np.where(first, log.last_sales[log.series[rows]], seen[rows - 1])
-    today = Period(tuple(log.features[rows].T), np.asarray(log.stock)[rows])
-    return np.column_stack([block(log.problem, last, [today]), runs.depth[rows]])
-
-
-def situation_of_view(problem: Problem, view: View) -> Floats:
-    """The same of an open period."""
-    return np.column_stack([block(problem, view.last_sales, [Period(view.features, view.stock)]), view.depth])
+    """Last sales (or the demand, where it is observed), features, stock and depth of rows, (rows, coordinates)."""
+    return np.column_stack([blocks_of_rows(log, last_observed(log, runs, rows), rows, 0), runs.depth[rows]])
 
 
 def _taken(log: SalesLog, grid: ActionGrid, rows: Ints) -> Ints:

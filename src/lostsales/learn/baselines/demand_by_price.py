@@ -12,7 +12,8 @@ from lostsales.data.log import SalesLog
 from lostsales.demand.censoring.runs import LEAST_ROWS, Runs
 from lostsales.demand.survival.curve import SurvivalCurve, kaplan_meier
 from lostsales.demand.survival.depth_groups import not_truncated
-from lostsales.policy.rollout import Features, Opening
+from lostsales.policy.rollout import Opening
+from lostsales.policy.view import Features
 from lostsales.types import Floats
 
 MOST_LEVELS = 500  # a law with more is thinned to its quantiles, so that sums of two stay small

@@ -6,51 +6,47 @@ sales; `fqi-dropped` leaves such rows out; `fqi-imputed` fills it in. `fqi-plugi
 demand of lines 1084-1128 in the place of the last sales.
 """
 
-from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
 
 import numpy as np
+from pydantic import Field
 from threadpoolctl import threadpool_limits
 
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Feature, Problem
-from lostsales.data.splits import hold_out
+from lostsales.data.progress import Progress
+from lostsales.data.splits import folds_of, hold_out
 from lostsales.demand.censoring.runs import Runs, iterations_rule
 from lostsales.demand.survival.imputation import impute
 from lostsales.learn.baselines.plug_in import PlugIn
 from lostsales.learn.cfqi.iteration import FqiSettings, iterate
-from lostsales.learn.cfqi.partition import Partition, Period, block
+from lostsales.learn.cfqi.learn import MOST_ITERATIONS
+from lostsales.learn.cfqi.partition import Partition
 from lostsales.learn.cfqi.policy import QPolicy
 from lostsales.learn.cfqi.safe_actions import SafeActions
-from lostsales.learn.fit import MOST_ITERATIONS, folds_of, grid_of, problem_of, usable_runs
 from lostsales.learn.function.q_function import FunctionClass
-from lostsales.learn.options import Options
+from lostsales.learn.learner import Learner
+from lostsales.learn.training_data import TrainingData
+from lostsales.policy.base import PolicyBase
+from lostsales.policy.decision import Decision
 from lostsales.policy.file_format import Artefact
-from lostsales.policy.recommendation import Decision, Deployable
-from lostsales.policy.rollout import Action, View
-from lostsales.types import Bools, Floats, Ints
+from lostsales.policy.history import blocks_of_rows
+from lostsales.policy.view import Action, View
+from lostsales.types import Bools, Floats
 
 Treatment = Literal["observed", "dropped", "imputed", "plugin"]
 WAS_STOCKOUT = Feature(name="the last period was a stock-out")
 
 
-@dataclass(frozen=True)
-class ShallowOptions(Options):
-    """What ordinary FQI may be told."""
-
-    function: FunctionClass = field(default_factory=FunctionClass)
-
-
 @dataclass(frozen=True, eq=False)
-class ShallowPolicy(Deployable):
+class LastObservationPolicy(PolicyBase):
     """Greedy in one Q on the last observation."""
 
     problem: Problem
     q: QPolicy  # of depth 0 alone, on the features and WAS_STOCKOUT
     plug_in: PlugIn | None
     observes: Literal["history"] = "history"
-    horizon: None = None
 
     @property
     def usual_demand(self) -> float:
@@ -61,9 +57,9 @@ class ShallowPolicy(Deployable):
         """Price and order of every series."""
         return self.q.decide(self._last_observation(view), rng)
 
-    def explain(self, view: View, last_price: Floats) -> Decision:
+    def explain(self, view: View) -> Decision:
         """The decision with its value, runner-up and warnings."""
-        return self.q.explain(self._last_observation(view), last_price)
+        return self.q.explain(self._last_observation(view))
 
     def _last_observation(self, view: View) -> View:
         """The view with the stock-out as a feature and no depth."""
@@ -80,82 +76,103 @@ class ShallowPolicy(Deployable):
         return replace(saved, kind="fqi-shallow", problem=self.problem, arrays=arrays)
 
     @classmethod
-    def from_artefact(cls, artefact: Artefact) -> "ShallowPolicy":
+    def from_artefact(cls, artefact: Artefact) -> "LastObservationPolicy":
         """The policy again."""
         names = ("slopes", "jumps", "mean_above")
         plugs = "plug_in_slopes" in artefact.arrays
         plug_in = PlugIn(*(artefact.arrays[f"plug_in_{name}"] for name in names)) if plugs else None
-        return cls(artefact.problem, QPolicy.from_artefact(replace(artefact, problem=_seen(artefact.problem))), plug_in)
+        return cls(
+            artefact.problem,
+            QPolicy.from_artefact(replace(artefact, problem=_with_stockout(artefact.problem))),
+            plug_in,
+        )
 
 
-def _seen(problem: Problem) -> Problem:
+def _with_stockout(problem: Problem) -> Problem:
     return problem.model_copy(update={"features": (*problem.features, WAS_STOCKOUT)})
 
 
-def _fit(treatment: Treatment, log: SalesLog, **options: Any) -> ShallowPolicy:
-    chosen = ShallowOptions.of(f"fqi-{treatment}", options)
-    with threadpool_limits(1):
-        return _learn(treatment, log, chosen)
+class FQIObserved(Learner):
+    """FQI on the last observation; the profit of a stock-out as it was seen, without the cost of lost sales."""
+
+    method: ClassVar[str] = "fqi-observed"
+    treatment: ClassVar[Treatment] = "observed"
+
+    function: FunctionClass = Field(FunctionClass(), description="Function class of Q.")
+
+    def fit(self, log: SalesLog, progress: Progress | None = None) -> LastObservationPolicy:
+        """Learn one Q-function from a log."""
+        with threadpool_limits(1):
+            return _learn(log, self, progress)
 
 
-fit_observed = partial(_fit, "observed")
-fit_dropped = partial(_fit, "dropped")
-fit_imputed = partial(_fit, "imputed")
-fit_plugin = partial(_fit, "plugin")
+class FQIDropped(FQIObserved):
+    """FQI on the last observation; stock-outs are left out."""
+
+    method: ClassVar[str] = "fqi-dropped"
+    treatment: ClassVar[Treatment] = "dropped"
 
 
-def _learn(treatment: Treatment, log: SalesLog, options: ShallowOptions) -> ShallowPolicy:
-    runs, grid, problem = usable_runs(log), grid_of(log), problem_of(log)
-    known, starts = runs.observed.is_observed, log.starts
+class FQIImputed(FQIObserved):
+    """FQI on the last observation; the profit of a stock-out is imputed."""
+
+    method: ClassVar[str] = "fqi-imputed"
+    treatment: ClassVar[Treatment] = "imputed"
+
+
+class FQIPlugin(FQIObserved):
+    """FQI on the last observation; profit is imputed, and a hidden last demand replaced by its conditional mean."""
+
+    method: ClassVar[str] = "fqi-plugin"
+    treatment: ClassVar[Treatment] = "plugin"
+
+
+def _learn(log: SalesLog, learner: FQIObserved, progress: Progress | None) -> LastObservationPolicy:
+    data, treatment, seed = TrainingData.of(log), learner.treatment, learner.seed
+    runs, grid, starts = data.runs, data.grid, log.starts
+    is_observed = runs.observed.is_observed
     plug_in = PlugIn.fit(log, runs) if treatment == "plugin" else None
-    demand = np.where(known, runs.observed.demand, log.sales) if plug_in is None else plug_in.of_log(log, runs)
+    demand = np.where(is_observed, runs.observed.demand, log.sales) if plug_in is None else plug_in.of_log(log, runs)
     last = np.r_[np.nan, demand[:-1]]
     last[starts] = log.last_sales
-    was_stockout = np.r_[False, ~known[:-1]]
+    was_stockout = np.r_[False, ~is_observed[:-1]]
     was_stockout[starts] = log.last_stockout
     # A run without an anchor has no plugged-in demand.
-    told = ~np.isnan(last) & ((runs.depth >= 0) | (plug_in is None))
-    told &= log.has_next & (known | (treatment != "dropped"))
-    rows = np.flatnonzero(told)
-    observe = partial(_observation, log, last, was_stockout)
+    usable = ~np.isnan(last) & ((runs.depth >= 0) | (plug_in is None))
+    usable &= log.has_next & (is_observed | (treatment != "dropped"))
+    rows = np.flatnonzero(usable)
+    features = np.column_stack([log.features, was_stockout.astype(np.float64)])
+    seen = replace(log, problem=_with_stockout(log.problem), features=features)
     part = Partition(
         rows=rows,
-        block=observe(rows),
+        block=blocks_of_rows(seen, last[rows], rows, 0),
         action=np.column_stack([log.price[rows], np.asarray(log.order)[rows]]),
-        profit=_profit(treatment, log, runs, options.seed)[rows],
-        known=np.ones(len(rows), dtype=bool),  # none is told apart by its depth
-        next_known=observe(rows + 1),
-        next_hidden=None,
+        profit=_profit(treatment, log, runs, seed)[rows],
+        is_observed=np.ones(len(rows), dtype=bool),  # depth is not part of the state
+        next_observed=blocks_of_rows(seen, last[rows + 1], rows + 1, 0),
+        next_censored=None,
     )
     rule = min(iterations_rule(len(rows), log.problem.discount), MOST_ITERATIONS)
     settings = FqiSettings(
-        iterations=options.iterations or rule,
-        discount=log.problem.discount,
-        function=options.function,
-        seed=options.seed,
+        iterations=learner.iterations or rule, discount=log.problem.discount, function=learner.function, seed=seed
     )
-    told = log.features_by_name(rows + 1)
-    may: Bools | None = options.rules.feasible(grid, np.asarray(log.stock)[rows + 1], log.price[rows], told)
+    named = log.features_by_name(rows + 1)
+    may: Bools | None = learner.rules.feasible(grid, np.asarray(log.stock)[rows + 1], log.price[rows], named)
     may = None if np.all(may) else may
     folds = folds_of(hold_out(log, gap=1), rows)
-    fitted = iterate([part], [folds], grid.pairs, [(may, None)], settings, options.progress)
+    fitted = iterate([part], [folds], grid.pairs, [(may, None)], settings, progress)
     q = QPolicy(
-        problem=_seen(problem),
+        problem=_with_stockout(data.problem),
         grid=grid,
-        rules=options.rules,
+        rules=learner.rules,
         q=fitted.q,
         safe=SafeActions("learned", None, 0.0, 0, log.problem.arrival),
         beta=0.0,
         ranges=(np.array([part.block.min(axis=0), part.block.max(axis=0)]),),
-        usual_demand=float(np.median(runs.observed.demand[known])),
-        method=f"fqi-{treatment}",
+        usual_demand=data.usual_demand,
+        method=learner.method,
     )
-    return ShallowPolicy(problem, q, plug_in)
-
-
-def _observation(log: SalesLog, last: Floats, was_stockout: Bools, rows: Ints) -> Floats:
-    features = (*log.features[rows].T, was_stockout[rows].astype(np.float64))
-    return block(_seen(log.problem), last[rows], [Period(features, np.asarray(log.stock)[rows])])
+    return LastObservationPolicy(data.problem, q, plug_in)
 
 
 def _profit(treatment: Treatment, log: SalesLog, runs: Runs, seed: int) -> Floats:

@@ -13,10 +13,9 @@ from lostsales.data.economics import units_available
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
 from lostsales.demand.censoring.runs import Runs
-from lostsales.demand.survival.covariates import learn_metric
+from lostsales.demand.survival.covariates import feature_columns, learn_metric
 from lostsales.demand.survival.curve import kaplan_meier
-from lostsales.learn.cfqi.partition import Period, block
-from lostsales.policy.rollout import Features, View
+from lostsales.policy.view import Features, View
 from lostsales.types import Floats
 
 
@@ -73,4 +72,5 @@ class PlugIn:
 
 
 def _covariates(problem: Problem, last: Floats, features: Features, price: Floats) -> Floats:
-    return block(problem, last, [Period(features, price)])  # the price in the place of the stock
+    columns = feature_columns(problem, np.column_stack([*features, np.zeros((len(last), 0))]))
+    return np.column_stack([last, *columns, price])

@@ -5,23 +5,27 @@ All three believe that demand is drawn anew every period from the Kaplan-Meier c
 costs; the newsvendor follows from a formula.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations_with_replacement, product
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 
 from lostsales.data.economics import UnitCosts
 from lostsales.data.log import SalesLog
-from lostsales.demand.censoring.runs import Runs
+from lostsales.data.problem import Problem
+from lostsales.data.progress import Progress
 from lostsales.errors import LostSalesError
 from lostsales.learn.baselines.demand_by_price import DiscreteDemand, PriceMarket, laws_by_price
 from lostsales.learn.baselines.thresholds import ThresholdPolicy, Thresholds
-from lostsales.learn.fit import grid_of, problem_of, usable_runs
-from lostsales.learn.options import Options
+from lostsales.learn.learner import Learner
+from lostsales.learn.training_data import TrainingData
 from lostsales.policy.action_grid import ActionGrid
-from lostsales.policy.rollout import Action, Observes, View, play
+from lostsales.policy.base import PolicyBase
+from lostsales.policy.policy import Observes
+from lostsales.policy.rollout import play
 from lostsales.policy.rules import Rules
+from lostsales.policy.view import Action, View
 from lostsales.types import Floats
 
 PATHS = 50  # simulated series behind each candidate, the same customers for all
@@ -32,37 +36,55 @@ ROUNDS = 5
 Rule = tuple[float, ...]  # s, S, price, waiting price
 
 
-def fit_base_stock(log: SalesLog, **options: Any) -> ThresholdPolicy:
-    """Order up to S at one price: the best pair (S, p)."""
-    return _Tuning.of(log, Options.of("base-stock", options)).base_stock("base-stock")
+class BaseStock(Learner):
+    """Base-stock: order up to S at one price, the best pair (S, p)."""
+
+    method: ClassVar[str] = "base-stock"
+
+    def fit(self, log: SalesLog, progress: Progress | None = None) -> ThresholdPolicy:  # noqa: ARG002, quick
+        """Tune S and the price on a log."""
+        return _Tuning.of(log, self).base_stock()
 
 
-def fit_s_s_p(log: SalesLog, **options: Any) -> ThresholdPolicy:
-    """At s or less order up to S; one price where it orders and one where it does not (Chen and Simchi-Levi)."""
-    return _Tuning.of(log, Options.of("s-S-p", options)).s_s_p("s-S-p")
+class SSP(Learner):
+    """(s, S, p): at s or less order up to S; one price where it orders and one where it does not.
+
+    References
+    ----------
+    Chen and Simchi-Levi (2004), Coordinating inventory control and pricing strategies with random demand and fixed
+    ordering cost.
+
+    """
+
+    method: ClassVar[str] = "s-S-p"
+
+    def fit(self, log: SalesLog, progress: Progress | None = None) -> ThresholdPolicy:  # noqa: ARG002, quick
+        """Tune both levels and both prices on a log."""
+        return _Tuning.of(log, self).s_s_p()
 
 
-def fit_newsvendor(log: SalesLog, **options: Any) -> ThresholdPolicy:
-    """Order up to the critical fractile, at the price that earns most with it."""
-    return _Tuning.of(log, Options.of("newsvendor", options)).newsvendor("newsvendor")
+class Newsvendor(Learner):
+    """The newsvendor: order up to the critical fractile, at the price that earns most with it."""
+
+    method: ClassVar[str] = "newsvendor"
+
+    def fit(self, log: SalesLog, progress: Progress | None = None) -> ThresholdPolicy:  # noqa: ARG002, quick
+        """Level and price by marginal analysis."""
+        return _Tuning.of(log, self).newsvendor()
 
 
 @dataclass(frozen=True)
-class _Candidates:
+class _Candidates(PolicyBase):
     """Many rules side by side, each for PATHS series."""
 
+    problem: Problem
     thresholds: Thresholds
     grid: ActionGrid
     rules: Rules
-
-    @property
-    def observes(self) -> Observes:
-        """The past is kept only where a rule looks at the last price."""
-        return "sales" if self.rules.greatest_price_change is None else "history"
+    observes: Observes  # the past is kept only where a rule looks at the last price
 
     def decide(self, view: View, rng: np.random.Generator) -> Action:  # noqa: ARG002, the protocol passes it
-        last_price = view.past[-1].action.price if view.past else np.full(len(view.stock), np.nan)
-        return self.thresholds.act(self.grid, self.rules, view.stock, last_price)
+        return self.thresholds.act(self.grid, self.rules, view.stock, view.last_price)
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,28 +92,27 @@ class _Tuning:
     """A log as the rules see it."""
 
     log: SalesLog
-    runs: Runs
-    options: Options
-    grid: ActionGrid
+    data: TrainingData
+    learner: Learner
     laws: dict[float, DiscreteDemand]
     costs: UnitCosts  # their means
 
     @classmethod
-    def of(cls, log: SalesLog, options: Options) -> "_Tuning":
-        runs, grid = usable_runs(log), grid_of(log)
-        may = options.rules.standing(grid)
-        laws = laws_by_price(log, runs, np.unique(grid.pairs[may, 0]))
+    def of(cls, log: SalesLog, learner: Learner) -> "_Tuning":
+        data = TrainingData.of(log)
+        may = learner.rules.standing(data.grid)
+        laws = laws_by_price(log, data.runs, np.unique(data.grid.pairs[may, 0]))
         if not laws:
             raise LostSalesError("no price that the rules allow lies between the prices of the log")
         assert log.costs is not None  # or the log had been refused
         lost, order, holding = (float(np.mean(each)) for each in (log.costs.lost, log.costs.order, log.costs.holding))
-        return cls(log, runs, options, grid, laws, UnitCosts(lost, order, holding, log.costs.fixed_order))
+        return cls(log, data, learner, laws, UnitCosts(lost, order, holding, log.costs.fixed_order))
 
-    def base_stock(self, method: str) -> ThresholdPolicy:
+    def base_stock(self) -> ThresholdPolicy:
         """The best (S, p)."""
-        return self._policy(method, *self._best_base_stock())
+        return self._policy(*self._best_base_stock())
 
-    def s_s_p(self, method: str) -> ThresholdPolicy:
+    def s_s_p(self) -> ThresholdPolicy:
         """From the best base-stock on, in turns the best pair of levels and the best pair of prices."""
         best, value = self._best_base_stock()
         for _ in range(ROUNDS):
@@ -101,9 +122,9 @@ class _Tuning:
             best, value = self._best([(*best[:2], *prices) for prices in product(self.laws, repeat=2)])
             if best == before:
                 break
-        return self._policy(method, best, value)
+        return self._policy(best, value)
 
-    def newsvendor(self, method: str) -> ThresholdPolicy:
+    def newsvendor(self) -> ThresholdPolicy:
         """Marginal analysis: what a unit more earns where demand takes it against what it costs where not."""
         late, discount = self.log.problem.arrival == "after", self.log.problem.discount
         found: list[tuple[float, float, float]] = []
@@ -115,7 +136,7 @@ class _Tuning:
             value = (price - self.costs.order) * units[0] - self.costs.lost * units[1] - self.costs.holding * units[2]
             found.append((float(value), level, price))
         value, level, price = max(found)
-        return self._policy(method, (level, level, price, price), value)
+        return self._policy((level, level, price, price), value)
 
     def _best_base_stock(self) -> tuple[Rule, float]:
         return self._best([(level, level, price, price) for level, price in product(self._levels(), self.laws)])
@@ -131,18 +152,20 @@ class _Tuning:
         most += float(np.sqrt(2 * costs.fixed_order * usual / max(float(costs.holding), 1e-3)))
         most = min(most, self.log.problem.capacity or np.inf)
         levels = np.linspace(0, most, MOST_LEVELS + 1)
-        return [float(each) for each in np.unique(np.rint(levels) if self.runs.observed.integer else levels)]
+        return [float(each) for each in np.unique(np.rint(levels) if self.data.runs.observed.integer else levels)]
 
     def _best(self, candidates: list[Rule]) -> tuple[Rule, float]:
         """The candidate that earns most a period, and how much."""
         columns = np.repeat(np.array(candidates), PATHS, axis=0).T
-        rules = replace(self.options.rules, order_days=None, mask=None)  # this market has no features to ask
-        policy = _Candidates(Thresholds(*columns), self.grid, rules)
+        # This market has no features to ask.
+        rules = self.learner.rules.model_copy(update={"order_days": None, "mask": None})
+        observes: Observes = "sales" if rules.greatest_price_change is None else "history"
+        policy = _Candidates(self.data.problem, Thresholds(*columns), self.data.grid, rules, observes)
         opening = np.asarray(self.log.stock)[self.log.starts]
         market = PriceMarket(self.laws, opening, PATHS)
         lengths = np.diff(np.r_[self.log.starts, len(self.log)])
         periods = int(np.clip(np.median(lengths), 2, MOST_PERIODS))
-        market_rng, policy_rng = np.random.default_rng(self.options.seed).spawn(2)
+        market_rng, policy_rng = np.random.default_rng(self.learner.seed).spawn(2)
         earned: Floats = np.zeros(len(columns[0]))
         for step in play(policy, market, self.log.problem, self.costs, periods, len(earned), market_rng, policy_rng):
             earned += step.outcome.profit / periods
@@ -150,16 +173,15 @@ class _Tuning:
         best = int(mean.argmax())
         return candidates[best], float(mean[best])
 
-    def _policy(self, method: str, rule: Rule, value: float) -> ThresholdPolicy:
-        observed = self.runs.observed
+    def _policy(self, rule: Rule, value: float) -> ThresholdPolicy:
         return ThresholdPolicy(
-            problem=problem_of(self.log),
-            rules=self.options.rules,
+            problem=self.data.problem,
+            rules=self.learner.rules,
             thresholds=Thresholds(*rule),
             value=value,
             most_stock=float(np.max(np.asarray(self.log.stock))),
-            usual_demand=float(np.median(observed.demand[observed.is_observed])),
-            method=method,
+            usual_demand=self.data.usual_demand,
+            method=self.learner.method,
         )
 
 

@@ -1,17 +1,18 @@
 """A rule that many shops live by: at a stock of s or less order up to S, and charge a price."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from lostsales.data.problem import Problem
 from lostsales.policy.action_grid import ActionGrid
+from lostsales.policy.base import PolicyBase
+from lostsales.policy.decision import Decision
 from lostsales.policy.file_format import Artefact
-from lostsales.policy.recommendation import Decision, Deployable
-from lostsales.policy.rollout import Action, View, features_by_name
 from lostsales.policy.rules import Rules
+from lostsales.policy.view import Action, View
 from lostsales.types import RELATIVE_TOLERANCE, Floats
 
 PRICE_FIRST = 1e9  # where rules forbid the wanted action the nearest price counts before the nearest order
@@ -56,7 +57,7 @@ class Thresholds:
 
 
 @dataclass(frozen=True, eq=False)
-class ThresholdPolicy(Deployable):
+class ThresholdPolicy(PolicyBase):
     """Thresholds that were tuned on a log; `value` is the profit a period that the model behind the tuning promised."""
 
     problem: Problem
@@ -67,7 +68,6 @@ class ThresholdPolicy(Deployable):
     usual_demand: float
     method: str
     observes: Literal["history"] = "history"
-    horizon: None = None
 
     @cached_property
     def grid(self) -> ActionGrid:
@@ -76,31 +76,20 @@ class ThresholdPolicy(Deployable):
 
     def decide(self, view: View, rng: np.random.Generator) -> Action:  # noqa: ARG002, the protocol passes it
         """Price and order of every series."""
-        last_price = view.past[-1].action.price if view.past else np.full(len(view.stock), np.nan)
-        return self._act(view, last_price)
+        return self._act(view)
 
-    def _act(self, view: View, last_price: Floats) -> Action:
-        told = features_by_name(self.problem, view)
-        return self.thresholds.act(self.grid, self.rules, view.stock, last_price, told)
+    def _act(self, view: View) -> Action:
+        features = view.features_by_name(self.asks)
+        return self.thresholds.act(self.grid, self.rules, view.stock, view.last_price, features)
 
-    def explain(self, view: View, last_price: Floats) -> Decision:
+    def explain(self, view: View) -> Decision:
         """The decision; a rule has no runner-up, and its value is the same for every row."""
-        price, order = self._act(view, last_price)
-        rows = len(view.stock)
-        nothing, no = np.full(rows, np.nan), np.zeros(rows, dtype=bool)
-        return Decision(
-            price=price,
-            order=order,
-            value=np.full(rows, self.value),
-            penalty=np.zeros(rows),
-            safe=no,
-            runner_up_price=nothing,
-            runner_up_order=nothing,
-            margin=nothing,
-            unsafe=no,
-            beyond=no,
-            outside=view.stock > self.most_stock,
-        )
+        value, outside = np.full(len(view.stock), self.value), view.stock > self.most_stock
+        return replace(Decision.without_reasons(self._act(view)), value=value, outside=outside)
+
+    def summary(self) -> dict[str, Any]:
+        """The thresholds."""
+        return asdict(self.thresholds)
 
     def to_artefact(self) -> Artefact:
         """What has to be saved."""
@@ -118,5 +107,8 @@ class ThresholdPolicy(Deployable):
     def from_artefact(cls, artefact: Artefact) -> "ThresholdPolicy":
         """The policy again."""
         saved = artefact.settings
-        own = {"rules": Rules.of_saved(saved["rules"]), "thresholds": Thresholds(**saved["thresholds"])}
+        own = {
+            "rules": Rules.of_saved(saved["rules"]),
+            "thresholds": Thresholds(**saved["thresholds"]),
+        }
         return cls(problem=artefact.problem, **saved | own)

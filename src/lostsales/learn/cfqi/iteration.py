@@ -6,22 +6,23 @@ import numpy as np
 
 from lostsales.data.reading.gate import Progress
 from lostsales.learn.cfqi.partition import Partition
-from lostsales.learn.cfqi.targets import ActionValueFunction, NextValues, RegressionDesign
+from lostsales.learn.cfqi.targets import ActionValueFunction, NextValues, RegressionDesign, targets
 from lostsales.learn.function.depth_regression import HyperparameterSearch, build, with_posterior_variance
 from lostsales.learn.function.q_function import ActionScaler, FunctionClass, QBasis, QFunction, Scaler
 from lostsales.learn.function.regressors import Regressor, RegressorDesign, RegressorQ, members
 from lostsales.types import Bools, Floats
 
 Folds = list[tuple[Bools, Bools]]
+BETA = 10.0
 
 
 @dataclass(frozen=True)
 class FqiSettings:
-    """What the learner may be told."""
+    """Settings of the iteration."""
 
     iterations: int = 10
     discount: float = 0.9
-    beta: float = 10.0  # scale of the penalty
+    beta: float = BETA  # scale of the penalty
     pessimistic_until: int = 0  # iterations whose update is pessimistic, counted from the first; K for PC-FQI
     function: FunctionClass | Regressor = field(default_factory=FunctionClass)
     select_at: tuple[int, ...] = (1, 3)  # iterations at which kernel, bandwidth and ridge are chosen
@@ -58,32 +59,34 @@ def iterate(
     residuals: list[tuple[float, ...]] = []
     q: list[ActionValueFunction] = []
     designs: list[RegressionDesign] = []
-    futures: list[NextValues] = []
-    targets = [part.profit for part in parts]
+    following: list[NextValues] = []
+    regressed = [part.profit for part in parts]
     for k in range(1, settings.iterations + 1):
         if q:
             beta = settings.beta if k - 1 <= settings.pessimistic_until else 0.0
-            targets = [
-                part.profit + settings.discount * ahead.value(q, beta)
-                for part, ahead in zip(parts, futures, strict=True)
+            regressed = [
+                targets(part.profit, ahead, q, settings.discount, beta)
+                for part, ahead in zip(parts, following, strict=True)
             ]
-        if k in settings.select_at or not futures:
-            designs, futures = [], []  # what was factored before makes room
-            designs = [space.chosen(target, pessimism) for space, target in zip(spaces, targets, strict=True)]
-            futures = [NextValues.of(part, depth, allowed[depth], actions, designs) for depth, part in enumerate(parts)]
+        if k in settings.select_at or not following:
+            designs, following = [], []  # what was factored before makes room
+            designs = [space.chosen(target, pessimism) for space, target in zip(spaces, regressed, strict=True)]
+            following = [
+                NextValues.of(part, depth, allowed[depth], actions, designs) for depth, part in enumerate(parts)
+            ]
         horizon = (1 - settings.discount**k) / (1 - settings.discount)
         low, high = float(profits.min()) * horizon, float(profits.max()) * horizon
-        learned = [design.q(target, low, high) for design, target in zip(designs, targets, strict=True)]
+        learned = [design.q(target, low, high) for design, target in zip(designs, regressed, strict=True)]
         q = [each for each, _ in learned]
         residuals.append(tuple(residual for _, residual in learned))
         if pessimism and k == 1 and isinstance(q[0], RegressorQ):
             members(q[0].model)  # refuses one that cannot say how sure it is
         if progress:
             progress(k, settings.iterations)
-    last_shy = pessimism and settings.iterations <= settings.pessimistic_until
-    if not last_shy:
+    last_is_pessimistic = pessimism and settings.iterations <= settings.pessimistic_until
+    if not last_is_pessimistic:
         q = [each.without_penalty() if isinstance(each, QFunction) else each for each in q]
-    return FittedQ(tuple(q), last_shy, settings.beta, np.array(residuals), tuple(targets))
+    return FittedQ(tuple(q), last_is_pessimistic, settings.beta, np.array(residuals), tuple(regressed))
 
 
 def _space(part: Partition, folds: Folds, settings: FqiSettings) -> "_Space | _AnySpace":

@@ -1,4 +1,4 @@
-"""The policy that C-FQI and its kin learn: greedy in one Q per depth, safe where the learned runs end."""
+"""The policy of C-FQI, PC-FQI and fusion: greedy in one Q-function per depth, safe at max_depth."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,17 +8,19 @@ import numpy as np
 
 from lostsales.data.problem import Feature, Problem
 from lostsales.errors import LostSalesError
-from lostsales.learn.cfqi.partition import block_of_view
 from lostsales.learn.cfqi.safe_actions import SafeActions
 from lostsales.learn.cfqi.series_coordinates import SeriesCoordinates
 from lostsales.learn.cfqi.targets import ActionValueFunction
-from lostsales.learn.function.q_arrays import facts_arrays, facts_from, q_arrays, q_from, q_settings, within
+from lostsales.learn.function.q_arrays import coordinate_arrays, coordinates_from, q_arrays, q_from, q_settings, within
 from lostsales.learn.function.q_function import QFunction
 from lostsales.policy.action_grid import ActionGrid
+from lostsales.policy.base import PolicyBase
+from lostsales.policy.decision import Decision, greedy
 from lostsales.policy.file_format import Artefact
-from lostsales.policy.recommendation import Decision, Deployable
-from lostsales.policy.rollout import Action, View, features_by_name
+from lostsales.policy.history import blocks_of_view
+from lostsales.policy.policy import Policy
 from lostsales.policy.rules import Rules
+from lostsales.policy.view import Action, View
 from lostsales.types import Array, Bools, Floats, Ints
 
 CHUNK = 2_000  # rows whose kernel stays in the cache
@@ -37,7 +39,7 @@ class _Scored:
 
 
 @dataclass(frozen=True, eq=False)
-class QPolicy(Deployable):
+class QPolicy(PolicyBase):
     """Greedy in Q^(i) (less U^(i) where the learner is pessimistic) at depth i; safe at max_depth and beyond."""
 
     problem: Problem
@@ -49,59 +51,61 @@ class QPolicy(Deployable):
     ranges: tuple[Floats, ...]  # by depth (2, coordinates), least and most of the data
     usual_demand: float
     method: str
-    facts: SeriesCoordinates | None = None  # what tells its series apart; None where nothing does
-    costs: tuple[Feature, ...] = ()  # unit costs that vary, asked of each day like features
+    coordinates: SeriesCoordinates | None = None  # scale and attributes of the series; None where they are all alike
+    costs: tuple[Feature, ...] = ()  # unit costs that vary by row
     observes: Literal["history"] = "history"
-    horizon: None = None
 
     @property
-    def seen(self) -> Problem:
-        """The problem with all that is asked of a day among its features."""
-        return self.problem.model_copy(update={"features": (*self.problem.features, *self.costs)})
+    def asks(self) -> tuple[Feature, ...]:
+        """The features of the problem and the unit costs that vary."""
+        return (*self.problem.features, *self.costs)
+
+    def summary(self) -> dict[str, Any]:
+        """Depth, and the function class of each depth."""
+        return {"max_depth": len(self.q) - 1, "kernels": [q.name for q in self.q]}
 
     def decide(self, view: View, rng: np.random.Generator) -> Action:  # noqa: ARG002, the protocol passes it
         """Price and order of every series."""
-        last_price = view.past[-1].action.price if view.past else np.full(len(view.stock), np.nan)
         chosen = np.empty(len(view.stock), dtype=np.int64)
-        for part in self._scored(view, last_price):
+        for part in self._scored(view):
             chosen[part.rows] = part.scores.argmax(axis=1)
         return Action(*self.grid.pairs[chosen].T)
 
-    def explain(self, view: View, last_price: Floats) -> Decision:
+    def explain(self, view: View) -> Decision:
         """The decision with its value, penalty, runner-up and warnings."""
         rows = len(view.stock)
-        value, penalty, next_value = (np.empty(rows) for _ in range(3))
-        best, second = (np.empty(rows, dtype=np.int64) for _ in range(2))
+        penalty, value, margin, runner_up_price, runner_up_order = (np.zeros(rows) for _ in range(5))
+        best = np.empty(rows, dtype=np.int64)
         unsafe, outside = (np.empty(rows, dtype=bool) for _ in range(2))
-        for part in self._scored(view, last_price):
-            at, scores, row = part.rows, part.scores, np.arange(len(part.rows))
+        for part in self._scored(view):
+            at, found = part.rows, greedy(part.scores)
             unsafe[at], outside[at] = part.unsafe, part.outside
-            best[at] = first = scores.argmax(axis=1)
-            value[at], penalty[at] = scores[row, first], 0.0 if part.penalty is None else part.penalty[row, first]
-            scores[row, first] = -np.inf
-            second[at] = first = scores.argmax(axis=1)
-            next_value[at] = scores[row, first]
-        alone = np.isneginf(next_value)
-        pairs = self.grid.pairs
+            best[at], value[at], margin[at] = found.best, found.value, found.margin
+            runner_up_price[at], runner_up_order[at] = found.runner_up(self.grid.pairs)
+            if part.penalty is not None:
+                penalty[at] = part.penalty[np.arange(len(at)), found.best]
+        price, order = self.grid.pairs[best].T
         return Decision(
-            price=pairs[best, 0],
-            order=pairs[best, 1],
+            price=price,
+            order=order,
             value=value,
             penalty=penalty,
             safe=view.depth >= max(self.safe.depth, 1),
-            runner_up_price=np.where(alone, np.nan, pairs[second, 0]),
-            runner_up_order=np.where(alone, np.nan, pairs[second, 1]),
-            margin=np.where(alone, np.nan, value - next_value),
+            runner_up_price=runner_up_price,
+            runner_up_order=runner_up_order,
+            margin=margin,
             unsafe=unsafe,
             beyond=view.depth > self.safe.depth,
             outside=outside,
-            unknown_series=None if self.facts is None else self.facts.of_view(view)[2],
+            unknown_series=None if self.coordinates is None else self.coordinates.of_view(view)[2],
         )
 
-    def _scored(self, view: View, last_price: Floats) -> Iterator[_Scored]:
+    def _scored(self, view: View) -> Iterator[_Scored]:
         """All rows, those of one depth and scale together, a chunk at a time."""
-        seen, rows = self.seen, len(view.stock)
-        scales, attributes, _ = (np.ones(rows), None, None) if self.facts is None else self.facts.of_view(view)
+        asks, last_price, scales, attributes = self.asks, view.last_price, np.ones(len(view.stock)), None
+        by_name = view.features_by_name(asks)
+        if self.coordinates is not None:
+            scales, attributes, _ = self.coordinates.of_view(view)
         groups, group_of = np.unique(np.column_stack([view.depth, scales]), axis=0, return_inverse=True)
         for group, (deep, scale) in enumerate(groups):
             depth, in_group = int(deep), np.flatnonzero(group_of.reshape(-1) == group)
@@ -110,9 +114,9 @@ class QPolicy(Deployable):
             slack, pairs = ROUNDING * (1 + most - least), self.grid.pairs / [1.0, scale]
             for start in range(0, len(in_group), CHUNK):
                 at = in_group[start : start + CHUNK]
-                told = None if attributes is None else attributes[at]
-                block = block_of_view(seen, view, at, learned, depth, scale, told)
-                features = {name: values[at] for name, values in features_by_name(seen, view).items()}
+                own = None if attributes is None else attributes[at]
+                block = blocks_of_view(asks, view, at, learned, depth, scale, own)
+                features = {name: values[at] for name, values in by_name.items()}
                 feasible = self.rules.feasible(self.grid, view.stock[at], last_price[at], features)
                 may, unsafe = self.safe.mask(depth, block, feasible, self.grid, scale)
                 scores, penalty = q.values(block, pairs) * scale, None
@@ -138,10 +142,10 @@ class QPolicy(Deployable):
             "safe": {"kind": self.safe.kind, "eps": self.safe.eps, "depth": self.safe.depth},
             "models": {name: q_settings(q) for name, q in models.items()},
             "costs": [feature.name for feature in self.costs],
-            "attributes": None if self.facts is None else list(self.facts.columns),
+            "attributes": None if self.coordinates is None else list(self.coordinates.columns),
         }
-        if self.facts is not None:
-            arrays |= facts_arrays(self.facts)
+        if self.coordinates is not None:
+            arrays |= coordinate_arrays(self.coordinates)
         for name, q in models.items():
             arrays |= {f"{name}_{key}": each for key, each in q_arrays(q).items()}
         arrays |= {f"{depth}_range": each for depth, each in enumerate(self.ranges)}
@@ -166,9 +170,31 @@ class QPolicy(Deployable):
             ranges=tuple(arrays[f"{depth}_range"] for depth in range(depths)),
             usual_demand=settings["usual_demand"],
             method=settings["method"],
-            facts=facts_from(settings["attributes"], within("series", arrays)),
+            coordinates=coordinates_from(settings["attributes"], within("series", arrays)),
             costs=tuple(Feature(name=name) for name in settings["costs"]),
         )
+
+
+def q_functions(policy: Policy) -> tuple[QFunction, ...]:
+    """One Q-function per depth where a policy has them as kernel or linear functions, else none."""
+    own = policy.q if isinstance(policy, QPolicy) else ()
+    return tuple(q for q in own if isinstance(q, QFunction)) if all(isinstance(q, QFunction) for q in own) else ()
+
+
+def boundary_depth(policy: Policy) -> int | None:
+    """max_depth of a policy with one Q-function per depth for series of one scale, else None."""
+    one_scale = isinstance(policy, QPolicy) and policy.coordinates is None and not policy.costs
+    return len(policy.q) - 1 if isinstance(policy, QPolicy) and one_scale else None
+
+
+def boundary_loss(policy: Policy, view: View, action: Floats) -> Floats:
+    """Max over a of Q^(n)(h, a), less Q^(n) of the given actions (rows, 2), of rows at max_depth n (AD)."""
+    if not isinstance(policy, QPolicy):
+        raise TypeError("only a policy with one Q-function per depth has a boundary")
+    pairs, rows, deepest = policy.grid.pairs, np.arange(len(view.stock)), len(policy.q) - 1
+    values = policy.q[deepest].values(blocks_of_view(policy.asks, view, rows, deepest), pairs)
+    taken = np.argmin(np.abs(pairs[:, None, :] - action).sum(axis=2), axis=0)
+    return np.asarray(values.max(axis=1) - values[rows, taken])
 
 
 def _savable(q: ActionValueFunction) -> QFunction:

@@ -1,16 +1,25 @@
-"""Safe actions: what may be done where a run of stock-outs must end."""
+"""Safe actions: what may be done where a run of stock-outs must end (UP, Section 3.2)."""
 
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
+from lostsales.data.log import SalesLog
+from lostsales.data.splits import Holdout, folds_of
+from lostsales.demand.censoring.runs import Runs
+from lostsales.learn.cfqi.iteration import Folds, FqiSettings
+from lostsales.learn.cfqi.series_coordinates import SeriesCoordinates
 from lostsales.learn.cfqi.targets import ActionValueFunction
+from lostsales.learn.function.depth_regression import HyperparameterSearch, build
+from lostsales.learn.function.q_function import ActionScaler, FunctionClass, QFunction, Scaler
 from lostsales.policy.action_grid import ActionGrid
+from lostsales.policy.history import blocks_of_rows
 from lostsales.types import Bools, Floats
 
 Safe = Literal["learned", "paper"]
 ROUNDING = 1e-9
+NEVER = 1_000_000  # a depth that no run reaches
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,6 +31,11 @@ class SafeActions:
     eps: float
     depth: int  # max_depth
     arrival: str
+
+    @classmethod
+    def never(cls, kind: Safe, eps: float, arrival: str) -> "SafeActions":
+        """No run ever has to end."""
+        return cls(kind, None, eps, NEVER, arrival)
 
     def mask(
         self, depth: int, block: Floats, feasible: Bools, grid: ActionGrid, scale: float = 1.0
@@ -51,6 +65,40 @@ class SafeActions:
         if self.arrival == "after":
             likeliest = _at_most(likeliest, order)
         return np.where(none[:, None], likeliest, enough), none
+
+
+def fit_safe_actions(
+    log: SalesLog,
+    runs: Runs,
+    holdout: Holdout,
+    coordinates: SeriesCoordinates,
+    settings: FqiSettings,
+    kind: Safe,
+    eps: float,
+) -> SafeActions:
+    """Learn the chance that a run ends from every row at max_depth; None where it always did."""
+    chance: QFunction | None = None
+    depth = runs.max_depth
+    rows = np.flatnonzero((runs.depth == depth) & log.has_next)
+    ends = runs.observed.is_observed[rows].astype(np.float64)
+    if kind == "learned" and depth and not ends.all():
+        series = log.series[rows]
+        scale, values = coordinates.scale[series], coordinates.values[series]
+        block = blocks_of_rows(log, runs.anchor_demand[rows], rows, depth, scale, values)
+        # What arrives after sales cannot end the run, and a chance that followed it would be noise.
+        order = np.asarray(log.order)[rows] if log.problem.arrival == "before" else np.zeros(len(rows))
+        action = np.column_stack([log.price[rows], order / scale])
+        chance = _chance_to_end(block, action, ends, folds_of(holdout, rows), settings)
+    return SafeActions(kind, chance, eps, depth, log.problem.arrival)
+
+
+def _chance_to_end(block: Floats, action: Floats, ends: Floats, folds: Folds, settings: FqiSettings) -> QFunction:
+    """Regression of whether a run ended, kept within [0, 1]."""
+    scaler, action_scaler, mean = Scaler.of(block), ActionScaler.of(action), float(ends.mean())
+    history, acted = scaler(block), action_scaler(action)
+    function = settings.function if isinstance(settings.function, FunctionClass) else FunctionClass()
+    chosen = HyperparameterSearch.of(history, acted, folds, function, settings.seed).choose(ends - mean)
+    return build(scaler, action_scaler, history, acted, chosen, function, settings.seed).q(ends, 0.0, 1.0)[0]
 
 
 def _at_most(feasible: Bools, quantity: Floats) -> Bools:

@@ -1,15 +1,14 @@
 """What tells series apart: their scale and their attributes, remembered for the day a policy is asked."""
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from lostsales.data.log import SalesLog
-from lostsales.data.problem import Feature
 from lostsales.demand.censoring.runs import Runs
 from lostsales.demand.survival.covariates import attribute_columns
-from lostsales.policy.rollout import View
+from lostsales.policy.view import View
 from lostsales.types import Array, Bools, Floats
 
 # Series are of one scale where the mean demand of nine in ten is at most so many times that of one in ten.
@@ -79,24 +78,6 @@ class SeriesCoordinates:
 
 def _rounded(mean: Floats) -> Floats:
     return np.asarray(STEP ** np.rint(np.log(np.maximum(np.nan_to_num(mean), 1e-9)) / np.log(STEP)))
-
-
-def costs_as_features(log: SalesLog) -> SalesLog:
-    """The log with unit costs that vary from row to row among its features: a decision may depend on them."""
-    costs, given, names = log.costs, log.problem.costs, log.problem.columns
-    if costs is None:
-        return log
-    features, columns = list(log.problem.features), [log.features]
-    for values, name in (
-        (costs.lost, given.lost if isinstance(given.lost, str) else names.lost_cost),
-        (costs.order, given.order if isinstance(given.order, str) else names.order_cost),
-        (costs.holding, given.holding if isinstance(given.holding, str) else names.holding_cost),
-    ):
-        if isinstance(values, np.ndarray) and name not in {feature.name for feature in features}:
-            features.append(Feature(name=name))
-            columns.append(values[:, None])
-    problem = log.problem.model_copy(update={"features": tuple(features)})
-    return log if len(columns) == 1 else replace(log, problem=problem, features=np.hstack(columns))
 
 
 def _warn(low: float, high: float) -> None:

@@ -1,4 +1,4 @@
-"""What follows the rows of a depth, maximised over actions."""
+"""The targets of Q^(i): surrogate profit plus the discounted value of what follows, maximised over actions."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -78,7 +78,7 @@ class NextHistories:
 
 @dataclass(frozen=True, eq=False)
 class NextValues:
-    """What follows the rows of a depth."""
+    """The value of what follows the rows of a depth."""
 
     rows: int
     after: tuple[NextHistories, ...]
@@ -92,11 +92,11 @@ class NextValues:
         actions: Floats,
         designs: list[Any],
     ) -> "NextValues":
-        """Rows with known demand go on at depth 0, censored ones one deeper."""
-        after, scale_of = [], np.ones(len(part.known)) if part.scale is None else part.scale
+        """Rows with observed demand go on at depth 0, censored ones one deeper."""
+        after, scale_of = [], np.ones(len(part.rows)) if part.scale is None else part.scale
         for rows, to, block, may in (
-            (np.flatnonzero(part.known), 0, part.next_known, allowed[0]),
-            (np.flatnonzero(~part.known), depth + 1, part.next_hidden, allowed[1]),
+            (np.flatnonzero(part.is_observed), 0, part.next_observed, allowed[0]),
+            (np.flatnonzero(~part.is_observed), depth + 1, part.next_censored, allowed[1]),
         ):
             if block is None:
                 continue
@@ -105,11 +105,21 @@ class NextValues:
                 there, scaled = block[at], actions / [1.0, scale]
                 scorer = designs[to].scorer(there, scaled) if len(at) <= KEPT_ROWS else None
                 after.append(NextHistories(rows[at], to, there, None if may is None else may[at], scaled, scorer))
-        return cls(len(part.known), tuple(after))
+        return cls(len(part.rows), tuple(after))
 
     def value(self, q: list[ActionValueFunction], beta: float) -> Floats:
-        """V^(0) after known demand, V^(i+1) after a stock-out, (rows,)."""
+        """V^(0) after observed demand, V^(i+1) after a stock-out, (rows,)."""
         found = np.empty(self.rows)
         for each in self.after:
             found[each.rows] = each.best(q[each.depth], beta)
         return found
+
+
+def targets(
+    profit: Floats, following: NextValues, q: list[ActionValueFunction], discount: float, beta: float
+) -> Floats:
+    """R* + discount V, the regression targets of Q^(i) in one iteration (Algorithms 1 and 2), (rows,).
+
+    V is V^(0) after observed demand and V^(i+1) after a stock-out, of Q, or of Q - U where beta is above 0.
+    """
+    return profit + discount * following.value(q, beta)

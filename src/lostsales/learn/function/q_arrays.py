@@ -57,17 +57,17 @@ def q_from(settings: dict[str, Any], arrays: dict[str, Array]) -> QFunction:
     return QFunction(form, arrays["weights"], settings["mean"], settings["low"], settings["high"])
 
 
-def facts_arrays(facts: SeriesCoordinates) -> dict[str, Array]:
+def coordinate_arrays(coordinates: SeriesCoordinates) -> dict[str, Array]:
     """What tells series apart, as arrays; names as text of one width."""
     return {
-        "series_names": facts.names.astype(str),
-        "series_scale": facts.scale,
-        "series_values": facts.values,
+        "series_names": coordinates.names.astype(str),
+        "series_scale": coordinates.scale,
+        "series_values": coordinates.values,
     }
 
 
-def facts_from(columns: list[str] | None, arrays: dict[str, Array]) -> SeriesCoordinates | None:
-    """The facts again."""
+def coordinates_from(columns: list[str] | None, arrays: dict[str, Array]) -> SeriesCoordinates | None:
+    """The coordinates again."""
     if columns is None:
         return None
     return SeriesCoordinates(arrays["names"].astype(object), arrays["scale"], tuple(columns), arrays["values"])

@@ -2,22 +2,22 @@
 
 import warnings
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
+from pydantic import Field
 from threadpoolctl import threadpool_limits
 
 from lostsales.data.log import SalesLog
+from lostsales.data.progress import Progress
 from lostsales.demand.law.estimation import Family, complete
 from lostsales.demand.law.selection import DemandModel, bootstrap_laws, fit_demand
-from lostsales.errors import SettingError
-from lostsales.learn.fit import grid_of, problem_of, usable_runs
-from lostsales.learn.options import Options
+from lostsales.learn.learner import Learner
 from lostsales.learn.planner.market_states import MarketStates, market_states
 from lostsales.learn.planner.physics import Physics
 from lostsales.learn.planner.plan import Grids, latent_table, solve
 from lostsales.learn.planner.policy import NEVER, PlanPolicy, SeriesTable
+from lostsales.learn.training_data import TrainingData
 from lostsales.types import Array, Floats
 
 THREADS = 2
@@ -27,32 +27,52 @@ PATIENCE = 0.97
 Safe = Literal["none", "paper"]
 
 
-@dataclass(frozen=True)
-class Planner(Options):
-    """The settings of the planner; `iterations` are the sweeps that seek better actions."""
+class Planner(Learner):
+    """The planner: learn the law of demand from censored rows, then plan on it with the known profit and balance.
 
-    draws: int = 3  # laws planned on: the fitted one, and others from a bootstrap over series
-    pessimism: float = 0.0  # 0: act on the mean over the draws; towards 1: on an ever lower quantile
-    discount: float | None = None  # the larger of the problem's and PATIENCE unless given: see below
-    families: tuple[Family, ...] | None = None  # among which the law is chosen
-    safe: Safe = "none"  # or "paper": the highest price with the largest order from the log's max_depth on
+    `iterations` are the greedy sweeps of the dynamic program.
 
-    def fit(self, log: SalesLog, model: DemandModel | None = None) -> PlanPolicy:
+    Examples
+    --------
+    >>> Planner(draws=5).draws
+    5
+
+    """
+
+    method: ClassVar[str] = "planner"
+
+    draws: Annotated[int, Field(ge=1)] = Field(
+        3, description="Laws of demand planned on: the fitted one, and others from a bootstrap over series."
+    )
+    pessimism: Annotated[float, Field(ge=0, le=1)] = Field(
+        0.0, description="0: act on the mean over the laws; towards 1: on an ever lower quantile."
+    )
+    discount: Annotated[float, Field(ge=0, lt=1)] | None = Field(
+        None, description=f"Discount of the plan; the larger of the problem's and {PATIENCE} unless given."
+    )
+    families: Annotated[tuple[Family, ...], Field(min_length=1)] | None = Field(
+        None, description="Families among which the law of demand is chosen; all that apply unless given."
+    )
+    safe: Safe = Field(
+        "none", description='"paper": the highest price with the largest order from the log\'s max_depth on.'
+    )
+
+    def fit(self, log: SalesLog, progress: Progress | None = None, model: DemandModel | None = None) -> PlanPolicy:
         """Plan on the law of a log, or on a model of it that was fitted already."""
-        self._check()
         with threadpool_limits(1):
-            return self._fit(log, model)
+            return self._fit(log, progress, model)
 
-    def _fit(self, log: SalesLog, model: DemandModel | None) -> PlanPolicy:
-        runs, grid, problem = usable_runs(log, least=0), grid_of(log), problem_of(log)
+    def _fit(self, log: SalesLog, progress: Progress | None, model: DemandModel | None) -> PlanPolicy:
+        data = TrainingData.of(log, least_rows=0)
+        runs, grid, problem = data.runs, data.grid, data.problem
         may = self.rules.standing(grid)
         model = fit_demand(log, self.families, self.seed) if model is None else model
         for said in model.warnings:
-            warnings.warn(said, stacklevel=4)
+            warnings.warn(said, stacklevel=5)
         evidence, law = model.evidence, model.law
         if len(model.prices) == 1:  # nothing is known of any other price
             may &= grid.pairs[:, 0] == model.prices[0]
-        assert log.costs is not None  # usable_runs has seen to it
+        assert log.costs is not None  # TrainingData has checked
         physics = Physics.of(problem, log.costs, strict=log.stockout is not None)
         discount = max(problem.discount, PATIENCE) if self.discount is None else self.discount
         follows = np.r_[(np.diff(evidence.rows) == 1) & (np.diff(evidence.series) == 0), False]
@@ -83,9 +103,8 @@ class Planner(Options):
             for part in (jobs[: len(grids)], jobs[len(grids) :]):
                 for _ in pool.map(plan, part):
                     done += 1
-                    if self.progress:
-                        self.progress(done, len(jobs))
-        known = runs.observed.is_observed
+                    if progress:
+                        progress(done, len(jobs))
         return PlanPolicy(
             problem=problem,
             rules=self.rules,
@@ -105,24 +124,9 @@ class Planner(Options):
             pessimism=self.pessimism,
             safe_depth=runs.max_depth if self.safe == "paper" else NEVER,
             learned_depth=runs.longest,
-            usual_demand=float(np.median(runs.observed.demand[known])),
+            usual_demand=data.usual_demand,
             family=law.family.name,
         )
-
-    def _check(self) -> None:
-        if self.draws < 1:
-            raise SettingError(f"draws must be at least 1, but {self.draws} came")
-        if not 0 <= self.pessimism <= 1:
-            raise SettingError(f"pessimism must lie between 0 and 1, but {self.pessimism:g} came")
-        if self.discount is not None and not 0 <= self.discount < 1:
-            raise SettingError(f"discount must lie between 0 and 1, but {self.discount:g} came")
-        if self.safe not in get_args(Safe):
-            raise SettingError(f"safe must be one of {', '.join(get_args(Safe))}, but {self.safe!r} came")
-
-
-def fit_planner(log: SalesLog, **options: Any) -> PlanPolicy:
-    """Learn a policy by planning on the learned law of demand; see `Planner` for the options."""
-    return Planner.of("planner", options).fit(log)
 
 
 def _stacked(tables: Array) -> Floats:

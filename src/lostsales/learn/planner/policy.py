@@ -15,10 +15,11 @@ from lostsales.learn.planner import decision_loops as glance
 from lostsales.learn.planner.market_states import MarketStates, place
 from lostsales.learn.planner.physics import Physics
 from lostsales.policy.action_grid import ActionGrid
+from lostsales.policy.base import PolicyBase
+from lostsales.policy.decision import Decision, greedy
 from lostsales.policy.file_format import Artefact
-from lostsales.policy.recommendation import Decision, Deployable
-from lostsales.policy.rollout import Action, View, features_by_name
 from lostsales.policy.rules import Rules
+from lostsales.policy.view import Action, View
 from lostsales.types import Array, Bools, Floats, Ints
 
 NEVER = 1 << 30
@@ -84,7 +85,7 @@ class _Beliefs:
 
 
 @dataclass(frozen=True, eq=False)
-class PlanPolicy(Deployable):
+class PlanPolicy(PolicyBase):
     """Best in expectation over tomorrow, under one or several laws of demand."""
 
     problem: Problem
@@ -108,7 +109,6 @@ class PlanPolicy(Deployable):
     usual_demand: float
     family: str
     observes: Literal["history"] = "history"
-    horizon: None = None
 
     @cached_property
     def grid(self) -> ActionGrid:
@@ -126,38 +126,34 @@ class PlanPolicy(Deployable):
 
     def decide(self, view: View, rng: np.random.Generator) -> Action:  # noqa: ARG002, the protocol passes it
         """Price and order of every series."""
-        last_price = view.past[-1].action.price if view.past else np.full(len(view.stock), np.nan)
-        scores, _ = self._scores(view, self.believe(view), last_price)
+        scores, _ = self._scores(view, self.believe(view))
         return Action(*self.grid.pairs[scores.argmax(axis=1)].T)
 
-    def explain(self, view: View, last_price: Floats) -> Decision:
-        """The decision with its value, runner-up, warnings, and what it believed of the last demand."""
+    def explain(self, view: View) -> Decision:
+        """The decision with its value, runner-up, warnings, and the mean of its belief about the last demand."""
         beliefs = self.believe(view)
-        scores, spread = self._scores(view, beliefs, last_price)
-        row, pairs = np.arange(len(scores)), self.grid.pairs
-        best = scores.argmax(axis=1)
-        value, penalty = scores[row, best], spread[row, best]
-        scores[row, best] = -np.inf
-        second = scores.argmax(axis=1)
-        alone = np.isneginf(scores[row, second])
+        scores, penalty = self._scores(view, beliefs)
+        found, pairs, rows = greedy(scores), self.grid.pairs, np.arange(len(scores))
+        price, order = pairs[found.best].T
+        runner_up_price, runner_up_order = found.runner_up(pairs)
         z = self.states.index(beliefs.market) + self.shops.effect[beliefs.shop]
-        seen = np.column_stack([z, view.stock])
+        state = np.column_stack([z, view.stock])
         slack = 1e-9 * (1 + self.ranges[1] - self.ranges[0])
         unknown = beliefs.shop == len(self.shops.names)
         return Decision(
-            price=pairs[best, 0],
-            order=pairs[best, 1],
-            value=value,
-            penalty=penalty,
+            price=price,
+            order=order,
+            value=found.value,
+            penalty=penalty[rows, found.best],
             safe=view.depth >= self.safe_depth,
-            runner_up_price=np.where(alone, np.nan, pairs[second, 0]),
-            runner_up_order=np.where(alone, np.nan, pairs[second, 1]),
-            margin=np.where(alone, np.nan, value - scores[row, second]),
-            unsafe=np.zeros(len(row), dtype=bool),
+            runner_up_price=runner_up_price,
+            runner_up_order=runner_up_order,
+            margin=found.margin,
+            unsafe=np.zeros(len(rows), dtype=bool),
             beyond=view.depth > self.learned_depth,
-            outside=((seen < self.ranges[0] - slack) | (seen > self.ranges[1] + slack)).any(axis=1),
+            outside=((state < self.ranges[0] - slack) | (state > self.ranges[1] + slack)).any(axis=1),
             unknown_series=unknown if len(self.shops.group_scale) > 1 or self.shops.effect.any() else None,
-            more={"last_demand": beliefs.mean, "expected_demand": self._expected(view, beliefs, pairs[best, 0])},
+            more={"last_demand": beliefs.mean, "expected_demand": self._expected(view, beliefs, price)},
         )
 
     def believe(self, view: View) -> _Beliefs:
@@ -207,7 +203,7 @@ class PlanPolicy(Deployable):
         layer = view.depth.astype(np.int64)
         return self._above(beliefs.shop, beliefs.z_place, place(price, self.grid.prices), layer, beliefs.mean, nothing)
 
-    def _scores(self, view: View, beliefs: _Beliefs, last_price: Floats) -> tuple[Floats, Floats]:
+    def _scores(self, view: View, beliefs: _Beliefs) -> tuple[Floats, Floats]:
         """Value of every action that may be taken, (rows, actions), and what pessimism took off it."""
         physics, grid = self.physics, self.grid
         w_place = self.states.w_place(beliefs.market, self.shops.effect[beliefs.shop], grid.prices)
@@ -232,7 +228,7 @@ class PlanPolicy(Deployable):
                     low = np.quantile(each, 0.5 * (1 - self.pessimism), axis=0)
                     penalty[rows] = np.maximum(scores[rows] - low, 0.0)
         scores -= penalty
-        feasible = self.rules.feasible(grid, view.stock, last_price, features_by_name(self.problem, view))
+        feasible = self.rules.feasible(grid, view.stock, view.last_price, view.features_by_name(self.asks))
         may = feasible & ~self.barred
         may = np.where(may.any(axis=1, keepdims=True), may, feasible)
         deep = np.flatnonzero(view.depth >= self.safe_depth)

@@ -7,7 +7,7 @@ from math import ceil, sqrt
 import numpy as np
 from scipy.special import ndtr
 
-from lostsales.policy.rollout import Features
+from lostsales.policy.view import Features
 from lostsales.simulation.processes import Autoregressive, Cycle, FeatureProcess, MarkovChain, ReferencePrice
 from lostsales.simulation.scenario import Saturating, Scenario
 from lostsales.types import Floats, Ints

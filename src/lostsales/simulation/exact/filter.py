@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from lostsales.policy.rollout import View
+from lostsales.policy.view import View
 from lostsales.simulation.exact.beliefs import conditioned, tail_moments
 from lostsales.simulation.exact.iterate import Values
 from lostsales.simulation.exact.pi_star import SAFE, BeliefWorld

@@ -9,7 +9,7 @@ import numpy as np
 
 from lostsales.data.reading.gate import Progress
 from lostsales.errors import SettingError
-from lostsales.policy.file_format import SavedPolicy
+from lostsales.policy.policy import SavedPolicy
 from lostsales.simulation.exact.expansion import ExactExpansion
 from lostsales.simulation.exact.histories import history_tree, solve_histories
 from lostsales.simulation.exact.iterate import Actions, Criterion, Values

@@ -2,16 +2,16 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from lostsales.data.problem import Problem
 from lostsales.data.settings import checked
 from lostsales.errors import LostSalesError
-from lostsales.policy.file_format import Artefact, save
-from lostsales.policy.rollout import Action, View
+from lostsales.policy.base import PolicyBase
+from lostsales.policy.file_format import Artefact
+from lostsales.policy.view import Action, View
 from lostsales.simulation.exact.filter import beliefs_of_runs, decide_on_belief
 from lostsales.simulation.exact.iterate import Criterion
 from lostsales.simulation.exact.pi_star import BeliefWorld
@@ -43,11 +43,12 @@ class SolverSettings:
 
 
 @dataclass(frozen=True, eq=False)
-class SolvedPolicy(ABC):
+class SolvedPolicy(PolicyBase, ABC):
     """What the solved policies share; their tables have a row a period, the last of which stands for all after it."""
 
     plan: SolverSettings
     world: World
+    usual_demand: ClassVar[float] = 0.0  # never asked for, as it does not recommend
 
     @property
     def problem(self) -> Problem:
@@ -63,9 +64,10 @@ class SolvedPolicy(ABC):
     def to_artefact(self) -> Artefact:
         """What has to be saved."""
 
-    def save(self, path: str | Path) -> None:
-        """Write it to a file for `lostsales.load`."""
-        save(self, path)
+    @property
+    def refusal(self) -> str | None:
+        """It knows the law of the scenario, not that of a shop."""
+        return "this policy can only be simulated: it does not explain its decisions"
 
     def row(self, view: View, rows: int) -> int:
         """The row of the tables for this period."""
@@ -84,6 +86,7 @@ class OraclePolicy(SolvedPolicy):
 
     actions: Array  # (periods, depth, f, d, y)
     observes: Literal["demand"] = "demand"
+    refusal = PolicyBase.refusal
 
     def decide(self, view: View, rng: np.random.Generator) -> Action:  # noqa: ARG002, the protocol passes it
         """Price and order of every series."""

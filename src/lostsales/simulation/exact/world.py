@@ -7,7 +7,7 @@ import numpy as np
 
 from lostsales.data.economics import next_stock, period_profit, units_available
 from lostsales.errors import SettingError
-from lostsales.policy.rollout import View
+from lostsales.policy.view import View
 from lostsales.simulation.exact.chains import Chain, feature_chain
 from lostsales.simulation.exact.pmf import demand_pmf, opening_pmf
 from lostsales.simulation.scenario import NormalStart, Scenario, UniformStart

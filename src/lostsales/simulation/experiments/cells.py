@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from lostsales.data.log import SalesLog
 from lostsales.learn.fit import fit
-from lostsales.policy.rollout import Policy
+from lostsales.policy.policy import Policy
 from lostsales.simulation.experiments.folder import read_manifest, reference_path
 from lostsales.simulation.experiments.journal import CellResult
 from lostsales.simulation.experiments.plan import REFERENCE, Cell, Experiment
@@ -48,7 +48,9 @@ def _policy(folder: Path, experiment: Experiment, cell: Cell) -> Policy:
     if cell.behaviour == REFERENCE:
         return _reference(folder, cell.method)
     log = first_series(_log(folder, cell.behaviour, cell.run), cell.episodes)
-    options = {"iterations": experiment.iterations} if any(word in cell.method for word in ITERATES) else {}
+    options: dict[str, Any] = (
+        {"iterations": experiment.iterations} if any(word in cell.method for word in ITERATES) else {}
+    )
     return fit(log, cell.method, seed=experiment.fit_seed(cell.behaviour, cell.run), **options)
 
 

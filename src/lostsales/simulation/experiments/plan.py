@@ -7,7 +7,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from lostsales.data.settings import Settings
-from lostsales.learn.fit import learners
+from lostsales.learn.learner import LEARNERS
 from lostsales.simulation.scenario import Scenario
 
 LEVELS = tuple(range(5, 51, 5))
@@ -34,7 +34,7 @@ METHODS = (
 
 def default_methods() -> tuple[str, ...]:
     """Those of `METHODS` that `fit` knows."""
-    return tuple(name for name in METHODS if name in learners())
+    return tuple(name for name in METHODS if name in LEARNERS)
 
 
 class Cell(NamedTuple):

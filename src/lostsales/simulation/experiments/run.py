@@ -13,7 +13,7 @@ from threading import Thread
 
 from lostsales.data.reading.gate import Progress
 from lostsales.errors import LostSalesError, SettingError
-from lostsales.learn.fit import learners
+from lostsales.learn.learner import LEARNERS
 from lostsales.simulation.exact.solve import Target, criterion_of, reference
 from lostsales.simulation.experiments.cells import run_cell
 from lostsales.simulation.experiments.folder import JOURNAL, claim_folder, reference_path, write_json, write_manifest
@@ -34,8 +34,7 @@ def run_experiment(
     """
     if workers < 1:
         raise SettingError(f"workers must be at least 1, but {workers} came")
-    if unknown := [name for name in experiment.methods if name not in learners()]:
-        raise SettingError(f"no method {unknown[0]!r}; the methods are {', '.join(learners())}")
+    LEARNERS.check(*experiment.methods)
     claim_folder(folder, experiment)
     with open_journal(folder / JOURNAL) as (journal, held):
         write_manifest(folder, experiment)

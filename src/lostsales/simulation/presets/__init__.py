@@ -2,8 +2,6 @@
 
 from importlib import resources
 
-import gymnasium
-
 
 def preset_names() -> tuple[str, ...]:
     """The names of the scenarios that ship with the package."""
@@ -27,6 +25,8 @@ def environment_id(preset: str) -> str:
 
 def register_environments() -> None:
     """Make every preset known to Gymnasium; the environment itself is imported when one is made."""
+    import gymnasium
+
     for preset in preset_names():
         gymnasium.register(
             environment_id(preset),

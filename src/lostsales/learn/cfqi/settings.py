@@ -1,0 +1,87 @@
+"""Settings of C-FQI, PC-FQI and fusion (Algorithms 1 and 2)."""
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from lostsales.data.log import SalesLog
+from lostsales.data.progress import Progress
+from lostsales.demand.survival.curve import Tail
+from lostsales.learn.cfqi.iteration import BETA
+from lostsales.learn.cfqi.learn import learn
+from lostsales.learn.cfqi.policy import QPolicy
+from lostsales.learn.cfqi.safe_actions import Safe
+from lostsales.learn.function.q_function import FunctionClass
+from lostsales.learn.function.regressors import Regressor
+from lostsales.learn.learner import Learner
+
+Boundary = Literal["safe", "paper"]
+FUSION_START = 4  # pessimistic iterations of fusion (Appendix F)
+
+
+class CFQI(Learner):
+    """C-FQI: fitted Q-iteration with one Q-function per depth and imputed profits (Algorithm 1).
+
+    References
+    ----------
+    Gundem and Qi, Offline Dynamic Inventory and Pricing Strategy: Addressing Censored and Dependent Demand.
+
+    Examples
+    --------
+    >>> CFQI(iterations=10).iterations
+    10
+
+    """
+
+    method: ClassVar[str] = "c-fqi"
+
+    beta: Annotated[float, Field(ge=0)] = Field(BETA, description="Scale of the penalty for uncertainty.")
+    safe: Safe = Field(
+        "learned", description='Safe action at max_depth: "learned", or "paper": highest price with the largest order.'
+    )
+    eps: Annotated[float, Field(ge=0, le=1)] = Field(
+        0.05, description="A learned safe action ends the run with probability at least 1 - eps."
+    )
+    boundary: Boundary = Field(
+        "safe", description='V at max_depth is taken over safe actions; "paper": over all actions.'
+    )
+    max_depth: Annotated[int, Field(ge=0)] | None = Field(None, description="Learn no deeper than this.")
+    independent: bool = Field(
+        False, description="Demand does not depend on past demand: every row is at depth 0, only profit is censored."
+    )
+    function: FunctionClass | Regressor = Field(
+        FunctionClass(),
+        description="Function class of Q, or a regressor with `fit` and `predict`; PC-FQI and fusion need an ensemble.",
+    )
+    demand_max: Annotated[float, Field(gt=0)] | None = Field(
+        None, description="Largest demand that can be; the largest sale unless given."
+    )
+    tail: Tail = Field("last", description="Tail rule of the survival curves behind the imputed profits.")
+
+    def pessimistic_iterations(self, iterations: int) -> int:  # noqa: ARG002, PC-FQI and fusion use it
+        """How many of the iterations, from the first, are pessimistic."""
+        return 0
+
+    def fit(self, log: SalesLog, progress: Progress | None = None) -> QPolicy:
+        """Learn one Q-function per depth from a log."""
+        return learn(log, self, progress).policy
+
+
+class PCFQI(CFQI):
+    """PC-FQI: C-FQI with a penalty for uncertainty in every iteration and in the policy (Algorithm 2)."""
+
+    method: ClassVar[str] = "pc-fqi"
+
+    def pessimistic_iterations(self, iterations: int) -> int:
+        """All of them."""
+        return iterations
+
+
+class Fusion(CFQI):
+    """Fusion: the first iterations as in PC-FQI, the others as in C-FQI (Appendix F)."""
+
+    method: ClassVar[str] = "fusion"
+
+    def pessimistic_iterations(self, iterations: int) -> int:
+        """The first few."""
+        return min(FUSION_START, iterations)

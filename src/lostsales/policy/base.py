@@ -1,0 +1,69 @@
+"""What policies share: defaults of the protocol, `save` and `recommend`."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lostsales.data.problem import Feature
+from lostsales.policy.decision import Decision
+from lostsales.policy.file_format import save
+from lostsales.policy.policy import Policy, SavedPolicy
+from lostsales.policy.recommendation import recommend
+from lostsales.policy.view import View
+
+
+class PolicyBase:
+    """A policy that decides the same in every period, on the features of its problem."""
+
+    @property
+    def asks(self: Policy) -> tuple[Feature, ...]:
+        """The features of the problem."""
+        return self.problem.features
+
+    @property
+    def horizon(self) -> int | None:
+        """None: it decides the same in every period."""
+        return None
+
+    @property
+    def refusal(self: Policy) -> str | None:
+        """A shop does not see true demand."""
+        needs_demand = "this policy needs true demand, which no shop sees: it can only be simulated"
+        return needs_demand if self.observes == "demand" else None
+
+    def explain(self: Policy, view: View) -> Decision:
+        """The decision, without reasons."""
+        return Decision.without_reasons(self.decide(view, np.random.default_rng(0)))
+
+    def summary(self) -> dict[str, Any]:
+        """Nothing to say."""
+        return {}
+
+    def save(self: SavedPolicy, path: str | Path) -> None:
+        """Write it to a file for `lostsales.load`."""
+        save(self, path)
+
+    def recommend(self: SavedPolicy, recent: Any, today: Any) -> Any:
+        """Price and order for today's open rows.
+
+        Parameters
+        ----------
+        recent : pandas, polars or Arrow table, or None
+            Closed rows of each series (columns of the log), back to its last observed demand at least; None on day one.
+        today : pandas, polars or Arrow table
+            One open row a series: series, period, features, stock.
+
+        Returns
+        -------
+        table
+            Of the library and in the order of `today`: price, order, depth, value, penalty, safe_action, runner-up,
+            margin, flag, and what else the policy tells.
+
+        Raises
+        ------
+        LostSalesError
+            Where the policy cannot recommend or a table is not usable; the message names the rows.
+
+        """
+        return recommend(self, recent, today)

@@ -1,0 +1,65 @@
+"""A decision with its reasons, and the greedy choice among scored actions."""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from lostsales.policy.view import Action
+from lostsales.types import Bools, Floats, Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """What is decided for each row, and why; every array is (rows,)."""
+
+    price: Floats
+    order: Floats
+    value: Floats  # NaN where the policy gives none
+    penalty: Floats
+    safe: Bools  # the safe action at max_depth was applied
+    runner_up_price: Floats
+    runner_up_order: Floats
+    margin: Floats  # value less that of the runner-up
+    unsafe: Bools  # no action was safe enough: the likeliest to end the run was taken
+    beyond: Bools  # the censored run is longer than any in the training data
+    outside: Bools  # the history lies outside the training data
+    more: dict[str, Floats] = field(default_factory=dict)  # further columns of this kind of policy
+    unknown_series: Bools | None = None  # the series is not in the training data; None where that makes no difference
+
+    @classmethod
+    def without_reasons(cls, action: Action) -> "Decision":
+        """The decision of a policy that gives no value and has no runner-up."""
+        rows = len(action.price)
+        no, nan = np.zeros(rows, dtype=bool), np.full(rows, np.nan)
+        return cls(action.price, action.order, nan, np.zeros(rows), no, nan, nan, nan, no, no, no)
+
+
+class Greedy(NamedTuple):
+    """The best action of each row and the runner-up."""
+
+    best: Ints  # (rows,) index of the action
+    second: Ints  # (rows,)
+    value: Floats  # (rows,) score of the best
+    margin: Floats  # (rows,) by which the runner-up is behind, NaN where there is none
+
+    def runner_up(self, actions: Floats) -> tuple[Floats, Floats]:
+        """Price and order of the runner-up among actions (actions, 2), NaN where there is none."""
+        price, order = np.where(np.isnan(self.margin), np.nan, actions[self.second].T)
+        return price, order
+
+
+def greedy(scores: Floats) -> Greedy:
+    """Argmax of scores (rows, actions) and the runner-up; an action of score -inf is not allowed.
+
+    >>> found = greedy(np.array([[1.0, 5.0, 2.0], [-np.inf, 3.0, -np.inf]]))
+    >>> found.best, found.margin
+    (array([1, 1]), array([ 3., nan]))
+    """
+    rows = np.arange(len(scores))
+    best = scores.argmax(axis=1)
+    others = scores.copy()
+    others[rows, best] = -np.inf
+    second = others.argmax(axis=1)
+    value, next_value = scores[rows, best], others[rows, second]
+    return Greedy(best, second, value, np.where(np.isneginf(next_value), np.nan, value - next_value))

@@ -1,0 +1,122 @@
+"""Rows of a log and open periods as views and as history blocks: the one place that builds either.
+
+A history block H'_{(t-i):t} (Section 3.2) holds all that a decision at depth i may depend on: the anchor's demand, then
+from the newest period back features, stock and, in closed periods, the action.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from lostsales.data.log import SalesLog
+from lostsales.data.problem import Feature
+from lostsales.demand.censoring.runs import Runs
+from lostsales.errors import LostSalesError
+from lostsales.policy.view import Action, ClosedPeriod, View
+from lostsales.types import Floats, Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Period:
+    """One period of a history, one entry a row; the open one has no action yet."""
+
+    features: tuple[Floats, ...]
+    stock: Floats
+    action: Action | None = None
+
+
+def history_block(
+    features: tuple[Feature, ...],
+    anchor_demand: Floats,
+    periods: list[Period],
+    scale: Floats | float = 1.0,
+    attributes: Floats | None = None,
+) -> Floats:
+    """H'_{(t-i):t}, newest period first, (rows, coordinates).
+
+    Units are divided by the scale of each row's series; attributes (rows, columns) come last, a categorical feature is
+    one indicator a level.
+    """
+    columns = [anchor_demand / scale]
+    for period in periods:
+        for feature, values in zip(features, period.features, strict=True):
+            if feature.kind == "categorical":
+                columns += [(values == level).astype(np.float64) for level in range(len(feature.levels or ()))]
+            else:
+                columns.append(values)
+        columns.append(period.stock / scale)
+        if period.action is not None:
+            columns += [period.action.price, period.action.order / scale]
+    return np.column_stack(columns if attributes is None else [*columns, attributes])
+
+
+def blocks_of_rows(
+    log: SalesLog,
+    anchor_demand: Floats,
+    rows: Ints,
+    depth: int,
+    scale: Floats | float = 1.0,
+    attributes: Floats | None = None,
+) -> Floats:
+    """The history blocks of rows of a log, `depth` closed periods long; `anchor_demand` is by row."""
+    stock, order = _stock_and_order(log)
+    periods = []
+    for back in range(depth + 1):
+        at = rows - back
+        action = Action(log.price[at], order[at]) if back else None
+        periods.append(Period(tuple(log.features[at].T), stock[at], action))
+    return history_block(log.problem.features, anchor_demand, periods, scale, attributes)
+
+
+def blocks_of_view(
+    features: tuple[Feature, ...],
+    view: View,
+    rows: Ints,
+    depth: int,
+    run: int | None = None,
+    scale: Floats | float = 1.0,
+    attributes: Floats | None = None,
+) -> Floats:
+    """The history blocks of series of a view, `depth` periods long; the anchor lies `run` (or `depth`) periods back."""
+    periods = [Period(tuple(each[rows] for each in view.features), view.stock[rows])]
+    closed = list(reversed(view.past))
+    for each in closed[:depth]:
+        action = Action(each.action.price[rows], each.action.order[rows])
+        periods.append(Period(tuple(one[rows] for one in each.view.features), each.view.stock[rows], action))
+    back = depth if run is None else run
+    anchor = closed[back - 1].view if back else view
+    return history_block(features, anchor.last_sales[rows], periods, scale, attributes)
+
+
+def view_of_rows(log: SalesLog, runs: Runs, rows: Ints) -> View:
+    """The open periods of rows whose depth is known, with their past back to the anchor."""
+    order = _stock_and_order(log)[1]
+    depth = runs.depth[rows].astype(np.int16)
+    first = log.starts[log.series[rows]]
+    past = []
+    for back in range(max(int(depth.max(initial=0)), 1), 0, -1):
+        at = np.maximum(rows - back, first)
+        price = np.where(rows - back >= first, log.price[at], np.nan)  # before its series, and never read
+        past.append(ClosedPeriod(_open_period(log, runs, at), Action(price, order[at])))
+    opened = _open_period(log, runs, rows)
+    names = log.names[log.series[rows]]
+    return View(0, opened.features, opened.stock, opened.last_sales, depth > 0, depth, None, tuple(past), names)
+
+
+def last_observed(log: SalesLog, runs: Runs, rows: Ints) -> Floats:
+    """What a retailer saw of the period before each row: its demand where it is observed, else its sales, (rows,)."""
+    before = np.maximum(rows - 1, 0)
+    seen = np.where(runs.observed.is_observed[before], runs.observed.demand[before], log.sales[before])
+    return np.where(rows > log.starts[log.series[rows]], seen, log.last_sales[log.series[rows]])
+
+
+def _open_period(log: SalesLog, runs: Runs, rows: Ints) -> View:
+    stock, no = _stock_and_order(log)[0][rows], np.zeros(len(rows), dtype=bool)
+    last_sales = last_observed(log, runs, rows)
+    return View(0, tuple(log.features[rows].T), stock, last_sales, no, no.astype(np.int16), None)
+
+
+def _stock_and_order(log: SalesLog) -> tuple[Floats, Floats]:
+    if log.stock is None or log.order is None:
+        raise LostSalesError("a policy decides on stock and orders, and this log has none")
+    return log.stock, log.order

@@ -1,0 +1,56 @@
+"""One period as a pure function: sales, censoring, profit, and the stock that follows."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from lostsales.data.economics import UnitCosts, next_stock, period_profit, units_available
+from lostsales.data.problem import Shop
+from lostsales.policy.view import Action
+from lostsales.types import Array, Bools, Floats
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a decision and a demand lead to; every array has one entry a series."""
+
+    demand: Floats  # after truncation
+    sales: Floats
+    lost: Floats
+    stockout: Bools
+    truncated: Bools | None  # None where no rule truncates
+    profit: Floats
+    stock_tp1: Floats
+    depth_tp1: Array
+
+
+def transition(
+    stock_t: Floats, depth_t: Array, action: Action, demand_t: Floats, shop: Shop, costs: UnitCosts
+) -> Outcome:
+    """Close a period: Z_t, Delta_t, R_t and Y_{t+1} (lines 181-195), with the truncation rule where the shop has one.
+
+    >>> shop, costs = Shop(arrival="before", longest_run=1), UnitCosts(lost=2, order=3, holding=1)
+    >>> action = Action(price=np.array([4.0]), order=np.array([2.0]))
+    >>> outcome = transition(np.array([3.0]), np.array([1]), action, np.array([9.0]), shop, costs)
+    >>> outcome.demand, outcome.stockout, outcome.truncated
+    (array([5.]), array([False]), array([ True]))
+    """
+    price, order = action
+    available = units_available(stock_t, order, shop.arrival, shop.capacity)
+    truncated = None
+    if shop.longest_run is not None:
+        truncated = (depth_t >= shop.longest_run) & (demand_t > available)
+        demand_t = np.where(truncated, available, demand_t)
+    sales = np.minimum(available, demand_t)
+    lost = demand_t - sales
+    stockout = lost > 0
+    return Outcome(
+        demand=demand_t,
+        sales=sales,
+        lost=lost,
+        stockout=stockout,
+        truncated=truncated,
+        profit=period_profit(price, order, sales, lost, available - sales, costs),
+        stock_tp1=next_stock(stock_t, order, demand_t, shop.arrival, shop.balance, shop.capacity),
+        depth_tp1=(depth_t + 1) * stockout,
+    )

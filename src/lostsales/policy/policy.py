@@ -1,0 +1,82 @@
+"""What a policy is: it decides, and says what it must be shown."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
+
+import numpy as np
+
+from lostsales.data.problem import Feature, Problem
+from lostsales.policy.decision import Decision
+from lostsales.policy.view import Action, View
+
+if TYPE_CHECKING:
+    from lostsales.policy.file_format import Artefact
+
+Observes = Literal["sales", "history", "demand"]
+
+
+class Policy(Protocol):
+    """Decides price and order of many series at once."""
+
+    @property
+    def observes(self) -> Observes:
+        """What it must be shown: the last sales, all closed periods as a retailer saw them, or true demand."""
+        ...
+
+    @property
+    def problem(self) -> Problem:
+        """The problem it decides for."""
+        ...
+
+    @property
+    def asks(self) -> tuple[Feature, ...]:
+        """The features of a view, in order: those of the problem, then unit costs that vary, where it uses them."""
+        ...
+
+    @property
+    def horizon(self) -> int | None:
+        """How many periods it plans, None where it decides the same in every one."""
+        ...
+
+    @property
+    def refusal(self) -> str | None:
+        """Why it cannot recommend to a shop, None where it can."""
+        ...
+
+    def decide(self, view: View, rng: np.random.Generator) -> Action:
+        """Price and order of every series."""
+        ...
+
+    def explain(self, view: View) -> Decision:
+        """The decision that it recommends, with its value, runner-up and flags."""
+        ...
+
+
+class SavedPolicy(Policy, Protocol):
+    """A policy that is saved, loaded and asked: what `fit`, `load` and `solve` return."""
+
+    @property
+    def usual_demand(self) -> float:
+        """The demand that stands in where nothing is known of a series."""
+        ...
+
+    def summary(self) -> dict[str, Any]:
+        """What `fit` says of it, by name."""
+        ...
+
+    def to_artefact(self) -> "Artefact":
+        """What has to be saved."""
+        ...
+
+    @classmethod
+    def from_artefact(cls, artefact: "Artefact") -> Self:
+        """The policy again."""
+        ...
+
+    def save(self, path: str | Path) -> None:
+        """Write it to a file for `lostsales.load`."""
+        ...
+
+    def recommend(self, recent: Any, today: Any) -> Any:
+        """Price and order for today's open rows."""
+        ...

@@ -1,0 +1,79 @@
+"""An open period as a policy sees it, the action it takes, and the closed periods behind it."""
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from lostsales.data.problem import Feature
+from lostsales.types import Array, Bools, Floats, Ints
+
+Features = tuple[Floats, ...]
+
+
+class Action(NamedTuple):
+    """The decision of a period, one entry a series."""
+
+    price: Floats
+    order: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class SeriesContext:
+    """Facts about series beside their history; every array has one entry a series."""
+
+    attributes: dict[str, Array]  # as text, those that are given
+    mean_demand: Floats  # over recent periods with observed demand, NaN where there are none
+
+
+@dataclass(frozen=True)
+class View:
+    """An open period as a retailer sees it; every array has one entry a series."""
+
+    period: int
+    features: Features
+    stock: Floats
+    last_sales: Floats
+    last_stockout: Bools
+    depth: Array  # (series,) int16, censored periods in a row just before
+    last_demand: Floats | None  # only where true demand may be seen
+    past: "tuple[ClosedPeriod, ...]" = ()  # closed periods, oldest first, where history is observed
+    names: Array | None = None  # (series,) text, where the series have names
+    context: SeriesContext | None = None  # None in a simulation
+
+    @property
+    def last_price(self) -> Floats:
+        """The price of the period before, NaN where it is unknown, (series,)."""
+        return self.past[-1].action.price if self.past else np.full(len(self.stock), np.nan)
+
+    def features_by_name(self, features: tuple[Feature, ...]) -> dict[str, Floats]:
+        """The values of the given features, each (series,); the view may hold more of them."""
+        return {each.name: values for each, values in zip(features, self.features, strict=False)}
+
+    def take(self, rows: Ints) -> "View":
+        """Some of the series, with their past as far back as the longest of their censored runs."""
+        longest = max(int(self.depth[rows].max(initial=0)), 1)
+        past = tuple(
+            ClosedPeriod(each.view._without_past(rows), Action(each.action.price[rows], each.action.order[rows]))
+            for each in self.past[-longest:]
+        )
+        return replace(self._without_past(rows), past=past)
+
+    def _without_past(self, rows: Ints) -> "View":
+        return View(
+            period=self.period,
+            features=tuple(each[rows] for each in self.features),
+            stock=self.stock[rows],
+            last_sales=self.last_sales[rows],
+            last_stockout=self.last_stockout[rows],
+            depth=self.depth[rows],
+            last_demand=None if self.last_demand is None else self.last_demand[rows],
+            names=None if self.names is None else self.names[rows],
+        )
+
+
+class ClosedPeriod(NamedTuple):
+    """A closed period as a retailer remembers it; its sales stand in the view of the next."""
+
+    view: View
+    action: Action
