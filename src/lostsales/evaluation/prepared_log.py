@@ -12,14 +12,13 @@ import numpy as np
 
 from lostsales.data.economics import period_profit
 from lostsales.data.log import SalesLog
-from lostsales.data.progress import stages
-from lostsales.data.reading.gate import Progress
+from lostsales.data.progress import Progress, stages
+from lostsales.data.splits import ResamplingUnits, units_of
 from lostsales.demand.censoring.runs import Runs, find_runs
 from lostsales.demand.law.estimation import DemandLaw, Family, complete, fit_family
 from lostsales.demand.law.selection import DemandModel, fit_demand
 from lostsales.demand.survival.imputation import impute
 from lostsales.errors import LostSalesError
-from lostsales.evaluation.log_decisions import ResamplingUnits, units_of
 from lostsales.evaluation.results import Earned, Interval
 from lostsales.types import Floats
 

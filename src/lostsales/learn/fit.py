@@ -10,13 +10,13 @@ from threadpoolctl import threadpool_limits
 
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
-from lostsales.data.reading.gate import Progress
-from lostsales.data.splits import Holdout, hold_out
+from lostsales.data.progress import Progress
+from lostsales.data.splits import Folds, Holdout, folds_of, hold_out
 from lostsales.demand.censoring.runs import LEAST_ROWS, Runs, find_runs, iterations_rule
 from lostsales.demand.survival.curve import Tail
 from lostsales.demand.survival.imputation import impute
 from lostsales.errors import LostSalesError, SettingError
-from lostsales.learn.cfqi.iteration import FittedQ, Folds, FqiSettings, iterate
+from lostsales.learn.cfqi.iteration import FittedQ, FqiSettings, iterate
 from lostsales.learn.cfqi.partition import Partition, block_of_log, partition, whole
 from lostsales.learn.cfqi.policy import QPolicy
 from lostsales.learn.cfqi.safe_actions import Safe, SafeActions
@@ -197,13 +197,6 @@ def _learner(method: str) -> Learner:
 
 _LEARNERS.update({_method: _learner(_method) for _method in METHODS})
 _LEARNERS.update(ELSEWHERE)
-
-
-def folds_of(holdout: Holdout, rows: Any) -> Folds:
-    """(test, train) masks of the rows of a depth."""
-    lower, upper, clock = holdout.lower[rows], holdout.upper[rows], holdout.clock[rows]
-    spans = np.unique(np.column_stack([lower, upper]), axis=0)
-    return [((lower == a) & (upper == b), ~((clock >= a) & (clock < b))) for a, b in spans]
 
 
 def usable_runs(log: SalesLog, max_depth: int | None = None, least: int = LEAST_ROWS) -> Runs:

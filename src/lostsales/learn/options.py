@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
-from lostsales.data.reading.gate import Progress
+from lostsales.data.progress import Progress
 from lostsales.errors import SettingError
 from lostsales.policy.rules import Rules
 

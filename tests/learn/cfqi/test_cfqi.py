@@ -8,10 +8,10 @@ import pytest
 
 import lostsales
 from lostsales.data.log import SalesLog
-from lostsales.data.splits import hold_out
+from lostsales.data.splits import folds_of, hold_out
 from lostsales.demand.survival.imputation import impute
 from lostsales.errors import SettingError
-from lostsales.learn.fit import CensoredFqi, Learned, fit, folds_of, learners, register_learner
+from lostsales.learn.fit import CensoredFqi, Learned, fit, learners, register_learner
 from lostsales.learn.function.kernels import Kernel
 from lostsales.learn.function.q_function import FunctionClass
 from lostsales.policy.recommendation import Deployed

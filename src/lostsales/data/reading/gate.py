@@ -9,9 +9,9 @@ import numpy as np
 from lostsales.data.economics import UnitCosts
 from lostsales.data.log import LogNotes, SalesLog
 from lostsales.data.problem import Problem
+from lostsales.data.progress import Progress
 from lostsales.data.reading.checks import check_constant, check_duplicates, check_grid, check_stock, off_balance
 from lostsales.data.reading.columns import ColumnReader
-from lostsales.data.reading.columns import Progress as Progress
 from lostsales.data.reading.findings import Findings
 from lostsales.data.reading.table import Table, open_table
 from lostsales.types import Array, Floats, Ints

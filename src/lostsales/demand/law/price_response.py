@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lostsales.data.log import SalesLog
-from lostsales.data.reading.gate import Progress
+from lostsales.data.progress import Progress
 from lostsales.data.splits import hold_out
 from lostsales.demand.censoring.evidence import market_names
 from lostsales.demand.law.estimation import DemandLaw, complete

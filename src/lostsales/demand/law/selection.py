@@ -12,13 +12,13 @@ from importlib.util import find_spec
 import numpy as np
 
 from lostsales.data.log import SalesLog
-from lostsales.data.reading.gate import Progress
-from lostsales.data.splits import hold_out, resample_counts
+from lostsales.data.progress import Progress
+from lostsales.data.splits import Folds, folds_of, hold_out, resample_counts
 from lostsales.demand.censoring.evidence import Evidence, gather
 from lostsales.demand.law.calibration import Calibration, calibrate
 from lostsales.demand.law.estimation import DemandLaw, Family, complete, fit_family, with_effects
 from lostsales.errors import LostSalesError, SettingError
-from lostsales.types import Bools, Floats
+from lostsales.types import Floats
 
 LEAST_ROWS = 10
 JUDGED_ROWS = 1_000, 10_000  # families are compared on a tenth of the rows, within these, of whole series
@@ -145,7 +145,7 @@ def series_scale(log: SalesLog) -> Floats:
     return np.asarray(np.maximum(usual, 1e-3 * usual.mean())[part])
 
 
-def _judged(log: SalesLog, evidence: Evidence, seed: int) -> tuple[Evidence, list[tuple[Bools, Bools]], str]:
+def _judged(log: SalesLog, evidence: Evidence, seed: int) -> tuple[Evidence, Folds, str]:
     """Rows to compare families on, for every fold which of them it holds out and which it may use, and what it is."""
     series = np.random.default_rng(seed).permutation(np.unique(evidence.series))
     wanted = np.clip(len(evidence) // 10, *JUDGED_ROWS)
@@ -154,19 +154,14 @@ def _judged(log: SalesLog, evidence: Evidence, seed: int) -> tuple[Evidence, lis
     # Rows of one run are linked, but short series must not lose everything to gaps.
     length = int(np.bincount(log.series).max())
     held = hold_out(log, gap=min(int(evidence.depth.max(initial=0)) + 1, MOST_GAP, length // 10))
-    clock, lower, upper = (each[judged.rows] for each in (held.clock, held.lower, held.upper))
-    folds = []
-    for first in np.unique(lower):
-        out = lower == first
-        folds.append((out, (clock < first) | (clock >= upper[out][0])))
-    return judged, folds, held.by
+    return judged, folds_of(held, judged.rows), held.by
 
 
 def _try(
     family: Family,
     trials: dict[Family, FamilyTrial],
     evidence: Evidence,
-    folds: list[tuple[Bools, Bools]],
+    folds: Folds,
     scale: Floats,
     seed: int,
 ) -> FamilyTrial:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lostsales.data.reading.gate import Progress
+from lostsales.data.progress import Progress
 from lostsales.demand.survival import beran_loops as loops
 from lostsales.demand.survival.curve import Bound, SurvivalCurve, Tail, kaplan_meier
 from lostsales.types import Bools, Floats, Ints

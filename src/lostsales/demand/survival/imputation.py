@@ -9,7 +9,7 @@ import numpy as np
 
 from lostsales.data.economics import period_profit
 from lostsales.data.log import SalesLog
-from lostsales.data.reading.gate import Progress
+from lostsales.data.progress import Progress
 from lostsales.data.splits import Holdout, hold_out, resample_counts
 from lostsales.demand.censoring.observed import Observed
 from lostsales.demand.censoring.runs import Runs, find_runs

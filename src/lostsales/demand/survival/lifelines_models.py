@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy.special import ndtr
 
-from lostsales.data.reading.gate import Progress
+from lostsales.data.progress import Progress
 from lostsales.demand.survival.curve import Bound
 from lostsales.errors import LostSalesError
 from lostsales.types import Bools, Floats

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lostsales.data.reading.gate import Progress
+from lostsales.data.progress import Progress
 from lostsales.data.splits import Holdout
 from lostsales.demand.censoring.observed import Observed
 from lostsales.demand.survival.beran import CensoredSample

@@ -6,8 +6,7 @@ import numpy as np
 
 from lostsales.data.describe import Description, describe
 from lostsales.data.log import SalesLog
-from lostsales.data.progress import stages
-from lostsales.data.reading.gate import Progress
+from lostsales.data.progress import Progress, stages
 from lostsales.demand.audit.audit import Audit, audit
 from lostsales.demand.law.price_response import Response, response
 from lostsales.demand.law.selection import DemandModel

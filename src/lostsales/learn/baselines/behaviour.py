@@ -18,11 +18,10 @@ from scipy.spatial.distance import cdist
 
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
-from lostsales.data.splits import hold_out
+from lostsales.data.splits import Folds, folds_of, hold_out
 from lostsales.demand.censoring.runs import Runs
-from lostsales.learn.cfqi.iteration import Folds
 from lostsales.learn.cfqi.partition import Period, block
-from lostsales.learn.fit import folds_of, grid_of, problem_of, usable_runs
+from lostsales.learn.fit import grid_of, problem_of, usable_runs
 from lostsales.learn.function.q_function import Scaler
 from lostsales.learn.options import Options
 from lostsales.policy.action_grid import ActionGrid

@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Feature, Problem
-from lostsales.data.splits import hold_out
+from lostsales.data.splits import folds_of, hold_out
 from lostsales.demand.censoring.runs import Runs, iterations_rule
 from lostsales.demand.survival.imputation import impute
 from lostsales.learn.baselines.plug_in import PlugIn
@@ -23,7 +23,7 @@ from lostsales.learn.cfqi.iteration import FqiSettings, iterate
 from lostsales.learn.cfqi.partition import Partition, Period, block
 from lostsales.learn.cfqi.policy import QPolicy
 from lostsales.learn.cfqi.safe_actions import SafeActions
-from lostsales.learn.fit import MOST_ITERATIONS, folds_of, grid_of, problem_of, usable_runs
+from lostsales.learn.fit import MOST_ITERATIONS, grid_of, problem_of, usable_runs
 from lostsales.learn.function.q_function import FunctionClass
 from lostsales.learn.options import Options
 from lostsales.policy.file_format import Artefact

@@ -4,15 +4,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from lostsales.data.reading.gate import Progress
+from lostsales.data.progress import Progress
+from lostsales.data.splits import Folds
 from lostsales.learn.cfqi.partition import Partition
 from lostsales.learn.cfqi.targets import ActionValueFunction, NextValues, RegressionDesign
 from lostsales.learn.function.depth_regression import HyperparameterSearch, build, with_posterior_variance
 from lostsales.learn.function.q_function import ActionScaler, FunctionClass, QBasis, QFunction, Scaler
 from lostsales.learn.function.regressors import Regressor, RegressorDesign, RegressorQ, members
 from lostsales.types import Bools, Floats
-
-Folds = list[tuple[Bools, Bools]]
 
 
 @dataclass(frozen=True)
