@@ -2,11 +2,11 @@
 
 import numpy as np
 
+from lostsales.data.cost_features import costs_as_features
 from lostsales.data.log import SalesLog
 from lostsales.demand.censoring.runs import Runs
 from lostsales.errors import LostSalesError
 from lostsales.learn.cfqi.policy import QPolicy
-from lostsales.learn.cfqi.series_coordinates import costs_as_features
 from lostsales.policy.rollout import Action, ClosedPeriod, Policy, View
 from lostsales.types import Floats, Ints
 

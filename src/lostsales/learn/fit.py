@@ -8,6 +8,7 @@ from typing import Any, Literal, cast, get_args
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from lostsales.data.cost_features import costs_as_features
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
 from lostsales.data.progress import Progress
@@ -20,7 +21,7 @@ from lostsales.learn.cfqi.iteration import FittedQ, FqiSettings, iterate
 from lostsales.learn.cfqi.partition import Partition, block_of_log, partition, whole
 from lostsales.learn.cfqi.policy import QPolicy
 from lostsales.learn.cfqi.safe_actions import Safe, SafeActions
-from lostsales.learn.cfqi.series_coordinates import SeriesCoordinates, costs_as_features
+from lostsales.learn.cfqi.series_coordinates import SeriesCoordinates
 from lostsales.learn.cfqi.targets import CHUNK
 from lostsales.learn.function.depth_regression import HyperparameterSearch, build
 from lostsales.learn.function.q_function import ActionScaler, FunctionClass, QFunction, Scaler

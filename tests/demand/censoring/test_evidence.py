@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from lostsales.data.encoding import market_names
 from lostsales.data.problem import Feature, Problem
-from lostsales.demand.censoring.evidence import gather, market_names
+from lostsales.demand.censoring.evidence import gather
 from tests.demand.logs import COSTS, log_of_draws, log_of_flags
 from tests.learn.small import small_log
 

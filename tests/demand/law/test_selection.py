@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from lostsales.data.log import SalesLog
+from lostsales.data.scale import series_scale
 from lostsales.demand.censoring.evidence import gather
 from lostsales.demand.law.estimation import Family, complete, fit_family
 from lostsales.demand.law.means import LinearMean
-from lostsales.demand.law.selection import BEYOND_CHANCE, MATTERS, DemandModel, bootstrap_laws, fit_demand, series_scale
+from lostsales.demand.law.selection import BEYOND_CHANCE, MATTERS, DemandModel, bootstrap_laws, fit_demand
 from lostsales.errors import LostSalesError, SettingError
 from tests.demand.logs import log_of_draws
 from tests.learn.small import small_log

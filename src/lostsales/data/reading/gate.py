@@ -138,13 +138,7 @@ class _Gate:
             **{name: self._in_order(column) for name, column in self.rows.items()},
             last_sales=no_lag if self.last_sales is None else self.last_sales[first_rows],
             last_stockout=~np.isnan(no_lag) if self.last_stockout is None else self.last_stockout[first_rows],
-            costs=self.costs
-            and UnitCosts(
-                self._in_order(self.costs.lost),
-                self._in_order(self.costs.order),
-                self._in_order(self.costs.holding),
-                self.costs.fixed_order,
-            ),
+            costs=self.costs if self.costs is None or self.ordering is None else self.costs.at(self.ordering),
             attributes={name: texts[codes[first_rows]] for name, (codes, texts) in self.attributes.items()},
         )
         moved = 0 if self.ordering is None else int(np.count_nonzero(self.ordering != np.arange(len(log))))

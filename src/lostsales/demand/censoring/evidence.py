@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from lostsales.data.encoding import attributes, feature_columns
 from lostsales.data.log import SalesLog
 from lostsales.demand.censoring.runs import find_runs
-from lostsales.demand.survival.covariates import attribute_columns, attributes, feature_columns
 from lostsales.types import Bools, Floats, Ints, exceeds
 
 # Continuous demand is taken as seen to this share of its spread.
@@ -43,15 +43,6 @@ class Evidence:
         return Evidence(**own)
 
 
-def market_names(log: SalesLog) -> tuple[str, ...]:
-    """What the columns of `market` are called."""
-    names: list[str] = []
-    for feature in log.problem.features:
-        levels = (feature.levels or ()) if feature.kind == "categorical" else ()
-        names += [f"{feature.name}={level}" for level in levels] or [feature.name]
-    return (*names, *attribute_columns(log.attributes, len(log.names))[0])
-
-
 def gather(log: SalesLog) -> Evidence:
     """Read the evidence off a log; rows before the first known demand of a series say nothing that can be used."""
     runs = find_runs(log)
@@ -71,7 +62,7 @@ def gather(log: SalesLog) -> Evidence:
         # All sold at that depth: demand was this or more before it was cut. To leave such rows out, but not those that
         # sold less, would be a selection on the outcome.
         high[(depth >= log.problem.longest_run) & ~exceeds(log.available[rows], demand)] = np.inf
-    columns = feature_columns(log.problem, log.features[rows])
+    columns = feature_columns(log.problem, log.features[rows].T)
     return Evidence(
         rows=rows,
         series=log.series[rows],

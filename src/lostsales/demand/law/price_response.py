@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lostsales.data.encoding import market_names
 from lostsales.data.log import SalesLog
 from lostsales.data.progress import Progress
 from lostsales.data.splits import hold_out
-from lostsales.demand.censoring.evidence import market_names
 from lostsales.demand.law.estimation import DemandLaw, complete
 from lostsales.demand.law.means import LinearMean
 from lostsales.demand.law.selection import DemandModel, bootstrap_laws

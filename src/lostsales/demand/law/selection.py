@@ -13,6 +13,7 @@ import numpy as np
 
 from lostsales.data.log import SalesLog
 from lostsales.data.progress import Progress
+from lostsales.data.scale import series_scale
 from lostsales.data.splits import Folds, folds_of, hold_out, resample_counts
 from lostsales.demand.censoring.evidence import Evidence, gather
 from lostsales.demand.law.calibration import Calibration, calibrate
@@ -24,7 +25,6 @@ LEAST_ROWS = 10
 JUDGED_ROWS = 1_000, 10_000  # families are compared on a tenth of the rows, within these, of whole series
 BOOSTED_ROWS = 5_000  # trees are tried from so many rows on
 MOST_GAP = 3  # periods left out around a block in time
-HETEROGENEOUS = 3.0  # from this ratio of usual sales on, series are brought to one scale
 BEYOND_CHANCE = 2.0  # standard errors ...
 MATTERS = 0.005  # ... and mean log chance by which a family must beat a simpler one
 DOUBTFUL = 1.5  # standard errors by which noise that multiplies must beat noise that adds, which misleads less
@@ -132,17 +132,6 @@ def bootstrap_laws(
         if progress:
             progress(done + 1, draws)
     return laws
-
-
-def series_scale(log: SalesLog) -> Floats:
-    """Usual sales of each series where these differ much, else 1 for all, (series,)."""
-    names, part = np.unique(log.names, return_inverse=True)
-    of_row = part[log.series]
-    usual = np.bincount(of_row, weights=log.sales, minlength=len(names)) / np.bincount(of_row, minlength=len(names))
-    low, high = np.quantile(usual, [0.1, 0.9])
-    if len(usual) < 2 or high <= HETEROGENEOUS * max(low, 1e-9):
-        return np.ones(len(log.names))
-    return np.asarray(np.maximum(usual, 1e-3 * usual.mean())[part])
 
 
 def _judged(log: SalesLog, evidence: Evidence, seed: int) -> tuple[Evidence, Folds, str]:

@@ -4,29 +4,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lostsales.data.encoding import attributes, feature_columns
 from lostsales.data.log import SalesLog
-from lostsales.data.problem import Problem
 from lostsales.demand.censoring.runs import Runs
 from lostsales.demand.survival.curve import kaplan_meier
-from lostsales.types import Array, Bools, Floats, Ints
+from lostsales.types import Bools, Floats, Ints
 
 RIDGE = 1e-3
 ROUNDS = 10
 
 
-def feature_columns(problem: Problem, features: Floats) -> list[Floats]:
-    """The features of rows, a categorical one as one indicator a level."""
-    columns: list[Floats] = []
-    for index, feature in enumerate(problem.features):
-        values = features[:, index]
-        levels = range(len(feature.levels or ())) if feature.kind == "categorical" else ()
-        columns += [(values == level).astype(np.float64) for level in levels] or [values]
-    return columns
-
-
 def market(log: SalesLog, rows: Ints) -> list[Floats]:
     """Features and price of each row."""
-    return [*feature_columns(log.problem, log.features[rows]), log.price[rows]]
+    return [*feature_columns(log.problem, log.features[rows].T), log.price[rows]]
 
 
 def block_covariates(log: SalesLog, runs: Runs, rows: Ints, depth: int) -> Floats:
@@ -46,35 +36,6 @@ def block_covariates(log: SalesLog, runs: Runs, rows: Ints, depth: int) -> Float
 def market_covariates(log: SalesLog, rows: Ints) -> Floats:
     """Covariates where no history is known."""
     return np.column_stack([*attributes(log, rows), *market(log, rows)])
-
-
-def attributes(log: SalesLog, rows: Ints) -> list[Floats]:
-    """Attributes of the series as numbers; text becomes one indicator a value."""
-    return list(attribute_columns(log.attributes, len(log.names))[1][log.series[rows]].T)
-
-
-def attribute_columns(attributes: dict[str, Array], series: int) -> tuple[tuple[str, ...], Floats]:
-    """The attributes of series as a matrix and what its columns are called.
-
-    >>> attribute_columns({"size": np.array(["1", "2.5"]), "place": np.array(["sea", "hill"])}, series=2)
-    (('size', 'place=hill', 'place=sea'), array([[1. , 0. , 1. ],
-           [2.5, 1. , 0. ]]))
-    """
-    names: list[str] = []
-    columns: list[Floats] = []
-    for name, texts in attributes.items():
-        numbers = _numbers(texts)
-        levels = [] if numbers is not None else sorted(set(texts))
-        names += [f"{name}={level}" for level in levels] or [name]
-        columns += [(texts == level).astype(np.float64) for level in levels] if numbers is None else [numbers]
-    return tuple(names), np.column_stack(columns) if columns else np.zeros((series, 0))
-
-
-def _numbers(texts: Array) -> Floats | None:
-    try:
-        return texts.astype(np.float64)
-    except ValueError:
-        return None
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lostsales.data.encoding import feature_columns
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
 from lostsales.demand.censoring.runs import Runs
@@ -35,12 +36,7 @@ def block(
     """
     columns = [anchor_demand / scale]
     for period in periods:
-        for feature, values in zip(problem.features, period.features, strict=True):
-            if feature.kind == "categorical":
-                columns += [(values == level).astype(np.float64) for level in range(len(feature.levels or ()))]
-            else:
-                columns.append(values)
-        columns.append(period.stock / scale)
+        columns += [*feature_columns(problem, period.features), period.stock / scale]
         if period.price is not None and period.order is not None:
             columns += [period.price, period.order / scale]
     return np.column_stack(columns if attributes is None else [*columns, attributes])
