@@ -14,8 +14,8 @@ from lostsales.data.problem import Problem
 from lostsales.data.progress import Progress
 from lostsales.data.splits import Folds, Holdout, folds_of, hold_out
 from lostsales.demand.censoring.runs import LEAST_ROWS, Runs, find_runs, iterations_rule
-from lostsales.demand.survival.curve import Tail
 from lostsales.demand.survival.imputation import impute
+from lostsales.demand.survival.tail import Tail
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.learn.cfqi.iteration import FittedQ, FqiSettings, iterate
 from lostsales.learn.cfqi.partition import Partition, block_of_log, partition, whole

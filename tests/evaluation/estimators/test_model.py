@@ -7,7 +7,7 @@ import pytest
 
 from lostsales.data.splits import units_of
 from lostsales.data.sublogs import without
-from lostsales.demand.law.estimation import DemandLaw, Family
+from lostsales.demand.law.demand_law import DemandLaw, Family
 from lostsales.demand.law.means import LinearMean
 from lostsales.demand.law.residuals import Residuals
 from lostsales.demand.law.selection import fit_demand

@@ -12,7 +12,7 @@ import numpy as np
 from lostsales.data.economics import UnitCosts, period_profit, units_available
 from lostsales.data.log import SalesLog
 from lostsales.demand.censoring.evidence import Evidence
-from lostsales.demand.law.estimation import DemandLaw
+from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.evaluation.log_decisions import shown_to
 from lostsales.policy.rollout import Features, Opening, Policy, play
 from lostsales.types import Array, Bools, Floats, Ints

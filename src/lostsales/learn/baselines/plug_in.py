@@ -13,8 +13,8 @@ from lostsales.data.economics import units_available
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
 from lostsales.demand.censoring.runs import Runs
-from lostsales.demand.survival.covariates import learn_metric
 from lostsales.demand.survival.curve import kaplan_meier
+from lostsales.demand.survival.metric import learn_metric
 from lostsales.learn.cfqi.partition import Period, block
 from lostsales.policy.rollout import Features, View
 from lostsales.types import Floats
@@ -36,7 +36,7 @@ class PlugIn:
         demand, known = observed.demand[rows], observed.is_observed[rows]
         slopes = learn_metric(covariates, demand, known).slopes
         # Whole units above the stock are at least half a unit above it; without a flag they may be equal to it.
-        gap = float(observed.point[rows[0]] - observed.available[rows[0]]) + 0.5 * observed.integer
+        gap = float(observed.censored_above[rows[0]] - observed.available[rows[0]]) + 0.5 * observed.integer
         residual = demand + gap * ~known - covariates @ slopes
         # Efron's rule: the largest counts as known, so that no mass is left over.
         curve = kaplan_meier(residual, known | (residual == residual.max()), integer=False)

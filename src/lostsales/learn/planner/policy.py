@@ -11,7 +11,7 @@ from lostsales.data.encoding import attributes, feature_columns
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
 from lostsales.data.scale import scale_groups
-from lostsales.demand.law.estimation import DemandLaw
+from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.learn.planner import decision_loops as glance
 from lostsales.learn.planner.market_states import MarketStates, place
 from lostsales.learn.planner.physics import Physics
