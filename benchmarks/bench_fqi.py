@@ -12,14 +12,14 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.rows import Row, best_seconds
 from lostsales.data.log import SalesLog
-from lostsales.data.splits import hold_out
+from lostsales.data.splits import folds_of, hold_out
 from lostsales.data.writing import log_columns
 from lostsales.demand.censoring.runs import find_runs
 from lostsales.demand.survival.imputation import impute
 from lostsales.learn.cfqi.iteration import FqiSettings, iterate
 from lostsales.learn.cfqi.partition import Partition, partition
 from lostsales.learn.cfqi.policy import QPolicy
-from lostsales.learn.fit import CensoredFqi, folds_of
+from lostsales.learn.fit import CensoredFqi
 from lostsales.learn.function.kernels import Kernel
 from lostsales.learn.function.posterior_variance import FactoredVariance
 from lostsales.learn.function.q_function import ActionScaler, FunctionClass, QBasis, QFunction, Scaler

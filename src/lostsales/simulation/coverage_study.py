@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from lostsales.data.reading.gate import Progress
+from lostsales.data.progress import Progress
 from lostsales.data.writing import replacing
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.evaluation.evaluate import ESTIMATORS, evaluate

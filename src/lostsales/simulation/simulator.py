@@ -10,7 +10,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from lostsales.data.log import LogNotes, SalesLog
-from lostsales.data.reading.gate import Progress
+from lostsales.data.progress import Progress
 from lostsales.data.writing import key_columns, write_table
 from lostsales.demand.censoring.runs import depth_of_rows
 from lostsales.errors import SettingError

@@ -41,7 +41,7 @@ def test_the_facts_of_a_log() -> None:
     assert (found.longest_run, found.max_depth) == (3, runs.max_depth)
     assert found.usable_rows + sum(found.left_out.values()) == 1000
     assert found.left_out["last row of its series"] == 20
-    assert set(found.paper_max_depth) == {"line 409", "line 4771"}
+    assert set(found.paper_max_depth) == {"Section 3.4", "Definition 8"}
     assert [each.j for each in found.run_ends] == [1, 2, 3]
     assert found.run_ends[0].chance == pytest.approx((~log.censored)[runs.depth >= 1].mean())
     assert found.run_ends_fall_at == ()

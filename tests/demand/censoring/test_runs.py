@@ -136,10 +136,10 @@ def test_the_rule_for_the_window_follows_the_paper() -> None:
 def test_the_papers_two_readings_miss_late_runs_and_count_separate_periods() -> None:
     late = log_of_flags("5x567xxx")
     # K = 3: a start after t = 5 does not count, the last run starts at 5; with K = 4 it starts too late.
-    assert paper_variants(late, find_runs(late), 3) == {"line 409": 3, "line 4771": 3}
-    assert paper_variants(late, find_runs(late), 4) == {"line 409": 1, "line 4771": 3}
+    assert paper_variants(late, find_runs(late), 3) == {"Section 3.4": 3, "Definition 8": 3}
+    assert paper_variants(late, find_runs(late), 4) == {"Section 3.4": 1, "Definition 8": 3}
     apart = log_of_flags("x5x5x5", "xx")
-    assert paper_variants(apart, find_runs(apart), 5) == {"line 409": 1, "line 4771": 3}
+    assert paper_variants(apart, find_runs(apart), 5) == {"Section 3.4": 1, "Definition 8": 3}
 
 
 def _runs_of(depth: list[int], known: str, longest: int) -> Runs:

@@ -12,9 +12,10 @@ from lostsales.data.reading.gate import read_log
 from lostsales.demand.censoring.observed import observe
 from lostsales.demand.censoring.runs import find_runs
 from lostsales.demand.survival import imputation as module
-from lostsales.demand.survival.curve import Tail, kaplan_meier
+from lostsales.demand.survival.curve import kaplan_meier
 from lostsales.demand.survival.depth_groups import depth_groups, not_truncated
-from lostsales.demand.survival.imputation import Estimator, impute
+from lostsales.demand.survival.imputation import impute
+from lostsales.demand.survival.tail import Tail
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.simulation.scenario import load_scenario
 from lostsales.simulation.simulator import simulate
@@ -98,7 +99,7 @@ def test_the_bootstrap_agrees_with_the_spread_over_independent_logs() -> None:
     assert 1 / 1.5 < np.mean(claimed) / np.std(estimates, ddof=1) < 1.5
 
 
-def test_what_is_known_stays_and_the_profit_is_the_surrogate_of_line_428() -> None:
+def test_what_is_known_stays_and_the_profit_is_the_surrogate_of_equation_12() -> None:
     log, _ = simulate(load_scenario("paper"), episodes=20, seed=2)
     filled = impute(log, replicates=20)
     known = ~filled.hidden
@@ -133,7 +134,7 @@ def test_the_marginal_estimator_is_the_curve_of_its_depth() -> None:
     curve = kaplan_meier(observed.demand[rows], observed.is_observed[rows], demand_max=filled.demand_max)
     for row in np.flatnonzero(rows & filled.hidden)[:20]:
         assert filled.expected_lost[row] == pytest.approx(
-            curve.mean_excess(observed.point[row], observed.available[row])
+            curve.mean_excess(observed.censored_above[row], observed.available[row])
         )
     assert filled.bandwidths == {}
 
@@ -226,7 +227,7 @@ def test_a_demand_that_the_netted_balance_gives_back_is_no_estimate() -> None:
 
 
 @pytest.mark.parametrize("estimator", ["beran", "marginal"])
-def test_nothing_but_stock_outs_is_refused(estimator: Estimator) -> None:
+def test_nothing_but_stock_outs_is_refused(estimator: str) -> None:
     with pytest.raises(LostSalesError, match="every row is a stock-out: no demand is known"):
         impute(log_of_flags("xxx", "xx"), estimator=estimator)
 

@@ -5,14 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from lostsales.data.splits import units_of
 from lostsales.data.sublogs import without
-from lostsales.demand.law.estimation import DemandLaw, Family
+from lostsales.demand.law.demand_law import DemandLaw, Family
 from lostsales.demand.law.means import LinearMean
 from lostsales.demand.law.residuals import Residuals
 from lostsales.demand.law.selection import fit_demand
 from lostsales.evaluation.estimators.replay import ReplayPeriods, live
 from lostsales.evaluation.evaluate import evaluate, evaluate_on
-from lostsales.evaluation.log_decisions import units_of
 from lostsales.evaluation.task import EvaluationTask
 from lostsales.policy.action_grid import ActionGrid
 from lostsales.policy.simple import BaseStockRule, Uniform
@@ -87,7 +87,7 @@ def test_the_model_finds_the_true_value(name: str) -> None:
 
 def test_leaving_out_gives_the_contributions_of_a_mean() -> None:
     """For a plain mean of unequal units the grouped jackknife is exactly the linearised ratio."""
-    log = small_log("steady", 7)
+    log = small_log("steady", 11)
     units = units_of(log, 4)
     values = np.random.default_rng(0).normal(size=len(log))
     without = np.array([values[units.of_row != unit].mean() for unit in range(4)])

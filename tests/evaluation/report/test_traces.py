@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from lostsales.data.splits import units_of
 from lostsales.demand.censoring.runs import find_runs
-from lostsales.evaluation.log_decisions import units_of
 from lostsales.evaluation.prepared_log import PreparedLog
 from lostsales.evaluation.report.traces import MOST_PERIODS, MOST_SERIES, hidden_demand, tell, typical_series
 from lostsales.simulation.scenario import load_scenario

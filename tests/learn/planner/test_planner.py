@@ -10,7 +10,7 @@ from scipy.stats import norm, truncnorm
 
 import lostsales
 from lostsales.data.log import SalesLog
-from lostsales.demand.law.estimation import Family
+from lostsales.demand.law.demand_law import Family
 from lostsales.demand.law.means import LinearMean
 from lostsales.demand.law.residuals import Residuals
 from lostsales.demand.law.selection import DemandModel, fit_demand

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from scipy.sparse import csr_array
 
-from lostsales.data.reading.gate import Progress
+from lostsales.data.progress import Progress
 from lostsales.errors import SettingError
 from lostsales.simulation.exact.expansion import Block, Branch, Expansion
 from lostsales.simulation.exact.iterate import Actions, Criterion, Values, solve

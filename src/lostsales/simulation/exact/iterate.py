@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil, log
 
-from lostsales.data.reading.gate import Progress
+from lostsales.data.progress import Progress
 from lostsales.types import Array, Floats
 
 PRECISION = 1e-9  # of a stationary value, relative to the spread of the first profits

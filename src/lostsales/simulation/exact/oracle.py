@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from lostsales.data.reading.gate import Progress
+from lostsales.data.progress import Progress
 from lostsales.simulation.exact.iterate import Actions, Criterion, Values, solve
 from lostsales.simulation.exact.world import World
 from lostsales.types import Floats

@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse import csr_array
 
-from lostsales.data.reading.gate import Progress
+from lostsales.data.progress import Progress
 from lostsales.simulation.exact.beliefs import BeliefGrid, tail_moments
 from lostsales.simulation.exact.iterate import Actions, Criterion, Values, solve
 from lostsales.simulation.exact.oracle import after_known, after_truncation

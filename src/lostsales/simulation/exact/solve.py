@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from lostsales.data.reading.gate import Progress
+from lostsales.data.progress import Progress
 from lostsales.errors import SettingError
 from lostsales.policy.policy import SavedPolicy
 from lostsales.simulation.exact.expansion import ExactExpansion

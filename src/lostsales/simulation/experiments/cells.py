@@ -5,12 +5,12 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from lostsales.data.log import SalesLog
+from lostsales.data.sublogs import series_of
 from lostsales.learn.fit import fit
 from lostsales.policy.policy import Policy
 from lostsales.simulation.experiments.folder import read_manifest, reference_path
@@ -73,8 +73,5 @@ def _reference(folder: Path, name: str) -> Policy:
 
 def first_series(log: SalesLog, count: int) -> SalesLog:
     """A simulated log as if only its first series had been recorded."""
-    rows = int(np.count_nonzero(log.series < count))
-    by_row = ("series", "period", "features", "price", "sales", "stock", "order", "stockout")
-    columns: dict[str, Any] = {name: getattr(log, name)[:rows] for name in by_row}
-    columns |= {name: getattr(log, name)[:count] for name in ("names", "last_sales", "last_stockout")}
-    return replace(log, **columns, notes=replace(log.notes, balance_rows=rows - count))
+    first = series_of(log, np.arange(count))
+    return replace(first, notes=replace(log.notes, balance_rows=len(first) - count))

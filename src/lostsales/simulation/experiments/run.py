@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from threading import Thread
 
-from lostsales.data.reading.gate import Progress
+from lostsales.data.progress import Progress
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.learn.learner import LEARNERS
 from lostsales.simulation.exact.solve import Target, criterion_of, reference
