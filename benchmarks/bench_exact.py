@@ -8,14 +8,14 @@ from lostsales.simulation.exact.iterate import Criterion
 from lostsales.simulation.exact.oracle import solve_oracle
 from lostsales.simulation.exact.solve import Target, reference
 from lostsales.simulation.exact.world import Resolution, World
-from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.scenario import Scenario
 from lostsales.types import Floats
 
 GOAL = 60.0  # seconds: "in seconds, not minutes"
 
 
 def run() -> list[Row]:
-    world, criterion = World.of(load_scenario("markov-demand"), Resolution()), Criterion(0.9)
+    world, criterion = World.of(Scenario.load("markov-demand"), Resolution()), Criterion(0.9)
     values, _ = solve_oracle(world, criterion)
     theirs = _sparse(world, 0.9)
     worst = float(np.abs(values[0][0].reshape(-1) - theirs).max())
@@ -34,7 +34,7 @@ def run() -> list[Row]:
         ("steady", "pi-star", criterion),
     )
     for name, target, chosen in cases:
-        scenario = load_scenario(name)
+        scenario = Scenario.load(name)
         seconds = reference(scenario, target, chosen).seconds
         what = f"{target} of {name} with the error of its grid"
         rows.append(Row(what, f"{seconds:.1f} s", f"{GOAL:.0f} s, the goal", seconds / GOAL, at_most=1))

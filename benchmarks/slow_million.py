@@ -8,7 +8,7 @@ import numpy as np
 from benchmarks.rows import Row
 from lostsales.learn.fit import CensoredFqi, Learned
 from lostsales.learn.function.q_function import FunctionClass
-from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
 
 MINUTES, GIGABYTES = 10.0, 8.0
@@ -28,7 +28,7 @@ def run() -> list[Row]:
 
 
 def _learned(rows: int, function: FunctionClass | None = None) -> tuple[Learned, float]:
-    log, _ = simulate(load_scenario("released"), episodes=rows // PERIODS, seed=1)
+    log, _ = simulate(Scenario.load("released"), episodes=rows // PERIODS, seed=1)
     began = time.perf_counter()
     learned = CensoredFqi(iterations=10, function=function or FunctionClass()).learn(log)
     return learned, time.perf_counter() - began

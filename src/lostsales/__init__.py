@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from lostsales.learn.fit import fit, learners, register_learner
     from lostsales.policy.file_format import load
     from lostsales.policy.rules import Rules
-    from lostsales.simulation.scenario import Scenario, load_scenario
+    from lostsales.simulation.scenario import Scenario
     from lostsales.simulation.simulator import HiddenTruth
 
 # Looked up on first use, so that `import lostsales` and `lostsales --help` stay quick.
@@ -32,7 +32,6 @@ _HOMES = {
     "load": "policy.file_format",
     "Rules": "policy.rules",
     "Scenario": "simulation.scenario",
-    "load_scenario": "simulation.scenario",
     "HiddenTruth": "simulation.simulator",
 }
 
@@ -48,7 +47,6 @@ __all__ = [
     "fit",
     "learners",
     "load",
-    "load_scenario",
     "read_log",
     "register_learner",
     "write_log",

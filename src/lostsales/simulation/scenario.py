@@ -124,6 +124,26 @@ class Scenario(Shop):
     demand_law: Annotated[Linear | Saturating, Field(discriminator="law", alias="demand")]
     features: dict[str, FeatureProcess] = Field(default_factory=dict)
 
+    @classmethod
+    def load(cls, name: str | Path, settings: tuple[str, ...] = ()) -> "Scenario":
+        """A preset by name or a TOML file by path, with fields overridden by `settings` such as "demand.rho=0.6".
+
+        >>> Scenario.load("released", ("horizon=10",)).horizon
+        10
+        """
+        if str(name) in preset_names():
+            keys = tomllib.loads(preset_text(str(name)))
+        elif str(name).endswith(".toml"):
+            keys = read_toml(Path(name))
+        else:
+            raise SettingError(
+                f"no scenario {str(name)!r}; give the path of a .toml file or one of {', '.join(preset_names())}"
+            )
+        for setting in settings:
+            _override(keys, setting)
+        keys.setdefault("name", Path(name).stem)
+        return checked(Scenario, keys, f"scenario {name}")
+
     @model_validator(mode="after")
     def _is_consistent(self) -> "Scenario":
         for name, effect in self.demand_law.features.items():
@@ -198,26 +218,6 @@ class Scenario(Shop):
         return tuple(
             process.advance(value, price, rng) for process, value in zip(self.features.values(), features, strict=True)
         )
-
-
-def load_scenario(name: str | Path, settings: tuple[str, ...] = ()) -> Scenario:
-    """A preset by name or a TOML file by path, with fields overridden by `settings` such as "demand.rho=0.6".
-
-    >>> load_scenario("released", ("horizon=10",)).horizon
-    10
-    """
-    if str(name) in preset_names():
-        keys = tomllib.loads(preset_text(str(name)))
-    elif str(name).endswith(".toml"):
-        keys = read_toml(Path(name))
-    else:
-        raise SettingError(
-            f"no scenario {str(name)!r}; give the path of a .toml file or one of {', '.join(preset_names())}"
-        )
-    for setting in settings:
-        _override(keys, setting)
-    keys.setdefault("name", Path(name).stem)
-    return checked(Scenario, keys, f"scenario {name}")
 
 
 def _override(keys: dict[str, Any], setting: str) -> None:

@@ -76,8 +76,8 @@ def simulate(
 ) -> tuple[SalesLog, HiddenTruth]:
     """Let a policy (uniform unless given) run and keep the log that a retailer would have, and apart from it the truth.
 
-    >>> from lostsales.simulation.scenario import load_scenario
-    >>> log, truth = simulate(load_scenario("released"), episodes=2)
+    >>> from lostsales.simulation.scenario import Scenario
+    >>> log, truth = simulate(Scenario.load("released"), episodes=2)
     >>> len(log), bool((log.sales <= truth.demand).all())
     (100, True)
     """

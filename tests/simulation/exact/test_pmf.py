@@ -5,14 +5,14 @@ import pytest
 
 from lostsales.simulation.exact.pmf import demand_pmf, opening_pmf
 from lostsales.simulation.exact.world import Resolution, World
-from lostsales.simulation.scenario import Linear, NormalStart, load_scenario
+from lostsales.simulation.scenario import Linear, NormalStart, Scenario
 from tests.simulation.exact.tiny import tiny
 
 
 @pytest.mark.parametrize("name", ["released", "paper", "nonlinear", "newsvendor"])
 def test_frequencies_of_the_simulator(name: str) -> None:
     """Twenty thousand draws from a few states; no frequency off by more than five standard errors."""
-    scenario = load_scenario(name)
+    scenario = Scenario.load(name)
     world, rng, draws = World.of(scenario, Resolution()), np.random.default_rng(0), 20_000
     for last, price, state in ((5, 0, 0), (12, 1, world.chain.states - 1), (20, len(scenario.prices) - 1, 0)):
         features = tuple(np.full(draws, each[state]) for each in world.chain.values())
@@ -24,7 +24,7 @@ def test_frequencies_of_the_simulator(name: str) -> None:
 
 def test_rows_are_laws() -> None:
     for name in ("released", "paper", "nonlinear", "fixed-cost"):
-        world = World.of(load_scenario(name), Resolution())
+        world = World.of(Scenario.load(name), Resolution())
         assert np.all(world.pmf >= 0)
         np.testing.assert_allclose(world.pmf.sum(axis=-1), 1.0)
 

@@ -8,11 +8,11 @@ from lostsales.policy.rollout import play
 from lostsales.simulation.exact.iterate import Criterion
 from lostsales.simulation.exact.solve import Target, criterion_of, reference
 from lostsales.simulation.exact.world import Resolution
-from lostsales.simulation.scenario import Scenario, load_scenario
+from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import evaluate_policy
 from tests.simulation.exact.tiny import tiny
 
-RELEASED = load_scenario("released")
+RELEASED = Scenario.load("released")
 
 
 @pytest.mark.parametrize(("criterion", "figure"), [(Criterion(1.0, 50), 33.31), (Criterion(0.9), 33.11)])
@@ -33,7 +33,7 @@ def test_pi_star_of_released(criterion: Criterion, least: float) -> None:
     [("paper", "oracle", 5.05), ("steady", "oracle", 5.11), ("paper", "pi-star", 4.93), ("steady", "pi-star", 4.85)],
 )
 def test_references_of_paper_and_steady(name: str, target: Target, least: float) -> None:
-    scenario = load_scenario(name)
+    scenario = Scenario.load(name)
     earned = evaluate_policy(scenario, reference(scenario, target, Criterion(0.9)).policy, 40_000)
     assert earned.mean_profit > least
 
@@ -72,13 +72,13 @@ def test_simulation_agrees_on_a_tiny_scenario(target: Target, arrival: str, crit
 @pytest.mark.parametrize(("name", "allowed"), [("released", 0.001), ("markov-demand", 0.001), ("steady", 0.005)])
 def test_simulation_agrees_on_presets(target: Target, name: str, allowed: float) -> None:
     """Within four standard errors and the stated share for what the grid leaves out."""
-    value, mean, error = discounted(load_scenario(name), target, Criterion(1.0, 12), 10_000)
+    value, mean, error = discounted(Scenario.load(name), target, Criterion(1.0, 12), 10_000)
     assert mean == pytest.approx(value, abs=4 * error + allowed * abs(value))
 
 
 @pytest.mark.parametrize("settings", [("demand.rho=0",), ("demand.rho=0", "longest_run=3")])
 def test_without_memory_pi_star_is_the_oracle(settings: tuple[str, ...]) -> None:
-    scenario, criterion = load_scenario("steady", settings), Criterion(1.0, 8)
+    scenario, criterion = Scenario.load("steady", settings), Criterion(1.0, 8)
     oracle, pi_star = (reference(scenario, target, criterion).value for target in ("oracle", "pi-star"))
     assert pi_star == pytest.approx(oracle, abs=1e-8)
 
@@ -92,7 +92,7 @@ def test_where_stock_never_runs_out_pi_star_is_the_oracle() -> None:
 @pytest.mark.parametrize("target", ["oracle", "pi-star"])
 def test_refining_moves_the_value_by_less_than_stated(target: Target) -> None:
     for name, criterion in (("released", Criterion(1.0, 12)), ("steady", Criterion(1.0, 3))):
-        scenario = load_scenario(name)
+        scenario = Scenario.load(name)
         stated = reference(scenario, target, criterion)
         finer = reference(scenario, target, criterion, grid=Resolution(nodes=13, orders_deep=3.0, widths=9, means=8))
         assert abs(finer.value - stated.value) <= stated.grid_error + 1e-9
@@ -100,7 +100,7 @@ def test_refining_moves_the_value_by_less_than_stated(target: Target) -> None:
 
 
 def test_a_larger_depth_never_earns_less() -> None:
-    scenario, criterion = load_scenario("steady"), Criterion(1.0, 5)
+    scenario, criterion = Scenario.load("steady"), Criterion(1.0, 5)
     values = [reference(scenario, "pi-star", criterion, depth, grid=Resolution(5)).value for depth in (1, 2, 3, None)]
     assert np.all(np.diff(values) >= -1e-3 * abs(values[-1]))
 

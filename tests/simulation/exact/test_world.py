@@ -6,14 +6,14 @@ import pytest
 from lostsales.errors import SettingError
 from lostsales.policy.rollout import Action, transition
 from lostsales.simulation.exact.world import Resolution, World
-from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.scenario import Scenario
 from tests.simulation.exact.tiny import tiny
 
 
 @pytest.mark.parametrize("name", ["released", "paper", "fixed-cost"])
 @pytest.mark.parametrize("balance", ["lost-sales", "netted"])
 def test_plans_are_the_transition(name: str, balance: str) -> None:
-    scenario = load_scenario(name, (f"balance={balance}",))
+    scenario = Scenario.load(name, (f"balance={balance}",))
     world, rng, rows = World.of(scenario, Resolution()), np.random.default_rng(0), 500
     stock = rng.integers(world.shape[1], size=rows)
     order = rng.integers(len(scenario.orders), size=rows)
@@ -33,8 +33,8 @@ def test_plans_are_the_transition(name: str, balance: str) -> None:
 
 
 def test_opening_is_where_episodes_start() -> None:
-    world = World.of(load_scenario("paper"), Resolution())
-    opened = load_scenario("paper").open(20_000, np.random.default_rng(0))
+    world = World.of(Scenario.load("paper"), Resolution())
+    opened = Scenario.load("paper").open(20_000, np.random.default_rng(0))
     assert world.opening.sum() == pytest.approx(1)
     stock = world.opening.sum(axis=(0, 2))
     np.testing.assert_allclose(np.bincount(opened.stock.astype(np.int64)) / 20_000, stock, atol=0.01)
@@ -51,5 +51,5 @@ def test_fractions_are_refused() -> None:
 
 def test_open_ranges_hold_what_can_be_sold() -> None:
     """`released` has neither capacity nor largest demand: room for two largest orders, demand beyond all of it."""
-    world = World.of(load_scenario("released"), Resolution())
+    world = World.of(Scenario.load("released"), Resolution())
     assert world.shape == (2, 15 + 2 * 15 + 1, 2 * 45 + 1)

@@ -8,7 +8,7 @@ import numpy as np
 from lostsales.simulation.experiments.journal import CellResult
 from lostsales.simulation.experiments.plan import REFERENCE, Experiment
 from lostsales.simulation.experiments.results import Results
-from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.scenario import Scenario
 
 Means = dict[tuple[str, str], tuple[float, ...]]
 TINY = Path(__file__).with_name("tiny.toml")
@@ -16,7 +16,7 @@ TINY = Path(__file__).with_name("tiny.toml")
 
 def small(**changes: Any) -> Experiment:
     keys = {"levels": (5, 10), "runs": 2, "methods": ("c-fqi", "pc-fqi"), "iterations": 2, "test_episodes": 20}
-    return Experiment(**({"scenario": load_scenario(TINY)} | keys | changes))
+    return Experiment(**({"scenario": Scenario.load(TINY)} | keys | changes))
 
 
 def made_up(means: Means, spread: float = 1.0, **changes: Any) -> Results:

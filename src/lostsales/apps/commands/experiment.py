@@ -40,10 +40,10 @@ def experiment(
     from lostsales.simulation.experiments.plan import LEVELS, Experiment, default_methods
     from lostsales.simulation.experiments.results import Results
     from lostsales.simulation.experiments.run import WORKERS, run_experiment
-    from lostsales.simulation.scenario import load_scenario
+    from lostsales.simulation.scenario import Scenario
 
     asked = Experiment(
-        scenario=load_scenario(scenario),
+        scenario=Scenario.load(scenario),
         levels=_levels(levels) if levels else QUICK_LEVELS if quick else LEVELS,
         runs=runs if runs is not None else QUICK_RUNS if quick else 50,
         methods=tuple(_parts(methods)) if methods else default_methods(),

@@ -47,10 +47,10 @@ def solve(
     from lostsales.apps.views.console import print_facts, print_json, progress
     from lostsales.policy.file_format import check_place
     from lostsales.simulation.exact.solve import criterion_of, reference
-    from lostsales.simulation.scenario import load_scenario
+    from lostsales.simulation.scenario import Scenario
 
     check_place(out)
-    world = load_scenario(scenario, tuple(settings or ()))
+    world = Scenario.load(scenario, tuple(settings or ()))
     criterion = criterion_of(world, discount, horizon)
     if target == "ppo":
         if horizon is not None or max_depth is not None or first_row:
