@@ -6,7 +6,7 @@ from scipy.sparse import csr_array
 from benchmarks.rows import Row, best_seconds
 from lostsales.simulation.exact.iterate import Criterion
 from lostsales.simulation.exact.oracle import solve_oracle
-from lostsales.simulation.exact.solve import Target, reference
+from lostsales.simulation.exact.solve import Target, solve_reference
 from lostsales.simulation.exact.world import Resolution, World
 from lostsales.simulation.scenario import Scenario
 from lostsales.types import Floats
@@ -35,7 +35,7 @@ def run() -> list[Row]:
     )
     for name, target, chosen in cases:
         scenario = Scenario.load(name)
-        seconds = reference(scenario, target, chosen).seconds
+        seconds = solve_reference(scenario, target, chosen).seconds
         what = f"{target} of {name} with the error of its grid"
         rows.append(Row(what, f"{seconds:.1f} s", f"{GOAL:.0f} s, the goal", seconds / GOAL, at_most=1))
     return rows

@@ -12,6 +12,7 @@ from lostsales.data.writing import write_log
 from lostsales.errors import SettingError
 from lostsales.policy.simple import Uniform
 from lostsales.simulation import simulator
+from lostsales.simulation.exact.solve import solve
 from lostsales.simulation.named_policies import named_policy
 from lostsales.simulation.presets import preset_names
 from lostsales.simulation.scenario import Scenario
@@ -179,3 +180,15 @@ def test_progress_counts_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     policy = Uniform(named_policy("base-stock", world).grid)  # type: ignore[attr-defined]
     evaluate_policy(world, policy, episodes=5, progress=lambda done, total: seen.append((done, total)))
     assert seen == [(1, 3), (2, 3), (3, 3)]
+
+
+def test_scenarios_and_policies_may_be_named_or_lie_in_a_file(tmp_path: Path) -> None:
+    scenario = Scenario.load("newsvendor")
+    policy = named_policy("base-stock:12@6", scenario)
+    log, _ = simulate(scenario, policy, episodes=3)
+    assert_equal_logs(simulate("newsvendor", "base-stock:12@6", episodes=3)[0], log)
+    solved = solve(scenario, horizon=scenario.horizon).policy
+    solved.save(tmp_path / "oracle")
+    assert_equal_logs(simulate(scenario, tmp_path / "oracle", 3)[0], simulate(scenario, solved, 3)[0])
+    with pytest.raises(SettingError, match="no policy 'magic'"):
+        simulate("newsvendor", "magic")

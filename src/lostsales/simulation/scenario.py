@@ -112,7 +112,35 @@ class ConstantCosts(Settings):
 
 
 class Scenario(Shop):
-    """A retailer's world. It is the market that `play` meets and the problem that a log of it carries."""
+    """A simulated shop: the `Market` that a roll-out draws from and the `Problem` that a log of it carries.
+
+    The fields are the keys of its TOML file; `Scenario.load` reads one.
+
+    Attributes
+    ----------
+    name, about : str
+        Name and one line of description.
+    horizon : int
+        Periods of an episode.
+    prices, orders : tuple of float
+        The action grid.
+    costs : ConstantCosts
+        Unit costs of lost sales, orders and holding, and the fixed cost of an order.
+    start : Start
+        Opening stock and the demand before the first period.
+    demand_law : Linear or Saturating
+        Law of D_t given X_t, P_t and D_{t-1}; the table `[demand]` of the file.
+    features : dict of str to FeatureProcess
+        Processes of the market features X_t.
+    arrival, balance, capacity, capacity_rule, longest_run, discount
+        As in `Problem`.
+
+    Examples
+    --------
+    >>> Scenario.load("steady").prices
+    (4.0, 4.25, 4.5)
+
+    """
 
     name: str
     about: str = ""
@@ -126,10 +154,30 @@ class Scenario(Shop):
 
     @classmethod
     def load(cls, name: str | Path, settings: tuple[str, ...] = ()) -> "Scenario":
-        """A preset by name or a TOML file by path, with fields overridden by `settings` such as "demand.rho=0.6".
+        """Read a preset by name, or a TOML file by path.
 
+        Parameters
+        ----------
+        name : str or Path
+            Name of a preset, or path of a file that ends in `.toml`.
+        settings : tuple of str
+            Fields to override, such as `"demand.rho=0.6"`.
+
+        Returns
+        -------
+        Scenario
+            The validated scenario.
+
+        Raises
+        ------
+        SettingError
+            If there is no such preset or file, or a field is missing, unknown or inconsistent.
+
+        Examples
+        --------
         >>> Scenario.load("released", ("horizon=10",)).horizon
         10
+
         """
         if str(name) in preset_names():
             keys = tomllib.loads(preset_text(str(name)))
@@ -218,6 +266,11 @@ class Scenario(Shop):
         return tuple(
             process.advance(value, price, rng) for process, value in zip(self.features.values(), features, strict=True)
         )
+
+
+def as_scenario(scenario: Scenario | str | Path) -> Scenario:
+    """A scenario itself, or the one that a name or path stands for."""
+    return scenario if isinstance(scenario, Scenario) else Scenario.load(scenario)
 
 
 def _override(keys: dict[str, Any], setting: str) -> None:

@@ -12,7 +12,7 @@ from lostsales.learn.fit import fit
 from lostsales.policy.action_grid import ActionGrid
 from lostsales.policy.rules import Rules
 from lostsales.simulation.exact.iterate import Criterion
-from lostsales.simulation.exact.solve import reference
+from lostsales.simulation.exact.solve import solve_reference
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import evaluate_policy, simulate
 
@@ -42,7 +42,7 @@ def test_base_stock_of_case_1(method: str) -> None:
 
 def test_the_newsvendor_earns_what_it_promises_where_its_belief_is_true() -> None:
     world = Scenario.load("newsvendor")
-    oracle = evaluate_policy(world, reference(world, "oracle", Criterion(0.9)).policy, 2_000, seed=5)
+    oracle = evaluate_policy(world, solve_reference(world, "oracle", Criterion(0.9)).policy, 2_000, seed=5)
     for method in ("newsvendor", "base-stock"):
         policy = tuned(log_of("newsvendor", episodes=200), method)
         earned = evaluate_policy(world, policy, 2_000, seed=5)
@@ -67,7 +67,7 @@ def test_s_S_p_of_case_2() -> None:  # noqa: N802, the name of the policy
     assert float(policy.thresholds.order_at) < float(policy.thresholds.order_up_to) - 5
     best, s_s_p, base_stock = (
         evaluate_policy(world, each, 1_000, seed=5).mean_profit
-        for each in (reference(world, "oracle", Criterion(0.99)).policy, policy, tuned(log, "base-stock"))
+        for each in (solve_reference(world, "oracle", Criterion(0.99)).policy, policy, tuned(log, "base-stock"))
     )
     assert s_s_p > 0.97 * best
     assert base_stock < 0.7 * s_s_p

@@ -9,7 +9,7 @@ from lostsales.errors import SettingError
 from lostsales.simulation.exact.expansion import ExactExpansion
 from lostsales.simulation.exact.histories import history_tree, solve_histories
 from lostsales.simulation.exact.iterate import Criterion
-from lostsales.simulation.exact.solve import Method, opening_of_tree, reference
+from lostsales.simulation.exact.solve import Method, opening_of_tree, solve_reference
 from lostsales.simulation.exact.world import Resolution, World
 from tests.simulation.exact.brute_force import best_value
 from tests.simulation.exact.monte_carlo import SampledExpansion
@@ -27,8 +27,8 @@ SHOPS: list[dict[str, Any]] = [
 @pytest.mark.parametrize("shop", SHOPS)
 def test_finite_horizon_equals_brute_force(shop: dict[str, Any]) -> None:
     scenario, criterion = tiny(**shop), Criterion(1.0, 4)
-    oracle = reference(scenario, "oracle", criterion).value
-    pi_star = reference(scenario, "pi-star", criterion, method="histories").value
+    oracle = solve_reference(scenario, "oracle", criterion).value
+    pi_star = solve_reference(scenario, "pi-star", criterion, method="histories").value
     assert oracle == pytest.approx(best_value(scenario, 4, 1.0, sees_demand=True), abs=1e-8)
     assert pi_star == pytest.approx(best_value(scenario, 4, 1.0, sees_demand=False), abs=1e-8)
 
@@ -37,8 +37,8 @@ def test_finite_horizon_equals_brute_force(shop: dict[str, Any]) -> None:
 def test_stationary_equals_brute_force(shop: dict[str, Any]) -> None:
     """Forty periods at discount 0.5 leave less than 1e-10 to come."""
     scenario, criterion = tiny(**shop), Criterion(0.5)
-    oracle = reference(scenario, "oracle", criterion).value
-    pi_star = reference(scenario, "pi-star", criterion, method="histories").value
+    oracle = solve_reference(scenario, "oracle", criterion).value
+    pi_star = solve_reference(scenario, "pi-star", criterion, method="histories").value
     assert oracle == pytest.approx(best_value(scenario, 40, 0.5, sees_demand=True), abs=1e-8)
     assert pi_star == pytest.approx(best_value(scenario, 40, 0.5, sees_demand=False), abs=1e-8)
 
@@ -48,14 +48,14 @@ def test_stationary_equals_brute_force(shop: dict[str, Any]) -> None:
 def test_seeing_more_never_earns_less(shop: dict[str, Any], method: Method) -> None:
     """Demand seen, or only sales; lost sales hide more than a netted stock, which gives most of the demand back."""
     scenario, criterion = tiny(**shop), Criterion(1.0, 4)
-    oracle = reference(scenario, "oracle", criterion).value
-    assert reference(scenario, "pi-star", criterion, method=method).value <= oracle + 1e-9
+    oracle = solve_reference(scenario, "oracle", criterion).value
+    assert solve_reference(scenario, "pi-star", criterion, method=method).value <= oracle + 1e-9
 
 
 def test_hidden_demand_costs_something() -> None:
     for arrival, cost in (("before", 0.2241), ("after", 0.3482)):
         scenario, criterion = tiny(arrival=arrival), Criterion(1.0, 4)
-        oracle, pi_star = (reference(scenario, target, criterion).value for target in ("oracle", "pi-star"))
+        oracle, pi_star = (solve_reference(scenario, target, criterion).value for target in ("oracle", "pi-star"))
         assert oracle - pi_star == pytest.approx(cost, abs=1e-4)
 
 
@@ -66,8 +66,8 @@ def test_hidden_demand_costs_something() -> None:
 def test_beliefs_agree_with_histories(shop: dict[str, Any], criterion: Criterion) -> None:
     """Within 0.01 a period, even where demand is so coarse that two moments say little of a belief."""
     scenario = tiny(**shop)
-    histories = reference(scenario, "pi-star", criterion, method="histories").value
-    beliefs = reference(scenario, "pi-star", criterion, method="beliefs").value
+    histories = solve_reference(scenario, "pi-star", criterion, method="histories").value
+    beliefs = solve_reference(scenario, "pi-star", criterion, method="beliefs").value
     assert beliefs == pytest.approx(histories, abs=0.01 * criterion.worth)
 
 
@@ -75,9 +75,9 @@ def test_beliefs_agree_with_histories(shop: dict[str, Any], criterion: Criterion
 def test_largest_depth_binds_both_ways_alike(max_depth: int) -> None:
     """The largest order ends every run here, so that UP^(n) of line 310 is never empty."""
     scenario, criterion = tiny(longest_run=None), Criterion(0.9)
-    histories = reference(scenario, "pi-star", criterion, max_depth, "histories").value
-    beliefs = reference(scenario, "pi-star", criterion, max_depth, "beliefs").value
-    free = reference(scenario, "pi-star", criterion, method="beliefs").value
+    histories = solve_reference(scenario, "pi-star", criterion, max_depth, "histories").value
+    beliefs = solve_reference(scenario, "pi-star", criterion, max_depth, "beliefs").value
+    free = solve_reference(scenario, "pi-star", criterion, method="beliefs").value
     assert beliefs == pytest.approx(histories, abs=0.01 * criterion.worth)
     assert histories <= free + 0.01 * criterion.worth
 
@@ -85,12 +85,12 @@ def test_largest_depth_binds_both_ways_alike(max_depth: int) -> None:
 def test_class_without_a_policy_is_refused() -> None:
     scenario = tiny(longest_run=None, orders=[0, 1, 2])
     with pytest.raises(SettingError, match="no policy is sure to keep runs"):
-        reference(scenario, "pi-star", Criterion(0.9), 1, "histories")
+        solve_reference(scenario, "pi-star", Criterion(0.9), 1, "histories")
 
 
 def test_many_histories_are_refused() -> None:
     with pytest.raises(SettingError, match="more than 20,000 histories"):
-        reference(tiny(longest_run=6, demand={"maximum": 9}), "pi-star", Criterion(0.9), method="histories")
+        solve_reference(tiny(longest_run=6, demand={"maximum": 9}), "pi-star", Criterion(0.9), method="histories")
 
 
 @pytest.mark.parametrize(("arrival", "longest_run"), [("before", 2), ("after", 1)])

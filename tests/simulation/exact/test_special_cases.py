@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import norm
 
 from lostsales.simulation.exact.iterate import Criterion
-from lostsales.simulation.exact.solve import reference
+from lostsales.simulation.exact.solve import solve_reference
 from lostsales.simulation.exact.solved_policies import OraclePolicy
 from lostsales.simulation.scenario import Scenario
 from lostsales.types import Floats
@@ -13,7 +13,7 @@ from lostsales.types import Floats
 
 def decisions(name: str, criterion: Criterion, *settings: str) -> tuple[Floats, Floats]:
     """Price and order of the oracle in the first market, (last demand, stock)."""
-    policy = reference(Scenario.load(name, settings), "oracle", criterion).policy
+    policy = solve_reference(Scenario.load(name, settings), "oracle", criterion).policy
     assert isinstance(policy, OraclePolicy)
     return policy.world.decode(policy.actions[0][0, 0])
 
@@ -82,13 +82,13 @@ def test_state_dependent_thresholds_of_case_3() -> None:
 @pytest.mark.parametrize("name", ["newsvendor", "fixed-cost"])
 def test_independent_demand_hides_nothing_of_use(name: str) -> None:
     scenario, criterion = Scenario.load(name), Criterion(0.9)
-    oracle, pi_star = (reference(scenario, target, criterion).value for target in ("oracle", "pi-star"))
+    oracle, pi_star = (solve_reference(scenario, target, criterion).value for target in ("oracle", "pi-star"))
     assert pi_star == pytest.approx(oracle, abs=1e-7)
 
 
 def test_reference_price_solves() -> None:
     """Nothing is claimed of it but that a finer grid hardly moves it, and that demand without memory hides nothing."""
     scenario, criterion = Scenario.load("reference-price"), Criterion(1.0, 10)
-    oracle, pi_star = (reference(scenario, target, criterion) for target in ("oracle", "pi-star"))
+    oracle, pi_star = (solve_reference(scenario, target, criterion) for target in ("oracle", "pi-star"))
     assert oracle.grid_error < 0.001 * oracle.value
     assert pi_star.value == pytest.approx(oracle.value, abs=1e-7)

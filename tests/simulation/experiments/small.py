@@ -7,7 +7,7 @@ import numpy as np
 
 from lostsales.simulation.experiments.journal import CellResult
 from lostsales.simulation.experiments.plan import REFERENCE, Experiment
-from lostsales.simulation.experiments.results import Results
+from lostsales.simulation.experiments.results import ExperimentResults
 from lostsales.simulation.scenario import Scenario
 
 Means = dict[tuple[str, str], tuple[float, ...]]
@@ -19,7 +19,7 @@ def small(**changes: Any) -> Experiment:
     return Experiment(**({"scenario": Scenario.load(TINY)} | keys | changes))
 
 
-def made_up(means: Means, spread: float = 1.0, **changes: Any) -> Results:
+def made_up(means: Means, spread: float = 1.0, **changes: Any) -> ExperimentResults:
     """Results whose method earns `means[behaviour, method]` at each level, give or take `spread` a run.
 
     All policies of a run share a luck of that size too, as common customers make them.
@@ -35,4 +35,4 @@ def made_up(means: Means, spread: float = 1.0, **changes: Any) -> Results:
         own = 0.0 if cell.behaviour == REFERENCE else rng.normal() * spread
         value = mean + luck[cell.run] + own
         finished.append(CellResult(*cell, None if np.isnan(mean) else value, 0.1, 0.5, "", 0.2, 0.1))
-    return Results(experiment, finished)
+    return ExperimentResults(experiment, finished)

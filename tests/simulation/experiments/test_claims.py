@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from lostsales.simulation.experiments.claims import Claim, above, check_claims, over_levels, within
-from lostsales.simulation.experiments.results import Results, RunMean
+from lostsales.simulation.experiments.results import ExperimentResults, RunMean
 from tests.simulation.experiments.small import Means, made_up
 
 REFERENCES: Means = {
@@ -28,7 +28,7 @@ AS_THE_PAPER_SAYS: Means = REFERENCES | {
 }
 
 
-def claim(results: Results, text: str, behaviour: str) -> Claim:
+def claim(results: ExperimentResults, text: str, behaviour: str) -> Claim:
     (found,) = [each for each in check_claims(results) if (each.claim, each.behaviour) == (text, behaviour)]
     return found
 

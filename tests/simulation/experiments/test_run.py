@@ -16,10 +16,11 @@ from lostsales.errors import LostSalesError, SettingError
 from lostsales.learn import fit as fitting
 from lostsales.simulation.experiments.cells import first_series, run_cell
 from lostsales.simulation.experiments.claims import check_claims
+from lostsales.simulation.experiments.experiment import experiment
 from lostsales.simulation.experiments.folder import JOURNAL, MANIFEST, claim_folder, read_manifest
 from lostsales.simulation.experiments.journal import CellResult, open_journal
 from lostsales.simulation.experiments.plan import BEHAVIOURS, Cell, Experiment
-from lostsales.simulation.experiments.results import Results, summarise_results
+from lostsales.simulation.experiments.results import ExperimentResults, summarise_results
 from lostsales.simulation.experiments.run import run_experiment
 from lostsales.simulation.experiments.tables import write_tables
 from lostsales.simulation.simulator import simulate
@@ -50,7 +51,9 @@ def test_every_cell_is_there_once_and_in_order(done: tuple[Path, list[CellResult
     assert len(finished) == 2 * (6 + 2 * 2 * 2)
     assert len(lines_of(folder)) == len(finished)
     assert all(each.value is not None and not each.failure for each in finished)
-    by_method = {row.method: row.mean for row in summarise_results(Results(small(), finished)) if not row.episodes}
+    by_method = {
+        row.method: row.mean for row in summarise_results(ExperimentResults(small(), finished)) if not row.episodes
+    }
     assert by_method["oracle-horizon"] >= by_method["pi-star-horizon"] > by_method["pi-star"]
     assert by_method["oracle-horizon"] >= by_method["oracle"] > by_method["near-optimal"] > by_method["uniform"]
 
@@ -61,7 +64,7 @@ def test_two_processes_give_the_same_table_to_the_bit(done: tuple[Path, list[Cel
     assert without_times(two) == without_times(one)
     for name, finished in (("one", one), ("two", two)):
         (tmp_path / "tables" / name).mkdir(parents=True)
-        results = Results(small(), finished)
+        results = ExperimentResults(small(), finished)
         write_tables(results, summarise_results(results), check_claims(results), tmp_path / "tables" / name)
     for table in ("results.parquet", "summary.csv", "claims.csv"):
         written = [(tmp_path / "tables" / name / table).read_bytes() for name in ("one", "two")]
@@ -175,7 +178,7 @@ def test_a_method_that_fails_is_a_row_with_its_reason(tmp_path: Path, monkeypatc
 
     monkeypatch.setitem(fitting._LEARNERS, "fails", fails)
     asked = small(methods=("c-fqi", "fails"), runs=2)
-    results = Results(asked, run_experiment(asked, tmp_path / "experiment", workers=1))
+    results = ExperimentResults(asked, run_experiment(asked, tmp_path / "experiment", workers=1))
     bad = [each for each in results.finished if each.method == "fails"]
     assert {each.failure for each in bad if each.episodes == 5} == {"ZeroDivisionError: 5 series are not enough"}
     assert all(each.value is None for each in bad)
@@ -237,3 +240,13 @@ def test_a_method_that_nobody_knows_makes_no_folder(tmp_path: Path) -> None:
     with pytest.raises(SettingError, match="workers must be at least 1"):
         run_experiment(small(), tmp_path / "experiment", workers=0)
     assert not (tmp_path / "experiment").exists()
+
+
+def test_experiment_writes_the_tables_of_the_same_cells(done: tuple[Path, list[CellResult]]) -> None:
+    folder, finished = done
+    asked = small()
+    keys = asked.model_dump(include={"levels", "runs", "methods", "iterations", "test_episodes"})
+    found = experiment(TINY, folder, **keys, workers=1)
+    assert (found.experiment, found.finished) == (asked, finished)
+    assert open_file(folder / "results.parquet").values("value").tolist() == [each.value for each in finished]
+    assert {"summary.csv", "claims.csv", "times.csv"} <= {path.name for path in folder.iterdir()}

@@ -38,7 +38,7 @@ def experiment(
     from lostsales.apps.views.console import print_json, progress
     from lostsales.apps.views.experiment import print_outcome, to_json, write_outcome
     from lostsales.simulation.experiments.plan import LEVELS, Experiment, default_methods
-    from lostsales.simulation.experiments.results import Results
+    from lostsales.simulation.experiments.results import ExperimentResults
     from lostsales.simulation.experiments.run import WORKERS, run_experiment
     from lostsales.simulation.scenario import Scenario
 
@@ -54,7 +54,7 @@ def experiment(
     # A run begins with small logs and ends with large ones, so the speed of one moment says little.
     with progress("learning and testing", window=600) as report:
         finished = run_experiment(asked, out, WORKERS if workers is None else workers, report)
-    results = Results(asked, finished)
+    results = ExperimentResults(asked, finished)
     written = write_outcome(results, out)
     if as_json:
         print_json(to_json(results, out))

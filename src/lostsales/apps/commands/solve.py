@@ -46,7 +46,7 @@ def solve(
     """
     from lostsales.apps.views.console import print_facts, print_json, progress
     from lostsales.policy.file_format import check_place
-    from lostsales.simulation.exact.solve import criterion_of, reference
+    from lostsales.simulation.exact.solve import criterion_of, solve_reference
     from lostsales.simulation.scenario import Scenario
 
     check_place(out)
@@ -58,11 +58,11 @@ def solve(
         _ppo(world, criterion, steps, seed, out, as_json)
         return
     with progress("solving the oracle") as report:
-        oracle = reference(world, "oracle", criterion, first_row=first_row, progress=report)
+        oracle = solve_reference(world, "oracle", criterion, first_row=first_row, progress=report)
     solved = oracle
     if target == "pi-star":
         with progress("solving pi*") as report:
-            solved = reference(world, target, criterion, max_depth, method, first_row, progress=report)
+            solved = solve_reference(world, target, criterion, max_depth, method, first_row, progress=report)
     solved.policy.save(out)
     answer: dict[str, Any] = {
         "target": target,
@@ -104,7 +104,7 @@ def _ppo(world: "Scenario", criterion: "Criterion", steps: int, seed: int, out: 
     from time import perf_counter
 
     from lostsales.apps.views.console import print_facts, print_json, progress
-    from lostsales.simulation.exact.solve import reference
+    from lostsales.simulation.exact.solve import solve_reference
     from lostsales.simulation.ppo import train
     from lostsales.simulation.simulator import evaluate_policy
 
@@ -114,7 +114,7 @@ def _ppo(world: "Scenario", criterion: "Criterion", steps: int, seed: int, out: 
     seconds = perf_counter() - began
     policy.save(out)
     with progress("solving the oracle") as report:
-        oracle = reference(world, "oracle", criterion, progress=report)
+        oracle = solve_reference(world, "oracle", criterion, progress=report)
     trained, exact = (evaluate_policy(world, each, EPISODES, seed) for each in (policy, oracle.policy))
     if as_json:
         print_json(

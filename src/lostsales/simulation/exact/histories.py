@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 from lostsales.data.reading.gate import Progress
 from lostsales.errors import SettingError
 from lostsales.simulation.exact.expansion import Block, Branch, Expansion
-from lostsales.simulation.exact.iterate import Actions, Criterion, Values, solve
+from lostsales.simulation.exact.iterate import Actions, Criterion, Values, solve_backups
 from lostsales.simulation.exact.world import World
 from lostsales.types import Bools, Floats, Ints
 
@@ -147,4 +147,4 @@ def solve_histories(
 ) -> tuple[list[Values], list[Actions]]:
     """Values and actions, each one (block, f), of every period of the horizon, or of one that stands for all."""
     zero = (np.zeros(tree.allowed.shape[:2]),)
-    return solve(lambda value_tp1: tree.backup(value_tp1, criterion.discount), zero, criterion, progress)
+    return solve_backups(lambda value_tp1: tree.backup(value_tp1, criterion.discount), zero, criterion, progress)

@@ -68,7 +68,7 @@ def stationary(
             progress(sweep, sweep + ceil(log(spread / (PRECISION * at_first)) / decades_a_sweep))
 
 
-def solve(
+def solve_backups(
     backup: Backup, zero: Values, criterion: Criterion, progress: Progress | None = None
 ) -> tuple[list[Values], list[Actions]]:
     """Values and actions of every period of the horizon, or of one that stands for all."""

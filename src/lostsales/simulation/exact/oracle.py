@@ -3,7 +3,7 @@
 import numpy as np
 
 from lostsales.data.reading.gate import Progress
-from lostsales.simulation.exact.iterate import Actions, Criterion, Values, solve
+from lostsales.simulation.exact.iterate import Actions, Criterion, Values, solve_backups
 from lostsales.simulation.exact.world import World
 from lostsales.types import Floats
 
@@ -56,4 +56,4 @@ def solve_oracle(
     def backup(value_tp1: Values) -> tuple[Values, Actions]:
         return oracle_backup(world, value_tp1, criterion.discount)
 
-    return solve(backup, zero, criterion, progress)
+    return solve_backups(backup, zero, criterion, progress)

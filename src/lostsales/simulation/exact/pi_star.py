@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 
 from lostsales.data.reading.gate import Progress
 from lostsales.simulation.exact.beliefs import BeliefGrid, tail_moments
-from lostsales.simulation.exact.iterate import Actions, Criterion, Values, solve
+from lostsales.simulation.exact.iterate import Actions, Criterion, Values, solve_backups
 from lostsales.simulation.exact.oracle import after_known, after_truncation
 from lostsales.simulation.exact.world import Resolution, World
 from lostsales.types import Bools, Floats, Ints
@@ -187,4 +187,4 @@ def solve_pi_star(
     features, stocks, demands = seen.world.shape
     zero = [np.zeros((features, demands, stocks))]
     zero += [np.zeros((features, len(seen.beliefs.pmf), len(seen.stocks))) for _ in range(seen.layers)]
-    return solve(lambda value_tp1: seen.backup(value_tp1, criterion.discount), tuple(zero), criterion, progress)
+    return solve_backups(lambda value_tp1: seen.backup(value_tp1, criterion.discount), tuple(zero), criterion, progress)

@@ -1,7 +1,8 @@
-"""The front door: solve a scenario for the oracle or for pi*, and say how good the answer is."""
+"""`solve`: the oracle or pi* of a scenario, its value and the discretisation error."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from time import perf_counter
 from typing import Literal
 
@@ -17,7 +18,7 @@ from lostsales.simulation.exact.oracle import oracle_plan_value, solve_oracle
 from lostsales.simulation.exact.pi_star import BeliefWorld, solve_pi_star
 from lostsales.simulation.exact.solved_policies import BeliefPolicy, HistoryPolicy, OraclePolicy, SolverSettings
 from lostsales.simulation.exact.world import Resolution, World
-from lostsales.simulation.scenario import Scenario
+from lostsales.simulation.scenario import Scenario, as_scenario
 from lostsales.types import Array, Floats
 
 Target = Literal["oracle", "pi-star"]
@@ -26,23 +27,94 @@ Method = Literal["auto", "beliefs", "histories"]
 
 @dataclass(frozen=True)
 class Solution:
-    """A solved scenario: the policy, and what it earns from the opening under the criterion it was solved for."""
+    """A solved scenario.
+
+    Attributes
+    ----------
+    policy : SavedPolicy
+        The optimal policy, which `simulate` runs and `lostsales.load` reads back.
+    criterion : Criterion
+        Discount and horizon for which it is optimal.
+    method : str
+        "dynamic programming", "beliefs" or "histories".
+    value : float
+        Expected value of the opening state under the criterion.
+    grid_error : float
+        Discretisation error: twice the change of the value on a grid about half as fine.
+    seconds : float
+        Time of solving.
+
+    """
 
     policy: SavedPolicy
     criterion: Criterion
     method: str
     value: float
-    grid_error: float  # twice what a grid about half as fine moves the value by
+    grid_error: float
     seconds: float
 
     @property
     def a_period(self) -> float:
-        """The value as a profit that, earned in every period, is worth as much."""
+        """The constant profit a period that has the same value."""
         return self.value / self.criterion.worth
 
 
+def solve(
+    scenario: Scenario | str | Path,
+    target: Target = "oracle",
+    *,
+    discount: float | None = None,
+    horizon: int | None = None,
+    max_depth: int | None = None,
+    method: Method = "auto",
+    first_row: bool = False,
+    progress: Progress | None = None,
+) -> Solution:
+    """Solve a scenario by dynamic programming on its true law of demand.
+
+    Parameters
+    ----------
+    scenario : Scenario, str or Path
+        The shop: a scenario, the name of a preset, or the path of a TOML file.
+    target : {"oracle", "pi-star"}
+        The optimal policy that observes demand, or the one that observes sales only.
+    discount : float, optional
+        The scenario's unless given; with a horizon 1.
+    horizon : int, optional
+        Periods to plan; infinite unless given.
+    max_depth : int, optional
+        pi*: censored periods in a row from which on only safe actions are allowed.
+    method : {"auto", "beliefs", "histories"}
+        pi*: belief grid, or enumeration of all histories; "auto" enumerates where there are few.
+    first_row : bool
+        Plan also for a first period that is off the law of demand (`start.lag_term`).
+    progress : callable, optional
+        Called with the share of the work done, as two integers.
+
+    Returns
+    -------
+    Solution
+        The policy, its value and the error of the discretisation.
+
+    Raises
+    ------
+    SettingError
+        If a number is out of range, stock or demand is not in whole units, or histories are too many to enumerate.
+
+    Examples
+    --------
+    >>> solved = solve("newsvendor", horizon=2)
+    >>> round(solved.value, 2), solved.method
+    (47.73, 'dynamic programming')
+
+    """
+    scenario = as_scenario(scenario)
+    criterion = criterion_of(scenario, discount, horizon)
+    return solve_reference(scenario, target, criterion, max_depth, method, first_row, progress=progress)
+
+
 def criterion_of(scenario: Scenario, discount: float | None, horizon: int | None) -> Criterion:
-    """With a horizon no discount unless given; else for ever, with the scenario's discount unless given."""
+    """With a horizon undiscounted unless given; else infinite, with the scenario's discount unless given."""
     if horizon is not None:
         if horizon < 1 or not 0 <= (1.0 if discount is None else discount) <= 1:
             raise SettingError(f"horizon must be at least 1 and discount from 0 to 1, but {horizon}, {discount} came")
@@ -53,7 +125,7 @@ def criterion_of(scenario: Scenario, discount: float | None, horizon: int | None
     return Criterion(chosen)
 
 
-def reference(
+def solve_reference(
     scenario: Scenario,
     target: Target,
     criterion: Criterion,
@@ -63,10 +135,10 @@ def reference(
     grid: Resolution | None = None,
     progress: Progress | None = None,
 ) -> Solution:
-    """Solve a scenario and measure the error of the grid by solving it on a coarser one as well.
+    """Solve a scenario for a criterion, and once more on a coarser grid to measure the discretisation error.
 
-    Policies are planned on the law of demand. Where the opening of a scenario breaks the law (`start.lag_term`) the
-    value counts what really happens, and with `first_row` the first decision is planned for it too.
+    Policies are planned on the law of demand. Where the first period is off the law (`start.lag_term`) the value
+    accounts for it, and with `first_row` the first decision is optimal for it too.
     """
     if max_depth is not None and max_depth < 1:
         raise SettingError(f"max_depth must be at least 1, but {max_depth} came")

@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 
 from lostsales.simulation.experiments.plan import BEHAVIOURS
-from lostsales.simulation.experiments.results import Results, RunMean
+from lostsales.simulation.experiments.results import ExperimentResults, RunMean
 from lostsales.types import Floats
 
 Verdict = Literal["holds", "not reproduced", "cannot be told"]
@@ -30,7 +30,7 @@ class Claim:
     note: str
 
 
-def check_claims(results: Results) -> list[Claim]:
+def check_claims(results: ExperimentResults) -> list[Claim]:
     """Every claim of the paper, and ours about the planner; a difference is a mean over all levels unless it says."""
     claims = [_oracle_above(results)]
     for behaviour in BEHAVIOURS:
@@ -67,12 +67,12 @@ def _not_run(text: str, behaviour: str, reason: str) -> Claim:
     return _claim(text, behaviour, "", RunMean.of(np.zeros(0)), "cannot be told", reason)
 
 
-def _oracle_above(results: Results) -> Claim:
+def _oracle_above(results: ExperimentResults) -> Claim:
     difference = RunMean.of(results.reference("oracle") - results.reference("pi-star"))
     return _claim("the oracle is above pi*", "any", "oracle - pi*", difference, above(difference))
 
 
-def _rises(results: Results, behaviour: str, method: str) -> Claim:
+def _rises(results: ExperimentResults, behaviour: str, method: str) -> Claim:
     text, levels = f"{method} rises with data", results.experiment.levels
     if not results.has(method):
         return _not_run(text, behaviour, f"{method} was not run")
@@ -84,7 +84,7 @@ def _rises(results: Results, behaviour: str, method: str) -> Claim:
     return _claim(text, behaviour, measured, difference, above(difference))
 
 
-def _reaches(results: Results, behaviour: str, method: str) -> Claim:
+def _reaches(results: ExperimentResults, behaviour: str, method: str) -> Claim:
     text = f"{method} comes near pi*"
     if not results.has(method):
         return _not_run(text, behaviour, f"{method} was not run")
@@ -94,7 +94,7 @@ def _reaches(results: Results, behaviour: str, method: str) -> Claim:
     return _claim(text, behaviour, measured, difference, above(difference, -margin), _margin(margin))
 
 
-def _beats(results: Results, behaviour: str, method: str, rival: str) -> Claim:
+def _beats(results: ExperimentResults, behaviour: str, method: str, rival: str) -> Claim:
     text = f"{method} beats {rival}"
     if not results.has(method, rival):
         return _not_run(text, behaviour, f"{method} and {rival} were not both run")
@@ -105,7 +105,7 @@ def _beats(results: Results, behaviour: str, method: str, rival: str) -> Claim:
     return _claim(text, behaviour, f"{method} - {rival}", overall, above(overall), note)
 
 
-def _near(results: Results, behaviour: str, method: str, other: str) -> Claim:
+def _near(results: ExperimentResults, behaviour: str, method: str, other: str) -> Claim:
     text = f"{method} is near {other}"
     if not results.has(method, other):
         return _not_run(text, behaviour, f"{method} and {other} were not both run")
@@ -114,7 +114,7 @@ def _near(results: Results, behaviour: str, method: str, other: str) -> Claim:
     return _claim(text, behaviour, f"{method} - {other}", overall, within(overall, margin), _margin(margin))
 
 
-def _beats_all(results: Results, behaviour: str, method: str) -> Claim:
+def _beats_all(results: ExperimentResults, behaviour: str, method: str) -> Claim:
     """Holds where it holds against each rival; the difference shown is that to the best of them."""
     text = f"{method} beats all"
     rivals = [name for name in results.experiment.methods if name != method]

@@ -41,7 +41,7 @@ class RunMean:
 
 
 @dataclass(frozen=True, eq=False)
-class Results:
+class ExperimentResults:
     """All finished cells of an experiment."""
 
     experiment: Experiment
@@ -103,7 +103,7 @@ class Row:
     gap_high: float
 
 
-def summarise_results(results: Results) -> list[Row]:
+def summarise_results(results: ExperimentResults) -> list[Row]:
     """One row a reference, then one a behaviour, method and level."""
     best = results.reference("pi-star")
     columns = [(REFERENCE, name, 0, results.reference(name)) for name in REFERENCES]
@@ -129,7 +129,7 @@ class Times:
     cells: int
 
 
-def times_of(results: Results) -> list[Times]:
+def times_of(results: ExperimentResults) -> list[Times]:
     """By method and level; unlike results they change from run to run, so they have a table of their own."""
     spent: dict[tuple[str, int], list[tuple[float, float]]] = {}
     for each in results.finished:

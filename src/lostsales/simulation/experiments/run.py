@@ -14,7 +14,7 @@ from threading import Thread
 from lostsales.data.reading.gate import Progress
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.learn.fit import learners
-from lostsales.simulation.exact.solve import Target, criterion_of, reference
+from lostsales.simulation.exact.solve import Target, criterion_of, solve_reference
 from lostsales.simulation.experiments.cells import run_cell
 from lostsales.simulation.experiments.folder import JOURNAL, claim_folder, reference_path, write_json, write_manifest
 from lostsales.simulation.experiments.journal import CellResult, open_journal
@@ -76,7 +76,7 @@ def _solve_references(experiment: Experiment, folder: Path) -> None:
     }
     facts = {}
     for name, (target, horizon) in wanted.items():
-        solved = reference(scenario, target, criterion_of(scenario, None, horizon))
+        solved = solve_reference(scenario, target, criterion_of(scenario, None, horizon))
         solved.policy.save(reference_path(folder, name))
         facts[name] = {
             "discount": solved.criterion.discount,

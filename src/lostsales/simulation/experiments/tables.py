@@ -9,11 +9,11 @@ import numpy as np
 
 from lostsales.data.writing import write_table
 from lostsales.simulation.experiments.claims import Claim
-from lostsales.simulation.experiments.results import Results, Row, times_of
+from lostsales.simulation.experiments.results import ExperimentResults, Row, times_of
 from lostsales.types import Array
 
 
-def write_tables(results: Results, rows: list[Row], claims: list[Claim], folder: Path) -> None:
+def write_tables(results: ExperimentResults, rows: list[Row], claims: list[Claim], folder: Path) -> None:
     """The tidy table of all cells and the tables made of it; times, which no seed can fix, stand apart."""
     cells = columns_of(results.finished)
     cells = {name: column for name, column in cells.items() if not name.endswith("seconds")}
