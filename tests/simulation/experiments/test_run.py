@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 from lostsales.data.reading.files import open_file
+from lostsales.data.sublogs import series_of
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.learn import fit as fitting
-from lostsales.simulation.experiments.cells import first_series, run_cell
+from lostsales.simulation.experiments.cells import run_cell
 from lostsales.simulation.experiments.claims import check_claims
 from lostsales.simulation.experiments.experiment import experiment
 from lostsales.simulation.experiments.folder import JOURNAL, MANIFEST, claim_folder, read_manifest
@@ -208,10 +209,12 @@ def test_levels_are_nested_and_seeds_do_not_depend_on_the_rest() -> None:
     assert asked.episodes == other.episodes == 50
     assert len({asked.log_seed("uniform", 0), asked.fit_seed("uniform", 0), asked.test_seed(0)}) == 3
     log, _ = simulate(asked.scenario, episodes=6)
-    first = first_series(log, 2)
-    assert (len(first), len(first.names), first.notes.balance_rows) == (24, 2, 22)
-    assert first.sales.tolist() == log.sales[:24].tolist()
-    assert first.features.tolist() == log.features[:24].tolist()
+    first = series_of(log, np.arange(2))
+    assert (len(first), first.names.tolist()) == (24, log.names[:2].tolist())
+    for column in ("series", "period", "features", "price", "sales", "stock", "order", "stockout"):
+        np.testing.assert_array_equal(getattr(first, column), getattr(log, column)[:24])
+    for column in ("last_sales", "last_stockout"):
+        np.testing.assert_array_equal(getattr(first, column), getattr(log, column)[:2])
 
 
 def test_a_cell_is_the_same_on_its_own(done: tuple[Path, list[CellResult]]) -> None:

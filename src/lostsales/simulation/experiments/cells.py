@@ -1,16 +1,15 @@
 """One cell: a log, a policy learned from it, and what the policy earns. Workers run these, each in its own process."""
 
 import warnings
-from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from lostsales.data.log import SalesLog
+from lostsales.data.sublogs import series_of
 from lostsales.learn.fit import fit
 from lostsales.policy.rollout import Policy
 from lostsales.simulation.experiments.folder import read_manifest, reference_path
@@ -19,7 +18,9 @@ from lostsales.simulation.experiments.plan import REFERENCE, Cell, Experiment
 from lostsales.simulation.named_policies import named_policy
 from lostsales.simulation.simulator import evaluate_policy, simulate
 
-ITERATES = ("fqi", "fusion")  # learners with one of these in their name take `iterations`
+# Methods whose iterations K the experiment sets. To the planner `iterations` are sweeps of value iteration, so it keeps
+# its own default, as other learners do.
+FITTED_Q_ITERATION = ("c-fqi", "pc-fqi", "fusion", "fqi-observed", "fqi-dropped", "fqi-imputed", "fqi-plugin")
 
 read_experiment = lru_cache(maxsize=1)(read_manifest)
 
@@ -47,8 +48,8 @@ def run_cell(folder: Path, cell: Cell) -> CellResult:
 def _policy(folder: Path, experiment: Experiment, cell: Cell) -> Policy:
     if cell.behaviour == REFERENCE:
         return _reference(folder, cell.method)
-    log = first_series(_log(folder, cell.behaviour, cell.run), cell.episodes)
-    options = {"iterations": experiment.iterations} if any(word in cell.method for word in ITERATES) else {}
+    log = series_of(_log(folder, cell.behaviour, cell.run), np.arange(cell.episodes))
+    options = {"iterations": experiment.iterations} if cell.method in FITTED_Q_ITERATION else {}
     return fit(log, cell.method, seed=experiment.fit_seed(cell.behaviour, cell.run), **options)
 
 
@@ -67,12 +68,3 @@ def _reference(folder: Path, name: str) -> Policy:
     explores = name == "near-optimal"
     path = reference_path(folder, "pi-star" if explores else name)
     return named_policy(str(path), experiment.scenario, experiment.exploration if explores else 0.0)
-
-
-def first_series(log: SalesLog, count: int) -> SalesLog:
-    """A simulated log as if only its first series had been recorded."""
-    rows = int(np.count_nonzero(log.series < count))
-    by_row = ("series", "period", "features", "price", "sales", "stock", "order", "stockout")
-    columns: dict[str, Any] = {name: getattr(log, name)[:rows] for name in by_row}
-    columns |= {name: getattr(log, name)[:count] for name in ("names", "last_sales", "last_stockout")}
-    return replace(log, **columns, notes=replace(log.notes, balance_rows=rows - count))

@@ -5,13 +5,11 @@ from functools import cached_property
 from itertools import product
 
 import numpy as np
-from scipy.stats import t as student
 
+from lostsales.evaluation.results import student_quantile
 from lostsales.simulation.experiments.journal import CellResult
 from lostsales.simulation.experiments.plan import BEHAVIOURS, REFERENCE, REFERENCES, Experiment
 from lostsales.types import Floats
-
-CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)
@@ -36,7 +34,7 @@ class RunMean:
         if len(kept) < 2:
             return cls(mean, np.nan, np.nan, np.nan, len(kept))
         error = float(kept.std(ddof=1) / np.sqrt(len(kept)))
-        reach = float(student.ppf((1 + CONFIDENCE) / 2, len(kept) - 1)) * error
+        reach = student_quantile(len(kept) - 1, 0.975) * error
         return cls(mean, error, mean - reach, mean + reach, len(kept))
 
 
