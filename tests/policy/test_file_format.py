@@ -13,8 +13,8 @@ import pytest
 import lostsales
 from lostsales.errors import LostSalesError
 from lostsales.policy.file_format import FORMAT, KINDS, SavedPolicy, load, read_artefact, save
-from lostsales.simulation.exact.iterate import Criterion
 from lostsales.simulation.exact.solve import Method, Target, solve_reference
+from lostsales.simulation.exact.value_iteration import Criterion
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
 from tests.simulation.exact.tiny import tiny

@@ -22,8 +22,8 @@ from lostsales.policy.recommendation import BEYOND, OUTSIDE, UNSAFE, ready, said
 from lostsales.policy.rollout import Action, Observes, View
 from lostsales.policy.rules import Rules
 from lostsales.policy.simple import Uniform
-from lostsales.simulation.exact.iterate import Criterion
 from lostsales.simulation.exact.solve import solve_reference
+from lostsales.simulation.exact.value_iteration import Criterion
 from lostsales.simulation.simulator import simulate
 from tests.learn.small import FORBID, days, frame_of, open_rows, scenario, small_log
 

@@ -11,8 +11,8 @@ from lostsales.learn.baselines.thresholds import ThresholdPolicy, Thresholds
 from lostsales.learn.fit import fit
 from lostsales.policy.action_grid import ActionGrid
 from lostsales.policy.rules import Rules
-from lostsales.simulation.exact.iterate import Criterion
 from lostsales.simulation.exact.solve import solve_reference
+from lostsales.simulation.exact.value_iteration import Criterion
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import evaluate_policy, simulate
 

@@ -1,4 +1,4 @@
-"""Features on finitely many values."""
+"""Features as finite Markov chains."""
 
 import numpy as np
 import pytest
@@ -28,14 +28,14 @@ def test_autoregressive_chain_has_its_moments() -> None:
     np.testing.assert_allclose((chain.move[0] @ interest - 3)[4:13], 0.8 * (interest - 3)[4:13], atol=0.01)
 
 
-def test_what_does_not_move_demand_stands_still() -> None:
+def test_features_without_effect_are_constant() -> None:
     """The interest of `released` moves demand by 0.0005 units: one value; a feature without effect: one value."""
     assert feature_chain(Scenario.load("released"), 9).states == 2
     idle = Scenario.load("paper", ("features.weekday.kind=cycle", "features.weekday.length=7"))
     assert feature_chain(idle, 9).states == feature_chain(Scenario.load("paper"), 9).states
 
 
-def test_calendar_and_remembered_price() -> None:
+def test_calendar_and_reference_price() -> None:
     settings = ("features.weekday.kind=cycle", "features.weekday.length=7", "demand.features.weekday=0.5")
     chain = feature_chain(Scenario.load("newsvendor", settings), 9)
     assert chain.states == 7

@@ -1,13 +1,13 @@
-"""The references of the presets: known figures, limits in which they meet, and what simulation says of them."""
+"""References of the presets: known values, limits in which they coincide, agreement with simulation."""
 
 import numpy as np
 import pytest
 
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.policy.rollout import play
-from lostsales.simulation.exact.iterate import Criterion
+from lostsales.simulation.exact.finite_model import Resolution
 from lostsales.simulation.exact.solve import Target, criterion_of, solve, solve_reference
-from lostsales.simulation.exact.world import Resolution
+from lostsales.simulation.exact.value_iteration import Criterion
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import evaluate_policy
 from tests.simulation.exact.tiny import tiny
@@ -38,8 +38,8 @@ def test_references_of_paper_and_steady(name: str, target: Target, least: float)
     assert earned.mean_profit > least
 
 
-def test_planning_for_a_first_row_that_breaks_the_law() -> None:
-    """The first period of `released` has a lag term of 5, not 6: planned for, it brings 0.12 a period over fifty."""
+def test_planning_for_a_first_row_off_the_law() -> None:
+    """The first period of `released` has a lag term of 5, not 6: planned for, it adds 0.12 a period over fifty."""
     criterion = Criterion(1.0, 50)
     lawful, planned = (solve_reference(RELEASED, "oracle", criterion, first_row=each) for each in (False, True))
     assert planned.a_period - lawful.a_period == pytest.approx(0.117, abs=0.005)
@@ -48,7 +48,7 @@ def test_planning_for_a_first_row_that_breaks_the_law() -> None:
 
 
 def discounted(scenario: Scenario, target: Target, criterion: Criterion, series: int) -> tuple[float, float, float]:
-    """The solver's own value, and what simulation says of it with its standard error."""
+    """Value of the solver, and the simulated value with its standard error."""
     solved = solve_reference(scenario, target, criterion)
     market, decides = (np.random.default_rng(seed) for seed in (1, 2))
     total = np.zeros(series)
@@ -71,7 +71,7 @@ def test_simulation_agrees_on_a_tiny_scenario(target: Target, arrival: str, crit
 @pytest.mark.parametrize("target", ["oracle", "pi-star"])
 @pytest.mark.parametrize(("name", "allowed"), [("released", 0.001), ("markov-demand", 0.001), ("steady", 0.005)])
 def test_simulation_agrees_on_presets(target: Target, name: str, allowed: float) -> None:
-    """Within four standard errors and the stated share for what the grid leaves out."""
+    """Within four standard errors and the stated share of discretisation error."""
     value, mean, error = discounted(Scenario.load(name), target, Criterion(1.0, 12), 10_000)
     assert mean == pytest.approx(value, abs=4 * error + allowed * abs(value))
 
@@ -83,14 +83,14 @@ def test_without_memory_pi_star_is_the_oracle(settings: tuple[str, ...]) -> None
     assert pi_star == pytest.approx(oracle, abs=1e-8)
 
 
-def test_where_stock_never_runs_out_pi_star_is_the_oracle() -> None:
+def test_without_stock_outs_pi_star_is_the_oracle() -> None:
     scenario, criterion = tiny(longest_run=None, orders=[3, 4], capacity=6), Criterion(0.9)
     oracle, pi_star = (solve_reference(scenario, target, criterion).value for target in ("oracle", "pi-star"))
     assert pi_star == pytest.approx(oracle, abs=1e-8)
 
 
 @pytest.mark.parametrize("target", ["oracle", "pi-star"])
-def test_refining_moves_the_value_by_less_than_stated(target: Target) -> None:
+def test_refinement_changes_the_value_by_less_than_the_grid_error(target: Target) -> None:
     for name, criterion in (("released", Criterion(1.0, 12)), ("steady", Criterion(1.0, 3))):
         scenario = Scenario.load(name)
         stated = solve_reference(scenario, target, criterion)
@@ -101,7 +101,7 @@ def test_refining_moves_the_value_by_less_than_stated(target: Target) -> None:
         assert stated.grid_error < 0.005 * abs(stated.value)
 
 
-def test_a_larger_depth_never_earns_less() -> None:
+def test_larger_max_depth_never_lowers_the_value() -> None:
     scenario, criterion = Scenario.load("steady"), Criterion(1.0, 5)
     values = [
         solve_reference(scenario, "pi-star", criterion, depth, grid=Resolution(5)).value for depth in (1, 2, 3, None)
@@ -109,7 +109,7 @@ def test_a_larger_depth_never_earns_less() -> None:
     assert np.all(np.diff(values) >= -1e-3 * abs(values[-1]))
 
 
-def test_criterion_refuses_what_makes_no_sense() -> None:
+def test_criterion_refuses_numbers_out_of_range() -> None:
     assert criterion_of(RELEASED, None, None) == Criterion(0.9)
     assert criterion_of(RELEASED, None, 50) == Criterion(1.0, 50)
     for discount, horizon in ((1.0, None), (-0.1, None), (1.5, 5), (None, 0)):
@@ -119,9 +119,9 @@ def test_criterion_refuses_what_makes_no_sense() -> None:
         solve_reference(RELEASED, "pi-star", Criterion(0.9), max_depth=0)
 
 
-def test_a_policy_is_not_asked_beyond_its_horizon() -> None:
+def test_policy_refuses_periods_beyond_its_horizon() -> None:
     policy = solve_reference(RELEASED, "oracle", Criterion(1.0, 3)).policy
-    with pytest.raises(LostSalesError, match="plans 3 periods, but period 3 came"):
+    with pytest.raises(LostSalesError, match="pairs 3 periods, but period 3 came"):
         evaluate_policy(RELEASED, policy, 10)
 
 

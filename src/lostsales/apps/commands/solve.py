@@ -9,7 +9,7 @@ from lostsales.apps.commands.options import Json
 from lostsales.errors import SettingError
 
 if TYPE_CHECKING:
-    from lostsales.simulation.exact.iterate import Criterion
+    from lostsales.simulation.exact.value_iteration import Criterion
     from lostsales.simulation.scenario import Scenario
 
 EPISODES = 2_000  # in which a trained policy is set beside the exact one
