@@ -121,7 +121,7 @@ def test_criterion_refuses_numbers_out_of_range() -> None:
 
 def test_policy_refuses_periods_beyond_its_horizon() -> None:
     policy = solve_reference(RELEASED, "oracle", Criterion(1.0, 3)).policy
-    with pytest.raises(LostSalesError, match="pairs 3 periods, but period 3 came"):
+    with pytest.raises(LostSalesError, match="plans 3 periods, but period 3 came"):
         evaluate_policy(RELEASED, policy, 10)
 
 
