@@ -37,7 +37,7 @@ def experiment(
     """
     from lostsales.apps.views.console import print_json, progress
     from lostsales.apps.views.experiment import print_outcome, to_json, write_outcome
-    from lostsales.simulation.experiments.plan import LEVELS, Experiment, default_methods
+    from lostsales.simulation.experiments.design import LEVELS, Experiment, default_methods
     from lostsales.simulation.experiments.results import ExperimentResults
     from lostsales.simulation.experiments.run import WORKERS, run_experiment
     from lostsales.simulation.scenario import Scenario

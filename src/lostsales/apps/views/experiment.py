@@ -14,7 +14,7 @@ from lostsales.apps.views.console import plain_table
 from lostsales.apps.views.experiment_figures import draw_figures
 from lostsales.data.writing import replacing
 from lostsales.simulation.experiments.claims import Claim, check_claims
-from lostsales.simulation.experiments.plan import REFERENCE
+from lostsales.simulation.experiments.design import REFERENCE
 from lostsales.simulation.experiments.results import ExperimentResults, Row, summarise_results
 from lostsales.simulation.experiments.tables import write_tables
 

@@ -1,4 +1,4 @@
-"""One cell: a log, a policy learned from it, and what the policy earns. Workers run these, each in its own process."""
+"""One cell of an experiment: fit a method to a log and test its policy. Workers run cells in processes."""
 
 import warnings
 from functools import lru_cache
@@ -12,9 +12,9 @@ from lostsales.data.log import SalesLog
 from lostsales.data.sublogs import series_of
 from lostsales.learn.fit import fit
 from lostsales.policy.rollout import Policy
+from lostsales.simulation.experiments.design import REFERENCE, Cell, Experiment
 from lostsales.simulation.experiments.folder import read_manifest, reference_path
 from lostsales.simulation.experiments.journal import CellResult
-from lostsales.simulation.experiments.plan import REFERENCE, Cell, Experiment
 from lostsales.simulation.named_policies import named_policy
 from lostsales.simulation.simulator import evaluate_policy, simulate
 
@@ -26,23 +26,23 @@ read_experiment = lru_cache(maxsize=1)(read_manifest)
 
 
 def run_cell(folder: Path, cell: Cell) -> CellResult:
-    """Learn and test; a method that fails on a log must not end the experiment, so its reason is the result."""
+    """Fit and test; where a method fails on a log, the result is its reason, and the experiment continues."""
     experiment = read_experiment(folder)
-    began = learned = perf_counter()
+    began = fitted = perf_counter()
     try:
-        # One thread, so that workers do not fight for cores and sums come out alike everywhere.
+        # One thread, so that workers do not compete for cores and the order of sums is fixed.
         with threadpool_limits(1), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a learner would repeat the same warning a thousand times
+            warnings.simplefilter("ignore")  # the same warning would come from every cell
             policy = _policy(folder, experiment, cell)
-            learned = perf_counter()
+            fitted = perf_counter()
             seed = experiment.test_seed(cell.run)
-            earned = evaluate_policy(experiment.scenario, policy, experiment.test_episodes, seed)
-    except Exception as error:  # noqa: BLE001, whatever it is, it is recorded
+            tested = evaluate_policy(experiment.scenario, policy, experiment.test_episodes, seed)
+    except Exception as error:  # noqa: BLE001, any failure is recorded
         reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
         return CellResult(*cell, None, None, None, reason, perf_counter() - began, 0.0)
-    seconds = learned - began, perf_counter() - learned
-    std_error = earned.std_error if earned.episodes > 1 else None
-    return CellResult(*cell, earned.mean_profit, std_error, earned.uncensored_share, "", *seconds)
+    seconds = fitted - began, perf_counter() - fitted
+    std_error = tested.std_error if tested.episodes > 1 else None
+    return CellResult(*cell, tested.mean_profit, std_error, tested.uncensored_share, "", *seconds)
 
 
 def _policy(folder: Path, experiment: Experiment, cell: Cell) -> Policy:

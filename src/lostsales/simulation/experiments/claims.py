@@ -1,23 +1,23 @@
-"""The paper's claims (lines 983-993), each held against the runs and told to hold, not to, or to be undecided."""
+"""The paper's claims (Section 5), each tested by differences paired over runs: holds, not reproduced, or undecided."""
 
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from lostsales.simulation.experiments.plan import BEHAVIOURS
+from lostsales.simulation.experiments.design import BEHAVIOURS
 from lostsales.simulation.experiments.results import ExperimentResults, RunMean
 from lostsales.types import Floats
 
 Verdict = Literal["holds", "not reproduced", "cannot be told"]
 PAPER = ("c-fqi", "pc-fqi", "fusion")
-# "To pi*" and "near" need a size: this share of what pi* earns above uniform decisions.
+# Margin of "near", as a share of the gain of pi* over uniform decisions.
 NEAR = 0.05
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim, the difference that decides it (paired over runs, profit a period), and the verdict."""
+    """A claim, the difference that tests it (paired over runs, profit a period), and the verdict."""
 
     claim: str
     behaviour: str
@@ -31,7 +31,7 @@ class Claim:
 
 
 def check_claims(results: ExperimentResults) -> list[Claim]:
-    """Every claim of the paper, and ours about the planner; a difference is a mean over all levels unless it says."""
+    """Every claim of the paper, and ours about the planner; differences are means over all levels unless stated."""
     claims = [_oracle_above(results)]
     for behaviour in BEHAVIOURS:
         for method in PAPER:
@@ -45,14 +45,14 @@ def check_claims(results: ExperimentResults) -> list[Claim]:
 
 
 def above(interval: RunMean, bound: float = 0.0) -> Verdict:
-    """Whether a mean lies above a bound."""
+    """Verdict on a mean being above a bound."""
     if interval.low > bound:
         return "holds"
     return "not reproduced" if interval.high <= bound else "cannot be told"
 
 
 def within(interval: RunMean, margin: float) -> Verdict:
-    """Whether a mean lies within a margin of nought."""
+    """Verdict on a mean being within a margin of 0."""
     if -margin < interval.low and interval.high < margin:
         return "holds"
     outside = interval.low >= margin or interval.high <= -margin
@@ -115,7 +115,7 @@ def _near(results: ExperimentResults, behaviour: str, method: str, other: str) -
 
 
 def _beats_all(results: ExperimentResults, behaviour: str, method: str) -> Claim:
-    """Holds where it holds against each rival; the difference shown is that to the best of them."""
+    """Holds where it holds against each rival; the difference reported is that to the best of them."""
     text = f"{method} beats all"
     rivals = [name for name in results.experiment.methods if name != method]
     if not results.has(method) or not rivals:
@@ -134,9 +134,9 @@ def _beats_all(results: ExperimentResults, behaviour: str, method: str) -> Claim
 
 def over_levels(difference: Floats) -> Floats:
     """The mean of each run over the levels at which neither method failed, (runs,)."""
-    there = ~np.isnan(difference)
+    is_finite = ~np.isnan(difference)
     with np.errstate(invalid="ignore"):
-        return np.asarray(np.where(there, difference, 0.0).sum(axis=1) / there.sum(axis=1))
+        return np.asarray(np.where(is_finite, difference, 0.0).sum(axis=1) / is_finite.sum(axis=1))
 
 
 def _margin(margin: float) -> str:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from lostsales.data.reading.gate import Progress
 from lostsales.simulation.experiments.claims import check_claims
-from lostsales.simulation.experiments.plan import LEVELS, Experiment, default_methods
+from lostsales.simulation.experiments.design import LEVELS, Experiment, default_methods
 from lostsales.simulation.experiments.results import ExperimentResults, summarise_results
 from lostsales.simulation.experiments.run import WORKERS, run_experiment
 from lostsales.simulation.experiments.tables import write_tables

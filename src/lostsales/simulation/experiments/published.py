@@ -1,4 +1,4 @@
-"""The published curves of `released`, to be drawn beside ours."""
+"""The published curves of `released`."""
 
 import csv
 from importlib import resources
@@ -18,7 +18,7 @@ class Published(NamedTuple):
 
 
 def published_results(scenario: Scenario) -> list[Published]:
-    """What was published about a scenario: nothing, unless it is `released` as it ships.
+    """Published results of a scenario: none, unless it is the preset `released` unchanged.
 
     >>> published_results(Scenario.load("released"))[0]
     Published(behaviour='uniform', method='c-fqi', episodes=10, mean=27.341, reach=0.848)
