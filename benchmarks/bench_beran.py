@@ -20,7 +20,7 @@ from lostsales.demand.survival.depth_groups import depth_groups
 from lostsales.demand.survival.imputation import impute
 from lostsales.demand.survival.neighbourhood import fit_neighbourhood
 from lostsales.demand.survival.tail import Bound
-from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
 
 ROWS = 100_000
@@ -83,7 +83,7 @@ def _probe(python: str, how: str) -> dict[str, float]:
 
 
 def _log(rows: int) -> SalesLog:
-    world = load_scenario("released")
+    world = Scenario.load("released")
     return simulate(world, episodes=rows // world.horizon)[0]
 
 

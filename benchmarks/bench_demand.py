@@ -15,7 +15,7 @@ from lostsales.demand.law.demand_law import Family
 from lostsales.demand.law.estimation import fit_family
 from lostsales.demand.law.means import COEFFICIENTS, RIDGES
 from lostsales.demand.law.selection import fit_demand
-from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
 from lostsales.types import Floats
 
@@ -25,7 +25,7 @@ LINEAR = Family("linear", False)
 
 def run() -> list[Row]:
     """Peers use fewer rows than we do: neither knows what to do with a last demand that is hidden."""
-    scenario = load_scenario("steady")
+    scenario = Scenario.load("steady")
     logs = {rows: simulate(scenario, episodes=rows // scenario.horizon, seed=1)[0] for rows in SIZES}
     fit_demand(logs[500])  # compiles
     found, whole = [], {}

@@ -9,12 +9,12 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from lostsales.simulation.exact.iterate import Criterion
 
 from lostsales.data.problem import Problem
 from lostsales.data.reading.gate import read_log
 from lostsales.errors import LogError, LostSalesError
 from lostsales.learn.cfqi.policy import QPolicy
-from lostsales.learn.fit import CensoredFqi
 from lostsales.learn.function.q_function import QFunction
 from lostsales.policy.action_grid import ActionGrid
 from lostsales.policy.open_day import NO_HISTORY, NOTHING_KNOWN, UNSEEN_LEVEL
@@ -23,7 +23,6 @@ from lostsales.policy.recommendation import BEYOND, OUTSIDE, UNSAFE, ready, said
 from lostsales.policy.rules import Rules
 from lostsales.policy.simple import Uniform
 from lostsales.policy.view import Action, View
-from lostsales.simulation.exact.iterate import Criterion
 from lostsales.simulation.exact.solve import reference
 from lostsales.simulation.simulator import simulate
 from tests.learn.small import FORBID, days, frame_of, open_rows, scenario, small_log

@@ -15,7 +15,7 @@ from lostsales.demand.audit import audit as module
 from lostsales.demand.audit.audit import audit
 from lostsales.demand.audit.identifiability import find_verdicts
 from lostsales.demand.censoring.runs import find_runs
-from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
 from tests.demand.logs import COSTS, log_of_draws, log_of_flags
 
@@ -27,7 +27,7 @@ KEYS = {
 
 
 def simulated(scenario: str, *settings: str, seed: int = 1) -> SalesLog:
-    return simulate(load_scenario(scenario, settings), episodes=20, seed=seed)[0]
+    return simulate(Scenario.load(scenario, settings), episodes=20, seed=seed)[0]
 
 
 def test_the_facts_of_a_log() -> None:

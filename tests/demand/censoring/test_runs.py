@@ -17,7 +17,7 @@ from lostsales.demand.censoring.runs import (
     run_lengths,
 )
 from lostsales.errors import SettingError
-from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
 from tests.demand.logs import COSTS, bools, log_of_flags
 
@@ -113,7 +113,7 @@ def test_a_depth_with_too_few_rows_lowers_max_depth_and_its_rows_are_counted() -
 @pytest.mark.parametrize("scenario", ["released", "steady", "nonlinear"])
 @pytest.mark.parametrize("cap", [None, 0, 2])
 def test_every_row_is_used_or_left_out_for_one_reason(scenario: str, cap: int | None) -> None:
-    log, _ = simulate(load_scenario(scenario), episodes=12, seed=3)
+    log, _ = simulate(Scenario.load(scenario), episodes=12, seed=3)
     runs = find_runs(log, cap)
     assert runs.usable.sum() + sum(runs.left_out.values()) == len(log)
     used = runs.depth[runs.usable]

@@ -16,7 +16,7 @@ from lostsales.evaluation.evaluate import evaluate, evaluate_on
 from lostsales.evaluation.task import EvaluationTask
 from lostsales.policy.action_grid import ActionGrid
 from lostsales.policy.simple import BaseStockRule, Uniform
-from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import evaluate_policy, simulate
 from tests.evaluation.judged import seen_only, tried
 from tests.learn.small import scenario, small_log
@@ -59,7 +59,7 @@ def test_shorter_horizons_and_series() -> None:
 
 @pytest.mark.parametrize("horizon", [None, 8])  # 8 days lie within one block in time
 def test_one_series_is_judged_by_its_blocks_in_time(horizon: int | None) -> None:
-    log, _ = simulate(load_scenario("steady", ("horizon=200",)), episodes=1, seed=3)
+    log, _ = simulate(Scenario.load("steady", ("horizon=200",)), episodes=1, seed=3)
     policy = BaseStockRule(scenario("steady").problem, 15, 4.5)
     judged = evaluate(policy, log, estimators=("model",), horizon=horizon)
     assert judged.resampled == "blocks in time"

@@ -12,7 +12,6 @@ from lostsales.errors import LostSalesError
 from lostsales.learn.cfqi.partition import block_of_view
 from lostsales.learn.cfqi.policy import QPolicy
 from lostsales.learn.cfqi.safe_actions import Safe, SafeActions
-from lostsales.learn.fit import CensoredFqi
 from lostsales.learn.function.kernels import Kernel
 from lostsales.learn.function.q_function import FunctionClass, QFunction
 from lostsales.policy.action_grid import ActionGrid

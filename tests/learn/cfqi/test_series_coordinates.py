@@ -14,7 +14,6 @@ from lostsales.demand.censoring.runs import find_runs
 from lostsales.errors import LogError
 from lostsales.learn.cfqi.partition import partition
 from lostsales.learn.cfqi.series_coordinates import SeriesCoordinates
-from lostsales.learn.fit import CensoredFqi
 from lostsales.learn.function.kernels import Kernel
 from lostsales.learn.function.q_function import FunctionClass
 from lostsales.policy.recommendation import UNKNOWN_SERIES

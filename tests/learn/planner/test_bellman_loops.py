@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 
-from lostsales.learn.cfqi.learn import CfqiResult, learn
+from lostsales.learn.cfqi.learn import CfqiResult
 from lostsales.learn.cfqi.settings import CFQI
 from lostsales.learn.function.kernels import Kernel
 from lostsales.learn.function.q_function import FunctionClass

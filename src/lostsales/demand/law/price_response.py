@@ -75,9 +75,9 @@ def price_response(
     --------
     >>> from lostsales.demand.law.demand_law import Family
     >>> from lostsales.demand.law.selection import fit_demand
-    >>> from lostsales.simulation.scenario import load_scenario
+    >>> from lostsales.simulation.scenario import Scenario
     >>> from lostsales.simulation.simulator import simulate
-    >>> log, _ = simulate(load_scenario("released"), episodes=8, seed=1)
+    >>> log, _ = simulate(Scenario.load("released"), episodes=8, seed=1)
     >>> model = fit_demand(log, families=(Family("linear", False),))
     >>> found = price_response(log, model, draws=2)
     >>> found.prices.tolist(), bool((np.diff(found.demand) < 0).all())

@@ -112,9 +112,9 @@ def fit_demand(
 
     Examples
     --------
-    >>> from lostsales.simulation.scenario import load_scenario
+    >>> from lostsales.simulation.scenario import Scenario
     >>> from lostsales.simulation.simulator import simulate
-    >>> log, _ = simulate(load_scenario("released"), episodes=8, seed=1)
+    >>> log, _ = simulate(Scenario.load("released"), episodes=8, seed=1)
     >>> model = fit_demand(log, families=(Family("linear", False), Family("linear", True)))
     >>> model.family.name, model.held_out
     ('linear mean, additive noise', 'blocks in time')

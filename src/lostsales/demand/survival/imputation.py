@@ -96,9 +96,9 @@ def impute(
 
     Examples
     --------
-    >>> from lostsales.simulation.scenario import load_scenario
+    >>> from lostsales.simulation.scenario import Scenario
     >>> from lostsales.simulation.simulator import simulate
-    >>> log, _ = simulate(load_scenario("released"), episodes=6, seed=1)
+    >>> log, _ = simulate(Scenario.load("released"), episodes=6, seed=1)
     >>> filled = impute(log, replicates=0)
     >>> bool((filled.expected_lost[filled.hidden] > 0).all()), filled.resampled
     (True, 'blocks in time')
