@@ -1,4 +1,4 @@
-"""The solved references as policies that run, are saved and are loaded."""
+"""Policies of the exact references."""
 
 from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass
@@ -22,7 +22,7 @@ from lostsales.types import Array, Floats, Ints
 
 @dataclass(frozen=True)
 class SolverSettings:
-    """What was solved."""
+    """The problem that was solved."""
 
     scenario: Scenario
     grid: Resolution
@@ -30,21 +30,21 @@ class SolverSettings:
     max_depth: int | None = None
 
     def settings(self) -> dict[str, Any]:
-        """As JSON can hold it."""
+        """The settings as a JSON object."""
         scenario = self.scenario.model_dump(mode="json", by_alias=True)
         criterion = asdict(self.criterion)
         return {"scenario": scenario, "grid": asdict(self.grid), "criterion": criterion, "max_depth": self.max_depth}
 
     @classmethod
     def of(cls, settings: dict[str, Any]) -> "SolverSettings":
-        """From what `settings` gave."""
+        """From the output of `settings`."""
         scenario = checked(Scenario, settings["scenario"], "the scenario of a policy")
         return cls(scenario, Resolution(**settings["grid"]), Criterion(**settings["criterion"]), settings["max_depth"])
 
 
 @dataclass(frozen=True, eq=False)
 class SolvedPolicy(PolicyBase, ABC):
-    """What the solved policies share; their tables have a row a period, the last of which stands for all after it."""
+    """Base of the solved policies; tables have a row a period, and the last row holds for all later periods."""
 
     plan: SolverSettings
     world: FiniteModel
@@ -57,7 +57,7 @@ class SolvedPolicy(PolicyBase, ABC):
 
     @property
     def horizon(self) -> int | None:
-        """How many periods it plans, None where it decides the same in every one."""
+        """Periods that it plans, None where it is stationary."""
         return self.plan.criterion.horizon
 
     @abstractmethod
@@ -76,13 +76,13 @@ class SolvedPolicy(PolicyBase, ABC):
         return min(view.period, rows - 1)
 
     def demand_position(self, demand: Floats) -> Ints:
-        """Demand as a position; what is beyond the range counts as its end."""
+        """Demand as a position, clipped to the range."""
         return np.clip(demand, 0, self.world.shape[2] - 1).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
 class OraclePolicy(SolvedPolicy):
-    """Looks its action up by depth, features, true last demand and stock."""
+    """A table of actions by depth, features, true last demand and stock."""
 
     actions: Array  # (periods, depth, f, d, y)
     observes: Literal["demand"] = "demand"
@@ -111,10 +111,10 @@ class OraclePolicy(SolvedPolicy):
 
 @dataclass(frozen=True, eq=False)
 class BeliefPolicy(SolvedPolicy):
-    """pi*: a table where the last demand is known, else the best decision for the exact belief, one step ahead."""
+    """pi*: a table where the last demand is observed, else greedy one step ahead for the exact belief."""
 
     seen: BeliefModel
-    actions: Array  # (periods, f, d, y) where the last demand is known
+    actions: Array  # (periods, f, d, y) where the last demand is observed
     following: list[tuple[Array, ...]]  # the value after each period, one float32 (f, belief, y) a layer
     observes: Literal["history"] = "history"
 
@@ -158,7 +158,7 @@ class BeliefPolicy(SolvedPolicy):
 
 @dataclass(frozen=True, eq=False)
 class HistoryPolicy(SolvedPolicy):
-    """pi* of a small scenario: follows every run of stock-outs through the tree of all histories."""
+    """pi* of a small scenario, on the tree of all histories."""
 
     actions: Array  # (periods, block, f)
     parents: Ints  # (stock-outs,) rising keys ((block * f + feature) * actions + action) * stocks + next stock
@@ -181,7 +181,7 @@ class HistoryPolicy(SolvedPolicy):
         return self.world.position(stock) * self.world.shape[2] + self.demand_position(demand)
 
     def _child(self, block: Ints, seen: View, action: Action, stock_tp1: Floats) -> Ints:
-        """The block after a stock-out; the same one where the tree goes no deeper."""
+        """The block after a stock-out; the same block at the largest depth of the tree."""
         if not len(self.parents):
             return block
         scenario, (features, stocks, _) = self.world.scenario, self.world.shape
