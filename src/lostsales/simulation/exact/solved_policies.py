@@ -142,7 +142,8 @@ class BeliefPolicy(SolvedPolicy):
 
     def to_artefact(self) -> Artefact:
         """What has to be saved."""
-        layers = {f"layer_{i}": np.array([each[i] for each in self.following]) for i in range(self.belief_model.layers + 1)}
+        depths = range(self.belief_model.layers + 1)
+        layers = {f"layer_{i}": np.array([each[i] for each in self.following]) for i in depths}
         arrays = {"actions": self.actions, **layers}
         return Artefact("pi-star-beliefs", self.observes, self.horizon, self.problem, self.settings.to_json(), arrays)
 
