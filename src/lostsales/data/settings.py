@@ -16,7 +16,7 @@ else:
 
 
 class _OurErrors(ModelMetaclass):
-    """Lets `Problem(arrival="never")` raise our error, as the same mistake in a TOML file does."""
+    """Lets `Problem(arrival="never")` raise a `SettingError`, as the same mistake in a TOML file does."""
 
     def __call__(self, *args: Any, **keys: Any) -> Any:
         try:
@@ -26,7 +26,7 @@ class _OurErrors(ModelMetaclass):
 
 
 class Settings(BaseModel, metaclass=_OurErrors):
-    """Base of everything that comes from TOML: frozen, and a key that nobody knows is an error."""
+    """Base of everything that comes from TOML: frozen, and an unknown key is an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
@@ -53,14 +53,14 @@ def checked(model: type[Model], keys: dict[str, Any], source: str) -> Model:
 
 
 def _explained(error: ValidationError, model: type[BaseModel], keys: dict[str, Any], source: str) -> SettingError:
-    """One reason a key; where a key may have several types, the first that does not fit speaks for all."""
+    """One reason a key; where a key may have several types, that of the first."""
     reasons: dict[str, str] = {}
     for problem in error.errors():
         kind, message = problem["type"], problem["msg"].removeprefix("Value error, ")
         where = _path(problem["loc"], keys, kind == "missing") or "the whole"
         if kind == "extra_forbidden":
-            known = ", ".join(field.alias or name for name, field in model.model_fields.items())
-            reasons.setdefault(where, "no such key" + (f"; the keys are {known}" if "." not in where else ""))
+            names = ", ".join(field.alias or name for name, field in model.model_fields.items())
+            reasons.setdefault(where, "no such key" + (f"; the keys are {names}" if "." not in where else ""))
         else:
             came = "" if kind == "missing" or where == "the whole" else f", but it is {_shown(problem['input'])}"
             reasons.setdefault(where, message + came)
@@ -71,10 +71,10 @@ def _path(location: tuple[int | str, ...], keys: Any, absent: bool) -> str:
     """The keys on the way to a mistake, without the names of types that pydantic puts between them."""
     path = []
     for part in location:
-        known = part in keys if isinstance(keys, dict) else isinstance(keys, list | tuple) and isinstance(part, int)
-        if known or (absent and part == location[-1]):
+        found = part in keys if isinstance(keys, dict) else isinstance(keys, list | tuple) and isinstance(part, int)
+        if found or (absent and part == location[-1]):
             path.append(str(part))
-            keys = keys[part] if known else None
+            keys = keys[part] if found else None
     return ".".join(path)
 
 

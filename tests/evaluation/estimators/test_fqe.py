@@ -5,7 +5,7 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from lostsales.data.log import SalesLog
-from lostsales.data.sublogs import series_of, without
+from lostsales.data.sublogs import without
 from lostsales.demand.censoring.runs import find_runs
 from lostsales.evaluation.estimators.fqe import FqeDesign, FqeSettings, FqeValue, fqe_values
 from lostsales.evaluation.log_decisions import decisions, view_of_rows
@@ -120,17 +120,3 @@ def test_views_of_rows_show_what_the_policy_met() -> None:
     again = decisions(policy, log, runs, np.arange(len(log)), np.random.default_rng(0))
     assert again.shape == (1, len(log), 2)
     np.testing.assert_array_equal(again[0], np.column_stack([log.price, np.asarray(log.order)]))
-
-
-def test_parts_of_a_log() -> None:
-    log = small_log("steady", 6)
-    some = series_of(log, np.array([4, 1]))
-    np.testing.assert_array_equal(some.names, log.names[[4, 1]])
-    np.testing.assert_array_equal(some.sales, np.r_[log.sales[log.series == 4], log.sales[log.series == 1]])
-    hole = np.zeros(len(log), dtype=bool)
-    hole[[60, 61]] = True
-    rest = without(log, hole)
-    assert len(rest) == len(log) - 2
-    assert len(rest.names) == 7
-    assert rest.last_sales[2] == log.sales[61]
-    assert rest.last_stockout[2] == log.censored[61]
