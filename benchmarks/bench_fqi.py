@@ -12,14 +12,14 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.rows import Row, best_seconds
 from lostsales.data.log import SalesLog
-from lostsales.data.splits import hold_out
+from lostsales.data.splits import folds_of, hold_out
 from lostsales.data.writing import log_columns
 from lostsales.demand.censoring.runs import find_runs
 from lostsales.demand.survival.imputation import impute
 from lostsales.learn.cfqi.iteration import FqiSettings, iterate
 from lostsales.learn.cfqi.partition import Partition, partition
 from lostsales.learn.cfqi.policy import QPolicy
-from lostsales.learn.fit import CensoredFqi, folds_of
+from lostsales.learn.cfqi.settings import CFQI, PCFQI
 from lostsales.learn.function.kernels import Kernel
 from lostsales.learn.function.posterior_variance import FactoredVariance
 from lostsales.learn.function.q_function import ActionScaler, FunctionClass, QBasis, QFunction, Scaler
@@ -101,11 +101,11 @@ def _recommending() -> list[Row]:
     asked, _ = simulate(scenario.model_copy(update={"horizon": 5}), episodes=SERIES, seed=2)
     recent, today = _days(asked)
     rows = []
-    for method, wanted in (("c-fqi", 100_000), ("pc-fqi", 50_000)):
-        policy = CFQI(method, iterations=ITERATIONS).fit(log)
+    for learner, wanted in ((CFQI(iterations=ITERATIONS), 100_000), (PCFQI(iterations=ITERATIONS), 50_000)):
+        policy = learner.fit(log)
         rate = SERIES / best_seconds(partial(policy.recommend, recent, today))
         goal = f"{wanted:,} a second, the goal"
-        rows.append(Row(f"recommend, {method}", f"{rate:,.0f} a second", goal, rate / wanted, at_least=1))
+        rows.append(Row(f"recommend, {learner.method}", f"{rate:,.0f} a second", goal, rate / wanted, at_least=1))
     return [*rows, *_penalty(log, policy)]
 
 

@@ -9,7 +9,7 @@ import pytest
 from lostsales.data.problem import Feature, Problem
 from lostsales.data.reading.table import open_table
 from lostsales.errors import LogError
-from lostsales.policy.open_day import GAP, NO_HISTORY, NOTHING_KNOWN, UNSEEN_LEVEL, OpenDay, situation
+from lostsales.policy.open_day import GAP, NO_HISTORY, NOTHING_KNOWN, UNSEEN_LEVEL, OpenDay, read_open_day
 from tests.tables import write_csv
 
 USUAL = 7.5
@@ -38,7 +38,7 @@ def today(series: Any, period: Any = 5, **more: Any) -> pd.DataFrame:
 
 
 def read(recent: Any, now: Any, problem: Problem | None = None) -> OpenDay:
-    return situation(problem or Problem(), None if recent is None else open_table(recent), open_table(now), USUAL)
+    return read_open_day(problem or Problem(), None if recent is None else open_table(recent), open_table(now), USUAL)
 
 
 def said(found: OpenDay) -> list[list[str]]:
@@ -66,12 +66,13 @@ def test_depth_and_anchor_by_hand(stockouts: str, depth: int, anchor: float) -> 
     assert view.depth.tolist() == [depth]
     assert view.last_stockout.tolist() == [depth > 0]
     assert view.last_sales.tolist() == [13]
-    assert len(view.past) == depth
+    assert len(view.past) == max(depth, 1)
     opened = view.past[0].view if depth else view  # the first period after the anchor
     assert opened.last_sales.tolist() == [anchor]
-    assert [float(each.action.price[0]) for each in view.past] == [13.0 - back for back in range(depth)][::-1]
-    assert [float(each.action.order[0]) for each in view.past] == [4.0 - back for back in range(depth)][::-1]
-    assert found.last_price.tolist() == [13]
+    kept = range(max(depth, 1))[::-1]  # the last period is kept for its price
+    assert [float(each.action.price[0]) for each in view.past] == [13.0 - back for back in kept]
+    assert [float(each.action.order[0]) for each in view.past] == [4.0 - back for back in kept]
+    assert found.view.last_price.tolist() == [13]
 
 
 @pytest.mark.parametrize(
@@ -116,7 +117,7 @@ def test_day_one(recent: pd.DataFrame | None) -> None:
     assert said(found) == [[], [NOTHING_KNOWN], [NO_HISTORY]]
     assert found.view.last_sales.tolist() == [3, USUAL, 2]
     assert found.view.depth.tolist() == [0, 0, 0]
-    assert np.isnan(found.last_price).all()
+    assert np.isnan(found.view.last_price).all()
     assert said(read(recent, today("a"))) == [[NOTHING_KNOWN]]
 
 
@@ -128,7 +129,7 @@ def test_many_series_in_the_order_of_today() -> None:
     assert found.view.depth.tolist() == [0, 0, 1, 0]
     assert found.view.last_sales.tolist() == [6, USUAL, 2, 4]
     assert said(found) == [[NO_HISTORY], [NOTHING_KNOWN], [], []]
-    np.testing.assert_array_equal(found.last_price, [11, np.nan, 11, 11])
+    np.testing.assert_array_equal(found.view.last_price, [11, np.nan, 11, 11])
 
 
 def test_a_hole_before_today_is_flagged() -> None:
@@ -194,7 +195,7 @@ def test_an_unseen_level_is_a_flag_and_its_spelling_does_not_matter(tmp_path: An
 
 def test_a_recent_price_that_the_policy_never_saw_is_a_fact() -> None:
     problem = Problem(prices=(2.0, 4.0), orders=(0.0, 1.0))
-    assert read(closed("a", [1.0, 2.0], ".x"), today("a", 3), problem).last_price.tolist() == [11]
+    assert read(closed("a", [1.0, 2.0], ".x"), today("a", 3), problem).view.last_price.tolist() == [11]
 
 
 def test_columns_that_nobody_asked_for_are_ignored() -> None:

@@ -9,13 +9,13 @@ import pytest
 
 import lostsales
 from lostsales.errors import LostSalesError
-from lostsales.learn.cfqi.partition import block_of_view
 from lostsales.learn.cfqi.policy import QPolicy
 from lostsales.learn.cfqi.safe_actions import Safe, SafeActions
-from lostsales.learn.fit import CensoredFqi
+from lostsales.learn.fit import fit
 from lostsales.learn.function.kernels import Kernel
 from lostsales.learn.function.q_function import FunctionClass, QFunction
 from lostsales.policy.action_grid import ActionGrid
+from lostsales.policy.history import blocks_of_view
 from lostsales.policy.rules import Rules
 from lostsales.policy.view import View
 from lostsales.types import Bools, Floats
@@ -116,10 +116,12 @@ def test_runs_longer_than_learned_are_ended_the_papers_way_where_every_learned_o
     assert masked(actions, depth + 1) == ([(4, 9)], False)
 
 
-def learned(scenario: str, **settings: Any) -> QPolicy:
+def learned(scenario: str, method: str = "c-fqi", **settings: Any) -> QPolicy:
     episodes = 25 if scenario == "steady" else 8  # runs of stock-outs seldom end in it
     given: dict[str, Any] = {"iterations": 3, "function": FEW} | settings
-    return CFQI(**given).fit(small_log(scenario, episodes))
+    policy = fit(small_log(scenario, episodes), method, **given)
+    assert isinstance(policy, QPolicy)
+    return policy
 
 
 def some_view(policy: QPolicy, rows: int = 200) -> View:
@@ -139,8 +141,8 @@ def test_value_penalty_and_margin_are_those_of_the_scores(method: str) -> None:
     view = some_view(policy)
     rows = np.arange(len(view.stock))
     unknown = np.full(len(rows), np.nan)
-    decision = policy.explain(view, unknown)
-    block = block_of_view(policy.problem, view, rows, 0)
+    decision = policy.explain(view)
+    block = blocks_of_view(policy.asks, view, rows, 0)
     values = policy.q[0].values(block, policy.grid.pairs)
     penalty = policy.q[0].penalty(block, policy.grid.pairs, policy.beta) if policy.beta else np.zeros_like(values)
     scores = values - penalty
@@ -164,7 +166,7 @@ def test_value_penalty_and_margin_are_those_of_the_scores(method: str) -> None:
 
 def test_where_only_one_action_is_left_there_is_no_runner_up() -> None:
     policy = learned("released", rules=Rules(price_ladder=(4,), minimum=16))
-    decision = policy.explain(some_view(policy, 3), np.full(3, np.nan))
+    decision = policy.explain(some_view(policy, 3))
     assert decision.price.tolist() == [4, 4, 4]
     assert decision.order.tolist() == [0, 0, 0]
     for left in (decision.runner_up_price, decision.runner_up_order, decision.margin):
@@ -216,9 +218,11 @@ def test_a_loaded_policy_recommends_the_same_to_the_bit(
 
 
 def test_only_a_pessimistic_policy_carries_what_penalties_need() -> None:
-    plain, shy = (learned("steady", method=method, max_depth=1).to_artefact().arrays for method in ("c-fqi", "pc-fqi"))
+    plain, pessimistic = (
+        learned("steady", method=method, max_depth=1).to_artefact().arrays for method in ("c-fqi", "pc-fqi")
+    )
     assert not [name for name in plain if "doubt" in name]
-    assert sorted(name.partition("_")[0] for name in shy if name.endswith("doubt_matrix")) == ["0", "1"]
+    assert sorted(name.partition("_")[0] for name in pessimistic if name.endswith("doubt_matrix")) == ["0", "1"]
 
 
 def test_damaged_files_are_refused(tmp_path: Path) -> None:

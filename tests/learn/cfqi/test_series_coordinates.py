@@ -11,9 +11,10 @@ import lostsales
 from lostsales.data.log import SalesLog
 from lostsales.demand.censoring.runs import find_runs
 from lostsales.errors import LogError
+from lostsales.learn.cfqi.learn import learn
 from lostsales.learn.cfqi.partition import partition
 from lostsales.learn.cfqi.series_coordinates import STEP, SeriesCoordinates
-from lostsales.learn.fit import CensoredFqi
+from lostsales.learn.cfqi.settings import CFQI, PCFQI
 from lostsales.learn.function.kernels import Kernel
 from lostsales.learn.function.q_function import FunctionClass
 from lostsales.policy.recommendation import UNKNOWN_SERIES
@@ -37,11 +38,11 @@ def two_scales() -> SalesLog:
 def test_the_same_shop_in_other_units_is_the_same_rows() -> None:
     log = two_scales()
     runs = find_runs(log)
-    facts = SeriesCoordinates.of(log, runs)
-    np.testing.assert_allclose(facts.scale[4:] / facts.scale[:4], TIMES)
+    coordinates = SeriesCoordinates.of(log, runs)
+    np.testing.assert_allclose(coordinates.scale[4:] / coordinates.scale[:4], TIMES)
     assert log.stock is not None
     assert log.order is not None
-    for part in partition(log, runs, log.cash, facts):
+    for part in partition(log, runs, log.cash, coordinates):
         small = log.series[part.rows] < 4
         assert small.sum() == (~small).sum() > 0
         for values in (part.block, part.action, part.profit):
@@ -50,9 +51,9 @@ def test_the_same_shop_in_other_units_is_the_same_rows() -> None:
 
 def test_series_of_one_scale_are_left_alone() -> None:
     log = small_log("released")
-    facts = SeriesCoordinates.of(log, find_runs(log))
-    assert facts.one_scale
-    assert CFQI(iterations=1, function=FEW).fit(log).facts is None
+    coordinates = SeriesCoordinates.of(log, find_runs(log))
+    assert coordinates.one_scale
+    assert CFQI(iterations=1, function=FEW).fit(log).coordinates is None
 
 
 def test_a_policy_speaks_the_units_of_each_series(tmp_path: Path) -> None:
@@ -66,7 +67,7 @@ def test_a_policy_speaks_the_units_of_each_series(tmp_path: Path) -> None:
     assert (answer.loc[small, "order"] <= 15).all()
     assert answer.loc[~small, "order"].max() > 15
     policy.save(tmp_path / "policy")
-    pd.testing.assert_frame_equal(lostsales.load(tmp_path / "policy").recommend(recent, today), answer)  # type: ignore[attr-defined]
+    pd.testing.assert_frame_equal(lostsales.load(tmp_path / "policy").recommend(recent, today), answer)
     # A series that the log never had is scaled by its own recent demand.
     renamed = [each.assign(series=each["series"].astype(int) + 100) for each in (recent, today)]
     strange = policy.recommend(*renamed)
@@ -88,10 +89,10 @@ def with_attributes() -> tuple[pd.DataFrame, Any]:
 def test_attributes_tell_series_apart(tmp_path: Path) -> None:
     frame, problem = with_attributes()
     log = lostsales.read_log(frame, problem)
-    learned = CFQI(iterations=2, function=FEW).learn(log)
+    learned = learn(log, CFQI(iterations=2, function=FEW))
     policy = learned.policy
-    assert policy.facts is not None
-    assert policy.facts.columns == ("place=hill", "place=sea", "size")
+    assert policy.coordinates is not None
+    assert policy.coordinates.columns == ("place=hill", "place=sea", "size")
     hill = log.series[learned.parts[0].rows] % 2 == 0
     np.testing.assert_array_equal(learned.parts[0].block[:, -3:][hill], [[1, 0, 2.5]] * hill.sum())
     today = open_rows(frame, log, 9)
@@ -100,7 +101,7 @@ def test_attributes_tell_series_apart(tmp_path: Path) -> None:
     again = policy.recommend(recent, today.merge(frame[["series", "place", "size"]].drop_duplicates(), on="series"))
     assert answer["order"].tolist() == again["order"].tolist()
     policy.save(tmp_path / "policy")
-    pd.testing.assert_frame_equal(lostsales.load(tmp_path / "policy").recommend(recent, today), answer)  # type: ignore[attr-defined]
+    pd.testing.assert_frame_equal(lostsales.load(tmp_path / "policy").recommend(recent, today), answer)
 
 
 def test_attributes_of_a_new_series_are_those_it_tells() -> None:
