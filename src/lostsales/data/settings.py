@@ -5,7 +5,8 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+import numpy as np
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from lostsales.errors import SettingError
 
@@ -29,6 +30,23 @@ class Settings(BaseModel, metaclass=_OurErrors):
     """Base of everything that comes from TOML: frozen, and a key that nobody knows is an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class StrictSettings(Settings):
+    """Settings that convert nothing but numpy's numbers to Python's and lists to tuples."""
+
+    model_config = ConfigDict(strict=True, arbitrary_types_allowed=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _plain(cls, keys: Any) -> Any:
+        return {key: _plain(value) for key, value in keys.items()} if isinstance(keys, dict) else keys
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    return tuple(value) if isinstance(value, list) else value
 
 
 Model = TypeVar("Model", bound=Settings)

@@ -23,7 +23,7 @@ from lostsales.simulation.simulator import simulate
 from tests.learn.small import days, small_log
 
 TREATMENTS = ("fqi-observed", "fqi-dropped", "fqi-imputed", "fqi-plugin")
-FEW = FunctionClass(kernels=(Kernel("rbf", 0.03),), ridges=(1.0,))
+FEW = FunctionClass(kernels=(Kernel(kind="rbf", coefficient=0.03),), ridges=(1.0,))
 
 
 @cache

@@ -22,7 +22,11 @@ from lostsales.types import Bools, Floats
 from tests.learn.small import FORBID, days, small_log
 
 GRID = ActionGrid(np.array([2.0, 4.0]), np.array([0.0, 5.0, 9.0]), np.inf)
-FEW = FunctionClass(kernels=(Kernel("rbf", 0.03), Kernel("laplacian", 0.1)), ridges=(0.1, 10.0))
+MATERN = Kernel(kind="matern", coefficient=0.1)
+PRODUCT = Kernel(kind="product", coefficient=0.1, action_coefficient=0.5)
+FEW = FunctionClass(
+    kernels=(Kernel(kind="rbf", coefficient=0.03), Kernel(kind="laplacian", coefficient=0.1)), ridges=(0.1, 10.0)
+)
 
 
 @dataclass(frozen=True)
@@ -178,7 +182,7 @@ SAVED: list[tuple[str, dict[str, Any]]] = [
     ("paper", {"method": "pc-fqi"}),
     ("released", {"method": "pc-fqi", "function": FunctionClass(kind="linear")}),
     ("paper", {"method": "fusion", "iterations": 5, "function": FunctionClass(kind="linear", raw=True)}),
-    ("released", {"function": replace(FEW, kernels=(Kernel("matern", 0.1), Kernel("product", 0.1, 0.5)))}),
+    ("released", {"function": FEW.model_copy(update={"kernels": (MATERN, PRODUCT)})}),
     ("steady", {"method": "pc-fqi", "max_depth": 1}),
     ("paper", {"safe": "paper", "boundary": "paper"}),
     (

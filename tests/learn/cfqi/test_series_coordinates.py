@@ -20,7 +20,7 @@ from lostsales.learn.function.q_function import FunctionClass
 from lostsales.policy.recommendation import UNKNOWN_SERIES
 from tests.learn.small import frame_of, open_rows, small_log
 
-FEW = FunctionClass(kernels=(Kernel("rbf", 0.03),), ridges=(0.1, 10.0))
+FEW = FunctionClass(kernels=(Kernel(kind="rbf", coefficient=0.03),), ridges=(0.1, 10.0))
 UNITS = ["stock", "order", "sales", "last_sales"]
 TIMES = STEP**41  # a scale is rounded to a power, so that this factor is kept
 

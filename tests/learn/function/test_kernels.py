@@ -24,12 +24,12 @@ def product(left: Floats, right: Floats) -> float:
 
 
 FORMULAS: list[tuple[Kernel, Callable[[Floats, Floats], float]]] = [
-    (Kernel("rbf", 0.2), lambda left, right: float(np.exp(-0.2 * np.sum((left - right) ** 2)))),
-    (Kernel("laplacian", 0.2), lambda left, right: float(np.exp(-0.2 * np.sum(np.abs(left - right))))),
-    (Kernel("matern", 0.2), matern),
-    (Kernel("polynomial", 0.2), lambda left, right: float((1 + 0.2 * left @ right) ** 2)),
-    (Kernel("linear", 0.2), lambda left, right: float(0.2 * left @ right)),
-    (Kernel("product", 0.2, 0.7), product),
+    (Kernel(kind="rbf", coefficient=0.2), lambda left, right: float(np.exp(-0.2 * np.sum((left - right) ** 2)))),
+    (Kernel(kind="laplacian", coefficient=0.2), lambda left, right: float(np.exp(-0.2 * np.sum(np.abs(left - right))))),
+    (Kernel(kind="matern", coefficient=0.2), matern),
+    (Kernel(kind="polynomial", coefficient=0.2), lambda left, right: float((1 + 0.2 * left @ right) ** 2)),
+    (Kernel(kind="linear", coefficient=0.2), lambda left, right: float(0.2 * left @ right)),
+    (Kernel(kind="product", coefficient=0.2, action_coefficient=0.7), product),
 ]
 KERNELS = [kernel for kernel, _ in FORMULAS]
 

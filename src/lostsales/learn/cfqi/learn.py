@@ -88,7 +88,7 @@ def _learn(log: SalesLog, settings: "CFQI", progress: Progress | None) -> CfqiRe
         ranges=tuple(_range(part.block, settings.independent) for part in parts),
         usual_demand=data.usual_demand,
         method=settings.method,
-        coordinates=coordinates if coordinates.matter else None,
+        coordinates=coordinates if coordinates.vary else None,
         costs=priced.problem.features[len(log.problem.features) :],
     )
     return CfqiResult(policy, fitted, tuple(parts), runs, profit)
