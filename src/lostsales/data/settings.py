@@ -46,7 +46,7 @@ class StrictSettings(Settings):
 def _plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.item()
-    return tuple(value) if isinstance(value, list) else value
+    return tuple(map(_plain, value)) if isinstance(value, list) else value
 
 
 Model = TypeVar("Model", bound=Settings)
@@ -71,7 +71,7 @@ def checked(model: type[Model], keys: dict[str, Any], source: str) -> Model:
 
 
 def _explained(error: ValidationError, model: type[BaseModel], keys: dict[str, Any], source: str) -> SettingError:
-    """One reason a key; where a key may have several types, the first that does not fit speaks for all."""
+    """One reason a key: of several types the first that does not fit, of a key and a key within it the inner one."""
     reasons: dict[str, str] = {}
     for problem in error.errors():
         kind, message = problem["type"], problem["msg"].removeprefix("Value error, ")
@@ -82,7 +82,9 @@ def _explained(error: ValidationError, model: type[BaseModel], keys: dict[str, A
         else:
             came = "" if kind == "missing" or where == "the whole" else f", but it is {_shown(problem['input'])}"
             reasons.setdefault(where, message + came)
-    return SettingError(f"{source} is not usable:" + "".join(f"\n  - {key}: {why}" for key, why in reasons.items()))
+    outer = {key for key in reasons if any(other.startswith(f"{key}.") for other in reasons)}
+    listed = "".join(f"\n  - {key}: {why}" for key, why in reasons.items() if key not in outer)
+    return SettingError(f"{source} is not usable:{listed}")
 
 
 def _path(location: tuple[int | str, ...], keys: Any, absent: bool) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import ConfigDict, Field
 
-from lostsales.data.settings import Settings, checked
+from lostsales.data.settings import StrictSettings, checked
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.policy.action_grid import ActionGrid
 from lostsales.types import Bools, Floats, exceeds
@@ -23,7 +23,7 @@ class MaskQuery:
     features: dict[str, Floats]  # by name, each (rows,); a categorical one as the index of its level
 
 
-class Rules(Settings):
+class Rules(StrictSettings):
     """What a retailer will not do, on top of the grid of prices and orders.
 
     An action that the rules forbid is never a target of learning nor a recommendation.

@@ -68,5 +68,5 @@ def test_a_policy_of_a_regressor_is_not_saved(tmp_path: Path) -> None:
 
 
 def test_what_is_no_regressor_is_refused() -> None:
-    with pytest.raises(SettingError, match=r"function: .* but it is 'forest'"):
+    with pytest.raises(SettingError, match=r"function: .* a regressor with `fit` and `predict`, but it is 'forest'"):
         learn("forest")
