@@ -15,7 +15,7 @@ from lostsales.types import Bools, Floats, exceeds
 
 @dataclass(frozen=True, eq=False)
 class MaskQuery:
-    """Rows for which a mask of the user's says what may be done."""
+    """The arguments of a mask: actions, and the state of each row."""
 
     actions: Floats  # (actions, 2) price and order
     stock: Floats  # (rows,)
@@ -106,7 +106,7 @@ class Rules(StrictSettings):
         return may
 
     def saved(self) -> dict[str, Any]:
-        """As JSON can hold them."""
+        """The rules in a policy file."""
         if self.mask is not None:
             raise LostSalesError(
                 "a policy whose rules have a mask cannot be saved: the file holds numbers, never code. Say it with "
@@ -116,7 +116,7 @@ class Rules(StrictSettings):
 
     @classmethod
     def of_saved(cls, keys: dict[str, Any]) -> "Rules":
-        """The rules again."""
+        """The rules of a policy file."""
         return checked(cls, keys, "the rules of a policy")
 
     def _masked(self, mask: Callable[[MaskQuery], Bools], query: MaskQuery, shape: tuple[int, ...]) -> Bools:

@@ -20,7 +20,7 @@ class Action(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class SeriesContext:
-    """Facts about series beside their history; every array has one entry a series."""
+    """Attributes and scale of series; every array has one entry a series."""
 
     attributes: dict[str, Array]  # as text, those that are given
     mean_demand: Floats  # over recent periods with observed demand, NaN where there are none

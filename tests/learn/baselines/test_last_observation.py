@@ -76,7 +76,7 @@ def test_treatments_differ_in_the_profit_of_stock_outs_alone(monkeypatch: pytest
 
 
 def test_the_state_is_the_last_observation(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By hand: last sales, economy, interest, stock-out, stock (line 1086)."""
+    """By hand: last sales, economy, interest, stock-out, stock (Appendix C)."""
     log = small_log("released")
     part = parts_of(monkeypatch, "fqi-imputed", log)
     row = int(np.flatnonzero(log.censored[part.rows - 1] & (part.rows % 50 > 0))[0])

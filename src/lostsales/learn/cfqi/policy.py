@@ -51,7 +51,7 @@ class QPolicy(PolicyBase):
     ranges: tuple[Floats, ...]  # by depth (2, coordinates), least and most of the data
     usual_demand: float
     method: str
-    coordinates: SeriesCoordinates | None = None  # scale and attributes of the series; None where they are all alike
+    coordinates: SeriesCoordinates | None = None  # scale and attributes of the series; None where they do not vary
     costs: tuple[Feature, ...] = ()  # unit costs that vary by row
     observes: Literal["history"] = "history"
 
@@ -128,7 +128,7 @@ class QPolicy(PolicyBase):
                 yield _Scored(at, scores, penalty, unsafe, outside)
 
     def to_artefact(self) -> Artefact:
-        """What has to be saved."""
+        """The content of a policy file."""
         arrays: dict[str, Array] = {"prices": self.grid.prices, "orders": self.grid.orders}
         models = {str(depth): _savable(q) for depth, q in enumerate(self.q)}
         if self.safe.chance is not None:
@@ -153,7 +153,7 @@ class QPolicy(PolicyBase):
 
     @classmethod
     def from_artefact(cls, artefact: Artefact) -> "QPolicy":
-        """The policy again."""
+        """The policy of a file."""
         settings, arrays = artefact.settings, artefact.arrays
         models = {name: q_from(each, without_prefix(name, arrays)) for name, each in settings["models"].items()}
         depths = len(models) - ("chance" in models)

@@ -25,7 +25,7 @@ class PosteriorVariance(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class PairwiseVariance:
-    """Any map: phi'(Phi'Phi + ridge)^-1 phi + left_over / ridge, one action after the other."""
+    """Any map: phi'(Phi'Phi + ridge)^-1 phi + left_over / ridge, action by action."""
 
     map: FeatureMap
     inverse: Floats  # (rank, rank)
