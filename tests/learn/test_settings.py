@@ -13,7 +13,7 @@ from lostsales.learn.function.q_function import FunctionClass
 from lostsales.learn.learner import LEARNERS, Learner
 from lostsales.policy.rules import Rules
 
-# What is said where a learner has the field.
+# Field, value and message, where a learner has the field.
 WRONG: list[tuple[str, Any, str]] = [
     ("seed", -1, "seed: Input should be greater than or equal to 0, but it is -1"),
     ("seed", True, "seed: Input should be a valid integer, but it is True"),

@@ -1,4 +1,4 @@
-"""What every policy and every wrapper of policies owes its callers."""
+"""The contract of every policy and of every wrapper of policies."""
 
 import json
 from collections.abc import Callable

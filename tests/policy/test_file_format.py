@@ -173,7 +173,7 @@ def test_every_registered_kind_can_be_imported() -> None:
 
 
 def test_a_policy_that_an_earlier_build_saved_recommends_as_it_did_then() -> None:
-    """A PC-FQI policy of format 1, the tables it was asked about and what it said, kept as that build wrote them."""
+    """A PC-FQI policy of format 1, its tables and its answer, as that build wrote them."""
     recent, today = (pd.read_csv(DATA / f"format1_{name}.csv") for name in ("recent", "today"))
     answer = pd.read_csv(DATA / "format1_answer.csv", keep_default_na=False, dtype={"flag": object})
     found = load(DATA / "format1.policy").recommend(recent, today)

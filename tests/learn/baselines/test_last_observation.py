@@ -92,18 +92,18 @@ def test_the_plugged_in_demand_is_the_mean_of_the_truncated_normal() -> None:
     """Lines 1100-1110, where demand is far enough from 0 for the law to be linear."""
     log, truth = simulate(load_scenario("steady", ("demand.intercept=18.5",)), episodes=1_000, seed=8)
     runs = find_runs(log)
-    known = runs.observed.is_observed
+    is_observed = runs.observed.is_observed
     filled = PlugIn.fit(log, runs).of_log(log, runs)
-    np.testing.assert_array_equal(filled[known], truth.demand[known])
+    np.testing.assert_array_equal(filled[is_observed], truth.demand[is_observed])
     economy, interest = log.features.T
     mean = 18.5 - 0.6 * interest + 2 * economy - 3 * log.price + 0.8 * runs.anchor_demand
     at = (np.asarray(log.stock) + 0.5 - mean) / 3  # whole demand above the stock is at least half a unit above it
-    first = (runs.depth == 0) & ~known
+    first = (runs.depth == 0) & ~is_observed
     expected = (mean + 3 * norm.pdf(at) / norm.sf(at))[first]
     assert filled[first].mean() == pytest.approx(expected.mean(), abs=0.05)
     assert np.abs(filled[first] - expected).mean() < 0.15  # the noise has a standard deviation of 3
     for depth in (1, 2, 3):
-        rows = (runs.depth == depth) & ~known
+        rows = (runs.depth == depth) & ~is_observed
         assert filled[rows].mean() == pytest.approx(truth.demand[rows].mean(), rel=0.03)
 
 

@@ -115,7 +115,7 @@ def test_masks_reach_targets_and_recommendations() -> None:
     assert (answer["order"][~down] > 0).any()
 
 
-def test_where_demand_does_not_remember_it_is_fqi_on_imputed_profits() -> None:
+def test_with_independent_demand_it_is_fqi_on_imputed_profits() -> None:
     """Every row counts, stock-outs continue like any other, and the last demand is no part of the state."""
     log = small_log("newsvendor", 12)
     function = FunctionClass(kind="linear", ridges=(0.5,))
@@ -175,7 +175,7 @@ def test_iterations_follow_the_papers_rule_up_to_a_cap() -> None:
         ({"method": "fusion", "iterations": 5}, False),
     ],
 )
-def test_which_policies_pay_a_penalty(settings: dict[str, Any], pessimistic: bool) -> None:
+def test_which_policies_have_a_penalty(settings: dict[str, Any], pessimistic: bool) -> None:
     learned = learn("released", **settings)
     assert learned.fitted.pessimistic == pessimistic
     assert (learned.policy.beta > 0) == pessimistic
@@ -204,7 +204,7 @@ def test_folds_hold_out_whole_series() -> None:
         ({"max_depth": -1}, "max_depth: Input should be greater than or equal to 0, but it is -1"),
     ],
 )
-def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any], reason: str) -> None:
+def test_settings_out_of_range_are_refused(settings: dict[str, Any], reason: str) -> None:
     with pytest.raises(SettingError, match=reason):
         learn("released", **settings)
 
@@ -218,7 +218,7 @@ def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any], reaso
         ({"unpenalized_share": 1.0}, "unpenalized_share: Input should be less than 1, but it is 1"),
     ],
 )
-def test_function_classes_that_make_no_sense_are_refused(settings: dict[str, Any], reason: str) -> None:
+def test_function_classes_out_of_range_are_refused(settings: dict[str, Any], reason: str) -> None:
     with pytest.raises(SettingError, match=reason):
         FunctionClass(**settings)
 
@@ -246,7 +246,7 @@ def test_depth_can_be_limited() -> None:
         assert learned.policy.safe.depth == depth
 
 
-def test_pooling_series_of_different_scale_is_said() -> None:
+def test_pooling_series_of_different_scale_warns() -> None:
     frame = frame_of(small_log("released"))
     many = (frame["series"] < 4).to_numpy()
     for column in ("stock", "order", "sales", "last_sales"):

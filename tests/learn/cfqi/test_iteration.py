@@ -44,15 +44,15 @@ def learn(settings: FqiSettings) -> FittedQ:
 
 
 def seen(rows: int = 90) -> tuple[Partition, Folds]:
-    """A depth whose every demand is known."""
+    """A depth whose every demand is observed."""
     rng = np.random.default_rng(8)
     block, after = rng.normal(3, 2, (2, rows, 3))
     action = ACTIONS[rng.integers(0, len(ACTIONS), rows)]
     profit = block[:, 0] * action[:, 0] - action[:, 1] + rng.normal(size=rows)
-    known = np.ones(rows, dtype=bool)
+    is_observed = np.ones(rows, dtype=bool)
     fold = np.arange(rows) % 5
     folds = [(fold == each, fold != each) for each in range(5)]
-    return Partition(np.arange(rows), block, action, profit, known, after, None), folds
+    return Partition(np.arange(rows), block, action, profit, is_observed, after, None), folds
 
 
 def standardised(values: Floats, like: Floats) -> Floats:
@@ -94,7 +94,7 @@ def test_without_censoring_it_is_classical_fitted_q_iteration(allowed: Bools | N
     np.testing.assert_allclose(fitted.residuals[-1], [residual], rtol=1e-8)
 
 
-def test_a_censored_row_continues_one_deeper_and_a_known_one_at_depth_0() -> None:
+def test_a_censored_row_continues_one_deeper_and_an_observed_one_at_depth_0() -> None:
     parts, _ = censored()
     before = learn(FqiSettings(iterations=2, select_at=(1,), function=RAW))
     after = learn(FqiSettings(iterations=3, select_at=(1,), function=RAW))
@@ -156,13 +156,13 @@ def test_many_rows_are_streamed_to_the_same_q(monkeypatch: pytest.MonkeyPatch, u
 
 def test_without_beta_pc_fqi_is_c_fqi() -> None:
     parts, _ = censored()
-    plain, free, shy = (
+    plain, free, pessimistic = (
         learn(FqiSettings(iterations=4, beta=beta, pessimistic_until=until))
         for beta, until in ((30.0, 0), (0.0, 4), (30.0, 4))
     )
-    assert (plain.pessimistic, free.pessimistic, shy.pessimistic) == (False, False, True)
+    assert (plain.pessimistic, free.pessimistic, pessimistic.pessimistic) == (False, False, True)
     for depth, part in enumerate(parts):
-        values = [each.q[depth].values(part.block, ACTIONS) for each in (plain, free, shy)]
+        values = [each.q[depth].values(part.block, ACTIONS) for each in (plain, free, pessimistic)]
         np.testing.assert_array_equal(values[0], values[1])
         assert np.abs(values[0] - values[2]).max() > 1
 
@@ -176,9 +176,9 @@ def test_a_pessimistic_update_continues_with_q_less_its_penalty_and_fusion_stops
     later = learn(replace(shared, iterations=3))
     assert (first.pessimistic, fusion.pessimistic) == (True, False)
     part = parts[-1]
-    shy = first.q[0].values(part.next_observed, ACTIONS) - first.q[0].penalty(part.next_observed, ACTIONS, 2.0)
+    penalised = first.q[0].values(part.next_observed, ACTIONS) - first.q[0].penalty(part.next_observed, ACTIONS, 2.0)
     np.testing.assert_allclose(
-        fusion.targets[-1][part.is_observed], part.profit[part.is_observed] + 0.9 * shy.max(axis=1)
+        fusion.targets[-1][part.is_observed], part.profit[part.is_observed] + 0.9 * penalised.max(axis=1)
     )
     bold = fusion.q[0].values(part.next_observed, ACTIONS)
     np.testing.assert_allclose(
@@ -187,7 +187,7 @@ def test_a_pessimistic_update_continues_with_q_less_its_penalty_and_fusion_stops
 
 
 def designed(function: FunctionClass, kernel: Kernel | None = None, rows: int = 90) -> RidgeDesign:
-    """A depth whose every demand is known, with settings given and what a penalty needs."""
+    """A depth whose every demand is observed, with given hyperparameters and the uncertainty of the penalty."""
     part, _ = seen(rows)
     scaler, action_scaler = Scaler.of(part.block), ActionScaler.of(part.action)
     history, action = scaler(part.block), action_scaler(part.action)

@@ -96,7 +96,7 @@ def test_learned_safe_actions_end_the_run_likely_enough(arrival: str) -> None:
     assert masked(actions, 3, feasible) == ([(2, 9)], False)
 
 
-def test_where_nothing_is_safe_enough_the_likeliest_is_taken_and_said() -> None:
+def test_where_nothing_is_safe_enough_the_likeliest_is_taken_and_flagged() -> None:
     by_order = (0.2, 0.3, 0.4, 0.5, 0.6, 0.6)
     assert masked(safe("learned", "before", chances=by_order), 3) == ([(4, 5), (4, 9)], True)
     feasible = np.array([[True, True, False, False, False, False]])

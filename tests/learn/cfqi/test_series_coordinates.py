@@ -1,4 +1,4 @@
-"""Series of different scale, attributes, and unit costs that vary: what a pooled Q is told of them."""
+"""Series of different scale, attributes, and unit costs that vary: coordinates of a pooled Q."""
 
 from pathlib import Path
 from typing import Any
@@ -56,7 +56,7 @@ def test_series_of_one_scale_are_left_alone() -> None:
     assert CFQI(iterations=1, function=FEW).fit(log).coordinates is None
 
 
-def test_a_policy_speaks_the_units_of_each_series(tmp_path: Path) -> None:
+def test_orders_are_in_the_units_of_each_series(tmp_path: Path) -> None:
     log = two_scales()
     with pytest.warns(UserWarning, match="each is divided by its own scale"):
         policy = PCFQI(iterations=2, function=FEW).fit(log)
@@ -70,10 +70,10 @@ def test_a_policy_speaks_the_units_of_each_series(tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(lostsales.load(tmp_path / "policy").recommend(recent, today), answer)
     # A series that the log never had is scaled by its own recent demand.
     renamed = [each.assign(series=each["series"].astype(int) + 100) for each in (recent, today)]
-    strange = policy.recommend(*renamed)
-    assert (strange["flag"].str.contains(UNKNOWN_SERIES)).all()
-    assert (strange.loc[small, "order"] <= 15).all()
-    assert strange.loc[~small, "order"].max() > 15
+    unknown = policy.recommend(*renamed)
+    assert (unknown["flag"].str.contains(UNKNOWN_SERIES)).all()
+    assert (unknown.loc[small, "order"] <= 15).all()
+    assert unknown.loc[~small, "order"].max() > 15
 
 
 def with_attributes() -> tuple[pd.DataFrame, Any]:
@@ -97,26 +97,26 @@ def test_attributes_tell_series_apart(tmp_path: Path) -> None:
     np.testing.assert_array_equal(learned.parts[0].block[:, -3:][hill], [[1, 0, 2.5]] * hill.sum())
     today = open_rows(frame, log, 9)
     recent = frame[frame["period"] < 9]
-    answer = policy.recommend(recent, today)  # known series need not tell their attributes again
+    answer = policy.recommend(recent, today)  # attributes of series in the log are optional
     again = policy.recommend(recent, today.merge(frame[["series", "place", "size"]].drop_duplicates(), on="series"))
     assert answer["order"].tolist() == again["order"].tolist()
     policy.save(tmp_path / "policy")
     pd.testing.assert_frame_equal(lostsales.load(tmp_path / "policy").recommend(recent, today), answer)
 
 
-def test_attributes_of_a_new_series_are_those_it_tells() -> None:
+def test_attributes_of_an_unknown_series_are_those_of_today() -> None:
     frame, problem = with_attributes()
     log = lostsales.read_log(frame, problem)
     policy = CFQI(iterations=2, function=FEW).fit(log)
     today = open_rows(frame, log, 9).head(1)
     known = policy.recommend(None, today.assign(last_sales=5.0))
-    told = policy.recommend(None, today.assign(last_sales=5.0, series="x", place="hill", size=2.5))
+    given = policy.recommend(None, today.assign(last_sales=5.0, series="x", place="hill", size=2.5))
     other = policy.recommend(None, today.assign(last_sales=5.0, series="x", place="sea", size=1.0))
-    silent = policy.recommend(None, today.assign(last_sales=5.0, series="x"))
-    assert known["value"].tolist() == told["value"].tolist()
-    assert told["flag"].tolist() == silent["flag"].tolist() == [UNKNOWN_SERIES]
+    absent = policy.recommend(None, today.assign(last_sales=5.0, series="x"))
+    assert known["value"].tolist() == given["value"].tolist()
+    assert given["flag"].tolist() == absent["flag"].tolist() == [UNKNOWN_SERIES]
     assert known["flag"].tolist() == [""]
-    assert len({float(each["value"].iloc[0]) for each in (told, other, silent)}) == 3
+    assert len({float(each["value"].iloc[0]) for each in (given, other, absent)}) == 3
 
 
 def test_unit_costs_that_vary_are_asked_of_each_day() -> None:

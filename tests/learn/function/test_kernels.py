@@ -41,7 +41,7 @@ def test_a_kernel_is_its_formula(kernel: Kernel, formula: Callable[[Floats, Floa
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.kind)
-def test_a_gram_matrix_is_symmetric_and_positive_semi_definite_with_the_diagonal_told(kernel: Kernel) -> None:
+def test_a_gram_matrix_is_symmetric_and_positive_semi_definite_with_its_diagonal(kernel: Kernel) -> None:
     gram = kernel.between(LEFT, LEFT)
     np.testing.assert_allclose(gram, gram.T, atol=1e-14)
     assert np.linalg.eigvalsh(gram).min() > -1e-12
