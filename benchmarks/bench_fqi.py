@@ -23,7 +23,7 @@ from lostsales.learn.cfqi.settings import CFQI, PCFQI
 from lostsales.learn.function.kernels import Kernel
 from lostsales.learn.function.posterior_variance import FactoredVariance
 from lostsales.learn.function.q_function import ActionScaler, FunctionClass, QBasis, QFunction, Scaler
-from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
 from lostsales.types import Floats
 
@@ -39,7 +39,7 @@ def run() -> list[Row]:
 def _fitting() -> list[Row]:
     rows = []
     for episodes, wanted, timed in ((10, 100, 2), (50, 300, 2)):
-        log, _ = simulate(load_scenario("released"), episodes=episodes, seed=1)
+        log, _ = simulate(Scenario.load("released"), episodes=episodes, seed=1)
         runs = find_runs(log)
         profit = impute(log, replicates=0, runs=runs, tail="last").profit_filled
         if profit is None:
@@ -96,7 +96,7 @@ def _by_hand(parts: list[Partition], actions: Floats, iterations: int) -> float:
 
 def _recommending() -> list[Row]:
     """One call for many series, each with its last periods, from a policy learned from 2,500 rows."""
-    scenario = load_scenario("released")
+    scenario = Scenario.load("released")
     log, _ = simulate(scenario, episodes=50, seed=1)
     asked, _ = simulate(scenario.model_copy(update={"horizon": 5}), episodes=SERIES, seed=2)
     recent, today = _days(asked)

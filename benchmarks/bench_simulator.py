@@ -6,7 +6,7 @@ import gymnasium
 
 import lostsales  # noqa: F401, registers the environments
 from benchmarks.rows import Row, best_seconds
-from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import evaluate_policy, simulate
 
 EPISODES = 131_072
@@ -15,7 +15,7 @@ GOAL = 20e6  # periods a second on 2 cores
 
 
 def run() -> list[Row]:
-    world = load_scenario("released")
+    world = Scenario.load("released")
     evaluated = EPISODES * world.horizon / best_seconds(lambda: evaluate_policy(world, episodes=EPISODES), repeats=5)
     kept = EPISODES * world.horizon / best_seconds(lambda: simulate(world, episodes=EPISODES))
     stepped = ENV_EPISODES * world.horizon / best_seconds(_step_one_by_one)

@@ -6,10 +6,10 @@ import time
 import numpy as np
 
 from benchmarks.rows import Row
-from lostsales.learn.cfqi.learn import CfqiResult, learn
+from lostsales.learn.cfqi.learn import CfqiResult
 from lostsales.learn.cfqi.settings import CFQI
 from lostsales.learn.function.q_function import FunctionClass
-from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
 
 MINUTES, GIGABYTES = 10.0, 8.0
@@ -29,7 +29,7 @@ def run() -> list[Row]:
 
 
 def _learned(rows: int, function: FunctionClass | None = None) -> tuple[CfqiResult, float]:
-    log, _ = simulate(load_scenario("released"), episodes=rows // PERIODS, seed=1)
+    log, _ = simulate(Scenario.load("released"), episodes=rows // PERIODS, seed=1)
     began = time.perf_counter()
     learned = learn(log, CFQI(iterations=10, function=function or FunctionClass()))
     return learned, time.perf_counter() - began

@@ -11,7 +11,7 @@ import numpy as np
 
 from lostsales.demand.survival.imputation import impute
 from lostsales.policy.action_grid import ActionGrid
-from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
 
 
@@ -24,7 +24,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2, 3, 4])
     asked = parser.parse_args()
     asked.folder.mkdir(parents=True, exist_ok=True)
-    world = load_scenario(asked.scenario)
+    world = Scenario.load(asked.scenario)
     grid = ActionGrid.of(world)
     for rows in asked.rows:
         for seed in asked.seeds:

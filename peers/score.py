@@ -11,7 +11,7 @@ import numpy as np
 from lostsales.policy.action_grid import ActionGrid
 from lostsales.policy.policy import Observes
 from lostsales.policy.view import Action, View
-from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import evaluate_policy
 from lostsales.types import Floats, Ints
 
@@ -57,7 +57,7 @@ def main() -> None:
     earned: dict[tuple[str, str, int], list[float]] = defaultdict(list)
     for path in sorted([*asked.folder.glob("cql-*.npz"), *asked.folder.glob("bcq-*.npz")]):
         method, scenario, rows, seed = path.stem.split("-")
-        world = load_scenario(scenario)
+        world = Scenario.load(scenario)
         policy = PeerPolicy(ActionGrid.of(world), dict(np.load(path)))
         same = np.mean(policy.greedy(policy.arrays["asked"]) == policy.arrays["answered"])
         if same < 0.95:  # float32 may break a tie

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from lostsales.apps.cli import app
 from lostsales.data.writing import write_log
 from lostsales.learn.fit import fit
-from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
 from tests.commands_page import PAGE, commands, examples, page
 from tests.learn.small import days, frame_of, small_log
@@ -42,7 +42,7 @@ def run(command: str) -> str:
 def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of the quick start: a shop's table under its own names, and the rows of a week."""
     monkeypatch.chdir(tmp_path)
-    log, _ = simulate(load_scenario("steady"), episodes=12, seed=3)
+    log, _ = simulate(Scenario.load("steady"), episodes=12, seed=3)
     tables = dict(zip(("sales", "recent", "today"), (frame_of(log), *days(log, 20)), strict=True))
     for name, table in tables.items():
         named = table.drop(columns=["last_sales", "last_stockout"], errors="ignore").rename(columns=NAMES)

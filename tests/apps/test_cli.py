@@ -10,7 +10,7 @@ import pytest
 
 from lostsales.apps.cli import main
 from lostsales.data.reading.gate import read_log
-from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import evaluate_policy
 from tests.apps.running import run as run
 
@@ -36,7 +36,7 @@ def failure(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
 
 def test_simulate_prints_the_contract_as_json() -> None:
     found = run_json("simulate", "released", "--episodes", 20, "--seed", 3)
-    expected = evaluate_policy(load_scenario("released"), episodes=20, seed=3)
+    expected = evaluate_policy(Scenario.load("released"), episodes=20, seed=3)
     assert set(found) == SUMMARY_KEYS
     assert found["mean_profit"] == expected.mean_profit
     assert found["depth_share"] == expected.depth_share
@@ -52,7 +52,7 @@ def test_simulate_writes_a_log_with_its_problem_and_the_truth_apart(tmp_path: Pa
     found = run_json("simulate", "paper", "--episodes", 4, "--seed", 1, "--out", log, "--truth", truth)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["log.parquet", "log.toml", "truth.csv"]
     read = read_log(log)
-    assert read.problem == load_scenario("paper").problem
+    assert read.problem == Scenario.load("paper").problem
     assert 1 - read.censored.mean() == pytest.approx(found["uncensored_share"])
     header, *rows = truth.read_text().splitlines()
     assert header == "series,period,demand,lost,profit,truncated"

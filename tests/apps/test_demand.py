@@ -20,7 +20,7 @@ from lostsales.demand.audit.audit import audit
 from lostsales.demand.audit.stock_test import StockTest
 from lostsales.demand.survival import filled_log as filled_module
 from lostsales.demand.survival.imputation import impute
-from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
 from tests.apps.test_cli import failure, run, run_json
 from tests.demand.logs import log_of_flags
@@ -31,7 +31,7 @@ COLUMNS = ["expected_demand", "expected_lost", "profit_filled", "profit_filled_s
 @pytest.fixture(scope="module")
 def log_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("log") / "log.parquet"
-    write_log(simulate(load_scenario("paper"), episodes=24, seed=1)[0], path)
+    write_log(simulate(Scenario.load("paper"), episodes=24, seed=1)[0], path)
     return path
 
 

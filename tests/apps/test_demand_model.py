@@ -11,7 +11,7 @@ from lostsales.apps.views import console
 from lostsales.apps.views import demand as demand_view
 from lostsales.data.reading.gate import read_log
 from lostsales.data.writing import write_log
-from lostsales.demand.law.price_response import response
+from lostsales.demand.law.price_response import price_response
 from lostsales.demand.law.selection import fit_demand
 from tests.apps.test_cli import failure, run, run_json
 from tests.learn.small import small_log
@@ -28,7 +28,7 @@ def test_demand_prints_json(log_path: Path) -> None:
     found = run_json("demand", log_path, "--replicates", 4, "--seed", 1)
     log = read_log(log_path)
     model = fit_demand(log, seed=1)
-    told = response(log, model, draws=4, seed=1)
+    told = price_response(log, model, draws=4, seed=1)
     assert found["family"] == model.family.name == "linear mean, additive noise"
     assert [each["demand"] for each in found["price_response"]] == pytest.approx(told.demand.tolist())
     assert [each["price"] for each in found["price_response"]] == [4, 4.25, 4.5]

@@ -18,7 +18,7 @@ from lostsales.errors import SettingError
 from lostsales.simulation.experiments.claims import check_claims
 from lostsales.simulation.experiments.published import published_results
 from lostsales.simulation.experiments.results import summarise_results
-from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.scenario import Scenario
 from tests.simulation.experiments.small import TINY, made_up
 from tests.simulation.experiments.test_claims import AS_THE_PAPER_SAYS
 
@@ -59,7 +59,7 @@ def test_levels_must_be_numbers(tmp_path: Path) -> None:
 
 
 def test_figures_show_our_curves_the_published_ones_and_the_references() -> None:
-    results = made_up(AS_THE_PAPER_SAYS, scenario=load_scenario("released"))
+    results = made_up(AS_THE_PAPER_SAYS, scenario=Scenario.load("released"))
     figure = figure_of_values(results, "uniform")
     (axes,) = figure.axes
     labels = axes.get_legend_handles_labels()[1]
@@ -105,7 +105,7 @@ def test_the_page_and_the_screen_say_what_failed(capsys: pytest.CaptureFixture[s
 
 
 def test_published_figures_are_those_of_released_only() -> None:
-    released = load_scenario("released")
+    released = Scenario.load("released")
     points = {(each.behaviour, each.method, each.episodes): each.mean for each in published_results(released)}
     assert points["uniform", "c-fqi", 50] == 31.310
     assert points["near-optimal", "pc-fqi", 10] == 25.371

@@ -3,8 +3,8 @@
 from functools import cache
 
 from lostsales.data.log import SalesLog
+from lostsales.data.splits import units_of
 from lostsales.demand.censoring.runs import find_runs
-from lostsales.evaluation.log_decisions import units_of
 from lostsales.evaluation.prepared_log import PreparedLog
 from lostsales.policy.action_grid import ActionGrid
 from lostsales.policy.policy import Policy

@@ -8,7 +8,7 @@ import pytest
 
 from lostsales.demand.censoring.runs import find_runs
 from lostsales.errors import SettingError
-from lostsales.evaluation.compare import KEEP, Comparison, compare, split
+from lostsales.evaluation.compare import KEEP, Comparison, compare
 from lostsales.evaluation.cross_fitted import CrossFittedPolicy
 from lostsales.learn.fit import fit
 from lostsales.policy.history import view_of_rows
@@ -16,26 +16,6 @@ from lostsales.policy.view import Action, View
 from lostsales.simulation.simulator import simulate
 from tests.evaluation.judged import exploring
 from tests.learn.small import scenario, small_log
-
-
-def test_every_series_is_held_out_once() -> None:
-    log = small_log("steady", 9)
-    folds, by = split(log, 3)
-    assert by == "series"
-    assert sorted(name for fold in folds for name in fold.names) == sorted(log.names)
-    np.testing.assert_array_equal(np.sum([fold.untaught for fold in folds], axis=0), 1)
-    for fold in folds:
-        assert set(log.names[log.series[fold.untaught]]) == set(fold.names)
-
-
-def test_few_series_are_held_out_in_blocks_of_time_with_gaps() -> None:
-    log = small_log("steady", 2)
-    folds, by = split(log, 0)
-    gap = find_runs(log).max_depth + 1
-    assert by == "blocks in time"
-    untaught = np.array([fold.untaught.reshape(2, 50)[0] for fold in folds])
-    assert untaught.any(axis=0).all()
-    assert [int(each.sum()) for each in untaught] == [10 + gap] + [10 + 2 * gap] * 3 + [10 + gap]
 
 
 class Names:

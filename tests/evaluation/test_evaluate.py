@@ -7,13 +7,13 @@ import pytest
 
 from lostsales.data.sublogs import without
 from lostsales.errors import LostSalesError, SettingError
-from lostsales.evaluation.evaluate import estimators, evaluate, evaluate_on, register_estimator
+from lostsales.evaluation.evaluate import evaluate, evaluate_on, register_estimator
 from lostsales.evaluation.results import Interval
 from lostsales.learn.fit import fit
 from lostsales.policy.action_grid import ActionGrid
 from lostsales.policy.simple import Uniform
 from lostsales.policy.view import Action, View
-from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import evaluate_policy
 from tests.evaluation.judged import explored, exploring, seen_only, tried
 from tests.learn.small import scenario, small_log
@@ -43,7 +43,7 @@ def test_on_policy_evaluation_matches_the_monte_carlo_mean(name: str, estimator:
     policy = Uniform(scenario(name).problem)
     found = evaluate_on(policy, tried(name), estimators=(estimator,)).estimates[0]
     truth = evaluate_policy(scenario(name), policy, 4000, 1).mean_profit
-    cash = evaluate_policy(load_scenario(name, ("costs.lost=0",)), policy, 4000, 1).mean_profit
+    cash = evaluate_policy(Scenario.load(name, ("costs.lost=0",)), policy, 4000, 1).mean_profit
     assert found.profit is not None
     assert found.cash is not None
     assert found.profit.low < truth < found.profit.high
@@ -163,7 +163,7 @@ def test_bad_requests_are_refused_with_a_reason() -> None:
 def test_a_start_with_another_stock_is_judged_by_the_law() -> None:
     """Over one period the start is all there is; of a stock nobody needs each unit costs what it costs to hold."""
     world, policy = scenario("nonlinear"), Uniform(scenario("nonlinear").problem)
-    known = load_scenario("nonlinear", ("start.stock=60",))
+    known = Scenario.load("nonlinear", ("start.stock=60",))
     found = {stock: evaluate_on(policy, tried("nonlinear"), horizon=1, start_stock=stock) for stock in (60.0, 70.0)}
     some, more = (found[stock].estimates[0].profit for stock in found)
     assert some is not None

@@ -7,7 +7,7 @@ import pandas as pd
 
 from lostsales.data.log import SalesLog
 from lostsales.data.writing import log_columns
-from lostsales.simulation.scenario import Scenario, load_scenario
+from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
 
 FORBID = "paper that forbids"  # as paper, but an order must fit the capacity
@@ -16,7 +16,7 @@ FORBID = "paper that forbids"  # as paper, but an order must fit the capacity
 @cache
 def scenario(name: str) -> Scenario:
     """By name."""
-    return load_scenario("paper", ("capacity_rule=forbid",)) if name == FORBID else load_scenario(name)
+    return Scenario.load("paper", ("capacity_rule=forbid",)) if name == FORBID else Scenario.load(name)
 
 
 @cache

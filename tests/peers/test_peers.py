@@ -8,7 +8,7 @@ import pytest
 
 from lostsales.policy.action_grid import ActionGrid
 from lostsales.policy.view import View
-from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
 from peers import logs
 from peers.score import PeerPolicy
@@ -18,12 +18,12 @@ def test_a_log_becomes_transitions(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(sys, "argv", ["logs", str(tmp_path), "--rows", "100", "--seeds", "3"])
     logs.main()
     given = np.load(tmp_path / "log-released-100-3.npz")
-    log, _ = simulate(load_scenario("released"), episodes=2, seed=3)
+    log, _ = simulate(Scenario.load("released"), episodes=2, seed=3)
     state = given["state"] * given["scale"] + given["centre"]
     stock, out = np.asarray(log.stock), log.censored
     np.testing.assert_allclose(state[1], [*log.features[1], stock[1], log.sales[0], out[0]], atol=1e-4)
     np.testing.assert_allclose(state[50], [*log.features[50], stock[50], 5, 0], atol=1e-4)
-    pairs = ActionGrid.of(load_scenario("released")).pairs[given["action"]]
+    pairs = ActionGrid.of(Scenario.load("released")).pairs[given["action"]]
     np.testing.assert_array_equal(pairs, np.column_stack([log.price, np.asarray(log.order)]))
     np.testing.assert_array_equal(np.flatnonzero(given["last"]), [49, 99])
     seen, reward = log.cash[~out], given["reward"][~out]  # what was seen whole is the profit, in one unit

@@ -9,24 +9,24 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from lostsales.simulation.exact.iterate import Criterion
 
 import lostsales
 from lostsales.errors import LostSalesError
 from lostsales.policy.file_format import FORMAT, POLICIES, load, read_artefact, save
 from lostsales.policy.policy import SavedPolicy
-from lostsales.simulation.exact.iterate import Criterion
 from lostsales.simulation.exact.solve import Method, Target, reference
-from lostsales.simulation.scenario import Scenario, load_scenario
+from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
 from tests.simulation.exact.tiny import tiny
 
 DATA = Path(__file__).parent / "data"
-RELEASED = load_scenario("released")
+RELEASED = Scenario.load("released")
 MADE: list[tuple[Scenario, Target, Criterion, Method]] = [
     (RELEASED, "oracle", Criterion(0.9), "auto"),
     (RELEASED, "oracle", Criterion(1.0, 50), "auto"),
     (RELEASED, "pi-star", Criterion(1.0, 50), "beliefs"),
-    (load_scenario("steady"), "pi-star", Criterion(0.5), "beliefs"),
+    (Scenario.load("steady"), "pi-star", Criterion(0.5), "beliefs"),
     (tiny(arrival="after"), "pi-star", Criterion(0.9), "histories"),
     (tiny(), "pi-star", Criterion(1.0, 4), "histories"),
 ]

@@ -9,6 +9,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from lostsales.simulation.exact.iterate import Criterion
 
 from lostsales.data.problem import Problem
 from lostsales.data.reading.gate import read_log
@@ -23,7 +24,6 @@ from lostsales.policy.recommendation import BEYOND, OUTSIDE, UNSAFE, joined_flag
 from lostsales.policy.rules import Rules
 from lostsales.policy.simple import Uniform
 from lostsales.policy.view import Action, View
-from lostsales.simulation.exact.iterate import Criterion
 from lostsales.simulation.exact.solve import reference
 from lostsales.simulation.simulator import simulate
 from tests.learn.small import FORBID, days, frame_of, open_rows, scenario, small_log

@@ -4,18 +4,17 @@ import numpy as np
 import torch
 from stable_baselines3 import PPO
 
-from lostsales.policy.action_grid import ActionGrid
 from lostsales.policy.simple import Uniform
 from lostsales.simulation.environment import RetailerEnv
 from lostsales.simulation.ppo import train
 from lostsales.simulation.ppo_training import PpoSettings, ShopsVecEnv, train_ppo
-from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import evaluate_policy
 
 
 def test_many_shops_and_one_are_the_same_world() -> None:
     """The batch of one, unscaled, is RetailerEnv under the same random numbers; every episode ends by the clock."""
-    world = load_scenario("released", ("horizon=5",))
+    world = Scenario.load("released", ("horizon=5",))
     batch, env = ShopsVecEnv(world, 1, seed=3), RetailerEnv(world, observe_demand=True)
     env.reset(seed=0)
     env.np_random = np.random.default_rng(3)
@@ -38,7 +37,7 @@ def test_many_shops_and_one_are_the_same_world() -> None:
 
 def test_numpy_runs_the_network_that_torch_trained() -> None:
     """Same seed, same network; likeliest actions of stable-baselines3 are the actions of the exported policy."""
-    world, settings = load_scenario("newsvendor"), PpoSettings(steps=3_200, width=8)
+    world, settings = Scenario.load("newsvendor"), PpoSettings(steps=3_200, width=8)
     policy = train_ppo(world, settings)
     again = train_ppo(world, settings)
     for one, other in zip(policy.weights, again.weights, strict=True):
@@ -58,7 +57,7 @@ def test_numpy_runs_the_network_that_torch_trained() -> None:
 
 
 def test_a_little_training_pays_and_is_reported() -> None:
-    world = load_scenario("released")
+    world = Scenario.load("released")
     told: list[tuple[int, int]] = []
     policy = train(world, steps=40_000, discount=0.9, seed=0, progress=lambda *done: told.append(done))
     assert told[-1] == (40_000, 40_000)

@@ -14,7 +14,7 @@ from lostsales.data.reading.gate import read_log
 from lostsales.data.writing import log_columns, write_log
 from lostsales.simulation.named_policies import named_policy
 from lostsales.simulation.presets import preset_names
-from lostsales.simulation.scenario import Scenario, load_scenario
+from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
 from tests.tables import assert_equal_logs, findings
 
@@ -30,7 +30,7 @@ def scenarios(draw: st.DrawFn) -> Scenario:
         "capacity_rule": draw(st.sampled_from(["discard", "forbid"])),
         "longest_run": draw(st.sampled_from([None, 1, 3])),
     }
-    return load_scenario(draw(st.sampled_from(preset_names()))).model_copy(update=changes)
+    return Scenario.load(draw(st.sampled_from(preset_names()))).model_copy(update=changes)
 
 
 @st.composite
@@ -108,7 +108,7 @@ CORRUPTIONS: dict[str, tuple[Corrupt, str]] = {
 @settings(max_examples=120)
 def test_any_corruption_is_refused_and_its_row_named(kind: str, row: int, seed: int) -> None:
     calendar = ("horizon=20", "features.day={kind='cycle', length=7}", "capacity=200")
-    log, _ = simulate(load_scenario("released", calendar), episodes=5, seed=seed)
+    log, _ = simulate(Scenario.load("released", calendar), episodes=5, seed=seed)
     columns = {name: np.ma.filled(values, np.nan).tolist() for name, values in log_columns(log).items()}
     corrupt, expected = CORRUPTIONS[kind]
     corrupt(columns, row)

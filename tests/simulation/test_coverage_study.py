@@ -7,7 +7,7 @@ import pytest
 
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.evaluation.results import Interval
-from lostsales.simulation.coverage_study import Replication, Study, coverage, replicate, run_study
+from lostsales.simulation.coverage_study import Replication, Study, calibrate, coverage, replicate, run_study
 from tests.learn.small import scenario
 
 
@@ -67,3 +67,15 @@ def test_bad_requests_are_refused() -> None:
         Study(scenario("nonlinear"), estimators=("guess",))
     with pytest.raises(SettingError, match="workers"):
         run_study(study(), workers=0)
+
+
+def test_calibrate_is_the_table_of_its_study(tmp_path: Path) -> None:
+    asked = study(1)
+    done = run_study(asked, tmp_path / "study.json")
+    found = calibrate(
+        asked.scenario, series=(5,), replications=1, estimators=("fqe",), partial=str(tmp_path / "study.json")
+    )
+    assert found.study == asked
+    assert found.truth == asked.truth()
+    assert list(found.coverage) == coverage(asked, done, found.truth)
+    assert found.to_json()["coverage"][0]["enough"] == found.coverage[0].enough

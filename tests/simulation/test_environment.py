@@ -8,7 +8,7 @@ from gymnasium.utils.env_checker import check_env
 from lostsales.policy.action_grid import ActionGrid
 from lostsales.simulation.environment import RetailerEnv
 from lostsales.simulation.presets import environment_id, preset_names
-from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import evaluate_policy
 
 # `released` without chance: the economy is good, the rate is 0, and the noise is its least value, 3.5.
@@ -58,7 +58,7 @@ def test_the_vector_api_steps_several_shops() -> None:
 
 def test_an_episode_by_hand() -> None:
     """Stock 15, price 6, no order: demand round(5 - 9 + 5 + 3.5) = 4, so 24 - 11 = 13; the next is 4 again."""
-    env = RetailerEnv(load_scenario("released", CERTAIN))
+    env = RetailerEnv(Scenario.load("released", CERTAIN))
     observation, _ = env.reset(seed=0)
     assert observation.tolist() == [1, 0, 15, 5, 0]  # economy, interest, stock, sales, stock-out
     observation, reward, terminated, truncated, info = env.step(np.array([2, 0]))
@@ -74,7 +74,7 @@ def test_hidden_demand_does_not_show(preset: str) -> None:
     """Two worlds that differ only in how much was demanded of an empty shop look the same."""
     shown = []
     for intercept in (60, 75):
-        world = load_scenario(preset, (f"demand.intercept={intercept}", "demand.maximum=200", "demand.rho=0"))
+        world = Scenario.load(preset, (f"demand.intercept={intercept}", "demand.maximum=200", "demand.rho=0"))
         env = RetailerEnv(world.model_copy(update={"longest_run": None}))
         observations, rewards = play(env)
         shown.append((np.array(observations), rewards))
@@ -83,7 +83,7 @@ def test_hidden_demand_does_not_show(preset: str) -> None:
 
 
 def test_true_demand_shows_only_on_demand() -> None:
-    world = load_scenario("released", (*CERTAIN, "start.stock=1", "orders=[0]"))
+    world = Scenario.load("released", (*CERTAIN, "start.stock=1", "orders=[0]"))
     seller, oracle = RetailerEnv(world), RetailerEnv(world, observe_demand=True)
     for env in (seller, oracle):
         env.reset(seed=0)

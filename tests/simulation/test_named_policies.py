@@ -5,9 +5,9 @@ import pytest
 from lostsales.errors import SettingError
 from lostsales.policy.simple import BaseStockRule, EpsilonGreedy, Uniform
 from lostsales.simulation.named_policies import named_policy
-from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.scenario import Scenario
 
-RELEASED = load_scenario("released")
+RELEASED = Scenario.load("released")
 
 
 def test_names() -> None:

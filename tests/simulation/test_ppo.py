@@ -13,12 +13,12 @@ from lostsales.apps.cli import app
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.policy.view import View
 from lostsales.simulation.ppo import PpoPolicy, train
-from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import evaluate_policy
 from lostsales.types import Floats
 
 RUN = CliRunner()
-WORLD = load_scenario("released", ("prices=[4, 6]", "orders=[0, 5, 10]"))
+WORLD = Scenario.load("released", ("prices=[4, 6]", "orders=[0, 5, 10]"))
 STORED = json.loads((Path(__file__).parent / "data" / "tiny_network.json").read_text())
 
 

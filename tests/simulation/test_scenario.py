@@ -8,7 +8,7 @@ import pytest
 
 from lostsales.errors import SettingError
 from lostsales.simulation.presets import preset_names, preset_text
-from lostsales.simulation.scenario import Linear, Saturating, Scenario, load_scenario
+from lostsales.simulation.scenario import Linear, Saturating, Scenario
 
 OWN = """
 horizon = 10
@@ -35,12 +35,12 @@ noise = {kind = "discrete", values = [0, 1], probabilities = [0.5, 0.5]}
 def own(folder: Path, text: str = OWN) -> Scenario:
     path = folder / "own.toml"
     path.write_text(text, encoding="utf-8")
-    return load_scenario(path)
+    return Scenario.load(path)
 
 
 def reasons(name: str, *settings: str) -> str:
     with pytest.raises(SettingError) as caught:
-        load_scenario(name, settings)
+        Scenario.load(name, settings)
     return str(caught.value)
 
 
@@ -56,7 +56,7 @@ def test_steady_is_paper_without_the_cut() -> None:
         for name in ("paper", "steady")
     ]
     assert lines[0] == lines[1]
-    assert load_scenario("steady").longest_run is None
+    assert Scenario.load("steady").longest_run is None
 
 
 def test_a_scenario_of_ones_own(tmp_path: Path) -> None:
@@ -86,8 +86,8 @@ def test_a_scenario_of_ones_own(tmp_path: Path) -> None:
     ],
 )
 def test_any_field_can_be_overridden(setting: str, read: Any) -> None:
-    assert not read_or_false(read, load_scenario("released"))
-    assert read(load_scenario("released", (setting,)))
+    assert not read_or_false(read, Scenario.load("released"))
+    assert read(Scenario.load("released", (setting,)))
 
 
 def read_or_false(read: Any, world: Scenario) -> bool:
@@ -137,7 +137,7 @@ def test_scenarios_that_are_not_there(tmp_path: Path) -> None:
 
 
 def test_the_first_period_of_released_is_off_the_law() -> None:
-    world = load_scenario("released", ("demand.noise.scale=0",))
+    world = Scenario.load("released", ("demand.noise.scale=0",))
     rng, ones, good = np.random.default_rng(0), np.ones(1), (np.ones(1), np.zeros(1))
     # the lag term is 5 at first and 1.2 * 5 = 6 later; price 6, economy 1, noise 3.5
     assert world.demand(0, good, 6 * ones, 5 * ones, rng).tolist() == [4]  # 4.5 to even
@@ -145,7 +145,7 @@ def test_the_first_period_of_released_is_off_the_law() -> None:
 
 
 def test_demand_keeps_to_its_bounds_and_may_be_a_weight() -> None:
-    world = load_scenario("paper", ("demand.integer=false", "demand.minimum=2.5"))
+    world = Scenario.load("paper", ("demand.integer=false", "demand.minimum=2.5"))
     rng = np.random.default_rng(0)
     features = (np.zeros(3), np.zeros(3))
     low = world.demand(1, features, np.full(3, 99.0), np.zeros(3), rng)
@@ -157,9 +157,9 @@ def test_demand_keeps_to_its_bounds_and_may_be_a_weight() -> None:
 
 
 def test_the_linear_law_of_the_paper() -> None:
-    law = load_scenario("paper").demand_law
+    law = Scenario.load("paper").demand_law
     assert isinstance(law, Linear)
-    world = load_scenario("paper", ("demand.noise.scale=0", "demand.integer=false"))
+    world = Scenario.load("paper", ("demand.noise.scale=0", "demand.integer=false"))
     rng = np.random.default_rng(0)
     # 15.35 + 0.8 * 10 - 3 * 4 + 2 * 1 - 0.6 * 3 = 11.55
     drawn = world.demand(1, (np.ones(1), np.full(1, 3.0)), np.full(1, 4.0), np.full(1, 10.0), rng)
@@ -167,11 +167,11 @@ def test_the_linear_law_of_the_paper() -> None:
 
 
 def test_the_saturating_law_is_one_where_demand_equals_half() -> None:
-    law = load_scenario("nonlinear").demand_law
+    law = Scenario.load("nonlinear").demand_law
     assert isinstance(law, Saturating)
     # floor 0.3: 0.3 + 0.7 * 2 d / (d + 10)
     np.testing.assert_allclose(law.lag_term(np.array([0.0, 10.0, 1e12])), [0.3, 1.0, 1.7])
-    world = load_scenario("nonlinear", ("demand.noise.scale=0", "demand.noise.loc=0", "demand.integer=false"))
+    world = Scenario.load("nonlinear", ("demand.noise.scale=0", "demand.noise.loc=0", "demand.integer=false"))
     rng = np.random.default_rng(0)
     features = (np.ones(1), np.zeros(1))
     drawn = world.demand(1, features, np.full(1, 6.0), np.full(1, 10.0), rng)
@@ -179,7 +179,7 @@ def test_the_saturating_law_is_one_where_demand_equals_half() -> None:
 
 
 def test_opening_laws() -> None:
-    world = load_scenario("paper")
+    world = Scenario.load("paper")
     (economy, interest), stock, lag = world.open(50_000, np.random.default_rng(0))
     assert sorted(set(stock)) == list(range(26))
     assert np.mean(economy) == pytest.approx(0.5, abs=0.01)

@@ -12,9 +12,10 @@ from lostsales.data.writing import write_log
 from lostsales.errors import SettingError
 from lostsales.policy.simple import Uniform
 from lostsales.simulation import simulator
+from lostsales.simulation.exact.solve import solve
 from lostsales.simulation.named_policies import named_policy
 from lostsales.simulation.presets import preset_names
-from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import evaluate_policy, simulate, summarise
 from tests.tables import assert_equal_logs
 
@@ -30,13 +31,13 @@ CERTAIN = (
 
 @pytest.mark.parametrize(("preset", "fact"), [("released", -16.1), ("paper", -8.7), ("steady", -9.1)])
 def test_uniform_behaviour_earns_what_exact_dynamic_programming_says(preset: str, fact: float) -> None:
-    summary = evaluate_policy(load_scenario(preset), episodes=200_000, seed=1)
+    summary = evaluate_policy(Scenario.load(preset), episodes=200_000, seed=1)
     assert summary.std_error < 0.025
     assert abs(summary.mean_profit - fact) < 0.05 + 4 * summary.std_error  # the fact is rounded to one digit
 
 
 def test_a_seventh_of_the_rows_of_released_is_cut() -> None:
-    log, truth = simulate(load_scenario("released"), episodes=4000, seed=2)
+    log, truth = simulate(Scenario.load("released"), episodes=4000, seed=2)
     assert truth.truncated.mean() == pytest.approx(0.14, abs=0.005)
     assert not (truth.truncated & log.censored).any()
     assert (truth.demand[truth.truncated] == log.available[truth.truncated]).all()
@@ -47,7 +48,7 @@ def test_released_with_a_high_price_and_no_chance() -> None:
 
     Stock 15 sells 4 and holds 11: 24 - 11 = 13. Then 4 are ordered every period: 24 - 12 - 11 = 1.
     """
-    world = load_scenario("released", CERTAIN)
+    world = Scenario.load("released", CERTAIN)
     log, truth = simulate(world, named_policy("base-stock:15@6", world), episodes=2)
     assert set(truth.demand) == {4}
     assert truth.profit.tolist() == ([13] + [1] * 49) * 2
@@ -61,7 +62,7 @@ def test_released_with_a_low_price_an_empty_shop_and_no_chance() -> None:
 
     D: 10.5 -> 10 of 15, 17.5 -> 18 of 5, 27.1 -> 27 of 0, 37.9 -> 38 of 0, cut to 0, 5.5 -> 6 of 0.
     """
-    world = load_scenario("released", (*CERTAIN, "horizon=6"))
+    world = Scenario.load("released", (*CERTAIN, "horizon=6"))
     log, truth = simulate(world, named_policy("base-stock:0@2", world), episodes=1)
     assert truth.demand.tolist() == [10, 18, 27, 38, 0, 6]
     assert truth.truncated.tolist() == [False, False, False, False, True, False]
@@ -74,7 +75,7 @@ def test_released_with_a_low_price_an_empty_shop_and_no_chance() -> None:
 
 @pytest.mark.parametrize("preset", preset_names())
 def test_log_and_truth_belong_together(preset: str) -> None:
-    world = load_scenario(preset)
+    world = Scenario.load(preset)
     log, truth = simulate(world, episodes=20, seed=3)
     assert log.problem == world.problem
     np.testing.assert_array_equal(log.sales, np.minimum(log.available, truth.demand))
@@ -85,7 +86,7 @@ def test_log_and_truth_belong_together(preset: str) -> None:
 
 @pytest.mark.parametrize("preset", preset_names())
 def test_a_kept_log_and_a_mere_evaluation_agree(preset: str) -> None:
-    world = load_scenario(preset)
+    world = Scenario.load(preset)
     kept = asdict(summarise(*simulate(world, episodes=30, seed=4)))
     evaluated = asdict(evaluate_policy(world, episodes=30, seed=4))
     assert kept.pop("depth_share") == pytest.approx(evaluated.pop("depth_share"))
@@ -93,7 +94,7 @@ def test_a_kept_log_and_a_mere_evaluation_agree(preset: str) -> None:
 
 
 def test_shares_sum_to_one_and_only_one_episode_has_no_standard_error() -> None:
-    summary = evaluate_policy(load_scenario("paper"), episodes=1)
+    summary = evaluate_policy(Scenario.load("paper"), episodes=1)
     assert sum(summary.depth_share.values()) == pytest.approx(1)
     assert np.isnan(summary.std_error)
     assert (summary.episodes, summary.periods) == (1, 50)
@@ -102,7 +103,7 @@ def test_shares_sum_to_one_and_only_one_episode_has_no_standard_error() -> None:
 def test_same_seed_same_log_same_bytes_on_any_number_of_threads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    world = load_scenario("released", ("horizon=5",))
+    world = Scenario.load("released", ("horizon=5",))
     connect = duckdb.connect
     written = []
     for threads in (1, 2, 3):
@@ -119,7 +120,7 @@ def test_same_seed_same_log_same_bytes_on_any_number_of_threads(
 
 def test_more_episodes_do_not_change_the_blocks_before_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(simulator, "BLOCK", 8)
-    world = load_scenario("released")
+    world = Scenario.load("released")
     few, _ = simulate(world, episodes=8, seed=7)
     many, _ = simulate(world, episodes=20, seed=7)
     np.testing.assert_array_equal(many.sales[: len(few)], few.sales)
@@ -128,7 +129,7 @@ def test_more_episodes_do_not_change_the_blocks_before_them(monkeypatch: pytest.
 
 def test_two_policies_meet_the_same_customers() -> None:
     """Common random numbers: where demand does not look back, only the price moves it."""
-    world = load_scenario("newsvendor")
+    world = Scenario.load("newsvendor")
     cheap, dear = (
         simulate(world, named_policy(f"base-stock:{level}@{price}", world), episodes=50, seed=8)[1]
         for level, price in ((20, 4), (5, 5))
@@ -139,14 +140,14 @@ def test_two_policies_meet_the_same_customers() -> None:
 
 
 def test_features_do_not_depend_on_the_policy() -> None:
-    world = load_scenario("paper")
+    world = Scenario.load("paper")
     uniform, _ = simulate(world, episodes=20, seed=9)
     filled, _ = simulate(world, named_policy("base-stock", world, epsilon=0.3), episodes=20, seed=9)
     np.testing.assert_array_equal(uniform.features, filled.features)
 
 
 def test_the_hidden_truth_is_written_beside_the_keys_of_its_log(tmp_path: Path) -> None:
-    log, truth = simulate(load_scenario("released"), episodes=3)
+    log, truth = simulate(Scenario.load("released"), episodes=3)
     truth.write(log, tmp_path / "truth.parquet")
     write_log(log, tmp_path / "log.parquet")
     joined = duckdb.execute(
@@ -157,7 +158,7 @@ def test_the_hidden_truth_is_written_beside_the_keys_of_its_log(tmp_path: Path) 
 
 
 def test_the_log_does_not_hold_what_is_hidden(tmp_path: Path) -> None:
-    log, _ = simulate(load_scenario("released"), episodes=3)
+    log, _ = simulate(Scenario.load("released"), episodes=3)
     write_log(log, tmp_path / "log.csv")
     names = (tmp_path / "log.csv").read_text().splitlines()[0].split(",")
     shown = ["series", "period", "economy", "interest", "stock", "price", "order", "sales", "stockout"]
@@ -169,13 +170,25 @@ def test_the_log_does_not_hold_what_is_hidden(tmp_path: Path) -> None:
 def test_requests_that_make_no_sense(episodes: int, seed: int, expected: str) -> None:
     for run in (simulate, evaluate_policy):
         with pytest.raises(SettingError, match=f"{expected} must"):
-            run(load_scenario("released"), episodes=episodes, seed=seed)
+            run(Scenario.load("released"), episodes=episodes, seed=seed)
 
 
 def test_progress_counts_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(simulator, "BLOCK", 2)
     seen: list[tuple[int, int]] = []
-    world = load_scenario("newsvendor")
+    world = Scenario.load("newsvendor")
     policy = Uniform(named_policy("base-stock", world).grid)  # type: ignore[attr-defined]
     evaluate_policy(world, policy, episodes=5, progress=lambda done, total: seen.append((done, total)))
     assert seen == [(1, 3), (2, 3), (3, 3)]
+
+
+def test_scenarios_and_policies_may_be_named_or_lie_in_a_file(tmp_path: Path) -> None:
+    scenario = Scenario.load("newsvendor")
+    policy = named_policy("base-stock:12@6", scenario)
+    log, _ = simulate(scenario, policy, episodes=3)
+    assert_equal_logs(simulate("newsvendor", "base-stock:12@6", episodes=3)[0], log)
+    solved = solve(scenario, horizon=scenario.horizon).policy
+    solved.save(tmp_path / "oracle")
+    assert_equal_logs(simulate(scenario, tmp_path / "oracle", 3)[0], simulate(scenario, solved, 3)[0])
+    with pytest.raises(SettingError, match="no policy 'magic'"):
+        simulate("newsvendor", "magic")

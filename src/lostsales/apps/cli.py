@@ -49,7 +49,7 @@ def simulate(
     from lostsales.apps.views.console import print_facts, print_json, progress
     from lostsales.data.writing import check_target, write_log
     from lostsales.simulation.named_policies import named_policy
-    from lostsales.simulation.scenario import load_scenario
+    from lostsales.simulation.scenario import Scenario
     from lostsales.simulation.simulator import evaluate_policy, simulate, summarise
 
     for target in (out, truth):
@@ -57,7 +57,7 @@ def simulate(
             check_target(target)
     if out is not None and out == truth:
         raise LostSalesError(f"the log and the hidden truth need a file each, but both are {out}")
-    world = load_scenario(scenario, tuple(settings or ()))
+    world = Scenario.load(scenario, tuple(settings or ()))
     decides = named_policy(policy, world, epsilon)
     with progress("simulating") as report:
         if out is None and truth is None:

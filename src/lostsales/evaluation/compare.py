@@ -1,16 +1,12 @@
 """`compare`: fit several methods, judge them all on one log, and name the one to deploy, or none."""
 
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any
 
-import numpy as np
-
 from lostsales.data.log import SalesLog
-from lostsales.data.progress import stages
-from lostsales.data.reading.gate import Progress
+from lostsales.data.progress import Progress, stages
+from lostsales.data.splits import split
 from lostsales.data.sublogs import without
-from lostsales.demand.censoring.runs import find_runs
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.evaluation.cross_fitted import CrossFittedPolicy
 from lostsales.evaluation.evaluate import evaluate_on, named, prepare
@@ -19,9 +15,8 @@ from lostsales.evaluation.results import Earned, Estimand, Estimate, Interval, p
 from lostsales.evaluation.task import check_horizon
 from lostsales.learn.fit import fit
 from lostsales.learn.learner import LEARNERS
-from lostsales.types import Bools, Floats
+from lostsales.types import Floats
 
-FOLDS = 5
 KEEP = "keep what you do"
 USUAL = ("planner", "c-fqi", "pc-fqi", "fusion", "base-stock", "s-S-p", "newsvendor")
 
@@ -104,7 +99,7 @@ def compare_on(
     """The same on a log that is filled in already."""
     if estimator is None:
         estimator = "fqe" if ledger.laws is None else "model"
-    folds, held_out = split(ledger.log, seed)
+    folds, held_out = split(ledger.log, seed, gap=ledger.runs.max_depth + 1)
     candidates, estimand = [], None
     for method, tick in zip(methods, stages(progress, [1.0] * len(methods)), strict=True):
         fitting, judging = stages(tick, (3, 1))
@@ -112,7 +107,7 @@ def compare_on(
             pupils = []
             for number, fold in enumerate(folds):
                 pupils.append(
-                    fit(without(ledger.log, fold.untaught), method, seed=seed, **(options or {}).get(method, {}))
+                    fit(without(ledger.log, fold.held_out), method, seed=seed, **(options or {}).get(method, {}))
                 )
                 fitting(number + 1, len(folds))
             panel = CrossFittedPolicy(
@@ -129,30 +124,6 @@ def compare_on(
     ranked = _ranked(candidates)
     choice, sentence = _choose(ranked)
     return Comparison(ranked, choice, sentence, estimand, estimator, ledger.earned, held_out, notes)
-
-
-@dataclass(frozen=True, eq=False)
-class Fold:
-    """What one pupil does not learn from."""
-
-    untaught: Bools  # (rows,) of the log
-    names: tuple[str, ...]  # the series that it will run; none where folds are blocks in time
-
-
-def split(log: SalesLog, seed: int) -> tuple[list[Fold], str]:
-    """Folds of whole series, or of periods with a gap around each where series are few."""
-    names = np.unique(log.names.astype(str))
-    if len(names) >= FOLDS:
-        drawn = np.random.default_rng(seed).permutation(names)
-        own = log.names.astype(str)[log.series]
-        folds = [tuple(drawn[number::FOLDS].tolist()) for number in range(FOLDS)]
-        return [Fold(np.isin(own, fold), fold) for fold in folds], "series"
-    gap = find_runs(log).max_depth + 1
-    lengths = np.diff(np.r_[log.starts, len(log)])[log.series]
-    place = np.arange(len(log)) - log.starts[log.series]
-    edges = [lengths * number // FOLDS for number in range(FOLDS + 1)]
-    near = [(place >= low - gap) & (place < high + gap) for low, high in pairwise(edges)]
-    return [Fold(each, ()) for each in near], "blocks in time"
 
 
 def _candidate(method: str, found: Estimate, ledger: PreparedLog) -> ComparedMethod:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from lostsales.data.log import SalesLog
-from lostsales.data.reading.gate import Progress
+from lostsales.data.progress import Progress
 from lostsales.data.sublogs import series_of
 from lostsales.errors import LostSalesError
 from lostsales.evaluation.prepared_log import PreparedLog, check_log

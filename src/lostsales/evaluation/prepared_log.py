@@ -12,14 +12,14 @@ import numpy as np
 
 from lostsales.data.economics import period_profit
 from lostsales.data.log import SalesLog
-from lostsales.data.progress import stages
-from lostsales.data.reading.gate import Progress
+from lostsales.data.progress import Progress, stages
+from lostsales.data.splits import ResamplingUnits, units_of
 from lostsales.demand.censoring.runs import Runs, find_runs
-from lostsales.demand.law.estimation import DemandLaw, Family, complete, fit_family
+from lostsales.demand.law.demand_law import DemandLaw, Family
+from lostsales.demand.law.estimation import complete_latents, fit_family
 from lostsales.demand.law.selection import DemandModel, fit_demand
 from lostsales.demand.survival.imputation import impute
 from lostsales.errors import LostSalesError
-from lostsales.evaluation.log_decisions import ResamplingUnits, units_of
 from lostsales.evaluation.results import Earned, Interval
 from lostsales.types import Floats
 
@@ -80,7 +80,7 @@ class PreparedLog:
 
         law = model.law
         if model.family.mean in SIMPLE:
-            law = fit_family(evidence, Family("loose", model.family.multiplicative), scale, seed=seed)
+            law = fit_family(evidence, Family("undersmoothed", model.family.multiplicative), scale, seed=seed)
         parts = []
         for unit in range(len(units)):
             counts = (units.of_row[evidence.rows] != unit).astype(np.float64)
@@ -148,7 +148,7 @@ def check_log(log: SalesLog) -> None:
 def _lost(log: SalesLog, model: DemandModel, law: DemandLaw, otherwise: Floats, seed: int) -> Floats:
     """Expected lost sales of every row: under the law, and where no law reaches as `otherwise`."""
     evidence, lost = model.evidence, otherwise.copy()
-    done = complete(evidence, law, seed, DRAWS)
+    done = complete_latents(evidence, law, seed, DRAWS)
     demand = law.demand(done.latent, law.scale[evidence.series][:, None])
     hidden = evidence.is_censored
     rows = evidence.rows[hidden]

@@ -47,8 +47,13 @@ class Interval:
         return self.low > 0
 
 
+def student_quantile(degrees: int, share: float) -> float:
+    """Quantile of Student's t with so many degrees of freedom."""
+    return float(stdtrit(degrees, share))
+
+
 def _student(units: int, chance: float) -> float:
-    return float(stdtrit(min(max(units - 1, 1), MOST_DEGREES), chance))
+    return student_quantile(min(max(units - 1, 1), MOST_DEGREES), chance)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from lostsales.policy.action_grid import ActionGrid
 from lostsales.policy.period import transition
 from lostsales.policy.view import Action
 from lostsales.simulation.processes import Autoregressive, FeatureProcess, ReferencePrice, levels_of
-from lostsales.simulation.scenario import Scenario, load_scenario
+from lostsales.simulation.scenario import Scenario, as_scenario
 from lostsales.types import Array, Floats, Ints
 
 Observation = NDArray[np.float32]
@@ -77,7 +77,7 @@ class RetailerEnv(gymnasium.Env[Observation, NDArray[np.int64]]):
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012, gymnasium declares it so
 
     def __init__(self, scenario: str | Scenario, *, observe_demand: bool = False) -> None:
-        self.scenario = scenario if isinstance(scenario, Scenario) else load_scenario(scenario)
+        self.scenario = as_scenario(scenario)
         self._shops = BatchedShop(self.scenario, 1, observe_demand)
         self.grid = self._shops.grid
         self.action_space = gymnasium.spaces.MultiDiscrete([len(self.grid.prices), len(self.grid.orders)])

@@ -18,8 +18,8 @@ NAMES = "uniform, base-stock, base-stock:LEVEL or base-stock:LEVEL@PRICE"
 def named_policy(name: str, scenario: Scenario, epsilon: float = 0.0) -> Policy:
     """A policy by name or by the path of its file, with a share `epsilon` of its decisions drawn uniformly.
 
-    >>> from lostsales.simulation.scenario import load_scenario
-    >>> named_policy("base-stock:20@6", load_scenario("released")).level
+    >>> from lostsales.simulation.scenario import Scenario
+    >>> named_policy("base-stock:20@6", Scenario.load("released")).level
     20.0
     """
     if not 0 <= epsilon <= 1:

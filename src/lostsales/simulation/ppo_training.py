@@ -10,7 +10,7 @@ from stable_baselines3 import PPO
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import VecEnv
 
-from lostsales.data.reading.gate import Progress
+from lostsales.data.progress import Progress
 from lostsales.simulation.environment import BatchedShop, Observation, observation_space
 from lostsales.simulation.ppo import PpoPolicy
 from lostsales.simulation.scenario import Scenario

@@ -113,7 +113,35 @@ class ConstantCosts(Settings):
 
 
 class Scenario(Shop):
-    """A retailer's world. It is the market that `play` meets and the problem that a log of it carries."""
+    """A simulated shop: the `Market` that a roll-out draws from and the `Problem` that a log of it carries.
+
+    The fields are the keys of its TOML file; `Scenario.load` reads one.
+
+    Attributes
+    ----------
+    name, about : str
+        Name and one line of description.
+    horizon : int
+        Periods of an episode.
+    prices, orders : tuple of float
+        The action grid.
+    costs : ConstantCosts
+        Unit costs of lost sales, orders and holding, and the fixed cost of an order.
+    start : Start
+        Opening stock and the demand before the first period.
+    demand_law : Linear or Saturating
+        Law of D_t given X_t, P_t and D_{t-1}; the table `[demand]` of the file.
+    features : dict of str to FeatureProcess
+        Processes of the market features X_t.
+    arrival, balance, capacity, capacity_rule, longest_run, discount
+        As in `Problem`.
+
+    Examples
+    --------
+    >>> Scenario.load("steady").prices
+    (4.0, 4.25, 4.5)
+
+    """
 
     name: str
     about: str = ""
@@ -124,6 +152,46 @@ class Scenario(Shop):
     start: Start
     demand_law: Annotated[Linear | Saturating, Field(discriminator="law", alias="demand")]
     features: dict[str, FeatureProcess] = Field(default_factory=dict)
+
+    @classmethod
+    def load(cls, name: str | Path, settings: tuple[str, ...] = ()) -> "Scenario":
+        """Read a preset by name, or a TOML file by path.
+
+        Parameters
+        ----------
+        name : str or Path
+            Name of a preset, or path of a file that ends in `.toml`.
+        settings : tuple of str
+            Fields to override, such as `"demand.rho=0.6"`.
+
+        Returns
+        -------
+        Scenario
+            The validated scenario.
+
+        Raises
+        ------
+        SettingError
+            If there is no such preset or file, or a field is missing, unknown or inconsistent.
+
+        Examples
+        --------
+        >>> Scenario.load("released", ("horizon=10",)).horizon
+        10
+
+        """
+        if str(name) in preset_names():
+            keys = tomllib.loads(preset_text(str(name)))
+        elif str(name).endswith(".toml"):
+            keys = read_toml(Path(name))
+        else:
+            raise SettingError(
+                f"no scenario {str(name)!r}; give the path of a .toml file or one of {', '.join(preset_names())}"
+            )
+        for setting in settings:
+            _override(keys, setting)
+        keys.setdefault("name", Path(name).stem)
+        return checked(Scenario, keys, f"scenario {name}")
 
     @model_validator(mode="after")
     def _is_consistent(self) -> "Scenario":
@@ -201,24 +269,9 @@ class Scenario(Shop):
         )
 
 
-def load_scenario(name: str | Path, settings: tuple[str, ...] = ()) -> Scenario:
-    """A preset by name or a TOML file by path, with fields overridden by `settings` such as "demand.rho=0.6".
-
-    >>> load_scenario("released", ("horizon=10",)).horizon
-    10
-    """
-    if str(name) in preset_names():
-        keys = tomllib.loads(preset_text(str(name)))
-    elif str(name).endswith(".toml"):
-        keys = read_toml(Path(name))
-    else:
-        raise SettingError(
-            f"no scenario {str(name)!r}; give the path of a .toml file or one of {', '.join(preset_names())}"
-        )
-    for setting in settings:
-        _override(keys, setting)
-    keys.setdefault("name", Path(name).stem)
-    return checked(Scenario, keys, f"scenario {name}")
+def as_scenario(scenario: Scenario | str | Path) -> Scenario:
+    """A scenario itself, or the one that a name or path stands for."""
+    return scenario if isinstance(scenario, Scenario) else Scenario.load(scenario)
 
 
 def _override(keys: dict[str, Any], setting: str) -> None:

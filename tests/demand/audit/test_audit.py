@@ -15,7 +15,7 @@ from lostsales.demand.audit import audit as module
 from lostsales.demand.audit.audit import audit
 from lostsales.demand.audit.identifiability import find_verdicts
 from lostsales.demand.censoring.runs import find_runs
-from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
 from tests.demand.logs import COSTS, log_of_draws, log_of_flags
 
@@ -27,7 +27,7 @@ KEYS = {
 
 
 def simulated(scenario: str, *settings: str, seed: int = 1) -> SalesLog:
-    return simulate(load_scenario(scenario, settings), episodes=20, seed=seed)[0]
+    return simulate(Scenario.load(scenario, settings), episodes=20, seed=seed)[0]
 
 
 def test_the_facts_of_a_log() -> None:
@@ -41,7 +41,7 @@ def test_the_facts_of_a_log() -> None:
     assert (found.longest_run, found.max_depth) == (3, runs.max_depth)
     assert found.usable_rows + sum(found.left_out.values()) == 1000
     assert found.left_out["last row of its series"] == 20
-    assert set(found.paper_max_depth) == {"line 409", "line 4771"}
+    assert set(found.paper_max_depth) == {"Section 3.4", "Definition 8"}
     assert [each.j for each in found.run_ends] == [1, 2, 3]
     assert found.run_ends[0].chance == pytest.approx((~log.censored)[runs.depth >= 1].mean())
     assert found.run_ends_fall_at == ()

@@ -17,7 +17,7 @@ from lostsales.demand.censoring.runs import (
     run_lengths,
 )
 from lostsales.errors import SettingError
-from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
 from tests.demand.logs import COSTS, bools, log_of_flags
 
@@ -113,7 +113,7 @@ def test_a_depth_with_too_few_rows_lowers_max_depth_and_its_rows_are_counted() -
 @pytest.mark.parametrize("scenario", ["released", "steady", "nonlinear"])
 @pytest.mark.parametrize("cap", [None, 0, 2])
 def test_every_row_is_used_or_left_out_for_one_reason(scenario: str, cap: int | None) -> None:
-    log, _ = simulate(load_scenario(scenario), episodes=12, seed=3)
+    log, _ = simulate(Scenario.load(scenario), episodes=12, seed=3)
     runs = find_runs(log, cap)
     assert runs.usable.sum() + sum(runs.left_out.values()) == len(log)
     used = runs.depth[runs.usable]
@@ -136,10 +136,10 @@ def test_the_rule_for_the_window_follows_the_paper() -> None:
 def test_the_papers_two_readings_miss_late_runs_and_count_separate_periods() -> None:
     late = log_of_flags("5x567xxx")
     # K = 3: a start after t = 5 does not count, the last run starts at 5; with K = 4 it starts too late.
-    assert paper_variants(late, find_runs(late), 3) == {"line 409": 3, "line 4771": 3}
-    assert paper_variants(late, find_runs(late), 4) == {"line 409": 1, "line 4771": 3}
+    assert paper_variants(late, find_runs(late), 3) == {"Section 3.4": 3, "Definition 8": 3}
+    assert paper_variants(late, find_runs(late), 4) == {"Section 3.4": 1, "Definition 8": 3}
     apart = log_of_flags("x5x5x5", "xx")
-    assert paper_variants(apart, find_runs(apart), 5) == {"line 409": 1, "line 4771": 3}
+    assert paper_variants(apart, find_runs(apart), 5) == {"Section 3.4": 1, "Definition 8": 3}
 
 
 def _runs_of(depth: list[int], known: str, longest: int) -> Runs:

@@ -5,9 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lostsales.demand.censoring.evidence import Evidence, gather
+from lostsales.demand.censoring.evidence import Evidence, gather_evidence
 from lostsales.demand.law.calibration import Calibration, calibrate
-from lostsales.demand.law.estimation import DemandLaw, Family, complete
+from lostsales.demand.law.demand_law import DemandLaw, Family
+from lostsales.demand.law.estimation import complete_latents
 from lostsales.demand.law.means import LinearMean
 from lostsales.demand.law.residuals import Residuals
 from lostsales.demand.law.selection import fit_demand
@@ -28,13 +29,15 @@ def true_law(series: int) -> DemandLaw:
 
 
 def judged(evidence: Evidence, law: DemandLaw, seed: int = 0) -> Calibration:
-    done = complete(evidence, law, seed)
+    done = complete_latents(evidence, law, seed)
     return calibrate(evidence, (done.below, done.within), seed)
 
 
 def test_under_the_true_law_alarms_are_as_rare_as_they_claim() -> None:
     """60 logs of `steady`, two rows of five hidden: 5 % of the logs lie below p = 0.05, at most 9 with chance 0.999."""
-    found = [judged(gather(small_log("steady", 8, seed)), true_law(8), seed) for seed in range(300, 300 + SEEDS)]
+    found = [
+        judged(gather_evidence(small_log("steady", 8, seed)), true_law(8), seed) for seed in range(300, 300 + SEEDS)
+    ]
     for name in ("p_value", "correlation_p_value", "memory_p_value"):
         chances = np.array([getattr(each, name) for each in found])
         assert (chances < 0.05).sum() <= 9
@@ -54,7 +57,7 @@ def test_under_the_true_law_alarms_are_as_rare_as_they_claim() -> None:
     ],
 )
 def test_a_wrong_law_is_told(change: dict[str, object], said: str) -> None:
-    evidence = gather(small_log("steady", 30, 5))
+    evidence = gather_evidence(small_log("steady", 30, 5))
     assert judged(evidence, true_law(30)).fits
     wrong = judged(evidence, replace(true_law(30), **change))  # type: ignore[arg-type]
     assert not wrong.fits
@@ -63,9 +66,11 @@ def test_a_wrong_law_is_told(change: dict[str, object], said: str) -> None:
 
 def test_a_stock_out_is_placed_at_random_above_what_was_there() -> None:
     """And a row that tells nothing, of an empty shop, is not counted."""
-    evidence = gather(log_of_draws(np.array([[4.0, 9.0, 2.0, 5.0]]), np.array([[8.0, 6.0, 8.0, 0.0]]), flag=False))
+    evidence = gather_evidence(
+        log_of_draws(np.array([[4.0, 9.0, 2.0, 5.0]]), np.array([[8.0, 6.0, 8.0, 0.0]]), flag=False)
+    )
     law = replace(true_law(1), mean=LinearMean(5.0, np.zeros(2)))
-    done = complete(evidence, law)
+    done = complete_latents(evidence, law)
     found = calibrate(evidence, (done.below, done.within))
     assert done.below[0] == pytest.approx(law.residuals.below(np.array([0.5]))[0])  # 6 and more
     assert done.below[0] + done.within[0] == pytest.approx(1.0)

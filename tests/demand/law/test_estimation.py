@@ -9,8 +9,9 @@ from scipy.integrate import quad
 from scipy.optimize import minimize
 from scipy.stats import norm, truncnorm
 
-from lostsales.demand.censoring.evidence import Evidence, gather
-from lostsales.demand.law.estimation import DemandLaw, Family, complete, fit_family, with_effects
+from lostsales.demand.censoring.evidence import Evidence, gather_evidence
+from lostsales.demand.law.demand_law import DemandLaw, Family
+from lostsales.demand.law.estimation import complete_latents, fit_family, with_effects
 from lostsales.demand.law.means import LinearMean
 from lostsales.demand.law.residuals import Residuals
 from lostsales.types import Floats
@@ -51,7 +52,7 @@ SYSTEMATIC = {
 def test_recovers_the_coefficients(name: str, seed: int) -> None:
     """A quarter of the rows is hidden in `paper`, two fifths in `steady`, near half in `released`."""
     log = small_log(name, 400, seed)
-    evidence = gather(log)
+    evidence = gather_evidence(log)
     assert evidence.is_censored.mean() > 0.2
     assert (evidence.depth > 0).mean() > 0.2
     # The first row of each series is off the law by the scenario's own rule.
@@ -73,7 +74,7 @@ def continuous(seed: int, series: int = 12, periods: int = 30, most: float = np.
     for t in range(periods):
         last = demand[:, t] = 16 + 0.5 * last - 1.5 * price[:, t] + rng.normal(0, 2, series)
     available = np.full(demand.shape, 1e3) if most == np.inf else rng.uniform(0, most, demand.shape)
-    return gather(log_of_draws(demand, available, price=price))
+    return gather_evidence(log_of_draws(demand, available, price=price))
 
 
 @pytest.mark.parametrize("multiplicative", [False, True])
@@ -94,7 +95,7 @@ def test_with_normal_noise_and_known_lags_it_is_the_maximum_of_the_censored_like
     first, price = rng.uniform(5, 25, series), rng.choice([3.0, 4.0, 5.0], (series, 2))
     second = 16 + 0.4 * first - 1.5 * price[:, 1] + rng.normal(0, 2, series)
     available = np.column_stack([np.full(series, 1e3), rng.uniform(4, 28, series)])
-    evidence = gather(log_of_draws(np.column_stack([first, second]), available, price=price))
+    evidence = gather_evidence(log_of_draws(np.column_stack([first, second]), available, price=price))
     design = np.column_stack([np.ones(series), evidence.price, evidence.lag])
     shown = np.where(evidence.is_censored, evidence.low, (evidence.low + evidence.high) / 2)
 
@@ -162,7 +163,7 @@ def test_belief_and_prediction_are_those_of_the_truncated_normal() -> None:
     """Lines 1096 to 1118: mean and variance of D_{t-1} given the stock-out, and of D_t given that."""
     evidence, law = three_rows(-np.inf, np.inf)
     belief = truncnorm((14 - 12) / 3, np.inf, loc=12, scale=3)
-    done = complete(evidence, law, draws=20_000)
+    done = complete_latents(evidence, law, draws=20_000)
     assert done.latent[0].mean() == pytest.approx(belief.mean(), abs=0.01)
     assert done.latent[0].var() == pytest.approx(belief.var(), rel=0.02)
     assert done.latent[0].min() >= 14
@@ -182,7 +183,7 @@ def test_what_a_row_after_a_stock_out_shows_is_weighed_over_the_belief() -> None
 
         return float(quad(integrand, 14, 60)[0])
 
-    done = complete(evidence, law, draws=20_000)
+    done = complete_latents(evidence, law, draws=20_000)
     chance = over_belief(lambda _, given: given.cdf(12) - given.cdf(11))
     assert done.below[1] == pytest.approx(over_belief(lambda _, given: given.cdf(11)), abs=1e-3)
     assert done.within[1] == pytest.approx(chance, abs=1e-3)
@@ -197,7 +198,7 @@ def test_rows_after_stock_outs_sharpen_the_estimate() -> None:
     """In `steady` half of the rows have a hidden lag; without them memory and noise are less certain."""
     errors = []
     for seed in range(6):
-        evidence = gather(small_log("steady", 15, 40 + seed))
+        evidence = gather_evidence(small_log("steady", 15, 40 + seed))
         laws = [
             fit_family(evidence, LINEAR, np.ones(15), weights=each)
             for each in (None, np.where(evidence.depth == 0, 1.0, 0.0))
@@ -213,7 +214,7 @@ def different(seed: int, spread: float) -> tuple[Evidence, Floats]:
     rng = np.random.default_rng(seed)
     own = rng.normal(0, spread, (30, 1)) if spread else np.zeros((30, 1))
     demand = np.maximum(np.rint(14 + own + rng.normal(0, 2, (30, 40))), 0)
-    return gather(log_of_draws(demand, np.rint(rng.uniform(8, 24, demand.shape)))), own[:, 0]
+    return gather_evidence(log_of_draws(demand, np.rint(rng.uniform(8, 24, demand.shape)))), own[:, 0]
 
 
 def test_series_that_do_not_differ_have_no_effects_and_those_that_do_get_theirs() -> None:

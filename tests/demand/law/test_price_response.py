@@ -5,8 +5,8 @@ import pytest
 from scipy.stats import binom
 
 from lostsales.data.sublogs import without
-from lostsales.demand.law.estimation import Family
-from lostsales.demand.law.price_response import Response, response
+from lostsales.demand.law.demand_law import Family
+from lostsales.demand.law.price_response import PriceResponse, price_response
 from lostsales.demand.law.selection import fit_demand
 from lostsales.simulation.simulator import simulate
 from lostsales.types import Floats
@@ -15,14 +15,14 @@ from tests.learn.small import scenario, small_log
 REPEATS = 60  # of every row, over which its noise is averaged
 
 
-def answered(name: str, series: int, seed: int, draws: int = 20) -> tuple[Response, Floats]:
+def answered(name: str, series: int, seed: int, draws: int = 20) -> tuple[PriceResponse, Floats]:
     """What a log says, and the true mean demand of its rows at every price."""
     world = scenario(name)
     log, truth = simulate(world, episodes=series, seed=seed)
     first = np.isin(np.arange(len(log)), log.starts)
     last = np.where(first, log.last_sales[log.series], np.r_[0.0, truth.demand[:-1]])
     family = Family("linear", multiplicative=name == "nonlinear")
-    found = response(log, fit_demand(log, families=(family,), seed=seed), draws, seed)
+    found = price_response(log, fit_demand(log, families=(family,), seed=seed), draws, seed)
     rows, rng = np.repeat(np.arange(len(log)), REPEATS), np.random.default_rng(0)
     market = tuple(log.features[rows].T)
     true = [world.demand(1, market, np.full(len(rows), price), last[rows], rng).mean() for price in found.prices]
@@ -54,7 +54,7 @@ def test_more_series_bring_the_response_nearer_to_the_true_law(name: str) -> Non
 
 def test_sales_are_those_of_the_rows_and_understate_demand() -> None:
     log = small_log("released")
-    found = response(log, fit_demand(log, families=(Family("linear", False),)), draws=3)
+    found = price_response(log, fit_demand(log, families=(Family("linear", False),)), draws=3)
     np.testing.assert_allclose(found.sales, [log.sales[log.price == price].mean() for price in found.prices])
     assert (found.sales < 0.9 * found.demand).all()
     assert found.rows.sum() == len(log)
@@ -69,5 +69,5 @@ def test_hidden_last_demands_widen_the_band(monkeypatch: pytest.MonkeyPatch) -> 
     )
     log = small_log("released")
     for shop, certain in ((log, False), (without(log, log.censored), True)):
-        found = response(shop, fit_demand(shop, families=(Family("linear", False),)))
+        found = price_response(shop, fit_demand(shop, families=(Family("linear", False),)))
         assert np.allclose(found.high, found.low) == certain

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from lostsales.data.log import SalesLog
-from lostsales.demand.censoring.evidence import gather
-from lostsales.demand.law.estimation import Family, complete, fit_family
+from lostsales.data.scale import series_scale
+from lostsales.demand.censoring.evidence import gather_evidence
+from lostsales.demand.law.demand_law import Family
+from lostsales.demand.law.estimation import complete_latents, fit_family
 from lostsales.demand.law.means import LinearMean
-from lostsales.demand.law.selection import BEYOND_CHANCE, MATTERS, DemandModel, bootstrap_laws, fit_demand, series_scale
+from lostsales.demand.law.selection import BEYOND_CHANCE, MATTERS, DemandModel, bootstrap_laws, fit_demand
 from lostsales.errors import LostSalesError, SettingError
 from tests.demand.logs import log_of_draws
 from tests.learn.small import small_log
@@ -119,7 +121,7 @@ def of_all_sizes(seed: int, products: int = 20) -> SalesLog:
 
 def test_products_of_30_fold_scale_share_one_law() -> None:
     """Its slopes are those in units of scale, and it predicts better than one without scales and than one a product."""
-    log, fresh = of_all_sizes(80), gather(of_all_sizes(81))
+    log, fresh = of_all_sizes(80), gather_evidence(of_all_sizes(81))
     scale = series_scale(log)
     assert scale.max() / scale.min() == pytest.approx(30, rel=0.15)
     model = fit_demand(log, (LINEAR,))
@@ -132,12 +134,12 @@ def test_products_of_30_fold_scale_share_one_law() -> None:
 
     evidence = model.evidence
     naive = fit_family(evidence, LINEAR, np.ones(20))
-    pooled, without = (complete(fresh, law).score for law in (model.law, naive))
+    pooled, without = (complete_latents(fresh, law).score for law in (model.law, naive))
     alone = np.empty(len(fresh))
     for product in range(20):
         law = fit_family(evidence, LINEAR, scale, weights=np.where(evidence.series == product, 1.0, 0.0))
         own = fresh.series == product
-        alone[own] = complete(fresh, law).score[own]
+        alone[own] = complete_latents(fresh, law).score[own]
     for other in (without, alone):
         gain = pooled - other
         assert gain.mean() > 2 * gain.std() / np.sqrt(len(gain))

@@ -8,7 +8,7 @@ from lostsales.data.log import SalesLog
 from lostsales.data.sublogs import series_of, without
 from lostsales.demand.censoring.runs import find_runs
 from lostsales.evaluation.estimators.fqe import FqeDesign, FqeSettings, FqeValue, fqe_values
-from lostsales.evaluation.log_decisions import decisions, units_of, view_of_rows
+from lostsales.evaluation.log_decisions import decisions, view_of_rows
 from lostsales.learn.function.kernels import Kernel
 from lostsales.policy.action_grid import ActionGrid
 from lostsales.policy.policy import Policy
@@ -134,13 +134,3 @@ def test_parts_of_a_log() -> None:
     assert len(rest.names) == 7
     assert rest.last_sales[2] == log.sales[61]
     assert rest.last_stockout[2] == log.censored[61]
-
-
-def test_units_are_series_groups_or_blocks() -> None:
-    assert units_of(small_log("steady", 6), 50).by == "series"
-    many = units_of(small_log("steady", 12), 5)
-    assert (many.by, len(many)) == ("groups of series", 5)
-    few = units_of(small_log("steady", 2), 50)
-    assert (few.by, len(few)) == ("blocks in time", 10)
-    values = np.arange(100.0)
-    assert few.mean(values).mean() == pytest.approx(values.mean())

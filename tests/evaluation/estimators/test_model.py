@@ -5,18 +5,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from lostsales.data.splits import units_of
 from lostsales.data.sublogs import without
-from lostsales.demand.law.estimation import DemandLaw, Family
+from lostsales.demand.law.demand_law import DemandLaw, Family
 from lostsales.demand.law.means import LinearMean
 from lostsales.demand.law.residuals import Residuals
 from lostsales.demand.law.selection import fit_demand
 from lostsales.evaluation.estimators.replay import ReplayPeriods, live
 from lostsales.evaluation.evaluate import evaluate, evaluate_on
-from lostsales.evaluation.log_decisions import units_of
 from lostsales.evaluation.task import EvaluationTask
 from lostsales.policy.action_grid import ActionGrid
 from lostsales.policy.simple import BaseStockRule, Uniform
-from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import evaluate_policy, simulate
 from tests.evaluation.judged import seen_only, tried
 from tests.learn.small import scenario, small_log
@@ -59,7 +59,7 @@ def test_shorter_horizons_and_series() -> None:
 
 @pytest.mark.parametrize("horizon", [None, 8])  # 8 days lie within one block in time
 def test_one_series_is_judged_by_its_blocks_in_time(horizon: int | None) -> None:
-    log, _ = simulate(load_scenario("steady", ("horizon=200",)), episodes=1, seed=3)
+    log, _ = simulate(Scenario.load("steady", ("horizon=200",)), episodes=1, seed=3)
     policy = BaseStockRule(scenario("steady").problem, 15, 4.5)
     judged = evaluate(policy, log, estimators=("model",), horizon=horizon)
     assert judged.resampled == "blocks in time"
@@ -87,7 +87,7 @@ def test_the_model_finds_the_true_value(name: str) -> None:
 
 def test_leaving_out_gives_the_contributions_of_a_mean() -> None:
     """For a plain mean of unequal units the grouped jackknife is exactly the linearised ratio."""
-    log = small_log("steady", 7)
+    log = small_log("steady", 11)
     units = units_of(log, 4)
     values = np.random.default_rng(0).normal(size=len(log))
     without = np.array([values[units.of_row != unit].mean() for unit in range(4)])

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from lostsales.data.splits import units_of
 from lostsales.demand.censoring.runs import find_runs
-from lostsales.evaluation.log_decisions import units_of
 from lostsales.evaluation.prepared_log import PreparedLog
 from lostsales.evaluation.report.traces import MOST_PERIODS, MOST_SERIES, hidden_demand, tell, typical_series
-from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
 from tests.learn.small import scenario, small_log
 
@@ -38,7 +38,7 @@ def test_the_middle_series_comes_first_and_the_others_span_all() -> None:
 
 
 def test_one_long_series_is_shown_to_its_end_without_a_law_of_demand() -> None:
-    log, _ = simulate(load_scenario("steady", (f"horizon={MOST_PERIODS + 20}",)), episodes=1, seed=2)
+    log, _ = simulate(Scenario.load("steady", (f"horizon={MOST_PERIODS + 20}",)), episodes=1, seed=2)
     (trace,) = tell(PreparedLog(log, find_runs(log), units_of(log, 20), np.zeros(len(log)), laws=None))
     assert list(trace.period) == list(range(20, MOST_PERIODS + 20))
     told = trace.hidden & ~np.isnan(trace.expected)

@@ -13,10 +13,10 @@ from lostsales.learn.fit import fit
 from lostsales.policy.rules import Rules
 from lostsales.policy.view import Action, ClosedPeriod, View
 from lostsales.simulation.named_policies import named_policy
-from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import evaluate_policy, simulate
 
-WORLD = load_scenario("steady")
+WORLD = Scenario.load("steady")
 NAMES = ("uniform", "base-stock:18@4.25")
 
 

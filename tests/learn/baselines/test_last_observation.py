@@ -18,7 +18,7 @@ from lostsales.learn.function.kernels import Kernel
 from lostsales.learn.function.q_function import FunctionClass
 from lostsales.policy.rollout import play
 from lostsales.policy.view import Action
-from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
 from tests.learn.small import days, small_log
 
@@ -29,7 +29,7 @@ FEW = FunctionClass(kernels=(Kernel(kind="rbf", coefficient=0.03),), ridges=(1.0
 @cache
 def full_shelves() -> SalesLog:
     """A shop that never runs out."""
-    log = simulate(load_scenario("released", ("start.stock=900", "demand.rho=0.5")), episodes=6, seed=4)[0]
+    log = simulate(Scenario.load("released", ("start.stock=900", "demand.rho=0.5")), episodes=6, seed=4)[0]
     assert not log.censored.any()
     return log
 
@@ -90,7 +90,7 @@ def test_the_state_is_the_last_observation(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_the_plugged_in_demand_is_the_mean_of_the_truncated_normal() -> None:
     """Lines 1100-1110, where demand is far enough from 0 for the law to be linear."""
-    log, truth = simulate(load_scenario("steady", ("demand.intercept=18.5",)), episodes=1_000, seed=8)
+    log, truth = simulate(Scenario.load("steady", ("demand.intercept=18.5",)), episodes=1_000, seed=8)
     runs = find_runs(log)
     is_observed = runs.observed.is_observed
     filled = PlugIn.fit(log, runs).of_log(log, runs)
@@ -108,7 +108,7 @@ def test_the_plugged_in_demand_is_the_mean_of_the_truncated_normal() -> None:
 
 
 def test_a_log_and_a_view_plug_in_the_same() -> None:
-    world = load_scenario("paper")
+    world = Scenario.load("paper")
     log = simulate(world, episodes=20, seed=8)[0]
     runs = find_runs(log)
     plug_in = PlugIn.fit(log, runs)

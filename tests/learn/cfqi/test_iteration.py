@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from lostsales.data.splits import folds_of, hold_out
+from lostsales.data.splits import Folds, folds_of, hold_out
 from lostsales.demand.censoring.runs import find_runs
-from lostsales.learn.cfqi.iteration import FittedQ, Folds, FqiSettings, iterate
+from lostsales.learn.cfqi.iteration import FittedQ, FqiSettings, iterate
 from lostsales.learn.cfqi.partition import Partition, partition
 from lostsales.learn.function.depth_regression import RidgeDesign, build, with_posterior_variance
 from lostsales.learn.function.kernels import Kernel

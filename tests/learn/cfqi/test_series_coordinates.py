@@ -9,11 +9,12 @@ import pytest
 
 import lostsales
 from lostsales.data.log import SalesLog
+from lostsales.data.scale import STEP
 from lostsales.demand.censoring.runs import find_runs
 from lostsales.errors import LogError
 from lostsales.learn.cfqi.learn import learn
 from lostsales.learn.cfqi.partition import partition
-from lostsales.learn.cfqi.series_coordinates import STEP, SeriesCoordinates
+from lostsales.learn.cfqi.series_coordinates import SeriesCoordinates
 from lostsales.learn.cfqi.settings import CFQI, PCFQI
 from lostsales.learn.function.kernels import Kernel
 from lostsales.learn.function.q_function import FunctionClass

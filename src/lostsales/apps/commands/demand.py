@@ -7,7 +7,7 @@ import typer
 from lostsales.apps.commands.options import Json, Log, ProblemFile
 
 if TYPE_CHECKING:  # quick to import
-    from lostsales.demand.law.price_response import Response
+    from lostsales.demand.law.price_response import PriceResponse
     from lostsales.demand.law.selection import DemandModel
 
 
@@ -25,21 +25,21 @@ def demand(
     from lostsales.apps.views.console import print_json, progress
     from lostsales.apps.views.demand import print_demand
     from lostsales.data.reading.gate import read_log
-    from lostsales.demand.law.price_response import response
+    from lostsales.demand.law.price_response import price_response
     from lostsales.demand.law.selection import fit_demand
 
     with progress("comparing models") as report:
         table = read_log(log, problem)
         model = fit_demand(table, seed=seed, progress=report)
     with progress("fitting resampled series") as report:
-        found = response(table, model, replicates, seed, report)
+        found = price_response(table, model, replicates, seed, report)
     if as_json:
         print_json(_as_json(model, found))
     else:
         print_demand(str(log), model, found)
 
 
-def _as_json(model: "DemandModel", found: "Response") -> dict[str, Any]:
+def _as_json(model: "DemandModel", found: "PriceResponse") -> dict[str, Any]:
     fit = model.calibration
     return {
         "rows": len(model.evidence),

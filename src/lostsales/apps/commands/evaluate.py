@@ -159,14 +159,14 @@ def calibrate(
     from lostsales.errors import LostSalesError, SettingError
     from lostsales.evaluation.evaluate import ESTIMATORS
     from lostsales.simulation.coverage_study import Study, coverage, run_study
-    from lostsales.simulation.scenario import load_scenario
+    from lostsales.simulation.scenario import Scenario
 
     try:
         sizes = tuple(int(part) for part in series.replace(",", " ").split())
     except ValueError:
         raise SettingError(f"series are whole numbers such as 5,20,50, but {series!r} came") from None
     asked = Study(
-        load_scenario(scenario, tuple(settings or ())), policy, behaviour, epsilon, sizes, replications,
+        Scenario.load(scenario, tuple(settings or ())), policy, behaviour, epsilon, sizes, replications,
         tuple(estimator) if estimator else ESTIMATORS.names, seed,
     )  # fmt: skip
     try:

@@ -37,13 +37,13 @@ def experiment(
     """
     from lostsales.apps.views.console import print_json, progress
     from lostsales.apps.views.experiment import print_outcome, to_json, write_outcome
-    from lostsales.simulation.experiments.plan import LEVELS, Experiment, default_methods
-    from lostsales.simulation.experiments.results import Results
+    from lostsales.simulation.experiments.design import LEVELS, Experiment, default_methods
+    from lostsales.simulation.experiments.results import ExperimentResults
     from lostsales.simulation.experiments.run import WORKERS, run_experiment
-    from lostsales.simulation.scenario import load_scenario
+    from lostsales.simulation.scenario import Scenario
 
     asked = Experiment(
-        scenario=load_scenario(scenario),
+        scenario=Scenario.load(scenario),
         levels=_levels(levels) if levels else QUICK_LEVELS if quick else LEVELS,
         runs=runs if runs is not None else QUICK_RUNS if quick else 50,
         methods=tuple(_parts(methods)) if methods else default_methods(),
@@ -54,7 +54,7 @@ def experiment(
     # A run begins with small logs and ends with large ones, so the speed of one moment says little.
     with progress("learning and testing", window=600) as report:
         finished = run_experiment(asked, out, WORKERS if workers is None else workers, report)
-    results = Results(asked, finished)
+    results = ExperimentResults(asked, finished)
     written = write_outcome(results, out)
     if as_json:
         print_json(to_json(results, out))

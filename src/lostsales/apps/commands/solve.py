@@ -9,7 +9,7 @@ from lostsales.apps.commands.options import Json
 from lostsales.errors import SettingError
 
 if TYPE_CHECKING:
-    from lostsales.simulation.exact.iterate import Criterion
+    from lostsales.simulation.exact.value_iteration import Criterion
     from lostsales.simulation.scenario import Scenario
 
 EPISODES = 2_000  # in which a trained policy is set beside the exact one
@@ -46,11 +46,11 @@ def solve(
     """
     from lostsales.apps.views.console import print_facts, print_json, progress
     from lostsales.policy.file_format import check_place
-    from lostsales.simulation.exact.solve import criterion_of, reference
-    from lostsales.simulation.scenario import load_scenario
+    from lostsales.simulation.exact.solve import criterion_of, solve_reference
+    from lostsales.simulation.scenario import Scenario
 
     check_place(out)
-    world = load_scenario(scenario, tuple(settings or ()))
+    world = Scenario.load(scenario, tuple(settings or ()))
     criterion = criterion_of(world, discount, horizon)
     if target == "ppo":
         if horizon is not None or max_depth is not None or first_row:
@@ -58,11 +58,11 @@ def solve(
         _ppo(world, criterion, steps, seed, out, as_json)
         return
     with progress("solving the oracle") as report:
-        oracle = reference(world, "oracle", criterion, first_row=first_row, progress=report)
+        oracle = solve_reference(world, "oracle", criterion, first_row=first_row, progress=report)
     solved = oracle
     if target == "pi-star":
         with progress("solving pi*") as report:
-            solved = reference(world, target, criterion, max_depth, method, first_row, progress=report)
+            solved = solve_reference(world, target, criterion, max_depth, method, first_row, progress=report)
     solved.policy.save(out)
     answer: dict[str, Any] = {
         "target": target,
@@ -104,7 +104,7 @@ def _ppo(world: "Scenario", criterion: "Criterion", steps: int, seed: int, out: 
     from time import perf_counter
 
     from lostsales.apps.views.console import print_facts, print_json, progress
-    from lostsales.simulation.exact.solve import reference
+    from lostsales.simulation.exact.solve import solve_reference
     from lostsales.simulation.ppo import train
     from lostsales.simulation.simulator import evaluate_policy
 
@@ -114,7 +114,7 @@ def _ppo(world: "Scenario", criterion: "Criterion", steps: int, seed: int, out: 
     seconds = perf_counter() - began
     policy.save(out)
     with progress("solving the oracle") as report:
-        oracle = reference(world, "oracle", criterion, progress=report)
+        oracle = solve_reference(world, "oracle", criterion, progress=report)
     trained, exact = (evaluate_policy(world, each, EPISODES, seed) for each in (policy, oracle.policy))
     if as_json:
         print_json(

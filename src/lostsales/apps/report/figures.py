@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from lostsales.apps.report.svg import LETTER, Frame, Tick, label, number, numbers, path, rect, svg, ticks
 from lostsales.data.labels import spelled
-from lostsales.demand.law.price_response import Response
+from lostsales.demand.law.price_response import PriceResponse
 from lostsales.evaluation.report.action_changes import DistributionChange
 from lostsales.evaluation.report.policy_map import DepthMap
 from lostsales.evaluation.report.traces import Trace
@@ -92,7 +92,7 @@ def draw_shift(shift: DistributionChange, unit: str, width: float) -> Markup:
     return draw_bars(shift.labels, bars, f"{shift.what} ({unit})", "share of the rows", width, percent=True)
 
 
-def draw_response(response: Response, width: float) -> Markup:
+def draw_response(response: PriceResponse, width: float) -> Markup:
     """Mean demand at each price with its interval, and what was sold there."""
     prices = response.prices
     most = max(float(response.high.max()), float(response.sales.max())) * HEADROOM

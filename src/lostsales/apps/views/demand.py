@@ -5,14 +5,14 @@ from rich.text import Text
 
 from lostsales.apps.views.console import out, plain_table, print_facts
 from lostsales.demand.law.calibration import MEMORY
-from lostsales.demand.law.price_response import Response, Slope
+from lostsales.demand.law.price_response import PriceResponse, Slope
 from lostsales.demand.law.selection import DemandModel
 
 BAR = 22
 LAST = "last demand"
 
 
-def print_demand(name: str, model: DemandModel, found: Response) -> None:
+def print_demand(name: str, model: DemandModel, found: PriceResponse) -> None:
     """From the chosen model to what it says, and whether to believe it; warnings come last."""
     evidence, law = model.evidence, model.law
     spread = law.residuals.spread
@@ -94,7 +94,7 @@ def _percent(change: float, error: float) -> tuple[str, str]:
     return f"{change:+.1%}", "-" if np.isnan(error) else f"{error:.1%}"
 
 
-def _prices(found: Response) -> None:
+def _prices(found: PriceResponse) -> None:
     table = plain_table("Price response", "price", "rows", "mean sales", "expected demand", "95 % band")
     table.add_column("", no_wrap=True, overflow="crop")
     most = max(float(found.high.max()), 1e-9)

@@ -1,7 +1,6 @@
 """Columns of a table as checked arrays: numbers, flags, periods, categories."""
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -9,11 +8,11 @@ import numpy as np
 
 from lostsales.data.labels import SERIES_SEPARATOR, joined, spelled, texts_of
 from lostsales.data.problem import Feature
+from lostsales.data.progress import Progress
 from lostsales.data.reading.findings import Findings
 from lostsales.data.reading.table import Table
 from lostsales.types import Array, Bools, Floats, Ints
 
-Progress = Callable[[int, int], None]
 # Beyond this a float no longer tells whole numbers apart.
 LARGEST_WHOLE = 2.0**53
 # The words that DuckDB reads as truth values in a CSV.

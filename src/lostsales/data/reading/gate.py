@@ -9,9 +9,9 @@ import numpy as np
 from lostsales.data.economics import UnitCosts
 from lostsales.data.log import LogNotes, SalesLog
 from lostsales.data.problem import Problem
+from lostsales.data.progress import Progress
 from lostsales.data.reading.checks import check_constant, check_duplicates, check_grid, check_stock, off_balance
 from lostsales.data.reading.columns import ColumnReader
-from lostsales.data.reading.columns import Progress as Progress
 from lostsales.data.reading.findings import Findings
 from lostsales.data.reading.table import Table, open_table
 from lostsales.types import Array, Floats, Ints
@@ -138,13 +138,7 @@ class _Gate:
             **{name: self._in_order(column) for name, column in self.rows.items()},
             last_sales=no_lag if self.last_sales is None else self.last_sales[first_rows],
             last_stockout=~np.isnan(no_lag) if self.last_stockout is None else self.last_stockout[first_rows],
-            costs=self.costs
-            and UnitCosts(
-                self._in_order(self.costs.lost),
-                self._in_order(self.costs.order),
-                self._in_order(self.costs.holding),
-                self.costs.fixed_order,
-            ),
+            costs=self.costs if self.costs is None or self.ordering is None else self.costs.at(self.ordering),
             attributes={name: texts[codes[first_rows]] for name, (codes, texts) in self.attributes.items()},
         )
         moved = 0 if self.ordering is None else int(np.count_nonzero(self.ordering != np.arange(len(log))))

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from lostsales.data.log import LogNotes, SalesLog
+from lostsales.data.progress import Progress
 from lostsales.data.reading.checks import off_balance
-from lostsales.data.reading.gate import Progress
 from lostsales.demand.audit.identifiability import (
     CLOSE_TO_ALL,
     GroupVerdict,

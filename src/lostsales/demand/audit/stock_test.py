@@ -10,9 +10,9 @@ from lostsales.data.log import SalesLog
 from lostsales.data.splits import hold_out
 from lostsales.demand.censoring.runs import LEAST_ROWS, Runs
 from lostsales.demand.survival.covariates import block_covariates
-from lostsales.demand.survival.curve import Bound
 from lostsales.demand.survival.depth_groups import Group, not_truncated
 from lostsales.demand.survival.neighbourhood import fit_neighbourhood
+from lostsales.demand.survival.tail import Bound
 
 MOST_ROWS = 5_000
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from lostsales.demand.law.estimation import DemandLaw
+from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.evaluation.estimators.replay import ReplayedEpisodes, ReplayPeriods, live
 from lostsales.evaluation.prepared_log import LeaveOneOutLaws, PreparedLog, root_mean_square
 from lostsales.evaluation.results import Estimate, Interval, Overlap

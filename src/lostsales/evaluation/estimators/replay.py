@@ -12,7 +12,7 @@ import numpy as np
 from lostsales.data.economics import UnitCosts, period_profit, units_available
 from lostsales.data.log import SalesLog
 from lostsales.demand.censoring.evidence import Evidence
-from lostsales.demand.law.estimation import DemandLaw
+from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.evaluation.log_decisions import log_as_asked
 from lostsales.policy.policy import Policy
 from lostsales.policy.rollout import Opening, play
@@ -117,10 +117,11 @@ def live(
     seen = log_as_asked(policy, log)
     market, problem = _LearnedMarket(days, law, seen.features), log.problem
     rng = np.random.default_rng(seed)
+    assert log.costs is not None  # or the log had been refused
     free = UnitCosts(0.0, 0.0, 0.0)
     for step in play(policy, market, problem, free, periods, lives, rng, rng):
         t, (price, order), outcome = step.view.period, step.action, step.outcome
-        costs = _costs(log, days.evidence.rows[days.row[t]])
+        costs = log.costs.at(days.evidence.rows[days.row[t]])
         available = units_available(step.view.stock, order, problem.arrival, problem.capacity)
         kept = period_profit(price, order, outcome.sales, outcome.lost, available - outcome.sales, costs)
         profit[t] = kept * days.lived[t]
@@ -128,13 +129,3 @@ def live(
     discounted = discount ** np.arange(periods) @ profit
     discounted *= (1 - discount**horizon) / (1 - discount ** days.lived.sum(axis=0))
     return ReplayedEpisodes(profit, cash, discounted, np.concatenate(market.met))
-
-
-def _costs(log: SalesLog, rows: Ints) -> UnitCosts:
-    costs = log.costs
-    assert costs is not None
-
-    def own(cost: Floats | float) -> Floats | float:
-        return cost[rows] if isinstance(cost, np.ndarray) else cost
-
-    return UnitCosts(own(costs.lost), own(costs.order), own(costs.holding), costs.fixed_order)

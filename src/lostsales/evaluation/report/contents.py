@@ -6,10 +6,9 @@ import numpy as np
 
 from lostsales.data.describe import Description, describe
 from lostsales.data.log import SalesLog
-from lostsales.data.progress import stages
-from lostsales.data.reading.gate import Progress
+from lostsales.data.progress import Progress, stages
 from lostsales.demand.audit.audit import Audit, audit
-from lostsales.demand.law.price_response import Response, response
+from lostsales.demand.law.price_response import PriceResponse, price_response
 from lostsales.demand.law.selection import DemandModel
 from lostsales.evaluation.compare import Comparison, check_methods, compare_on
 from lostsales.evaluation.diagnostics import Diagnostics, diagnose
@@ -34,7 +33,7 @@ class ReportContents:
     known_at_depth: Ints  # (depths,) rows whose demand is known
     hidden_at_depth: Ints  # (depths,) rows whose demand is hidden
     model: DemandModel | None  # None where no law of demand can be learned
-    response: Response | None  # likewise
+    response: PriceResponse | None  # likewise
     maps: PolicyMaps
     change: PolicyChange
     evaluation: Evaluation
@@ -83,7 +82,7 @@ def brief(
         known_at_depth=np.bincount(depth[known], minlength=ledger.runs.longest + 1),
         hidden_at_depth=np.bincount(depth[~known], minlength=ledger.runs.longest + 1),
         model=model,
-        response=None if model is None else response(ledger.log, model, seed=seed, progress=answering),
+        response=None if model is None else price_response(ledger.log, model, seed=seed, progress=answering),
         maps=draw_maps(policy, ledger.log, ledger.runs),
         change=change(case),
         evaluation=evaluation,

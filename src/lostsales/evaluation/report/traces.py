@@ -6,8 +6,8 @@ import numpy as np
 
 from lostsales.data.log import SalesLog
 from lostsales.data.sublogs import series_of
-from lostsales.demand.censoring.evidence import gather
-from lostsales.demand.law.estimation import complete
+from lostsales.demand.censoring.evidence import gather_evidence
+from lostsales.demand.law.estimation import complete_latents
 from lostsales.demand.survival.imputation import impute
 from lostsales.evaluation.prepared_log import PreparedLog
 from lostsales.types import Array, Bools, Floats, Ints
@@ -80,8 +80,8 @@ def hidden_demand(ledger: PreparedLog, chosen: Ints, part: SalesLog) -> tuple[Fl
         low[at], high[at] = mean[at] - NORMAL_BAND * error, mean[at] + NORMAL_BAND * error
         return mean, low, high
     law = replace(ledger.laws.law, scale=ledger.laws.law.scale[chosen], effect=ledger.laws.law.effect[chosen])
-    evidence = gather(part)
-    drawn = law.demand(complete(evidence, law, ledger.seed, DRAWS).latent, law.scale[evidence.series][:, None])
+    evidence = gather_evidence(part)
+    drawn = law.demand(complete_latents(evidence, law, ledger.seed, DRAWS).latent, law.scale[evidence.series][:, None])
     rows, of_hidden = evidence.rows[evidence.is_censored], drawn[evidence.is_censored]
     # A latent at the very edge may round to what was there.
     of_hidden = np.maximum(of_hidden, part.available[rows, None])

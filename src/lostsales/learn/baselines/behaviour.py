@@ -18,9 +18,8 @@ from scipy.spatial.distance import cdist
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
 from lostsales.data.progress import Progress
-from lostsales.data.splits import folds_of, hold_out
+from lostsales.data.splits import Folds, folds_of, hold_out
 from lostsales.demand.censoring.runs import Runs
-from lostsales.learn.cfqi.iteration import Folds
 from lostsales.learn.function.q_function import Scaler
 from lostsales.learn.learner import Learner
 from lostsales.learn.training_data import TrainingData

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from lostsales.data.economics import units_available
+from lostsales.data.encoding import feature_columns
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
 from lostsales.demand.censoring.runs import Runs
-from lostsales.demand.survival.covariates import feature_columns, learn_metric
 from lostsales.demand.survival.curve import kaplan_meier
+from lostsales.demand.survival.metric import learn_metric
 from lostsales.policy.view import Features, View
 from lostsales.types import Floats
 
@@ -35,7 +36,7 @@ class PlugIn:
         demand, is_event = observed.demand[rows], observed.is_observed[rows]
         slopes = learn_metric(covariates, demand, is_event).slopes
         # Whole units above the stock are at least half a unit above it; without a flag they may be equal to it.
-        gap = float(observed.point[rows[0]] - observed.available[rows[0]]) + 0.5 * observed.integer
+        gap = float(observed.censored_above[rows[0]] - observed.available[rows[0]]) + 0.5 * observed.integer
         residual = demand + gap * ~is_event - covariates @ slopes
         # Efron's rule: the largest counts as an event, so that no mass is left over.
         curve = kaplan_meier(residual, is_event | (residual == residual.max()), integer=False)
@@ -72,5 +73,4 @@ class PlugIn:
 
 
 def _covariates(problem: Problem, last: Floats, features: Features, price: Floats) -> Floats:
-    columns = feature_columns(problem, np.column_stack([*features, np.zeros((len(last), 0))]))
-    return np.column_stack([last, *columns, price])
+    return np.column_stack([last, *feature_columns(problem.features, features), price])

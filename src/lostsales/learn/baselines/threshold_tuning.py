@@ -105,8 +105,7 @@ class _Tuning:
         if not laws:
             raise LostSalesError("no price that the rules allow lies between the prices of the log")
         assert log.costs is not None  # or the log had been refused
-        lost, order, holding = (float(np.mean(each)) for each in (log.costs.lost, log.costs.order, log.costs.holding))
-        return cls(log, data, learner, laws, UnitCosts(lost, order, holding, log.costs.fixed_order))
+        return cls(log, data, learner, laws, log.costs.mean())
 
     def base_stock(self) -> ThresholdPolicy:
         """The best (S, p)."""

@@ -4,7 +4,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from lostsales.data.reading.gate import Progress
+from lostsales.data.progress import Progress
+from lostsales.data.splits import Folds
 from lostsales.learn.cfqi.partition import Partition
 from lostsales.learn.cfqi.targets import ActionValueFunction, NextValues, RegressionDesign, targets
 from lostsales.learn.function.depth_regression import HyperparameterSearch, build, with_posterior_variance
@@ -12,7 +13,6 @@ from lostsales.learn.function.q_function import ActionScaler, FunctionClass, QBa
 from lostsales.learn.function.regressors import Regressor, RegressorDesign, RegressorQ, members
 from lostsales.types import Bools, Floats
 
-Folds = list[tuple[Bools, Bools]]
 BETA = 10.0
 
 

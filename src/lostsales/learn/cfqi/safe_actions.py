@@ -6,9 +6,9 @@ from typing import Literal
 import numpy as np
 
 from lostsales.data.log import SalesLog
-from lostsales.data.splits import Holdout, folds_of
+from lostsales.data.splits import Folds, Holdout, folds_of
 from lostsales.demand.censoring.runs import Runs
-from lostsales.learn.cfqi.iteration import Folds, FqiSettings
+from lostsales.learn.cfqi.iteration import FqiSettings
 from lostsales.learn.cfqi.series_coordinates import SeriesCoordinates
 from lostsales.learn.cfqi.targets import ActionValueFunction
 from lostsales.learn.function.depth_regression import HyperparameterSearch, build

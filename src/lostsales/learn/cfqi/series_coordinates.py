@@ -5,16 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lostsales.data.encoding import attribute_columns
 from lostsales.data.log import SalesLog
+from lostsales.data.scale import mean_observed_demand, rounded_scale, size_range
 from lostsales.demand.censoring.runs import Runs
-from lostsales.demand.survival.covariates import attribute_columns
 from lostsales.policy.view import View
 from lostsales.types import Array, Bools, Floats
-
-# Series are of one scale where the mean demand of nine in ten is at most so many times that of one in ten.
-ONE_SCALE = 3.0
-# Scales are rounded to powers of this, so that series share grids of scaled orders.
-STEP = 1.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,18 +25,11 @@ class SeriesCoordinates:
     @classmethod
     def of(cls, log: SalesLog, runs: Runs) -> "SeriesCoordinates":
         """From a log; all scales are 1 where its series are of one scale."""
-        is_observed = runs.observed.is_observed
-        rows = np.bincount(log.series[is_observed], minlength=len(log.names))
-        total = np.bincount(
-            log.series[is_observed], weights=runs.observed.demand[is_observed], minlength=len(log.names)
-        )
-        usual = total.sum() / max(rows.sum(), 1)
-        mean = np.where(total > 0, total / np.maximum(rows, 1), usual)
-        low, high = np.quantile(mean, [0.1, 0.9])
+        mean = mean_observed_demand(log, runs.observed.demand, runs.observed.is_observed)
         scale = np.ones(len(mean))
-        if high > ONE_SCALE * low:
-            _warn(low, high)
-            scale = _rounded(mean)
+        if (sizes := size_range(mean)) is not None:
+            _warn(*sizes)
+            scale = rounded_scale(mean)
         columns, values = attribute_columns(log.attributes, len(log.names))
         return cls(log.names, scale, columns, values)
 
@@ -69,7 +58,7 @@ class SeriesCoordinates:
         values[new], scale[new] = self.values.mean(axis=0), np.median(self.scale)
         if context is not None and new.any():
             recent = context.mean_demand[new]
-            scale[new] = np.where((recent > 0) & (not self.one_scale), _rounded(recent), scale[new])
+            scale[new] = np.where((recent > 0) & (not self.one_scale), rounded_scale(recent), scale[new])
             for index, column in enumerate(self.columns):
                 name, _, level = column.partition("=")
                 if name in context.attributes:
@@ -88,11 +77,6 @@ class SeriesCoordinates:
             return None
         names = arrays["series_names"].astype(object)
         return cls(names, arrays["series_scale"], tuple(columns), arrays["series_values"])
-
-
-def _rounded(mean: Floats) -> Floats:
-    """The nearest powers of STEP."""
-    return np.asarray(STEP ** np.rint(np.log(np.maximum(np.nan_to_num(mean), 1e-9)) / np.log(STEP)))
 
 
 def _warn(low: float, high: float) -> None:

@@ -6,7 +6,7 @@ from pydantic import Field, field_validator
 
 from lostsales.data.log import SalesLog
 from lostsales.data.progress import Progress
-from lostsales.demand.survival.curve import Tail
+from lostsales.demand.survival.tail import Tail
 from lostsales.learn.cfqi.iteration import BETA
 from lostsales.learn.cfqi.learn import learn
 from lostsales.learn.cfqi.policy import QPolicy

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lostsales.demand.censoring.evidence import Evidence
-from lostsales.demand.law.estimation import DemandLaw
+from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.demand.law.means import KernelMean, LinearMean, fit_kernel, fit_linear
 from lostsales.types import Array, Bools, Floats, Ints
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lostsales.demand.censoring.evidence import Evidence
-from lostsales.demand.law.estimation import DemandLaw
+from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.demand.law.means import LinearMean
 from lostsales.learn.planner import bellman_loops as bellman
 from lostsales.learn.planner.market_states import MarketStates

@@ -10,7 +10,8 @@ from threadpoolctl import threadpool_limits
 
 from lostsales.data.log import SalesLog
 from lostsales.data.progress import Progress
-from lostsales.demand.law.estimation import Family, complete
+from lostsales.demand.law.demand_law import Family
+from lostsales.demand.law.estimation import complete_latents
 from lostsales.demand.law.selection import DemandModel, bootstrap_laws, fit_demand
 from lostsales.learn.learner import Learner
 from lostsales.learn.planner.market_states import MarketStates, market_states
@@ -81,7 +82,7 @@ class Planner(Learner):
         # Where series need many plans, each has seen many series, and fewer laws serve.
         draws = max(1, min(self.draws, MOST_PLANS // len(shops.group_scale)))
         laws = [law, *bootstrap_laws(log, model, draws - 1, self.seed)]
-        latent = complete(evidence, law, self.seed).latent
+        latent = complete_latents(evidence, law, self.seed).latent
         highest = 1.2 * float(np.quantile(law.demand(latent, 1.0), 0.99))
         grids = Grids.of_scales(highest * shops.group_scale, grid.orders, physics, discount)
         tables = np.empty((len(grids), len(laws)), dtype=object)

@@ -7,10 +7,11 @@ from typing import Any, Literal
 import numpy as np
 
 from lostsales.data.economics import UnitCosts, units_available
+from lostsales.data.encoding import attributes, feature_columns
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
-from lostsales.demand.law.estimation import DemandLaw
-from lostsales.demand.survival.covariates import attributes, feature_columns
+from lostsales.data.scale import scale_groups
+from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.learn.planner import decision_loops as glance
 from lostsales.learn.planner.market_states import MarketStates, place
 from lostsales.learn.planner.physics import Physics
@@ -24,7 +25,6 @@ from lostsales.types import Array, Bools, Floats, Ints
 
 NEVER = 1 << 30
 CHUNK = 4_000
-GROUP_RATIO = 1.3  # series whose scales differ by less share a plan
 ROUNDED = ("latents", "following")  # to single precision when they were made
 ARRAYS = ("latents", "following", "steps", "costs", "ranges", "barred")
 
@@ -48,10 +48,8 @@ class SeriesTable:
         columns = attributes(log, log.starts)
         told = np.column_stack([*columns, np.zeros((len(log.names), 0))])[last]
         scale, effect = law.scale[last], law.effect[last]
-        rung = np.rint(np.log(np.r_[scale, np.exp(np.median(np.log(scale)))]) / np.log(GROUP_RATIO))
-        rungs, group = np.unique(rung, return_inverse=True)
         all_scales = np.r_[scale, np.exp(np.median(np.log(scale)))]
-        group_scale = np.array([np.exp(np.log(all_scales[group == each]).mean()) for each in range(len(rungs))])
+        group, group_scale = scale_groups(all_scales)
         return cls(
             names=names,
             attributes=np.concatenate([told, np.median(told, axis=0, keepdims=True)]),
@@ -177,7 +175,7 @@ class PlanPolicy(PolicyBase):
         return _Beliefs(shop, mean, market, self.states.z_place(market, self.shops.effect[shop]))
 
     def _market(self, view: View, shop: Ints, at: Ints) -> Floats:
-        columns = feature_columns(self.problem, np.column_stack([*view.features, np.zeros((len(view.stock), 0))])[at])
+        columns = feature_columns(self.problem.features, [each[at] for each in view.features])
         return np.column_stack([*columns, self.shops.attributes[shop[at]]])
 
     def _z_place(self, view: View, shop: Ints, at: Ints) -> Floats:

@@ -12,10 +12,10 @@ from lostsales.errors import LostSalesError
 from lostsales.policy.base import PolicyBase
 from lostsales.policy.file_format import Artefact
 from lostsales.policy.view import Action, View
-from lostsales.simulation.exact.filter import beliefs_of_runs, decide_on_belief
-from lostsales.simulation.exact.iterate import Criterion
-from lostsales.simulation.exact.pi_star import BeliefWorld
-from lostsales.simulation.exact.world import Resolution, World
+from lostsales.simulation.exact.belief_filter import beliefs_of_runs, decide_on_belief
+from lostsales.simulation.exact.finite_model import FiniteModel, Resolution
+from lostsales.simulation.exact.pi_star import BeliefModel
+from lostsales.simulation.exact.value_iteration import Criterion
 from lostsales.simulation.scenario import Scenario
 from lostsales.types import Array, Floats, Ints
 
@@ -47,7 +47,7 @@ class SolvedPolicy(PolicyBase, ABC):
     """What the solved policies share; their tables have a row a period, the last of which stands for all after it."""
 
     plan: SolverSettings
-    world: World
+    world: FiniteModel
     usual_demand: ClassVar[float] = 0.0  # never asked for, as it does not recommend
 
     @property
@@ -106,14 +106,14 @@ class OraclePolicy(SolvedPolicy):
     def from_artefact(cls, artefact: Artefact) -> "OraclePolicy":
         """The policy again."""
         plan = SolverSettings.of(artefact.settings)
-        return cls(plan, World.of(plan.scenario, plan.grid), artefact.arrays["actions"])
+        return cls(plan, FiniteModel.of(plan.scenario, plan.grid), artefact.arrays["actions"])
 
 
 @dataclass(frozen=True, eq=False)
 class BeliefPolicy(SolvedPolicy):
     """pi*: a table where the last demand is known, else the best decision for the exact belief, one step ahead."""
 
-    seen: BeliefWorld
+    seen: BeliefModel
     actions: Array  # (periods, f, d, y) where the last demand is known
     following: list[tuple[Array, ...]]  # the value after each period, one float32 (f, belief, y) a layer
     observes: Literal["history"] = "history"
@@ -150,8 +150,8 @@ class BeliefPolicy(SolvedPolicy):
     def from_artefact(cls, artefact: Artefact) -> "BeliefPolicy":
         """The policy again."""
         plan = SolverSettings.of(artefact.settings)
-        world = World.of(plan.scenario, plan.grid)
-        seen = BeliefWorld.of(world, plan.grid, plan.max_depth)
+        world = FiniteModel.of(plan.scenario, plan.grid)
+        seen = BeliefModel.of(world, plan.grid, plan.max_depth)
         layers = [artefact.arrays[f"layer_{i}"] for i in range(seen.layers + 1)]
         return cls(plan, world, seen, artefact.arrays["actions"], list(zip(*layers, strict=True)))
 
@@ -202,4 +202,4 @@ class HistoryPolicy(SolvedPolicy):
         """The policy again."""
         plan = SolverSettings.of(artefact.settings)
         actions, parents, children = (artefact.arrays[name] for name in ("actions", "parents", "children"))
-        return cls(plan, World.of(plan.scenario, plan.grid), actions, parents, children)
+        return cls(plan, FiniteModel.of(plan.scenario, plan.grid), actions, parents, children)

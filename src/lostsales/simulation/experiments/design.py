@@ -1,4 +1,4 @@
-"""What an experiment is: its settings, its cells, and the seeds that make every cell the same in any order."""
+"""Design of an experiment: settings, cells, and seeds that do not depend on the order of the cells."""
 
 from collections.abc import Iterator
 from typing import Annotated, Any, NamedTuple
@@ -11,11 +11,11 @@ from lostsales.learn.learner import LEARNERS
 from lostsales.simulation.scenario import Scenario
 
 LEVELS = tuple(range(5, 51, 5))
-RUN = 50  # episodes that every run has at least, so that a level means the same rows whatever other levels there are
+RUN = 50  # least episodes of a run, so that a level has the same rows whatever other levels there are
 BEHAVIOURS = ("uniform", "near-optimal")
 REFERENCES = ("oracle-horizon", "pi-star-horizon", "oracle", "pi-star", *BEHAVIOURS)
-REFERENCE = "reference"  # stands for the behaviour in the cells of the references, which learn from no log
-# The paper's three, ours, and the cheap baselines; those that are installed run unless others are asked for.
+REFERENCE = "reference"  # in place of the behaviour, in the cells of the references, which have no log
+# The paper's three, the planner and the baselines: the default methods, as far as installed.
 METHODS = (
     "c-fqi",
     "pc-fqi",
@@ -33,12 +33,12 @@ METHODS = (
 
 
 def default_methods() -> tuple[str, ...]:
-    """Those of `METHODS` that `fit` knows."""
+    """Those of `METHODS` that are registered."""
     return tuple(name for name in METHODS if name in LEARNERS)
 
 
 class Cell(NamedTuple):
-    """One policy to learn and to test."""
+    """One policy to fit and to test."""
 
     behaviour: str
     episodes: int
@@ -47,13 +47,13 @@ class Cell(NamedTuple):
 
 
 class Experiment(Settings):
-    """Everything that decides a result; the number of workers does not."""
+    """Settings that determine the results; the number of workers does not."""
 
     scenario: Scenario
     levels: tuple[Annotated[int, Field(ge=1)], ...] = LEVELS  # episodes to learn from
     runs: Annotated[int, Field(ge=1)] = 50
     methods: Annotated[tuple[str, ...], Field(default_factory=default_methods)]
-    iterations: Annotated[int, Field(ge=1)] = 10  # K of the methods that iterate
+    iterations: Annotated[int, Field(ge=1)] = 10  # K of fitted Q-iteration
     test_episodes: Annotated[int, Field(ge=1)] = 500
     exploration: Annotated[float, Field(ge=0, le=1)] = 0.1  # share of near-optimal decisions that are drawn uniformly
     seed: Annotated[int, Field(ge=0)] = 0
@@ -67,7 +67,7 @@ class Experiment(Settings):
         return self
 
     def cells(self) -> Iterator[Cell]:
-        """Run by run, so that what is done of a stopped experiment is whole runs, and one log serves many cells."""
+        """Run by run, so that a stopped experiment has whole runs, and the cells of one log follow each other."""
         for run in range(self.runs):
             for name in REFERENCES:
                 yield Cell(REFERENCE, 0, run, name)
@@ -78,24 +78,24 @@ class Experiment(Settings):
 
     @property
     def episodes(self) -> int:
-        """Episodes of a run; a level learns from the first of them, as the paper's do (line 1236)."""
+        """Episodes of a run; levels are nested, each the first episodes of the run (Appendix F)."""
         return max(RUN, *self.levels)
 
     def log_seed(self, behaviour: str, run: int) -> int:
-        """Every run has customers of its own."""
+        """Seed of the log of a run."""
         return self._seed(0, BEHAVIOURS.index(behaviour), run)
 
     def fit_seed(self, behaviour: str, run: int) -> int:
-        """What a learner draws from."""
+        """Seed of a learner."""
         return self._seed(1, BEHAVIOURS.index(behaviour), run)
 
     def test_seed(self, run: int) -> int:
-        """All policies of a run meet the same customers, the references too."""
+        """Seed of the test episodes, common to all policies and references of a run."""
         return self._seed(2, 0, run)
 
     def _seed(self, *key: int) -> int:
         return int(np.random.SeedSequence((self.seed, *key)).generate_state(1)[0])
 
     def as_json(self) -> dict[str, Any]:
-        """As JSON can hold it."""
+        """The settings as a JSON object."""
         return self.model_dump(mode="json", by_alias=True)

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil, log
 
-from lostsales.data.reading.gate import Progress
+from lostsales.data.progress import Progress
 from lostsales.types import Array, Floats
 
-PRECISION = 1e-9  # of a stationary value, relative to the spread of the first profits
+PRECISION = 1e-9  # of a stationary value, relative to the spread of the first iterate
 
 Values = tuple[Floats, ...]  # one array a layer of states
 Actions = tuple[Array, ...]
@@ -16,14 +16,14 @@ Backup = Callable[[Values], tuple[Values, Actions]]
 
 @dataclass(frozen=True)
 class Criterion:
-    """What is maximised: the discounted sum for ever, or the sum over a horizon."""
+    """The objective: the expected discounted sum of profits, infinite or over a horizon."""
 
     discount: float
     horizon: int | None = None
 
     @property
     def worth(self) -> float:
-        """What a profit of 1 in every period is worth."""
+        """Value of a profit of 1 in every period."""
         if self.horizon is None:
             return 1 / (1 - self.discount)
         return sum(self.discount**period for period in range(self.horizon))
@@ -32,7 +32,7 @@ class Criterion:
 def backward(
     backup: Backup, zero: Values, horizon: int, progress: Progress | None = None
 ) -> tuple[list[Values], list[Actions]]:
-    """Values and actions of every period of a horizon: V_t is the backup of V_{t+1}, and V_horizon is zero."""
+    """Backward induction: V_t is the backup of V_{t+1}, and V_horizon is zero."""
     value, values, actions = zero, [], []
     for done in range(horizon):
         value, action = backup(value)
@@ -46,7 +46,7 @@ def backward(
 def stationary(
     backup: Backup, zero: Values, discount: float, progress: Progress | None = None
 ) -> tuple[Values, Actions]:
-    """The fixed point V of a backup that adds `discount` times what a constant adds, and its actions.
+    """The fixed point V of a backup B with B(V + c) = B(V) + discount c, and its actions.
 
     Value iteration with the bounds of MacQueen (1966): with c the middle of V_{n+1} - V_n, the fixed point lies within
     lift times half the spread of V_{n+1} - V_n around V_{n+1} + lift c, lift = discount / (1 - discount).
@@ -68,10 +68,10 @@ def stationary(
             progress(sweep, sweep + ceil(log(spread / (PRECISION * at_first)) / decades_a_sweep))
 
 
-def solve(
+def solve_backups(
     backup: Backup, zero: Values, criterion: Criterion, progress: Progress | None = None
 ) -> tuple[list[Values], list[Actions]]:
-    """Values and actions of every period of the horizon, or of one that stands for all."""
+    """Values and actions of every period of the horizon, or one stationary pair."""
     if criterion.horizon is not None:
         return backward(backup, zero, criterion.horizon, progress)
     value, action = stationary(backup, zero, criterion.discount, progress)

@@ -1,4 +1,4 @@
-"""A scenario as a finite model: ranges of stock and demand, the law, and what a decision leads to."""
+"""A scenario as a finite Markov decision process: state ranges, law of demand, profits and transitions."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,29 +13,29 @@ from lostsales.simulation.exact.pmf import demand_pmf, opening_pmf
 from lostsales.simulation.scenario import NormalStart, Scenario, UniformStart
 from lostsales.types import Array, Bools, Floats, Ints
 
-TAIL = 1e-6  # demand beyond this chance does not stretch its range
+TAIL = 1e-6  # demand of a smaller probability does not extend its range
 
 
 @dataclass(frozen=True)
 class Resolution:
-    """How fine the model is where the scenario itself is not finite."""
+    """Resolution of the discretisation where the scenario itself is not finite."""
 
     nodes: int = 9  # values of a continuous feature
-    orders_deep: float = 2.0  # without a capacity, stock may hold the opening and this many largest orders
-    widths: int = 5  # of a belief about hidden demand, from none to the widest
-    means: int = 4  # of such beliefs within the widest
+    orders_deep: float = 2.0  # without a capacity, the stock range is the opening plus this many largest orders
+    widths: int = 5  # of a belief about censored demand, from 0 to the widest
+    means: int = 4  # of such beliefs within one widest
 
     def coarser(self) -> "Resolution":
-        """About half as fine: twice what it moves the value by covers what a finer grid would."""
+        """About half as fine, to estimate the discretisation error by the change of the value."""
         return Resolution(-(-self.nodes // 2), self.orders_deep / 1.5, -(-self.widths // 2), -(-self.means // 2))
 
 
 @dataclass(frozen=True, eq=False)
-class World:
-    """Everything the solvers know. Positions: f feature state, p price, y stock, o order, d last demand, D demand.
+class FiniteModel:
+    """Arrays of the model. Axes: f feature state, p price, y stock, o order, d last demand, D demand, j supply pair.
 
-    A decision leads to a *plan* j = (available, arriving): units that can be sold today, units that come after. Every
-    (stock, order) has one, and profit and next stock depend on it and the demand alone, the cost of the order aside.
+    A supply pair j = (available, arriving) holds the units that can be sold in t and those that arrive after. Every
+    (stock, order) has one, and given demand it determines next stock and profit without the cost of the order.
     """
 
     scenario: Scenario
@@ -44,17 +44,17 @@ class World:
     first_pmf: Floats  # (f, p, d, D) the same in the first period
     available: Ints  # (j,)
     arriving: Ints  # (j,)
-    plan_of: Ints  # (y, o)
+    pair_of: Ints  # (y, o)
     allowed: Bools  # (y, o)
     next_stock: Ints  # (j, D)
-    profit: Floats  # (p, D, j) of a period, the cost of the order aside
-    truncated_profit: Floats  # (p, D, j) the same where demand above what is available does not come
+    profit: Floats  # (p, D, j) of a period, without the cost of the order
+    truncated_profit: Floats  # (p, D, j) the same where demand is cut to what is available
     order_cost: Floats  # (o,)
     opening: Floats  # (f, y, d)
 
     @classmethod
-    def of(cls, scenario: Scenario, grid: Resolution) -> "World":
-        """The model of a scenario whose stock, orders and demand are whole units."""
+    def of(cls, scenario: Scenario, grid: Resolution) -> "FiniteModel":
+        """The model of a scenario whose stock, orders and demand are integers."""
         _refuse_fractions(scenario)
         chain = feature_chain(scenario, grid.nodes)
         stocks = np.arange(_most_stock(scenario, grid) + 1)
@@ -68,8 +68,8 @@ class World:
             lags = np.full(len(demands), scenario.start.lag_term)
             first_pmf = demand_pmf(law, lags, price[:, None], effect[:, None, None], int(demands[-1]))
         order = np.array(scenario.orders, dtype=np.int64)
-        plans, plan_of, allowed = _plans(scenario, stocks, order)
-        available, arriving = plans.T
+        pairs, pair_of, allowed = _supply_pairs(scenario, stocks, order)
+        available, arriving = pairs.T
         return cls(
             scenario=scenario,
             chain=chain,
@@ -77,9 +77,9 @@ class World:
             first_pmf=first_pmf,
             available=available,
             arriving=arriving,
-            plan_of=plan_of,
+            pair_of=pair_of,
             allowed=allowed,
-            next_stock=_next_stock(scenario, plans, demands, int(stocks[-1])),
+            next_stock=_next_stock(scenario, pairs, demands, int(stocks[-1])),
             profit=_profit(scenario, available, demands[:, None]),
             truncated_profit=_profit(scenario, available, np.minimum(demands[:, None], available)),
             order_cost=scenario.costs.order * order + scenario.costs.fixed_order * (order > 0),
@@ -88,7 +88,7 @@ class World:
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """How many feature states, stocks and demands there are."""
+        """Numbers of feature states, stocks and demands."""
         return self.opening.shape
 
     @cached_property
@@ -98,30 +98,30 @@ class World:
 
     @cached_property
     def lags(self) -> slice:
-        """The last demands that lead to different laws: one stands for all where demand has no memory."""
+        """The last demands with distinct laws of demand: a single one where demand has no memory."""
         return slice(0, 1) if (self.pmf == self.pmf[:, :, :1]).all() else slice(None)
 
     def expected(self, value: Floats) -> Floats:
-        """E[V(X_{t+1}, ...) | X_t, P_t], (f, p, ...), of a value on (f, ...)."""
+        """E[V(X_{t+1}, ...) | X_t, P_t], (f, p, ...), for V of shape (f, ...)."""
         return np.moveaxis(np.tensordot(self.chain.move, value, axes=(2, 0)), 0, 1)
 
-    def best(self, plan_value: Floats, plan_of: Ints, allowed: Bools) -> tuple[Floats, Array]:
-        """Over every allowed (price, order): the best value and its action p * orders + o, each (..., y).
+    def best(self, pair_value: Floats, pair_of: Ints, allowed: Bools) -> tuple[Floats, Array]:
+        """Maximum over allowed (price, order) and its action p * orders + o, each (..., y).
 
-        `plan_value` is (..., p, j), `plan_of` (y, o), `allowed` broadcasts to (..., p, y, o); the first of equals wins.
+        `pair_value` is (..., p, j), `pair_of` (y, o), `allowed` broadcasts to (..., p, y, o); ties: the first.
         """
-        value = plan_value[..., plan_of]  # (..., p, y, o)
+        value = pair_value[..., pair_of]  # (..., p, y, o)
         value -= self.order_cost
         np.copyto(value, -np.inf, where=~allowed)
         flat = np.moveaxis(value, -3, -2).reshape(*value.shape[:-3], value.shape[-2], -1)  # (..., y, p * o)
         action = np.argmax(flat, axis=-1)
         return np.take_along_axis(flat, action[..., None], axis=-1)[..., 0], action.astype(np.uint16)
 
-    def taken(self, plan_value: Floats, action: Array) -> Floats:
-        """The value (f, d, y) of given actions, from that of every plan (f, d, p, j)."""
+    def taken(self, pair_value: Floats, action: Array) -> Floats:
+        """Value (f, d, y) of given actions, from that of every price and supply pair (f, d, p, j)."""
         feature, demand, stock = np.indices(action.shape)
         price, order = np.divmod(action.astype(np.int64), len(self.scenario.orders))
-        value: Floats = plan_value[feature, demand, price, self.plan_of[stock, order]]
+        value: Floats = pair_value[feature, demand, price, self.pair_of[stock, order]]
         return value - self.order_cost[order]
 
     def state_of(self, view: View) -> Ints:
@@ -129,7 +129,7 @@ class World:
         return self.chain.nearest(view.features) if view.features else np.zeros(len(view.stock), dtype=np.int64)
 
     def position(self, stock: Floats) -> Ints:
-        """Stock as a position; what is beyond the range counts as its end."""
+        """Stock as a position, clipped to the range."""
         return np.minimum(stock, self.shape[1] - 1).astype(np.int64)
 
     def decode(self, action: Array) -> tuple[Floats, Floats]:
@@ -161,7 +161,7 @@ def _refuse_fractions(scenario: Scenario) -> None:
 
 
 def _most_stock(scenario: Scenario, grid: Resolution) -> int:
-    """The capacity; else room for the opening stock and a few largest orders, beyond which nothing is ordered."""
+    """The capacity; else the opening stock and a few largest orders, beyond which no order is allowed."""
     if scenario.capacity is not None:
         return int(scenario.capacity)
     stock = scenario.start.stock
@@ -170,9 +170,9 @@ def _most_stock(scenario: Scenario, grid: Resolution) -> int:
 
 
 def _most_demand(scenario: Scenario, effect: Floats, most_stock: int) -> int:
-    """The maximum of the law; else what the most favourable market reaches, or where that runs away, twice the stock.
+    """The maximum of the law; else the fixed point under the most favourable market, at most twice the stock.
 
-    Demand beyond is counted as this much: it sells out in any case, and only how much is lost is understated.
+    Demand beyond is clipped: it is a stock-out in any case, and only the lost sales are understated.
     """
     law, start = scenario.demand_law, scenario.start.last_demand
     if law.maximum is not None:
@@ -194,8 +194,8 @@ def _most_demand(scenario: Scenario, effect: Floats, most_stock: int) -> int:
         reach = further
 
 
-def _plans(scenario: Scenario, stocks: Ints, order: Ints) -> tuple[Ints, Ints, Bools]:
-    """The different (available, arriving), which of them each (stock, order) is, and which (stock, order) may be."""
+def _supply_pairs(scenario: Scenario, stocks: Ints, order: Ints) -> tuple[Ints, Ints, Bools]:
+    """The distinct (available, arriving), the index of each (stock, order) in them, and which of these are allowed."""
     most = int(stocks[-1])
     stock, arrives = (each.reshape(-1) for each in np.meshgrid(stocks, order, indexing="ij"))
     if scenario.arrival == "before":
@@ -203,16 +203,16 @@ def _plans(scenario: Scenario, stocks: Ints, order: Ints) -> tuple[Ints, Ints, B
         pairs = np.column_stack([now.astype(np.int64), 0 * arrives])
     else:
         pairs = np.column_stack([stock, arrives])
-    plans, plan_of = np.unique(pairs, axis=0, return_inverse=True)
+    pairs, pair_of = np.unique(pairs, axis=0, return_inverse=True)
     fits = (stock + arrives <= most).reshape(len(stocks), -1)
     if scenario.capacity is not None and scenario.capacity_rule == "discard":
         fits[:] = True
     fits[~fits.any(axis=1), 0] = True
-    return plans, plan_of.reshape(len(stocks), -1), fits
+    return pairs, pair_of.reshape(len(stocks), -1), fits
 
 
-def _next_stock(scenario: Scenario, plans: Ints, demands: Ints, most: int) -> Ints:
-    available, arriving = plans.astype(np.float64).T[:, :, None]
+def _next_stock(scenario: Scenario, pairs: Ints, demands: Ints, most: int) -> Ints:
+    available, arriving = pairs.astype(np.float64).T[:, :, None]
     closing = next_stock(available, arriving, demands.astype(np.float64), "after", scenario.balance, float(most))
     return closing.astype(np.int64)
 
