@@ -31,7 +31,7 @@ def run() -> list[Row]:
 def _learned(rows: int, function: FunctionClass | None = None) -> tuple[CfqiResult, float]:
     log, _ = simulate(Scenario.load("released"), episodes=rows // PERIODS, seed=1)
     began = time.perf_counter()
-    learned = CFQI(iterations=10, function=function or FunctionClass()).learn(log)
+    learned = learn(log, CFQI(iterations=10, function=function or FunctionClass()))
     return learned, time.perf_counter() - began
 
 

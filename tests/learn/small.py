@@ -1,4 +1,4 @@
-"""Small simulated logs, and what a shop would hand over of them on some day."""
+"""Small simulated logs, and their recent and open rows of a day."""
 
 from functools import cache
 
@@ -33,7 +33,7 @@ def frame_of(log: SalesLog) -> pd.DataFrame:
 
 
 def open_rows(frame: pd.DataFrame, log: SalesLog, period: int) -> pd.DataFrame:
-    """What is known of a period before it is decided."""
+    """The open rows of a period."""
     keep = ["series", "period", *(feature.name for feature in log.problem.features), "stock"]
     return frame.loc[frame["period"] == period, keep]
 

@@ -5,7 +5,8 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+import numpy as np
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from lostsales.errors import SettingError
 
@@ -31,6 +32,23 @@ class Settings(BaseModel, metaclass=_OurErrors):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
+class StrictSettings(Settings):
+    """Settings that convert nothing but numpy's numbers to Python's and lists to tuples."""
+
+    model_config = ConfigDict(strict=True, arbitrary_types_allowed=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _plain(cls, keys: Any) -> Any:
+        return {key: _plain(value) for key, value in keys.items()} if isinstance(keys, dict) else keys
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    return tuple(map(_plain, value)) if isinstance(value, list) else value
+
+
 Model = TypeVar("Model", bound=Settings)
 
 
@@ -53,7 +71,7 @@ def checked(model: type[Model], keys: dict[str, Any], source: str) -> Model:
 
 
 def _explained(error: ValidationError, model: type[BaseModel], keys: dict[str, Any], source: str) -> SettingError:
-    """One reason a key; where a key may have several types, that of the first."""
+    """One reason a key: of several types the first that does not fit, of a key and a key within it the inner one."""
     reasons: dict[str, str] = {}
     for problem in error.errors():
         kind, message = problem["type"], problem["msg"].removeprefix("Value error, ")
@@ -64,7 +82,9 @@ def _explained(error: ValidationError, model: type[BaseModel], keys: dict[str, A
         else:
             came = "" if kind == "missing" or where == "the whole" else f", but it is {_shown(problem['input'])}"
             reasons.setdefault(where, message + came)
-    return SettingError(f"{source} is not usable:" + "".join(f"\n  - {key}: {why}" for key, why in reasons.items()))
+    outer = {key for key in reasons if any(other.startswith(f"{key}.") for other in reasons)}
+    listed = "".join(f"\n  - {key}: {why}" for key, why in reasons.items() if key not in outer)
+    return SettingError(f"{source} is not usable:{listed}")
 
 
 def _path(location: tuple[int | str, ...], keys: Any, absent: bool) -> str:

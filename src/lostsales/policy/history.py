@@ -1,4 +1,4 @@
-"""Rows of a log and open periods as views and as history blocks: the one place that builds either.
+"""Views and history blocks of rows of a log and of open periods.
 
 A history block H'_{(t-i):t} (Section 3.2) holds all that a decision at depth i may depend on: the anchor's demand, then
 from the newest period back features, stock and, in closed periods, the action.

@@ -1,4 +1,4 @@
-"""What a policy is: it decides, and says what it must be shown."""
+"""The protocols of policies: what they observe, decide, explain and save."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
@@ -57,20 +57,20 @@ class SavedPolicy(Policy, Protocol):
 
     @property
     def usual_demand(self) -> float:
-        """The demand that stands in where nothing is known of a series."""
+        """Median observed demand of the log, for series without a last demand."""
         ...
 
     def summary(self) -> dict[str, Any]:
-        """What `fit` says of it, by name."""
+        """What `fit` reports of it, by name."""
         ...
 
     def to_artefact(self) -> "Artefact":
-        """What has to be saved."""
+        """The content of a policy file."""
         ...
 
     @classmethod
     def from_artefact(cls, artefact: "Artefact") -> Self:
-        """The policy again."""
+        """The policy of a file."""
         ...
 
     def save(self, path: str | Path) -> None:

@@ -29,7 +29,7 @@ MOST_RAISES = 8
 class FqeSettings:
     """Where the Q of a depth is sought."""
 
-    kernel: Kernel | None = Kernel("rbf", 0.1)  # noqa: RUF009, frozen; None: linear with interactions
+    kernel: Kernel | None = Kernel(kind="rbf", coefficient=0.1)  # noqa: RUF009, frozen; None: linear with interactions
     ridge: float = 1.0
     rank: int = 80
     seed: int = 0

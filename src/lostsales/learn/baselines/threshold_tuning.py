@@ -1,8 +1,8 @@
-"""Thresholds tuned on the log alone: base-stock, (s, S, p), and the newsvendor's critical fractile.
+"""Threshold policies tuned on a log: base-stock, (s, S, p), and the newsvendor's critical fractile.
 
-All three believe that demand is drawn anew every period from the Kaplan-Meier curve of its price. Base-stock and
-(s, S, p) are the best of their kind in simulations of that belief under the shop's own timing, balance, capacity and
-costs; the newsvendor follows from a formula.
+All three assume independent demand from the Kaplan-Meier curve of its price. Base-stock and (s, S, p) are the best of
+their kind in simulations of that law under the timing, balance, capacity and costs of the problem; the newsvendor has a
+closed form.
 """
 
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ from lostsales.policy.rules import Rules
 from lostsales.policy.view import Action, View
 from lostsales.types import Floats
 
-PATHS = 50  # simulated series behind each candidate, the same customers for all
+PATHS = 50  # simulated series for each candidate, with common random numbers
 MOST_PERIODS = 50
 MOST_LEVELS = 30
 ROUNDS = 5
@@ -89,7 +89,7 @@ class _Candidates(PolicyBase):
 
 @dataclass(frozen=True, eq=False)
 class _Tuning:
-    """A log as the rules see it."""
+    """A log with its laws of demand and mean costs."""
 
     log: SalesLog
     data: TrainingData
@@ -141,14 +141,14 @@ class _Tuning:
         return self._best([(level, level, price, price) for level, price in product(self._levels(), self.laws)])
 
     def _levels(self) -> list[float]:
-        """From nothing to the largest demand of a period, or of two where an order comes a period late.
+        """From 0 to the largest demand of a period, or of two where an order arrives after sales.
 
-        Where an order has a fixed cost, an economic order quantity sqrt(2 fixed demand / holding) more.
+        A fixed order cost adds an economic order quantity sqrt(2 fixed demand / holding).
         """
         most = max(float(law.levels[-1]) for law in self.laws.values())
         most *= 2 if self.log.problem.arrival == "after" else 1
-        usual, costs = max(law.mean for law in self.laws.values()), self.costs
-        most += float(np.sqrt(2 * costs.fixed_order * usual / max(float(costs.holding), 1e-3)))
+        mean, costs = max(law.mean for law in self.laws.values()), self.costs
+        most += float(np.sqrt(2 * costs.fixed_order * mean / max(float(costs.holding), 1e-3)))
         most = min(most, self.log.problem.capacity or np.inf)
         levels = np.linspace(0, most, MOST_LEVELS + 1)
         return [float(each) for each in np.unique(np.rint(levels) if self.data.runs.observed.integer else levels)]
@@ -156,7 +156,7 @@ class _Tuning:
     def _best(self, candidates: list[Rule]) -> tuple[Rule, float]:
         """The candidate that earns most a period, and how much."""
         columns = np.repeat(np.array(candidates), PATHS, axis=0).T
-        # This market has no features to ask.
+        # This market has no features.
         rules = self.learner.rules.model_copy(update={"order_days": None, "mask": None})
         observes: Observes = "sales" if rules.greatest_price_change is None else "history"
         policy = _Candidates(self.data.problem, Thresholds(*columns), self.data.grid, rules, observes)

@@ -1,4 +1,4 @@
-"""What tells series apart: their scale and their attributes, remembered for the day a policy is asked."""
+"""Coordinates of a series beside its history: its scale and its attributes."""
 
 import warnings
 from dataclasses import dataclass
@@ -39,32 +39,44 @@ class SeriesCoordinates:
         return bool((self.scale == 1).all())
 
     @property
-    def matter(self) -> bool:
-        """True where there is anything to tell series apart."""
+    def vary(self) -> bool:
+        """True where series differ in scale or attributes."""
         return bool(self.columns) or not self.one_scale
 
     def of_view(self, view: View) -> tuple[Floats, Floats, Bools]:
-        """Scale and attributes of the series of a view, and which of them the log never had.
+        """Scale and attributes of the series of a view, and which series are unknown.
 
-        Those have the scale of their own recent demand and the attributes that are told of them; what is not known is
-        taken as usual: the median of the scales, the mean of the attributes.
+        An unknown series has the scale of its own recent demand and the attributes in the view; where these are absent,
+        the median scale and the mean attributes.
         """
-        about, rows = view.context, len(view.stock)
+        context, rows = view.context, len(view.stock)
         place = {name: index for index, name in enumerate(self.names)}
         names = [None] * rows if view.names is None else view.names
         at = np.array([place.get(name, -1) for name in names], dtype=np.int64)
         new = at < 0
         values, scale = self.values[at], self.scale[at]
         values[new], scale[new] = self.values.mean(axis=0), np.median(self.scale)
-        if about is not None and new.any():
-            recent = about.mean_demand[new]
+        if context is not None and new.any():
+            recent = context.mean_demand[new]
             scale[new] = np.where((recent > 0) & (not self.one_scale), rounded_scale(recent), scale[new])
             for index, column in enumerate(self.columns):
                 name, _, level = column.partition("=")
-                if name in about.attributes:
-                    texts = about.attributes[name][new]
+                if name in context.attributes:
+                    texts = context.attributes[name][new]
                     values[new, index] = texts == level if level else texts.astype(np.float64)
         return scale, values, new
+
+    def to_arrays(self) -> dict[str, Array]:
+        """The arrays of a policy file; names as text of one width."""
+        return {"series_names": self.names.astype(str), "series_scale": self.scale, "series_values": self.values}
+
+    @classmethod
+    def from_arrays(cls, columns: list[str] | None, arrays: dict[str, Array]) -> "SeriesCoordinates | None":
+        """The coordinates of a policy file, None where series are alike."""
+        if columns is None:
+            return None
+        names = arrays["series_names"].astype(object)
+        return cls(names, arrays["series_scale"], tuple(columns), arrays["series_values"])
 
 
 def _warn(low: float, high: float) -> None:

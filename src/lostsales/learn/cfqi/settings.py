@@ -1,8 +1,8 @@
 """Settings of C-FQI, PC-FQI and fusion (Algorithms 1 and 2)."""
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from lostsales.data.log import SalesLog
 from lostsales.data.progress import Progress
@@ -57,6 +57,13 @@ class CFQI(Learner):
         None, description="Largest demand that can be; the largest sale unless given."
     )
     tail: Tail = Field("last", description="Tail rule of the survival curves behind the imputed profits.")
+
+    @field_validator("function", mode="before")
+    @classmethod
+    def _function(cls, value: Any) -> Any:
+        if not isinstance(value, dict | FunctionClass | Regressor):
+            raise ValueError("Input should be a FunctionClass, or a regressor with `fit` and `predict`")
+        return value
 
     def pessimistic_iterations(self, iterations: int) -> int:  # noqa: ARG002, PC-FQI and fusion use it
         """How many of the iterations, from the first, are pessimistic."""
