@@ -8,7 +8,6 @@ import pytest
 from lostsales.evaluation.prepared_log import PreparedLog
 from lostsales.evaluation.report.action_changes import change
 from lostsales.evaluation.task import EvaluationTask
-from lostsales.policy.action_grid import ActionGrid
 from lostsales.policy.simple import BaseStockRule
 from tests.learn.small import scenario, small_log
 
