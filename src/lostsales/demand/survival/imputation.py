@@ -7,7 +7,6 @@ from typing import Literal
 
 import numpy as np
 
-from lostsales.data.economics import period_profit
 from lostsales.data.log import SalesLog
 from lostsales.data.reading.gate import Progress
 from lostsales.data.splits import Holdout, hold_out, resample_counts
@@ -141,8 +140,7 @@ def _filler(
 
 
 def _profit(log: SalesLog, lost: Floats, error: Floats) -> tuple[Floats | None, Floats | None]:
-    """The surrogate profit: the lost sales of a stock-out count with their expectation (line 428)."""
+    """The surrogate profit of Equation 12 and its standard error; None where the log has no orders or costs."""
     if log.order is None or log.costs is None:
         return None, None
-    profit = period_profit(log.price, log.order, log.sales, lost, log.available - log.sales, log.costs)
-    return profit, log.costs.lost * error
+    return log.profit(lost), log.costs.lost * error
