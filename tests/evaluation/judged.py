@@ -15,8 +15,8 @@ from tests.learn.small import scenario, small_log
 
 def exploring(name: str) -> EpsilonGreedy:
     """A shop that fills up to 18 and tries something else every fifth time."""
-    grid = ActionGrid.of(scenario(name))
-    return EpsilonGreedy(BaseStockRule(grid, 18, float(grid.prices[1])), 0.2, grid)
+    problem = scenario(name).problem
+    return EpsilonGreedy(BaseStockRule(problem, 18, float(ActionGrid.of(problem).prices[1])), 0.2)
 
 
 @cache

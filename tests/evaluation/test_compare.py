@@ -1,16 +1,19 @@
 """Which method to deploy, if any."""
 
 import json
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 import pytest
 
+from lostsales.data.problem import Problem
 from lostsales.demand.censoring.runs import find_runs
 from lostsales.errors import SettingError
 from lostsales.evaluation.compare import KEEP, Comparison, compare
 from lostsales.evaluation.cross_fitted import CrossFittedPolicy
 from lostsales.learn.fit import fit
+from lostsales.policy.base import PolicyBase
 from lostsales.policy.history import view_of_rows
 from lostsales.policy.view import Action, View
 from lostsales.simulation.simulator import simulate
@@ -18,13 +21,13 @@ from tests.evaluation.judged import exploring
 from tests.learn.small import scenario, small_log
 
 
-class Names:
+@dataclass(frozen=True)
+class Names(PolicyBase):
     """Charges its own number, whoever asks."""
 
-    observes = "sales"
-
-    def __init__(self, number: int) -> None:
-        self.number = float(number)
+    problem: Problem
+    number: float
+    observes: Literal["sales"] = "sales"
 
     def decide(self, view: View, rng: np.random.Generator) -> Action:  # noqa: ARG002
         """Its number for all."""
@@ -36,7 +39,7 @@ def test_every_policy_of_a_panel_decides_for_its_own() -> None:
     rows = np.arange(len(log))
     view = view_of_rows(log, find_runs(log), rows)
     own = {name: number % 2 for number, name in enumerate(log.names)}
-    panel = CrossFittedPolicy((Names(0), Names(1)), own)  # type: ignore[arg-type]
+    panel = CrossFittedPolicy((Names(log.problem, 0), Names(log.problem, 1)), own)
     decided = panel.decide(view, np.random.default_rng(0))
     np.testing.assert_array_equal(decided.price, log.series % 2)
     np.testing.assert_array_equal(decided.order, np.asarray(log.stock))
@@ -75,7 +78,7 @@ def test_a_proven_gain_is_named(found: Comparison) -> None:
 
 def test_a_method_that_cannot_be_fitted_is_told_apart(found: Comparison) -> None:
     assert found.candidates[-1].gain is None
-    assert "iterations must be at least 1" in str(found.candidates[-1].reason)
+    assert "iterations: Input should be greater than or equal to 1" in str(found.candidates[-1].reason)
 
 
 def test_the_same_seed_gives_the_same_answer(found: Comparison) -> None:

@@ -11,7 +11,6 @@ from lostsales.evaluation.diagnostics import diagnose, effective_dimension
 from lostsales.evaluation.prepared_log import PreparedLog
 from lostsales.evaluation.task import EvaluationTask
 from lostsales.learn.fit import fit
-from lostsales.policy.action_grid import ActionGrid
 from lostsales.policy.simple import BaseStockRule, Uniform
 from tests.evaluation.judged import seen_only
 from tests.learn.small import scenario, small_log
@@ -52,9 +51,9 @@ def test_shares_and_rules_are_the_papers(ledger: PreparedLog) -> None:
 
 
 def test_what_the_log_does_itself_is_covered_and_what_it_never_does_is_not(ledger: PreparedLog) -> None:
-    grid = ActionGrid.of(scenario("released"))
-    own = diagnose(EvaluationTask.of(Uniform(grid), ledger, None, 0)).by("coverage").value
-    far = ActionGrid(np.array([6.0]), np.array([0.0, 60.0]), np.inf)
+    problem = scenario("released").problem
+    own = diagnose(EvaluationTask.of(Uniform(problem), ledger, None, 0)).by("coverage").value
+    far = problem.model_copy(update={"prices": (6.0,), "orders": (0.0, 60.0)})
     other = diagnose(EvaluationTask.of(BaseStockRule(far, 200, 6.0), ledger, None, 0)).by("coverage").value
     assert own is not None
     assert other is not None

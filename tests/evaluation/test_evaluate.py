@@ -1,18 +1,24 @@
 """What `evaluate` promises, for every estimator."""
 
 import json
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import pytest
 
+from lostsales.data.problem import Problem
 from lostsales.data.sublogs import without
 from lostsales.errors import LostSalesError, SettingError
-from lostsales.evaluation.evaluate import evaluate, evaluate_on, register_estimator
-from lostsales.evaluation.results import Interval
+from lostsales.evaluation.estimators.stepwise import fitted_q_evaluation
+from lostsales.evaluation.evaluate import ESTIMATORS, Estimator, evaluate, evaluate_on
+from lostsales.evaluation.results import Estimate, Interval
+from lostsales.evaluation.task import EvaluationTask
 from lostsales.learn.fit import fit
-from lostsales.policy.action_grid import ActionGrid
+from lostsales.policy.base import PolicyBase
 from lostsales.policy.simple import Uniform
 from lostsales.policy.view import Action, View
+from lostsales.registry import Registry
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import evaluate_policy
 from tests.evaluation.judged import explored, exploring, seen_only, tried
@@ -88,10 +94,12 @@ def test_the_models_interval_narrows_likewise() -> None:
     assert mean_width(10) / mean_width(40) == pytest.approx(2.0, rel=0.25)
 
 
-class Never:
+@dataclass(frozen=True)
+class Never(PolicyBase):
     """Charges what the log never did."""
 
-    observes = "sales"
+    problem: Problem
+    observes: Literal["sales"] = "sales"
 
     def decide(self, view: View, rng: np.random.Generator) -> Action:  # noqa: ARG002
         """The same for all."""
@@ -100,7 +108,7 @@ class Never:
 
 
 def test_a_policy_that_never_appears_in_the_data_is_flagged_and_not_scored() -> None:
-    judged = evaluate_on(Never(), tried("steady"))  # type: ignore[arg-type]
+    judged = evaluate_on(Never(scenario("steady").problem), tried("steady"))
     assert judged.best is None
     for estimator in ESTIMATORS.names:
         found = judged.by(estimator)
@@ -124,23 +132,21 @@ def test_series_of_any_length_and_with_gaps() -> None:
 
 
 def test_an_estimator_of_ones_own_that_cannot_work_refuses_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(_case: object) -> None:
+    def broken(_task: EvaluationTask) -> Estimate:
         raise LostSalesError("not today")
 
-    monkeypatch.setattr("lostsales.evaluation.evaluate._ESTIMATORS", {})
-    from lostsales.evaluation.estimators.stepwise import fitted_q
-
-    register_estimator("broken", broken)  # type: ignore[arg-type]
-    register_estimator("fqe", fitted_q)
+    registry = Registry[Estimator]("no.such.group", "estimator")
+    monkeypatch.setattr("lostsales.evaluation.evaluate.ESTIMATORS", registry)
+    registry.register("broken", broken)
+    registry.register("fqe", fitted_q_evaluation)
     judged = evaluate_on(Uniform(scenario("steady").problem), seen_only(small_log("steady", 6)))
     assert judged.by("broken").reason == "not today"
     assert judged.best is judged.by("fqe")
 
 
 def test_results_are_plain_json_and_say_the_same_for_the_same_seed() -> None:
-    grid = ActionGrid.of(scenario("released"))
-    log = small_log("released", 5)
-    first, again = (evaluate(Uniform(grid), log, seed=4).to_json() for _ in range(2))
+    log, policy = small_log("released", 5), Uniform(scenario("released").problem)
+    first, again = (evaluate(policy, log, seed=4).to_json() for _ in range(2))
     assert json.dumps(first) == json.dumps(again)
     assert first["estimand"]["horizon"] == 50
 
@@ -152,7 +158,7 @@ def test_bad_requests_are_refused_with_a_reason() -> None:
     with pytest.raises(SettingError, match="horizon must be at least 1"):
         evaluate(policy, log, horizon=0)
     with pytest.raises(LostSalesError, match="true demand"):
-        evaluate(Uniform(policy.grid, observes="demand"), log)
+        evaluate(Uniform(policy.problem, observes="demand"), log)
     with pytest.raises(LostSalesError, match="read_log"):
         evaluate(policy, "log.parquet")  # type: ignore[arg-type]
     learned = fit(small_log("released", 6), "base-stock")

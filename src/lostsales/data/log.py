@@ -1,6 +1,6 @@
 """The sales log: observed sales, stock and decisions, as read-only columns."""
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 
 import numpy as np
@@ -109,12 +109,13 @@ class SalesLog:
     @cached_property
     def cash(self) -> Floats:
         """Profit without the cost of lost sales, which a stock-out hides."""
+        return self.profit(np.zeros(len(self)))
+
+    def profit(self, lost: Floats) -> Floats:
+        """Profit of every row given its lost sales; with their expectations the surrogate profit (Equation 12)."""
         if self.order is None or self.costs is None:
             raise LostSalesError("profit needs stock, order and unit costs, and this log does not have them all")
-        without_lost = replace(self.costs, lost=0.0)
-        return period_profit(
-            self.price, self.order, self.sales, np.zeros(len(self)), self.available - self.sales, without_lost
-        )
+        return period_profit(self.price, self.order, self.sales, lost, self.available - self.sales, self.costs)
 
     @cached_property
     def prices(self) -> Floats:

@@ -6,7 +6,6 @@ import pytest
 from lostsales.evaluation.estimators.dr import action_ratios, doubly_robust, marginal_ratios
 from lostsales.evaluation.estimators.fqe import FqeSettings
 from lostsales.evaluation.task import EvaluationTask
-from lostsales.policy.action_grid import ActionGrid
 from lostsales.policy.policy import Policy
 from lostsales.policy.simple import BaseStockRule, Uniform
 from tests.evaluation.judged import simulated
@@ -30,8 +29,7 @@ def test_ratios_of_the_behaviour_itself_are_one_and_all_rows_count() -> None:
 
 
 def test_too_few_effective_rows_are_refused() -> None:
-    grid = ActionGrid.of(scenario("nonlinear"))
-    found = doubly_robust(case_of("nonlinear", BaseStockRule(grid, 18, 4.0), 5))
+    found = doubly_robust(case_of("nonlinear", BaseStockRule(scenario("nonlinear").problem, 18, 4.0), 5))
     assert found.profit is None
     assert "effective rows" in str(found.reason)
     assert found.overlap.effective_rows < 20
@@ -39,8 +37,7 @@ def test_too_few_effective_rows_are_refused() -> None:
 
 def test_it_corrects_a_q_that_is_wrong() -> None:
     """Under a ridge so large that Q is a constant, only the weighted residuals tell the policies apart."""
-    grid = ActionGrid.of(scenario("steady"))
-    case = case_of("steady", BaseStockRule(grid, 18, 4.25), 60)
+    case = case_of("steady", BaseStockRule(scenario("steady").problem, 18, 4.25), 60)
     found = doubly_robust(case, FqeSettings(ridge=1e9))
     assert found.gain is not None
     assert found.gain.value > 3.0

@@ -8,9 +8,10 @@ from lostsales.data.log import SalesLog
 from lostsales.data.sublogs import without
 from lostsales.demand.censoring.runs import find_runs
 from lostsales.evaluation.estimators.fqe import FqeDesign, FqeSettings, FqeValue, fqe_values
-from lostsales.evaluation.log_decisions import decisions, view_of_rows
+from lostsales.evaluation.log_decisions import decisions
 from lostsales.learn.function.kernels import Kernel
 from lostsales.policy.action_grid import ActionGrid
+from lostsales.policy.history import view_of_rows
 from lostsales.policy.policy import Policy
 from lostsales.policy.simple import BaseStockRule
 from lostsales.simulation.simulator import simulate
@@ -19,8 +20,8 @@ from tests.learn.small import scenario, small_log
 
 
 def base_stock(name: str) -> BaseStockRule:
-    grid = ActionGrid.of(scenario(name))
-    return BaseStockRule(grid, 15, float(grid.prices[1]))
+    problem = scenario(name).problem
+    return BaseStockRule(problem, 15, float(ActionGrid.of(problem).prices[1]))
 
 
 def design_of(log: SalesLog, policy: Policy, settings: FqeSettings) -> FqeDesign:
@@ -39,8 +40,8 @@ def value_of(
 def plenty() -> SalesLog:
     """A shop that never runs out, so that demand is always seen."""
     world = scenario("newsvendor").model_copy(update={"start": scenario("newsvendor").start})
-    grid = ActionGrid.of(world)
-    log, _ = simulate(world, BaseStockRule(grid, 1e6, float(grid.prices[0])), 6, 4)
+    price = float(ActionGrid.of(world).prices[0])
+    log, _ = simulate(world, BaseStockRule(world.problem, 1e6, price), 6, 4)
     return without(log, log.censored)
 
 

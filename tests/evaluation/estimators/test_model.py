@@ -36,8 +36,8 @@ def test_days_are_those_of_the_log() -> None:
     model = fit_demand(log, families=(Family("linear", False),))
     days = ReplayPeriods.of(log, model.evidence, 50, 12, 0)
     assert days.row.shape == (50, 12)
-    grid = ActionGrid(np.array([4.25]), np.arange(16.0), np.inf)
-    lived = live(BaseStockRule(grid, 12, 4.25), days, sure(model.law, 5.0), 50, 0.9, 0)
+    policy = BaseStockRule(log.problem.model_copy(update={"prices": (4.25,)}), 12, 4.25)
+    lived = live(policy, days, sure(model.law, 5.0), 50, 0.9, 0)
     assert lived.profit.shape == (50, 12)
     for life, stock in enumerate(np.asarray(log.stock)[log.starts].repeat(2)):
         cash = profit = 0.0
@@ -73,8 +73,7 @@ def test_one_series_is_judged_by_its_blocks_in_time(horizon: int | None) -> None
 @pytest.mark.parametrize("name", ["steady", "released"])
 def test_the_model_finds_the_true_value(name: str) -> None:
     world = scenario(name)
-    grid = ActionGrid.of(world)
-    policy = BaseStockRule(grid, 18, float(grid.prices[1]))
+    policy = BaseStockRule(world.problem, 18, float(ActionGrid.of(world).prices[1]))
     truth = evaluate_policy(world, policy, 4000, 1).mean_profit
     behaviour = evaluate_policy(world, None, 4000, 1).mean_profit
     found = evaluate_on(policy, tried(name), estimators=("model",)).by("model")
@@ -112,9 +111,9 @@ def test_a_log_without_a_demand_model_is_still_judged_by_others() -> None:
 
 
 def test_prices_that_were_never_charged_are_not_scored() -> None:
-    grid = ActionGrid(np.array([4.0, 40.0]), np.arange(16.0), np.inf)
+    problem = scenario("steady").problem.model_copy(update={"prices": (4.0, 40.0)})
     ledger = tried("steady")
-    found = evaluate_on(BaseStockRule(grid, 15, 40.0), ledger).by("model")
+    found = evaluate_on(BaseStockRule(problem, 15, 40.0), ledger).by("model")
     assert found.profit is None
     assert "never seen" in str(found.reason)
-    assert EvaluationTask.of(BaseStockRule(grid, 15, 4.0), ledger, None, 0).estimand.horizon == 50
+    assert EvaluationTask.of(BaseStockRule(problem, 15, 4.0), ledger, None, 0).estimand.horizon == 50

@@ -9,7 +9,7 @@ from lostsales.apps.commands.options import Json, Log, ProblemFile
 
 if TYPE_CHECKING:
     from lostsales.evaluation.compare import Comparison
-    from lostsales.evaluation.diagnostics import Diagnostics
+    from lostsales.evaluation.diagnostics.diagnostic import Diagnostics
     from lostsales.evaluation.results import Evaluation, Interval
     from lostsales.simulation.coverage_study import Coverage
 
@@ -41,21 +41,21 @@ def evaluate(
     from lostsales.apps.views.console import print_json, progress
     from lostsales.data.progress import stages
     from lostsales.data.reading.gate import read_log
-    from lostsales.evaluation.diagnostics import diagnose as measure
-    from lostsales.evaluation.evaluate import evaluate_on, named, prepare
+    from lostsales.evaluation.diagnostics.diagnose import diagnose as measure
+    from lostsales.evaluation.evaluate import checked_estimators, evaluate_on, prepare
     from lostsales.evaluation.task import EvaluationTask, check_policy
     from lostsales.policy.file_format import load
 
     decides = load(policy)
-    only = named(tuple(estimator) if estimator else None)
+    only = checked_estimators(estimator)
     sales = read_log(log, problem)
     check_policy(decides, sales, horizon, start_stock)
     with progress("learning the law of demand, and judging by it") as report:
         learning, judging = stages(report, (1, 1))
-        ledger, notes = prepare(sales, seed, learning)
+        prepared, notes = prepare(sales, seed, learning)
         judged = evaluate_on(
             decides,
-            ledger,
+            prepared,
             estimators=only,
             horizon=horizon,
             start_stock=start_stock,
@@ -63,7 +63,7 @@ def evaluate(
             notes=notes,
             progress=judging,
         )
-    found = measure(EvaluationTask.of(decides, ledger, horizon, seed)) if diagnose else None
+    found = measure(EvaluationTask.of(decides, prepared, horizon, seed)) if diagnose else None
     if as_json:
         print_json(judged.to_json() | ({} if found is None else {"diagnostics": found.to_json()}))
         return
@@ -157,7 +157,7 @@ def calibrate(
 
     from lostsales.apps.views.console import print_json, progress
     from lostsales.errors import LostSalesError, SettingError
-    from lostsales.evaluation.evaluate import ESTIMATORS
+    from lostsales.evaluation.estimators.estimator import ESTIMATORS
     from lostsales.simulation.coverage_study import Study, coverage, run_study
     from lostsales.simulation.scenario import Scenario
 

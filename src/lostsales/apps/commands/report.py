@@ -38,7 +38,7 @@ def report(
     from lostsales.apps.views.console import print_facts, print_json, progress
     from lostsales.data.reading.gate import read_log
     from lostsales.data.writing import replacing
-    from lostsales.evaluation.report.contents import brief
+    from lostsales.evaluation.report.contents import report_contents
     from lostsales.policy.file_format import load
 
     _check(out)
@@ -46,7 +46,8 @@ def report(
     named = tuple(methods.replace(",", " ").split())
     with progress("judging and drawing") as tick, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what a fit warns of stands in the report
-        found = brief(decides, read_log(log, problem), methods=named, horizon=horizon, seed=seed, progress=tick)
+        sales = read_log(log, problem)
+        found = report_contents(decides, sales, methods=named, horizon=horizon, seed=seed, progress=tick)
     made = _made(policy, log, out, problem, methods, horizon, seed)
     page = render(found, made)
     with replacing(out) as temporary:
@@ -67,8 +68,9 @@ def report(
         return
     lines = [("report", f"{out} ({len(page.encode()) / 1e6:.1f} MB; open it in a browser)")]
     print_facts(f"{policy} on {log}", lines)
-    if found.beside is not None:
-        screen.print(f"{found.beside[0].upper()}{found.beside[1:]}.", highlight=False, soft_wrap=True)
+    beside = found.comparison_sentence
+    if beside is not None:
+        screen.print(f"{beside[0].upper()}{beside[1:]}.", highlight=False, soft_wrap=True)
     screen.print(f"{made.method}: {found.evaluation.sentence}.", style="bold", highlight=False, soft_wrap=True)
 
 

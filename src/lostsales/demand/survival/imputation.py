@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lostsales.data.economics import period_profit
 from lostsales.data.log import SalesLog
 from lostsales.data.progress import Progress
 from lostsales.data.splits import hold_out, resample_counts
@@ -182,8 +181,7 @@ def _demand_max(log: SalesLog, observed: Observed, given: float | None) -> float
 
 
 def _profit(log: SalesLog, lost: Floats, error: Floats) -> tuple[Floats | None, Floats | None]:
-    """The surrogate profit (Equation 12): the lost sales of a stock-out count with their expectation."""
+    """The surrogate profit of Equation 12 and its standard error; None where the log has no orders or costs."""
     if log.order is None or log.costs is None:
         return None, None
-    profit = period_profit(log.price, log.order, log.sales, lost, log.available - log.sales, log.costs)
-    return profit, log.costs.lost * error
+    return log.profit(lost), log.costs.lost * error
