@@ -45,7 +45,9 @@ class Learner(Settings):
 def _plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.item()
-    return tuple(value) if isinstance(value, list) else value
+    if isinstance(value, dict):
+        return {key: _plain(each) for key, each in value.items()}
+    return tuple(map(_plain, value)) if isinstance(value, list) else value
 
 
 LEARNERS = Registry[type[Learner]](
