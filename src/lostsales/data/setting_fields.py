@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import MISSING, fields, is_dataclass
+from inspect import cleandoc
 from types import NoneType
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
@@ -53,6 +54,11 @@ def keys_at(model: type[Any], path: list[str]) -> list[str]:
     return list(dict.fromkeys(name for each in models for name, *_ in _members(each)))
 
 
+def described_fields(model: type[Any]) -> dict[str, str]:
+    """The description of each field, empty where it has none; also of a dataclass."""
+    return {name: description for name, _, _, description in _members(model)}
+
+
 def _members(model: type[Any]) -> Iterator[tuple[str, Any, Any, str]]:
     """(name, annotation, default, description) of each field; a description may stand in the class docstring."""
     documented = _documented(model)
@@ -71,9 +77,9 @@ def _members(model: type[Any]) -> Iterator[tuple[str, Any, Any, str]]:
 
 
 def _documented(model: type[Any]) -> dict[str, str]:
-    """Descriptions in the Parameters of a numpydoc docstring."""
-    found = re.findall(r"^ {4}(\w+) : .*\n((?: {8,}.*\n)+)", model.__doc__ or "", flags=re.MULTILINE)
-    return {name: " ".join(text.split()) for name, text in found}
+    """Descriptions in the Parameters or Attributes of a numpydoc docstring."""
+    found = re.findall(r"^([\w, ]+?)(?: : .*)?\n((?: +.*(?:\n|$))+)", cleandoc(model.__doc__ or ""), flags=re.MULTILINE)
+    return {name: " ".join(text.split()) for names, text in found for name in names.split(", ")}
 
 
 def _is_settings(kind: Any) -> bool:

@@ -43,7 +43,7 @@ class ReportOrigin:
     """How a report came about."""
 
     method: str
-    log: str  # its name
+    log: str | None  # name of its file
     lines: tuple[tuple[str, str, bool], ...]  # name, text, and whether it is code
 
 

@@ -67,6 +67,11 @@ def report(
     >>> import lostsales
     >>> log = lostsales.read_log("sales.csv")  # doctest: +SKIP
     >>> found = lostsales.report("policy", log, "report.html")  # doctest: +SKIP
+    >>> found.evaluation.sentence  # doctest: +SKIP
+    'a proven gain, +3.21 a period, with 95 % certainty +1.87 to +4.55'
+    >>> lostsales.report("policy", log=None, path="report.pdf")
+    Traceback (most recent call last):
+    lostsales.errors.LostSalesError: a report is a page: its name must end in .html, but report.pdf came
 
     """
     page = Path(path)
@@ -81,7 +86,7 @@ def report(
         )
         call = f"lostsales.report(policy, log, {str(path)!r}{given}, seed={seed})"
         files = [("policy", Path(policy))] if isinstance(policy, str | Path) else []
-        origin = origin_of(method_of(decides), f"{len(log.names):,} series", call, seed, files)
+        origin = origin_of(method_of(decides), None, call, seed, files)
     with replacing(page) as temporary:
         temporary.write_text(render(found, origin), encoding="utf-8")
     return found
@@ -90,7 +95,7 @@ def report(
 def check_page(path: Path) -> None:
     """Refuse a path that no page can be written to, before any work."""
     if path.suffix not in (".html", ".htm"):
-        raise LostSalesError(f"a report is a page: --out must end in .html, but {path} came")
+        raise LostSalesError(f"a report is a page: its name must end in .html, but {path} came")
     if not path.parent.is_dir():
         raise LostSalesError(f"there is no folder {path.parent} to write {path.name} into")
     if path.is_dir():
@@ -103,7 +108,7 @@ def method_of(policy: SavedPolicy) -> str:
     return method or policy.to_artefact().kind
 
 
-def origin_of(method: str, log: str, command: str, seed: int, files: list[tuple[str, Path]]) -> ReportOrigin:
+def origin_of(method: str, log: str | None, command: str, seed: int, files: list[tuple[str, Path]]) -> ReportOrigin:
     """Versions, checksums and the command, so that anyone can make the page again."""
     digests = [(f"{name}, SHA-256", sha256(path.read_bytes()).hexdigest(), True) for name, path in files]
     versions = ", ".join(f"{name} {version(name)}" for name in ("lostsales", "numpy", "scipy"))
