@@ -77,7 +77,7 @@ def test_every_key_of_the_contract(tmp_path: Path) -> None:
         ("capacity = nan", "capacity: Input should be a finite number, but it is nan"),
         ("longest_run = 0", "longest_run: Input should be greater than or equal to 1, but it is 0"),
         ("costs.holding = -1", "costs.holding: Input should be greater than or equal to 0, but it is -1"),
-        ("costs.lots = 1", "costs.lots: no such key"),
+        ("costs.lots = 1", "costs.lots: no such key; the keys are lost, order, holding, fixed_order"),
         ("features = [5]", "features.0: Input should be a valid dictionary or instance of Feature, but it is 5"),
         ("columns.series = []", "columns.series: Input should be a valid string, but it is []"),
         (

@@ -2,14 +2,14 @@
 
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field, field_validator, model_validator
 
 from lostsales.data.economics import UnitCosts
 from lostsales.data.problem import Columns, Costs, Feature, NonNegative, Problem, Shop
-from lostsales.data.settings import Settings, checked, read_toml
+from lostsales.data.settings import Settings, checked, read_toml, with_settings
 from lostsales.errors import SettingError
 from lostsales.policy.rollout import Opening
 from lostsales.policy.view import Features
@@ -188,8 +188,7 @@ class Scenario(Shop):
             raise SettingError(
                 f"no scenario {str(name)!r}; give the path of a .toml file or one of {', '.join(preset_names())}"
             )
-        for setting in settings:
-            _override(keys, setting)
+        keys = with_settings(keys, settings, "demand.rho=0.6")
         keys.setdefault("name", Path(name).stem)
         return checked(Scenario, keys, f"scenario {name}")
 
@@ -272,20 +271,3 @@ class Scenario(Shop):
 def as_scenario(scenario: Scenario | str | Path) -> Scenario:
     """A scenario itself, or the one that a name or path stands for."""
     return scenario if isinstance(scenario, Scenario) else Scenario.load(scenario)
-
-
-def _override(keys: dict[str, Any], setting: str) -> None:
-    path, equals, text = setting.partition("=")
-    if not equals or not path:
-        raise SettingError(f"a setting looks like demand.rho=0.6, but {setting!r} came")
-    try:
-        value = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        value = text
-    *tables, last = path.strip().split(".")
-    place = keys
-    for table in tables:
-        place = place.setdefault(table, {})
-        if not isinstance(place, dict):
-            raise SettingError(f"{setting!r} cannot be set: {table!r} is not a table")
-    place[last] = value

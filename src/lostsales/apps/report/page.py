@@ -1,7 +1,6 @@
 """The page of a report: findings and figures put into its template."""
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -44,7 +43,7 @@ class ReportOrigin:
     """How a report came about."""
 
     method: str
-    log: Path
+    log: str | None  # name of its file
     lines: tuple[tuple[str, str, bool], ...]  # name, text, and whether it is code
 
 
