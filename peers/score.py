@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from lostsales.data.problem import Problem
 from lostsales.policy.action_grid import ActionGrid
+from lostsales.policy.base import PolicyBase
 from lostsales.policy.policy import Observes
 from lostsales.policy.view import Action, View
 from lostsales.simulation.scenario import Scenario
@@ -19,10 +21,10 @@ FLEXIBILITY = 0.3  # BCQ: least probability of an action relative to the most pr
 
 
 @dataclass(frozen=True)
-class PeerPolicy:
+class PeerPolicy(PolicyBase):
     """Greedy in a trained Q; with an imitator (BCQ) only among actions that it finds probable enough."""
 
-    grid: ActionGrid
+    problem: Problem
     arrays: dict[str, Any]
     observes: Observes = "sales"
 
@@ -39,7 +41,7 @@ class PeerPolicy:
         """Price and order of every series."""
         state = np.column_stack([*view.features, view.stock, view.last_sales, view.last_stockout])
         at = self.greedy((state - self.arrays["centre"]) / self.arrays["scale"])
-        return Action(*self.grid.pairs[at].T)
+        return Action(*ActionGrid.of(self.problem).pairs[at].T)
 
     def _forward(self, name: str, layer: Floats) -> Floats:
         for i in range(3):
@@ -58,7 +60,7 @@ def main() -> None:
     for path in sorted([*asked.folder.glob("cql-*.npz"), *asked.folder.glob("bcq-*.npz")]):
         method, scenario, rows, seed = path.stem.split("-")
         shop = Scenario.load(scenario)
-        policy = PeerPolicy(ActionGrid.of(shop), dict(np.load(path)))
+        policy = PeerPolicy(shop.problem, dict(np.load(path)))
         same = np.mean(policy.greedy(policy.arrays["asked"]) == policy.arrays["answered"])
         if same < 0.95:  # float32 may break a tie
             raise SystemExit(f"{path}: numpy decides as the package in {same:.0%} of states only")

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from lostsales.data.problem import Problem
 from lostsales.policy.action_grid import ActionGrid
 from lostsales.policy.view import View
 from lostsales.simulation.scenario import Scenario
@@ -35,12 +36,12 @@ def test_a_network_decides_greedily_among_likely_actions() -> None:
     """Identity layers: the values are the states, and the imitator finds the second action improbable."""
     layers = {f"weight_{i}": np.eye(3) for i in range(3)} | {f"bias_{i}": np.zeros(3) for i in range(3)}
     arrays = {"centre": np.zeros(3), "scale": np.ones(3)} | {f"q_{name}": each for name, each in layers.items()}
-    grid = ActionGrid(np.array([4.0]), np.array([0.0, 5.0, 9.0]), np.inf)
+    problem = Problem(prices=(4.0,), orders=(0.0, 5.0, 9.0))
     stock, sales, none = np.array([1.0, 8.0]), np.array([5.0, 2.0]), np.zeros(2)
     view = View(0, (), stock, sales, none > 0, none.astype(np.int16), None)
-    action = PeerPolicy(grid, arrays).decide(view, np.random.default_rng(0))
+    action = PeerPolicy(problem, arrays).decide(view, np.random.default_rng(0))
     assert action.order.tolist() == [5.0, 0.0]
     imitator = {f"imitator_{name}": each for name, each in layers.items()}
     imitator["imitator_bias_2"] = np.array([0.0, -9.0, 0.0])
-    restricted = PeerPolicy(grid, arrays | imitator)
+    restricted = PeerPolicy(problem, arrays | imitator)
     assert restricted.greedy(np.array([[1.0, 5.0, 0.5]])).tolist() == [0]

@@ -31,7 +31,7 @@ def evaluate(
     from lostsales.data.progress import stages
     from lostsales.data.reading.gate import read_log
     from lostsales.evaluation.diagnostics.diagnose import diagnose as run_diagnostics
-    from lostsales.evaluation.evaluate import evaluate_on, prepare
+    from lostsales.evaluation.evaluate import checked_estimators, evaluate_on, prepare
     from lostsales.evaluation.task import EvaluationTask, check_policy
     from lostsales.policy.file_format import load
 
