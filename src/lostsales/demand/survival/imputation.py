@@ -124,19 +124,7 @@ def impute(
     total, done = sum(len(group.fill) for group in groups), 0
     for group in groups:
         near = fit_neighbourhood(group, observed, holdout, bound, seed, scored)
-        learn = group.learn
-        fill = imputer(
-            ImputerData(
-                covariates=group.covariates(learn),
-                demand=observed.demand[learn],
-                is_event=observed.is_observed[learn],
-                available=observed.available[learn],
-                unit=holdout.unit[learn],
-                counts=counts,
-                bound=bound,
-                neighbourhood=near,
-            )
-        )
+        fill = imputer(ImputerData.of(group, observed, holdout, counts, bound, near))
         bandwidths[group.name] = near.bandwidth
         for start in range(0, len(group.fill), BATCH):
             rows = group.fill[start : start + BATCH]
