@@ -1,4 +1,4 @@
-"""Every kind of policy is asked about the rows of a log as it asks to be."""
+"""Decisions of a policy in the rows of a log."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from lostsales.learn.fit import fit
 from tests.learn.small import small_log
 
 
-def test_a_planner_knows_its_costs_and_asks_for_none() -> None:
+def test_a_planner_asks_for_the_features_of_the_log_alone() -> None:
     log = small_log("released")
     policy, runs = fit(log, "planner", seed=0), find_runs(log)
     assert log_as_asked(policy, log) is log

@@ -64,10 +64,10 @@ class Comparison:
     Examples
     --------
     >>> import lostsales
-    >>> log, _ = lostsales.simulate("newsvendor", episodes=5, seed=1)
-    >>> found = lostsales.compare(log, ["newsvendor"], estimator="fqe", horizon=5)
-    >>> found.candidates[0].method, found.to_json()["estimator"]
-    ('newsvendor', 'fqe')
+    >>> log, _ = lostsales.simulate(lostsales.Scenario.load("newsvendor", ("horizon=8",)), episodes=12, seed=1)
+    >>> found = lostsales.compare(log, ["newsvendor"])
+    >>> found.choice, found.estimator, found.held_out
+    ('newsvendor', 'model', 'series')
 
     """
 
@@ -130,9 +130,9 @@ def compare(
     Examples
     --------
     >>> import lostsales
-    >>> log, _ = lostsales.simulate("newsvendor", episodes=5, seed=1)
+    >>> log, _ = lostsales.simulate(lostsales.Scenario.load("newsvendor", ("horizon=8",)), episodes=12, seed=1)
     >>> learners = [lostsales.Newsvendor(), lostsales.BaseStock()]
-    >>> found = lostsales.compare(log, learners, estimator="fqe", horizon=5)
+    >>> found = lostsales.compare(log, learners, estimator="fqe")
     >>> sorted(each.method for each in found.candidates)
     ['base-stock', 'newsvendor']
 

@@ -9,7 +9,9 @@ from lostsales.simulation.simulator import SimulationSummary
 MOST_DEPTHS = 6
 
 
-def print_simulation(title: str, summary: SimulationSummary, horizon: int, out: Path | None, truth: Path | None) -> None:
+def print_simulation(
+    title: str, summary: SimulationSummary, horizon: int, out: Path | None, truth: Path | None
+) -> None:
     """What the policy earned, how often stock ran out, and where the files lie."""
     depths = list(summary.depth_share.items())
     shown = [f"{depth}: {share:.1%}" for depth, share in depths[:MOST_DEPTHS]]

@@ -26,17 +26,7 @@ from lostsales.types import Ints
 
 @dataclass(frozen=True, eq=False)
 class ReportContents:
-    """The contents of a report on a policy, in the order of its sections.
-
-    Examples
-    --------
-    >>> import lostsales
-    >>> log, _ = lostsales.simulate("newsvendor", episodes=2, seed=1)
-    >>> found = report_contents(lostsales.fit(log, lostsales.Newsvendor()), log, horizon=5)
-    >>> found.facts.rows, len(found.traces), found.comparison
-    (100, 2, None)
-
-    """
+    """The contents of a report on a policy, in the order of its sections; see `report_contents`."""
 
     facts: Description
     traces: tuple[Trace, ...]
@@ -105,10 +95,11 @@ def report_contents(
     Examples
     --------
     >>> import lostsales
-    >>> log, _ = lostsales.simulate("newsvendor", episodes=2, seed=1)
+    >>> log, _ = lostsales.simulate(lostsales.Scenario.load("newsvendor", ("horizon=8",)), episodes=12, seed=1)
     >>> policy = lostsales.fit(log, lostsales.Newsvendor())
-    >>> report_contents(policy, log, horizon=5).action_changes.rows
-    100
+    >>> found = report_contents(policy, log)
+    >>> found.facts.rows, len(found.traces), found.evaluation.best.estimator
+    (96, 5, 'model')
 
     """
     check_policy(policy, log, horizon)

@@ -1,4 +1,4 @@
-"""Fitted Q-evaluation against identities and plain re-computation."""
+"""Linear fitted Q-evaluation against identities and a dense kernel regression."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from scipy.spatial.distance import cdist
 from lostsales.data.log import SalesLog
 from lostsales.data.sublogs import without
 from lostsales.demand.censoring.runs import find_runs
-from lostsales.evaluation.estimators.fqe import FqeDesign, FqeSettings, FqeValue, fqe_values
+from lostsales.evaluation.estimators.q_evaluation import FqeDesign, FqeSettings, FqeValue, fqe_values
 from lostsales.evaluation.log_decisions import decisions
 from lostsales.learn.function.kernels import Kernel
 from lostsales.policy.action_grid import ActionGrid
@@ -26,9 +26,9 @@ def base_stock(name: str) -> BaseStockRule:
 
 def design_of(log: SalesLog, policy: Policy, settings: FqeSettings) -> FqeDesign:
     runs = find_runs(log)
-    known = np.flatnonzero(runs.depth >= 0)
-    decided = decisions(policy, log, runs, known, np.random.default_rng(0))
-    return FqeDesign.of(log, runs, known, decided, log.starts, settings)
+    rows = np.flatnonzero(runs.depth >= 0)
+    actions = decisions(policy, log, runs, rows, np.random.default_rng(0))
+    return FqeDesign.of(log, runs, rows, actions, log.starts, settings)
 
 
 def value_of(
@@ -37,8 +37,8 @@ def value_of(
     return fqe_values(design_of(log, policy, settings), reward, horizon, (discount,), settings.ridge)[0]
 
 
-def plenty() -> SalesLog:
-    """A shop that never runs out, so that demand is always seen."""
+def uncensored_log() -> SalesLog:
+    """A log without stock-outs."""
     world = scenario("newsvendor").model_copy(update={"start": scenario("newsvendor").start})
     price = float(ActionGrid.of(world).prices[0])
     log, _ = simulate(world, BaseStockRule(world.problem, 1e6, price), 6, 4)
@@ -46,7 +46,7 @@ def plenty() -> SalesLog:
 
 
 def test_no_censoring_equals_ordinary_fitted_q_evaluation() -> None:
-    log = plenty()
+    log = uncensored_log()
     assert not log.censored.any()
     policy = BaseStockRule(scenario("newsvendor").problem, 12, float(log.prices[0]))
     settings = FqeSettings(Kernel(kind="rbf", coefficient=0.1), ridge=0.3, rank=10_000)
@@ -89,7 +89,7 @@ def test_contributions_are_the_derivative_in_the_weights_of_series(name: str) ->
     step = 1e-5
 
     def weighted(series: int) -> float:
-        """The openings as they are, every step of one series counted a little more."""
+        """The value with the steps of one series weighted by 1 + step, opening rows as they are."""
         root = np.where(log.series == series, np.sqrt(1 + step), 1.0)
         steps = tuple(
             type(each)(each.at, each.to, each.rows, each.now * root[each.rows, None], each.next * root[each.rows, None])
@@ -99,7 +99,7 @@ def test_contributions_are_the_derivative_in_the_weights_of_series(name: str) ->
         return fqe_values(scaled, log.cash * root, 20, (1.0,), 1.0)[0].value
 
     slope = np.array([(weighted(series) - value.value) / step for series in range(10)])
-    # Weighing a series up scales its part of G, C and Phi'r, and the ridge stays: exactly its residuals.
+    # The weight scales the part of the series in G, C and Phi'r, not the ridge: the derivative is its residuals.
     ours = np.bincount(log.series, value.residual, 10)
     np.testing.assert_allclose(ours, slope, rtol=2e-3, atol=1e-3)
 
@@ -112,8 +112,7 @@ def test_one_period_is_the_regression_of_the_reward() -> None:
     assert value.value == pytest.approx(90.0)
 
 
-def test_views_of_rows_show_what_the_policy_met() -> None:
-    """A policy that ran the shop decides again, row by row, what it decided then."""
+def test_decisions_in_the_rows_of_its_own_log_are_the_logged_actions() -> None:
     world = scenario("steady")
     policy = BaseStockRule(world.problem, 18, 4.25)
     log, _ = simulate(world, policy, 4, 2)

@@ -1,4 +1,4 @@
-"""Logs with their ledgers, learned once for all tests of a run."""
+"""Prepared logs, made once for all tests of a run."""
 
 from functools import cache
 
@@ -13,31 +13,31 @@ from lostsales.simulation.simulator import simulate
 from tests.learn.small import scenario, small_log
 
 
-def exploring(name: str) -> EpsilonGreedy:
-    """A shop that fills up to 18 and tries something else every fifth time."""
+def epsilon_greedy_policy(name: str) -> EpsilonGreedy:
+    """Base-stock with level 18 and a fifth of uniform actions."""
     problem = scenario(name).problem
     return EpsilonGreedy(BaseStockRule(problem, 18, float(ActionGrid.of(problem).prices[1])), 0.2)
 
 
 @cache
-def explored(name: str) -> PreparedLog:
-    """What is learned from such a shop."""
-    return PreparedLog.of(simulate(scenario(name), exploring(name), 20, 5)[0])
+def epsilon_greedy_log(name: str) -> PreparedLog:
+    """The log of such a behaviour."""
+    return PreparedLog.of(simulate(scenario(name), epsilon_greedy_policy(name), 20, 5)[0])
 
 
 @cache
-def tried(name: str, episodes: int = 20, seed: int = 8) -> PreparedLog:
-    """What is learned from a shop that tries everything."""
+def uniform_log(name: str, episodes: int = 20, seed: int = 8) -> PreparedLog:
+    """The log of uniform behaviour."""
     return PreparedLog.of(small_log(name, episodes, seed))
 
 
-def seen_only(log: SalesLog) -> PreparedLog:
-    """A ledger without a demand model, in which lost sales cost nothing: quick, and nothing in it is imputed."""
+def without_model(log: SalesLog) -> PreparedLog:
+    """A log without a demand model, in which lost sales cost nothing: quick, and nothing in it is imputed."""
     return PreparedLog(log, find_runs(log), units_of(log, 20), log.cash, None, "not asked for")
 
 
 @cache
-def simulated(name: str, policy: Policy | None, episodes: int, seed: int) -> PreparedLog:
-    """A ledger that knows the true profit of every row, so that only the estimator is tried."""
+def log_with_true_profit(name: str, policy: Policy | None, episodes: int, seed: int) -> PreparedLog:
+    """A log with the true profit of every row, so that only the estimator is tested."""
     log, truth = simulate(scenario(name), policy, episodes, seed)
     return PreparedLog(log, find_runs(log), units_of(log, 20), truth.profit, None, "not asked for")
