@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from lostsales.simulation.exact.iterate import Criterion
 from typer.testing import CliRunner
 
 import lostsales
@@ -27,7 +26,8 @@ from lostsales.policy.history import view_of_rows
 from lostsales.policy.policy import Policy, SavedPolicy
 from lostsales.policy.simple import BaseStockRule, EpsilonGreedy, Uniform
 from lostsales.policy.view import Action, View
-from lostsales.simulation.exact.solve import reference
+from lostsales.simulation.exact.solve import solve_reference
+from lostsales.simulation.exact.value_iteration import Criterion
 from lostsales.simulation.simulator import simulate
 from tests.learn.small import frame_of, scenario, small_log
 from tests.simulation.exact.tiny import tiny
@@ -52,10 +52,10 @@ def with_costs() -> SalesLog:
 
 RELEASED = scenario("released").problem
 SOLVED: dict[str, Callable[[], SavedPolicy]] = {
-    "oracle": lambda: reference(tiny(), "oracle", Criterion(0.9)).policy,
-    "oracle, horizon 4": lambda: reference(tiny(), "oracle", Criterion(1.0, 4)).policy,
-    "pi-star, beliefs": lambda: reference(tiny(), "pi-star", Criterion(1.0, 4), method="beliefs").policy,
-    "pi-star, histories": lambda: reference(tiny(), "pi-star", Criterion(0.9), method="histories").policy,
+    "oracle": lambda: solve_reference(tiny(), "oracle", Criterion(0.9)).policy,
+    "oracle, horizon 4": lambda: solve_reference(tiny(), "oracle", Criterion(1.0, 4)).policy,
+    "pi-star, beliefs": lambda: solve_reference(tiny(), "pi-star", Criterion(1.0, 4), method="beliefs").policy,
+    "pi-star, histories": lambda: solve_reference(tiny(), "pi-star", Criterion(0.9), method="histories").policy,
 }
 SAVED: dict[str, Callable[[], SavedPolicy]] = {
     **{method: lambda method=method: fitted(method) for method in LEARNERS.names},  # type: ignore[misc]

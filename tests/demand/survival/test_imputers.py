@@ -12,7 +12,7 @@ from lostsales.demand.survival.imputation import impute
 from lostsales.demand.survival.imputers import IMPUTERS, Fill, ImputerData
 from lostsales.errors import SettingError
 from lostsales.types import Floats
-from tests.apps.test_cli import run_json
+from tests.apps.running import run_json
 from tests.learn.small import small_log
 
 
