@@ -62,6 +62,11 @@ SAVED: dict[str, Callable[[], SavedPolicy]] = {
     "c-fqi, costs vary": lambda: fit(with_costs(), "c-fqi", iterations=2),
     **SOLVED,
 }
+@cache
+def built(name: str) -> Any:
+    return POLICY[name]()
+
+
 POLICY: dict[str, Callable[[], Policy]] = {
     "uniform": lambda: Uniform(RELEASED),
     "base-stock rule": lambda: BaseStockRule(RELEASED, level=13, price=4),
@@ -72,11 +77,6 @@ POLICY: dict[str, Callable[[], Policy]] = {
     **SAVED,
 }
 RANDOM = {"uniform", "epsilon-greedy", "epsilon-greedy, costs vary", "behaviour"}
-
-
-@cache
-def built(name: str) -> Any:
-    return POLICY[name]()
 
 
 @pytest.fixture(params=POLICY)
