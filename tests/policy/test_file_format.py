@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from lostsales.simulation.exact.iterate import Criterion
 
 import lostsales
 from lostsales.errors import LostSalesError
 from lostsales.policy.file_format import FORMAT, POLICIES, load, read_artefact, save
 from lostsales.policy.policy import SavedPolicy
-from lostsales.simulation.exact.solve import Method, Target, reference
+from lostsales.simulation.exact.solve import Method, Target, solve_reference
+from lostsales.simulation.exact.value_iteration import Criterion
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
 from tests.simulation.exact.tiny import tiny
@@ -34,14 +34,14 @@ MADE: list[tuple[Scenario, Target, Criterion, Method]] = [
 
 @pytest.fixture(scope="module")
 def oracle() -> SavedPolicy:
-    return reference(RELEASED, "oracle", Criterion(1.0, 3)).policy
+    return solve_reference(RELEASED, "oracle", Criterion(1.0, 3)).policy
 
 
 @pytest.mark.parametrize(("scenario", "target", "criterion", "method"), MADE)
 def test_a_loaded_policy_decides_the_same(
     scenario: Scenario, target: Target, criterion: Criterion, method: Method, tmp_path: Path
 ) -> None:
-    policy = reference(scenario, target, criterion, method=method).policy
+    policy = solve_reference(scenario, target, criterion, method=method).policy
     policy.save(tmp_path / "policy")
     again = lostsales.load(tmp_path / "policy")
     assert type(again) is type(policy)

@@ -9,7 +9,6 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from lostsales.simulation.exact.iterate import Criterion
 
 from lostsales.data.problem import Problem
 from lostsales.data.reading.gate import read_log
@@ -24,7 +23,8 @@ from lostsales.policy.recommendation import BEYOND, OUTSIDE, UNSAFE, joined_flag
 from lostsales.policy.rules import Rules
 from lostsales.policy.simple import Uniform
 from lostsales.policy.view import Action, View
-from lostsales.simulation.exact.solve import reference
+from lostsales.simulation.exact.solve import solve_reference
+from lostsales.simulation.exact.value_iteration import Criterion
 from lostsales.simulation.simulator import simulate
 from tests.learn.small import FORBID, days, frame_of, open_rows, scenario, small_log
 
@@ -227,9 +227,9 @@ def test_mistakes_are_one_clear_error(policy: QPolicy) -> None:
 
 
 def test_a_policy_that_needs_true_demand_cannot_recommend() -> None:
-    oracle = reference(scenario("released"), "oracle", Criterion(1.0, 2)).policy
+    oracle = solve_reference(scenario("released"), "oracle", Criterion(1.0, 2)).policy
     with pytest.raises(LostSalesError, match="needs true demand, which no shop sees"):
         recommendation(oracle, None, pd.DataFrame())
-    beliefs = reference(scenario("released"), "pi-star", Criterion(1.0, 2), method="beliefs").policy
+    beliefs = solve_reference(scenario("released"), "pi-star", Criterion(1.0, 2), method="beliefs").policy
     with pytest.raises(LostSalesError, match="can only be simulated"):
         recommendation(beliefs, None, pd.DataFrame())
