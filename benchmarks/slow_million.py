@@ -1,4 +1,4 @@
-"""C-FQI on a million rows: time, growth, memory, and what landmarks lose against exact kernel ridge regression."""
+"""C-FQI on a million rows: time, growth, memory, and the error of landmarks against exact kernel ridge regression."""
 
 import resource
 import time
@@ -36,7 +36,7 @@ def _learned(rows: int, function: FunctionClass | None = None) -> tuple[CfqiResu
 
 
 def _landmarks() -> Row:
-    """Q at depth 0 with the rank that the effective dimension asks for, against every row a landmark."""
+    """Q at depth 0 with as many landmarks as the effective dimension requires, against every row a landmark."""
     ours, seconds = _learned(5_000)
     exact, slow = _learned(5_000, FunctionClass(exact_rows=5_000))
     block, pairs = exact.parts[0].block, exact.policy.grid.pairs

@@ -1,4 +1,4 @@
-"""Draws docs/pictures/stockouts.png: what a shop sees of its demand, and what stock-outs hide."""
+"""Draws docs/pictures/stockouts.png: observed sales and censored demand of one series."""
 
 from pathlib import Path
 

@@ -49,8 +49,8 @@ if _typing.TYPE_CHECKING:
     from lostsales.simulation.coverage_study import calibrate as calibrate
     from lostsales.simulation.exact.solve import Solution as Solution
     from lostsales.simulation.exact.solve import solve as solve
-    from lostsales.simulation.experiments.results import ExperimentResults as ExperimentResults
     from lostsales.simulation.experiments.experiment import experiment as experiment
+    from lostsales.simulation.experiments.results import ExperimentResults as ExperimentResults
     from lostsales.simulation.scenario import Scenario as Scenario
     from lostsales.simulation.simulator import HiddenTruth as HiddenTruth
     from lostsales.simulation.simulator import simulate as simulate

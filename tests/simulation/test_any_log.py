@@ -36,9 +36,9 @@ def scenarios(draw: st.DrawFn) -> Scenario:
 @st.composite
 def logs(draw: st.DrawFn) -> SalesLog:
     """A few episodes under any behaviour."""
-    world = draw(scenarios())
-    policy = named_policy(draw(st.sampled_from(["uniform", "base-stock"])), world, draw(st.sampled_from([0.0, 0.2])))
-    log, _ = simulate(world, policy, draw(st.integers(1, 4)), draw(st.integers(0, 2**32)))
+    scenario = draw(scenarios())
+    policy = named_policy(draw(st.sampled_from(["uniform", "base-stock"])), scenario, draw(st.sampled_from([0.0, 0.2])))
+    log, _ = simulate(scenario, policy, draw(st.integers(1, 4)), draw(st.integers(0, 2**32)))
     return log
 
 

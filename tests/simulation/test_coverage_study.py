@@ -1,4 +1,4 @@
-"""The study of the intervals."""
+"""Coverage studies and `calibrate`."""
 
 import json
 from pathlib import Path
@@ -15,13 +15,13 @@ def study(replications: int = 2) -> Study:
     return Study(scenario("nonlinear"), series=(5,), replications=replications, estimators=("fqe",))
 
 
-def test_coverage_is_counted_by_hand() -> None:
+def test_coverage_equals_hand_computed_shares() -> None:
     asked = Study(scenario("nonlinear"), series=(5,), replications=4, estimators=("fqe",))
-    said = [Interval(1.0, 0.0, 2.0), Interval(4.0, 3.0, 5.0), Interval(2.0, 1.5, 2.5), None]
+    profits = [Interval(1.0, 0.0, 2.0), Interval(4.0, 3.0, 5.0), Interval(2.0, 1.5, 2.5), None]
     gains = [Interval(1.0, 0.5, 2.0), Interval(4.0, 3.0, 5.0), Interval(2.0, 0.5, 2.5), None]
     done = [
         Replication(5, number, "fqe", profit, gain)
-        for number, (profit, gain) in enumerate(zip(said, gains, strict=True))
+        for number, (profit, gain) in enumerate(zip(profits, gains, strict=True))
     ]
     (row,) = coverage(asked, done, (1.6, 0.6))
     assert row.scored == 0.75
@@ -33,7 +33,7 @@ def test_coverage_is_counted_by_hand() -> None:
     assert not row.enough
 
 
-def test_a_stopped_study_goes_on_and_repeats_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_resumed_study_repeats_no_replication(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     partial = tmp_path / "study.json"
     first = run_study(study(1), partial)
     numbers = []

@@ -34,6 +34,6 @@ def test_names() -> None:
         ("uniform", float("nan"), "epsilon must lie between 0 and 1, but nan came"),
     ],
 )
-def test_names_that_are_none(name: str, epsilon: float, expected: str) -> None:
+def test_invalid_names_are_refused(name: str, epsilon: float, expected: str) -> None:
     with pytest.raises(SettingError, match=expected):
         named_policy(name, RELEASED, epsilon)

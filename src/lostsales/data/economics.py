@@ -18,7 +18,7 @@ CapacityRule = Literal["discard", "forbid"]
 
 @dataclass(frozen=True)
 class UnitCosts:
-    """What a unit costs: constants or one value a row."""
+    """Unit costs C_1 (lost sale), C_2 (order), C_3 (holding): constants or one value a row."""
 
     lost: Floats | float
     order: Floats | float

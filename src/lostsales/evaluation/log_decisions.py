@@ -1,4 +1,4 @@
-"""The rows of a log as a policy would have met them, and what it would have decided there."""
+"""The decisions of a policy in the rows of a log."""
 
 import numpy as np
 
@@ -9,16 +9,16 @@ from lostsales.policy.history import view_of_rows
 from lostsales.policy.policy import Policy
 from lostsales.types import Floats, Ints
 
-DRAWS = 8  # decisions drawn of a policy that draws
+DRAWS = 8  # of a stochastic policy
 
 
 def log_as_asked(policy: Policy, log: SalesLog) -> SalesLog:
-    """The log with the features that a policy asks for: unit costs that vary are among them where it uses them."""
+    """The log with the features that a policy asks for, unit costs that vary among them where it uses them."""
     return log if policy.asks == log.problem.features else costs_as_features(log)
 
 
 def decisions(policy: Policy, log: SalesLog, runs: Runs, rows: Ints, rng: np.random.Generator) -> Floats:
-    """Price and order at each row, (draws, rows, 2); one draw where the policy does not draw."""
+    """Price and order at each row, (draws, rows, 2); one draw where the policy is deterministic."""
     view = view_of_rows(log_as_asked(policy, log), runs, rows)
     drawn = [np.column_stack(policy.decide(view, rng)) for _ in range(2)]
     if np.array_equal(drawn[0], drawn[1]):

@@ -15,7 +15,8 @@ from threadpoolctl import threadpool_limits
 from lostsales.data.progress import Progress
 from lostsales.data.writing import replacing
 from lostsales.errors import LostSalesError, SettingError
-from lostsales.evaluation.evaluate import ESTIMATORS, evaluate
+from lostsales.evaluation.estimators.estimator import ESTIMATORS
+from lostsales.evaluation.evaluate import evaluate
 from lostsales.evaluation.results import Interval
 from lostsales.simulation.named_policies import named_policy
 from lostsales.simulation.scenario import Scenario, as_scenario

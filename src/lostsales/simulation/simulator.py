@@ -1,4 +1,4 @@
-"""The vectorised simulator: blocks of episodes advance together as arrays, on as many threads as there are cores."""
+"""`simulate`: the vectorised simulator; blocks of episodes advance as arrays, on several threads."""
 
 import os
 from collections.abc import Callable
@@ -21,8 +21,7 @@ from lostsales.simulation.named_policies import named_policy
 from lostsales.simulation.scenario import Scenario, as_scenario
 from lostsales.types import Bools, Floats, Ints
 
-# Large enough that threads seldom wait for the interpreter, small enough for the cache (docs/decisions/simulator.md);
-# the size decides the random streams, so it is fixed.
+# Episodes of a block (docs/decisions/simulator.md); the size determines the random streams, so it is fixed.
 BLOCK = 16384
 THREADS = min(2, os.cpu_count() or 1)
 
@@ -50,7 +49,7 @@ class HiddenTruth:
     truncated: Bools  # (rows,)
 
     def write(self, log: SalesLog, path: str | Path) -> None:
-        """Write the truth beside the series and period of its log."""
+        """Write the truth with the series and period of its log."""
         columns = {each.name: getattr(self, each.name) for each in fields(self)}
         write_table(key_columns(log) | columns, path)
 
@@ -239,7 +238,7 @@ def _each_block(
         for step in play(decides, scenario, scenario, costs, scenario.horizon, series, market_rng, policy_rng):
             keep(block, step)
 
-    # A policy's matrix products must not multiply these threads.
+    # BLAS threads of a policy would multiply these threads.
     with threadpool_limits(1), ThreadPoolExecutor(THREADS) as pool:
         for done, _ in enumerate(pool.map(run, range(len(seeds))), start=1):
             if progress:

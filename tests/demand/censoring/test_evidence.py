@@ -1,4 +1,4 @@
-"""What a log tells about the law of demand, row by row."""
+"""Interval-censored evidence of a log, row by row."""
 
 from dataclasses import replace
 
@@ -24,7 +24,7 @@ def test_intervals_lags_and_parents() -> None:
     np.testing.assert_array_equal(found.is_censored, [True, False, False])
 
 
-def test_without_a_flag_a_sell_out_says_at_least() -> None:
+def test_without_a_flag_a_sell_out_is_a_weak_inequality() -> None:
     demand = np.array([[4.0, 9.0, 2.0, 5.0]])
     found = gather_evidence(log_of_draws(demand, np.array([[8.0, 6.0, 8.0, 0.0]]), flag=False))
     np.testing.assert_array_equal(found.low, [5.5, 1.5, -INF])
@@ -32,7 +32,7 @@ def test_without_a_flag_a_sell_out_says_at_least() -> None:
     np.testing.assert_array_equal(found.is_informative, [True, True, False])  # of an empty shop nothing is learned
 
 
-def test_a_row_that_the_longest_run_may_have_cut_tells_a_lower_end() -> None:
+def test_a_row_that_may_be_truncated_has_only_a_lower_bound() -> None:
     """It is the lag of the next row all the same, as the cut demand drives it."""
     problem = Problem(costs=COSTS, longest_run=1)
     found = gather_evidence(log_of_flags("4x37", problem=problem, stock=[10.0, 3.0, 3.0, 10.0]))
@@ -42,7 +42,7 @@ def test_a_row_that_the_longest_run_may_have_cut_tells_a_lower_end() -> None:
     np.testing.assert_array_equal(found.lag, [4, np.nan, 3])
 
 
-def test_a_part_is_what_a_log_of_these_series_says() -> None:
+def test_the_evidence_of_some_series_keeps_its_parents() -> None:
     log = small_log("steady")
     whole = gather_evidence(log)
     part = whole.part(np.isin(whole.series, [1, 4]))

@@ -59,8 +59,8 @@ def test_recovers_the_coefficients(name: str, seed: int) -> None:
     weights = np.where(np.isin(evidence.rows, log.starts), 0.0, 1.0) if name == "released" else None
     law = fit_family(evidence, LINEAR, np.ones(400), weights=weights)
     off = np.abs(np.r_[slopes_of(law), law.residuals.spread] - TRUTH[name])
-    told = np.isfinite(TRUTH[name])
-    np.testing.assert_array_less(off[told], (3 * np.array(ERRORS[name]) + SYSTEMATIC[name])[told])
+    has_truth = np.isfinite(TRUTH[name])
+    np.testing.assert_array_less(off[has_truth], (3 * np.array(ERRORS[name]) + SYSTEMATIC[name])[has_truth])
 
 
 def continuous(seed: int, series: int = 12, periods: int = 30, most: float = np.inf) -> Evidence:
@@ -89,7 +89,7 @@ def test_without_censoring_and_with_continuous_demand_it_is_least_squares(multip
 
 
 @pytest.mark.parametrize("seed", [5, 6])
-def test_with_normal_noise_and_known_lags_it_is_the_maximum_of_the_censored_likelihood(seed: int) -> None:
+def test_with_normal_noise_and_observed_lags_it_is_the_censored_maximum_likelihood(seed: int) -> None:
     """Two periods a series, half of the second demands hidden; ten draws a row leave 0.2 standard errors to chance."""
     series, rng = 1_000, np.random.default_rng(seed)
     first, price = rng.uniform(5, 25, series), rng.choice([3.0, 4.0, 5.0], (series, 2))
@@ -139,7 +139,7 @@ def test_a_row_that_counts_twice_is_a_row_repeated() -> None:
 
 
 def three_rows(next_low: float, next_high: float) -> tuple[Evidence, DemandLaw]:
-    """A stock-out at 14 where 12 was expected, then a row that tells an interval; D_t = 4 + 0.5 D_{t-1} + N(0, 3^2)."""
+    """A stock-out at 14 where 12 was expected, then a row with an interval; D_t = 4 + 0.5 D_{t-1} + N(0, 3^2)."""
     evidence = Evidence(
         rows=np.arange(2),
         series=np.zeros(2, dtype=np.int64),
@@ -160,7 +160,7 @@ def three_rows(next_low: float, next_high: float) -> tuple[Evidence, DemandLaw]:
 
 
 def test_belief_and_prediction_are_those_of_the_truncated_normal() -> None:
-    """Lines 1096 to 1118: mean and variance of D_{t-1} given the stock-out, and of D_t given that."""
+    """Appendix C: mean and variance of D_{t-1} given the stock-out, and of D_t given that."""
     evidence, law = three_rows(-np.inf, np.inf)
     belief = truncnorm((14 - 12) / 3, np.inf, loc=12, scale=3)
     done = complete_latents(evidence, law, draws=20_000)
@@ -172,7 +172,7 @@ def test_belief_and_prediction_are_those_of_the_truncated_normal() -> None:
     assert done.latent[1].var() == pytest.approx(0.25 * belief.var() + 9, rel=0.02)
 
 
-def test_what_a_row_after_a_stock_out_shows_is_weighed_over_the_belief() -> None:
+def test_the_score_after_a_stock_out_averages_over_the_belief() -> None:
     evidence, law = three_rows(11.0, 12.0)
     belief = truncnorm((14 - 12) / 3, np.inf, loc=12, scale=3)
 
@@ -194,7 +194,7 @@ def test_what_a_row_after_a_stock_out_shows_is_weighed_over_the_belief() -> None
     np.testing.assert_array_equal(np.sort(done.latent[0]), np.sort(done.lag[1]))
 
 
-def test_rows_after_stock_outs_sharpen_the_estimate() -> None:
+def test_rows_after_stock_outs_reduce_the_error() -> None:
     """In `steady` half of the rows have a hidden lag; without them memory and noise are less certain."""
     errors = []
     for seed in range(6):
@@ -217,7 +217,7 @@ def different(seed: int, spread: float) -> tuple[Evidence, Floats]:
     return gather_evidence(log_of_draws(demand, np.rint(rng.uniform(8, 24, demand.shape)))), own[:, 0]
 
 
-def test_series_that_do_not_differ_have_no_effects_and_those_that_do_get_theirs() -> None:
+def test_series_effects_are_zero_without_heterogeneity_and_recovered_with_it() -> None:
     for seed in range(3):
         evidence, _ = different(seed, 0.0)
         assert not fit_family(evidence, LINEAR, np.ones(30)).effect.any()
@@ -229,9 +229,9 @@ def test_series_that_do_not_differ_have_no_effects_and_those_that_do_get_theirs(
     # A law that has not seen some of the series learns their effects from their rows, and nothing else.
     half = fit_family(evidence, LINEAR, np.ones(30), weights=np.where(evidence.series < 15, 1.0, 0.0))
     assert not half.effect[15:].any()
-    told = with_effects(evidence, half)
-    assert np.corrcoef(told.effect[15:], own[15:])[0, 1] > 0.8
-    assert told.mean is half.mean
+    fitted = with_effects(evidence, half)
+    assert np.corrcoef(fitted.effect[15:], own[15:])[0, 1] > 0.8
+    assert fitted.mean is half.mean
 
 
 def test_normal_noise_is_an_option() -> None:

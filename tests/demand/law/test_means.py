@@ -109,7 +109,7 @@ def test_collinear_levels_of_a_category_give_the_least_squares_fit() -> None:
 
 @pytest.mark.parametrize(("mean", "episodes", "off"), [("kernel", 8, 0.04), ("boosted", 100, 0.02)])
 def test_richer_means_start_from_the_linear_one_on_censored_rows(mean: str, episodes: int, off: float) -> None:
-    """Noise of 0.3, standard error 0.012 from 400 rows; trees are tried from 5,000, as they know few by heart."""
+    """Noise of 0.3, standard error 0.012 from 400 rows; trees are tried from 5,000, as they overfit few."""
     evidence = gather_evidence(small_log("nonlinear", episodes))
     law = fit_family(evidence, Family(mean, True), np.ones(episodes))
     assert not isinstance(law.mean, LinearMean)

@@ -13,7 +13,7 @@ from tests.demand.logs import log_of_draws
 
 
 @pytest.mark.parametrize("seed", [0, 1])
-def test_it_is_kaplan_meier_of_the_censored_residuals_where_lags_are_known(seed: int) -> None:
+def test_with_observed_lags_it_is_kaplan_meier_of_the_censored_residuals(seed: int) -> None:
     """Self-consistency: completing by draws from a law ends at the product-limit estimator, here smoothed.
 
     Two periods a series, so that every lag is known; half of the second demands are hidden. Smoothing by half the rule

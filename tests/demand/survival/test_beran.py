@@ -25,9 +25,9 @@ def sample_of(tail: Tail = "to_max", integer: bool = True, demand_max: float = 3
     if integer:
         demand, least = np.rint(demand), np.rint(least)
     unit = np.arange(ROWS) // 10
-    known = demand <= least
+    is_event = demand <= least
     bound = Bound(demand_max, tail, integer)
-    return CensoredSample.of(points, np.minimum(demand, least), known, unit % 5, unit, least, bound)
+    return CensoredSample.of(points, np.minimum(demand, least), is_event, unit % 5, unit, least, bound)
 
 
 QUERIES = np.random.default_rng(6).normal(0, 2, (25, 2))
@@ -73,15 +73,15 @@ def test_weights_fall_with_the_square_of_the_distance() -> None:
     np.testing.assert_array_equal(near.level[:3], [1, 2, 3])
 
 
-def _plain(demand: Floats, known: Bools, points: Floats) -> CensoredSample:
+def _plain(demand: Floats, is_event: Bools, points: Floats) -> CensoredSample:
     zero = np.zeros(len(demand), dtype=np.int64)
-    return CensoredSample.of(points, demand, known, zero, zero, demand, Bound(9.0, "to_max", True))
+    return CensoredSample.of(points, demand, is_event, zero, zero, demand, Bound(9.0, "to_max", True))
 
 
 def test_aligned_neighbours_are_moved_by_the_expected_difference_in_whole_units() -> None:
     """Rows of demand 3, 5 and 1 at points 0, 1.6 and -2: seen from 1 they stand for 4, 4 and 4."""
-    known = np.ones(3, dtype=bool)
-    sample = _plain(np.array([3.0, 5.0, 1.0]), known, np.array([[0.0], [1.6], [-2.0]]))
+    is_event = np.ones(3, dtype=bool)
+    sample = _plain(np.array([3.0, 5.0, 1.0]), is_event, np.array([[0.0], [1.6], [-2.0]]))
     curve = sample.curve(np.array([1.0]), 1e6)
     np.testing.assert_array_equal(curve.times, [4])
     np.testing.assert_array_equal(curve.survival, [0])
@@ -95,16 +95,16 @@ def test_alignment_stays_between_nothing_and_the_largest_demand() -> None:
     np.testing.assert_array_equal(sample.curve(np.array([5.0]), 1e6).times, [8, 9])
 
 
-def test_the_bandwidth_grows_until_there_are_enough_known_demands() -> None:
+def test_the_bandwidth_grows_until_there_are_enough_events() -> None:
     sample = sample_of()
     far = np.array([40.0, 40.0])
     assert len(sample.curve(far, 0.01, aligned=False).times) > 0
     share, above = sample.support(far[None], np.zeros(1), np.zeros(1), radius=0.01)
-    assert (share[0], above[0]) == (1.0, 0)  # what is identified looks no further than told
+    assert (share[0], above[0]) == (1.0, 0)  # identification uses no rows beyond the radius
     assert LEAST_EVENTS >= 2
 
 
-def test_support_counts_known_demands_as_they_stand() -> None:
+def test_support_counts_unaligned_events() -> None:
     sample = sample_of()
     share, above = sample.support(QUERIES, LEAST, LEAST, radius=3.0)
     for row, point in enumerate(QUERIES):
@@ -125,7 +125,7 @@ def slow_brier(curve: SurvivalCurve, demand: float, least: float) -> float:
 
 
 @pytest.mark.parametrize("bandwidth", [1.0, 4.0, 1e7])
-def test_brier_scores_are_the_integral_over_what_could_be_seen_by_rows_of_other_folds(bandwidth: float) -> None:
+def test_brier_scores_are_the_integral_over_observable_levels_by_rows_of_other_folds(bandwidth: float) -> None:
     sample = sample_of()
     at = np.arange(0, ROWS, 7)
     points, demand, least = sample.rows.points[at], sample.rows.demand[at], sample.rows.available[at]
@@ -150,10 +150,10 @@ def test_the_score_of_a_continuous_demand() -> None:
 
 def test_hazard_and_supply_by_hand() -> None:
     """Five rows in one place, the row's own fold (clock 0) left out: events at 2 and 4 among 4 and 2 at risk."""
-    demand, known = np.array([1.0, 2.0, 3.0, 4.0, 5.0]), np.array([True, True, False, True, True])
+    demand, is_event = np.array([1.0, 2.0, 3.0, 4.0, 5.0]), np.array([True, True, False, True, True])
     clock, unit = np.array([0, 1, 1, 1, 1]), np.zeros(5, dtype=np.int64)
     least = np.array([50.0, 10.0, 20.0, 30.0, 40.0])
-    sample = CensoredSample.of(np.zeros((5, 1)), demand, known, clock, unit, least, Bound(9.0, "to_max", True))
+    sample = CensoredSample.of(np.zeros((5, 1)), demand, is_event, clock, unit, least, Bound(9.0, "to_max", True))
     hazard, supply = sample.hazard_and_supply(
         np.zeros((3, 1)), np.array([1.0, 3.0, 4.0]), np.zeros(3, np.int64), np.ones(3, np.int64), 1.0
     )

@@ -1,4 +1,4 @@
-"""Imputed demand against hidden truth, exact laws and logs that cannot say."""
+"""Imputed demand against hidden truth, exact laws and logs in which it is not identified."""
 
 from dataclasses import replace
 
@@ -99,15 +99,15 @@ def test_the_bootstrap_agrees_with_the_spread_over_independent_logs() -> None:
     assert 1 / 1.5 < np.mean(claimed) / np.std(estimates, ddof=1) < 1.5
 
 
-def test_what_is_known_stays_and_the_profit_is_the_surrogate_of_equation_12() -> None:
+def test_observed_demand_stays_and_the_profit_is_the_surrogate_of_equation_12() -> None:
     log, _ = simulate(Scenario.load("paper"), episodes=20, seed=2)
     filled = impute(log, replicates=20)
-    known = ~filled.hidden
+    is_observed = ~filled.hidden
     np.testing.assert_array_equal(filled.hidden, log.censored)
-    np.testing.assert_array_equal(filled.expected_demand[known], log.sales[known])
-    assert not filled.expected_lost[known].any()
-    assert not filled.error[known].any()
-    assert filled.identified[known].all()
+    np.testing.assert_array_equal(filled.expected_demand[is_observed], log.sales[is_observed])
+    assert not filled.expected_lost[is_observed].any()
+    assert not filled.error[is_observed].any()
+    assert filled.identified[is_observed].all()
     assert (filled.expected_lost[filled.hidden] > 0).all()
     assert (filled.expected_demand <= filled.demand_max + 1e-9).all()
     assert filled.profit_filled is not None
@@ -208,13 +208,13 @@ def test_depths_with_few_rows_share_a_law_and_rows_without_history_are_never_ide
     filled_rows = np.sort(np.concatenate([group.fill for group in groups]))
     np.testing.assert_array_equal(filled_rows, np.flatnonzero(no_lag.censored))
     filled = impute(no_lag, replicates=0, runs=runs)
-    adrift = filled.hidden & (runs.depth < 0)
-    assert adrift.any()
-    assert not filled.identified[adrift].any()
+    no_history = filled.hidden & (runs.depth < 0)
+    assert no_history.any()
+    assert not filled.identified[no_history].any()
     assert np.isfinite(filled.expected_lost).all()
 
 
-def test_a_demand_that_the_netted_balance_gives_back_is_no_estimate() -> None:
+def test_a_demand_that_the_netted_balance_gives_back_is_not_imputed() -> None:
     log, truth = simulate(Scenario.load("steady", ('balance="netted"',)), episodes=20, seed=1)
     filled = impute(log, replicates=0)
     back = log.censored & ~filled.hidden
@@ -223,7 +223,7 @@ def test_a_demand_that_the_netted_balance_gives_back_is_no_estimate() -> None:
     np.testing.assert_allclose(filled.expected_lost[back], truth.lost[back])
 
 
-# Bad input: each case gets a right answer or an error that says what is missing.
+# Bad input: each gets a right answer or an error that names what is missing.
 
 
 @pytest.mark.parametrize("estimator", ["beran", "marginal"])

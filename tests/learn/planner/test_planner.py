@@ -19,7 +19,7 @@ from lostsales.learn.planner.planner import Planner
 from lostsales.learn.planner.policy import PlanPolicy
 from lostsales.policy.rollout import play
 from lostsales.policy.view import Action, ClosedPeriod, View
-from lostsales.simulation.exact.solve import criterion_of, reference
+from lostsales.simulation.exact.solve import criterion_of, solve_reference
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import evaluate_policy, simulate
 from lostsales.types import Floats
@@ -72,7 +72,7 @@ def test_with_the_true_law_the_planner_is_as_good_as_pi_star(name: str, slack: f
     scenario = Scenario.load(name)
     log, _ = simulate(scenario, episodes=100, seed=4)
     policy = Planner(draws=1, discount=0.97).fit(log, true_model(log, name))
-    best = reference(scenario, "pi-star", criterion_of(scenario, 0.97, None)).policy
+    best = solve_reference(scenario, "pi-star", criterion_of(scenario, 0.97, None)).policy
     ours, theirs = (_profits(scenario, each, 2000, 6) for each in (policy, best))
     gap = ours - theirs
     assert abs(gap.mean()) < 3 * gap.std() / np.sqrt(len(gap)) + slack * 0.5

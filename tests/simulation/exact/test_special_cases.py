@@ -15,7 +15,7 @@ def decisions(name: str, criterion: Criterion, *settings: str) -> tuple[Floats, 
     """Price and order of the oracle in the first market, (last demand, stock)."""
     policy = solve_reference(Scenario.load(name, settings), "oracle", criterion).policy
     assert isinstance(policy, OraclePolicy)
-    return policy.world.decode(policy.actions[0][0, 0])
+    return policy.model.decode(policy.actions[0][0, 0])
 
 
 def newsvendor_order(price: float, salvage: float) -> float:

@@ -12,10 +12,14 @@ import numpy as np
 import pytest
 
 import lostsales
+from lostsales.data.log import SalesLog
+from lostsales.data.progress import Progress
 from lostsales.data.reading.files import open_file
 from lostsales.data.sublogs import series_of
 from lostsales.errors import LostSalesError, SettingError
-from lostsales.learn import fit as fitting
+from lostsales.learn.baselines.threshold_tuning import BaseStock
+from lostsales.learn.baselines.thresholds import ThresholdPolicy
+from lostsales.learn.learner import LEARNERS
 from lostsales.simulation.experiments.cells import run_cell
 from lostsales.simulation.experiments.claims import check_claims
 from lostsales.simulation.experiments.design import BEHAVIOURS, Cell, Experiment
@@ -180,10 +184,11 @@ def test_code_outside_the_checksum_exists() -> None:
 
 
 def test_failed_method_is_a_result_with_its_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(log: Any, **_: Any) -> Any:
-        raise ZeroDivisionError(f"{len(log.names)} series\nare not enough")
+    class Fails(BaseStock):
+        def fit(self, log: SalesLog, progress: Progress | None = None) -> ThresholdPolicy:  # noqa: ARG002
+            raise ZeroDivisionError(f"{len(log.names)} series\nare not enough")
 
-    monkeypatch.setitem(fitting._LEARNERS, "fails", fails)
+    monkeypatch.setitem(LEARNERS._registered, "fails", Fails)
     asked = small(methods=("c-fqi", "fails"), runs=2)
     results = ExperimentResults(asked, run_experiment(asked, tmp_path / "experiment", workers=1))
     bad = [each for each in results.finished if each.method == "fails"]

@@ -1,18 +1,18 @@
-"""The command that runs the paper's experiment and says which of its claims hold."""
+"""`lostsales experiment`."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from lostsales.apps.commands.options import Json
+from lostsales.apps.commands.options import Json, names, whole_numbers
 
 QUICK_LEVELS, QUICK_RUNS, QUICK_EPISODES = (5, 20), 4, 100
 
 
 def experiment(
     scenario: Annotated[str, typer.Argument(help="A preset by name (released, paper, steady), or a TOML file.")],
-    out: Annotated[Path, typer.Option(help="Folder of the experiment; one that was stopped goes on.")],
+    out: Annotated[Path, typer.Option(help="Folder of the experiment; one that was stopped is resumed.")],
     levels: Annotated[
         str | None, typer.Option(help="Episodes to learn from, such as 5,10,20; 5,10,...,50 unless given.")
     ] = None,
@@ -31,7 +31,7 @@ def experiment(
 ) -> None:
     """Learn from simulated logs of many sizes by many methods, test every policy, and check the paper's claims.
 
-    Killed at any moment, the same command goes on where it was; more runs, levels or methods add to what is there.
+    Killed at any moment, the same command resumes; more runs, levels or methods add to what is there.
 
     Example: `lostsales experiment released --quick --out first-look`
     """
@@ -44,9 +44,9 @@ def experiment(
 
     asked = Experiment(
         scenario=Scenario.load(scenario),
-        levels=_levels(levels) if levels else QUICK_LEVELS if quick else LEVELS,
+        levels=whole_numbers("levels", levels, "5,10,20") if levels else QUICK_LEVELS if quick else LEVELS,
         runs=runs if runs is not None else QUICK_RUNS if quick else 50,
-        methods=tuple(_parts(methods)) if methods else default_methods(),
+        methods=names(methods) if methods else default_methods(),
         iterations=iterations,
         test_episodes=test_episodes if test_episodes is not None else QUICK_EPISODES if quick else 500,
         seed=seed,
@@ -60,18 +60,3 @@ def experiment(
         print_json(to_json(results, out))
     else:
         print_outcome(results, out, written)
-
-
-def _parts(text: str) -> list[str]:
-    return text.replace(",", " ").split()
-
-
-def _levels(text: str) -> tuple[int, ...]:
-    from lostsales.errors import SettingError
-
-    try:
-        return tuple(int(part) for part in _parts(text))
-    except ValueError:
-        raise SettingError(
-            f"levels are whole numbers with commas between, such as 5,10,20, but {text!r} came"
-        ) from None

@@ -1,7 +1,6 @@
 """The page of a report: findings and figures put into its template."""
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from lostsales.apps.report.figures import (
     draw_story,
 )
 from lostsales.apps.report.svg import number, numbers
-from lostsales.evaluation.diagnostics import Diagnostic
+from lostsales.evaluation.diagnostics.diagnostic import Diagnostic
 from lostsales.evaluation.report.contents import ReportContents
 from lostsales.evaluation.report.policy_map import PolicyMap
 from lostsales.evaluation.report.traces import MOST_PERIODS, Trace
@@ -44,7 +43,7 @@ class ReportOrigin:
     """How a report came about."""
 
     method: str
-    log: Path
+    log: str | None  # name of its file
     lines: tuple[tuple[str, str, bool], ...]  # name, text, and whether it is code
 
 
@@ -66,16 +65,16 @@ def render(found: ReportContents, made: ReportOrigin) -> str:
         model=found.model,
         response=found.response,
         maps=found.maps,
-        change=found.change,
+        change=found.action_changes,
         evaluation=found.evaluation,
         comparison=found.comparison,
-        beside=found.beside,
+        beside=found.comparison_sentence,
         diagnostics=found.diagnostics,
         verdict=_verdict(found),
         cards=_cards(found),
         stories=[_story(trace) for trace in found.traces],
         run_lengths=_run_lengths(found.audit.run_lengths),
-        depths=_depths(found.known_at_depth, found.hidden_at_depth),
+        depths=_depths(found.observed_at_depth, found.censored_at_depth),
         response_figure=found.response and draw_response(found.response, HALF),
         fit_figure=found.model and draw_fit(found.model.calibration.shares, HALF),
         markets=["the usual" if not each.market else each.market for each in found.maps.maps],
@@ -83,7 +82,7 @@ def render(found: ReportContents, made: ReportOrigin) -> str:
         panels_by_market=[_panels(each, found) for each in found.maps.maps],
         shifts=[
             (shift, draw_shift(shift, unit, HALF))
-            for shift, unit in ((found.change.price, "money a unit"), (found.change.order, "units"))
+            for shift, unit in ((found.action_changes.price, "money a unit"), (found.action_changes.order, "units"))
         ],
         gains=_gains(found, made.method),
     )

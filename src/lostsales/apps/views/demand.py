@@ -1,4 +1,6 @@
-"""A demand model as a person reads it."""
+"""A demand model as a person and a program read it."""
+
+from typing import Any
 
 import numpy as np
 from rich.text import Text
@@ -10,6 +12,47 @@ from lostsales.demand.law.selection import DemandModel
 
 BAR = 22
 LAST = "last demand"
+
+
+def demand_json(model: DemandModel, found: PriceResponse) -> dict[str, Any]:
+    """All that `print_demand` shows."""
+    fit = model.calibration
+    return {
+        "rows": len(model.evidence),
+        "hidden_rows": int(model.evidence.is_censored.sum()),
+        "family": model.family.name,
+        "held_out": model.held_out,
+        "candidates": [
+            {"family": each.family.name, "score": each.score, "behind": each.behind, "std_error": each.error}
+            for each in model.candidates
+        ],
+        "noise_sd": model.law.residuals.spread,
+        "multiplicative": model.family.multiplicative,
+        "slopes": [{"name": each.name, "change": each.change, "std_error": each.error} for each in found.slopes],
+        "price_response": [
+            {"price": price, "rows": rows, "sales": sales, "demand": demand, "low": low, "high": high}
+            for price, rows, sales, demand, low, high in zip(
+                *(
+                    each.tolist()
+                    for each in (found.prices, found.rows, found.sales, found.demand, found.low, found.high)
+                ),
+                strict=True,
+            )
+        ],
+        "elasticity": found.elasticity,
+        "elasticity_std_error": found.elasticity_error,
+        "calibration": {
+            "shares": fit.shares.tolist(),
+            "distance": fit.distance,
+            "p_value": fit.p_value,
+            "correlation": fit.correlation,
+            "correlation_p_value": fit.correlation_p_value,
+            "memory": fit.memory,
+            "memory_p_value": fit.memory_p_value,
+            "fits": fit.fits,
+        },
+        "warnings": list(model.warnings),
+    }
 
 
 def print_demand(name: str, model: DemandModel, found: PriceResponse) -> None:

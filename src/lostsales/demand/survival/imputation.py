@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lostsales.data.economics import period_profit
 from lostsales.data.log import SalesLog
 from lostsales.data.progress import Progress
 from lostsales.data.splits import hold_out, resample_counts
@@ -125,19 +124,7 @@ def impute(
     total, done = sum(len(group.fill) for group in groups), 0
     for group in groups:
         near = fit_neighbourhood(group, observed, holdout, bound, seed, scored)
-        learn = group.learn
-        fill = imputer(
-            ImputerData(
-                covariates=group.covariates(learn),
-                demand=observed.demand[learn],
-                is_event=observed.is_observed[learn],
-                available=observed.available[learn],
-                unit=holdout.unit[learn],
-                counts=counts,
-                bound=bound,
-                neighbourhood=near,
-            )
-        )
+        fill = imputer(ImputerData.of(group, observed, holdout, counts, bound, near))
         bandwidths[group.name] = near.bandwidth
         for start in range(0, len(group.fill), BATCH):
             rows = group.fill[start : start + BATCH]
@@ -182,8 +169,7 @@ def _demand_max(log: SalesLog, observed: Observed, given: float | None) -> float
 
 
 def _profit(log: SalesLog, lost: Floats, error: Floats) -> tuple[Floats | None, Floats | None]:
-    """The surrogate profit (Equation 12): the lost sales of a stock-out count with their expectation."""
+    """The surrogate profit of Equation 12 and its standard error; None where the log has no orders or costs."""
     if log.order is None or log.costs is None:
         return None, None
-    profit = period_profit(log.price, log.order, log.sales, lost, log.available - log.sales, log.costs)
-    return profit, log.costs.lost * error
+    return log.profit(lost), log.costs.lost * error

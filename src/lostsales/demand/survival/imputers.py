@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from functools import partial
 
 from lostsales.data.progress import Progress
+from lostsales.data.splits import Holdout
+from lostsales.demand.censoring.observed import Observed
+from lostsales.demand.survival.depth_groups import Group
 from lostsales.demand.survival.neighbourhood import Neighbourhood
 from lostsales.demand.survival.tail import Bound
 from lostsales.registry import Registry
@@ -31,6 +34,23 @@ class ImputerData:
     counts: Floats  # (replicates, units) how often each resample draws a unit
     bound: Bound
     neighbourhood: Neighbourhood  # all rows are neighbours unless the estimator is "beran"
+
+    @classmethod
+    def of(
+        cls, group: Group, observed: Observed, holdout: Holdout, counts: Floats, bound: Bound, near: Neighbourhood
+    ) -> "ImputerData":
+        """From the rows that a group learns from."""
+        rows = group.learn
+        return cls(
+            covariates=group.covariates(rows),
+            demand=observed.demand[rows],
+            is_event=observed.is_observed[rows],
+            available=observed.available[rows],
+            unit=holdout.unit[rows],
+            counts=counts,
+            bound=bound,
+            neighbourhood=near,
+        )
 
     @property
     def row_counts(self) -> Floats:

@@ -88,8 +88,8 @@ class ThresholdPolicy(PolicyBase):
         return replace(Decision.without_reasons(self._act(view)), value=value, outside=outside)
 
     def summary(self) -> dict[str, Any]:
-        """The thresholds."""
-        return asdict(self.thresholds)
+        """Method and thresholds."""
+        return {"method": self.method, **asdict(self.thresholds)}
 
     def to_artefact(self) -> Artefact:
         """The content of a policy file."""

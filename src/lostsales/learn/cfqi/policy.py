@@ -61,8 +61,8 @@ class QPolicy(PolicyBase):
         return (*self.problem.features, *self.costs)
 
     def summary(self) -> dict[str, Any]:
-        """Depth, and the function class of each depth."""
-        return {"max_depth": len(self.q) - 1, "kernels": [q.name for q in self.q]}
+        """Method, depth, and the function class of each depth."""
+        return {"method": self.method, "max_depth": len(self.q) - 1, "kernels": [q.name for q in self.q]}
 
     def decide(self, view: View, rng: np.random.Generator) -> Action:  # noqa: ARG002, the protocol passes it
         """Price and order of every series."""

@@ -238,6 +238,10 @@ class PlanPolicy(PolicyBase):
         scores[~may] = -np.inf
         return scores, penalty
 
+    def summary(self) -> dict[str, Any]:
+        """The method."""
+        return {"method": "planner"}
+
     def to_artefact(self) -> Artefact:
         """What has to be saved."""
         arrays: dict[str, Array] = {name: getattr(self, name) for name in ARRAYS}

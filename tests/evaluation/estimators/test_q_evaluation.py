@@ -1,16 +1,17 @@
-"""Fitted Q-evaluation against identities and plain re-computation."""
+"""Linear fitted Q-evaluation against identities and a dense kernel regression."""
 
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
 from lostsales.data.log import SalesLog
-from lostsales.data.sublogs import series_of, without
+from lostsales.data.sublogs import without
 from lostsales.demand.censoring.runs import find_runs
-from lostsales.evaluation.estimators.fqe import FqeDesign, FqeSettings, FqeValue, fqe_values
-from lostsales.evaluation.log_decisions import decisions, view_of_rows
+from lostsales.evaluation.estimators.q_evaluation import FqeDesign, FqeSettings, FqeValue, fqe_values
+from lostsales.evaluation.log_decisions import decisions
 from lostsales.learn.function.kernels import Kernel
 from lostsales.policy.action_grid import ActionGrid
+from lostsales.policy.history import view_of_rows
 from lostsales.policy.policy import Policy
 from lostsales.policy.simple import BaseStockRule
 from lostsales.simulation.simulator import simulate
@@ -19,15 +20,15 @@ from tests.learn.small import scenario, small_log
 
 
 def base_stock(name: str) -> BaseStockRule:
-    grid = ActionGrid.of(scenario(name))
-    return BaseStockRule(grid, 15, float(grid.prices[1]))
+    problem = scenario(name).problem
+    return BaseStockRule(problem, 15, float(ActionGrid.of(problem).prices[1]))
 
 
 def design_of(log: SalesLog, policy: Policy, settings: FqeSettings) -> FqeDesign:
     runs = find_runs(log)
-    known = np.flatnonzero(runs.depth >= 0)
-    decided = decisions(policy, log, runs, known, np.random.default_rng(0))
-    return FqeDesign.of(log, runs, known, decided, log.starts, settings)
+    rows = np.flatnonzero(runs.depth >= 0)
+    actions = decisions(policy, log, runs, rows, np.random.default_rng(0))
+    return FqeDesign.of(log, runs, rows, actions, log.starts, settings)
 
 
 def value_of(
@@ -36,16 +37,16 @@ def value_of(
     return fqe_values(design_of(log, policy, settings), reward, horizon, (discount,), settings.ridge)[0]
 
 
-def plenty() -> SalesLog:
-    """A shop that never runs out, so that demand is always seen."""
+def uncensored_log() -> SalesLog:
+    """A log without stock-outs."""
     world = scenario("newsvendor").model_copy(update={"start": scenario("newsvendor").start})
-    grid = ActionGrid.of(world)
-    log, _ = simulate(world, BaseStockRule(grid, 1e6, float(grid.prices[0])), 6, 4)
+    price = float(ActionGrid.of(world).prices[0])
+    log, _ = simulate(world, BaseStockRule(world.problem, 1e6, price), 6, 4)
     return without(log, log.censored)
 
 
 def test_no_censoring_equals_ordinary_fitted_q_evaluation() -> None:
-    log = plenty()
+    log = uncensored_log()
     assert not log.censored.any()
     policy = BaseStockRule(scenario("newsvendor").problem, 12, float(log.prices[0]))
     settings = FqeSettings(Kernel(kind="rbf", coefficient=0.1), ridge=0.3, rank=10_000)
@@ -88,7 +89,7 @@ def test_contributions_are_the_derivative_in_the_weights_of_series(name: str) ->
     step = 1e-5
 
     def weighted(series: int) -> float:
-        """The openings as they are, every step of one series counted a little more."""
+        """The value with the steps of one series weighted by 1 + step, opening rows as they are."""
         root = np.where(log.series == series, np.sqrt(1 + step), 1.0)
         steps = tuple(
             type(each)(each.at, each.to, each.rows, each.now * root[each.rows, None], each.next * root[each.rows, None])
@@ -98,7 +99,7 @@ def test_contributions_are_the_derivative_in_the_weights_of_series(name: str) ->
         return fqe_values(scaled, log.cash * root, 20, (1.0,), 1.0)[0].value
 
     slope = np.array([(weighted(series) - value.value) / step for series in range(10)])
-    # Weighing a series up scales its part of G, C and Phi'r, and the ridge stays: exactly its residuals.
+    # The weight scales the part of the series in G, C and Phi'r, not the ridge: the derivative is its residuals.
     ours = np.bincount(log.series, value.residual, 10)
     np.testing.assert_allclose(ours, slope, rtol=2e-3, atol=1e-3)
 
@@ -111,8 +112,7 @@ def test_one_period_is_the_regression_of_the_reward() -> None:
     assert value.value == pytest.approx(90.0)
 
 
-def test_views_of_rows_show_what_the_policy_met() -> None:
-    """A policy that ran the shop decides again, row by row, what it decided then."""
+def test_decisions_in_the_rows_of_its_own_log_are_the_logged_actions() -> None:
     world = scenario("steady")
     policy = BaseStockRule(world.problem, 18, 4.25)
     log, _ = simulate(world, policy, 4, 2)
@@ -120,17 +120,3 @@ def test_views_of_rows_show_what_the_policy_met() -> None:
     again = decisions(policy, log, runs, np.arange(len(log)), np.random.default_rng(0))
     assert again.shape == (1, len(log), 2)
     np.testing.assert_array_equal(again[0], np.column_stack([log.price, np.asarray(log.order)]))
-
-
-def test_parts_of_a_log() -> None:
-    log = small_log("steady", 6)
-    some = series_of(log, np.array([4, 1]))
-    np.testing.assert_array_equal(some.names, log.names[[4, 1]])
-    np.testing.assert_array_equal(some.sales, np.r_[log.sales[log.series == 4], log.sales[log.series == 1]])
-    hole = np.zeros(len(log), dtype=bool)
-    hole[[60, 61]] = True
-    rest = without(log, hole)
-    assert len(rest) == len(log) - 2
-    assert len(rest.names) == 7
-    assert rest.last_sales[2] == log.sales[61]
-    assert rest.last_stockout[2] == log.censored[61]

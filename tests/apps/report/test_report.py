@@ -12,7 +12,6 @@ import pytest
 import lostsales
 from lostsales.data.writing import write_log
 from lostsales.errors import LostSalesError
-from lostsales.policy.action_grid import ActionGrid
 from lostsales.policy.simple import BaseStockRule
 from lostsales.simulation.simulator import simulate
 from tests.apps.report_logs import NASTY, own_names, released
@@ -94,10 +93,10 @@ def test_what_cannot_be_reported_is_refused_before_any_work(folder: Path, tmp_pa
     assert "must end in .html" in refused(policy, log, "--out", tmp_path / "report.pdf")
     assert "no folder" in refused(policy, log, "--out", tmp_path / "none" / "report.html")
     assert "no policy file" in refused(tmp_path / "none", log, "--out", tmp_path / "report.html")
-    unknown_series = lostsales.Problem(features=("weather",), prices=(2.0, 4.0), orders=(0.0, 5.0))
+    other = lostsales.Problem(features=("weather",), prices=(2.0, 4.0), orders=(0.0, 5.0))
     frame = {"series": ["a"] * 30, "period": list(range(30)), "weather": [0.0] * 30, "price": [2.0, 4.0] * 15}
     frame |= {"stock": [9.0] * 30, "order": [0.0, 5.0] * 15, "sales": [1.0, 2.0, 3.0] * 10}
-    write_log(lostsales.read_log(pd.DataFrame(frame), unknown_series), tmp_path / "other.parquet")
+    write_log(lostsales.read_log(pd.DataFrame(frame), other), tmp_path / "other.parquet")
     assert "made for features economy, interest, but the log has weather" in refused(
         policy, tmp_path / "other.parquet", "--out", tmp_path / "report.html"
     )
@@ -105,8 +104,8 @@ def test_what_cannot_be_reported_is_refused_before_any_work(folder: Path, tmp_pa
 
 
 def test_a_policy_that_nobody_can_judge_has_a_report_all_the_same(tmp_path: Path) -> None:
-    grid = ActionGrid.of(scenario("steady"))
-    shops = {price: simulate(scenario("steady"), BaseStockRule(grid, 12, price), 6, 1)[0] for price in (4.0, 4.5)}
+    problem = scenario("steady").problem
+    shops = {price: simulate(scenario("steady"), BaseStockRule(problem, 12, price), 6, 1)[0] for price in (4.0, 4.5)}
     write_log(shops[4.0], tmp_path / "log.parquet")
     lostsales.fit(shops[4.5], "base-stock").save(tmp_path / "policy")  # charges a price that the log never tried
     facts = json.loads(

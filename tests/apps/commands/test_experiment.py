@@ -1,4 +1,4 @@
-"""The command `experiment`: what it prints, writes and draws."""
+"""`lostsales experiment`: what it prints, writes and draws."""
 
 import csv
 import json

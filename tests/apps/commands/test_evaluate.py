@@ -1,4 +1,4 @@
-"""The command line of judging: evaluate, compare, calibrate."""
+"""`lostsales evaluate`, `compare` and `calibrate`."""
 
 import json
 from pathlib import Path
@@ -39,7 +39,7 @@ def test_evaluate_shows_a_table_and_one_line(folder: Path) -> None:
 def test_compare_names_one_and_saves_it(folder: Path, tmp_path: Path) -> None:
     given = ["compare", folder / "log.parquet", "--methods", "newsvendor,base-stock", "--out", tmp_path / "best"]
     shown = run(*given)
-    assert "what you do" in shown
+    assert "current decisions" in shown
     assert "Deploy" in shown
     assert (tmp_path / "best").is_file()
 

@@ -13,7 +13,7 @@ from lostsales.data.reading.gate import read_log
 from lostsales.data.writing import write_log
 from lostsales.demand.law.price_response import price_response
 from lostsales.demand.law.selection import fit_demand
-from tests.apps.test_cli import failure, run, run_json
+from tests.apps.running import failure, run, run_json
 from tests.learn.small import small_log
 
 

@@ -1,4 +1,4 @@
-"""The command line of the references: solve, then simulate what was saved."""
+"""`lostsales solve`, and `simulate` with the solved policy."""
 
 import json
 from pathlib import Path
