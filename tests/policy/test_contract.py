@@ -26,8 +26,7 @@ from lostsales.policy.history import view_of_rows
 from lostsales.policy.policy import Policy, SavedPolicy
 from lostsales.policy.simple import BaseStockRule, EpsilonGreedy, Uniform
 from lostsales.policy.view import Action, View
-from lostsales.simulation.exact.solve import solve_reference
-from lostsales.simulation.exact.value_iteration import Criterion
+from lostsales.simulation.exact.solve import solve
 from lostsales.simulation.simulator import simulate
 from tests.learn.small import frame_of, scenario, small_log
 from tests.simulation.exact.tiny import tiny
@@ -43,19 +42,27 @@ def fitted(method: str) -> SavedPolicy:
 @cache
 def with_costs() -> SalesLog:
     """A log whose order cost varies by row."""
-    log = small_log("released")
+    log = small_log("released", episodes=12)
     order_cost = np.random.default_rng(0).choice([0.5, 8.0], len(log))
     costs = type(log.problem.costs)(lost=2, holding=1)
     problem = log.problem.model_copy(update={"costs": costs})
     return lostsales.read_log(frame_of(log).assign(order_cost=order_cost), problem)
 
 
+def built(name: str) -> Any:
+    """Made once for all tests."""
+    if name not in _BUILT:
+        _BUILT[name] = POLICY[name]()
+    return _BUILT[name]
+
+
+_BUILT: dict[str, Any] = {}
 RELEASED = scenario("released").problem
 SOLVED: dict[str, Callable[[], SavedPolicy]] = {
-    "oracle": lambda: solve_reference(tiny(), "oracle", Criterion(0.9)).policy,
-    "oracle, horizon 4": lambda: solve_reference(tiny(), "oracle", Criterion(1.0, 4)).policy,
-    "pi-star, beliefs": lambda: solve_reference(tiny(), "pi-star", Criterion(1.0, 4), method="beliefs").policy,
-    "pi-star, histories": lambda: solve_reference(tiny(), "pi-star", Criterion(0.9), method="histories").policy,
+    "oracle": lambda: solve(tiny(), "oracle", discount=0.9).policy,
+    "oracle, horizon 4": lambda: solve(tiny(), "oracle", horizon=4).policy,
+    "pi-star, beliefs": lambda: solve(tiny(), "pi-star", horizon=4, method="beliefs").policy,
+    "pi-star, histories": lambda: solve(tiny(), "pi-star", discount=0.9, method="histories").policy,
 }
 SAVED: dict[str, Callable[[], SavedPolicy]] = {
     **{method: lambda method=method: fitted(method) for method in LEARNERS.names},  # type: ignore[misc]
