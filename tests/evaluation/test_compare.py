@@ -14,6 +14,7 @@ from lostsales.evaluation.compare import KEEP_CURRENT, Comparison, compare, spli
 from lostsales.evaluation.cross_fitted import CrossFittedPolicy
 from lostsales.learn.baselines.threshold_tuning import BaseStock, Newsvendor
 from lostsales.learn.fit import fit
+from lostsales.learn.learner import Learner
 from lostsales.policy.base import PolicyBase
 from lostsales.policy.history import view_of_rows
 from lostsales.policy.view import Action, View
@@ -109,7 +110,7 @@ def test_equal_seeds_give_equal_comparisons(found: Comparison) -> None:
 
 def test_methods_are_names_or_settings_of_learners() -> None:
     log = small_log("newsvendor", 10)
-    methods = ["newsvendor", Newsvendor(seed=0), Newsvendor(seed=1), BaseStock(seed=0)]
+    methods: list[str | Learner] = ["newsvendor", Newsvendor(seed=0), Newsvendor(seed=1), BaseStock(seed=0)]
     found = compare(log, methods, estimator="fqe", horizon=5)
     by_name = {each.method: each for each in found.candidates}
     assert set(by_name) == {"newsvendor", "newsvendor (2)", "newsvendor (3)", "base-stock"}

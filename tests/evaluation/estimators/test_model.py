@@ -61,9 +61,9 @@ def test_replayed_periods_end_with_the_horizon_or_the_series() -> None:
 def test_one_series_is_resampled_by_blocks_in_time(horizon: int | None) -> None:
     log, _ = simulate(load_scenario("steady", ("horizon=200",)), episodes=1, seed=3)
     policy = BaseStockRule(scenario("steady").problem, 15, 4.5)
-    found = evaluate(policy, log, estimators=("model",), horizon=horizon)
-    assert found.resampled == "blocks in time"
-    found = found.by("model")
+    evaluation = evaluate(policy, log, estimators=("model",), horizon=horizon)
+    assert evaluation.resampled == "blocks in time"
+    found = evaluation.by("model")
     for figure in (found.profit, found.cash, found.gain, found.cash_gain, found.discounted):
         assert figure is not None
         assert np.isfinite([figure.value, figure.low, figure.high]).all()
