@@ -88,7 +88,9 @@ def test_generated_pages_are_up_to_date() -> None:
 
 def test_paths_that_the_architecture_names_exist() -> None:
     text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    paths = re.findall(r"`((?:src/lostsales/|tests/|docs/|benchmarks/)?[\w./-]+(?:\.py|\.toml|\.md|/))(?:::\w+)*`", text)
+    paths = re.findall(
+        r"`((?:src/lostsales/|tests/|docs/|benchmarks/)?[\w./-]+(?:\.py|\.toml|\.md|/))(?:::\w+)*`", text
+    )
     assert len(paths) > 30
     rooms = ROOT / "src" / "lostsales"
     missing = [path for path in paths if not (ROOT / path).exists() and not (rooms / path).exists()]
