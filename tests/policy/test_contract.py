@@ -69,6 +69,8 @@ SAVED: dict[str, Callable[[], SavedPolicy]] = {
     "c-fqi, costs vary": lambda: fit(with_costs(), "c-fqi", iterations=2),
     **SOLVED,
 }
+
+
 @cache
 def built(name: str) -> Any:
     return POLICY[name]()
