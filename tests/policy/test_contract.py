@@ -71,11 +71,6 @@ SAVED: dict[str, Callable[[], SavedPolicy]] = {
 }
 
 
-@cache
-def built(name: str) -> Any:
-    return POLICY[name]()
-
-
 POLICY: dict[str, Callable[[], Policy]] = {
     "uniform": lambda: Uniform(RELEASED),
     "base-stock rule": lambda: BaseStockRule(RELEASED, level=13, price=4),
