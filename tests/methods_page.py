@@ -10,8 +10,8 @@ from lostsales.learn.learner import LEARNERS, Learner
 PAGE = Path(__file__).parents[1] / "docs" / "methods.md"
 HEAD = f"""# Every method and its settings
 
-Written by `python -m tests.methods_page` from the registry of learners; `lostsales methods METHOD` says the same, with methods
-of other packages. The default is `{DEFAULT}`. [Choosing a method](choosing.md) says which to take.
+Written by `python -m tests.methods_page` from the registry of learners; `lostsales methods METHOD` says the same, with
+methods of other packages. The default is `{DEFAULT}`. [Choosing a method](choosing.md) says which to take.
 
 The same settings can be given in three ways:
 
@@ -21,7 +21,8 @@ lostsales fit log.parquet --method c-fqi --config settings.toml --out policy
 lostsales.fit(log, lostsales.CFQI(beta=5, rules=lostsales.Rules(multiple=6)))
 ```
 
-A value of `--set` is TOML (`function.ridges=[0.1, 1]`), or text where it is not. A dot leads into a table of the TOML file:
+A value of `--set` is TOML (`function.ridges=[0.1, 1]`), or text where it is not. A dot leads into a table of the
+TOML file:
 
 ```text
 beta = 5

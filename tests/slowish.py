@@ -1,4 +1,4 @@
-"""Measures every test and writes which of them `make check` leaves out: `python -m tests.slowish`, on a free machine."""
+"""Measures all tests and writes which `make check` leaves out: `python -m tests.slowish`, on a free machine."""
 
 import re
 import subprocess
@@ -12,12 +12,12 @@ MOST = 1.0  # seconds of one quick test
 
 
 def slowish(report: str) -> list[str]:
-    """The tests beyond the budget, the quickest being taken first, from the output of pytest --durations=0.
+    r"""The tests beyond the budget, the quickest being taken first, from the output of pytest --durations=0.
 
     All parameters of a test count together. Where a set-up is slow, the whole file is left out: its tests share it.
 
     >>> lines = "0.50s call  a.py::test_a[1]", "20.00s call  a.py::test_b", "3.00s setup  c.py::test_d"
-    >>> slowish("\\n".join(lines))
+    >>> slowish("\n".join(lines))
     ['a.py::test_b', 'c.py']
     """
     seconds: dict[str, float] = defaultdict(float)

@@ -69,6 +69,8 @@ SAVED: dict[str, Callable[[], SavedPolicy]] = {
     "c-fqi, costs vary": lambda: fit(with_costs(), "c-fqi", iterations=2),
     **SOLVED,
 }
+
+
 POLICY: dict[str, Callable[[], Policy]] = {
     "uniform": lambda: Uniform(RELEASED),
     "base-stock rule": lambda: BaseStockRule(RELEASED, level=13, price=4),

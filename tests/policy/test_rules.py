@@ -84,7 +84,7 @@ def test_a_mask_of_ones_own() -> None:
     rows = rules.feasible(GRID, np.array([9.0, 2.0]), np.full(2, np.nan), {"fair": np.array([1.0, 0.0])})
     assert [allowed(row) for row in rows] == [{2: [0], 4: [0], 6: [0]}, {2: [0, 3, 6], 4: [0, 3, 6]}]
     with pytest.raises(SettingError, match=r"truth values of shape \(2, 12\) .* but float64 of shape \(2,\) came"):
-        Rules(mask=lambda asked: asked.stock).feasible(GRID, np.zeros(2), np.full(2, np.nan))  # type: ignore[return-value]
+        Rules(mask=lambda asked: asked.stock).feasible(GRID, np.zeros(2), np.full(2, np.nan))  # type: ignore[arg-type, return-value]
     with pytest.raises(LostSalesError, match="whose rules have a mask cannot be saved"):
         rules.saved()
 

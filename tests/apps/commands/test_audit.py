@@ -50,9 +50,9 @@ def test_audit_says_everything_that_a_planner_asks(log_path: Path, width: int, m
     assert max(map(len, lines)) <= width
     for said in (
         "1,200 in 24 series", "hide their demand", "Runs of stock-outs", "Rows by depth", "deepest that can be learned",
-        "left out", "balance of the stock", "Demand range seen", "never seen above", "Can hidden demand be told?",
-        "price 4.25", "economy 1", "How runs end", "To collect next", "demand does not depend on stock",
-        "long runs end no less often", "the paper's readings",
+        "left out", "balance of the stock", "Observed range of demand", "observed above",
+        "Is hidden demand identified?", "price 4.25", "economy 1", "How runs end", "To collect next",
+        "demand does not depend on stock", "long runs end no less often", "the paper's readings",
     ):  # fmt: skip
         assert said in text, said
     assert lines[-1].startswith("Fit for C-FQI to depth")

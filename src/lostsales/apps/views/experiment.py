@@ -134,7 +134,7 @@ def _mean(row: Row, digits: int = 2) -> str:
 
 
 def _span(interval: Row | Claim, digits: int = 2) -> str:
-    return f"{interval.low:.{digits}f} to {interval.high:.{digits}f}" if interval.n > 1 else "one run tells none"
+    return f"{interval.low:.{digits}f} to {interval.high:.{digits}f}" if interval.n > 1 else "none from one run"
 
 
 def _difference(claim: Claim) -> str:
@@ -154,8 +154,8 @@ def _print_claims(claims: list[Claim]) -> None:
     )
     table.add_column("95 % interval", justify="right")
     table.add_column("verdict")
-    told = [claim for claim in claims if claim.n]  # of methods that were not run the files tell
-    for behaviour, group in groupby(told, key=lambda claim: claim.behaviour):
+    checked = [claim for claim in claims if claim.n]  # the others, of methods that were not run, stand in the files
+    for behaviour, group in groupby(checked, key=lambda claim: claim.behaviour):
         table.add_row(Text(f"behaviour: {behaviour}", style="dim"))
         for each in group:
             verdict = Text(each.verdict, style=COLOURS[each.verdict])

@@ -79,7 +79,7 @@ def model_based(task: EvaluationTask) -> Estimate:
 
 
 def _notes(prepared: PreparedLog, laws: LeaveOneOutLaws) -> tuple[str, ...]:
-    notes = [f"demand by a {laws.law.family.name}", *laws.model.warnings]
+    notes = [f"demand law: {laws.law.family.name}", *laws.model.warnings]
     if prepared.log.received is not None:
         notes.append("orders are taken to arrive in full, though not all did")
     return tuple(notes)
