@@ -17,7 +17,22 @@ class Learner(StrictSettings):
     """Options shared by all learners. A subclass adds its own, sets `method` and implements `fit`.
 
     Settings are frozen and checked when they are made: a wrong value raises `SettingError` with the field, what came
-    and what is allowed. Another package offers a learner by a subclass and an entry point `lostsales.learners`.
+    and what is allowed. Another package offers a learner by a subclass and an entry point `lostsales.learners`
+    (`examples/custom_learner`).
+
+    Examples
+    --------
+    >>> from lostsales import BaseStock
+    >>> class Patient(BaseStock):
+    ...     method = "patient"
+    ...     wait: int = 7
+    >>> Patient(wait=14, seed=1).wait
+    14
+    >>> Patient(seed=-1)
+    Traceback (most recent call last):
+    lostsales.errors.SettingError: Patient is not usable:
+      - seed: Input should be greater than or equal to 0, but it is -1
+
     """
 
     method: ClassVar[str]

@@ -16,7 +16,21 @@ Observes = Literal["sales", "history", "demand"]
 
 
 class Policy(Protocol):
-    """Decides price and order of many series at once."""
+    """Decides price and order of many series at once.
+
+    Derive from `lostsales.policy.base.PolicyBase` for the defaults of all but `problem`, `observes` and `decide`.
+
+    Examples
+    --------
+    >>> import lostsales
+    >>> from lostsales.policy.simple import BaseStockRule
+    >>> released = lostsales.Scenario.load("released")
+    >>> policy: Policy = BaseStockRule(released.problem, level=20, price=6.0)
+    >>> policy.observes, policy.horizon, policy.refusal
+    ('sales', None, None)
+    >>> log, truth = lostsales.simulate(released, policy, episodes=2)
+
+    """
 
     @property
     def observes(self) -> Observes:
@@ -53,7 +67,17 @@ class Policy(Protocol):
 
 
 class SavedPolicy(Policy, Protocol):
-    """A policy that is saved, loaded and asked: what `fit`, `load` and `solve` return."""
+    """A policy with a file and recommendations: what `fit`, `load` and `solve` return.
+
+    Examples
+    --------
+    >>> import lostsales
+    >>> log, _ = lostsales.simulate("released", episodes=5, seed=1)
+    >>> policy = lostsales.fit(log, "base-stock")
+    >>> policy.summary()["order_up_to"], policy.usual_demand
+    (20.0, 8.0)
+
+    """
 
     @property
     def usual_demand(self) -> float:

@@ -136,7 +136,17 @@ class BehaviourPolicy(PolicyBase):
 
 
 class Behaviour(Learner):
-    """The behaviour policy, cloned from the log."""
+    """Behaviour cloning: the probability of each action given the state, by kernel regression.
+
+    Examples
+    --------
+    >>> import lostsales
+    >>> log, _ = lostsales.simulate("released", episodes=5, seed=1)
+    >>> policy = lostsales.fit(log, Behaviour(seed=0))
+    >>> policy.grid.pairs.shape
+    (48, 2)
+
+    """
 
     method: ClassVar[str] = "behaviour"
 

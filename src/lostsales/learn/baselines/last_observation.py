@@ -93,7 +93,14 @@ def _with_stockout(problem: Problem) -> Problem:
 
 
 class FQIObserved(Learner):
-    """FQI on the last observation; the profit of a stock-out as it was seen, without the cost of lost sales."""
+    """FQI on the last observation; the profit of a stock-out as observed, without the cost of lost sales.
+
+    Examples
+    --------
+    >>> FQIObserved(iterations=10).treatment
+    'observed'
+
+    """
 
     method: ClassVar[str] = "fqi-observed"
     treatment: ClassVar[Treatment] = "observed"
@@ -107,21 +114,42 @@ class FQIObserved(Learner):
 
 
 class FQIDropped(FQIObserved):
-    """FQI on the last observation; stock-outs are left out."""
+    """FQI on the last observation; stock-outs are left out.
+
+    Examples
+    --------
+    >>> FQIDropped(iterations=10).treatment
+    'dropped'
+
+    """
 
     method: ClassVar[str] = "fqi-dropped"
     treatment: ClassVar[Treatment] = "dropped"
 
 
 class FQIImputed(FQIObserved):
-    """FQI on the last observation; the profit of a stock-out is imputed."""
+    """FQI on the last observation; the profit of a stock-out is imputed.
+
+    Examples
+    --------
+    >>> FQIImputed(iterations=10).treatment
+    'imputed'
+
+    """
 
     method: ClassVar[str] = "fqi-imputed"
     treatment: ClassVar[Treatment] = "imputed"
 
 
 class FQIPlugin(FQIObserved):
-    """FQI on the last observation; profit is imputed, and a hidden last demand replaced by its conditional mean."""
+    """FQI on the last observation; profit is imputed, and a censored last demand replaced by its conditional mean.
+
+    Examples
+    --------
+    >>> FQIPlugin(iterations=10).treatment
+    'plugin'
+
+    """
 
     method: ClassVar[str] = "fqi-plugin"
     treatment: ClassVar[Treatment] = "plugin"

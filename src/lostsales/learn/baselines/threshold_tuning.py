@@ -37,7 +37,16 @@ Rule = tuple[float, ...]  # s, S, price, waiting price
 
 
 class BaseStock(Learner):
-    """Base-stock: order up to S at one price, the best pair (S, p)."""
+    """Base-stock: order up to S at one price, the best pair (S, p).
+
+    Examples
+    --------
+    >>> import lostsales
+    >>> log, _ = lostsales.simulate("released", episodes=5, seed=1)
+    >>> lostsales.fit(log, BaseStock()).thresholds.order_up_to
+    20.0
+
+    """
 
     method: ClassVar[str] = "base-stock"
 
@@ -54,6 +63,14 @@ class SSP(Learner):
     Chen and Simchi-Levi (2004), Coordinating inventory control and pricing strategies with random demand and fixed
     ordering cost.
 
+    Examples
+    --------
+    >>> import lostsales
+    >>> log, _ = lostsales.simulate("released", episodes=5, seed=1)
+    >>> rule = lostsales.fit(log, SSP()).thresholds
+    >>> rule.order_at <= rule.order_up_to
+    True
+
     """
 
     method: ClassVar[str] = "s-S-p"
@@ -64,7 +81,16 @@ class SSP(Learner):
 
 
 class Newsvendor(Learner):
-    """The newsvendor: order up to the critical fractile, at the price that earns most with it."""
+    """The newsvendor: order up to the critical fractile, at the price that earns most with it.
+
+    Examples
+    --------
+    >>> import lostsales
+    >>> log, _ = lostsales.simulate("released", episodes=5, seed=1)
+    >>> lostsales.fit(log, Newsvendor()).thresholds.order_up_to
+    20.0
+
+    """
 
     method: ClassVar[str] = "newsvendor"
 

@@ -28,8 +28,11 @@ class CFQI(Learner):
 
     Examples
     --------
-    >>> CFQI(iterations=10).iterations
-    10
+    >>> import lostsales
+    >>> log, _ = lostsales.simulate("released", episodes=5, seed=1)
+    >>> policy = lostsales.fit(log, CFQI(iterations=2, function={"kind": "linear"}))
+    >>> policy.summary()
+    {'method': 'c-fqi', 'max_depth': 3, 'kernels': ['linear', 'linear', 'linear', 'linear']}
 
     """
 
@@ -75,7 +78,14 @@ class CFQI(Learner):
 
 
 class PCFQI(CFQI):
-    """PC-FQI: C-FQI with a penalty for uncertainty in every iteration and in the policy (Algorithm 2)."""
+    """PC-FQI: C-FQI with a penalty for uncertainty in every iteration and in the policy (Algorithm 2).
+
+    Examples
+    --------
+    >>> PCFQI(beta=5.0).pessimistic_iterations(10)
+    10
+
+    """
 
     method: ClassVar[str] = "pc-fqi"
 
@@ -85,7 +95,14 @@ class PCFQI(CFQI):
 
 
 class Fusion(CFQI):
-    """Fusion: the first iterations as in PC-FQI, the others as in C-FQI (Appendix F)."""
+    """Fusion: the first iterations as in PC-FQI, the others as in C-FQI (Appendix F).
+
+    Examples
+    --------
+    >>> Fusion().pessimistic_iterations(10)
+    4
+
+    """
 
     method: ClassVar[str] = "fusion"
 

@@ -20,7 +20,7 @@ class Kernel(StrictSettings):
     the actions, with a coefficient of their own. rbf, laplacian and product factor into k_h(h, h') k_a(a, a').
     """
 
-    kind: Kind = "rbf"
+    kind: Kind = Field("rbf", description="Form of the kernel.")
     coefficient: Annotated[float, Field(gt=0)] = Field(0.1, description="c, the inverse bandwidth.")
     action_coefficient: Annotated[float, Field(gt=0)] = Field(1.0, description="c of the actions in the product.")
 

@@ -26,7 +26,7 @@ class FunctionClass(StrictSettings):
 
     """
 
-    kind: Literal["kernel", "linear"] = "kernel"
+    kind: Literal["kernel", "linear"] = Field("kernel", description="Kernel ridge regression, or linear.")
     kernels: Annotated[tuple[Kernel, ...], Field(min_length=1)] = Field(
         (
             *(Kernel(kind="rbf", coefficient=coefficient) for coefficient in (0.003, 0.01, 0.03, 0.1, 0.3)),
