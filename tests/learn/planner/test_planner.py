@@ -55,7 +55,7 @@ def test_the_belief_after_a_stock_out_is_the_truncated_normal_of_line_1096() -> 
     for stock, last, price in ((8.0, 9.0, 4.0), (4.0, 9.0, 4.5), (11.0, 12.0, 4.25)):
         before = view_of([1.0, 3.0], stock, last, 0)
         past = (ClosedPeriod(before, Action(np.array([price]), np.array([5.0]))),)
-        believed = policy.believe(view_of([1.0, 3.0], 5.0, stock, 1, past)).mean[0]
+        believed = policy.tracker.belief(view_of([1.0, 3.0], 5.0, stock, 1, past)).mean[0]
         middle = 15.35 + 2 - 0.6 * 3 - 3 * price + 0.8 * last
         exact = float(truncnorm.mean((stock + 0.5 - middle) / 3, np.inf, middle, 3))  # above the stock in whole units
         assert believed == pytest.approx(exact, abs=0.15)
@@ -63,7 +63,7 @@ def test_the_belief_after_a_stock_out_is_the_truncated_normal_of_line_1096() -> 
 
 def test_a_known_demand_is_believed_as_it_is() -> None:
     policy = Planner(draws=1, families=LINEAR).fit(small_log("paper"))
-    assert policy.believe(view_of([1.0, 3.0], 5.0, 7.0, 0)).mean[0] == 7.0
+    assert policy.tracker.belief(view_of([1.0, 3.0], 5.0, 7.0, 0)).mean[0] == 7.0
 
 
 @pytest.mark.parametrize(("name", "slack"), [("released", 0.1)])
