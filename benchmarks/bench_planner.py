@@ -4,7 +4,7 @@ import numpy as np
 
 from benchmarks.rows import Row, best_seconds
 from lostsales.learn.fit import fit
-from lostsales.learn.planner.planner import fit_planner
+from lostsales.learn.planner.planner import Planner
 from lostsales.policy.view import View
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
@@ -17,15 +17,15 @@ LEAST_RATE = 50_000.0
 def run() -> list[Row]:
     scenario = Scenario.load("released")
     logs = {rows: simulate(scenario, episodes=rows // scenario.horizon, seed=1)[0] for rows in (2_500, 25_000)}
-    policy = fit_planner(logs[2_500])  # compiles
-    ours = {rows: best_seconds(lambda log=log: fit_planner(log), 2) for rows, log in logs.items()}  # type: ignore[misc]
+    policy = Planner().fit(logs[2_500])  # compiles
+    ours = {rows: best_seconds(lambda log=log: Planner().fit(log), 2) for rows, log in logs.items()}  # type: ignore[misc]
     peer = best_seconds(lambda: fit(logs[2_500], "c-fqi", iterations=10), 2)
     rng = np.random.default_rng(0)
     features = rng.integers(0, 2, DECISIONS).astype(np.float64), rng.normal(0, 1e-4, DECISIONS)
     stock, last = rng.integers(0, 30, (2, DECISIONS)).astype(np.float64)
-    no, unknown = np.zeros(DECISIONS, dtype=bool), np.full(DECISIONS, np.nan)
+    no = np.zeros(DECISIONS, dtype=bool)
     view = View(0, features, stock, last, no, no.astype(np.int16), None)
-    rate = DECISIONS / best_seconds(lambda: policy.explain(view, unknown))
+    rate = DECISIONS / best_seconds(lambda: policy.explain(view))
     small, large = ours[2_500], ours[25_000]
     return [
         Row("2,500 rows, seconds of 10", f"{small:.1f} s", f"c-fqi {peer:.2f} s", small / MOST_SECONDS, at_most=1),

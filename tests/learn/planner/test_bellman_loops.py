@@ -1,156 +1,104 @@
-"""Every Q^(i) converges to the solution of the paper's Bellman equations (lines 368 and 375)."""
+"""The compiled sweep against expected values written out, one demand at a time."""
 
 from itertools import product
 
 import numpy as np
+import pytest
 
-from lostsales.learn.cfqi.learn import CfqiResult
-from lostsales.learn.cfqi.settings import CFQI
-from lostsales.learn.function.kernels import Kernel
-from lostsales.learn.function.q_function import FunctionClass
-from lostsales.simulation.scenario import Scenario
-from lostsales.simulation.simulator import simulate
+from lostsales.learn.planner.bellman_loops import Transitions, sweep
+from lostsales.learn.planner.physics import Physics
+from lostsales.learn.planner.state_grid import Dynamics, StateGrid
+from lostsales.types import Floats
 
-PRICES, ORDERS, CAPACITY, MOST = (1.0, 2.0), (0.0, 1.0, 3.0), 3, 3
-NOISE = {-1.0: 0.3, 0.0: 0.4, 1.0: 0.3}
-LOST, ORDER, HOLDING, DISCOUNT = 0.5, 0.3, 0.1, 0.7
-ITERATIONS = 12
-# Equal histories and actions are one cell, others have nothing to do with each other: one-hot features.
-ONE_HOT = FunctionClass(
-    kernels=(Kernel(kind="laplacian", coefficient=1e6),), ridges=(1e-6,), most_rank=600, exact_rows=0
-)
-
-
-def tiny(arrival: str) -> Scenario:
-    """Demand 0..3 that remembers, two prices, three orders."""
-    return Scenario.model_validate(
-        {
-            "name": "tiny",
-            "horizon": 40,
-            "arrival": arrival,
-            "capacity": CAPACITY,
-            "prices": PRICES,
-            "orders": ORDERS,
-            "discount": DISCOUNT,
-            "costs": {"lost": LOST, "order": ORDER, "holding": HOLDING},
-            "start": {"stock": [0, 3], "last_demand": {"mean": 1.5, "sd": 1.0}},
-            "demand": {
-                "law": "linear",
-                "intercept": 2.0,
-                "rho": 0.5,
-                "price": -1.0,
-                "noise": {"kind": "discrete", "values": list(NOISE), "probabilities": list(NOISE.values())},
-                "maximum": MOST,
-            },
-        }
+PRICES, ORDERS = np.array([2.0, 3.5]), np.array([0.0, 1.0, 2.5, 6.0])
+STEPS, DEPTH_CAP, LAGS, STOCKS, CELLS, NODES = (1.0, 1.5), 2, 5, 7, 3, 2
+DISCOUNT = 0.9
+WORLDS = [
+    Physics(after, netted, strict, truncates, forbids, capacity, 2.0, 1.0, 0.3, 0.7, DEPTH_CAP)
+    for after, netted, strict, truncates, (forbids, capacity) in product(
+        (False, True), (False, True), (False, True), (False, True), ((False, np.inf), (False, 5.5), (True, 5.5))
     )
+    if after or not netted
+]
 
 
-def law(last: float, price: float) -> dict[int, float]:
-    """P(D = d | last demand, price)."""
-    chances: dict[int, float] = {}
-    for shock, chance in NOISE.items():
-        demand = int(min(max(np.rint(2.0 + 0.5 * last - price + shock), 0), MOST))
-        chances[demand] = chances.get(demand, 0.0) + chance
-    return chances
+def grid_value(values: Floats, row: float, position: float) -> float:
+    """Linear in each coordinate, constant beyond the ends."""
+    at_row = [float(np.interp(position, np.arange(values.shape[1]), each)) for each in values]
+    return float(np.interp(row, np.arange(len(values)), at_row))
 
 
-Belief = tuple[float, ...]
-Known = tuple[float, int]  # last demand, stock
-Hidden = tuple[Belief, int]  # belief over the last demand, stock
+def action_value(
+    next_values: Floats, depth: int, stock: float, demand: Floats, price: float, order: float, world: Physics
+) -> float:
+    """Expected profit and discounted next value; a hidden demand enters by its mean."""
+    available = stock if world.after else min(stock + order, world.capacity)
+    total, hidden = -world.order_cost * order - world.fixed_order_cost * (order > 0), []
+    truncated = world.truncates and depth == DEPTH_CAP
+    for each in demand:
+        probability = 1 / len(demand)
+        if each < available or (world.strict and each == available):
+            left = available - each
+            stock_tp1 = min(left + order, world.capacity) if world.after else left
+            profit = price * each - world.holding_cost * left
+            value = grid_value(next_values[0], each / STEPS[1], stock_tp1 / STEPS[0])
+            total += probability * (profit + DISCOUNT * value)
+            continue
+        total += probability * (price * available - (0 if truncated else world.lost_cost * (each - available)))
+        arrives = min(order, world.capacity) if world.after else 0.0
+        if truncated:
+            total += probability * DISCOUNT * grid_value(next_values[0], available / STEPS[1], arrives / STEPS[0])
+        elif world.netted and available + order > each:
+            stock_tp1 = min(available + order - each, world.capacity)
+            total += probability * DISCOUNT * grid_value(next_values[0], each / STEPS[1], stock_tp1 / STEPS[0])
+        else:
+            hidden.append((each, 0.0 if world.netted else arrives))
+    if hidden:
+        mean = float(np.mean([each for each, _ in hidden]))
+        value = grid_value(next_values[min(depth + 1, DEPTH_CAP)], mean / STEPS[1], hidden[0][1] / STEPS[0])
+        total += len(hidden) / len(demand) * DISCOUNT * value
+    return total
 
 
-class Exact:
-    """Value iteration written out: depth 0 on (demand, stock), depth 1 on (belief, stock), n = 1."""
-
-    def __init__(self, arrival: str) -> None:
-        self.arrival = arrival
-        self.known: dict[Known, float] = dict.fromkeys(product(range(MOST + 1), range(CAPACITY + 1)), 0.0)
-        self.hidden: dict[Hidden, float] = {}
-        for _ in range(ITERATIONS):
-            known = {state: self.best(_point(state[0]), state[1], 0) for state in self.known}
-            hidden = {state: self.best(state[0], state[1], 1) for state in self.hidden}
-            self.known, self.hidden = known, hidden | {s: 0.0 for s in self.hidden if s not in hidden}
-
-    def best(self, belief: Belief, stock: int, depth: int) -> float:
-        """V: the best action, at depth 1 among those that surely end the run."""
-        actions = [a for a in product(PRICES, ORDERS) if depth == 0 or self.ends_run(belief, stock, a)]
-        return max(self.q(belief, stock, action, depth) for action in actions)
-
-    def available(self, stock: int, order: float) -> int:
-        """Units that can be sold."""
-        return int(min(stock + order, CAPACITY)) if self.arrival == "before" else stock
-
-    def predicted(self, belief: Belief, price: float) -> dict[int, float]:
-        """P(D = d) under a belief over the last demand."""
-        chances: dict[int, float] = {}
-        for last, weight in enumerate(belief):
-            for demand, chance in law(last, price).items():
-                chances[demand] = chances.get(demand, 0.0) + weight * chance
-        return chances
-
-    def ends_run(self, belief: Belief, stock: int, action: tuple[float, float]) -> bool:
-        """UP: no demand that is possible exceeds what is available."""
-        chances = self.predicted(belief, action[0])
-        return sum(p for d, p in chances.items() if d > self.available(stock, action[1])) < 1e-12
-
-    def q(self, belief: Belief, stock: int, action: tuple[float, float], depth: int) -> float:
-        """Equation (bellman-compact), at depth 1 (bellman-compact2)."""
-        price, order = action
-        chances = self.predicted(belief, price)
-        have = self.available(stock, order)
-        total, above = 0.0, [0.0] * (MOST + 1)
-        for demand, chance in chances.items():
-            sales = min(have, demand)
-            profit = price * sales - LOST * (demand - sales) - ORDER * order - HOLDING * (have - sales)
-            left = have - sales if self.arrival == "before" else min(have - sales + order, CAPACITY)
-            total += chance * profit
-            if demand <= have:
-                total += chance * DISCOUNT * self.known[(demand, int(left))]
-            else:
-                above[demand] = chance
-                left_hidden = int(left)
-        if depth == 0 and sum(above) > 0:
-            state = tuple(np.array(above) / sum(above)), left_hidden
-            total += sum(above) * DISCOUNT * self.hidden.setdefault(state, 0.0)
-        return total
+def action_value_on_grid(
+    next_values: Floats, depth: int, stock: float, demand: Floats, price: float, order: float, world: Physics
+) -> float:
+    """Where orders arrive before the sales, the value of stock + order is interpolated between the grid's stocks."""
+    if world.after:
+        return action_value(next_values, depth, stock, demand, price, order, world)
+    unlimited = world._replace(capacity=np.inf)
+    sums = np.arange(STOCKS) * STEPS[0]
+    by_sum = [action_value(next_values, depth, each, demand, price, 0.0, unlimited) for each in sums]
+    cost = world.order_cost * order + world.fixed_order_cost * (order > 0)
+    return float(np.interp(min(stock + order, world.capacity), sums, by_sum)) - cost
 
 
-def _point(demand: float) -> Belief:
-    return tuple(float(each == demand) for each in range(MOST + 1))
+@pytest.mark.parametrize("world", WORLDS, ids=str)
+def test_a_sweep_is_the_maximum_of_expected_values_over_actions(world: Physics) -> None:
+    rng = np.random.default_rng(5)
+    values = rng.normal(size=(CELLS, DEPTH_CAP + 1, LAGS, STOCKS))
+    by_node = rng.normal(size=(NODES, DEPTH_CAP + 1, LAGS, STOCKS)) * 3
+    atoms = np.sort(rng.integers(0, 7, size=(3, 2, len(PRICES), LAGS, 8)) * rng.choice([1.0, 0.75]), axis=-1)
+    z_node, w_node = np.array([0, 1, 1]), np.zeros((CELLS, len(PRICES)), dtype=np.int64)
+    weight = rng.random((CELLS, len(PRICES)))
+    allowed = np.ones(len(PRICES) * len(ORDERS), dtype=bool)
+    allowed[3] = False
+    best = np.zeros(values.shape, dtype=np.int64)
+    grid = StateGrid(STEPS[0] * np.arange(float(STOCKS)), STEPS[1] * np.arange(float(LAGS)), PRICES, ORDERS)
+    transitions, dynamics = Transitions(atoms, z_node, w_node, weight), Dynamics(world, DISCOUNT, *STEPS)
 
-
-def _errors(learned: CfqiResult, exact: Exact, depth: int, least: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """Learned less exact Q on the cells of a depth with enough rows; at depth 1 on the actions that end the run."""
-    part, actions = learned.parts[depth], learned.policy.grid.pairs
-    cells, counts = np.unique(np.column_stack([part.block, part.action]), axis=0, return_counts=True)
-    cells = cells[counts >= least]
-    found = learned.fitted.q[depth].values(cells[:, :-2], actions)
-    errors = []
-    for row, cell in enumerate(cells):
-        demand, stock, action = cell[0], int(cell[1]), (cell[-2], cell[-1])
-        belief = _point(demand)
-        if depth == 1:
-            past_stock, past_price, past_order = cell[2:5]
-            have = exact.available(int(past_stock), past_order)
-            hidden = exact.predicted(belief, past_price)
-            above = np.array([hidden.get(each, 0.0) * (each > have) for each in range(MOST + 1)])
-            belief = tuple(above / above.sum())
-            if not exact.ends_run(belief, stock, action):
-                continue
-        column = int(np.flatnonzero((actions == action).all(axis=1))[0])
-        errors.append(found[row, column] - exact.q(belief, stock, action, depth))
-    return np.array(errors)
-
-
-def test_every_q_converges_to_the_exact_solution() -> None:
-    log, _ = simulate(tiny("before"), episodes=700, seed=3)
-    settings = CFQI(iterations=ITERATIONS, max_depth=1, eps=0.02, function=ONE_HOT, tail="to_max", demand_max=MOST)
-    learned, exact = settings.learn(log), Exact("before")
-    assert len(learned.fitted.q) == 2
-    for depth, least, cells in ((0, 150, 40), (1, 10, 10)):
-        errors = _errors(learned, exact, depth, least)
-        assert len(errors) >= cells
-        # Targets have a standard deviation of about 1.3, so a cell of n rows is off by about 1.3 / sqrt(n).
-        assert np.abs(errors).max() < 4 * 1.3 / np.sqrt(least)
-        assert abs(errors.mean()) < 0.1
+    sweep(values, best, True, by_node, transitions, allowed, grid, dynamics)
+    for cell, depth, lag, y in [(0, 0, 0, 0), (1, 1, 2, 3), (2, 2, 4, 6), (0, 2, 1, 5), (2, 0, 3, 2), (1, 2, 0, 4)]:
+        found = []
+        stock = grid.stocks[y]
+        for p, o in product(range(len(PRICES)), range(len(ORDERS))):
+            next_values = by_node[0] * (1 - weight[cell, p]) + by_node[1] * weight[cell, p]
+            demand = atoms[depth, z_node[cell], p, lag]
+            beyond_capacity = world.forbids and o > 0 and stock + ORDERS[o] > world.capacity
+            value = action_value_on_grid(next_values, depth, stock, demand, PRICES[p], ORDERS[o], world)
+            found.append(value if allowed[p * len(ORDERS) + o] and not beyond_capacity else -np.inf)
+        assert values[cell, depth, lag, y] == pytest.approx(max(found), abs=1e-9)
+        assert best[cell, depth, lag, y] == int(np.argmax(found))
+    before = values.copy()
+    sweep(values, best, False, by_node, transitions, allowed, grid, dynamics)  # the same next values and actions
+    np.testing.assert_allclose(values, before, atol=1e-9)

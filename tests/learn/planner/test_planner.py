@@ -51,11 +51,11 @@ def view_of(features: list[float], stock: float, last: float, depth: int, past: 
 def test_the_belief_after_a_stock_out_is_the_truncated_normal_of_line_1096() -> None:
     scenario = Scenario.load("paper")
     log, _ = simulate(scenario, episodes=30, seed=3)
-    policy = Planner(draws=1).fit(log, true_model(log, "paper"))
+    policy = Planner(draws=1).fit(log, model=true_model(log, "paper"))
     for stock, last, price in ((8.0, 9.0, 4.0), (4.0, 9.0, 4.5), (11.0, 12.0, 4.25)):
         before = view_of([1.0, 3.0], stock, last, 0)
         past = (ClosedPeriod(before, Action(np.array([price]), np.array([5.0]))),)
-        believed = policy.believe(view_of([1.0, 3.0], 5.0, stock, 1, past)).mean[0]
+        believed = policy.tracker.belief(view_of([1.0, 3.0], 5.0, stock, 1, past)).mean[0]
         middle = 15.35 + 2 - 0.6 * 3 - 3 * price + 0.8 * last
         exact = float(truncnorm.mean((stock + 0.5 - middle) / 3, np.inf, middle, 3))  # above the stock in whole units
         assert believed == pytest.approx(exact, abs=0.15)
@@ -63,7 +63,7 @@ def test_the_belief_after_a_stock_out_is_the_truncated_normal_of_line_1096() -> 
 
 def test_a_known_demand_is_believed_as_it_is() -> None:
     policy = Planner(draws=1, families=LINEAR).fit(small_log("paper"))
-    assert policy.believe(view_of([1.0, 3.0], 5.0, 7.0, 0)).mean[0] == 7.0
+    assert policy.tracker.belief(view_of([1.0, 3.0], 5.0, 7.0, 0)).mean[0] == 7.0
 
 
 @pytest.mark.parametrize(("name", "slack"), [("released", 0.1)])
@@ -71,7 +71,7 @@ def test_with_the_true_law_the_planner_is_as_good_as_pi_star(name: str, slack: f
     """By code that the two do not share; on the same customers, within three standard errors and the grids' error."""
     scenario = Scenario.load(name)
     log, _ = simulate(scenario, episodes=100, seed=4)
-    policy = Planner(draws=1, discount=0.97).fit(log, true_model(log, name))
+    policy = Planner(draws=1, discount=0.97).fit(log, model=true_model(log, name))
     best = solve_reference(scenario, "pi-star", criterion_of(scenario, 0.97, None)).policy
     ours, theirs = (_profits(scenario, each, 2000, 6) for each in (policy, best))
     gap = ours - theirs
@@ -103,7 +103,7 @@ def test_it_decides_beyond_the_depth_of_the_log_and_says_so() -> None:
     policy = Planner(draws=1, families=LINEAR).fit(log)
     deep = policy.learned_depth + 2
     closed = ClosedPeriod(view_of([1.0, 3.0], 3.0, 5.0, 0), Action(np.array([4.5]), np.array([3.0])))
-    decision = policy.explain(view_of([1.0, 3.0], 3.0, 3.0, deep, (closed,) * deep), np.array([4.5]))
+    decision = policy.explain(view_of([1.0, 3.0], 3.0, 3.0, deep, (closed,) * deep))
     assert decision.beyond[0]
     assert not decision.safe[0]
     assert decision.more["last_demand"][0] > 3.0
@@ -115,7 +115,7 @@ def test_the_papers_safe_action_may_be_asked_for() -> None:
     policy = Planner(draws=1, families=LINEAR, safe="paper").fit(log)
     closed = ClosedPeriod(view_of([1.0, 3.0], 3.0, 5.0, 0), Action(np.array([4.0]), np.array([3.0])))
     deep = policy.safe_depth
-    decision = policy.explain(view_of([1.0, 3.0], 3.0, 3.0, deep, (closed,) * deep), np.array([4.0]))
+    decision = policy.explain(view_of([1.0, 3.0], 3.0, 3.0, deep, (closed,) * deep))
     assert (decision.price[0], decision.order[0], bool(decision.safe[0])) == (4.5, 15.0, True)
 
 
@@ -178,10 +178,10 @@ def test_series_of_different_scale_each_get_orders_of_their_own_size() -> None:
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"draws": 0}, "draws must be at least 1"),
-        ({"pessimism": 2.0}, "pessimism must lie between 0 and 1"),
-        ({"discount": 1.0}, "discount must lie between 0 and 1"),
-        ({"safe": "sorry"}, "safe must be one of none, paper"),
+        ({"draws": 0}, "draws: Input should be greater than or equal to 1"),
+        ({"pessimism": 2.0}, "pessimism: Input should be less than or equal to 1"),
+        ({"discount": 1.0}, "discount: Input should be less than 1"),
+        ({"safe": "sorry"}, "safe: Input should be 'none' or 'paper'"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(options: dict[str, Any], reason: str) -> None:

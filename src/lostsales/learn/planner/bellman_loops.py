@@ -1,284 +1,161 @@
-"""Loops of the planner over states: dynamic programming where a stock-out run is known by the mean of its belief."""
+"""Compiled sweep of the dynamic program over all states: greedy, or evaluation of the last greedy actions."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from lostsales._jit import compiled
-from lostsales.learn.planner.physics import Physics
+from lostsales.learn.planner.lookahead_loops import (
+    Today,
+    distinct_demands,
+    expected_values,
+    interpolate,
+    interpolate_2d,
+    interpolate_demands,
+    interpolate_next_values,
+    order_cost,
+)
+from lostsales.learn.planner.state_grid import Dynamics, StateGrid
 from lostsales.types import Bools, Floats, Ints
 
 
-class Today(NamedTuple):
-    """A state and a price: what demand can be, and what it leads to."""
+class Transitions(NamedTuple):
+    """The law of demand, and how the market state moves among its cells."""
 
-    demand: Floats  # (K,) rising
-    chance: Floats  # (K,)
-    ahead: Floats  # (layers + 1, lags, stocks) what the next state is worth
-    told: Floats  # (K, stocks) the same where the demand is known
-    price: float
-    layer: int
+    demand: Floats  # (belief shapes, z nodes, prices, lags, atoms) equally likely, rising
+    z_node: Ints  # (cells,)
+    w_node: Ints  # (cells, prices) node at or below w
+    w_weight: Floats  # (cells, prices) of the node above
 
 
 @compiled
-def _at(values: Floats, place: float) -> Any:
-    """A function on a grid of unit steps, linear in between and constant beyond its ends."""
-    last = len(values) - 1
-    if place <= 0:
-        return values[0]
-    if place >= last:
-        return values[last]
-    low = int(place)
-    part = place - low
-    return values[low] if part == 0 else values[low] * (1 - part) + values[low + 1] * part
-
-
-@compiled
-def _between(values: Floats, row: float, place: float) -> Any:
-    """A function on a grid of two coordinates, linear in each."""
-    last = len(values) - 1
-    if row <= 0:
-        return _at(values[0], place)
-    if row >= last:
-        return _at(values[last], place)
-    low = int(row)
-    part = row - low
-    first = _at(values[low], place)
-    return first if part == 0 else first * (1 - part) + _at(values[low + 1], place) * part
-
-
-@compiled
-def distinct(atoms: Floats, demand: Floats, chance: Floats) -> Any:
-    """Equally likely atoms as demands with chances; whole demands repeat each other many times."""
-    count = 0
-    for atom in atoms:
-        if count == 0 or demand[count - 1] != atom:
-            demand[count], chance[count] = atom, 0.0
-            count += 1
-        chance[count - 1] += 1 / len(atoms)
-    return count
-
-
-@compiled
-def order_cost(order: float, physics: Physics) -> Any:
-    """What an order costs by itself."""
-    return physics.order_cost * order + (physics.fixed_order_cost if order > 0 else 0.0)
-
-
-@compiled
-def look_ahead(
-    following: Floats, node: int, part: float, layer: int, first: int, last: int, reach: int, ahead: Floats
-) -> None:
-    """What the next state is worth where the outlook of the market lies between two nodes, for some lags of a layer."""
-    for lag in range(first, last + 1):
-        for y in range(reach):
-            value = following[node, layer, lag, y]
-            ahead[layer, lag, y] = (
-                value if part == 0 else value * (1 - part) + following[node + 1, layer, lag, y] * part
-            )
-
-
-@compiled
-def tell(demand: Floats, known: Floats, lag_step: float, reach: int, told: Floats) -> None:
-    """What the next state is worth by its stock, for each demand."""
-    last = len(known) - 1
-    for k in range(len(demand)):
-        row = min(demand[k] / lag_step, last)
-        low = min(int(row), last - 1) if last else 0
-        part = row - low
-        for y in range(reach):
-            told[k, y] = known[low, y] if part == 0 else known[low, y] * (1 - part) + known[low + 1, y] * part
-
-
-@compiled
-def outlook(
-    gains: Floats,
-    today: Today,
-    available: float,
-    orders: Floats,
-    physics: Physics,
-    discount: float,
-    steps: Floats,
-) -> None:
-    """Expected profit without the cost of the order, and what follows, for some orders that are yet to arrive.
-
-    Orders that have arrived are in `available`, and then 0 is yet to come.
-    """
-    demand, chance, ahead, told, price, layer = today
-    top, room, stock_step = told.shape[1] - 1, physics.room, steps[0]
-    profit, hidden, excess = 0.0, 0.0, 0.0
-    seen = 0
-    gains[:] = 0.0
-    for k in range(len(demand)):
-        left = available - demand[k]
-        if left > 0 or (left == 0 and physics.strict):
-            seen += 1
-            profit += chance[k] * (price * demand[k] - physics.holding_cost * left)
-            for o in range(len(orders)):
-                spot = min(min(left + orders[o], room) / stock_step, top)
-                low = min(int(spot), top - 1)
-                part = spot - low
-                gains[o] += discount * chance[k] * (told[k, low] * (1 - part) + told[k, low + 1] * part)
-        else:
-            profit += chance[k] * price * available
-            hidden += chance[k]
-            excess -= chance[k] * left
-    ends = physics.truncates and layer == physics.layers
-    gains += profit if ends else profit - physics.lost_cost * excess
-    if hidden == 0:
-        return
-    following = 0 if ends else min(layer + 1, physics.layers)
-    for o in range(len(orders)):
-        stays, beyond = hidden, excess
-        next_stock = min(orders[o], room)
-        if physics.after and physics.netted and not ends:
-            next_stock = 0.0
-            for k in range(seen, len(demand)):
-                shown = available + orders[o] - demand[k]  # what is left of the order tells the demand
-                if shown > 0:
-                    gains[o] += discount * chance[k] * _at(told[k], min(shown, room) / stock_step)
-                    stays -= chance[k]
-                    beyond -= chance[k] * (demand[k] - available)
-        if stays > 1e-12:
-            believed = available if ends else available + beyond / stays
-            gains[o] += stays * discount * _between(ahead[following], believed / steps[1], next_stock / stock_step)
-
-
-@compiled
-def _gain_all(
-    gains: Floats,
-    by_sum: Floats,
-    today: Today,
-    stocks: Floats,
-    orders: Floats,
-    physics: Physics,
-    discount: float,
-    steps: Floats,
-) -> None:
-    """The outlook of every order and stock, (orders, stocks); `by_sum` where they count by their sum."""
-    points = len(stocks)
-    if physics.after:
-        for y in range(points):
-            outlook(gains[:, y], today, stocks[y], orders, physics, discount, steps)
-        return
-    top = min(physics.room / steps[0], points - 1)
-    at_top = _at(by_sum, top)
-    for o in range(len(orders)):
-        whole = int(orders[o] / steps[0])
-        part = orders[o] / steps[0] - whole
-        below = min(max(int(np.ceil(top)) - whole - (1 if part > 0 else 0), 0), points)
-        for y in range(below):
-            gains[o, y] = by_sum[y + whole] * (1 - part) + by_sum[y + whole + 1] * part
-        for y in range(below, points):
-            place = y + orders[o] / steps[0]
-            gains[o, y] = at_top if place >= top else _at(by_sum, place)
-
-
-@compiled
-def _sell(gains: Floats, today: Today, physics: Physics, discount: float, steps: Floats) -> None:
-    """As `outlook` where all orders have arrived, for every stock at once: a demand moves all of them by as much."""
-    demand, chance, ahead, told, price, layer = today
-    points, step = len(gains), steps[0]
-    gains[:] = 0.0
-    hidden, excess = np.zeros(points), np.zeros(points)
+def _values_by_available(q: Floats, today: Today, dynamics: Dynamics) -> None:
+    """`expected_values` where all orders have arrived, for every stock at once: a demand shifts all of them alike."""
+    demand, probability, next_values, by_demand, price, depth = today
+    physics, discount, step, lag_step = dynamics
+    n_stocks = len(q)
+    q[:] = 0.0
+    p_censored, excess = np.zeros(n_stocks), np.zeros(n_stocks)
     for k in range(len(demand)):
         whole = int(np.ceil(demand[k] / step))
-        part = whole - demand[k] / step  # of a step by which the least stock that serves it exceeds it
-        serves = min(whole + 1 if part == 0 and not physics.strict else whole, points)
-        to_next = 1 if part > 0 else 0
-        for y in range(serves):
-            hidden[y] += chance[k]
-            excess[y] += chance[k] * (demand[k] - y * step)
-        for y in range(serves, points):
+        weight = whole - demand[k] / step  # of a step by which the least sufficient stock exceeds the demand
+        sufficient = min(whole + 1 if weight == 0 and not physics.strict else whole, n_stocks)
+        to_next = 1 if weight > 0 else 0
+        for y in range(sufficient):
+            p_censored[y] += probability[k]
+            excess[y] += probability[k] * (demand[k] - y * step)
+        for y in range(sufficient, n_stocks):
             left = y - whole
-            worth = told[k, left] * (1 - part) + told[k, left + to_next] * part
+            value = by_demand[k, left] * (1 - weight) + by_demand[k, left + to_next] * weight
             profit = price * demand[k] - physics.holding_cost * (y * step - demand[k])
-            gains[y] += chance[k] * (profit + discount * worth)
-    ends = physics.truncates and layer == physics.layers
-    following = 0 if ends else min(layer + 1, physics.layers)
-    for y in range(points):
-        if hidden[y] > 0:
+            q[y] += probability[k] * (profit + discount * value)
+    truncated = physics.truncates and depth == physics.depth_cap
+    next_depth = 0 if truncated else min(depth + 1, physics.depth_cap)
+    for y in range(n_stocks):
+        if p_censored[y] > 0:
             available = y * step
-            believed = available if ends else available + excess[y] / hidden[y]
-            lost = 0.0 if ends else physics.lost_cost * excess[y]
-            worth = _between(ahead[following], believed / steps[1], 0.0)
-            gains[y] += hidden[y] * (price * available + discount * worth) - lost
+            mean = available if truncated else available + excess[y] / p_censored[y]
+            lost = 0.0 if truncated else physics.lost_cost * excess[y]
+            value = interpolate_2d(next_values[next_depth], mean / lag_step, 0.0)
+            q[y] += p_censored[y] * (price * available + discount * value) - lost
 
 
 @compiled
-def _any_of(kept: Ints, first: int, count: int) -> Any:
-    for action in kept:  # noqa: SIM110, compiled code has no generators
+def _values_of_orders(q: Floats, by_available: Floats, today: Today, grid: StateGrid, dynamics: Dynamics) -> None:
+    """`expected_values` of every order and stock, (orders, stocks); from `by_available` where orders have arrived."""
+    stocks, _, _, orders = grid
+    physics, n_stocks, step = dynamics.physics, len(stocks), dynamics.stock_step
+    if physics.after:
+        for y in range(n_stocks):
+            expected_values(q[:, y], today, stocks[y], orders, dynamics)
+        return
+    top = min(physics.capacity / step, n_stocks - 1)
+    at_top = interpolate(by_available, top)
+    for o in range(len(orders)):
+        whole = int(orders[o] / step)
+        weight = orders[o] / step - whole
+        below = min(max(int(np.ceil(top)) - whole - (1 if weight > 0 else 0), 0), n_stocks)
+        for y in range(below):
+            q[o, y] = by_available[y + whole] * (1 - weight) + by_available[y + whole + 1] * weight
+        for y in range(below, n_stocks):
+            position = y + orders[o] / step
+            q[o, y] = at_top if position >= top else interpolate(by_available, position)
+
+
+@compiled
+def _contains(best: Ints, first: int, count: int) -> Any:
+    """Whether any of the best actions is one of `count` from `first` on."""
+    for action in best:  # noqa: SIM110, compiled code has no generators
         if first <= action < first + count:
             return True
     return False
 
 
 @compiled
-def _keep_better(value: Floats, kept: Ints, gain: Floats, action: int, most: float, stocks: Floats) -> None:
-    """Take an action where it beats what is kept, at stocks up to `most`."""
+def _improve(value: Floats, best: Ints, q: Floats, action: int, most: float, stocks: Floats) -> None:
+    """Take an action where its value is above the best so far, at stocks up to `most`."""
     for y in range(len(value)):
-        if gain[y] > value[y] and stocks[y] <= most + 1e-9:
-            value[y] = gain[y]
-            kept[y] = action
+        if q[y] > value[y] and stocks[y] <= most + 1e-9:
+            value[y] = q[y]
+            best[y] = action
 
 
 @compiled
 def sweep(
     values: Floats,
-    following: Floats,
     best: Ints,
     greedy: bool,
-    atoms: Floats,
-    cell_index: Ints,
-    node: Ints,
-    part: Floats,
-    prices: Floats,
-    orders: Floats,
-    may: Bools,
-    stocks: Floats,
-    physics: Physics,
-    discount: float,
-    steps: Floats,
+    by_node: Floats,
+    transitions: Transitions,
+    allowed: Bools,
+    grid: StateGrid,
+    dynamics: Dynamics,
 ) -> None:
-    """One sweep over all states; `greedy` looks at every action and keeps the best, else the kept one is followed.
+    """One sweep over all states: the best of all actions if `greedy`, else the value of the action in `best`.
 
-    values (cells, layers + 1, lags, stocks) are overwritten; best the same, index of the action.
+    `values` and `best` (index of the action), both (cells, depths, lags, stocks), are overwritten; `by_node` is
+    E[V(next state) | w], (w nodes, depths, lags, stocks); `allowed` is (actions,).
     """
-    cells, layers, lags, points = values.shape[0], values.shape[1] - 1, values.shape[2], values.shape[3]
-    most, count = atoms.shape[4], len(orders)
-    ahead, told = np.empty((layers + 1, lags, points)), np.empty((most, points))
-    demands, chances = np.empty(most), np.empty(most)
-    gains, by_sum, one = np.empty((count, points)), np.empty(points), np.empty(1)
-    for cell in range(cells):
+    n_cells, n_depths, n_lags, n_stocks = values.shape
+    (stocks, _, prices, orders), physics = grid, dynamics.physics
+    atoms, z_node, w_node, w_weight = transitions
+    n_atoms, n_orders = atoms.shape[4], len(orders)
+    next_values, by_demand = np.empty((n_depths, n_lags, n_stocks)), np.empty((n_atoms, n_stocks))
+    demands, probabilities = np.empty(n_atoms), np.empty(n_atoms)
+    q, by_available, one = np.empty((n_orders, n_stocks)), np.empty(n_stocks), np.empty(1)
+    for cell in range(n_cells):
         if greedy:
             values[cell] = -np.inf
         for p in range(len(prices)):
-            for layer in range(layers + 1):
-                look_ahead(following, node[cell, p], part[cell, p], layer, 0, lags - 1, points, ahead)
-            for layer in range(layers + 1):
-                for lag in range(lags):
-                    value, kept, first = values[cell, layer, lag], best[cell, layer, lag], p * count
-                    if not greedy and not _any_of(kept, first, count):
+            first, node, weight = p * n_orders, w_node[cell, p], w_weight[cell, p]
+            for depth in range(n_depths):
+                interpolate_next_values(by_node, node, weight, depth, (0, n_lags - 1), n_stocks, next_values)
+            for depth in range(n_depths):
+                for lag in range(n_lags):
+                    value, own_best = values[cell, depth, lag], best[cell, depth, lag]
+                    if not greedy and not _contains(own_best, first, n_orders):
                         continue
-                    known = distinct(atoms[min(layer, len(atoms) - 1), cell_index[cell], p, lag], demands, chances)
-                    demand, chance = demands[:known], chances[:known]
-                    tell(demand, ahead[0], steps[1], points, told)
-                    today = Today(demand, chance, ahead, told, prices[p], layer)
+                    own_atoms = atoms[min(depth, len(atoms) - 1), z_node[cell], p, lag]
+                    count = distinct_demands(own_atoms, demands, probabilities)
+                    demand, probability = demands[:count], probabilities[:count]
+                    interpolate_demands(demand, next_values[0], dynamics.lag_step, n_stocks, by_demand)
+                    today = Today(demand, probability, next_values, by_demand, prices[p], depth)
                     if not physics.after:
-                        _sell(by_sum, today, physics, discount, steps)
+                        _values_by_available(by_available, today, dynamics)
                     if greedy:
-                        _gain_all(gains, by_sum, today, stocks, orders, physics, discount, steps)
-                        for o in range(count):
-                            if may[first + o]:
-                                most_stock = physics.room - orders[o] if physics.forbids and o > 0 else np.inf
-                                gain = gains[o] - order_cost(orders[o], physics)
-                                _keep_better(value, kept, gain, first + o, most_stock, stocks)
+                        _values_of_orders(q, by_available, today, grid, dynamics)
+                        for o in range(n_orders):
+                            if allowed[first + o]:
+                                most = physics.capacity - orders[o] if physics.forbids and o > 0 else np.inf
+                                q_order = q[o] - order_cost(orders[o], physics)
+                                _improve(value, own_best, q_order, first + o, most, stocks)
                         continue
-                    for y in range(points):
-                        o = kept[y] - first
-                        if 0 <= o < count:
+                    for y in range(n_stocks):
+                        o = own_best[y] - first
+                        if 0 <= o < n_orders:
                             if physics.after:
-                                outlook(one, today, stocks[y], orders[o : o + 1], physics, discount, steps)
+                                expected_values(one, today, stocks[y], orders[o : o + 1], dynamics)
                             else:
-                                one[0] = _at(by_sum, min(stocks[y] + orders[o], physics.room) / steps[0])
+                                available = min(stocks[y] + orders[o], physics.capacity)
+                                one[0] = interpolate(by_available, available / dynamics.stock_step)
                             value[y] = one[0] - order_cost(orders[o], physics)

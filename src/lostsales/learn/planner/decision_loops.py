@@ -1,127 +1,127 @@
-"""Loops of the planner over decisions: the belief of the last demand, and each action's value one period ahead."""
+"""Compiled decisions: the value of every action one period ahead, and the mean demand above what was available."""
 
 from typing import NamedTuple
 
 import numpy as np
 
 from lostsales._jit import compiled
-from lostsales.learn.planner.bellman_loops import Today, distinct, look_ahead, order_cost, outlook, tell
-from lostsales.learn.planner.physics import Physics
+from lostsales.learn.planner.latent_table import LatentTable
+from lostsales.learn.planner.lookahead_loops import (
+    Today,
+    distinct_demands,
+    expected_values,
+    interpolate_demands,
+    interpolate_next_values,
+    order_cost,
+)
+from lostsales.learn.planner.state_grid import Dynamics
 from lostsales.types import Floats, Ints
 
 
-class Reading(NamedTuple):
-    """How a latent reads as a demand."""
+class Rows(NamedTuple):
+    """Open rows, every array (rows,) but w; a position is a fractional index into nodes."""
 
-    multiplicative: bool
-    integer: bool
-    demand_max: float
-    scale: float
+    z_position: Floats
+    w_position: Floats  # (rows, prices)
+    depth: Ints
+    lag: Floats  # mean of the belief over the last demand
+    stock: Floats
+
+    def take(self, rows: Ints) -> "Rows":
+        """Some of the rows."""
+        return Rows(self.z_position[rows], self.w_position[rows], self.depth[rows], self.lag[rows], self.stock[rows])
+
+
+class PricedRows(NamedTuple):
+    """Rows with their price, every array (rows,); a price between two of the grid lies at a fractional position."""
+
+    z_position: Floats
+    price_position: Floats
+    depth: Ints
+    lag: Floats  # mean of the belief over the last demand
+    available: Floats
+
+    def take(self, rows: Ints) -> "PricedRows":
+        """Some of the rows."""
+        z_position, price_position = self.z_position[rows], self.price_position[rows]
+        return PricedRows(z_position, price_position, self.depth[rows], self.lag[rows], self.available[rows])
 
 
 @compiled
-def _demand_at(
-    latents: Floats, layer: int, z_place: float, p: int, lag_place: float, reading: Reading, atoms: Floats
-) -> None:
-    """The atoms of demand between the nodes of market and lag."""
+def _demand_atoms(table: LatentTable, depth: int, z_position: float, p: int, lag: float, atoms: Floats) -> None:
+    """The atoms of demand between the nodes of z and of the lag."""
+    latents = table.latents
     z_last, lag_last = latents.shape[1] - 1, latents.shape[3] - 1
-    z_place, lag_place = min(max(z_place, 0.0), z_last), min(max(lag_place, 0.0), lag_last)
-    z, lag = min(int(z_place), max(z_last - 1, 0)), min(int(lag_place), max(lag_last - 1, 0))
-    z_part, lag_part = z_place - z, lag_place - lag
-    z_next, lag_next = min(z + 1, z_last), min(lag + 1, lag_last)
-    kind = min(layer, len(latents) - 1)
+    z_position, lag_position = min(max(z_position, 0.0), z_last), min(max(lag / table.lag_step, 0.0), lag_last)
+    z, lag_node = min(int(z_position), max(z_last - 1, 0)), min(int(lag_position), max(lag_last - 1, 0))
+    z_weight, weight = z_position - z, lag_position - lag_node
+    lag_next, shape = min(lag_node + 1, lag_last), min(depth, len(latents) - 1)
+    at_z, at_z_next = latents[shape, z, p], latents[shape, min(z + 1, z_last), p]
     for k in range(len(atoms)):
-        low = latents[kind, z, p, lag, k] * (1 - lag_part) + latents[kind, z, p, lag_next, k] * lag_part
-        if z_part > 0:
-            high = latents[kind, z_next, p, lag, k] * (1 - lag_part) + latents[kind, z_next, p, lag_next, k] * lag_part
-            low = low * (1 - z_part) + high * z_part
-        value = min(max(np.exp(low) if reading.multiplicative else low, 0.0), reading.demand_max) * reading.scale
-        atoms[k] = np.rint(value) if reading.integer else value
+        latent = at_z[lag_node, k] * (1 - weight) + at_z[lag_next, k] * weight
+        if z_weight > 0:
+            high = at_z_next[lag_node, k] * (1 - weight) + at_z_next[lag_next, k] * weight
+            latent = latent * (1 - z_weight) + high * z_weight
+        relative = np.exp(latent) if table.multiplicative else latent
+        demand = min(max(relative, 0.0), table.demand_max) * table.scale
+        atoms[k] = np.rint(demand) if table.integer else demand
 
 
 @compiled
-def score(
-    scores: Floats,
-    latents: Floats,
-    following: Floats,
-    z_place: Floats,
-    w_place: Floats,
-    layer_of: Ints,
-    lag: Floats,
-    stock: Floats,
-    prices: Floats,
-    orders: Floats,
-    physics: Physics,
-    discount: float,
-    steps: Floats,
-    reading: Reading,
+def action_values(
+    q: Floats, rows: Rows, table: LatentTable, by_node: Floats, prices: Floats, orders: Floats, dynamics: Dynamics
 ) -> None:
-    """Value of every action, (rows, actions), by looking one period ahead; w_place is (rows, prices)."""
-    layers, lags, points = following.shape[1] - 1, following.shape[2], following.shape[3]
-    most, nodes = latents.shape[4], following.shape[0]
-    ahead, told = np.zeros((layers + 1, lags, points)), np.empty((most, points))
-    atoms, demands, chances, none = np.empty(most), np.empty(most), np.empty(most), np.zeros(1)
-    for row in range(len(stock)):
-        layer = min(layer_of[row], layers)
-        next_layer = min(layer + 1, layers)
-        reach = min(int((stock[row] + orders[len(orders) - 1]) / steps[0]) + 2, points)
+    """Q of every action by one-period lookahead, (rows, actions); `by_node` is E[V(next state) | w]."""
+    physics, _, stock_step, lag_step = dynamics
+    n_nodes, n_depths, n_lags, n_stocks = by_node.shape
+    n_atoms, n_orders = table.latents.shape[4], len(orders)
+    next_values, by_demand = np.zeros((n_depths, n_lags, n_stocks)), np.empty((n_atoms, n_stocks))
+    atoms, demands, probabilities, arrived = np.empty(n_atoms), np.empty(n_atoms), np.empty(n_atoms), np.zeros(1)
+    for row in range(len(rows.stock)):
+        stock, depth = rows.stock[row], min(rows.depth[row], n_depths - 1)
+        next_depth = min(depth + 1, n_depths - 1)
+        reach = min(int((stock + orders[n_orders - 1]) / stock_step) + 2, n_stocks)
         for p in range(len(prices)):
-            _demand_at(latents, layer, z_place[row], p, lag[row] / steps[1], reading, atoms)
-            count = distinct(atoms, demands, chances)
-            demand, chance = demands[:count], chances[:count]
-            place = min(max(w_place[row, p], 0.0), nodes - 1.0)
-            node = min(int(place), max(nodes - 2, 0))
-            first = 0 if physics.truncates and layer == layers else min(int(demand[0] / steps[1]), lags - 1)
-            last = min(int(demand[count - 1] / steps[1]) + 1, lags - 1)
-            look_ahead(following, node, place - node, 0, first, last, reach, ahead)
-            if next_layer > 0:
-                look_ahead(following, node, place - node, next_layer, first, last, reach, ahead)
-            tell(demand, ahead[0], steps[1], reach, told)
-            gains = scores[row, p * len(orders) : (p + 1) * len(orders)]
-            today = Today(demand, chance, ahead, told, prices[p], layer)
+            _demand_atoms(table, depth, rows.z_position[row], p, rows.lag[row], atoms)
+            count = distinct_demands(atoms, demands, probabilities)
+            demand, probability = demands[:count], probabilities[:count]
+            position = min(max(rows.w_position[row, p], 0.0), n_nodes - 1.0)
+            node = min(int(position), max(n_nodes - 2, 0))
+            truncated = physics.truncates and depth == n_depths - 1
+            first = 0 if truncated else min(int(demand[0] / lag_step), n_lags - 1)
+            lags = (first, min(int(demand[count - 1] / lag_step) + 1, n_lags - 1))
+            interpolate_next_values(by_node, node, position - node, 0, lags, reach, next_values)
+            if next_depth > 0:
+                interpolate_next_values(by_node, node, position - node, next_depth, lags, reach, next_values)
+            interpolate_demands(demand, next_values[0], lag_step, reach, by_demand)
+            q_price = q[row, p * n_orders : (p + 1) * n_orders]
+            today = Today(demand, probability, next_values, by_demand, prices[p], depth)
             if physics.after:
-                outlook(gains, today, stock[row], orders, physics, discount, steps)
-            for o in range(len(orders)):
+                expected_values(q_price, today, stock, orders, dynamics)
+            for o in range(n_orders):
                 order = orders[o]
                 if not physics.after:
-                    available = min(stock[row] + order, physics.room)
-                    outlook(gains[o : o + 1], today, available, none, physics, discount, steps)
-                gains[o] -= order_cost(order, physics)
+                    expected_values(q_price[o : o + 1], today, min(stock + order, physics.capacity), arrived, dynamics)
+                q_price[o] -= order_cost(order, physics)
 
 
 @compiled
-def believe(
-    means: Floats,
-    latents: Floats,
-    z_place: Floats,
-    price_place: Floats,
-    layer_of: Ints,
-    lag: Floats,
-    available: Floats,
-    strict: bool,
-    steps: Floats,
-    reading: Reading,
-) -> None:
-    """E[D | D above what was available], the mean of the belief after one more stock-out, (rows,).
-
-    price_place is a float index into the price grid, so that a price between two of them is answered between.
-    """
-    count = latents.shape[4]
-    low, high = np.empty(count), np.empty(count)
-    last = latents.shape[2] - 1
+def mean_above(means: Floats, rows: PricedRows, table: LatentTable, strict: bool) -> None:
+    """E[D | D > available], the mean of the belief after one more stock-out, (rows,); not strict: D >= available."""
+    n_atoms, last = table.latents.shape[4], table.latents.shape[2] - 1
+    demand, high = np.empty(n_atoms), np.empty(n_atoms)
     for row in range(len(means)):
-        place = min(max(price_place[row], 0.0), last)
-        p = min(int(place), max(last - 1, 0))
-        part = place - p
-        spot = lag[row] / steps[1]
-        _demand_at(latents, layer_of[row], z_place[row], p, spot, reading, low)
-        if part > 0:
-            _demand_at(latents, layer_of[row], z_place[row], p + 1, spot, reading, high)
-            low = low * (1 - part) + high * part
-        total, hidden = 0.0, 0
-        for k in range(count):
-            if low[k] > available[row] or (not strict and low[k] >= available[row]):
-                total += low[k]
-                hidden += 1
-        # Where the law calls the stock-out impossible, demand was hardly more than what was there.
-        means[row] = total / hidden if hidden else available[row] + (low[count - 1] - low[0]) / count
+        position = min(max(rows.price_position[row], 0.0), last)
+        p = min(int(position), max(last - 1, 0))
+        weight, available = position - p, rows.available[row]
+        _demand_atoms(table, rows.depth[row], rows.z_position[row], p, rows.lag[row], demand)
+        if weight > 0:
+            _demand_atoms(table, rows.depth[row], rows.z_position[row], p + 1, rows.lag[row], high)
+            demand = demand * (1 - weight) + high * weight
+        total, n_above = 0.0, 0
+        for k in range(n_atoms):
+            if demand[k] > available or (not strict and demand[k] >= available):
+                total += demand[k]
+                n_above += 1
+        # Where the law rules the stock-out out, demand was hardly more than what was available.
+        means[row] = total / n_above if n_above else available + (demand[n_atoms - 1] - demand[0]) / n_atoms

@@ -7,23 +7,23 @@ import numpy as np
 from lostsales.data.economics import UnitCosts
 from lostsales.data.problem import Problem
 
-KINDS = 3  # of what is known of the last demand: itself, hidden by one stock-out, by several
+BELIEF_SHAPES = 3  # of the last demand: observed, hidden by one stock-out, hidden by several
 
 
 class Physics(NamedTuple):
-    """How an action becomes profit and the next stock."""
+    """How an action and a demand become profit and the next stock."""
 
-    after: bool  # orders arrive after the sales of the day
+    after: bool  # orders arrive after the sales of the period
     netted: bool
-    strict: bool  # a stock-out is told apart from selling out exactly
-    truncates: bool
-    forbids: bool  # orders beyond the room are not taken
-    room: float
+    strict: bool  # a stock-out is distinguished from selling out exactly
+    truncates: bool  # demand is truncated at the longest run
+    forbids: bool  # orders beyond the capacity are not allowed
+    capacity: float
     lost_cost: float
     order_cost: float
     holding_cost: float
     fixed_order_cost: float
-    layers: int  # depths that are told apart
+    depth_cap: int  # greater depths count as this one
 
     @classmethod
     def of(cls, problem: Problem, costs: UnitCosts, strict: bool) -> "Physics":
@@ -35,15 +35,15 @@ class Physics(NamedTuple):
             strict=strict,
             truncates=problem.longest_run is not None,
             forbids=problem.capacity_rule == "forbid",
-            room=float(np.inf if problem.capacity is None else problem.capacity),
+            capacity=float(np.inf if problem.capacity is None else problem.capacity),
             lost_cost=float(mean.lost),
             order_cost=float(mean.order),
             holding_cost=float(mean.holding),
             fixed_order_cost=mean.fixed_order,
-            layers=problem.longest_run or KINDS - 1,
+            depth_cap=problem.longest_run or BELIEF_SHAPES - 1,
         )
 
     @property
     def costs(self) -> tuple[float, float, float, float]:
-        """Of a lost sale, of a unit ordered, of a unit held, of ordering at all."""
+        """Unit costs of a lost sale, an order and holding, and the fixed cost of an order."""
         return self.lost_cost, self.order_cost, self.holding_cost, self.fixed_order_cost

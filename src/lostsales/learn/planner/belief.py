@@ -1,0 +1,84 @@
+"""The belief over the last demand, carried by its mean: how it moves after each stock-out of a run."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from lostsales.data.economics import units_available
+from lostsales.data.encoding import feature_columns
+from lostsales.data.problem import Problem
+from lostsales.learn.planner.decision_loops import PricedRows, mean_above
+from lostsales.learn.planner.latent_table import LatentTable
+from lostsales.learn.planner.market_states import MarketStates, position
+from lostsales.learn.planner.series_table import SeriesTable
+from lostsales.policy.view import View
+from lostsales.types import Floats, Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Belief:
+    """The mean of the last demand and the market state of each row."""
+
+    entry: Ints  # (rows,) of the series table
+    mean: Floats  # (rows,) of the last demand: itself where it is observed
+    features: Floats  # (rows, columns) with attributes
+    z_position: Floats  # (rows,) among the nodes of z
+
+
+@dataclass(frozen=True, eq=False)
+class BeliefTracker:
+    """Moves the mean of the belief from period to period, averaged over the laws of demand."""
+
+    problem: Problem
+    prices: Floats  # (prices,) of the tables
+    states: MarketStates
+    series: SeriesTable
+    tables: tuple[tuple[LatentTable, ...], ...]  # by group and law
+    strict: bool
+
+    def belief(self, view: View) -> Belief:
+        """The belief of each row, from its last observed demand through the stock-outs since then."""
+        entry = self.series.entries(view)
+        mean = view.last_sales.astype(np.float64)
+        closed = list(reversed(view.past))
+        depth = np.minimum(view.depth.astype(np.int64), len(closed))
+        for back in range(int(depth.max(initial=0)), 0, -1):
+            rows = np.flatnonzero(depth >= back)
+            then, action = closed[back - 1]
+            first = rows[depth[rows] == back]
+            mean[first] = then.last_sales[first]
+            available = units_available(
+                then.stock[rows], action.order[rows], self.problem.arrival, self.problem.capacity
+            )
+            priced = PricedRows(
+                z_position=self.states.z_position(self._features(then, entry, rows), self.series.effect[entry[rows]]),
+                price_position=position(action.price[rows], self.prices),
+                depth=depth[rows] - back,
+                lag=mean[rows],
+                available=available,
+            )
+            mean[rows] = self._mean_above(entry[rows], priced)
+        features = self._features(view, entry, np.arange(len(entry)))
+        return Belief(entry, mean, features, self.states.z_position(features, self.series.effect[entry]))
+
+    def expected_demand(self, view: View, belief: Belief, price: Floats) -> Floats:
+        """E[D] of today at a price, (rows,)."""
+        depth, no_censoring = view.depth.astype(np.int64), np.full(len(price), -1.0)
+        rows = PricedRows(belief.z_position, position(price, self.prices), depth, belief.mean, no_censoring)
+        return self._mean_above(belief.entry, rows)
+
+    def _features(self, view: View, entry: Ints, rows: Ints) -> Floats:
+        """Features and attributes of some rows, (rows, columns), as the law of demand takes them."""
+        columns = feature_columns(self.problem.features, [each[rows] for each in view.features])
+        return np.column_stack([*columns, self.series.attributes[entry[rows]]])
+
+    def _mean_above(self, entry: Ints, rows: PricedRows) -> Floats:
+        """E[D | D > available], averaged over the laws, (rows,)."""
+        means = np.zeros(len(entry))
+        for group, own in self.series.by_group(entry):
+            of_group = rows.take(own)
+            for table in self.tables[group]:
+                out = np.empty(len(own))
+                mean_above(out, of_group, table, self.strict)
+                means[own] += out / len(self.tables[group])
+        return means

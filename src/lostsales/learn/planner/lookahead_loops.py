@@ -1,0 +1,142 @@
+"""Compiled one-period lookahead: the expected profit of an action plus the discounted value of the next state.
+
+After a stock-out the next state holds the mean of the belief over the hidden demand instead of the demand.
+"""
+
+from typing import Any, NamedTuple
+
+from lostsales._jit import compiled
+from lostsales.learn.planner.physics import Physics
+from lostsales.learn.planner.state_grid import Dynamics
+from lostsales.types import Floats
+
+
+class Today(NamedTuple):
+    """The law of demand in a state at a price, and the values that follow."""
+
+    demand: Floats  # (demands,) rising
+    probability: Floats  # (demands,)
+    next_values: Floats  # (depths, lags, stocks)
+    next_values_by_demand: Floats  # (demands, stocks) where the demand is observed
+    price: float
+    depth: int  # at most that of the physics
+
+
+@compiled
+def interpolate(values: Floats, position: float) -> Any:
+    """A function on a grid of unit steps, linear in between and constant beyond its ends."""
+    last = len(values) - 1
+    if position <= 0:
+        return values[0]
+    if position >= last:
+        return values[last]
+    low = int(position)
+    weight = position - low
+    return values[low] if weight == 0 else values[low] * (1 - weight) + values[low + 1] * weight
+
+
+@compiled
+def interpolate_2d(values: Floats, row: float, position: float) -> Any:
+    """A function on a grid of two coordinates, linear in each."""
+    last = len(values) - 1
+    if row <= 0:
+        return interpolate(values[0], position)
+    if row >= last:
+        return interpolate(values[last], position)
+    low = int(row)
+    weight = row - low
+    first = interpolate(values[low], position)
+    return first if weight == 0 else first * (1 - weight) + interpolate(values[low + 1], position) * weight
+
+
+@compiled
+def distinct_demands(atoms: Floats, demand: Floats, probability: Floats) -> Any:
+    """Equally likely atoms as distinct demands with probabilities, and their number; whole demands repeat often."""
+    count = 0
+    for atom in atoms:
+        if count == 0 or demand[count - 1] != atom:
+            demand[count], probability[count] = atom, 0.0
+            count += 1
+        probability[count - 1] += 1 / len(atoms)
+    return count
+
+
+@compiled
+def order_cost(order: float, physics: Physics) -> Any:
+    """Unit and fixed cost of an order."""
+    return physics.order_cost * order + (physics.fixed_order_cost if order > 0 else 0.0)
+
+
+@compiled
+def interpolate_next_values(
+    by_node: Floats, node: int, weight: float, depth: int, lags: tuple[int, int], n_stocks: int, next_values: Floats
+) -> None:
+    """E[V(next state)] between two nodes of w, for a depth and a range of lags (first, last)."""
+    for lag in range(lags[0], lags[1] + 1):
+        for y in range(n_stocks):
+            value = by_node[node, depth, lag, y]
+            next_values[depth, lag, y] = (
+                value if weight == 0 else value * (1 - weight) + by_node[node + 1, depth, lag, y] * weight
+            )
+
+
+@compiled
+def interpolate_demands(demand: Floats, next_values: Floats, lag_step: float, n_stocks: int, by_demand: Floats) -> None:
+    """Next values (lags, stocks) at each observed demand, which is the next lag, (demands, stocks)."""
+    last = len(next_values) - 1
+    for k in range(len(demand)):
+        row = min(demand[k] / lag_step, last)
+        low = min(int(row), last - 1) if last else 0
+        weight = row - low
+        for y in range(n_stocks):
+            value = next_values[low, y]
+            by_demand[k, y] = value if weight == 0 else value * (1 - weight) + next_values[low + 1, y] * weight
+
+
+@compiled
+def expected_values(q: Floats, today: Today, available: float, orders: Floats, dynamics: Dynamics) -> None:
+    """E[profit + discount * V(next state)] without the cost of the order, for orders that are yet to arrive, (orders,).
+
+    Orders that have arrived are in `available`, and then `orders` is 0.
+    """
+    demand, probability, next_values, by_demand, price, depth = today
+    physics, discount, stock_step, lag_step = dynamics
+    top, capacity = by_demand.shape[1] - 1, physics.capacity
+    profit, p_censored, excess = 0.0, 0.0, 0.0
+    n_observed = 0
+    q[:] = 0.0
+    for k in range(len(demand)):
+        left = available - demand[k]
+        if left > 0 or (left == 0 and physics.strict):
+            n_observed += 1
+            profit += probability[k] * (price * demand[k] - physics.holding_cost * left)
+            for o in range(len(orders)):
+                position = min(min(left + orders[o], capacity) / stock_step, top)
+                low = min(int(position), top - 1)
+                weight = position - low
+                value = by_demand[k, low] * (1 - weight) + by_demand[k, low + 1] * weight
+                q[o] += discount * probability[k] * value
+        else:
+            profit += probability[k] * price * available
+            p_censored += probability[k]
+            excess -= probability[k] * left
+    truncated = physics.truncates and depth == physics.depth_cap
+    q += profit if truncated else profit - physics.lost_cost * excess
+    if p_censored == 0:
+        return
+    next_depth = 0 if truncated else min(depth + 1, physics.depth_cap)
+    for o in range(len(orders)):
+        p_hidden, excess_hidden = p_censored, excess
+        stock_tp1 = min(orders[o], capacity)
+        if physics.after and physics.netted and not truncated:
+            stock_tp1 = 0.0
+            for k in range(n_observed, len(demand)):
+                left = available + orders[o] - demand[k]  # a positive netted stock reveals the demand
+                if left > 0:
+                    q[o] += discount * probability[k] * interpolate(by_demand[k], min(left, capacity) / stock_step)
+                    p_hidden -= probability[k]
+                    excess_hidden -= probability[k] * (demand[k] - available)
+        if p_hidden > 1e-12:
+            mean = available if truncated else available + excess_hidden / p_hidden
+            value = interpolate_2d(next_values[next_depth], mean / lag_step, stock_tp1 / stock_step)
+            q[o] += p_hidden * discount * value
