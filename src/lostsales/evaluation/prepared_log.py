@@ -47,7 +47,7 @@ class LeaveOneOutLaws:
         evidence, scale = model.evidence, model.law.scale
         law = model.law
         if model.family.mean in SMOOTHED_MEANS:
-            law = fit_family(evidence, Family("loose", model.family.multiplicative), scale, seed=seed)
+            law = fit_family(evidence, Family("undersmoothed", model.family.multiplicative), scale, seed=seed)
         without = []
         for unit in range(len(units)):
             counts = (units.of_row[evidence.rows] != unit).astype(np.float64)
