@@ -20,9 +20,10 @@ def scenario(name: str) -> Scenario:
 
 
 @cache
-def small_log(name: str, episodes: int = 8, seed: int = 1) -> SalesLog:
-    """A few episodes under uniform behaviour."""
-    return simulate(scenario(name), episodes=episodes, seed=seed)[0]
+def small_log(name: str, episodes: int = 8, seed: int = 1, horizon: int | None = None) -> SalesLog:
+    """A few episodes under uniform behaviour, of the scenario's horizon unless given."""
+    world = scenario(name)
+    return simulate(world.model_copy(update={"horizon": horizon or world.horizon}), episodes=episodes, seed=seed)[0]
 
 
 def frame_of(log: SalesLog) -> pd.DataFrame:

@@ -68,7 +68,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What a process says that has the package installed."""
     target, work = tmp_path_factory.mktemp("packages"), tmp_path_factory.mktemp("work")
     install(target)
-    lostsales.write_log(small_log("released"), work / "log.csv")
+    lostsales.write_log(small_log("released", episodes=12, horizon=15), work / "log.csv")
     paths = [str(target), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
     done = subprocess.run(  # noqa: S603

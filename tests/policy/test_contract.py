@@ -42,7 +42,7 @@ def fitted(method: str) -> SavedPolicy:
 @cache
 def with_costs() -> SalesLog:
     """A log whose order cost varies by row."""
-    log = small_log("released", episodes=12)
+    log = small_log("released", episodes=12, horizon=15)
     order_cost = np.random.default_rng(0).choice([0.5, 8.0], len(log))
     costs = type(log.problem.costs)(lost=2, holding=1)
     problem = log.problem.model_copy(update={"costs": costs})
