@@ -119,17 +119,17 @@ def _days(log: SalesLog) -> tuple[Any, Any]:
 def _penalty(log: SalesLog, policy: QPolicy) -> list[Row]:
     """At depth 0, the penalty of few landmarks interpolated over actions: against each action, and against all rows."""
     every = PCFQI(iterations=1, function=FunctionClass(support_rank=len(log))).fit(log)
-    form, exact = _variance(policy), _variance(every)
+    variance, exact = _variance(policy), _variance(every)
     history = _form(policy).scaler(partition(log, find_runs(log), log.cash)[0].next_observed)
     actions = _form(policy).action_scaler(policy.grid.pairs)
-    ours = np.sqrt(form(history, actions))
+    ours = np.sqrt(variance(history, actions))
     rows = []
     with threadpool_limits(1):
-        seconds = best_seconds(partial(form, history, actions))
-        for name, peer in (("each action on its own", partial(_each_action, form)), ("all rows", exact)):
+        seconds = best_seconds(partial(variance, history, actions))
+        for name, peer in (("each action on its own", partial(_each_action, variance)), ("all rows", exact)):
             slow, theirs = best_seconds(partial(peer, history, actions)), np.sqrt(peer(history, actions))
             error = float(np.mean(np.abs(ours - theirs)) / np.mean(theirs))
-            what = f"penalty of {len(form.matrix)} landmarks, {error:.2%} off {name}"
+            what = f"penalty of {len(variance.matrix)} landmarks, {error:.2%} off {name}"
             rates = f"{len(history) / seconds:,.0f} a second", f"{len(history) / slow:,.0f} a second, {name}"
             rows.append(Row(what, *rates, slow / seconds))
     return rows
@@ -139,7 +139,7 @@ def _form(policy: QPolicy) -> QBasis:
     q = policy.q[0]
     if not isinstance(q, QFunction):
         raise TypeError("the policy has kernels")
-    return q.form
+    return q.basis
 
 
 def _variance(policy: QPolicy) -> FactoredVariance:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lostsales.data.splits import FEW_SERIES, folds_of, hold_out, resample_counts, split, units_of
+from lostsales.data.splits import FEW_SERIES, cross_fit_folds, folds_of, hold_out, resample_counts, units_of
 from tests.demand.logs import log_of_flags
 from tests.learn.small import small_log
 
@@ -56,13 +56,13 @@ def test_one_threshold_decides_between_series_and_blocks_in_time() -> None:
     for series, by in ((FEW_SERIES - 1, "blocks in time"), (FEW_SERIES, "series")):
         log = log_of_flags(*["5" * 20] * series)
         assert hold_out(log, gap=1).by == by
-        assert split(log, seed=0, gap=1)[1] == by
+        assert cross_fit_folds(log, seed=0, gap=1)[1] == by
         assert units_of(log, 50).by == by
 
 
 def test_cross_fitting_holds_out_every_series_once() -> None:
     log = small_log("steady", 11)
-    folds, by = split(log, 3, gap=2)
+    folds, by = cross_fit_folds(log, 3, gap=2)
     assert by == "series"
     assert sorted(name for fold in folds for name in fold.names) == sorted(log.names)
     np.testing.assert_array_equal(np.sum([fold.held_out for fold in folds], axis=0), 1)
@@ -72,7 +72,7 @@ def test_cross_fitting_holds_out_every_series_once() -> None:
 
 @pytest.mark.parametrize("series", [2, 9])
 def test_cross_fitting_of_few_series_holds_out_blocks_in_time_with_gaps(series: int) -> None:
-    folds, by = split(small_log("steady", series), 0, gap=4)
+    folds, by = cross_fit_folds(small_log("steady", series), 0, gap=4)
     assert by == "blocks in time"
     assert all(not fold.names for fold in folds)
     held_out = np.array([fold.held_out.reshape(series, 50)[-1] for fold in folds])

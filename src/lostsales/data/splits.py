@@ -1,4 +1,8 @@
-"""Folds, held-out rows and resampling units: whole series, or blocks in time where there are fewer than ten series."""
+"""Folds, held-out rows and resampling units: whole series, or blocks in time where there are fewer than ten series.
+
+Cross-validation of a regression and its bootstrap use `hold_out`; cross-fitting of policies uses `cross_fit_folds`; the
+intervals of an evaluation (jackknife) use `units_of`.
+"""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -14,7 +18,7 @@ FEW_SERIES = 10
 BLOCK_PERIODS = 10
 BY_SERIES, BY_GROUPS, BY_BLOCKS = "series", "groups of series", "blocks in time"
 
-Folds = list[tuple[Bools, Bools]]  # (test, train) masks, one pair a fold
+FoldMasks = list[tuple[Bools, Bools]]  # (test, train) masks, one pair a fold
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +48,7 @@ def hold_out(log: SalesLog, gap: int) -> Holdout:
     return Holdout(place, edges[block] - gap, edges[block + 1] + gap, unit, series * blocks, BY_BLOCKS)
 
 
-def folds_of(holdout: Holdout, rows: Ints) -> Folds:
+def folds_of(holdout: Holdout, rows: Ints) -> FoldMasks:
     """(test, train) masks of some rows of the log, one pair a fold."""
     lower, upper, clock = holdout.lower[rows], holdout.upper[rows], holdout.clock[rows]
     spans = np.unique(np.column_stack([lower, upper]), axis=0)
@@ -65,7 +69,7 @@ class Fold:
     names: tuple[str, ...]  # the series that the policy decides for; none where folds are blocks in time
 
 
-def split(log: SalesLog, seed: int, gap: int) -> tuple[list[Fold], str]:
+def cross_fit_folds(log: SalesLog, seed: int, gap: int) -> tuple[list[Fold], str]:
     """Folds for cross-fitting: whole series drawn at random, or below ten series blocks in time with a `gap` around."""
     names = np.unique(log.names.astype(str))
     if len(names) >= FEW_SERIES:

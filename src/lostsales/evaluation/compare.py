@@ -6,7 +6,7 @@ from typing import Any
 
 from lostsales.data.log import SalesLog
 from lostsales.data.progress import Progress, stages
-from lostsales.data.splits import Fold, split
+from lostsales.data.splits import Fold, cross_fit_folds
 from lostsales.data.sublogs import without
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.evaluation.cross_fitted import CrossFittedPolicy
@@ -182,7 +182,7 @@ def compare_on(
     """`compare` on a prepared log."""
     if estimator is None:
         estimator = "fqe" if prepared.laws is None else "model"
-    folds, held_out = split(prepared.log, seed, gap=prepared.runs.max_depth + 1)
+    folds, held_out = cross_fit_folds(prepared.log, seed, gap=prepared.runs.max_depth + 1)
     candidates, estimand = [], None
     for method, name, tick in zip(methods, _names(methods), stages(progress, [1.0] * len(methods)), strict=True):
         fitting, estimating = stages(tick, (3, 1))

@@ -38,7 +38,7 @@ def fit(
     SettingError
         Where a method or a setting is unknown or a value is not allowed.
     LostSalesError
-        Where the log cannot teach: no stock, orders or costs, or too few rows.
+        Where the log cannot be learned from: no stock, orders or costs, or too few rows.
 
     Examples
     --------

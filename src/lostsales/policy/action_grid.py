@@ -6,7 +6,7 @@ import numpy as np
 
 from lostsales.data.problem import Shop
 from lostsales.errors import SettingError
-from lostsales.types import Floats, Ints, exceeds
+from lostsales.types import Bools, Floats, Ints, exceeds
 
 
 @dataclass(frozen=True)
@@ -46,3 +46,13 @@ class ActionGrid:
     def most_orders(self, stock: Floats) -> Floats:
         """The largest order that fits on top of each stock."""
         return self.orders[self.feasible_orders(stock) - 1]
+
+
+def keep_largest(allowed: Bools, values: Floats) -> Bools:
+    """Of the allowed actions (rows, actions) those with the largest of the values (actions,).
+
+    >>> keep_largest(np.array([[True, True, False]]), np.array([1.0, 5.0, 9.0]))
+    array([[False,  True, False]])
+    """
+    largest = np.where(allowed, values, -np.inf).max(axis=1, keepdims=True)
+    return np.asarray(allowed & (values == largest))

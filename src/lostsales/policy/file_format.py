@@ -57,6 +57,15 @@ class Artefact:
     arrays: dict[str, Array]
 
 
+def arrays_of(prefix: str, arrays: dict[str, Array]) -> dict[str, Array]:
+    """The arrays whose name starts with a prefix, under the rest of the name.
+
+    >>> arrays_of("a", {"a_x": 1, "b_x": 2})
+    {'x': 1}
+    """
+    return {name.removeprefix(f"{prefix}_"): each for name, each in arrays.items() if name.startswith(f"{prefix}_")}
+
+
 def save(policy: SavedPolicy, path: str | Path) -> None:
     """Write a policy to a file, which takes its place only when it is whole."""
     artefact = policy.to_artefact()

@@ -26,7 +26,7 @@ class MaskQuery:
 class Rules(StrictSettings):
     """What a retailer will not do, on top of the grid of prices and orders.
 
-    An action that the rules forbid is never a target of learning nor a recommendation.
+    An action that the rules forbid is never in the maximum of a target nor a recommendation.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class Rules(StrictSettings):
     price_ladder : tuple of float, optional
         Only these prices of the grid.
     greatest_price_change : float, optional
-        Against the price of the period before; let go where no price of the ladder lies within it.
+        Against the price of the period before; waived where no price of the ladder lies within it.
     forbidden : tuple of (price, order)
         Pairs that are not allowed.
     order_days : str, optional
@@ -84,7 +84,7 @@ class Rules(StrictSettings):
     ) -> Bools:
         """Actions that each row may take, (rows, actions); a last price of NaN is unknown and binds nothing.
 
-        Where no rung of the ladder lies within the greatest price change, the change is let go.
+        Where no rung of the ladder lies within the greatest price change, the limit is waived.
         """
         price, order = grid.pairs.T
         may: Bools = self.standing(grid) & (order <= grid.most_orders(stock)[:, None])

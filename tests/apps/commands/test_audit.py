@@ -59,12 +59,12 @@ def test_audit_says_everything_that_a_planner_asks(log_path: Path, width: int, m
     assert "[/]" not in text
 
 
-def test_a_doubtful_assumption_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_rejected_assumption_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = Console(width=150, record=True)
     monkeypatch.setattr(console, "out", screen)
     monkeypatch.setattr(audit_view, "out", screen)
     found = audit(log_of_flags("5xx6x7"))
     audit_view.print_audit("a log", replace(found, stock_test=StockTest(4.0, 6e-5, 99), run_ends_fall_at=(2,)))
     text = screen.export_text()
-    assert "doubtful: demand is higher where more is there (p = 6e-05)" in text
-    assert "doubtful: the chance to end falls after 2 periods" in text
+    assert "rejected: demand is higher where more is there (p = 6e-05)" in text
+    assert "rejected: the chance to end falls after 2 periods" in text

@@ -89,7 +89,7 @@ def test_the_state_is_the_last_observation(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_the_plugged_in_demand_is_the_mean_of_the_truncated_normal() -> None:
-    """Lines 1100-1110, where demand is far enough from 0 for the law to be linear."""
+    """Appendix C, where demand is far enough from 0 for the law to be linear."""
     log, truth = simulate(Scenario.load("steady", ("demand.intercept=18.5",)), episodes=1_000, seed=8)
     runs = find_runs(log)
     is_observed = runs.observed.is_observed

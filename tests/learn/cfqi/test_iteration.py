@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from lostsales.data.splits import Folds, folds_of, hold_out
+from lostsales.data.splits import FoldMasks, folds_of, hold_out
 from lostsales.demand.censoring.runs import find_runs
 from lostsales.learn.cfqi.iteration import FittedQ, FqiSettings, iterate
 from lostsales.learn.cfqi.partition import Partition, partition
-from lostsales.learn.function.depth_regression import RidgeDesign, build, with_posterior_variance
+from lostsales.learn.function.depth_regression import RidgeDesign, build
 from lostsales.learn.function.kernels import Kernel
+from lostsales.learn.function.penalty import with_penalty
 from lostsales.learn.function.posterior_variance import FactoredVariance
 from lostsales.learn.function.q_function import ActionScaler, FunctionClass, Hyperparameters, Scaler
 from lostsales.types import Bools, Floats
@@ -26,7 +27,7 @@ LINEAR_KERNEL = FunctionClass(
 
 
 @cache
-def censored() -> tuple[list[Partition], list[Folds]]:
+def censored() -> tuple[list[Partition], list[FoldMasks]]:
     """The parts of a small log, and their folds."""
     log = small_log("released")
     runs = find_runs(log)
@@ -43,7 +44,7 @@ def learn(settings: FqiSettings) -> FittedQ:
         return iterate(parts, folds, ACTIONS, [(None, None)] * len(parts), settings)
 
 
-def seen(rows: int = 90) -> tuple[Partition, Folds]:
+def seen(rows: int = 90) -> tuple[Partition, FoldMasks]:
     """A depth whose every demand is observed."""
     rng = np.random.default_rng(8)
     block, after = rng.normal(3, 2, (2, rows, 3))
@@ -192,18 +193,18 @@ def designed(function: FunctionClass, kernel: Kernel | None = None, rows: int = 
     scaler, action_scaler = Scaler.of(part.block), ActionScaler.of(part.action)
     history, action = scaler(part.block), action_scaler(part.action)
     built = build(scaler, action_scaler, history, action, Hyperparameters(kernel, 0.3, 5.0), function, 0)
-    return with_posterior_variance(built, function, 0)
+    return with_penalty(built, function, 0)
 
 
 def threshold(design: RidgeDesign) -> float:
-    assert design.form.uncertainty is not None
-    return design.form.uncertainty.threshold
+    assert design.basis.uncertainty is not None
+    return design.basis.uncertainty.threshold
 
 
 def factored(design: RidgeDesign) -> FactoredVariance:
-    assert design.form.uncertainty is not None
-    assert isinstance(design.form.uncertainty.variance, FactoredVariance)
-    return design.form.uncertainty.variance
+    assert design.basis.uncertainty is not None
+    assert isinstance(design.basis.uncertainty.variance, FactoredVariance)
+    return design.basis.uncertainty.variance
 
 
 def uncertainty(kernel: Kernel, ridge: float, at: tuple[Floats, Floats], sample: tuple[Floats, Floats]) -> Floats:
@@ -253,12 +254,12 @@ def test_the_penalty_is_beta_sigma_times_the_uncertainty_above_the_threshold(own
         FunctionClass(unpenalized_share=share, support_kernel=None if own else other, support_ridge=0.05), kernel
     )
     part, _ = seen()
-    penalty = design.form.penalty(part.next_observed, ACTIONS, 7.0)
+    penalty = design.basis.penalty(part.next_observed, ACTIONS, 7.0)
     support, ridge = (kernel, 0.3) if own else (other, 0.05)
     low, high = np.quantile(part.block, [0.01, 0.99], axis=0)
     after = np.clip(part.next_observed, low, high) if share else part.next_observed
     assert (part.next_observed > high).any()
-    for column, action in enumerate(design.form.action_scaler(ACTIONS)):
+    for column, action in enumerate(design.basis.action_scaler(ACTIONS)):
         at = standardised(after, part.block), np.tile(action, (90, 1))
         above = uncertainty(support, ridge, at, (design.history, design.action)) - threshold(design)
         np.testing.assert_allclose(penalty[:, column], 7.0 * 5.0 * np.maximum(above, 0), atol=1e-5)
@@ -268,8 +269,8 @@ def test_the_penalty_is_beta_sigma_times_the_uncertainty_above_the_threshold(own
 def test_the_support_of_few_landmarks_nears_the_exact_one() -> None:
     exact = designed(FunctionClass(support_rank=400), Kernel(kind="rbf", coefficient=0.01), rows=390)
     assert len(factored(exact).matrix) == 390
-    at = exact.form.scaler(seen(390)[0].next_observed)
-    actions = exact.form.action_scaler(ACTIONS)
+    at = exact.basis.scaler(seen(390)[0].next_observed)
+    actions = exact.basis.action_scaler(ACTIONS)
     truth, errors = np.sqrt(factored(exact)(at, actions)), []
     for rank in (50, 100, 200):
         design = designed(FunctionClass(support_rank=rank), Kernel(kind="rbf", coefficient=0.01), rows=390)
@@ -289,8 +290,8 @@ def test_what_was_never_tried_is_penalised_and_random_behaviour_hardly() -> None
         scaler, scale_action = Scaler.of(part.block), ActionScaler.of(action)
         choice, function = Hyperparameters(Kernel(kind="rbf", coefficient=0.003), 0.001, 1.0), FunctionClass()
         standard = scaler(part.block), scale_action(action)
-        design = with_posterior_variance(build(scaler, scale_action, *standard, choice, function, 0), function, 0)
-        penalty = design.form.penalty(part.next_observed, ACTIONS, 1.0)
+        design = with_penalty(build(scaler, scale_action, *standard, choice, function, 0), function, 0)
+        penalty = design.basis.penalty(part.next_observed, ACTIONS, 1.0)
         shares.append(float(np.mean(penalty > 0)))
     assert shares[0] < 0.15
     assert shares[1] > 0.5

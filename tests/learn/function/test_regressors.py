@@ -56,7 +56,7 @@ def test_the_penalty_of_an_ensemble_is_the_spread_of_its_members(function: Any) 
 @pytest.mark.parametrize("method", ["pc-fqi", "fusion"])
 @pytest.mark.parametrize("function", [DecisionTreeRegressor(), GradientBoostingRegressor(n_estimators=3)])
 def test_without_an_ensemble_of_equals_there_is_no_penalty(function: Any, method: str) -> None:
-    with pytest.raises(SettingError, match=f"a {type(function).__name__} cannot say how sure it is"):
+    with pytest.raises(SettingError, match=f"a {type(function).__name__} has no measure of uncertainty"):
         learn(function, method=method)
     assert len(learn(function, method="c-fqi", iterations=1).policy.q) == 4
 

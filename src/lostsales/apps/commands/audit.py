@@ -13,7 +13,7 @@ def audit(
     cap: Annotated[int | None, typer.Option(help="Greatest depth to learn (K); the paper's rule unless given.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Report what a log can teach: stock-out runs, hidden demand, assumptions, and what to collect next.
+    """Report what can be learned from a log: stock-out runs, hidden demand, assumptions, and what to collect next.
 
     Example: `lostsales audit log.parquet`
     """

@@ -100,10 +100,10 @@ def _assumptions(audit: Audit) -> None:
         stock = f"nothing against it (p = {test.p_value:.2f})"
     else:
         way = "higher" if test.z > 0 else "lower"
-        stock = f"doubtful: demand is {way} where more is there (p = {test.p_value:.2g}), so imputed demand is biased"
+        stock = f"rejected: demand is {way} where more is there (p = {test.p_value:.2g}), so imputed demand is biased"
     if audit.run_ends_fall_at:
         where = ", ".join(map(str, audit.run_ends_fall_at))
-        ends = f"doubtful: the chance to end falls after {where} periods; long runs end less often than assumed"
+        ends = f"rejected: the chance to end falls after {where} periods; long runs end less often than assumed"
     else:
         ends = "nothing against it" if len(audit.run_ends) > 1 else "cannot be tested: no run is longer than one period"
     print_facts("Assumptions", [("demand does not depend on stock", stock), ("long runs end no less often", ends)])

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lostsales.demand.censoring.evidence import Evidence
-from lostsales.demand.law.belief import TINY, Intervals, NoiseGrid, Particles, RandomNumbers, advance
 from lostsales.demand.law.demand_law import DemandLaw, Family
 from lostsales.demand.law.means import MEANS, LinearMean
+from lostsales.demand.law.particle_loops import TINY, Intervals, NoiseGrid, Particles, RandomNumbers, draw_latents
 from lostsales.demand.law.residuals import Residuals
 from lostsales.types import Floats, Ints
 
@@ -58,7 +58,7 @@ def complete_latents(evidence: Evidence, law: DemandLaw, seed: int = 0, draws: i
         if depth:
             lag[at] = law.demand(latent[parent], scale[at, None]) / scale[at, None]
         mean = _mean(law, evidence, at, lag, is_observed=depth == 0) + effect[at, None]
-        advance(at, depth, mean, intervals, random, noise, particles)
+        draw_latents(at, depth, mean, intervals, random, noise, particles)
     if not evidence.integer:  # an observed continuous demand is not drawn
         is_observed = np.isfinite(evidence.low) & np.isfinite(evidence.high)
         middle = (evidence.low[is_observed] + evidence.high[is_observed]) / 2

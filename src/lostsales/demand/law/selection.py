@@ -14,7 +14,7 @@ import numpy as np
 from lostsales.data.log import SalesLog
 from lostsales.data.progress import Progress
 from lostsales.data.scale import series_scale
-from lostsales.data.splits import Folds, folds_of, hold_out, resample_counts
+from lostsales.data.splits import FoldMasks, folds_of, hold_out, resample_counts
 from lostsales.demand.censoring.evidence import Evidence, gather_evidence
 from lostsales.demand.law.calibration import Calibration, calibrate
 from lostsales.demand.law.demand_law import DemandLaw, Family
@@ -171,7 +171,7 @@ def bootstrap_laws(
     return laws
 
 
-def _scored_rows(log: SalesLog, evidence: Evidence, seed: int) -> tuple[Evidence, Folds, str]:
+def _scored_rows(log: SalesLog, evidence: Evidence, seed: int) -> tuple[Evidence, FoldMasks, str]:
     """Rows to compare families on, their folds, and what these hold out."""
     series = np.random.default_rng(seed).permutation(np.unique(evidence.series))
     wanted = np.clip(len(evidence) // 10, *SCORED_ROWS)
@@ -187,7 +187,7 @@ def _cross_validate(
     family: Family,
     trials: dict[Family, FamilyTrial],
     evidence: Evidence,
-    folds: Folds,
+    folds: FoldMasks,
     scale: Floats,
     seed: int,
 ) -> FamilyTrial:

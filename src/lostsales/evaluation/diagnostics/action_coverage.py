@@ -57,7 +57,7 @@ def _settings(task: EvaluationTask, depth: int) -> FqeSettings:
     own = q_functions(task.policy)
     if depth >= len(own):
         return FqeSettings(seed=task.seed)
-    chosen = own[depth].form.choice
+    chosen = own[depth].basis.choice
     return FqeSettings(chosen.kernel, chosen.ridge, seed=task.seed)
 
 

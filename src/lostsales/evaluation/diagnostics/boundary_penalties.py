@@ -42,7 +42,7 @@ def termination_penalty(task: EvaluationTask, discrepancy: Floats | None) -> Dia
         mean = float(ahead.sum() / len(task.rows))
     return _penalty(
         task, "tap", "termination action penalty", mean,
-        "runs seldom reach the boundary", "end runs earlier: dearer prices or larger orders during stock-outs",
+        "runs seldom reach the boundary", "end runs earlier: higher prices or larger orders during stock-outs",
     )  # fmt: skip
 
 

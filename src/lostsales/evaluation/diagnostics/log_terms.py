@@ -17,7 +17,7 @@ def partition_shares(prepared: PreparedLog) -> Diagnostic:
     rows = np.bincount(runs.depth[runs.usable], minlength=runs.max_depth + 1)
     share = rows / max(rows.sum(), 1)
     least = int(share.argmin())
-    meaning = f"the smallest part of the rows, {share[least]:.1%} ({rows[least]:,} rows), teaches depth {least}"
+    meaning = f"the smallest part of the rows, {share[least]:.1%} ({rows[least]:,} rows), is at depth {least}"
     advice = "enough rows at every depth" if rows[least] >= 100 else "collect more series: every depth wants 100 rows"
     return Diagnostic("rho", "share of the rows by depth", float(share.min()), share, False, meaning, advice)
 
@@ -55,9 +55,7 @@ def unidentifiable_regret(prepared: PreparedLog) -> Diagnostic:
     greatest = float(np.abs(prepared.profit).max())
     missed = (1 - float(ends[0])) ** runs.max_depth
     value = max(rule - runs.max_depth + 1, 0) * missed * 2 * greatest / (1 - discount)
-    meaning = (
-        f"a run ends with a chance of {ends[0]:.0%} a period, and runs beyond depth {runs.max_depth} teach nothing"
-    )
+    meaning = f"a run ends with a chance of {ends[0]:.0%} a period, and runs beyond depth {runs.max_depth} are not learned from"
     advice = "deeper runs are rare enough" if missed < 0.05 else "a log with longer runs, or safer orders during them"
     return Diagnostic("e_cov", title, value, None, True, meaning, advice)
 

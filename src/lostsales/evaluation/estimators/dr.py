@@ -24,7 +24,7 @@ LEAST_EFFECTIVE = 20.0  # effective rows that the correction needs
 HISTORY_RANK = 30
 HISTORY_RIDGE = 10.0
 # Measured: docs/decisions/evaluation.md.
-BIAS_NOTE = "in simulated shops it fell a little short of the true gain: read it as rather too low"
+BIAS_NOTE = "in simulated shops it fell a little short of the true gain: it is biased downwards"
 
 
 def doubly_robust(task: EvaluationTask, settings: FqeSettings | None = None) -> Estimate:

@@ -46,7 +46,7 @@ class ReportContents:
         """The gain of the best method compared in words, None where none were."""
         if self.comparison is None:
             return None
-        best, others = self.comparison.candidates[0], f"judged on {self.comparison.held_out} that did not teach them"
+        best, others = self.comparison.candidates[0], f"evaluated on {self.comparison.held_out} held out"
         if best.gain is None:
             return f"none of the methods beside it can be {others}"
         sure = f"{best.gain.value:+.2f} a period ({best.gain.low:+.2f} to {best.gain.high:+.2f})"

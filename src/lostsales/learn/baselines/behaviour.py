@@ -18,7 +18,7 @@ from scipy.spatial.distance import cdist
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
 from lostsales.data.progress import Progress
-from lostsales.data.splits import Folds, folds_of, hold_out
+from lostsales.data.splits import FoldMasks, folds_of, hold_out
 from lostsales.demand.censoring.runs import Runs
 from lostsales.learn.function.q_function import Scaler
 from lostsales.learn.learner import Learner
@@ -212,7 +212,7 @@ def _smoothed(counts: Floats, usual: Floats, alpha: float) -> Floats:
     return np.asarray((counts + alpha * usual) / (counts.sum(axis=1, keepdims=True) + alpha))
 
 
-def _choose(points: Floats, taken: Ints, usual: Floats, folds: Folds) -> tuple[Floats, float]:
+def _choose(points: Floats, taken: Ints, usual: Floats, folds: FoldMasks) -> tuple[Floats, float]:
     """Coefficients and alpha with the greatest held-out likelihood, coordinate by coordinate."""
     coefficients = np.zeros(points.shape[1])
     best, alpha = _likelihood(np.zeros((len(points), len(points))), taken, usual, folds)
@@ -232,7 +232,7 @@ def _choose(points: Floats, taken: Ints, usual: Floats, folds: Folds) -> tuple[F
     return coefficients, alpha
 
 
-def _likelihood(far: Floats, taken: Ints, usual: Floats, folds: Folds) -> tuple[float, float]:
+def _likelihood(far: Floats, taken: Ints, usual: Floats, folds: FoldMasks) -> tuple[float, float]:
     """The greatest mean log-likelihood of held-out actions over alpha, and that alpha."""
     counts = np.empty((len(far), len(usual)))
     for test, train in folds:

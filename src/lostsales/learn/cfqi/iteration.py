@@ -5,10 +5,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from lostsales.data.progress import Progress
-from lostsales.data.splits import Folds
+from lostsales.data.splits import FoldMasks
 from lostsales.learn.cfqi.partition import Partition
 from lostsales.learn.cfqi.targets import ActionValueFunction, NextValues, RegressionDesign, targets
-from lostsales.learn.function.depth_regression import HyperparameterSearch, build, with_posterior_variance
+from lostsales.learn.function.depth_regression import HyperparameterSearch, build
+from lostsales.learn.function.penalty import with_penalty
 from lostsales.learn.function.q_function import ActionScaler, FunctionClass, QBasis, QFunction, Scaler
 from lostsales.learn.function.regressors import Regressor, RegressorDesign, RegressorQ, members
 from lostsales.types import Bools, Floats
@@ -42,7 +43,7 @@ class FittedQ:
 
 def iterate(
     parts: list[Partition],
-    folds: list[Folds],
+    folds: list[FoldMasks],
     actions: Floats,
     allowed: list[tuple[Bools | None, Bools | None]],
     settings: FqiSettings,
@@ -89,7 +90,7 @@ def iterate(
     return FittedQ(tuple(q), last_is_pessimistic, settings.beta, np.array(residuals), tuple(regressed))
 
 
-def _search(part: Partition, folds: Folds, settings: FqiSettings) -> "_RidgeSearch | _NoSearch":
+def _search(part: Partition, folds: FoldMasks, settings: FqiSettings) -> "_RidgeSearch | _NoSearch":
     if isinstance(settings.function, FunctionClass):
         return _RidgeSearch.of(part, folds, settings.function, settings.seed)
     return _NoSearch(RegressorDesign.of(settings.function, part.block, part.action))
@@ -119,7 +120,7 @@ class _RidgeSearch:
     former: QBasis | None = None
 
     @classmethod
-    def of(cls, part: Partition, folds: Folds, function: FunctionClass, seed: int) -> "_RidgeSearch":
+    def of(cls, part: Partition, folds: FoldMasks, function: FunctionClass, seed: int) -> "_RidgeSearch":
         scaler, action_scaler = Scaler.of(part.block), ActionScaler.of(part.action)
         history, action = scaler(part.block), action_scaler(part.action)
         pilot = HyperparameterSearch.of(history, action, folds, function, seed)
@@ -131,6 +132,6 @@ class _RidgeSearch:
         scalers = self.scaler, self.action_scaler
         design = build(*scalers, self.history, self.action, choice, self.function, self.seed)
         if pessimism:
-            design = with_posterior_variance(design, self.function, self.seed, self.former)
-            self.former = design.form
+            design = with_penalty(design, self.function, self.seed, self.former)
+            self.former = design.basis
         return design

@@ -11,7 +11,7 @@ from lostsales.errors import LostSalesError
 from lostsales.learn.cfqi.safe_actions import SafeActions
 from lostsales.learn.cfqi.series_coordinates import SeriesCoordinates
 from lostsales.learn.cfqi.targets import ActionValueFunction
-from lostsales.learn.function.q_arrays import q_arrays, q_from, q_settings, without_prefix
+from lostsales.learn.function.q_arrays import q_arrays, q_from, q_settings
 from lostsales.learn.function.q_function import QFunction
 from lostsales.policy.action_grid import ActionGrid
 from lostsales.policy.base import PolicyBase
@@ -155,7 +155,7 @@ class QPolicy(PolicyBase):
     def from_artefact(cls, artefact: Artefact) -> "QPolicy":
         """The policy of a file."""
         settings, arrays = artefact.settings, artefact.arrays
-        models = {name: q_from(each, without_prefix(name, arrays)) for name, each in settings["models"].items()}
+        models = {name: q_from(each, arrays_of(name, arrays)) for name, each in settings["models"].items()}
         depths = len(models) - ("chance" in models)
         safe = settings["safe"]
         return cls(

@@ -6,14 +6,14 @@ from typing import Literal
 import numpy as np
 
 from lostsales.data.log import SalesLog
-from lostsales.data.splits import Folds, Holdout, folds_of
+from lostsales.data.splits import FoldMasks, Holdout, folds_of
 from lostsales.demand.censoring.runs import Runs
 from lostsales.learn.cfqi.iteration import FqiSettings
 from lostsales.learn.cfqi.series_coordinates import SeriesCoordinates
 from lostsales.learn.cfqi.targets import ActionValueFunction
 from lostsales.learn.function.depth_regression import HyperparameterSearch, build
 from lostsales.learn.function.q_function import ActionScaler, FunctionClass, QFunction, Scaler
-from lostsales.policy.action_grid import ActionGrid
+from lostsales.policy.action_grid import ActionGrid, keep_largest
 from lostsales.policy.history import blocks_of_rows
 from lostsales.types import Bools, Floats
 
@@ -53,17 +53,17 @@ class SafeActions:
         ends_at = max(self.depth, 1)  # with max_depth 0 any run is too long
         always_ended = self.kind == "learned" and self.chance is None
         if self.arrival == "after" and 1 <= depth == ends_at - 1 and not always_ended:
-            return _at_most(feasible, order), no_row
+            return keep_largest(feasible, order), no_row
         if depth < ends_at or (always_ended and depth == self.depth):
             return feasible, no_row
         if self.kind == "paper" or self.chance is None:
-            return _at_most(_at_most(feasible, order), price), no_row
+            return keep_largest(keep_largest(feasible, order), price), no_row
         chance = np.where(feasible, self.chance.values(block, grid.pairs / [1.0, scale]), -np.inf)
         enough: Bools = chance >= 1 - self.eps
         none = np.asarray(~enough.any(axis=1))
         likeliest = feasible & (chance >= chance.max(axis=1, keepdims=True) - ROUNDING)
         if self.arrival == "after":
-            likeliest = _at_most(likeliest, order)
+            likeliest = keep_largest(likeliest, order)
         return np.where(none[:, None], likeliest, enough), none
 
 
@@ -92,16 +92,10 @@ def fit_safe_actions(
     return SafeActions(kind, chance, eps, depth, log.problem.arrival)
 
 
-def _chance_to_end(block: Floats, action: Floats, ends: Floats, folds: Folds, settings: FqiSettings) -> QFunction:
+def _chance_to_end(block: Floats, action: Floats, ends: Floats, folds: FoldMasks, settings: FqiSettings) -> QFunction:
     """Regression of whether a run ended, kept within [0, 1]."""
     scaler, action_scaler, mean = Scaler.of(block), ActionScaler.of(action), float(ends.mean())
     history, acted = scaler(block), action_scaler(action)
     function = settings.function if isinstance(settings.function, FunctionClass) else FunctionClass()
     chosen = HyperparameterSearch.of(history, acted, folds, function, settings.seed).choose(ends - mean)
     return build(scaler, action_scaler, history, acted, chosen, function, settings.seed).q(ends, 0.0, 1.0)[0]
-
-
-def _at_most(feasible: Bools, quantity: Floats) -> Bools:
-    """Of the feasible actions of each row those with the largest quantity."""
-    largest = np.where(feasible, quantity, -np.inf).max(axis=1, keepdims=True)
-    return np.asarray(feasible & (quantity == largest))

@@ -30,7 +30,7 @@ class ActionValueFunction(Protocol):
         ...
 
 
-# Q - beta U of prepared histories and actions, (rows, actions).
+# Q - U of prepared histories and actions, (rows, actions).
 Scorer = Callable[[Any, float], Floats]
 
 
@@ -42,7 +42,7 @@ class RegressionDesign(Protocol):
         ...
 
     def scorer(self, block: Floats, actions: Floats) -> Scorer | None:
-        """Q - beta U prepared for histories that every iteration evaluates; None where nothing can be prepared."""
+        """Q - U prepared for histories that every iteration evaluates; None where nothing can be prepared."""
         ...
 
 

@@ -1,30 +1,27 @@
 """Ridge regression of one depth: choice of hyperparameters, factors, and the posterior variance of the penalty."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from lostsales.learn.function.feature_maps import FeatureMap, KernelMap, LinearMap, landmarks
 from lostsales.learn.function.kernels import Kernel
-from lostsales.learn.function.posterior_variance import Uncertainty, posterior_variance_of
 from lostsales.learn.function.q_function import ActionScaler, FunctionClass, Hyperparameters, QBasis, QFunction, Scaler
 from lostsales.learn.function.ridge import CrossValidation, RidgeFactor
 from lostsales.types import Bools, Floats, Ints
 
 # Above so many numbers (2 GB), features are recomputed in each pass rather than kept.
 KEEP = 250_000_000
-TRIM = 0.01  # share of rows on either side outside the range of the histories
 CANDIDATES = 5  # rows per landmark from which landmarks are drawn
 CHUNK = 20_000
-THRESHOLD_ROWS = 2_000  # rows from which the threshold of the penalty is taken
 
 
 @dataclass(frozen=True, eq=False)
 class RidgeDesign:
     """The design of a depth, constant over the iterations: factored once, solved K times."""
 
-    form: QBasis
+    basis: QBasis
     factor: RidgeFactor
     history: Floats  # (rows, coordinates) standardised
     action: Floats  # (rows, 2) standardised
@@ -37,7 +34,7 @@ class RidgeDesign:
             return
         for start in range(0, len(self.history), CHUNK):
             part = slice(start, start + CHUNK)
-            yield part, self.form.map.features(self.history[part], self.action[part])
+            yield part, self.basis.map.features(self.history[part], self.action[part])
 
     def fit(self, targets: Floats) -> Floats:
         """Weights of the ridge regression of centred targets (Equation 16)."""
@@ -49,12 +46,12 @@ class RidgeDesign:
         mean = float(targets.mean())
         weights = self.fit(targets - mean)
         fitted = np.concatenate([phi @ weights for _, phi in self.phi()])
-        return QFunction(self.form, weights, mean, low, high), float(np.sqrt(np.mean((mean + fitted - targets) ** 2)))
+        return QFunction(self.basis, weights, mean, low, high), float(np.sqrt(np.mean((mean + fitted - targets) ** 2)))
 
     def scorer(self, block: Floats, actions: Floats) -> Callable[[QFunction, float], Floats]:
-        """Q - beta U of given histories against actions, for any Q of this design."""
-        grid = self.form.on_grid(block, actions)
-        penalty = None if self.form.uncertainty is None else self.form.penalty(block, actions, 1.0)
+        """Q - U of given histories against actions, for any Q of this design."""
+        grid = self.basis.on_grid(block, actions)
+        penalty = None if self.basis.uncertainty is None else self.basis.penalty(block, actions, 1.0)
 
         def score(q: QFunction, beta: float) -> Floats:
             values = q.on(grid)
@@ -77,10 +74,10 @@ class HyperparameterSearch:
         cls, history: Floats, action: Floats, folds: list[tuple[Bools, Bools]], function: FunctionClass, seed: int
     ) -> "HyperparameterSearch":
         """From the standardised rows of a depth and their folds (test, train)."""
-        rows = _subsample(len(history), function.pilot_rows, seed)
+        rows = subsample(len(history), function.pilot_rows, seed)
         history, action = history[rows], action[rows]
         parts = [(test[rows], train[rows]) for test, train in folds]
-        at = _subsample(len(rows), function.pilot_rank, seed)
+        at = subsample(len(rows), function.pilot_rank, seed)
         kernels: tuple[Kernel | None, ...] = function.kernels if function.kind == "kernel" else (None,)
         phis = (_map(kernel, history[at], action[at], function).features(history, action) for kernel in kernels)
         trials = tuple(CrossValidation.of(phi, parts, function.ridges) for phi in phis)
@@ -104,7 +101,7 @@ def _map(kernel: Kernel | None, history: Floats, action: Floats, function: Funct
     return LinearMap(function.raw) if kernel is None else KernelMap.at(kernel, history, action)
 
 
-def _subsample(rows: int, most: int, seed: int) -> Ints:
+def subsample(rows: int, most: int, seed: int) -> Ints:
     """At most `most` of the rows, drawn without replacement, rising."""
     if rows <= most:
         return np.arange(rows)
@@ -130,8 +127,8 @@ def build(
         at = at[landmarks(choice.kernel, history[at], action[at], function.most_rank, rng, ridge)]
     mapped = _map(choice.kernel, history[at], action[at], function)
     gram, kept = _moments(mapped, history, action)
-    form = QBasis(scaler, action_scaler, mapped, choice)
-    return RidgeDesign(form, RidgeFactor.of(gram, choice.ridge), history, action, kept)
+    basis = QBasis(scaler, action_scaler, mapped, choice)
+    return RidgeDesign(basis, RidgeFactor.of(gram, choice.ridge), history, action, kept)
 
 
 def _moments(mapped: FeatureMap, history: Floats, action: Floats) -> tuple[Floats, Floats | None]:
@@ -146,40 +143,3 @@ def _moments(mapped: FeatureMap, history: Floats, action: Floats) -> tuple[Float
         if kept is not None:
             kept[start : start + CHUNK] = part
     return gram, kept
-
-
-def with_posterior_variance(
-    design: RidgeDesign, function: FunctionClass, seed: int, former: QBasis | None = None
-) -> RidgeDesign:
-    """The design with the posterior variance and the threshold of the penalty.
-
-    With a support kernel both depend on the rows alone and are taken over from `former`.
-    """
-    form, own = design.form, design.form.choice.kernel is None or function.support_kernel is None
-    if former is not None and not own:
-        return replace(design, form=replace(form, uncertainty=former.uncertainty))
-    support = design
-    if not own:
-        choice = Hyperparameters(function.support_kernel, function.support_ridge, form.choice.sigma)
-        rank = function.support_rank
-        low_rank = function.model_copy(update={"exact_rows": rank, "most_rank": rank, "by_dimension": False})
-        support = build(form.scaler, form.action_scaler, design.history, design.action, choice, low_rank, seed)
-    variance = posterior_variance_of(support.form.map, support.factor)
-    if not function.unpenalized_share:
-        return replace(design, form=replace(form, uncertainty=Uncertainty(variance)))
-    history_range = np.quantile(design.history, [TRIM, 1 - TRIM], axis=0)
-    threshold = _penalty_threshold(support, function.unpenalized_share, function.unpenalized_ratio, seed)
-    return replace(design, form=replace(form, uncertainty=Uncertainty(variance, threshold, history_range)))
-
-
-def _penalty_threshold(design: RidgeDesign, share: float, at_most: float, seed: int) -> float:
-    """The quantile of leave-one-out sqrt(k_post / ridge) over the rows, at most `at_most` times their median.
-
-    A row of leverage h = phi'(Phi'Phi + ridge)^-1 phi has k_post / ridge = h / (1 - h) when it is left out.
-    """
-    at, mapped = _subsample(len(design.history), THRESHOLD_ROWS, seed), design.form.map
-    history, action = design.history[at], design.action[at]
-    leverage = design.factor.leverage(mapped.features(history, action))
-    left_out = leverage / (1 - leverage) + mapped.left_over(history, action) / design.factor.ridge
-    most, median = np.quantile(np.sqrt(left_out), [share, 0.5])
-    return float(min(most, at_most * median))

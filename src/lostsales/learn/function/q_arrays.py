@@ -15,17 +15,18 @@ from lostsales.learn.function.posterior_variance import (
     Uncertainty,
 )
 from lostsales.learn.function.q_function import ActionScaler, Hyperparameters, QBasis, QFunction, Scaler
+from lostsales.policy.file_format import arrays_of
 from lostsales.types import Array
 
 
 def q_settings(q: QFunction) -> dict[str, Any]:
     """The scalars of a Q-function."""
-    choice, uncertainty = q.form.choice, q.form.uncertainty
+    choice, uncertainty = q.basis.choice, q.basis.uncertainty
     return {
         "mean": q.mean,
         "low": q.low,
         "high": q.high,
-        "map": _map_settings(q.form.map),
+        "map": _map_settings(q.basis.map),
         "ridge": choice.ridge,
         "sigma": choice.sigma,
         "level": 0.0 if uncertainty is None else uncertainty.threshold,
@@ -35,20 +36,20 @@ def q_settings(q: QFunction) -> dict[str, Any]:
 
 def q_arrays(q: QFunction) -> dict[str, Array]:
     """The arrays of a Q-function by name."""
-    form = q.form
+    basis = q.basis
     arrays: dict[str, Array] = {
         "weights": q.weights,
-        "centre": form.scaler.centre,
-        "scale": form.scaler.scale,
-        "kept": form.scaler.kept,
-        "action_centre": form.action_scaler.centre,
-        "action_scale": form.action_scaler.scale,
-        **_map_arrays(form.map),
+        "centre": basis.scaler.centre,
+        "scale": basis.scaler.scale,
+        "kept": basis.scaler.kept,
+        "action_centre": basis.action_scaler.centre,
+        "action_scale": basis.action_scaler.scale,
+        **_map_arrays(basis.map),
     }
-    if form.uncertainty is not None:
-        if form.uncertainty.history_range is not None:
-            arrays["inside"] = form.uncertainty.history_range
-        arrays |= {f"doubt_{key}": each for key, each in _variance_arrays(form.uncertainty.variance).items()}
+    if basis.uncertainty is not None:
+        if basis.uncertainty.history_range is not None:
+            arrays["inside"] = basis.uncertainty.history_range
+        arrays |= {f"doubt_{key}": each for key, each in _variance_arrays(basis.uncertainty.variance).items()}
     return arrays
 
 
@@ -57,25 +58,16 @@ def q_from(settings: dict[str, Any], arrays: dict[str, Array]) -> QFunction:
     mapped, uncertainty = _map(settings["map"], arrays), None
     kernel = mapped.kernel if isinstance(mapped, KernelMap) else None
     if settings["doubt"] is not None:
-        variance = _variance(settings["doubt"], without_prefix("doubt", arrays))
+        variance = _variance(settings["doubt"], arrays_of("doubt", arrays))
         uncertainty = Uncertainty(variance, settings["level"], arrays.get("inside"))
-    form = QBasis(
+    basis = QBasis(
         scaler=Scaler(arrays["centre"], arrays["scale"], arrays["kept"]),
         action_scaler=ActionScaler(arrays["action_centre"], arrays["action_scale"]),
         map=mapped,
         choice=Hyperparameters(kernel, settings["ridge"], settings["sigma"]),
         uncertainty=uncertainty,
     )
-    return QFunction(form, arrays["weights"], settings["mean"], settings["low"], settings["high"])
-
-
-def without_prefix(name: str, arrays: dict[str, Array]) -> dict[str, Array]:
-    """The arrays whose name starts with `name`, under what follows it.
-
-    >>> without_prefix("a", {"a_x": 1, "b_x": 2})
-    {'x': 1}
-    """
-    return {key.removeprefix(f"{name}_"): each for key, each in arrays.items() if key.startswith(f"{name}_")}
+    return QFunction(basis, arrays["weights"], settings["mean"], settings["low"], settings["high"])
 
 
 def _map_settings(mapped: FeatureMap) -> dict[str, Any]:

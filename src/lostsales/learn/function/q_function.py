@@ -148,7 +148,7 @@ class QBasis:
 class QFunction:
     """One fitted Q^(i), and the penalty U^(i) that goes with it."""
 
-    form: QBasis
+    basis: QBasis
     weights: Floats
     mean: float  # of the targets: a zero prior mean would be optimistic where profits are negative
     low: float  # bounds that follow from the profits, at this iteration
@@ -157,7 +157,7 @@ class QFunction:
     @property
     def name(self) -> str:
         """Kernel and coefficient, or "linear"."""
-        kernel = self.form.choice.kernel
+        kernel = self.basis.choice.kernel
         return "linear" if kernel is None else f"{kernel.kind} {kernel.coefficient:g}"
 
     def on(self, grid: GridValues) -> Floats:
@@ -168,12 +168,12 @@ class QFunction:
 
     def values(self, block: Floats, actions: Floats) -> Floats:
         """Q of histories against actions, (rows, actions)."""
-        return self.on(self.form.on_grid(block, actions))
+        return self.on(self.basis.on_grid(block, actions))
 
     def penalty(self, block: Floats, actions: Floats, beta: float) -> Floats:
         """U of histories against actions, (rows, actions)."""
-        return self.form.penalty(block, actions, beta)
+        return self.basis.penalty(block, actions, beta)
 
     def without_penalty(self) -> "QFunction":
         """The same Q without what a penalty needs."""
-        return replace(self, form=replace(self.form, uncertainty=None))
+        return replace(self, basis=replace(self.basis, uncertainty=None))

@@ -93,12 +93,12 @@ class RegressorDesign:
 
 
 def members(model: Regressor) -> list[Regressor]:
-    """The members of a fitted ensemble of equals; a regressor without them has no penalty and is refused."""
+    """The members of a fitted averaging ensemble; a regressor without them has no penalty and is refused."""
     found = getattr(model, "estimators_", None)
     # The stages of a boosting correct each other: their spread is no uncertainty.
     if found is None or isinstance(found, np.ndarray) or len(found) < 2:
         raise SettingError(
-            f"a {type(model).__name__} cannot say how sure it is, so there is no penalty: take an ensemble of equals "
-            "(a forest, bagging), a kernel or linear function, or method c-fqi"
+            f"a {type(model).__name__} has no measure of uncertainty, so there is no penalty: take an averaging "
+            "ensemble (a forest, bagging), a kernel or linear function, or method c-fqi"
         )
     return list(found)

@@ -12,7 +12,7 @@ from lostsales.learn.learner import Learner
 from lostsales.learn.planner.learn import LEAST_DISCOUNT, learn
 from lostsales.learn.planner.policy import PlanPolicy
 
-Safe = Literal["none", "paper"]
+PlannerSafe = Literal["none", "paper"]
 
 
 class Planner(Learner):
@@ -70,7 +70,7 @@ class Planner(Learner):
     families: Annotated[tuple[Family, ...], Field(min_length=1)] | None = Field(
         None, description="Families among which the law of demand is chosen; all that apply unless given."
     )
-    safe: Safe = Field(
+    safe: PlannerSafe = Field(
         "none", description='"paper": the highest price with the largest order from the log\'s max_depth on.'
     )
 

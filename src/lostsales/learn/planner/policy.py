@@ -15,10 +15,10 @@ from lostsales.learn.planner.market_states import MarketStates
 from lostsales.learn.planner.physics import Physics
 from lostsales.learn.planner.series_table import SeriesTable
 from lostsales.learn.planner.state_grid import Dynamics
-from lostsales.policy.action_grid import ActionGrid
+from lostsales.policy.action_grid import ActionGrid, keep_largest
 from lostsales.policy.base import PolicyBase
 from lostsales.policy.decision import Decision, greedy
-from lostsales.policy.file_format import Artefact
+from lostsales.policy.file_format import Artefact, arrays_of
 from lostsales.policy.rules import Rules
 from lostsales.policy.view import Action, View
 from lostsales.types import Array, Bools, Floats
@@ -151,7 +151,7 @@ class PlanPolicy(PolicyBase):
         allowed = np.where(allowed.any(axis=1, keepdims=True), allowed, feasible)
         deep = view.depth >= self.safe_depth
         if deep.any():
-            allowed[deep] = _keep_largest(_keep_largest(allowed[deep], order), price)
+            allowed[deep] = keep_largest(keep_largest(allowed[deep], order), price)
         return allowed
 
     def to_artefact(self) -> Artefact:
@@ -190,8 +190,8 @@ class PlanPolicy(PolicyBase):
             problem=artefact.problem,
             rules=Rules.of_saved(settings.pop("rules")),
             physics=Physics.of(artefact.problem, costs, strict),
-            states=MarketStates.from_arrays(_with_prefix(arrays, "states_")),
-            series=SeriesTable.from_arrays(_with_prefix(arrays, "shops_")),
+            states=MarketStates.from_arrays(arrays_of("states", arrays)),
+            series=SeriesTable.from_arrays(arrays_of("shops", arrays)),
             latents=arrays["latents"].astype(np.float64),
             next_values=arrays["following"].astype(np.float64),
             steps=arrays["steps"],
@@ -199,13 +199,3 @@ class PlanPolicy(PolicyBase):
             allowed=~arrays["barred"],
             **settings,
         )
-
-
-def _keep_largest(allowed: Bools, values: Floats) -> Bools:
-    """The allowed actions with the largest value, (rows, actions); values (actions,) are not negative."""
-    candidates = np.where(allowed, values, -1.0)
-    return np.asarray(candidates == candidates.max(axis=1, keepdims=True))
-
-
-def _with_prefix(arrays: dict[str, Array], prefix: str) -> dict[str, Array]:
-    return {name.removeprefix(prefix): each for name, each in arrays.items() if name.startswith(prefix)}

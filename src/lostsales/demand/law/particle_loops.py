@@ -1,11 +1,11 @@
-"""The compiled inner loop that draws latents: the rows of one depth."""
+"""Compiled particle filter: draws latent demands in their intervals and resamples hidden past demands by likelihood."""
 
 from typing import NamedTuple
 
 from lostsales._jit import compiled
 from lostsales.types import Bools, Floats, Ints
 
-MEMORY = 4  # hidden demands further back are not re-weighted
+RESAMPLED_PERIODS = 4  # hidden demands further back are not re-weighted
 TINY = 1e-12
 
 
@@ -32,7 +32,7 @@ class NoiseGrid(NamedTuple):
 
 
 class Particles(NamedTuple):
-    """What is drawn."""
+    """Draws of latents and lags, and the probabilities of what each row shows."""
 
     latent: Floats  # (rows, draws)
     lag: Floats  # (rows, draws)
@@ -41,7 +41,7 @@ class Particles(NamedTuple):
 
 
 @compiled
-def advance(
+def draw_latents(
     at: Ints,
     depth: int,
     mean: Floats,
@@ -93,7 +93,7 @@ def advance(
                     source += 1
                     passed += (chance[source] if is_informative[row] else 1.0) + TINY
                 chosen[d] = source
-            for back in range(min(depth, MEMORY) + 1):
+            for back in range(min(depth, RESAMPLED_PERIODS) + 1):
                 if back > 0:
                     for d in range(draws):
                         kept[d] = latent[row - back, chosen[d]]

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from lostsales.demand.censoring.evidence import gather_evidence
-from lostsales.demand.law.belief import TINY, Intervals, NoiseGrid, Particles, RandomNumbers, advance
 from lostsales.demand.law.demand_law import Family
 from lostsales.demand.law.estimation import fit_family
+from lostsales.demand.law.particle_loops import TINY, Intervals, NoiseGrid, Particles, RandomNumbers, draw_latents
 from lostsales.demand.law.residuals import Residuals
 from tests.learn.small import small_log
 
@@ -27,7 +27,7 @@ def test_one_depth_against_numpy() -> None:
     one = at[4:5]
     intervals, random = Intervals(low, high, is_informative), RandomNumbers(uniform, pick)
     noise, particles = NoiseGrid(law.grid, law.cdf), Particles(latent, lag, below, within)
-    advance(one, 3, mean[4:5], intervals, random, noise, particles)
+    draw_latents(one, 3, mean[4:5], intervals, random, noise, particles)
 
     row, centre = int(one[0]), mean[4]
     under, over = law.below(low[row] - centre), law.below(high[row] - centre)
