@@ -55,7 +55,7 @@ def unidentifiable_regret(prepared: PreparedLog) -> Diagnostic:
     greatest = float(np.abs(prepared.profit).max())
     missed = (1 - float(ends[0])) ** runs.max_depth
     value = max(rule - runs.max_depth + 1, 0) * missed * 2 * greatest / (1 - discount)
-    meaning = f"a run ends with a chance of {ends[0]:.0%} a period, and runs beyond depth {runs.max_depth} are not learned from"
+    meaning = f"a run ends with a chance of {ends[0]:.0%} a period, and runs beyond depth {runs.max_depth} are left out"
     advice = "deeper runs are rare enough" if missed < 0.05 else "a log with longer runs, or safer orders during them"
     return Diagnostic("e_cov", title, value, None, True, meaning, advice)
 

@@ -16,7 +16,7 @@ from lostsales.learn.function.q_function import QFunction
 from lostsales.policy.action_grid import ActionGrid
 from lostsales.policy.base import PolicyBase
 from lostsales.policy.decision import Decision, greedy
-from lostsales.policy.file_format import Artefact
+from lostsales.policy.file_format import Artefact, arrays_of
 from lostsales.policy.history import blocks_of_view
 from lostsales.policy.policy import Policy
 from lostsales.policy.rules import Rules
