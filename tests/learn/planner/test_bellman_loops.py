@@ -84,7 +84,7 @@ def test_a_sweep_is_the_maximum_of_expected_values_over_actions(world: Physics) 
     allowed = np.ones(len(PRICES) * len(ORDERS), dtype=bool)
     allowed[3] = False
     best = np.zeros(values.shape, dtype=np.int64)
-    grid = StateGrid(STEPS[0] * np.arange(STOCKS), STEPS[1] * np.arange(LAGS), PRICES, ORDERS)
+    grid = StateGrid(STEPS[0] * np.arange(float(STOCKS)), STEPS[1] * np.arange(float(LAGS)), PRICES, ORDERS)
     transitions, dynamics = Transitions(atoms, z_node, w_node, weight), Dynamics(world, DISCOUNT, *STEPS)
 
     sweep(values, best, True, by_node, transitions, allowed, grid, dynamics)

@@ -76,7 +76,7 @@ class BeliefTracker:
         """E[D | D > available], averaged over the laws, (rows,)."""
         means = np.zeros(len(entry))
         for group, own in self.series.by_group(entry):
-            of_group = PricedRows(*(each[own] for each in rows))
+            of_group = rows.take(own)
             for table in self.tables[group]:
                 out = np.empty(len(own))
                 mean_above(out, of_group, table, self.strict)

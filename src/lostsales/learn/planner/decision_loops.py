@@ -27,6 +27,10 @@ class Rows(NamedTuple):
     lag: Floats  # mean of the belief over the last demand
     stock: Floats
 
+    def take(self, rows: Ints) -> "Rows":
+        """Some of the rows."""
+        return Rows(self.z_position[rows], self.w_position[rows], self.depth[rows], self.lag[rows], self.stock[rows])
+
 
 class PricedRows(NamedTuple):
     """Rows with their price, every array (rows,); a price between two of the grid lies at a fractional position."""
@@ -36,6 +40,11 @@ class PricedRows(NamedTuple):
     depth: Ints
     lag: Floats  # mean of the belief over the last demand
     available: Floats
+
+    def take(self, rows: Ints) -> "PricedRows":
+        """Some of the rows."""
+        places = self.z_position[rows], self.price_position[rows]
+        return PricedRows(*places, self.depth[rows], self.lag[rows], self.available[rows])
 
 
 @compiled

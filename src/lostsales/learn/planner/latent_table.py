@@ -69,4 +69,5 @@ def _mean_latents(evidence: Evidence, law: DemandLaw, states: MarketStates, pric
         without_z[row] = law.mean(law.inputs(same, price, lag)) - own_z
     width = max(float(np.std(z)), 1e-9) / 2
     near = np.exp(-0.5 * ((states.z_nodes[:, None] - z) / width) ** 2) + 1e-9
-    return (states.z_nodes[:, None] + near / near.sum(axis=1, keepdims=True) @ without_z).reshape(shape)
+    local_mean = near / near.sum(axis=1, keepdims=True) @ without_z
+    return np.asarray((states.z_nodes[:, None] + local_mean).reshape(shape))

@@ -83,8 +83,9 @@ class MarketStates:
         index: LinearMean | KernelMean = linear
         if "landmarks" in arrays:
             scale = np.where(arrays["scale"] == 0, np.inf, arrays["scale"])
-            shape = arrays["centre"], scale, arrays["landmarks"], arrays["root"]
-            index = KernelMean(linear, *shape, *map(float, arrays["kernel"]), arrays["weights"])
+            inputs = arrays["centre"], scale, arrays["landmarks"], arrays["root"]
+            coefficient, ridge = map(float, arrays["kernel"])
+            index = KernelMean(linear, *inputs, coefficient, ridge, arrays["weights"])
         forecast = LinearMean(float(arrays["outlook"][0]), arrays["outlook"][1:])
         no_cells = np.zeros((0, 2), np.int64), np.zeros((0, 0))
         return cls(index, forecast, arrays["z_nodes"], arrays["w_nodes"], *no_cells)

@@ -126,7 +126,7 @@ class PlanPolicy(PolicyBase):
         for group, of_group in self.series.by_group(belief.entry):
             for start in range(0, len(of_group), CHUNK):
                 chunk = of_group[start : start + CHUNK]
-                by_law = self._values_by_law(group, Rows(*(each[chunk] for each in rows)))
+                by_law = self._values_by_law(group, rows.take(chunk))
                 values[chunk] = by_law.mean(axis=0)
                 if self.pessimism and len(by_law) > 1:
                     low = np.quantile(by_law, 0.5 * (1 - self.pessimism), axis=0)

@@ -9,7 +9,7 @@ from lostsales.data.log import SalesLog
 from lostsales.demand.law.estimation import DemandLaw
 from lostsales.demand.survival.covariates import attributes
 from lostsales.policy.view import View
-from lostsales.types import Array, Floats, Ints
+from lostsales.types import Array, Bools, Floats, Ints
 
 GROUP_RATIO = 1.3  # series whose scales differ by less share a plan
 
@@ -66,9 +66,9 @@ class SeriesTable:
         names, inverse = np.unique(view.names.astype(str), return_inverse=True)
         return np.array([self._entries.get(name, unknown) for name in names], dtype=np.int64)[inverse]
 
-    def is_unknown(self, entries: Ints) -> Array:
+    def is_unknown(self, entries: Ints) -> Bools:
         """Which entries stand for unknown series."""
-        return entries == len(self.names)
+        return np.asarray(entries == len(self.names))
 
     def by_group(self, entries: Ints) -> list[tuple[int, Ints]]:
         """Each group among the entries, with the rows that belong to it."""
