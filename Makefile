@@ -17,7 +17,7 @@ PIP := -m pip install --quiet --disable-pip-version-check
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test check-slow bench ppo peers format clean
+.PHONY: check lint test check-slow slowish pages docs demo bench ppo peers format clean
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("lostsales needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
@@ -44,19 +44,35 @@ $(PEERS_READY): constraints-peers.txt
 	$(PEERS)/bin/python $(PIP) --constraint constraints-peers.txt d3rlpy
 	@touch $@
 
+check: lint
+	$(BIN)/pytest -q -n 2 -m 'not slow and not slowish'
+
 demo: $(READY)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh demo
 
-test: $(READY) $(SURVIVAL_READY)
+lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+test: lint $(SURVIVAL_READY)
 	$(BIN)/pytest -n 2
 	$(SURVIVAL)/bin/pytest tests/survival
 
 check-slow: $(READY)
 	$(BIN)/pytest -m slow
+
+# Measures every test anew and writes which of them make check leaves out.
+slowish: $(READY)
+	$(BIN)/python -m tests.slowish
+
+pages: $(READY)
+	$(BIN)/python -m tests.commands_page
+	$(BIN)/python -m tests.methods_page
+
+docs: pages
+	$(BIN)/python -m tests.api_reference
 
 bench: $(READY) $(SURVIVAL_READY)
 	$(BIN)/python -m benchmarks

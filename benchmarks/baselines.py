@@ -10,7 +10,7 @@ import numpy as np
 
 from lostsales.learn.fit import fit
 from lostsales.learn.learner import LEARNERS
-from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import evaluate_policy, simulate
 
 TEST_SEED = 10_000
@@ -27,7 +27,7 @@ def main() -> None:
     print("| scenario | rows | method | mean profit a period | standard error | worst log | seconds to fit |")
     print("|---|---|---|---|---|---|---|")
     for name in asked.scenarios:
-        world = load_scenario(name)
+        world = Scenario.load(name)
         for rows in asked.rows:
             logs = [simulate(world, episodes=rows // world.horizon, seed=seed)[0] for seed in range(asked.logs)]
             for method in asked.methods:

@@ -16,11 +16,11 @@ from benchmarks.rows import Row, best_seconds
 from lostsales.data.log import SalesLog
 from lostsales.data.splits import hold_out
 from lostsales.demand.censoring.runs import depth_of_rows, find_runs
-from lostsales.demand.survival.curve import Bound
 from lostsales.demand.survival.depth_groups import depth_groups
 from lostsales.demand.survival.imputation import impute
 from lostsales.demand.survival.neighbourhood import fit_neighbourhood
-from lostsales.simulation.scenario import load_scenario
+from lostsales.demand.survival.tail import Bound
+from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
 
 ROWS = 100_000
@@ -83,7 +83,7 @@ def _probe(python: str, how: str) -> dict[str, float]:
 
 
 def _log(rows: int) -> SalesLog:
-    world = load_scenario("released")
+    world = Scenario.load("released")
     return simulate(world, episodes=rows // world.horizon)[0]
 
 
@@ -108,14 +108,14 @@ def _library() -> dict[str, float]:
     bound = Bound(float(log.sales.max()), "to_max", True)
     near = fit_neighbourhood(group, runs.observed, hold_out(log, 1), bound, 0)
     rows = group.fill[:LIBRARY_ROWS]
-    sample, points = near.sample, near.metric(group.covariates(rows))
+    sample, points = near.sample.rows, near.metric(group.covariates(rows))
     warnings.simplefilter("ignore")
     began = time.perf_counter()
     for point, least in zip(points, runs.observed.available[rows], strict=True):
         weight = 1 - ((sample.points - point) ** 2).sum(axis=1) / near.bandwidth**2
         kept = weight > 0
         moved = np.rint((point - sample.points[kept]).sum(axis=1))
-        curve = KaplanMeierFitter().fit(sample.demand[kept] + moved, sample.known[kept], weights=weight[kept])
+        curve = KaplanMeierFitter().fit(sample.demand[kept] + moved, sample.is_event[kept], weights=weight[kept])
         levels = np.arange(least, bound.demand_max)
         np.sum(curve.survival_function_at_times(levels)) / curve.predict(least)
     return {"row_seconds": (time.perf_counter() - began) / len(rows)}

@@ -10,11 +10,12 @@ from sklearn.model_selection import GridSearchCV
 from threadpoolctl import threadpool_limits
 
 from benchmarks.rows import Row, best_seconds
-from lostsales.demand.censoring.evidence import Evidence, gather
-from lostsales.demand.law.estimation import Family, fit_family
+from lostsales.demand.censoring.evidence import Evidence, gather_evidence
+from lostsales.demand.law.demand_law import Family
+from lostsales.demand.law.estimation import fit_family
 from lostsales.demand.law.means import COEFFICIENTS, RIDGES
 from lostsales.demand.law.selection import fit_demand
-from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
 from lostsales.types import Floats
 
@@ -23,27 +24,27 @@ LINEAR = Family("linear", False)
 
 
 def run() -> list[Row]:
-    """Peers use fewer rows than we do: neither knows what to do with a last demand that is hidden."""
-    scenario = load_scenario("steady")
+    """Peers use fewer rows than we do: neither handles a hidden last demand."""
+    scenario = Scenario.load("steady")
     logs = {rows: simulate(scenario, episodes=rows // scenario.horizon, seed=1)[0] for rows in SIZES}
     fit_demand(logs[500])  # compiles
     found, whole = [], {}
     with threadpool_limits(1):
         for rows, log in logs.items():
-            evidence = gather(log)
+            evidence = gather_evidence(log)
             one = partial(fit_family, evidence, LINEAR, np.ones(len(log.names)))
             ours, peer = best_seconds(one), best_seconds(partial(_censored_likelihood, evidence))
-            told = f"{ours:.3f} s", f"{peer:.3f} s (censored-normal likelihood by BFGS, rows with a known lag)"
-            found.append(Row(f"one linear law, {rows:,} rows", *told, peer / ours))
+            shown = f"{ours:.3f} s", f"{peer:.3f} s (censored-normal likelihood by BFGS, rows with an observed lag)"
+            found.append(Row(f"one linear law, {rows:,} rows", *shown, peer / ours))
         for rows, log in logs.items():
             whole[rows] = best_seconds(partial(fit_demand, log), 2)
             if rows <= 2_500:  # kernel ridge takes the cube of the rows
-                peer = best_seconds(partial(_chosen_by_hand, gather(log)), 1)
-                told = f"{whole[rows]:.2f} s", f"{peer:.2f} s (GridSearchCV of kernel ridge, known rows)"
-                found.append(Row(f"families compared, one chosen, {rows:,} rows", *told, peer / whole[rows]))
+                peer = best_seconds(partial(_chosen_by_hand, gather_evidence(log)), 1)
+                shown = f"{whole[rows]:.2f} s", f"{peer:.2f} s (GridSearchCV of kernel ridge, observed rows)"
+                found.append(Row(f"families compared, one chosen, {rows:,} rows", *shown, peer / whole[rows]))
     growth = float(np.log10(whole[25_000] / whole[2_500]))
-    told = f"{whole[25_000]:.2f} s", f"{whole[2_500]:.2f} s for a tenth"
-    return [*found, Row("growth exponent up to 25,000 rows", *told, growth, at_most=1)]
+    shown = f"{whole[25_000]:.2f} s", f"{whole[2_500]:.2f} s for a tenth"
+    return [*found, Row("growth exponent up to 25,000 rows", *shown, growth, at_most=1)]
 
 
 def _rows_with_known_lag(evidence: Evidence) -> tuple[Floats, Evidence]:

@@ -1,28 +1,28 @@
-"""Solving scenarios, against value iteration on sparse transition matrices, which is what general MDP packages do."""
+"""`solve` against value iteration on sparse transition matrices, the method of general MDP packages."""
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from benchmarks.rows import Row, best_seconds
-from lostsales.simulation.exact.iterate import Criterion
+from lostsales.simulation.exact.finite_model import FiniteModel, Resolution
 from lostsales.simulation.exact.oracle import solve_oracle
-from lostsales.simulation.exact.solve import Target, reference
-from lostsales.simulation.exact.world import Resolution, World
-from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.exact.solve import Target, solve_reference
+from lostsales.simulation.exact.value_iteration import Criterion
+from lostsales.simulation.scenario import Scenario
 from lostsales.types import Floats
 
 GOAL = 60.0  # seconds: "in seconds, not minutes"
 
 
 def run() -> list[Row]:
-    world, criterion = World.of(load_scenario("markov-demand"), Resolution()), Criterion(0.9)
-    values, _ = solve_oracle(world, criterion)
-    theirs = _sparse(world, 0.9)
+    model, criterion = FiniteModel.of(Scenario.load("markov-demand"), Resolution()), Criterion(0.9)
+    values, _ = solve_oracle(model, criterion)
+    theirs = _sparse(model, 0.9)
     worst = float(np.abs(values[0][0].reshape(-1) - theirs).max())
     if worst > 1e-6:
         raise RuntimeError(f"ours and the peer's values differ by {worst}")
-    ours = best_seconds(lambda: solve_oracle(world, criterion))
-    peer = best_seconds(lambda: _sparse(world, 0.9))
+    ours = best_seconds(lambda: solve_oracle(model, criterion))
+    peer = best_seconds(lambda: _sparse(model, 0.9))
     rows = [
         Row("oracle of markov-demand", f"{ours:.3f} s", f"{peer:.3f} s, sparse matrices", ours / peer, at_most=1),
     ]
@@ -34,28 +34,28 @@ def run() -> list[Row]:
         ("steady", "pi-star", criterion),
     )
     for name, target, chosen in cases:
-        scenario = load_scenario(name)
-        seconds = reference(scenario, target, chosen).seconds
+        scenario = Scenario.load(name)
+        seconds = solve_reference(scenario, target, chosen).seconds
         what = f"{target} of {name} with the error of its grid"
         rows.append(Row(what, f"{seconds:.1f} s", f"{GOAL:.0f} s, the goal", seconds / GOAL, at_most=1))
     return rows
 
 
-def _sparse(world: World, discount: float) -> Floats:
-    """The oracle of a world without features or truncation: one matrix for all actions, plain value iteration."""
-    _, stocks, demands = world.shape
+def _sparse(model: FiniteModel, discount: float) -> Floats:
+    """The oracle without features or truncation: one matrix for all actions, plain value iteration."""
+    _, stocks, demands = model.shape
     stock, order, last, demand = np.meshgrid(
-        np.arange(stocks), np.arange(len(world.order_cost)), np.arange(demands), np.arange(demands), indexing="ij"
+        np.arange(stocks), np.arange(len(model.order_cost)), np.arange(demands), np.arange(demands), indexing="ij"
     )
-    plan = world.plan_of[stock, order]
-    row = (last * stocks + stock) * len(world.order_cost) + order
-    column = demand * stocks + world.next_stock[plan, demand]
-    chance = world.pmf[0, 0, last, demand]
-    size = (demands * stocks * len(world.order_cost), demands * stocks)
+    pair = model.pair_of[stock, order]
+    row = (last * stocks + stock) * len(model.order_cost) + order
+    column = demand * stocks + model.next_stock[pair, demand]
+    chance = model.pmf[0, 0, last, demand]
+    size = (demands * stocks * len(model.order_cost), demands * stocks)
     move = csr_array((chance.reshape(-1), (row.reshape(-1), column.reshape(-1))), shape=size)
-    gain = chance * world.profit[0, demand, plan]
+    gain = chance * model.profit[0, demand, pair]
     profit = np.bincount(row.reshape(-1), gain.reshape(-1), minlength=size[0])
-    cost = np.where(world.allowed, world.order_cost, np.inf)  # (y, o)
+    cost = np.where(model.allowed, model.order_cost, np.inf)  # (y, o)
     value = np.zeros(demands * stocks)
     while True:
         ahead = (profit + discount * (move @ value)).reshape(demands, stocks, -1) - cost

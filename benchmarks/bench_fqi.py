@@ -12,18 +12,18 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.rows import Row, best_seconds
 from lostsales.data.log import SalesLog
-from lostsales.data.splits import hold_out
+from lostsales.data.splits import folds_of, hold_out
 from lostsales.data.writing import log_columns
 from lostsales.demand.censoring.runs import find_runs
 from lostsales.demand.survival.imputation import impute
 from lostsales.learn.cfqi.iteration import FqiSettings, iterate
 from lostsales.learn.cfqi.partition import Partition, partition
 from lostsales.learn.cfqi.policy import QPolicy
-from lostsales.learn.fit import CensoredFqi, folds_of
+from lostsales.learn.cfqi.settings import CFQI, PCFQI
 from lostsales.learn.function.kernels import Kernel
 from lostsales.learn.function.posterior_variance import FactoredVariance
 from lostsales.learn.function.q_function import ActionScaler, FunctionClass, QBasis, QFunction, Scaler
-from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
 from lostsales.types import Floats
 
@@ -39,7 +39,7 @@ def run() -> list[Row]:
 def _fitting() -> list[Row]:
     rows = []
     for episodes, wanted, timed in ((10, 100, 2), (50, 300, 2)):
-        log, _ = simulate(load_scenario("released"), episodes=episodes, seed=1)
+        log, _ = simulate(Scenario.load("released"), episodes=episodes, seed=1)
         runs = find_runs(log)
         profit = impute(log, replicates=0, runs=runs, tail="last").profit_filled
         if profit is None:
@@ -48,7 +48,7 @@ def _fitting() -> list[Row]:
         actions = np.array([(price, order) for price in log.prices for order in log.orders])
         holdout = hold_out(log, runs.max_depth + 1)
         folds = [folds_of(holdout, part.rows) for part in parts]
-        kernels = tuple(Kernel(kind, each) for kind in ("rbf", "laplacian") for each in COEFFICIENTS)
+        kernels = tuple(Kernel(kind=kind, coefficient=each) for kind in ("rbf", "laplacian") for each in COEFFICIENTS)
         settings = FqiSettings(iterations=ITERATIONS, function=FunctionClass(kernels=kernels, ridges=RIDGES))
         with threadpool_limits(1):
             ours = best_seconds(partial(iterate, parts, folds, actions, [(None, None)] * len(parts), settings))
@@ -96,16 +96,16 @@ def _by_hand(parts: list[Partition], actions: Floats, iterations: int) -> float:
 
 def _recommending() -> list[Row]:
     """One call for many series, each with its last periods, from a policy learned from 2,500 rows."""
-    scenario = load_scenario("released")
+    scenario = Scenario.load("released")
     log, _ = simulate(scenario, episodes=50, seed=1)
     asked, _ = simulate(scenario.model_copy(update={"horizon": 5}), episodes=SERIES, seed=2)
     recent, today = _days(asked)
     rows = []
-    for method, wanted in (("c-fqi", 100_000), ("pc-fqi", 50_000)):
-        policy = CFQI(method, iterations=ITERATIONS).fit(log)
+    for learner, wanted in ((CFQI(iterations=ITERATIONS), 100_000), (PCFQI(iterations=ITERATIONS), 50_000)):
+        policy = learner.fit(log)
         rate = SERIES / best_seconds(partial(policy.recommend, recent, today))
         goal = f"{wanted:,} a second, the goal"
-        rows.append(Row(f"recommend, {method}", f"{rate:,.0f} a second", goal, rate / wanted, at_least=1))
+        rows.append(Row(f"recommend, {learner.method}", f"{rate:,.0f} a second", goal, rate / wanted, at_least=1))
     return [*rows, *_penalty(log, policy)]
 
 
@@ -119,9 +119,7 @@ def _days(log: SalesLog) -> tuple[Any, Any]:
 def _penalty(log: SalesLog, policy: QPolicy) -> list[Row]:
     """At depth 0, the penalty of few landmarks interpolated over actions: against each action, and against all rows."""
     every = PCFQI(iterations=1, function=FunctionClass(support_rank=len(log))).fit(log)
-    form, exact = (_form(each).doubt for each in (policy, every))
-    if not isinstance(form, FactoredVariance) or exact is None:
-        raise ValueError("the kernel that judges factors")
+    form, exact = _variance(policy), _variance(every)
     history = _form(policy).scaler(partition(log, find_runs(log), log.cash)[0].next_observed)
     actions = _form(policy).action_scaler(policy.grid.pairs)
     ours = np.sqrt(form(history, actions))
@@ -144,5 +142,12 @@ def _form(policy: QPolicy) -> QBasis:
     return q.form
 
 
-def _each_action(doubt: FactoredVariance, history: Floats, actions: Floats) -> Floats:
-    return np.hstack([doubt(history, action[None]) for action in actions])
+def _variance(policy: QPolicy) -> FactoredVariance:
+    uncertainty = _form(policy).uncertainty
+    if uncertainty is None or not isinstance(uncertainty.variance, FactoredVariance):
+        raise TypeError("the policy has a support kernel that factors")
+    return uncertainty.variance
+
+
+def _each_action(variance: FactoredVariance, history: Floats, actions: Floats) -> Floats:
+    return np.hstack([variance(history, action[None]) for action in actions])

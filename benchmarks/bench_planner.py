@@ -6,7 +6,7 @@ from benchmarks.rows import Row, best_seconds
 from lostsales.learn.fit import fit
 from lostsales.learn.planner.planner import Planner
 from lostsales.policy.view import View
-from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
 
 DECISIONS = 50_000
@@ -15,7 +15,7 @@ LEAST_RATE = 50_000.0
 
 
 def run() -> list[Row]:
-    scenario = load_scenario("released")
+    scenario = Scenario.load("released")
     logs = {rows: simulate(scenario, episodes=rows // scenario.horizon, seed=1)[0] for rows in (2_500, 25_000)}
     policy = Planner().fit(logs[2_500])  # compiles
     ours = {rows: best_seconds(lambda log=log: Planner().fit(log), 2) for rows, log in logs.items()}  # type: ignore[misc]

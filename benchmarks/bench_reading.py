@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchmarks.rows import Row
 from lostsales.data.writing import write_log
-from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
 
 ROWS = 10_000_000
@@ -16,7 +16,7 @@ REPEATS = 3
 
 
 def run() -> list[Row]:
-    world = load_scenario("released")
+    world = Scenario.load("released")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "log.parquet"
         write_log(simulate(world, episodes=ROWS // world.horizon)[0], path)

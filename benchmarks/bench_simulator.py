@@ -1,4 +1,4 @@
-"""Periods a second of the simulator, against stepping our own Gymnasium environment one episode at a time."""
+"""Periods a second of the simulator, against stepping the Gymnasium environment one episode at a time."""
 
 import time
 
@@ -6,7 +6,7 @@ import gymnasium
 
 import lostsales  # noqa: F401, registers the environments
 from benchmarks.rows import Row, best_seconds
-from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import evaluate_policy, simulate
 
 EPISODES = 131_072
@@ -15,13 +15,14 @@ GOAL = 20e6  # periods a second on 2 cores
 
 
 def run() -> list[Row]:
-    world = load_scenario("released")
-    evaluated = EPISODES * world.horizon / best_seconds(lambda: evaluate_policy(world, episodes=EPISODES), repeats=5)
-    kept = EPISODES * world.horizon / best_seconds(lambda: simulate(world, episodes=EPISODES))
-    stepped = ENV_EPISODES * world.horizon / best_seconds(_step_one_by_one)
+    scenario = Scenario.load("released")
+    periods = EPISODES * scenario.horizon
+    evaluated = periods / best_seconds(lambda: evaluate_policy(scenario, episodes=EPISODES), repeats=5)
+    kept = periods / best_seconds(lambda: simulate(scenario, episodes=EPISODES))
+    stepped = ENV_EPISODES * scenario.horizon / best_seconds(_step_one_by_one)
     began = time.process_time()
-    evaluate_policy(world, episodes=EPISODES)
-    on_one_core = EPISODES * world.horizon / (time.process_time() - began)
+    evaluate_policy(scenario, episodes=EPISODES)
+    on_one_core = periods / (time.process_time() - began)
     peer = f"{stepped / 1e6:.3f} M/s, Gymnasium"
     return [
         Row("uniform in released, evaluated", f"{evaluated / 1e6:.1f} M/s", peer, evaluated / stepped, at_least=100),

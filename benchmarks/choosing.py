@@ -12,7 +12,7 @@ import numpy as np
 from lostsales.evaluation.compare import compare
 from lostsales.learn.fit import fit
 from lostsales.simulation.named_policies import named_policy
-from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import evaluate_policy, simulate
 
 TEST_SEED = 10_000
@@ -34,7 +34,7 @@ def main() -> None:
     print("|---|---|---|---|---|---|---|---|")
     worse, lost = [], []
     for name in asked.scenarios:
-        world = load_scenario(name)
+        world = Scenario.load(name)
         behaviour = named_policy(asked.behaviour, world, asked.epsilon)
         did = evaluate_policy(world, behaviour, asked.episodes, TEST_SEED).mean_profit
         for seed in range(asked.first, asked.first + asked.logs):

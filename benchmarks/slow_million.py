@@ -1,4 +1,4 @@
-"""C-FQI on a million rows: time, growth, memory, and what landmarks lose against exact kernel ridge regression."""
+"""C-FQI on a million rows: time, growth, memory, and the error of landmarks against exact kernel ridge regression."""
 
 import resource
 import time
@@ -9,7 +9,7 @@ from benchmarks.rows import Row
 from lostsales.learn.cfqi.learn import CfqiResult, learn
 from lostsales.learn.cfqi.settings import CFQI
 from lostsales.learn.function.q_function import FunctionClass
-from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
 
 MINUTES, GIGABYTES = 10.0, 8.0
@@ -29,14 +29,14 @@ def run() -> list[Row]:
 
 
 def _learned(rows: int, function: FunctionClass | None = None) -> tuple[CfqiResult, float]:
-    log, _ = simulate(load_scenario("released"), episodes=rows // PERIODS, seed=1)
+    log, _ = simulate(Scenario.load("released"), episodes=rows // PERIODS, seed=1)
     began = time.perf_counter()
-    learned = CFQI(iterations=10, function=function or FunctionClass()).learn(log)
+    learned = learn(log, CFQI(iterations=10, function=function or FunctionClass()))
     return learned, time.perf_counter() - began
 
 
 def _landmarks() -> Row:
-    """Q at depth 0 with the rank that the effective dimension asks for, against every row a landmark."""
+    """Q at depth 0 with as many landmarks as the effective dimension requires, against every row a landmark."""
     ours, seconds = _learned(5_000)
     exact, slow = _learned(5_000, FunctionClass(exact_rows=5_000))
     block, pairs = exact.parts[0].block, exact.policy.grid.pairs

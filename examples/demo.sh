@@ -23,7 +23,7 @@ echo "The demand and the profit that stock-outs hid are filled in, with a standa
 run lostsales impute "$folder/log.parquet" --out "$folder/filled.parquet"
 
 echo
-echo "Three methods are each fitted without a fifth of the series and judged there; the best is fitted to all and saved:"
+echo "Three methods are each fitted without a fifth of the series and evaluated there; the best is fitted to all and saved:"
 run lostsales compare "$folder/log.parquet" --methods planner,pc-fqi,base-stock --out "$folder/policy"
 echo
 echo "A shop could not do this: the policy is tried in the simulator that wrote the log."

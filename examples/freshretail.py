@@ -1,14 +1,14 @@
-"""What stock-outs hid, checked on real sales: cut days whose demand is known, fill them in, compare with what was sold.
+"""Imputation checked on real sales: censor days whose demand is observed, impute them, compare with what was sold.
 
 `python examples/freshretail.py [PATH] [--series N]` reads FreshRetailNet-50K (Dingdong-Inc, CC BY 4.0; download it from
-its publisher). Days without a stock-out show their demand. A fifth of them is cut in one of two ways:
+its publisher). Demand is observed on days without a stock-out. A fifth of them is cut in one of two ways:
 
 - at the hour of a real stock-out on another day: what was sold until then remains;
 - at a supply, the sales of a real day of the same series that was sold out to close: what was sold beyond it is gone.
 
 Beran's estimator assumes that demand does not depend on what was available. The second cut keeps to that; the first
-does not, as sales until an hour are a share of the day's demand. Days that sold out in earnest had more demand than the
-days that can be checked, so to learn from them as well answers a different question: both are shown.
+does not, as sales until an hour are a share of the day's demand. Days with a real stock-out had more demand than the
+days that can be checked, so that learning from them as well answers a different question: both are shown.
 """
 
 import argparse
@@ -33,8 +33,8 @@ SHARE = 0.2
 
 
 @dataclass(frozen=True)
-class ReplayPeriods:
-    """The set in order of series and day."""
+class FreshRetailDays:
+    """The data set in order of series and day."""
 
     connection: duckdb.DuckDBPyConnection  # with a table `days`
     series: Ints  # (days,)
@@ -65,10 +65,10 @@ def main() -> None:
     parser.add_argument("--series", type=int, default=10**9, help="how many series to use (all unless given)")
     given = parser.parse_args()
     if not given.path.is_file():
-        told = (
+        message = (
             f"skipped: there is no file {given.path}. Download FreshRetailNet-50K from its publisher and give its path."
         )
-        Console(soft_wrap=True).print(told, markup=False, highlight=False)
+        Console(soft_wrap=True).print(message, markup=False, highlight=False)
         sys.exit(0)
     days = read_days(given.path, given.series)
     rng = np.random.default_rng(0)
@@ -77,7 +77,7 @@ def main() -> None:
         compare(days, cut)
 
 
-def read_days(path: Path, series: int) -> ReplayPeriods:
+def read_days(path: Path, series: int) -> FreshRetailDays:
     """The first series of the set under its published names."""
     connection = duckdb.connect()
     relation = connection.read_parquet(str(path))
@@ -92,10 +92,10 @@ def read_days(path: Path, series: int) -> ReplayPeriods:
     table = connection.execute("SELECT series, sale_amount, hours_sale, hours_stock_status FROM days").fetchnumpy()
     hourly, sold_out = (np.array(list(table[name]), dtype=float) for name in ("hours_sale", "hours_stock_status"))
     sales = np.round(np.asarray(table["sale_amount"], dtype=float), 4)
-    return ReplayPeriods(connection, np.asarray(table["series"], dtype=np.int64), sales, hourly, sold_out > 0)
+    return FreshRetailDays(connection, np.asarray(table["series"], dtype=np.int64), sales, hourly, sold_out > 0)
 
 
-def cut_at_hours(days: ReplayPeriods, rows: Ints, rng: np.random.Generator) -> Cut:
+def cut_at_hours(days: FreshRetailDays, rows: Ints, rng: np.random.Generator) -> Cut:
     """Each day ends at the first sold-out hour of a real stock-out."""
     first = days.sold_out[~days.clean, OPEN:CLOSE].argmax(axis=1) + OPEN
     hour = rng.choice(first[first > OPEN], len(rows))
@@ -103,7 +103,7 @@ def cut_at_hours(days: ReplayPeriods, rows: Ints, rng: np.random.Generator) -> C
     return Cut("at the hours of real stock-outs", rows, sales, hour)
 
 
-def cut_at_supplies(days: ReplayPeriods, rows: Ints, rng: np.random.Generator) -> Cut:
+def cut_at_supplies(days: FreshRetailDays, rows: Ints, rng: np.random.Generator) -> Cut:
     """Each day gets the supply of a real day of its series that was sold out to close; if that suffices it stays."""
     closed = np.flatnonzero(~days.clean & days.sold_out[:, CLOSE - 1])
     supply = np.full(len(rows), np.inf)
@@ -117,27 +117,27 @@ def cut_at_supplies(days: ReplayPeriods, rows: Ints, rng: np.random.Generator) -
     return Cut("at supplies of real stock-outs", rows[short], supply[short], hour)
 
 
-def compare(days: ReplayPeriods, cut: Cut) -> None:
+def compare(days: FreshRetailDays, cut: Cut) -> None:
     """One table: bias and mean absolute error of each way to fill in."""
     truth = days.sales[cut.rows]
     learned = days.clean.copy()
     learned[cut.rows] = False
     ways = {"sales are demand": cut.sales} | scalings(days, cut, learned)
-    told = np.zeros(len(truth), dtype=bool)
+    identified = np.zeros(len(truth), dtype=bool)
     for what, kept in (("Beran, real stock-outs as well", np.ones_like(learned)), ("Beran", days.clean)):
-        ways[what], told = fill(days, cut, kept)
+        ways[what], identified = fill(days, cut, kept)
     ways |= {"Beran, where identified": ways["Beran"]}
     table = Table("filled in", "bias", "", "mean absolute error", title=f"{len(truth):,} days cut {cut.what}")
     for what, filled in ways.items():
-        shown = told if what.endswith("identified") else np.ones_like(told)
+        shown = identified if what.endswith("identified") else np.ones_like(identified)
         error = (filled - truth)[shown]
         relative = error.mean() / truth[shown].mean()
-        note = f" ({told.mean():.0%})" if what.endswith("identified") else ""
+        note = f" ({identified.mean():.0%})" if what.endswith("identified") else ""
         table.add_row(what + note, f"{error.mean():+.3f}", f"{relative:+.1%}", f"{np.abs(error).mean():.3f}")
     Console().print(table)
 
 
-def scalings(days: ReplayPeriods, cut: Cut, learned: Bools) -> dict[str, Floats]:
+def scalings(days: FreshRetailDays, cut: Cut, learned: Bools) -> dict[str, Floats]:
     """What was sold over the share of the day until the cut; a day cut before the doors open has its series' mean."""
     count, total = (np.bincount(days.series[learned], each[learned]) for each in (np.ones_like(days.sales), days.sales))
     usual = np.divide(total, count, out=np.full(len(count), days.sales[learned].mean()), where=count > 0)
@@ -151,7 +151,7 @@ def scalings(days: ReplayPeriods, cut: Cut, learned: Bools) -> dict[str, Floats]
     return {what: np.where(opened, cut.sales / np.where(opened, share, 1.0), usual) for what, share in shares.items()}
 
 
-def fill(days: ReplayPeriods, cut: Cut, kept: Bools) -> tuple[Floats, Bools]:
+def fill(days: FreshRetailDays, cut: Cut, kept: Bools) -> tuple[Floats, Bools]:
     """Expected demand of the cut days, and where it is identified, from a log of the days that are kept."""
     sales, sold_out = days.sales.copy(), ~days.clean
     sales[cut.rows], sold_out[cut.rows] = cut.sales, True

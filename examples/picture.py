@@ -1,4 +1,4 @@
-"""Draws docs/pictures/stockouts.png: what a shop sees of its demand, and what stock-outs hide."""
+"""Draws docs/pictures/stockouts.png: observed sales and censored demand of one series."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from lostsales.simulation.named_policies import named_policy
-from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
 
 TARGET = Path(__file__).parents[1] / "docs" / "pictures" / "stockouts.png"
@@ -16,7 +16,7 @@ SEEN, HIDDEN = "#0072B2", "#D55E00"
 
 def main() -> None:
     """One series of `steady` under a base-stock rule that orders too little."""
-    scenario = load_scenario("steady")
+    scenario = Scenario.load("steady")
     log, truth = simulate(scenario, named_policy("base-stock:20@4.25", scenario), episodes=1, seed=4)
     day, sales, demand, empty = np.arange(DAYS), log.sales[:DAYS], truth.demand[:DAYS], log.censored[:DAYS]
     figure = Figure(figsize=(9, 3.4), layout="constrained")

@@ -1,7 +1,7 @@
 """`python -m peers.logs FOLDER`: simulated logs as transitions of the last observation.
 
-The state is (features, stock, last sales, whether they were a stock-out), standardised; the reward is the profit with
-the cost of lost sales filled in, in standard deviations. That is what our `fqi-imputed` learns from.
+The state is (features, stock, last sales, last stock-out), standardised; the reward is the profit with imputed cost of
+lost sales, in standard deviations: the data of our `fqi-imputed`.
 """
 
 import argparse
@@ -11,7 +11,7 @@ import numpy as np
 
 from lostsales.demand.survival.imputation import impute
 from lostsales.policy.action_grid import ActionGrid
-from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
 
 
@@ -24,11 +24,11 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2, 3, 4])
     asked = parser.parse_args()
     asked.folder.mkdir(parents=True, exist_ok=True)
-    world = load_scenario(asked.scenario)
-    grid = ActionGrid.of(world)
+    scenario = Scenario.load(asked.scenario)
+    grid = ActionGrid.of(scenario)
     for rows in asked.rows:
         for seed in asked.seeds:
-            log, _ = simulate(world, episodes=rows // world.horizon, seed=seed)
+            log, _ = simulate(scenario, episodes=rows // scenario.horizon, seed=seed)
             last, was_out = np.r_[0.0, log.sales[:-1]], np.r_[False, log.censored[:-1]]
             last[log.starts], was_out[log.starts] = log.last_sales, log.last_stockout
             state = np.column_stack([log.features, np.asarray(log.stock), last, was_out])
@@ -44,7 +44,7 @@ def main() -> None:
                 centre=centre,
                 scale=scale,
                 actions=len(grid),
-                discount=world.discount,
+                discount=scenario.discount,
             )
 
 

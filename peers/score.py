@@ -1,4 +1,4 @@
-"""`python -m peers.score FOLDER`: what the trained networks earn in the simulator, as a table."""
+"""`python -m peers.score FOLDER`: mean profit of the trained networks in the simulator, as a table."""
 
 import argparse
 from collections import defaultdict
@@ -8,21 +8,23 @@ from typing import Any
 
 import numpy as np
 
+from lostsales.data.problem import Problem
 from lostsales.policy.action_grid import ActionGrid
+from lostsales.policy.base import PolicyBase
 from lostsales.policy.policy import Observes
 from lostsales.policy.view import Action, View
-from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import evaluate_policy
 from lostsales.types import Floats, Ints
 
-FLEXIBILITY = 0.3  # BCQ takes only actions at least this share as likely as the likeliest: the package's default
+FLEXIBILITY = 0.3  # BCQ: least probability of an action relative to the most probable; the package's default
 
 
 @dataclass(frozen=True)
-class PeerPolicy:
-    """The greedy action of a trained Q; with an imitator only among actions that it finds likely enough."""
+class PeerPolicy(PolicyBase):
+    """Greedy in a trained Q; with an imitator (BCQ) only among actions that it finds probable enough."""
 
-    grid: ActionGrid
+    problem: Problem
     arrays: dict[str, Any]
     observes: Observes = "sales"
 
@@ -39,7 +41,7 @@ class PeerPolicy:
         """Price and order of every series."""
         state = np.column_stack([*view.features, view.stock, view.last_sales, view.last_stockout])
         at = self.greedy((state - self.arrays["centre"]) / self.arrays["scale"])
-        return Action(*self.grid.pairs[at].T)
+        return Action(*ActionGrid.of(self.problem).pairs[at].T)
 
     def _forward(self, name: str, layer: Floats) -> Floats:
         for i in range(3):
@@ -49,23 +51,23 @@ class PeerPolicy:
 
 
 def main() -> None:
-    """Print mean profits over logs, and how often numpy decides as the package does."""
+    """Print mean profits over logs, after a check that numpy decides as the package does."""
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=Path)
     parser.add_argument("--episodes", type=int, default=200)
     asked = parser.parse_args()
-    earned: dict[tuple[str, str, int], list[float]] = defaultdict(list)
+    profits: dict[tuple[str, str, int], list[float]] = defaultdict(list)
     for path in sorted([*asked.folder.glob("cql-*.npz"), *asked.folder.glob("bcq-*.npz")]):
         method, scenario, rows, seed = path.stem.split("-")
-        world = load_scenario(scenario)
-        policy = PeerPolicy(ActionGrid.of(world), dict(np.load(path)))
+        shop = Scenario.load(scenario)
+        policy = PeerPolicy(shop.problem, dict(np.load(path)))
         same = np.mean(policy.greedy(policy.arrays["asked"]) == policy.arrays["answered"])
         if same < 0.95:  # float32 may break a tie
             raise SystemExit(f"{path}: numpy decides as the package in {same:.0%} of states only")
-        summary = evaluate_policy(world, policy, asked.episodes, seed=10_000 + int(seed))
-        earned[scenario, method, int(rows)].append(summary.mean_profit)
+        summary = evaluate_policy(shop, policy, asked.episodes, seed=10_000 + int(seed))
+        profits[scenario, method, int(rows)].append(summary.mean_profit)
     print("| scenario | method | rows | logs | mean profit a period | standard error |\n|---|---|---|---|---|---|")
-    for (scenario, method, row_count), values in sorted(earned.items()):
+    for (scenario, method, row_count), values in sorted(profits.items()):
         error = np.std(values, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
         print(f"| `{scenario}` | {method} | {row_count:,} | {len(values)} | {np.mean(values):.2f} | {error:.2f} |")
 

@@ -1,4 +1,4 @@
-"""`python peers/train.py FOLDER`: discrete CQL and BCQ of d3rlpy on every log of a folder. Imports nothing of ours."""
+"""`python peers/train.py FOLDER`: discrete CQL and BCQ of d3rlpy on every log of a folder, without `lostsales`."""
 
 import argparse
 import logging
@@ -10,7 +10,7 @@ import numpy as np
 import structlog
 import torch
 
-# The package's defaults are for millions of video frames: here networks are smaller, steps larger, targets more recent.
+# The package's defaults are for millions of video frames: smaller networks, larger steps, more frequent target updates.
 COMMON: dict[str, Any] = {
     "batch_size": 64,
     "learning_rate": 1e-3,
@@ -20,7 +20,7 @@ COMMON: dict[str, Any] = {
 
 
 def main() -> None:
-    """One network file a log and method; what exists is not trained again."""
+    """One network file a log and method; existing files are kept."""
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=Path)
     parser.add_argument("--steps", type=int, default=5_000)
@@ -58,7 +58,7 @@ def main() -> None:
 
 
 def dataset(log: Any) -> Any:
-    """Episodes that end by the clock, never for good."""
+    """Episodes, truncated and never terminated."""
     return d3rlpy.dataset.MDPDataset(
         observations=log["state"],
         actions=log["action"],
@@ -71,7 +71,7 @@ def dataset(log: Any) -> Any:
 
 
 def layers(network: Any) -> dict[str, Any]:
-    """Weights and biases in the order in which they are passed."""
+    """Weights and biases by layer."""
     linear = [each for each in network.modules() if isinstance(each, torch.nn.Linear)]
     arrays = {f"weight_{i}": layer.weight.detach().numpy() for i, layer in enumerate(linear)}
     return arrays | {f"bias_{i}": layer.bias.detach().numpy() for i, layer in enumerate(linear)}

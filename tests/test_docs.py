@@ -11,13 +11,14 @@ from typer.testing import CliRunner
 from lostsales.apps.cli import app
 from lostsales.data.writing import write_log
 from lostsales.learn.fit import fit
-from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
-from tests.commands_page import PAGE, commands, examples, page
+from tests import commands_page, methods_page
+from tests.commands_page import commands, examples
 from tests.learn.small import days, frame_of, small_log
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
 SLOW = ("compare",)  # fits every method six times
 NAMES = {"series": "sku", "period": "week", "stock": "on_hand", "order": "ordered", "sales": "sold"} | {
     "stockout": "ran_out"
@@ -42,7 +43,7 @@ def run(command: str) -> str:
 def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of the quick start: a shop's table under its own names, and the rows of a week."""
     monkeypatch.chdir(tmp_path)
-    log, _ = simulate(load_scenario("steady"), episodes=12, seed=3)
+    log, _ = simulate(Scenario.load("steady"), episodes=12, seed=3)
     tables = dict(zip(("sales", "recent", "today"), (frame_of(log), *days(log, 20)), strict=True))
     for name, table in tables.items():
         named = table.drop(columns=["last_sales", "last_stockout"], errors="ignore").rename(columns=NAMES)
@@ -80,8 +81,30 @@ def test_the_commands_of_the_readme_run_one_after_the_other(tmp_path: Path, monk
         assert run(line), line
 
 
-def test_the_page_of_commands_is_what_the_commands_say() -> None:
-    assert PAGE.read_text(encoding="utf-8") == page(), "run python -m tests.commands_page"
+def test_generated_pages_are_up_to_date() -> None:
+    for generated in (commands_page, methods_page):
+        assert generated.PAGE.read_text(encoding="utf-8") == generated.page(), "run make pages"
+
+
+def test_paths_that_the_architecture_names_exist() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    paths = re.findall(
+        r"`((?:src/lostsales/|tests/|docs/|benchmarks/)?[\w./-]+(?:\.py|\.toml|\.md|/))(?:::\w+)*`", text
+    )
+    assert len(paths) > 30
+    rooms = ROOT / "src" / "lostsales"
+    missing = [path for path in paths if not (ROOT / path).exists() and not (rooms / path).exists()]
+    assert not missing
+
+
+def test_functions_that_the_architecture_names_exist() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    named = re.findall(r"`([\w./-]+\.py)::([\w.]+)`", text)
+    assert len(named) > 15
+    for path, name in named:
+        source = (ROOT / "src" / "lostsales" / path).read_text(encoding="utf-8")
+        last = name.split(".")[-1]
+        assert re.search(rf"^\s*(?:def|class) {last}\b|^{last}\b.*=", source, flags=re.MULTILINE), f"{path}::{name}"
 
 
 def _marked(name: str) -> Any:

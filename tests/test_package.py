@@ -1,15 +1,79 @@
-"""What `import lostsales` offers."""
+"""What `import lostsales` offers, and that it is documented."""
+
+import ast
+import doctest
+import inspect
+import re
+from pathlib import Path
+from typing import Any
 
 import gymnasium
 import pytest
+from pydantic import BaseModel
 
 import lostsales
+from lostsales.data.setting_fields import described_fields
 from lostsales.simulation.presets import environment_id, preset_names
+
+NAMES = [name for name in dir(lostsales) if name != "__version__"]
+
+
+def sections(text: str) -> set[str]:
+    """The headings of a numpydoc docstring."""
+    return set(re.findall(r"^(\w+)\n-+$", inspect.cleandoc(text), flags=re.MULTILINE))
+
+
+def takes_arguments(item: Any) -> bool:
+    return any(name not in ("self", "args", "kwargs") for name in inspect.signature(item).parameters)
+
+
+def is_error(item: Any) -> bool:
+    return isinstance(item, type) and issubclass(item, Exception)
 
 
 def test_every_name_is_there_and_is_no_module() -> None:
-    for name in lostsales.__all__:
+    assert dir(lostsales) == sorted(dir(lostsales))
+    assert isinstance(lostsales.__version__, str)
+    for name in NAMES:
         assert callable(getattr(lostsales, name)), name
+
+
+def test_lazy_names_are_those_that_editors_see() -> None:
+    tree = ast.parse(Path(str(lostsales.__file__)).read_text(encoding="utf-8"))
+    guarded = next(node for node in tree.body if isinstance(node, ast.If))
+    imported = {
+        alias.name: str(node.module)
+        for node in guarded.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert imported == {name: f"lostsales.{room}" for name, room in lostsales._HOMES.items()}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_public_name_has_a_numpydoc_docstring(name: str) -> None:
+    item = getattr(lostsales, name)
+    text = item.__doc__ or ""
+    assert text.splitlines()[:1] != [], f"{name} has no docstring"
+    assert text.splitlines()[0].strip().endswith("."), f"the first line of {name} is no sentence"
+    if is_error(item):
+        return
+    found = sections(text)
+    if inspect.isfunction(item):
+        assert found >= ({"Parameters", "Returns"} if takes_arguments(item) else {"Returns"}), name
+    elif issubclass(item, BaseModel) or hasattr(item, "__dataclass_fields__"):
+        missing = [field for field, description in described_fields(item).items() if not description]
+        assert not missing, f"{name} does not describe {', '.join(missing)}"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_public_name_has_an_example_that_runs(name: str) -> None:
+    """Running it is the work of the doctests in src; here it must exist and not be skipped."""
+    item = getattr(lostsales, name)
+    if is_error(item):
+        return
+    examples = [each for test in doctest.DocTestFinder(recurse=False).find(item, name) for each in test.examples]
+    assert any(not each.options.get(doctest.SKIP) for each in examples), f"{name} shows no example"
 
 
 def test_a_name_that_is_not_there() -> None:

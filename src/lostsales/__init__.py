@@ -49,8 +49,8 @@ if _typing.TYPE_CHECKING:
     from lostsales.simulation.coverage_study import calibrate as calibrate
     from lostsales.simulation.exact.solve import Solution as Solution
     from lostsales.simulation.exact.solve import solve as solve
+    from lostsales.simulation.experiments.experiment import experiment as experiment
     from lostsales.simulation.experiments.results import ExperimentResults as ExperimentResults
-    from lostsales.simulation.experiments.run import experiment as experiment
     from lostsales.simulation.scenario import Scenario as Scenario
     from lostsales.simulation.simulator import HiddenTruth as HiddenTruth
     from lostsales.simulation.simulator import simulate as simulate
@@ -64,71 +64,30 @@ _ROOMS = {
     "data.problem": ("Problem",),
     "data.reading.gate": ("read_log",),
     "data.writing": ("write_log",),
-    "demand.audit.audit": (
-        "Audit",
-        "audit",
-    ),
-    "demand.law.selection": (
-        "DemandModel",
-        "fit_demand",
-    ),
-    "demand.survival.imputation": (
-        "Imputation",
-        "impute",
-    ),
-    "errors": (
-        "LogError",
-        "LostSalesError",
-        "SettingError",
-    ),
-    "evaluation.compare": (
-        "Comparison",
-        "compare",
-    ),
+    "demand.audit.audit": ("Audit", "audit"),
+    "demand.law.selection": ("DemandModel", "fit_demand"),
+    "demand.survival.imputation": ("Imputation", "impute"),
+    "errors": ("LogError", "LostSalesError", "SettingError"),
+    "evaluation.compare": ("Comparison", "compare"),
     "evaluation.evaluate": ("evaluate",),
     "evaluation.report.contents": ("ReportContents",),
     "evaluation.results": ("Evaluation",),
     "learn.baselines.behaviour": ("Behaviour",),
-    "learn.baselines.last_observation": (
-        "FQIDropped",
-        "FQIImputed",
-        "FQIObserved",
-        "FQIPlugin",
-    ),
-    "learn.baselines.threshold_tuning": (
-        "BaseStock",
-        "Newsvendor",
-        "SSP",
-    ),
-    "learn.cfqi.settings": (
-        "CFQI",
-        "Fusion",
-        "PCFQI",
-    ),
+    "learn.baselines.last_observation": ("FQIDropped", "FQIImputed", "FQIObserved", "FQIPlugin"),
+    "learn.baselines.threshold_tuning": ("BaseStock", "Newsvendor", "SSP"),
+    "learn.cfqi.settings": ("CFQI", "Fusion", "PCFQI"),
     "learn.fit": ("fit",),
     "learn.learner": ("Learner",),
     "learn.planner.planner": ("Planner",),
     "policy.file_format": ("load",),
-    "policy.policy": (
-        "Policy",
-        "SavedPolicy",
-    ),
+    "policy.policy": ("Policy", "SavedPolicy"),
     "policy.rules": ("Rules",),
-    "simulation.coverage_study": (
-        "CoverageStudy",
-        "calibrate",
-    ),
-    "simulation.exact.solve": (
-        "Solution",
-        "solve",
-    ),
+    "simulation.coverage_study": ("CoverageStudy", "calibrate"),
+    "simulation.exact.solve": ("Solution", "solve"),
     "simulation.experiments.results": ("ExperimentResults",),
-    "simulation.experiments.run": ("experiment",),
+    "simulation.experiments.experiment": ("experiment",),
     "simulation.scenario": ("Scenario",),
-    "simulation.simulator": (
-        "HiddenTruth",
-        "simulate",
-    ),
+    "simulation.simulator": ("HiddenTruth", "simulate"),
 }
 _HOMES = {name: room for room, names in _ROOMS.items() for name in names}
 

@@ -1,8 +1,13 @@
 """The command line within a test."""
 
+import json
+import sys
+from typing import Any
+
+import pytest
 from typer.testing import CliRunner
 
-from lostsales.apps.cli import app
+from lostsales.apps.cli import app, main
 
 
 def run(*arguments: object) -> str:
@@ -10,3 +15,21 @@ def run(*arguments: object) -> str:
     result = CliRunner().invoke(app, [str(each) for each in arguments], catch_exceptions=False)
     assert result.exit_code == 0, result.output
     return result.stdout
+
+
+def run_json(*arguments: object) -> dict[str, Any]:
+    """The object that a command prints with --json."""
+    found: dict[str, Any] = json.loads(run(*arguments, "--json"))
+    return found
+
+
+def failure(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+    """The one message of a command that ends in a user's mistake, with exit code 2."""
+    monkeypatch.setattr(sys, "argv", ["lostsales", *map(str, arguments)])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "Traceback" not in shown.err
+    return shown.err

@@ -1,42 +1,22 @@
 """The command line, run in process: what it prints, and how it ends."""
 
-import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from lostsales.apps.cli import main
 from lostsales.data.reading.gate import read_log
-from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import evaluate_policy
-from tests.apps.running import run as run
+from tests.apps.running import failure, run, run_json
 
 SUMMARY_KEYS = {"mean_profit", "std_error", "uncensored_share", "depth_share", "episodes", "periods"}
 
 
-def run_json(*arguments: object) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(run(*arguments, "--json"))
-    return found
-
-
-def failure(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
-    """The one message of a command that ends in a user's mistake, with exit code 2."""
-    monkeypatch.setattr(sys, "argv", ["lostsales", *map(str, arguments)])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    assert ended.value.code == 2
-    shown = capsys.readouterr()
-    assert shown.out == ""
-    assert "Traceback" not in shown.err
-    return shown.err
-
-
 def test_simulate_prints_the_contract_as_json() -> None:
     found = run_json("simulate", "released", "--episodes", 20, "--seed", 3)
-    expected = evaluate_policy(load_scenario("released"), episodes=20, seed=3)
+    expected = evaluate_policy(Scenario.load("released"), episodes=20, seed=3)
     assert set(found) == SUMMARY_KEYS
     assert found["mean_profit"] == expected.mean_profit
     assert found["depth_share"] == expected.depth_share
@@ -52,7 +32,7 @@ def test_simulate_writes_a_log_with_its_problem_and_the_truth_apart(tmp_path: Pa
     found = run_json("simulate", "paper", "--episodes", 4, "--seed", 1, "--out", log, "--truth", truth)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["log.parquet", "log.toml", "truth.csv"]
     read = read_log(log)
-    assert read.problem == load_scenario("paper").problem
+    assert read.problem == Scenario.load("paper").problem
     assert 1 - read.censored.mean() == pytest.approx(found["uncensored_share"])
     header, *rows = truth.read_text().splitlines()
     assert header == "series,period,demand,lost,profit,truncated"
@@ -78,7 +58,7 @@ def test_set_overrides_a_field_and_policies_have_names() -> None:
     )
     good = ("--set", "features.economy.start=[0,1]", "--set", "features.economy.transition=[[0,1],[0,1]]")
     found = run_json("simulate", "released", *certain, *good, "--policy", "base-stock:15@6", "--episodes", 2)
-    assert found["mean_profit"] == pytest.approx(1.24)  # by hand, see tests/simulate/test_simulator.py
+    assert found["mean_profit"] == pytest.approx(1.24)  # by hand, see tests/simulation/test_simulator.py
     assert found["uncensored_share"] == 1
     drawn = run_json("simulate", "released", *certain, *good, "--policy", "base-stock:15@6", "--epsilon", 1)
     assert drawn["mean_profit"] < -5  # uniform behaviour is ruinous

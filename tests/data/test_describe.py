@@ -1,4 +1,4 @@
-"""What `inspect` says about a log."""
+"""The description of a log."""
 
 from typing import Any
 
@@ -41,7 +41,7 @@ def test_the_facts_of_a_small_log() -> None:
         ),
     ],
 )
-def test_nothing_is_repaired_or_left_out_in_silence(changes: dict[str, Any], line: tuple[str, str]) -> None:
+def test_repairs_and_unused_columns_are_listed(changes: dict[str, Any], line: tuple[str, str]) -> None:
     assert line in describe(log_of(PRICED, **changes)).as_lines()
 
 

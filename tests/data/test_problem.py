@@ -1,4 +1,4 @@
-"""The problem: what TOML may say, how mistakes are named, and that writing it loses nothing."""
+"""The problem: its TOML, its errors, and that writing it loses nothing."""
 
 from pathlib import Path
 from typing import Any
@@ -77,7 +77,7 @@ def test_every_key_of_the_contract(tmp_path: Path) -> None:
         ("capacity = nan", "capacity: Input should be a finite number, but it is nan"),
         ("longest_run = 0", "longest_run: Input should be greater than or equal to 1, but it is 0"),
         ("costs.holding = -1", "costs.holding: Input should be greater than or equal to 0, but it is -1"),
-        ("costs.lots = 1", "costs.lots: no such key"),
+        ("costs.lots = 1", "costs.lots: no such key; the keys are lost, order, holding, fixed_order"),
         ("features = [5]", "features.0: Input should be a valid dictionary or instance of Feature, but it is 5"),
         ("columns.series = []", "columns.series: Input should be a valid string, but it is []"),
         (
@@ -104,7 +104,7 @@ def test_levels_that_are_spelled_alike_are_refused(tmp_path: Path) -> None:
     assert "must differ" in reason
 
 
-def test_every_mistake_is_named_and_an_unknown_key_is_told_the_known_ones(tmp_path: Path) -> None:
+def test_every_mistake_is_named_and_an_unknown_key_gets_the_list_of_keys(tmp_path: Path) -> None:
     found = reasons(tmp_path, "arrival = 1\nbalance = 2\nfoo = 3")
     assert [reason.split(":")[0] for reason in found] == ["arrival", "balance", "foo"]
     assert found[2].startswith("foo: no such key; the keys are arrival, balance, capacity")
@@ -124,7 +124,7 @@ def test_toml_that_is_none(tmp_path: Path, text: str, expected: str) -> None:
         Problem.from_toml(tmp_path)
 
 
-def test_a_mistake_in_python_is_our_error_as_well() -> None:
+def test_a_mistake_in_python_is_a_setting_error_as_well() -> None:
     with pytest.raises(SettingError, match="Problem is not usable:\n  - discount: Input should be less than 1"):
         Problem(discount=2)
     with pytest.raises(SettingError, match="a problem is a Problem or the path of a TOML file, but a dict came"):

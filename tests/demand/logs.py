@@ -1,4 +1,4 @@
-"""Small logs for the room of hidden demand."""
+"""Small logs with censored demand."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,7 +15,7 @@ COSTS = Costs(lost=2, order=3, holding=1)
 
 
 def log_of_flags(*series: str, problem: Problem | None = None, **columns: Sequence[Any]) -> SalesLog:
-    """One series a text, one row a letter: `x` a stock-out that sold 3 of 3, a digit a known demand out of 10.
+    """One series a text, one row a letter: `x` a stock-out that sold 3 of 3, a digit an observed demand out of 10.
 
     >>> log_of_flags("4x7").sales
     array([4., 3., 7.])
@@ -41,7 +41,7 @@ def log_of_draws(
     flag: bool = True,
     **columns: Any,
 ) -> SalesLog:
-    """What a shop would have seen of these demands; the stock is refilled every period, so it is off the balance."""
+    """The log of these demands; the stock is refilled every period, so it is off the balance."""
     series, periods = demand.shape
     frame: dict[str, Any] = {
         "series": np.repeat(np.arange(series), periods),

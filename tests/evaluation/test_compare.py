@@ -1,68 +1,53 @@
-"""Which method to deploy, if any."""
+"""`compare`: cross-fitting, ranking and choice."""
 
 import json
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 import pytest
 
+from lostsales.data.problem import Problem
 from lostsales.demand.censoring.runs import find_runs
 from lostsales.errors import SettingError
-from lostsales.evaluation.compare import KEEP, Comparison, compare, split
+from lostsales.evaluation.compare import KEEP_CURRENT, Comparison, compare
 from lostsales.evaluation.cross_fitted import CrossFittedPolicy
+from lostsales.learn.baselines.threshold_tuning import BaseStock, Newsvendor
 from lostsales.learn.fit import fit
+from lostsales.learn.learner import Learner
+from lostsales.policy.base import PolicyBase
 from lostsales.policy.history import view_of_rows
 from lostsales.policy.view import Action, View
 from lostsales.simulation.simulator import simulate
-from tests.evaluation.judged import exploring
+from tests.evaluation.prepared_logs import epsilon_greedy_policy
 from tests.learn.small import scenario, small_log
 
 
-def test_every_series_is_held_out_once() -> None:
-    log = small_log("steady", 9)
-    folds, by = split(log, 3)
-    assert by == "series"
-    assert sorted(name for fold in folds for name in fold.names) == sorted(log.names)
-    np.testing.assert_array_equal(np.sum([fold.untaught for fold in folds], axis=0), 1)
-    for fold in folds:
-        assert set(log.names[log.series[fold.untaught]]) == set(fold.names)
+@dataclass(frozen=True)
+class FixedPrice(PolicyBase):
+    """Charges its own number."""
 
-
-def test_few_series_are_held_out_in_blocks_of_time_with_gaps() -> None:
-    log = small_log("steady", 2)
-    folds, by = split(log, 0)
-    gap = find_runs(log).max_depth + 1
-    assert by == "blocks in time"
-    untaught = np.array([fold.untaught.reshape(2, 50)[0] for fold in folds])
-    assert untaught.any(axis=0).all()
-    assert [int(each.sum()) for each in untaught] == [10 + gap] + [10 + 2 * gap] * 3 + [10 + gap]
-
-
-class Names:
-    """Charges its own number, whoever asks."""
-
-    observes = "sales"
-
-    def __init__(self, number: int) -> None:
-        self.number = float(number)
+    problem: Problem
+    number: float
+    observes: Literal["sales"] = "sales"
 
     def decide(self, view: View, rng: np.random.Generator) -> Action:  # noqa: ARG002
-        """Its number for all."""
+        """The number as the price of every series."""
         return Action(np.full(len(view.stock), self.number), view.stock)
 
 
-def test_every_policy_of_a_panel_decides_for_its_own() -> None:
+def test_a_cross_fitted_policy_decides_by_the_policy_of_each_series() -> None:
     log = small_log("steady", 5)
     rows = np.arange(len(log))
     view = view_of_rows(log, find_runs(log), rows)
     own = {name: number % 2 for number, name in enumerate(log.names)}
-    panel = CrossFittedPolicy((Names(0), Names(1)), own)  # type: ignore[arg-type]
-    decided = panel.decide(view, np.random.default_rng(0))
+    policy = CrossFittedPolicy((FixedPrice(log.problem, 0), FixedPrice(log.problem, 1)), own)
+    decided = policy.decide(view, np.random.default_rng(0))
     np.testing.assert_array_equal(decided.price, log.series % 2)
     np.testing.assert_array_equal(decided.order, np.asarray(log.stock))
 
 
-def test_a_panel_of_one_policy_is_that_policy() -> None:
+def test_a_cross_fitted_policy_of_equal_policies_is_that_policy() -> None:
     log = small_log("released", 6)
     policy = fit(log, "c-fqi", iterations=2)
     view = view_of_rows(log, find_runs(log), np.arange(len(log)))
@@ -73,14 +58,14 @@ def test_a_panel_of_one_policy_is_that_policy() -> None:
 
 @pytest.fixture(scope="module")
 def found() -> Comparison:
-    return compare(small_log("nonlinear", 10), METHODS, options=BAD, seed=2)
+    return compare(small_log("nonlinear", 10), METHODS, settings=INVALID, seed=2)
 
 
 METHODS = ("base-stock", "behaviour", "c-fqi")
-BAD: dict[str, dict[str, Any]] = {"c-fqi": {"iterations": 0}}
+INVALID: dict[str, dict[str, Any]] = {"c-fqi": {"iterations": 0}}
 
 
-def test_a_proven_gain_is_named(found: Comparison) -> None:
+def test_the_best_method_with_a_proven_gain_is_chosen(found: Comparison) -> None:
     assert found.choice == "base-stock"
     assert found.sentence.startswith("deploy base-stock: a gain of")
     assert [each.method for each in found.candidates] == list(METHODS)
@@ -93,26 +78,43 @@ def test_a_proven_gain_is_named(found: Comparison) -> None:
     assert not second.gain.proven if second.gain else False
 
 
-def test_a_method_that_cannot_be_fitted_is_told_apart(found: Comparison) -> None:
+def test_a_method_that_cannot_be_fitted_has_a_reason_and_no_gain(found: Comparison) -> None:
     assert found.candidates[-1].gain is None
-    assert "iterations must be at least 1" in str(found.candidates[-1].reason)
+    assert "iterations: Input should be greater than or equal to 1" in str(found.candidates[-1].reason)
 
 
-def test_the_same_seed_gives_the_same_answer(found: Comparison) -> None:
-    again = compare(small_log("nonlinear", 10), METHODS, options=BAD, seed=2)
+def test_equal_seeds_give_equal_comparisons(found: Comparison) -> None:
+    again = compare(small_log("nonlinear", 10), METHODS, settings=INVALID, seed=2)
     assert json.dumps(found.to_json()) == json.dumps(again.to_json())
 
 
-def test_without_a_proven_gain_one_keeps_what_one_does() -> None:
-    log, _ = simulate(scenario("nonlinear"), exploring("nonlinear"), 6, 2)
+def test_methods_are_names_or_settings_of_learners() -> None:
+    log = small_log("newsvendor", 10)
+    methods: list[str | Learner] = ["newsvendor", Newsvendor(seed=0), Newsvendor(seed=1), BaseStock(seed=0)]
+    found = compare(log, methods, estimator="fqe", horizon=5)
+    by_name = {each.method: each for each in found.candidates}
+    assert set(by_name) == {"newsvendor", "newsvendor (2)", "newsvendor (3)", "base-stock"}
+    assert by_name["newsvendor"].gain == by_name["newsvendor (2)"].gain
+
+
+def test_the_usual_methods_are_compared_unless_some_are_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lostsales.evaluation.compare.USUAL_METHODS", ("newsvendor", "not-installed"))
+    found = compare(small_log("newsvendor", 10), estimator="fqe", horizon=5)
+    assert [each.method for each in found.candidates] == ["newsvendor"]
+
+
+def test_without_a_proven_gain_there_is_no_choice() -> None:
+    log, _ = simulate(scenario("nonlinear"), epsilon_greedy_policy("nonlinear"), 6, 2)
     found = compare(log, ("behaviour",))
     assert found.choice is None
-    assert found.sentence.startswith(KEEP)
+    assert found.sentence.startswith(KEEP_CURRENT)
 
 
-def test_bad_requests_are_refused() -> None:
+def test_invalid_arguments_raise() -> None:
     with pytest.raises(SettingError, match="no method 'guess'"):
         compare(small_log("steady", 6), ("guess",))
+    with pytest.raises(SettingError, match="a method is a name or settings such as Planner"):
+        compare(small_log("steady", 6), [3])  # type: ignore[list-item]
     with pytest.raises(SettingError, match="at least one method"):
         compare(small_log("steady", 6), ())
     with pytest.raises(SettingError, match="no estimator 'guess'"):

@@ -1,21 +1,28 @@
-"""What `evaluate` promises, for every estimator."""
+"""`evaluate`, for every estimator."""
 
 import json
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import pytest
 
+from lostsales.data.problem import Problem
 from lostsales.data.sublogs import without
 from lostsales.errors import LostSalesError, SettingError
-from lostsales.evaluation.evaluate import estimators, evaluate, evaluate_on, register_estimator
-from lostsales.evaluation.results import Interval
+from lostsales.evaluation.estimators.estimator import ESTIMATORS, Estimator
+from lostsales.evaluation.estimators.fqe import fitted_q_evaluation
+from lostsales.evaluation.evaluate import evaluate, evaluate_on
+from lostsales.evaluation.results import Estimate, Interval
+from lostsales.evaluation.task import EvaluationTask
 from lostsales.learn.fit import fit
-from lostsales.policy.action_grid import ActionGrid
+from lostsales.policy.base import PolicyBase
 from lostsales.policy.simple import Uniform
 from lostsales.policy.view import Action, View
-from lostsales.simulation.scenario import load_scenario
+from lostsales.registry import Registry
+from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import evaluate_policy
-from tests.evaluation.judged import explored, exploring, seen_only, tried
+from tests.evaluation.prepared_logs import epsilon_greedy_log, epsilon_greedy_policy, uniform_log, without_model
 from tests.learn.small import scenario, small_log
 
 
@@ -26,10 +33,10 @@ def width(interval: Interval | None) -> float:
 
 @pytest.mark.parametrize("estimator", ESTIMATORS.names)
 @pytest.mark.parametrize("name", ["steady", "nonlinear"])
-def test_evaluating_the_behaviour_policy_gives_back_what_was_earned(name: str, estimator: str) -> None:
-    ledger = explored(name)
-    found = evaluate_on(exploring(name), ledger, estimators=(estimator,)).estimates[0]
-    earned = ledger.earned
+def test_evaluating_the_behaviour_policy_reproduces_the_logged_profit(name: str, estimator: str) -> None:
+    prepared = epsilon_greedy_log(name)
+    found = evaluate_on(epsilon_greedy_policy(name), prepared, estimators=(estimator,)).estimates[0]
+    earned = prepared.earned
     for ours, wanted in ((found.cash, earned.cash), (found.profit, earned.profit)):
         assert ours is not None
         assert ours.value == pytest.approx(wanted.value, abs=0.3 * width(wanted))
@@ -41,9 +48,9 @@ def test_evaluating_the_behaviour_policy_gives_back_what_was_earned(name: str, e
 @pytest.mark.parametrize("name", ["released", "steady", "nonlinear"])
 def test_on_policy_evaluation_matches_the_monte_carlo_mean(name: str, estimator: str) -> None:
     policy = Uniform(scenario(name).problem)
-    found = evaluate_on(policy, tried(name), estimators=(estimator,)).estimates[0]
+    found = evaluate_on(policy, uniform_log(name), estimators=(estimator,)).estimates[0]
     truth = evaluate_policy(scenario(name), policy, 4000, 1).mean_profit
-    cash = evaluate_policy(load_scenario(name, ("costs.lost=0",)), policy, 4000, 1).mean_profit
+    cash = evaluate_policy(Scenario.load(name, ("costs.lost=0",)), policy, 4000, 1).mean_profit
     assert found.profit is not None
     assert found.cash is not None
     assert found.profit.low < truth < found.profit.high
@@ -51,8 +58,8 @@ def test_on_policy_evaluation_matches_the_monte_carlo_mean(name: str, estimator:
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS.names)
-def test_contributions_carry_value_and_interval(estimator: str) -> None:
-    found = evaluate_on(Uniform(scenario("steady").problem), tried("steady"), estimators=(estimator,))
+def test_the_mean_of_contributions_is_the_value_of_the_interval(estimator: str) -> None:
+    found = evaluate_on(Uniform(scenario("steady").problem), uniform_log("steady"), estimators=(estimator,))
     best = found.best
     assert best is not None
     assert best.contributions is not None
@@ -64,95 +71,105 @@ def test_contributions_carry_value_and_interval(estimator: str) -> None:
 
 @pytest.mark.parametrize("estimator", ["fqe", pytest.param("dr", marks=pytest.mark.slow)])
 def test_the_interval_narrows_as_the_square_root_of_the_number_of_series(estimator: str) -> None:
-    """Of a policy that the log knows: of one far from it, more series also tell more. Both sizes have one quantile."""
+    """For a policy near the log; far from it more series also reduce bias. Both sizes have one quantile."""
     policy = Uniform(scenario("steady").problem)
 
     def mean_width(series: int) -> float:
-        ledgers = [seen_only(small_log("steady", series, seed)) for seed in range(8)]
-        judged = [evaluate_on(policy, ledger, estimators=(estimator,), horizon=20).estimates[0] for ledger in ledgers]
-        return float(np.mean([width(each.cash) for each in judged]))
+        prepared = [without_model(small_log("steady", series, seed)) for seed in range(8)]
+        found = [evaluate_on(policy, each, estimators=(estimator,), horizon=20).estimates[0] for each in prepared]
+        return float(np.mean([width(each.cash) for each in found]))
 
     # Without the root it would be 1.4: 40 series are resampled in 20 groups.
     assert mean_width(10) / mean_width(40) == pytest.approx(2.0, rel=0.2)
 
 
 @pytest.mark.slow
-def test_the_models_interval_narrows_likewise() -> None:
-    """Of the gain: what both shops have in common drops out, and so does most of the doubt about the law."""
+def test_the_interval_of_the_model_narrows_likewise() -> None:
+    """For the gain, in which most of the model uncertainty cancels."""
     policy = Uniform(scenario("steady").problem)
 
     def mean_width(series: int) -> float:
-        judged = [evaluate_on(policy, tried("steady", series, seed), estimators=("model",)) for seed in range(5)]
-        return float(np.mean([width(each.by("model").gain) for each in judged]))
+        found = [evaluate_on(policy, uniform_log("steady", series, seed), estimators=("model",)) for seed in range(5)]
+        return float(np.mean([width(each.by("model").gain) for each in found]))
 
     assert mean_width(10) / mean_width(40) == pytest.approx(2.0, rel=0.25)
 
 
-class Never:
-    """Charges what the log never did."""
+@dataclass(frozen=True)
+class OutOfSupport(PolicyBase):
+    """A price and an order that the log does not contain."""
 
-    observes = "sales"
+    problem: Problem
+    observes: Literal["sales"] = "sales"
 
     def decide(self, view: View, rng: np.random.Generator) -> Action:  # noqa: ARG002
-        """The same for all."""
+        """The same for all series."""
         rows = len(view.stock)
         return Action(np.full(rows, 60.0), np.zeros(rows))
 
 
-def test_a_policy_that_never_appears_in_the_data_is_flagged_and_not_scored() -> None:
-    judged = evaluate_on(Never(), tried("steady"))  # type: ignore[arg-type]
-    assert judged.best is None
-    for estimator in ESTIMATORS.names:
-        found = judged.by(estimator)
-        assert not found.scored
-        assert not found.overlap.enough
-        assert found.reason
-    assert "in 0 of" in str(judged.by("fqe").reason)
+def test_every_estimator_refuses_a_policy_without_overlap() -> None:
+    found = evaluate_on(OutOfSupport(scenario("steady").problem), uniform_log("steady"))
+    assert found.best is None
+    for each in found.estimates:
+        assert not each.scored
+        assert not each.overlap.enough
+        assert each.reason
+    assert "in 0 of" in str(found.by("fqe").reason)
 
 
 def test_series_of_any_length_and_with_gaps() -> None:
     log = small_log("nonlinear", 9)
     rng = np.random.default_rng(3)
-    torn = without(log, (rng.random(len(log)) < 0.05) | ((log.series == 2) & (log.period > 7)))
+    with_gaps = without(log, (rng.random(len(log)) < 0.05) | ((log.series == 2) & (log.period > 7)))
     policy = Uniform(scenario("nonlinear").problem)
-    judged = evaluate(policy, torn)
-    assert judged.by("model").scored
-    assert judged.by("fqe").scored
-    one = evaluate_on(policy, seen_only(small_log("nonlinear", 1)), estimators=("fqe",))
+    found = evaluate(policy, with_gaps)
+    assert found.by("model").scored
+    assert found.by("fqe").scored
+    one = evaluate_on(policy, without_model(small_log("nonlinear", 1)), estimators=("fqe",))
     assert one.resampled == "blocks in time"
     assert len(one.units) == 5
 
 
-def test_an_estimator_of_ones_own_that_cannot_work_refuses_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(_case: object) -> None:
+def test_an_error_of_a_registered_estimator_is_its_refusal_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(_task: EvaluationTask) -> Estimate:
         raise LostSalesError("not today")
 
-    monkeypatch.setattr("lostsales.evaluation.evaluate._ESTIMATORS", {})
-    from lostsales.evaluation.estimators.stepwise import fitted_q
+    registry = Registry[Estimator]("no.such.group", "estimator")
+    monkeypatch.setattr("lostsales.evaluation.evaluate.ESTIMATORS", registry)
+    registry.register("broken", broken)
+    registry.register("fqe", fitted_q_evaluation)
+    found = evaluate_on(Uniform(scenario("steady").problem), without_model(small_log("steady", 6)))
+    assert found.by("broken").reason == "not today"
+    assert found.best is found.by("fqe")
 
-    register_estimator("broken", broken)  # type: ignore[arg-type]
-    register_estimator("fqe", fitted_q)
-    judged = evaluate_on(Uniform(scenario("steady").problem), seen_only(small_log("steady", 6)))
-    assert judged.by("broken").reason == "not today"
-    assert judged.best is judged.by("fqe")
 
-
-def test_results_are_plain_json_and_say_the_same_for_the_same_seed() -> None:
-    grid = ActionGrid.of(scenario("released"))
-    log = small_log("released", 5)
-    first, again = (evaluate(Uniform(grid), log, seed=4).to_json() for _ in range(2))
+def test_results_are_json_and_equal_for_equal_seeds() -> None:
+    log, policy = small_log("released", 5), Uniform(scenario("released").problem)
+    first, again = (evaluate(policy, log, seed=4).to_json() for _ in range(2))
     assert json.dumps(first) == json.dumps(again)
     assert first["estimand"]["horizon"] == 50
 
 
-def test_bad_requests_are_refused_with_a_reason() -> None:
+def test_progress_rises_to_the_whole_and_estimators_may_be_a_list() -> None:
+    calls: list[tuple[int, int]] = []
+    policy = Uniform(scenario("newsvendor").problem)
+    found = evaluate(
+        policy, small_log("newsvendor", 3), estimators=["model"], horizon=5, progress=lambda *call: calls.append(call)
+    )
+    assert found.by("model").scored
+    assert calls == sorted(calls)
+    assert calls[-1] == (1000, 1000)
+
+
+def test_invalid_arguments_raise_with_a_reason() -> None:
     log, policy = small_log("steady", 6), Uniform(scenario("steady").problem)
     with pytest.raises(SettingError, match="no estimator 'guess'"):
         evaluate(policy, log, estimators=("guess",))
     with pytest.raises(SettingError, match="horizon must be at least 1"):
         evaluate(policy, log, horizon=0)
     with pytest.raises(LostSalesError, match="true demand"):
-        evaluate(Uniform(policy.grid, observes="demand"), log)
+        evaluate(Uniform(policy.problem, observes="demand"), log)
     with pytest.raises(LostSalesError, match="read_log"):
         evaluate(policy, "log.parquet")  # type: ignore[arg-type]
     learned = fit(small_log("released", 6), "base-stock")
@@ -160,11 +177,13 @@ def test_bad_requests_are_refused_with_a_reason() -> None:
         evaluate(learned, log)
 
 
-def test_a_start_with_another_stock_is_judged_by_the_law() -> None:
-    """Over one period the start is all there is; of a stock nobody needs each unit costs what it costs to hold."""
+def test_only_the_model_starts_from_another_stock() -> None:
+    """Over one period the value depends on the start alone; a surplus unit costs its holding cost."""
     world, policy = scenario("nonlinear"), Uniform(scenario("nonlinear").problem)
-    known = load_scenario("nonlinear", ("start.stock=60",))
-    found = {stock: evaluate_on(policy, tried("nonlinear"), horizon=1, start_stock=stock) for stock in (60.0, 70.0)}
+    known = Scenario.load("nonlinear", ("start.stock=60",))
+    found = {
+        stock: evaluate_on(policy, uniform_log("nonlinear"), horizon=1, start_stock=stock) for stock in (60.0, 70.0)
+    }
     some, more = (found[stock].estimates[0].profit for stock in found)
     assert some is not None
     assert more is not None

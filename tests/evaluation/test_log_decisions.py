@@ -1,17 +1,17 @@
-"""Every kind of policy is asked about the rows of a log as it asks to be."""
+"""Decisions of a policy in the rows of a log."""
 
 import numpy as np
 
 from lostsales.demand.censoring.runs import find_runs
-from lostsales.evaluation.log_decisions import decisions, shown_to
+from lostsales.evaluation.log_decisions import decisions, log_as_asked
 from lostsales.learn.fit import fit
 from tests.learn.small import small_log
 
 
-def test_a_planner_knows_its_costs_and_asks_for_none() -> None:
+def test_a_planner_asks_for_the_features_of_the_log_alone() -> None:
     log = small_log("released")
     policy, runs = fit(log, "planner", seed=0), find_runs(log)
-    assert shown_to(policy, log) is log
+    assert log_as_asked(policy, log) is log
     rows = np.flatnonzero(runs.depth >= 0)[:50]
     decided = decisions(policy, log, runs, rows, np.random.default_rng(0))
     assert decided.shape == (1, 50, 2)

@@ -1,4 +1,4 @@
-"""Small simulated logs, and what a shop would hand over of them on some day."""
+"""Small simulated logs, and their recent and open rows of a day."""
 
 from functools import cache
 
@@ -7,7 +7,7 @@ import pandas as pd
 
 from lostsales.data.log import SalesLog
 from lostsales.data.writing import log_columns
-from lostsales.simulation.scenario import Scenario, load_scenario
+from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
 
 FORBID = "paper that forbids"  # as paper, but an order must fit the capacity
@@ -16,13 +16,14 @@ FORBID = "paper that forbids"  # as paper, but an order must fit the capacity
 @cache
 def scenario(name: str) -> Scenario:
     """By name."""
-    return load_scenario("paper", ("capacity_rule=forbid",)) if name == FORBID else load_scenario(name)
+    return Scenario.load("paper", ("capacity_rule=forbid",)) if name == FORBID else Scenario.load(name)
 
 
 @cache
-def small_log(name: str, episodes: int = 8, seed: int = 1) -> SalesLog:
-    """A few episodes under uniform behaviour."""
-    return simulate(scenario(name), episodes=episodes, seed=seed)[0]
+def small_log(name: str, episodes: int = 8, seed: int = 1, horizon: int | None = None) -> SalesLog:
+    """A few episodes under uniform behaviour, of the scenario's horizon unless given."""
+    world = scenario(name)
+    return simulate(world.model_copy(update={"horizon": horizon or world.horizon}), episodes=episodes, seed=seed)[0]
 
 
 def frame_of(log: SalesLog) -> pd.DataFrame:
@@ -33,7 +34,7 @@ def frame_of(log: SalesLog) -> pd.DataFrame:
 
 
 def open_rows(frame: pd.DataFrame, log: SalesLog, period: int) -> pd.DataFrame:
-    """What is known of a period before it is decided."""
+    """The open rows of a period."""
     keep = ["series", "period", *(feature.name for feature in log.problem.features), "stock"]
     return frame.loc[frame["period"] == period, keep]
 

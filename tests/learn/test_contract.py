@@ -1,4 +1,4 @@
-"""What every learner owes its user, whatever its method."""
+"""The contract of every learner."""
 
 import json
 from pathlib import Path
@@ -121,7 +121,7 @@ def refused(log: SalesLog, method: str, reason: str, **options: Any) -> None:
         fit(log, method, **options)
 
 
-def test_logs_that_nobody_can_learn_from_are_refused(method: str) -> None:
+def test_logs_without_stock_costs_or_enough_rows_are_refused(method: str) -> None:
     log = small_log("released")
     frame = frame_of(log)
     bare = frame.drop(columns=["stock", "order"])
@@ -131,15 +131,15 @@ def test_logs_that_nobody_can_learn_from_are_refused(method: str) -> None:
     refused(lostsales.read_log(frame.head(10), log.problem), method, r"needs at least \d+ rows .* but there are \d")
 
 
-def test_options_that_make_no_sense_are_refused(method: str) -> None:
+def test_settings_out_of_range_are_refused(method: str) -> None:
     log = small_log("released")
-    refused(log, method, "iterations must be at least 1, but 0 came", iterations=0)
-    refused(log, method, "no option 'bandwith'", bandwith=3)
+    refused(log, method, "iterations: Input should be greater than or equal to 1, but it is 0", iterations=0)
+    refused(log, method, "bandwith: no such key; the keys are iterations, rules, seed", bandwith=3)
     refused(log, method, "no action of the grid passes the rules", rules=Rules(price_ladder=(5,)))
 
 
 def test_an_unknown_method_is_refused() -> None:
-    with pytest.raises(SettingError, match="no method 'q-learning'; the methods are c-fqi, pc-fqi, fusion"):
+    with pytest.raises(SettingError, match="no method 'q-learning'; there are planner, c-fqi, pc-fqi, fusion"):
         fit(small_log("released"), "q-learning")
     with pytest.raises(LostSalesError, match="learns from a log that `read_log` gives, but a str came"):
         fit("log.parquet", "c-fqi")  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ import pytest
 from lostsales.data.problem import Feature, Problem
 from lostsales.data.reading.table import open_table
 from lostsales.errors import LogError
-from lostsales.policy.open_day import GAP, NO_HISTORY, NOTHING_KNOWN, UNSEEN_LEVEL, OpenDay, situation
+from lostsales.policy.open_day import GAP, NO_HISTORY, NOTHING_KNOWN, UNSEEN_LEVEL, OpenDay, read_open_day
 from tests.tables import write_csv
 
 USUAL = 7.5
@@ -38,10 +38,10 @@ def today(series: Any, period: Any = 5, **more: Any) -> pd.DataFrame:
 
 
 def read(recent: Any, now: Any, problem: Problem | None = None) -> OpenDay:
-    return situation(problem or Problem(), None if recent is None else open_table(recent), open_table(now), USUAL)
+    return read_open_day(problem or Problem(), None if recent is None else open_table(recent), open_table(now), USUAL)
 
 
-def said(found: OpenDay) -> list[list[str]]:
+def flags_of(found: OpenDay) -> list[list[str]]:
     """The flags of each row."""
     rows = len(found.view.stock)
     return [[text for text, holds in found.flags.items() if holds[row]] for row in range(rows)]
@@ -62,16 +62,17 @@ def fault(recent: Any, now: Any, problem: Problem | None = None) -> str:
 def test_depth_and_anchor_by_hand(stockouts: str, depth: int, anchor: float) -> None:
     found = read(closed("a", [10.0, 11.0, 12.0, 13.0], stockouts), today("a"))
     view = found.view
-    assert said(found) == [[]]
+    assert flags_of(found) == [[]]
     assert view.depth.tolist() == [depth]
     assert view.last_stockout.tolist() == [depth > 0]
     assert view.last_sales.tolist() == [13]
-    assert len(view.past) == depth
+    assert len(view.past) == max(depth, 1)
     opened = view.past[0].view if depth else view  # the first period after the anchor
     assert opened.last_sales.tolist() == [anchor]
-    assert [float(each.action.price[0]) for each in view.past] == [13.0 - back for back in range(depth)][::-1]
-    assert [float(each.action.order[0]) for each in view.past] == [4.0 - back for back in range(depth)][::-1]
-    assert found.last_price.tolist() == [13]
+    kept = range(max(depth, 1))[::-1]  # the last period is kept for its price
+    assert [float(each.action.price[0]) for each in view.past] == [13.0 - back for back in kept]
+    assert [float(each.action.order[0]) for each in view.past] == [4.0 - back for back in kept]
+    assert found.view.last_price.tolist() == [13]
 
 
 @pytest.mark.parametrize(
@@ -93,15 +94,15 @@ def test_the_sales_before_the_first_row_may_be_the_anchor() -> None:
     found = read(closed("a", [3.0, 4.0], "xx", **first), today("a", 3))
     assert found.view.depth.tolist() == [2]
     assert found.view.past[0].view.last_sales.tolist() == [9]
-    assert said(found) == [[]]
+    assert flags_of(found) == [[]]
     hidden = read(closed("a", [3.0, 4.0], "xx", **first | {"last_stockout": [True, None]}), today("a", 3))
     assert hidden.view.depth.tolist() == [0]
-    assert said(hidden) == [[NO_HISTORY]]
+    assert flags_of(hidden) == [[NO_HISTORY]]
 
 
-def test_recent_rows_without_a_known_demand_are_flagged() -> None:
+def test_recent_rows_without_an_observed_demand_are_flagged() -> None:
     found = read(closed("a", [3.0, 4.0], "xx"), today("a", 3))
-    assert said(found) == [[NO_HISTORY]]
+    assert flags_of(found) == [[NO_HISTORY]]
     assert (found.view.depth[0], found.view.last_sales[0], found.view.last_stockout[0]) == (0, 4, True)
 
 
@@ -113,11 +114,11 @@ def test_without_a_flag_in_the_log_a_sell_out_hides_demand() -> None:
 @pytest.mark.parametrize("recent", [None, closed("a", [], ""), pd.DataFrame()])
 def test_day_one(recent: pd.DataFrame | None) -> None:
     found = read(recent, today(["a", "b", "c"], last_sales=[3.0, None, 2.0], last_stockout=[False, None, True]))
-    assert said(found) == [[], [NOTHING_KNOWN], [NO_HISTORY]]
+    assert flags_of(found) == [[], [NOTHING_KNOWN], [NO_HISTORY]]
     assert found.view.last_sales.tolist() == [3, USUAL, 2]
     assert found.view.depth.tolist() == [0, 0, 0]
-    assert np.isnan(found.last_price).all()
-    assert said(read(recent, today("a"))) == [[NOTHING_KNOWN]]
+    assert np.isnan(found.view.last_price).all()
+    assert flags_of(read(recent, today("a"))) == [[NOTHING_KNOWN]]
 
 
 def test_many_series_in_the_order_of_today() -> None:
@@ -127,22 +128,22 @@ def test_many_series_in_the_order_of_today() -> None:
     assert found.view.stock.tolist() == [1, 2, 3, 4]
     assert found.view.depth.tolist() == [0, 0, 1, 0]
     assert found.view.last_sales.tolist() == [6, USUAL, 2, 4]
-    assert said(found) == [[NO_HISTORY], [NOTHING_KNOWN], [], []]
-    np.testing.assert_array_equal(found.last_price, [11, np.nan, 11, 11])
+    assert flags_of(found) == [[NO_HISTORY], [NOTHING_KNOWN], [], []]
+    np.testing.assert_array_equal(found.view.last_price, [11, np.nan, 11, 11])
 
 
 def test_a_hole_before_today_is_flagged() -> None:
     recent = pd.concat([closed("a", [1.0, 2.0], ".x"), closed("b", [3.0, 4.0], "..", first=2)])
     found = read(recent, today(["a", "b"], 4, last_sales=[None, 1.0]))
-    assert said(found) == [[GAP, NOTHING_KNOWN], []]
+    assert flags_of(found) == [[GAP, NOTHING_KNOWN], []]
     assert found.view.last_sales.tolist() == [USUAL, 4]
     single = pd.concat([closed("a", [1.0], "."), closed("b", [3.0], ".", first=3)])
-    assert said(read(single, today(["a", "b"], 4))) == [[GAP, NOTHING_KNOWN], []]
+    assert flags_of(read(single, today(["a", "b"], 4))) == [[GAP, NOTHING_KNOWN], []]
 
 
 def test_only_what_follows_the_last_hole_in_recent_counts() -> None:
     recent = pd.concat([closed("a", [1.0, 2.0], ".."), closed("a", [3.0, 4.0], "xx", first=5)])
-    assert said(read(recent, today("a", 7))) == [[NO_HISTORY]]
+    assert flags_of(read(recent, today("a", 7))) == [[NO_HISTORY]]
 
 
 @pytest.mark.parametrize("numbered", [True, False])
@@ -152,10 +153,10 @@ def test_series_as_numbers_or_text_and_periods_as_dates(numbered: bool) -> None:
     now = today(17 if numbered else "17", day + pd.Timedelta(days=2))
     found = read(dates, now)
     assert found.view.depth.tolist() == [1]
-    assert said(found) == [[]]
+    assert flags_of(found) == [[]]
     assert found.keys["series"].tolist() == ["17"]
     late = read(dates, now.assign(period=day + pd.Timedelta(days=3)))
-    assert said(late) == [[GAP, NOTHING_KNOWN]]
+    assert flags_of(late) == [[GAP, NOTHING_KNOWN]]
 
 
 def test_several_columns_may_name_a_series() -> None:
@@ -163,7 +164,7 @@ def test_several_columns_may_name_a_series() -> None:
     recent = closed("x", [1.0, 2.0], ".x").rename(columns={"series": "sku", "period": "day"}).assign(shop=1)
     now = pd.DataFrame({"shop": [2, 1], "sku": "x", "day": 3, "stock": 1.0})
     found = read(recent, now, problem)
-    assert said(found) == [[NOTHING_KNOWN], []]
+    assert flags_of(found) == [[NOTHING_KNOWN], []]
     assert {name: values.tolist() for name, values in found.keys.items()} == {
         "shop": ["2", "1"],
         "sku": ["x", "x"],
@@ -186,7 +187,7 @@ def test_an_unseen_level_is_a_flag_and_its_spelling_does_not_matter(tmp_path: An
         },
     )
     found = read(None, path, problem)
-    assert [UNSEEN_LEVEL in flags for flags in said(found)] == [False, True, True]
+    assert [UNSEEN_LEVEL in flags for flags in flags_of(found)] == [False, True, True]
     assert [each.tolist() for each in found.view.features] == [[1, -1, 0], [1, 0, -1]]
     absent = today(["a", "b"], season=["low", None], promotion=1)
     assert fault(None, absent, problem) == "season must be present, but row 1 (series=b, period=5) has none"
@@ -194,12 +195,12 @@ def test_an_unseen_level_is_a_flag_and_its_spelling_does_not_matter(tmp_path: An
 
 def test_a_recent_price_that_the_policy_never_saw_is_a_fact() -> None:
     problem = Problem(prices=(2.0, 4.0), orders=(0.0, 1.0))
-    assert read(closed("a", [1.0, 2.0], ".x"), today("a", 3), problem).last_price.tolist() == [11]
+    assert read(closed("a", [1.0, 2.0], ".x"), today("a", 3), problem).view.last_price.tolist() == [11]
 
 
 def test_columns_that_nobody_asked_for_are_ignored() -> None:
     found = read(closed("a", [1.0], ".", mood="fine"), today("a", 2, mood=None, price=-3.0, sales="none"))
-    assert said(found) == [[]]
+    assert flags_of(found) == [[]]
 
 
 @pytest.mark.parametrize(

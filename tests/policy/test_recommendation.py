@@ -14,17 +14,17 @@ from lostsales.data.problem import Problem
 from lostsales.data.reading.gate import read_log
 from lostsales.errors import LogError, LostSalesError
 from lostsales.learn.cfqi.policy import QPolicy
-from lostsales.learn.fit import CensoredFqi
+from lostsales.learn.cfqi.settings import CFQI
 from lostsales.learn.function.q_function import QFunction
-from lostsales.policy.action_grid import ActionGrid
+from lostsales.policy.base import PolicyBase
 from lostsales.policy.open_day import NO_HISTORY, NOTHING_KNOWN, UNSEEN_LEVEL
 from lostsales.policy.policy import Observes
-from lostsales.policy.recommendation import BEYOND, OUTSIDE, UNSAFE, ready, said
+from lostsales.policy.recommendation import BEYOND, OUTSIDE, UNSAFE, joined_flags, recommendation
 from lostsales.policy.rules import Rules
 from lostsales.policy.simple import Uniform
 from lostsales.policy.view import Action, View
-from lostsales.simulation.exact.iterate import Criterion
-from lostsales.simulation.exact.solve import reference
+from lostsales.simulation.exact.solve import solve_reference
+from lostsales.simulation.exact.value_iteration import Criterion
 from lostsales.simulation.simulator import simulate
 from tests.learn.small import FORBID, days, frame_of, open_rows, scenario, small_log
 
@@ -73,11 +73,11 @@ def test_rows_keep_the_index_of_a_pandas_frame(policy: QPolicy) -> None:
 
 
 @dataclass
-class Watched:
+class Watched(PolicyBase):
     """Acts at random and notes what the policy would have done, with all that a roll-out shows it."""
 
     policy: QPolicy
-    grid: ActionGrid
+    problem: Problem
     observes: Observes = "history"
     decided: list[Action] = field(default_factory=list)
     depths: list[list[int]] = field(default_factory=list)
@@ -86,13 +86,13 @@ class Watched:
         """Uniform."""
         self.decided.append(self.policy.decide(view, rng))
         self.depths.append(view.depth.tolist())
-        return Uniform(self.grid).decide(view, rng)
+        return Uniform(self.problem).decide(view, rng)
 
 
 @pytest.mark.parametrize("name", ["released", "paper", FORBID])
 def test_the_decisions_of_a_roll_out(name: str) -> None:
     world, learned = scenario(name), fitted(name)
-    watched = Watched(learned, ActionGrid.of(world))
+    watched = Watched(learned, world.problem)
     log, _ = simulate(world.model_copy(update={"horizon": 9}), watched, episodes=40, seed=3)
     frame = frame_of(log)
     seen: set[int] = set()
@@ -170,7 +170,7 @@ def test_an_unseen_level_is_a_flag_and_no_error() -> None:
         learned.recommend(recent.assign(economy=2), today)
 
 
-def test_where_no_action_is_safe_enough_that_is_said() -> None:
+def test_where_no_action_is_safe_enough_it_is_flagged() -> None:
     log = small_log("steady", 25)
     learned = CFQI(iterations=1, max_depth=1, eps=0.01).fit(log)
     recent, today = days(log, 30)
@@ -183,9 +183,9 @@ def test_where_no_action_is_safe_enough_that_is_said() -> None:
     assert answer["flag"].str.contains(BEYOND).tolist() == (answer["depth"] > 1).tolist()
 
 
-def test_flags_are_told_together() -> None:
+def test_flags_of_a_row_are_joined() -> None:
     bools = {text: np.array(rows) for text, rows in ((OUTSIDE, [1, 0, 1]), (UNSAFE, [1, 0, 0]))}
-    flags = said({text: rows.astype(bool) for text, rows in bools.items()})
+    flags = joined_flags({text: rows.astype(bool) for text, rows in bools.items()})
     assert flags.tolist() == [f"{OUTSIDE}; {UNSAFE}", "", OUTSIDE]
 
 
@@ -227,9 +227,9 @@ def test_mistakes_are_one_clear_error(policy: QPolicy) -> None:
 
 
 def test_a_policy_that_needs_true_demand_cannot_recommend() -> None:
-    oracle = reference(scenario("released"), "oracle", Criterion(1.0, 2)).policy
+    oracle = solve_reference(scenario("released"), "oracle", Criterion(1.0, 2)).policy
     with pytest.raises(LostSalesError, match="needs true demand, which no shop sees"):
-        ready(oracle)
-    beliefs = reference(scenario("released"), "pi-star", Criterion(1.0, 2), method="beliefs").policy
+        recommendation(oracle, None, pd.DataFrame())
+    beliefs = solve_reference(scenario("released"), "pi-star", Criterion(1.0, 2), method="beliefs").policy
     with pytest.raises(LostSalesError, match="can only be simulated"):
-        ready(beliefs)
+        recommendation(beliefs, None, pd.DataFrame())

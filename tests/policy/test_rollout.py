@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from lostsales.data.economics import UnitCosts
-from lostsales.data.problem import Shop
+from lostsales.data.problem import Problem, Shop
 from lostsales.errors import LostSalesError
+from lostsales.policy.base import PolicyBase
 from lostsales.policy.period import transition
 from lostsales.policy.policy import Observes
 from lostsales.policy.rollout import Opening, Step, play
@@ -23,7 +24,7 @@ class ScriptedMarket:
     """One series that opens with stock 4 and last demand 5, and then has the demands of the script."""
 
     demands: tuple[float, ...]
-    asked: list[float] = field(default_factory=list)  # the last demands it was told
+    asked: list[float] = field(default_factory=list)  # the last demands it was given
 
     def open(self, series: int, rng: np.random.Generator) -> Opening:  # noqa: ARG002, the protocol passes it
         """The feature counts periods from 0."""
@@ -48,11 +49,12 @@ class ScriptedMarket:
 
 
 @dataclass
-class ScriptedPolicy:
+class ScriptedPolicy(PolicyBase):
     """Price 4, and the orders of the script."""
 
     orders: tuple[float, ...]
     observes: Observes = "sales"
+    problem: Problem = field(default_factory=Problem)
     views: list[View] = field(default_factory=list)
 
     def decide(self, view: View, rng: np.random.Generator) -> Action:  # noqa: ARG002, the protocol passes it

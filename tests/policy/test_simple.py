@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lostsales.data.problem import Shop
+from lostsales.data.problem import Problem, Shop
 from lostsales.errors import SettingError
 from lostsales.policy.action_grid import ActionGrid
 from lostsales.policy.policy import Policy
@@ -12,8 +12,9 @@ from lostsales.policy.view import Action, View
 from lostsales.types import Array, Floats
 
 SERIES = 60_000
-FREE = ActionGrid.of(Shop(prices=(2, 4, 6), orders=(0, 5, 10, 15)))
-TIGHT = ActionGrid.of(Shop(prices=(2, 4, 6), orders=(0, 5, 10, 15), capacity=12, capacity_rule="forbid"))
+FREE = Problem(prices=(2, 4, 6), orders=(0, 5, 10, 15))
+TIGHT = Problem(prices=(2, 4, 6), orders=(0, 5, 10, 15), capacity=12, capacity_rule="forbid")
+FREE_GRID, TIGHT_GRID = ActionGrid.of(FREE), ActionGrid.of(TIGHT)
 
 
 def view(stock: Floats) -> View:
@@ -33,7 +34,7 @@ def chi_square(observed: Array, expected: float) -> float:
 def test_uniform_takes_every_pair_as_often() -> None:
     action = decide(Uniform(FREE), 0.0)
     pairs, counts = np.unique(np.column_stack(action), axis=0, return_counts=True)
-    assert len(pairs) == len(FREE) == 12
+    assert len(pairs) == len(FREE_GRID) == 12
     assert chi_square(counts, SERIES / 12) < 31.3  # 99.9 % of chi-square with 11 degrees of freedom
 
 
@@ -41,15 +42,15 @@ def test_uniform_takes_every_pair_as_often() -> None:
 def test_uniform_takes_every_order_that_fits_as_often(stock: float, fitting: int) -> None:
     action = decide(Uniform(TIGHT), stock)
     orders, counts = np.unique(action.order, return_counts=True)
-    assert orders.tolist() == TIGHT.orders[:fitting].tolist()
+    assert orders.tolist() == TIGHT_GRID.orders[:fitting].tolist()
     assert chi_square(counts, SERIES / fitting) < 13.8  # 99.9 % with 2 degrees of freedom, more for fewer
     _, of_price = np.unique(action.price, return_counts=True)
     assert chi_square(of_price, SERIES / 3) < 13.8
 
 
 def test_feasible_orders_fit_and_a_store_too_full_may_order_the_smallest() -> None:
-    assert TIGHT.feasible_orders(np.array([0.0, 2.0, 2.5, 7.0, 12.0, 13.0])).tolist() == [3, 3, 2, 2, 1, 1]
-    assert FREE.feasible_orders(np.array([1e6])).tolist() == [4]
+    assert TIGHT_GRID.feasible_orders(np.array([0.0, 2.0, 2.5, 7.0, 12.0, 13.0])).tolist() == [3, 3, 2, 2, 1, 1]
+    assert FREE_GRID.feasible_orders(np.array([1e6])).tolist() == [4]
 
 
 def test_base_stock_fills_up_to_its_level_as_far_as_the_grid_goes() -> None:
@@ -69,21 +70,21 @@ def test_base_stock_keeps_to_the_capacity() -> None:
 
 
 def test_base_stock_orders_the_least_where_the_grid_has_no_zero() -> None:
-    grid = ActionGrid(np.array([1.0]), np.array([2.0, 4.0]), room=np.inf)
-    assert decide(BaseStockRule(grid, level=5, price=1), np.array([0.0, 3.0, 9.0])).order.tolist() == [4, 2, 2]
+    problem = Problem(prices=(1.0,), orders=(2.0, 4.0))
+    assert decide(BaseStockRule(problem, level=5, price=1), np.array([0.0, 3.0, 9.0])).order.tolist() == [4, 2, 2]
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.3, 1.0])
 def test_epsilon_is_the_share_that_is_drawn(epsilon: float) -> None:
     greedy = BaseStockRule(FREE, level=10, price=4)
-    action = decide(EpsilonGreedy(greedy, epsilon, FREE), 0.0)
+    action = decide(EpsilonGreedy(greedy, epsilon), 0.0)
     followed = np.mean((action.price == 4) & (action.order == 10))
     expected = 1 - epsilon * 11 / 12  # one draw in twelve is the greedy action itself
     assert followed == pytest.approx(expected, abs=4 * np.sqrt(0.25 / SERIES))
 
 
 def test_epsilon_greedy_observes_what_its_policy_observes() -> None:
-    assert EpsilonGreedy(BaseStockRule(FREE, 1, 2, observes="demand"), 0.5, FREE).observes == "demand"
+    assert EpsilonGreedy(BaseStockRule(FREE, 1, 2, observes="demand"), 0.5).observes == "demand"
 
 
 def test_a_grid_must_be_declared() -> None:

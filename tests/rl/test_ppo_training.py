@@ -1,22 +1,21 @@
-"""PPO in its own environment (`make ppo`): one world, one network, and learning that pays."""
+"""PPO in its own environment (`make ppo`): batched dynamics, exported network, improvement by training."""
 
 import numpy as np
 import torch
 from stable_baselines3 import PPO
 
-from lostsales.policy.action_grid import ActionGrid
 from lostsales.policy.simple import Uniform
 from lostsales.simulation.environment import RetailerEnv
 from lostsales.simulation.ppo import train
 from lostsales.simulation.ppo_training import PpoSettings, ShopsVecEnv, train_ppo
-from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import evaluate_policy
 
 
-def test_many_shops_and_one_are_the_same_world() -> None:
-    """The batch of one, unscaled, is RetailerEnv under the same random numbers; every episode ends by the clock."""
-    world = load_scenario("released", ("horizon=5",))
-    batch, env = ShopsVecEnv(world, 1, seed=3), RetailerEnv(world, observe_demand=True)
+def test_batched_and_single_shops_have_the_same_dynamics() -> None:
+    """The batch of one, unscaled, is RetailerEnv under the same random numbers; episodes end at the horizon."""
+    scenario = Scenario.load("released", ("horizon=5",))
+    batch, env = ShopsVecEnv(scenario, 1, seed=3), RetailerEnv(scenario, observe_demand=True)
     env.reset(seed=0)
     env.np_random = np.random.default_rng(3)
     observation = batch.reset()
@@ -37,13 +36,13 @@ def test_many_shops_and_one_are_the_same_world() -> None:
 
 
 def test_numpy_runs_the_network_that_torch_trained() -> None:
-    """Same seed, same network; likeliest actions of stable-baselines3 are the actions of the exported policy."""
-    world, settings = load_scenario("newsvendor"), PpoSettings(steps=3_200, width=8)
-    policy = train_ppo(world, settings)
-    again = train_ppo(world, settings)
+    """Same seed, same network; the modes of stable-baselines3 are the actions of the exported policy."""
+    scenario, settings = Scenario.load("newsvendor"), PpoSettings(steps=3_200, width=8)
+    policy = train_ppo(scenario, settings)
+    again = train_ppo(scenario, settings)
     for one, other in zip(policy.weights, again.weights, strict=True):
         np.testing.assert_array_equal(one, other)
-    env = ShopsVecEnv(world, 64, seed=0)
+    env = ShopsVecEnv(scenario, 64, seed=0)
     model = PPO("MlpPolicy", env, policy_kwargs={"net_arch": [8, 8]}, device="cpu")
     layers = [each for each in model.policy.mlp_extractor.policy_net if hasattr(each, "weight")]
     with torch.no_grad():
@@ -57,12 +56,12 @@ def test_numpy_runs_the_network_that_torch_trained() -> None:
     np.testing.assert_array_equal(logits[:, 5:].argmax(axis=1), chosen[:, 1])
 
 
-def test_a_little_training_pays_and_is_reported() -> None:
-    world = load_scenario("released")
-    told: list[tuple[int, int]] = []
-    policy = train(world, steps=40_000, discount=0.9, seed=0, progress=lambda *done: told.append(done))
-    assert told[-1] == (40_000, 40_000)
+def test_training_improves_on_uniform_and_reports_progress() -> None:
+    scenario = Scenario.load("released")
+    reported: list[tuple[int, int]] = []
+    policy = train(scenario, steps=40_000, discount=0.9, seed=0, progress=lambda *done: reported.append(done))
+    assert reported[-1] == (40_000, 40_000)
     trained, random = (
-        evaluate_policy(world, each, 400, seed=1).mean_profit for each in (policy, Uniform(world.problem))
+        evaluate_policy(scenario, each, 400, seed=1).mean_profit for each in (policy, Uniform(scenario.problem))
     )
     assert trained > 20 > 0 > random

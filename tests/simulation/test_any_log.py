@@ -14,7 +14,7 @@ from lostsales.data.reading.gate import read_log
 from lostsales.data.writing import log_columns, write_log
 from lostsales.simulation.named_policies import named_policy
 from lostsales.simulation.presets import preset_names
-from lostsales.simulation.scenario import Scenario, load_scenario
+from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
 from tests.tables import assert_equal_logs, findings
 
@@ -30,15 +30,15 @@ def scenarios(draw: st.DrawFn) -> Scenario:
         "capacity_rule": draw(st.sampled_from(["discard", "forbid"])),
         "longest_run": draw(st.sampled_from([None, 1, 3])),
     }
-    return load_scenario(draw(st.sampled_from(preset_names()))).model_copy(update=changes)
+    return Scenario.load(draw(st.sampled_from(preset_names()))).model_copy(update=changes)
 
 
 @st.composite
 def logs(draw: st.DrawFn) -> SalesLog:
     """A few episodes under any behaviour."""
-    world = draw(scenarios())
-    policy = named_policy(draw(st.sampled_from(["uniform", "base-stock"])), world, draw(st.sampled_from([0.0, 0.2])))
-    log, _ = simulate(world, policy, draw(st.integers(1, 4)), draw(st.integers(0, 2**32)))
+    scenario = draw(scenarios())
+    policy = named_policy(draw(st.sampled_from(["uniform", "base-stock"])), scenario, draw(st.sampled_from([0.0, 0.2])))
+    log, _ = simulate(scenario, policy, draw(st.integers(1, 4)), draw(st.integers(0, 2**32)))
     return log
 
 
@@ -108,7 +108,7 @@ CORRUPTIONS: dict[str, tuple[Corrupt, str]] = {
 @settings(max_examples=120)
 def test_any_corruption_is_refused_and_its_row_named(kind: str, row: int, seed: int) -> None:
     calendar = ("horizon=20", "features.day={kind='cycle', length=7}", "capacity=200")
-    log, _ = simulate(load_scenario("released", calendar), episodes=5, seed=seed)
+    log, _ = simulate(Scenario.load("released", calendar), episodes=5, seed=seed)
     columns = {name: np.ma.filled(values, np.nan).tolist() for name, values in log_columns(log).items()}
     corrupt, expected = CORRUPTIONS[kind]
     corrupt(columns, row)

@@ -1,4 +1,4 @@
-"""The study of the intervals."""
+"""Coverage studies and `calibrate`."""
 
 import json
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.evaluation.results import Interval
-from lostsales.simulation.coverage_study import Replication, Study, coverage, replicate, run_study
+from lostsales.simulation.coverage_study import Replication, Study, calibrate, coverage, replicate, run_study
 from tests.learn.small import scenario
 
 
@@ -15,13 +15,13 @@ def study(replications: int = 2) -> Study:
     return Study(scenario("nonlinear"), series=(5,), replications=replications, estimators=("fqe",))
 
 
-def test_coverage_is_counted_by_hand() -> None:
+def test_coverage_equals_hand_computed_shares() -> None:
     asked = Study(scenario("nonlinear"), series=(5,), replications=4, estimators=("fqe",))
-    said = [Interval(1.0, 0.0, 2.0), Interval(4.0, 3.0, 5.0), Interval(2.0, 1.5, 2.5), None]
+    profits = [Interval(1.0, 0.0, 2.0), Interval(4.0, 3.0, 5.0), Interval(2.0, 1.5, 2.5), None]
     gains = [Interval(1.0, 0.5, 2.0), Interval(4.0, 3.0, 5.0), Interval(2.0, 0.5, 2.5), None]
     done = [
         Replication(5, number, "fqe", profit, gain)
-        for number, (profit, gain) in enumerate(zip(said, gains, strict=True))
+        for number, (profit, gain) in enumerate(zip(profits, gains, strict=True))
     ]
     (row,) = coverage(asked, done, (1.6, 0.6))
     assert row.scored == 0.75
@@ -33,7 +33,7 @@ def test_coverage_is_counted_by_hand() -> None:
     assert not row.enough
 
 
-def test_a_stopped_study_goes_on_and_repeats_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_resumed_study_repeats_no_replication(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     partial = tmp_path / "study.json"
     first = run_study(study(1), partial)
     numbers = []
@@ -67,3 +67,15 @@ def test_bad_requests_are_refused() -> None:
         Study(scenario("nonlinear"), estimators=("guess",))
     with pytest.raises(SettingError, match="workers"):
         run_study(study(), workers=0)
+
+
+def test_calibrate_is_the_table_of_its_study(tmp_path: Path) -> None:
+    asked = study(1)
+    done = run_study(asked, tmp_path / "study.json")
+    found = calibrate(
+        asked.scenario, series=(5,), replications=1, estimators=("fqe",), partial=str(tmp_path / "study.json")
+    )
+    assert found.study == asked
+    assert found.truth == asked.truth()
+    assert list(found.coverage) == coverage(asked, done, found.truth)
+    assert found.to_json()["coverage"][0]["enough"] == found.coverage[0].enough

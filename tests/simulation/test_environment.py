@@ -1,4 +1,4 @@
-"""The Gymnasium environments: Gymnasium's own checks, and nothing hidden in sight."""
+"""The Gymnasium environments: Gymnasium's checks, and censored demand is not observable."""
 
 import gymnasium
 import numpy as np
@@ -8,7 +8,7 @@ from gymnasium.utils.env_checker import check_env
 from lostsales.policy.action_grid import ActionGrid
 from lostsales.simulation.environment import RetailerEnv
 from lostsales.simulation.presets import environment_id, preset_names
-from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import evaluate_policy
 
 # `released` without chance: the economy is good, the rate is 0, and the noise is its least value, 3.5.
@@ -35,7 +35,7 @@ def play(env: RetailerEnv, seed: int = 0) -> tuple[list[np.ndarray[tuple[int], n
 
 @pytest.mark.parametrize("observe_demand", [False, True])
 @pytest.mark.parametrize("preset", preset_names())
-def test_gymnasium_finds_no_fault(preset: str, observe_demand: bool) -> None:
+def test_gymnasium_checks_pass(preset: str, observe_demand: bool) -> None:
     env = gymnasium.make(environment_id(preset), observe_demand=observe_demand).unwrapped
     assert isinstance(env, RetailerEnv)
     check_env(env)
@@ -58,7 +58,7 @@ def test_the_vector_api_steps_several_shops() -> None:
 
 def test_an_episode_by_hand() -> None:
     """Stock 15, price 6, no order: demand round(5 - 9 + 5 + 3.5) = 4, so 24 - 11 = 13; the next is 4 again."""
-    env = RetailerEnv(load_scenario("released", CERTAIN))
+    env = RetailerEnv(Scenario.load("released", CERTAIN))
     observation, _ = env.reset(seed=0)
     assert observation.tolist() == [1, 0, 15, 5, 0]  # economy, interest, stock, sales, stock-out
     observation, reward, terminated, truncated, info = env.step(np.array([2, 0]))
@@ -70,21 +70,21 @@ def test_an_episode_by_hand() -> None:
 
 
 @pytest.mark.parametrize("preset", ["released", "steady"])
-def test_hidden_demand_does_not_show(preset: str) -> None:
-    """Two worlds that differ only in how much was demanded of an empty shop look the same."""
+def test_censored_demand_is_not_observable(preset: str) -> None:
+    """Two scenarios that differ only in the demand of an empty shop have equal observations."""
     shown = []
     for intercept in (60, 75):
-        world = load_scenario(preset, (f"demand.intercept={intercept}", "demand.maximum=200", "demand.rho=0"))
-        env = RetailerEnv(world.model_copy(update={"longest_run": None}))
+        scenario = Scenario.load(preset, (f"demand.intercept={intercept}", "demand.maximum=200", "demand.rho=0"))
+        env = RetailerEnv(scenario.model_copy(update={"longest_run": None}))
         observations, rewards = play(env)
         shown.append((np.array(observations), rewards))
     np.testing.assert_array_equal(shown[0][0], shown[1][0])
-    assert shown[0][1] != shown[1][1]  # lost sales were paid for all the same
+    assert shown[0][1] != shown[1][1]  # the cost of lost sales differs
 
 
-def test_true_demand_shows_only_on_demand() -> None:
-    world = load_scenario("released", (*CERTAIN, "start.stock=1", "orders=[0]"))
-    seller, oracle = RetailerEnv(world), RetailerEnv(world, observe_demand=True)
+def test_true_demand_is_observed_on_request_only() -> None:
+    scenario = Scenario.load("released", (*CERTAIN, "start.stock=1", "orders=[0]"))
+    seller, oracle = RetailerEnv(scenario), RetailerEnv(scenario, observe_demand=True)
     for env in (seller, oracle):
         env.reset(seed=0)
     action = np.array([2, 0])  # demand is 4, and 1 is there
@@ -100,7 +100,7 @@ def test_an_order_that_does_not_fit_is_lowered_where_that_is_forbidden() -> None
     assert observation[-3] == 40 - sold
 
 
-def test_the_environment_and_the_simulator_are_one_world() -> None:
+def test_environment_and_simulator_agree() -> None:
     """Means over many random episodes agree within four standard errors."""
     env = RetailerEnv("newsvendor")
     means = [np.mean(play(env, seed)[1]) for seed in range(200)]

@@ -5,9 +5,9 @@ import pytest
 from lostsales.errors import SettingError
 from lostsales.policy.simple import BaseStockRule, EpsilonGreedy, Uniform
 from lostsales.simulation.named_policies import named_policy
-from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.scenario import Scenario
 
-RELEASED = load_scenario("released")
+RELEASED = Scenario.load("released")
 
 
 def test_names() -> None:
@@ -34,6 +34,6 @@ def test_names() -> None:
         ("uniform", float("nan"), "epsilon must lie between 0 and 1, but nan came"),
     ],
 )
-def test_names_that_are_none(name: str, epsilon: float, expected: str) -> None:
+def test_invalid_names_are_refused(name: str, epsilon: float, expected: str) -> None:
     with pytest.raises(SettingError, match=expected):
         named_policy(name, RELEASED, epsilon)

@@ -1,4 +1,4 @@
-"""The PPO oracle without torch: its network, its file, and what is said where torch is missing."""
+"""The PPO oracle without torch: its network, its file, and the error where torch is missing."""
 
 import json
 import sys
@@ -13,22 +13,22 @@ from lostsales.apps.cli import app
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.policy.view import View
 from lostsales.simulation.ppo import PpoPolicy, train
-from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import evaluate_policy
 from lostsales.types import Floats
 
 RUN = CliRunner()
-WORLD = load_scenario("released", ("prices=[4, 6]", "orders=[0, 5, 10]"))
+WORLD = Scenario.load("released", ("prices=[4, 6]", "orders=[0, 5, 10]"))
 STORED = json.loads((Path(__file__).parent / "data" / "tiny_network.json").read_text())
 
 
 def tiny(centre: Floats, scale: Floats) -> PpoPolicy:
-    """A network of 4 inputs and 2 + 3 outputs whose answers torch gave."""
+    """A network of 4 inputs and 2 + 3 outputs with outputs computed by torch."""
     weights, biases = (tuple(np.array(each) for each in STORED[kind]) for kind in ("weights", "biases"))
     return PpoPolicy(WORLD.problem, centre, scale, weights, biases, {"steps": 0})
 
 
-def test_the_network_answers_as_torch_did() -> None:
+def test_network_outputs_equal_those_of_torch() -> None:
     inputs, expected = np.array(STORED["inputs"]), np.array(STORED["outputs"])
     np.testing.assert_allclose(tiny(np.zeros(4), np.ones(4)).logits(inputs), expected, atol=1e-12)
     centre, scale = np.array([1.0, 2.0, 3.0, 4.0]), np.array([2.0, 1.0, 0.5, 4.0])

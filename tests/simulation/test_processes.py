@@ -31,7 +31,7 @@ def test_noise_has_the_moments_of_its_law(noise: Noise, mean: float, deviation: 
 @pytest.mark.parametrize(
     "transition", [((0.7, 0.3), (0.2, 0.8)), ((0.5, 0.25, 0.25), (0.0, 0.0, 1.0), (0.1, 0.9, 0.0))]
 )
-def test_a_chain_moves_as_its_rows_say(transition: tuple[tuple[float, ...], ...]) -> None:
+def test_chain_frequencies_match_its_transition_matrix(transition: tuple[tuple[float, ...], ...]) -> None:
     states = len(transition)
     chain = MarkovChain(kind="markov", transition=transition, start=(1.0, *[0.0] * (states - 1)))
     assert set(chain.open(100, rng())) == {0}
@@ -54,7 +54,7 @@ def test_an_autoregression_stays_in_its_stationary_law() -> None:
     assert still.advance(first, first, rng()).tolist() == [4, 4]  # half way to the mean
 
 
-def test_a_calendar_goes_round() -> None:
+def test_calendar_is_cyclic() -> None:
     week = Cycle(kind="cycle", length=3, start=4)
     day = week.open(2, rng())
     assert day.tolist() == [1, 1]
@@ -62,7 +62,7 @@ def test_a_calendar_goes_round() -> None:
     assert levels_of(week) == (0, 1, 2)
 
 
-def test_customers_remember_prices() -> None:
+def test_reference_price_recursion() -> None:
     reference = ReferencePrice(kind="reference-price", memory=0.7, start=6)
     first = reference.open(2, rng())
     assert reference.advance(first, np.array([6.0, 8.0]), rng()).tolist() == pytest.approx([6, 6.6])

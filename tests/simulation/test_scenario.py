@@ -1,4 +1,4 @@
-"""Scenarios: the shipped ones, a user's own, overridden fields, and mistakes."""
+"""Scenarios: presets, files, overridden fields, and errors."""
 
 from pathlib import Path
 from typing import Any
@@ -8,7 +8,7 @@ import pytest
 
 from lostsales.errors import SettingError
 from lostsales.simulation.presets import preset_names, preset_text
-from lostsales.simulation.scenario import Linear, Saturating, Scenario, load_scenario
+from lostsales.simulation.scenario import Linear, Saturating, Scenario
 
 OWN = """
 horizon = 10
@@ -35,64 +35,64 @@ noise = {kind = "discrete", values = [0, 1], probabilities = [0.5, 0.5]}
 def own(folder: Path, text: str = OWN) -> Scenario:
     path = folder / "own.toml"
     path.write_text(text, encoding="utf-8")
-    return load_scenario(path)
+    return Scenario.load(path)
 
 
 def reasons(name: str, *settings: str) -> str:
     with pytest.raises(SettingError) as caught:
-        load_scenario(name, settings)
+        Scenario.load(name, settings)
     return str(caught.value)
 
 
-def test_the_presets_of_the_design_ship() -> None:
+def test_all_presets_ship() -> None:
     assert preset_names() == (
         "fixed-cost", "markov-demand", "newsvendor", "nonlinear", "paper", "reference-price", "released", "steady",
     )  # fmt: skip
 
 
-def test_steady_is_paper_without_the_cut() -> None:
+def test_steady_is_paper_without_truncation() -> None:
     lines = [
         [line for line in preset_text(name).splitlines() if not line.startswith(("about", "longest_run"))]
         for name in ("paper", "steady")
     ]
     assert lines[0] == lines[1]
-    assert load_scenario("steady").longest_run is None
+    assert Scenario.load("steady").longest_run is None
 
 
-def test_a_scenario_of_ones_own(tmp_path: Path) -> None:
-    world = own(tmp_path)
-    assert (world.name, world.arrival, world.horizon) == ("own", "after", 10)
-    (day,) = world.problem.features
+def test_scenario_from_a_file(tmp_path: Path) -> None:
+    scenario = own(tmp_path)
+    assert (scenario.name, scenario.arrival, scenario.horizon) == ("own", "after", 10)
+    (day,) = scenario.problem.features
     assert (day.name, day.kind, day.levels) == ("day", "categorical", (0, 1, 2))
     rng = np.random.default_rng(0)
-    features, stock, last_demand = world.open(4, rng)
+    features, stock, last_demand, _ = scenario.open(4, rng)
     assert (features[0].tolist(), stock.tolist(), last_demand.tolist()) == ([2] * 4, [3] * 4, [0] * 4)
-    demand = world.demand(1, features, np.ones(4), last_demand, rng)
+    demand = scenario.demand(1, features, np.ones(4), last_demand, rng)
     assert set(demand) <= {25, 26}  # 5 + 20 + noise
-    assert world.next_features(features, np.ones(4), rng)[0].tolist() == [0] * 4
+    assert scenario.next_features(features, np.ones(4), rng)[0].tolist() == [0] * 4
 
 
 @pytest.mark.parametrize(
     ("setting", "read"),
     [
-        ("demand.rho=0.6", lambda world: world.demand_law.rho == 0.6),
-        ("demand.noise.scale=0", lambda world: world.demand_law.noise.scale == 0),
-        ("arrival=after", lambda world: world.arrival == "after"),
-        ("prices=[1, 2]", lambda world: world.prices == (1, 2)),
-        ("capacity=30", lambda world: world.capacity == 30),
-        ("start.last_demand={mean=9, sd=3}", lambda world: world.start.last_demand.sd == 3),
-        ("costs.fixed_order=7", lambda world: world.unit_costs.fixed_order == 7),
-        ("features.day={kind='cycle', length=7}", lambda world: world.features["day"].length == 7),
+        ("demand.rho=0.6", lambda scenario: scenario.demand_law.rho == 0.6),
+        ("demand.noise.scale=0", lambda scenario: scenario.demand_law.noise.scale == 0),
+        ("arrival=after", lambda scenario: scenario.arrival == "after"),
+        ("prices=[1, 2]", lambda scenario: scenario.prices == (1, 2)),
+        ("capacity=30", lambda scenario: scenario.capacity == 30),
+        ("start.last_demand={mean=9, sd=3}", lambda scenario: scenario.start.last_demand.sd == 3),
+        ("costs.fixed_order=7", lambda scenario: scenario.unit_costs.fixed_order == 7),
+        ("features.day={kind='cycle', length=7}", lambda scenario: scenario.features["day"].length == 7),
     ],
 )
 def test_any_field_can_be_overridden(setting: str, read: Any) -> None:
-    assert not read_or_false(read, load_scenario("released"))
-    assert read(load_scenario("released", (setting,)))
+    assert not read_or_false(read, Scenario.load("released"))
+    assert read(Scenario.load("released", (setting,)))
 
 
-def read_or_false(read: Any, world: Scenario) -> bool:
+def read_or_false(read: Any, scenario: Scenario) -> bool:
     try:
-        return bool(read(world))
+        return bool(read(scenario))
     except (AttributeError, KeyError):
         return False
 
@@ -122,7 +122,7 @@ def read_or_false(read: Any, world: Scenario) -> bool:
         ("horizon.x=1", "'horizon.x=1' cannot be set: 'horizon' is not a table"),
     ],
 )
-def test_a_mistake_is_named(setting: str, expected: str) -> None:
+def test_error_names_the_field(setting: str, expected: str) -> None:
     assert expected in reasons("released", *setting.split("\n"))
 
 
@@ -131,56 +131,56 @@ def test_discrete_noise_needs_probabilities(tmp_path: Path) -> None:
         own(tmp_path, OWN.replace("[0.5, 0.5]", "[0.5, 0.6]"))
 
 
-def test_scenarios_that_are_not_there(tmp_path: Path) -> None:
+def test_missing_scenarios_are_refused(tmp_path: Path) -> None:
     assert "no scenario 'nowhere'; give the path of a .toml file or one of fixed-cost" in reasons("nowhere")
     assert "there is no file" in reasons(str(tmp_path / "nowhere.toml"))
 
 
 def test_the_first_period_of_released_is_off_the_law() -> None:
-    world = load_scenario("released", ("demand.noise.scale=0",))
+    scenario = Scenario.load("released", ("demand.noise.scale=0",))
     rng, ones, good = np.random.default_rng(0), np.ones(1), (np.ones(1), np.zeros(1))
     # the lag term is 5 at first and 1.2 * 5 = 6 later; price 6, economy 1, noise 3.5
-    assert world.demand(0, good, 6 * ones, 5 * ones, rng).tolist() == [4]  # 4.5 to even
-    assert world.demand(1, good, 6 * ones, 5 * ones, rng).tolist() == [6]  # 5.5 to even
+    assert scenario.demand(0, good, 6 * ones, 5 * ones, rng).tolist() == [4]  # 4.5 to even
+    assert scenario.demand(1, good, 6 * ones, 5 * ones, rng).tolist() == [6]  # 5.5 to even
 
 
-def test_demand_keeps_to_its_bounds_and_may_be_a_weight() -> None:
-    world = load_scenario("paper", ("demand.integer=false", "demand.minimum=2.5"))
+def test_demand_is_bounded_and_may_be_continuous() -> None:
+    scenario = Scenario.load("paper", ("demand.integer=false", "demand.minimum=2.5"))
     rng = np.random.default_rng(0)
     features = (np.zeros(3), np.zeros(3))
-    low = world.demand(1, features, np.full(3, 99.0), np.zeros(3), rng)
-    high = world.demand(1, features, np.zeros(3), np.full(3, 99.0), rng)
+    low = scenario.demand(1, features, np.full(3, 99.0), np.zeros(3), rng)
+    high = scenario.demand(1, features, np.zeros(3), np.full(3, 99.0), rng)
     assert low.tolist() == [2.5] * 3
     assert high.tolist() == [30] * 3
-    middle = world.demand(1, features, np.full(3, 4.0), np.full(3, 9.0), rng)
+    middle = scenario.demand(1, features, np.full(3, 4.0), np.full(3, 9.0), rng)
     assert (middle != np.rint(middle)).all()
 
 
 def test_the_linear_law_of_the_paper() -> None:
-    law = load_scenario("paper").demand_law
+    law = Scenario.load("paper").demand_law
     assert isinstance(law, Linear)
-    world = load_scenario("paper", ("demand.noise.scale=0", "demand.integer=false"))
+    scenario = Scenario.load("paper", ("demand.noise.scale=0", "demand.integer=false"))
     rng = np.random.default_rng(0)
     # 15.35 + 0.8 * 10 - 3 * 4 + 2 * 1 - 0.6 * 3 = 11.55
-    drawn = world.demand(1, (np.ones(1), np.full(1, 3.0)), np.full(1, 4.0), np.full(1, 10.0), rng)
+    drawn = scenario.demand(1, (np.ones(1), np.full(1, 3.0)), np.full(1, 4.0), np.full(1, 10.0), rng)
     assert drawn[0] == pytest.approx(11.55)
 
 
 def test_the_saturating_law_is_one_where_demand_equals_half() -> None:
-    law = load_scenario("nonlinear").demand_law
+    law = Scenario.load("nonlinear").demand_law
     assert isinstance(law, Saturating)
     # floor 0.3: 0.3 + 0.7 * 2 d / (d + 10)
     np.testing.assert_allclose(law.lag_term(np.array([0.0, 10.0, 1e12])), [0.3, 1.0, 1.7])
-    world = load_scenario("nonlinear", ("demand.noise.scale=0", "demand.noise.loc=0", "demand.integer=false"))
+    scenario = Scenario.load("nonlinear", ("demand.noise.scale=0", "demand.noise.loc=0", "demand.integer=false"))
     rng = np.random.default_rng(0)
     features = (np.ones(1), np.zeros(1))
-    drawn = world.demand(1, features, np.full(1, 6.0), np.full(1, 10.0), rng)
+    drawn = scenario.demand(1, features, np.full(1, 6.0), np.full(1, 10.0), rng)
     assert drawn[0] == pytest.approx(11 * np.exp(0.35))
 
 
 def test_opening_laws() -> None:
-    world = load_scenario("paper")
-    (economy, interest), stock, lag = world.open(50_000, np.random.default_rng(0))
+    scenario = Scenario.load("paper")
+    (economy, interest), stock, lag, _ = scenario.open(50_000, np.random.default_rng(0))
     assert sorted(set(stock)) == list(range(26))
     assert np.mean(economy) == pytest.approx(0.5, abs=0.01)
     assert np.mean(interest) == pytest.approx(3, abs=0.02)

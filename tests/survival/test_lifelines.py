@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Feature, Problem
 from lostsales.data.reading.gate import read_log
-from lostsales.demand.survival.curve import Bound, kaplan_meier
-from lostsales.demand.survival.imputation import Estimator, impute
+from lostsales.demand.survival.curve import kaplan_meier
+from lostsales.demand.survival.imputation import impute
 from lostsales.demand.survival.lifelines_models import Regression
+from lostsales.demand.survival.tail import Bound
 from lostsales.errors import LostSalesError
 from lostsales.types import Floats
 
@@ -37,7 +38,9 @@ class _nothing:  # noqa: N801, stands where pytest.warns does
     def __exit__(self, *_: object) -> None: ...
 
 
-def lived(law: str, seed: int, *, series: int = 60, whole: bool = False, flag: bool = True) -> tuple[SalesLog, Floats]:
+def drawn_log(
+    law: str, seed: int, *, series: int = 60, whole: bool = False, flag: bool = True
+) -> tuple[SalesLog, Floats]:
     """A log whose demand follows a Cox or a lognormal law in one feature, and the demand itself."""
     rng = np.random.default_rng(seed)
     heat = rng.normal(0, 1, (series, 25))
@@ -63,11 +66,11 @@ def lived(law: str, seed: int, *, series: int = 60, whole: bool = False, flag: b
 
 @pytest.mark.parametrize(("whole", "flag"), [(False, True), (True, True), (True, False)])
 @pytest.mark.parametrize("estimator", ["cox", "aft"])
-def test_a_model_is_right_on_data_of_its_law(estimator: Estimator, whole: bool, flag: bool) -> None:
+def test_a_model_is_unbiased_on_data_of_its_law(estimator: str, whole: bool, flag: bool) -> None:
     """Over four logs: mean error within 10 % of the mean excess, and less squared error than the marginal curve."""
     bias, excess, squared, marginal = [], [], [], []
     for seed in range(4):
-        log, demand = lived(estimator, seed, whole=whole, flag=flag)
+        log, demand = drawn_log(estimator, seed, whole=whole, flag=flag)
         filled, other = (
             impute(log, estimator=name, replicates=0, demand_max=60, tail="exponential")
             for name in (estimator, "marginal")
@@ -85,8 +88,8 @@ def test_a_model_is_right_on_data_of_its_law(estimator: Estimator, whole: bool, 
 
 
 @pytest.mark.parametrize("estimator", ["cox", "aft"])
-def test_standard_errors_come_from_refitting_resamples(estimator: Estimator) -> None:
-    log, _ = lived(estimator, 0, series=30)
+def test_standard_errors_come_from_refitting_resamples(estimator: str) -> None:
+    log, _ = drawn_log(estimator, 0, series=30)
     filled = impute(log, estimator=estimator, replicates=5)
     rows = filled.hidden & filled.identified
     assert (filled.error[rows] > 0).all()
@@ -94,7 +97,7 @@ def test_standard_errors_come_from_refitting_resamples(estimator: Estimator) -> 
 
 
 def test_the_tail_rules_hold_for_cox() -> None:
-    log, _ = lived("cox", 0, series=30)
+    log, _ = drawn_log("cox", 0, series=30)
     to_max, exponential, last, refuse = (
         impute(log, estimator="cox", replicates=0, demand_max=80, tail=tail)
         for tail in ("to_max", "exponential", "last", "refuse")
@@ -109,27 +112,27 @@ def test_the_tail_rules_hold_for_cox() -> None:
 def test_cox_without_covariates_is_kaplan_meier() -> None:
     rng = np.random.default_rng(0)
     demand, available = rng.poisson(5, 600).astype(float), rng.integers(2, 10, 600).astype(float)
-    times, known = np.minimum(demand, available), demand <= available
-    model = Regression("cox", np.ones((600, 1)), times, known, Bound(15.0, "to_max", True), np.zeros((0, 600)))
+    times, is_event = np.minimum(demand, available), demand <= available
+    model = Regression("cox", np.ones((600, 1)), times, is_event, Bound(15.0, "to_max", True), np.zeros((0, 600)))
     point = np.arange(9.0)
     excess, _ = model(np.ones((9, 1)), point, point)
-    curve = kaplan_meier(times, known, demand_max=15)
+    curve = kaplan_meier(times, is_event, demand_max=15)
     np.testing.assert_allclose(excess, [curve.mean_excess(at, at) for at in point], rtol=1e-9)
 
 
-def test_where_no_demand_is_known_the_tail_rule_answers() -> None:
-    """Every known demand follows a stock-out: none at depth 0 is known, so what is hidden there goes to the most."""
+def test_without_events_the_tail_rule_answers() -> None:
+    """Every observed demand follows a stock-out, so that at depth 0 none is observed."""
     frame = {"series": 1, "period": range(80), "price": 1.0, "sales": [3.0, 2.0] * 40, "stockout": [0, 1] * 40}
     filled = impute(read_log(pd.DataFrame(frame)), estimator="cox", replicates=0)
     np.testing.assert_allclose(filled.expected_demand, 3)
     assert not filled.identified[filled.hidden].any()
 
 
-def test_a_model_that_cannot_be_fitted_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_that_cannot_be_fitted_raises(monkeypatch: pytest.MonkeyPatch) -> None:
     def fit(*_: object, **__: object) -> None:
         raise lifelines.exceptions.ConvergenceError("Convergence halted.\nTry this and that.")
 
-    log, _ = lived("cox", 0, series=30)
+    log, _ = drawn_log("cox", 0, series=30)
     monkeypatch.setattr(lifelines.CoxPHFitter, "fit", fit)
     with pytest.raises(LostSalesError, match=r"the estimator 'cox' does not fit \d+ rows: Convergence halted.$"):
         impute(log, estimator="cox", replicates=0)

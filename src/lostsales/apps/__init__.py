@@ -1,1 +1,1 @@
-"""Command line: no mathematics."""
+"""Command line and report: no mathematics."""

@@ -1,4 +1,4 @@
-"""Unit costs that vary by row as features of a log."""
+"""Unit costs that vary from row to row, as features: a decision may depend on them."""
 
 from dataclasses import replace
 
@@ -9,7 +9,7 @@ from lostsales.data.problem import Feature
 
 
 def costs_as_features(log: SalesLog) -> SalesLog:
-    """The log with unit costs that vary from row to row among its features: a decision may depend on them."""
+    """The log with every unit cost that varies by row among its features."""
     costs, given, names = log.costs, log.problem.costs, log.problem.columns
     if costs is None:
         return log

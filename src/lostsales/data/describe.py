@@ -1,4 +1,4 @@
-"""What a log holds, in a few facts."""
+"""Description of a log in a few facts."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -11,7 +11,7 @@ from lostsales.types import Array, Floats
 
 @dataclass(frozen=True)
 class Description:
-    """The facts behind `lostsales inspect`."""
+    """The facts behind `lostsales inspect`, see `describe`."""
 
     rows: int
     series: int
@@ -73,8 +73,29 @@ class Description:
 
 
 def describe(log: SalesLog) -> Description:
-    """Count, average and list."""
-    known = log.order is not None and log.costs is not None
+    """Summarise a log: rows, periods, timing, stock-outs, prices, and what reading repaired.
+
+    Parameters
+    ----------
+    log : SalesLog
+        What `read_log` returns.
+
+    Returns
+    -------
+    Description
+        As facts, as JSON (`as_json`) and as lines of text (`as_lines`).
+
+    Examples
+    --------
+    >>> from lostsales.simulation.scenario import Scenario
+    >>> from lostsales.simulation.simulator import simulate
+    >>> log, _ = simulate(Scenario.load("released"), episodes=5, seed=1)
+    >>> found = describe(log)
+    >>> found.rows, found.series, found.prices
+    (250, 5, {'count': 3, 'lowest': 2.0, 'highest': 6.0})
+
+    """
+    has_costs = log.order is not None and log.costs is not None
     return Description(
         rows=len(log),
         series=len(log.names),
@@ -86,7 +107,7 @@ def describe(log: SalesLog) -> Description:
         stockout_flag=log.stockout is not None,
         demand_only=log.demand_only,
         mean_sales=float(log.sales.mean()),
-        mean_cash=float(log.cash.mean()) if known else None,
+        mean_cash=float(log.cash.mean()) if has_costs else None,
         prices=_range(log.prices),
         orders=None if log.order is None else _range(log.orders),
         features=tuple(feature.name for feature in log.problem.features),

@@ -1,4 +1,4 @@
-"""Labels as codes: series, categories and attributes, whatever type their column has."""
+"""Labels as codes: series, categories and attributes, of columns of any type."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ SERIES_SEPARATOR = " / "
 def coded(values: Array) -> tuple[Ints, Array]:
     """Codes in order of first appearance (-1 where missing) and the text behind each code.
 
-    Only the starts of runs are looked at one by one, so that a sorted column is quick.
+    Only the starts of runs are converted one by one, so that a sorted column is quick.
 
     >>> coded(np.array([1.0, 1.0, np.nan, 0.5]))
     (array([ 0,  0, -1,  1]), array(['1', '0.5'], dtype=object))
@@ -21,17 +21,17 @@ def coded(values: Array) -> tuple[Ints, Array]:
         codes, found = by_appearance(values)
         return codes, found.astype(str).astype(object)
     starts = _run_starts(values)
-    known: dict[str, int] = {}
+    code_of: dict[str, int] = {}
     run_codes = np.fromiter(
-        (-1 if (text := _text(values[i])) is None else known.setdefault(text, len(known)) for i in starts),
+        (-1 if (text := _text(values[i])) is None else code_of.setdefault(text, len(code_of)) for i in starts),
         dtype=np.int64,
         count=len(starts),
     )
-    return np.repeat(run_codes, np.diff(np.r_[starts, len(values)])), np.array(list(known), dtype=object)
+    return np.repeat(run_codes, np.diff(np.r_[starts, len(values)])), np.array(list(code_of), dtype=object)
 
 
 def joined(first: tuple[Ints, Array], second: tuple[Ints, Array]) -> tuple[Ints, Array]:
-    """The labels of two columns that name something together.
+    """The labels of two columns that form one name together.
 
     >>> labels = coded(np.array(["x", "x", "y"], dtype=object)), coded(np.array([1, 2, 1]))
     >>> joined(*labels)

@@ -1,6 +1,6 @@
-"""The sales log: what a retailer has seen, as frozen columns."""
+"""The sales log: observed sales, stock and decisions, as read-only columns."""
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 
 import numpy as np
@@ -13,7 +13,7 @@ from lostsales.types import Array, Bools, Floats, Ints, exceeds
 
 @dataclass(frozen=True)
 class LogNotes:
-    """What reading a table repaired or noticed; nothing happens in silence."""
+    """What reading a table repaired or noticed."""
 
     rows_moved: int = 0  # rows that were not in the order of series and period
     holes: int = 0  # gaps in the periods, each of which starts a new series
@@ -29,7 +29,20 @@ class LogNotes:
 
 @dataclass(frozen=True, eq=False)
 class SalesLog:
-    """Rows in order of series and period; every array is read-only."""
+    """Sales, stock and decisions of series over periods, as `read_log` returns them.
+
+    Rows are in order of series and period; every array is read-only. `available`, `censored` and `cash` derive from the
+    columns, the timing and the costs.
+
+    Examples
+    --------
+    >>> from lostsales.simulation.scenario import Scenario
+    >>> from lostsales.simulation.simulator import simulate
+    >>> log, _ = simulate(Scenario.load("released"), episodes=5, seed=1)
+    >>> len(log), len(log.names), log.prices.tolist()
+    (250, 5, [2.0, 4.0, 6.0])
+
+    """
 
     problem: Problem
     names: Array  # (series,) text; the parts of a series that a hole splits share a name
@@ -96,12 +109,13 @@ class SalesLog:
     @cached_property
     def cash(self) -> Floats:
         """Profit without the cost of lost sales, which a stock-out hides."""
+        return self.profit(np.zeros(len(self)))
+
+    def profit(self, lost: Floats) -> Floats:
+        """Profit of every row given its lost sales; with their expectations the surrogate profit (Equation 12)."""
         if self.order is None or self.costs is None:
             raise LostSalesError("profit needs stock, order and unit costs, and this log does not have them all")
-        known = replace(self.costs, lost=0.0)
-        return period_profit(
-            self.price, self.order, self.sales, np.zeros(len(self)), self.available - self.sales, known
-        )
+        return period_profit(self.price, self.order, self.sales, lost, self.available - self.sales, self.costs)
 
     @cached_property
     def prices(self) -> Floats:

@@ -1,4 +1,4 @@
-"""What the table of sales cannot say: the problem behind it."""
+"""The problem behind a log: timing, balance, grids, costs, features and column names."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,7 +15,7 @@ Level = str | bool | int | float
 
 
 class Shop(Settings):
-    """How stock and money move, known in a log and in a scenario alike."""
+    """How stock and money move, in a log and in a scenario."""
 
     arrival: Arrival = "after"
     balance: Balance = "lost-sales"
@@ -66,7 +66,7 @@ class Costs(Settings):
 
 
 class Columns(Settings):
-    """What the columns of the table are called; several columns may name a series together."""
+    """Names of the columns of the table; several columns may name a series together."""
 
     series: str | Annotated[tuple[str, ...], Field(min_length=1)] = "series"
     period: str = "period"
@@ -91,15 +91,47 @@ class Columns(Settings):
     @property
     def named(self) -> tuple[str, ...]:
         """The columns that cannot be a feature or an attribute as well; unit costs can."""
-        known = (self.period, self.stock, self.price, self.order, self.sales, self.stockout)
-        return (*self.series_parts, *known, self.last_sales, self.last_stockout)
+        columns = (self.period, self.stock, self.price, self.order, self.sales, self.stockout)
+        return (*self.series_parts, *columns, self.last_sales, self.last_stockout)
 
 
 class Problem(Shop):
-    """Everything that the table of sales cannot say; a log always carries one.
+    """Everything about a log that is not in its table; as TOML, the same keys.
 
-    >>> Problem(features=["promotion"], costs=Costs(lost=2)).features[0].kind
+    Parameters
+    ----------
+    arrival : {"after", "before"}
+        Whether an order arrives after the sales of its period or before.
+    balance : {"lost-sales", "netted"}
+        Whether unmet demand is lost, or served from the next order as in the paper.
+    capacity, capacity_rule
+        The most that can be in stock, and whether an excess order is discarded ("discard") or not allowed ("forbid").
+    longest_run : int, optional
+        After so many stock-outs in a row demand is truncated to what is available (simulated logs only).
+    prices, orders : tuple of float, optional
+        The action grid; by default what the log contains.
+    discount : float
+        Of one period.
+    features : tuple of Feature or str
+        Columns that describe the market before the decision.
+    attributes : tuple of str
+        Columns that are constant in a series.
+    costs : Costs
+        Unit costs, constants or columns.
+    columns : Columns
+        Names of the columns of the table.
+
+    Raises
+    ------
+    SettingError
+        A key is unknown or its value not usable; the error lists all of them.
+
+    Examples
+    --------
+    >>> problem = Problem(arrival="before", features=["promotion"], costs=Costs(lost=2, order=3, holding=1))
+    >>> problem.features[0].kind
     'numeric'
+
     """
 
     features: tuple[Feature, ...] = ()

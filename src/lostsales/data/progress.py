@@ -1,14 +1,14 @@
-"""One bar for work of several parts."""
+"""Progress callbacks, and one bar for work of several stages."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from lostsales.data.reading.columns import Progress as Progress
+Progress = Callable[[int, int], None]  # (done, total)
 
-WHOLE = 1_000  # every part counts in thousandths of all, so that the time left is told in one unit
+WHOLE = 1_000  # each stage counts in thousandths of the whole, so that the remaining time has one unit
 
 
 def stages(progress: Progress | None, shares: Sequence[float]) -> list[Progress]:
-    """A callback (done, total) for each part of the work, by about how long they take.
+    """A callback (done, total) for each stage of the work; `shares` are about how long each takes.
 
     >>> first, second = stages(lambda done, total: print(done, total), (1, 3))
     >>> first(2, 2), second(1, 2)

@@ -1,12 +1,16 @@
-"""Settings that people write as TOML: read, checked, and written back."""
+"""Settings that people write as TOML or as KEY=VALUE: read, checked, and written back."""
 
 import json
 import tomllib
+from collections.abc import Iterable
+from copy import deepcopy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+import numpy as np
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
+from lostsales.data.setting_fields import keys_at
 from lostsales.errors import SettingError
 
 if TYPE_CHECKING:
@@ -16,7 +20,7 @@ else:
 
 
 class _OurErrors(ModelMetaclass):
-    """Lets `Problem(arrival="never")` raise our error, as the same mistake in a TOML file does."""
+    """Lets `Problem(arrival="never")` raise a `SettingError`, as the same mistake in a TOML file does."""
 
     def __call__(self, *args: Any, **keys: Any) -> Any:
         try:
@@ -26,9 +30,26 @@ class _OurErrors(ModelMetaclass):
 
 
 class Settings(BaseModel, metaclass=_OurErrors):
-    """Base of everything that comes from TOML: frozen, and a key that nobody knows is an error."""
+    """Base of everything that comes from TOML: frozen, and an unknown key is an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class StrictSettings(Settings):
+    """Settings that convert nothing but numpy's numbers to Python's and lists to tuples."""
+
+    model_config = ConfigDict(strict=True, arbitrary_types_allowed=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _plain(cls, keys: Any) -> Any:
+        return {key: _plain(value) for key, value in keys.items()} if isinstance(keys, dict) else keys
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    return tuple(map(_plain, value)) if isinstance(value, list) else value
 
 
 Model = TypeVar("Model", bound=Settings)
@@ -52,18 +73,55 @@ def checked(model: type[Model], keys: dict[str, Any], source: str) -> Model:
         raise _explained(error, model, keys, source) from None
 
 
+def checked_json(model: type[Model], keys: dict[str, Any], source: str) -> Model:
+    """As `checked`, for keys that come from text: tables become settings also where a model is strict."""
+    try:
+        return model.model_validate_json(json.dumps(keys))
+    except ValidationError as error:
+        raise _explained(error, model, keys, source) from None
+    except TypeError as error:  # a date, which TOML has and JSON has not
+        raise SettingError(f"{source} is not usable: {error}") from None
+
+
+def with_settings(keys: dict[str, Any], settings: Iterable[str], example: str) -> dict[str, Any]:
+    """A copy of `keys` with each "KEY=VALUE" set; dots lead into tables, and a value is TOML, or text where it is not.
+
+    >>> with_settings({"demand": {"rho": 0.8}}, ["demand.rho=0.6", "arrival=after", "prices=[4, 5]"], "demand.rho=0.6")
+    {'demand': {'rho': 0.6}, 'arrival': 'after', 'prices': [4, 5]}
+    """
+    keys = deepcopy(keys)
+    for setting in settings:
+        path, equals, text = setting.partition("=")
+        if not equals or not path.strip():
+            raise SettingError(f"a setting looks like {example}, but {setting!r} came")
+        try:
+            value = tomllib.loads(f"value = {text}")["value"]
+        except tomllib.TOMLDecodeError:
+            value = text
+        *tables, last = path.strip().split(".")
+        place = keys
+        for table in tables:
+            place = place.setdefault(table, {})
+            if not isinstance(place, dict):
+                raise SettingError(f"{setting!r} cannot be set: {table!r} is not a table")
+        place[last] = value
+    return keys
+
+
 def _explained(error: ValidationError, model: type[BaseModel], keys: dict[str, Any], source: str) -> SettingError:
-    """One reason a key; where a key may have several types, the first that does not fit speaks for all."""
+    """One reason a key; where a key may have several types, the reason of the first, or of a key inside it."""
     reasons: dict[str, str] = {}
     for problem in error.errors():
         kind, message = problem["type"], problem["msg"].removeprefix("Value error, ")
         where = _path(problem["loc"], keys, kind == "missing") or "the whole"
-        if kind == "extra_forbidden":
-            known = ", ".join(field.alias or name for name, field in model.model_fields.items())
-            reasons.setdefault(where, "no such key" + (f"; the keys are {known}" if "." not in where else ""))
+        if kind in ("extra_forbidden", "unexpected_keyword_argument"):
+            *tables, _ = where.split(".")
+            there = ", ".join(keys_at(model, tables))
+            reasons.setdefault(where, "no such key" + (f"; the keys are {there}" if there else ""))
         else:
             came = "" if kind == "missing" or where == "the whole" else f", but it is {_shown(problem['input'])}"
             reasons.setdefault(where, message + came)
+    reasons = {key: why for key, why in reasons.items() if not any(each.startswith(f"{key}.") for each in reasons)}
     return SettingError(f"{source} is not usable:" + "".join(f"\n  - {key}: {why}" for key, why in reasons.items()))
 
 
@@ -71,10 +129,10 @@ def _path(location: tuple[int | str, ...], keys: Any, absent: bool) -> str:
     """The keys on the way to a mistake, without the names of types that pydantic puts between them."""
     path = []
     for part in location:
-        known = part in keys if isinstance(keys, dict) else isinstance(keys, list | tuple) and isinstance(part, int)
-        if known or (absent and part == location[-1]):
+        found = part in keys if isinstance(keys, dict) else isinstance(keys, list | tuple) and isinstance(part, int)
+        if found or (absent and part == location[-1]):
             path.append(str(part))
-            keys = keys[part] if known else None
+            keys = keys[part] if found else None
     return ".".join(path)
 
 

@@ -1,16 +1,20 @@
-"""What is held out and resampled together: whole series, or blocks in time where there are too few."""
+"""Folds, held-out rows and resampling units: whole series, or blocks in time where there are fewer than ten series."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from lostsales.data.log import SalesLog
-from lostsales.types import Bools, Floats, Ints
+from lostsales.types import Array, Bools, Floats, Ints
 
 FOLDS = 5
-# With fewer series than this, folds and resamples are contiguous blocks in time.
+# Below so many series, folds and resampling units are blocks in time.
 FEW_SERIES = 10
 BLOCK_PERIODS = 10
+BY_SERIES, BY_GROUPS, BY_BLOCKS = "series", "groups of series", "blocks in time"
+
+Folds = list[tuple[Bools, Bools]]  # (test, train) masks, one pair a fold
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,14 +34,21 @@ def hold_out(log: SalesLog, gap: int) -> Holdout:
     series = len(log.names)
     if series >= FEW_SERIES:
         fold = log.series % FOLDS
-        return Holdout(fold, fold, fold + 1, log.series, series, "series")
-    place = np.arange(len(log)) - log.starts[log.series]
+        return Holdout(fold, fold, fold + 1, log.series, series, BY_SERIES)
+    place = _place(log)
     length = int(place.max()) + 1
     edges = np.linspace(0, length, FOLDS + 1).astype(np.int64)
     block = np.searchsorted(edges[1:], place, side="right")
     blocks = -(-length // BLOCK_PERIODS)
     unit = log.series * blocks + place // BLOCK_PERIODS
-    return Holdout(place, edges[block] - gap, edges[block + 1] + gap, unit, series * blocks, "blocks in time")
+    return Holdout(place, edges[block] - gap, edges[block + 1] + gap, unit, series * blocks, BY_BLOCKS)
+
+
+def folds_of(holdout: Holdout, rows: Ints) -> Folds:
+    """(test, train) masks of some rows of the log, one pair a fold."""
+    lower, upper, clock = holdout.lower[rows], holdout.upper[rows], holdout.clock[rows]
+    spans = np.unique(np.column_stack([lower, upper]), axis=0)
+    return [((lower == a) & (upper == b), ~((clock >= a) & (clock < b))) for a, b in spans]
 
 
 def resample_counts(units: int, replicates: int, seed: int) -> Floats:
@@ -46,8 +57,74 @@ def resample_counts(units: int, replicates: int, seed: int) -> Floats:
     return rng.multinomial(units, np.full(units, 1 / units), size=replicates).astype(np.float64)
 
 
-def folds_of(holdout: Holdout, rows: Ints) -> list[tuple[Bools, Bools]]:
-    """(test, train) masks over some rows."""
-    lower, upper, clock = holdout.lower[rows], holdout.upper[rows], holdout.clock[rows]
-    spans = np.unique(np.column_stack([lower, upper]), axis=0)
-    return [((lower == a) & (upper == b), ~((clock >= a) & (clock < b))) for a, b in spans]
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """Rows that one cross-fitted policy is not fitted to."""
+
+    held_out: Bools  # (rows,) of the log, the gap around a block included
+    names: tuple[str, ...]  # the series that the policy decides for; none where folds are blocks in time
+
+
+def split(log: SalesLog, seed: int, gap: int) -> tuple[list[Fold], str]:
+    """Folds for cross-fitting: whole series drawn at random, or below ten series blocks in time with a `gap` around."""
+    names = np.unique(log.names.astype(str))
+    if len(names) >= FEW_SERIES:
+        drawn = np.random.default_rng(seed).permutation(names)
+        own = log.names.astype(str)[log.series]
+        folds = [tuple(drawn[number::FOLDS].tolist()) for number in range(FOLDS)]
+        return [Fold(np.isin(own, fold), fold) for fold in folds], BY_SERIES
+    lengths = np.diff(np.r_[log.starts, len(log)])[log.series]
+    place = _place(log)
+    edges = [lengths * number // FOLDS for number in range(FOLDS + 1)]
+    near = [(place >= low - gap) & (place < high + gap) for low, high in pairwise(edges)]
+    return [Fold(each, ()) for each in near], BY_BLOCKS
+
+
+@dataclass(frozen=True, eq=False)
+class ResamplingUnits:
+    """What is resampled together: series, groups of them where they are many, blocks in time where they are few."""
+
+    of_row: Ints  # (rows,)
+    names: Array  # (units,)
+    by: str
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def mean(self, values: Floats, rows: Bools | None = None) -> Floats:
+        """Contributions to the mean over rows, one a unit: the mean plus the unit's linearised influence on it.
+
+        For units of one length these are their own means; for others they are those of the linearised ratio.
+        """
+        weight = np.ones(len(values)) if rows is None else rows.astype(np.float64)
+        count = np.bincount(self.of_row, weight, len(self))
+        total = np.bincount(self.of_row, weight * values, len(self))
+        mean = total.sum() / count.sum()
+        return np.asarray(mean + len(self) * (total - count * mean) / count.sum())
+
+    def left_out(self, value: float, without: Floats) -> Floats:
+        """Contributions to a value that is `without[u]` where unit u is left out (a grouped jackknife)."""
+        share = np.bincount(self.of_row, minlength=len(self)) / len(self.of_row)
+        moved = len(self) * (1 - share) * (value - without)
+        return np.asarray(value + moved - moved.mean())
+
+
+def units_of(log: SalesLog, most: int) -> ResamplingUnits:
+    """At most `most` units of about equal size."""
+    series = len(log.names)
+    if series >= FEW_SERIES:
+        if series <= most:
+            return ResamplingUnits(log.series, log.names, BY_SERIES)
+        names = np.array([f"group {number + 1}" for number in range(most)], dtype=object)
+        return ResamplingUnits(log.series % most, names, BY_GROUPS)
+    place = _place(log)
+    longest = int(place.max()) + 1
+    periods = max(BLOCK_PERIODS, -(-longest * series // most))
+    key, unit = np.unique(log.series * longest + place // periods, return_inverse=True)
+    blocks = [f"{log.names[each // longest]}, block {each % longest + 1}" for each in key]
+    return ResamplingUnits(unit.reshape(-1), np.array(blocks, dtype=object), BY_BLOCKS)
+
+
+def _place(log: SalesLog) -> Ints:
+    """Periods since the start of each row's series, (rows,)."""
+    return np.arange(len(log)) - log.starts[log.series]

@@ -1,15 +1,15 @@
-"""Parts of a log as logs: some of its series, or all but a block of rows."""
+"""Sub-logs: some series of a log, or all but some of its rows."""
 
 from dataclasses import replace
 
 import numpy as np
 
 from lostsales.data.log import SalesLog
-from lostsales.types import Array, Bools, Floats, Ints
+from lostsales.types import Array, Bools, Ints
 
 
 def without(log: SalesLog, rows: Bools) -> SalesLog:
-    """The log less some rows; what follows a hole is a series of its own that knows what was sold before it."""
+    """The log less some rows; what follows a hole is a series of its own, opened by the sales before it."""
     kept = np.flatnonzero(~rows)
     begins = np.r_[True, (np.diff(kept) > 1) | (np.diff(log.series[kept]) > 0)] if len(kept) else np.zeros(0, bool)
     return _take(log, kept, begins)
@@ -34,12 +34,6 @@ def _take(log: SalesLog, rows: Ints, begins: Bools) -> SalesLog:
     def of_rows(column: Array | None) -> Array | None:
         return None if column is None else column[rows]
 
-    def cost(value: Floats | float) -> Floats | float:
-        return value[rows] if isinstance(value, np.ndarray) else value
-
-    costs = log.costs
-    if costs is not None:
-        costs = replace(costs, lost=cost(costs.lost), order=cost(costs.order), holding=cost(costs.holding))
     return replace(
         log,
         names=log.names[old],
@@ -55,6 +49,6 @@ def _take(log: SalesLog, rows: Ints, begins: Bools) -> SalesLog:
         last_stockout=np.where(opens, log.last_stockout[old], log.censored[before]),
         received=of_rows(log.received),
         adjustment=of_rows(log.adjustment),
-        costs=costs,
+        costs=None if log.costs is None else log.costs.at(rows),
         attributes={name: values[old] for name, values in log.attributes.items()},
     )

@@ -1,4 +1,4 @@
-"""Writing tables and logs: to a temporary file first, then renamed, so that nothing half-written stays."""
+"""Atomic writing of tables and logs: to a temporary file, then renamed."""
 
 import os
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ FORMATS = {".parquet": "FORMAT parquet", ".csv": "FORMAT csv, HEADER"}
 
 
 def check_target(path: Path) -> None:
-    """Refuse a path that no table can be written to, before any work."""
+    """Raise where no table can be written to a path, before any work."""
     if path.suffix not in FORMATS:
         raise LostSalesError(f"{path} must end in .parquet or .csv")
     if not path.parent.is_dir():
@@ -27,7 +27,7 @@ def check_target(path: Path) -> None:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A temporary path beside `path` that takes its place when the block ends well, and vanishes when it does not."""
+    """A temporary path that replaces `path` when the block succeeds and is removed when it does not."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         yield temporary
@@ -54,7 +54,33 @@ def write_table(columns: dict[str, Array], path: str | Path) -> None:
 
 
 def write_log(log: SalesLog, path: str | Path) -> None:
-    """Write a log and, beside it, its problem as TOML, so that `read_log(path)` gives the log back."""
+    """Write a log and, beside it, its problem as TOML, so that `read_log(path)` gives the log back.
+
+    Parameters
+    ----------
+    log : SalesLog
+        The log.
+    path : path
+        Of a file that ends in .parquet or .csv, in a folder that exists; files of this name are replaced.
+
+    Raises
+    ------
+    LostSalesError
+        The path has another ending, or cannot be written.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from lostsales.data.reading.gate import read_log
+    >>> from lostsales.simulation.scenario import Scenario
+    >>> from lostsales.simulation.simulator import simulate
+    >>> log, _ = simulate(Scenario.load("released"), episodes=5, seed=1)
+    >>> with TemporaryDirectory() as folder:
+    ...     write_log(log, f"{folder}/log.parquet")
+    ...     len(read_log(f"{folder}/log.parquet")) == len(log)
+    True
+
+    """
     target = Path(path)
     with replacing(target.with_suffix(".toml")) as temporary:
         temporary.write_text(log.problem.to_toml(), encoding="utf-8")
@@ -101,7 +127,7 @@ def _series_columns(log: SalesLog) -> list[Array]:
 
 
 def _numbers_where_possible(names: Array) -> Array:
-    """Series that are numbered are written as numbers: a tenth of the size, and as quick to read."""
+    """Names of series that are all whole numbers, as numbers: a tenth of the size."""
     try:
         numbers = names.astype(np.int64)
     except ValueError:

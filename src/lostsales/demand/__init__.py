@@ -1,1 +1,1 @@
-"""What stock-outs hide."""
+"""Demand from censored data: censoring, survival curves, the law of demand, audit."""

@@ -1,1 +1,1 @@
-"""What a policy would have earned, with an interval; coverage and regret diagnostics; baselines."""
+"""Off-policy evaluation: profit of a policy with its interval, comparison of methods, diagnostics, reports."""

@@ -1,55 +1,83 @@
-"""`compare`: fit several methods, judge them all on one log, and name the one to deploy, or none."""
+"""`compare`: fit several methods, evaluate them all on one log, and name the one to deploy, or none."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any
 
-import numpy as np
-
 from lostsales.data.log import SalesLog
-from lostsales.data.progress import stages
-from lostsales.data.reading.gate import Progress
+from lostsales.data.progress import Progress, stages
+from lostsales.data.splits import Fold, split
 from lostsales.data.sublogs import without
-from lostsales.demand.censoring.runs import find_runs
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.evaluation.cross_fitted import CrossFittedPolicy
-from lostsales.evaluation.evaluate import evaluate_on, named, prepare
+from lostsales.evaluation.evaluate import checked_estimators, evaluate_on, prepare
 from lostsales.evaluation.prepared_log import PreparedLog
 from lostsales.evaluation.results import Earned, Estimand, Estimate, Interval, plain
 from lostsales.evaluation.task import check_horizon
-from lostsales.learn.fit import fit
-from lostsales.learn.learner import LEARNERS
-from lostsales.types import Bools, Floats
+from lostsales.learn.fit import learner_of
+from lostsales.learn.learner import LEARNERS, Learner
+from lostsales.types import Floats
 
-FOLDS = 5
-KEEP = "keep what you do"
-USUAL = ("planner", "c-fqi", "pc-fqi", "fusion", "base-stock", "s-S-p", "newsvendor")
+KEEP_CURRENT = "keep what you do"
+USUAL_METHODS = ("planner", "c-fqi", "pc-fqi", "fusion", "base-stock", "s-S-p", "newsvendor")
+
+Methods = Sequence[str | Learner]  # names, or settings of learners
+MethodSettings = dict[str, dict[str, Any]]  # by name of a method
 
 
 @dataclass(frozen=True, eq=False)
 class ComparedMethod:
-    """A method, fitted without each fold in turn and judged there."""
+    """A method, cross-fitted: fitted without each fold in turn and evaluated there."""
 
     method: str
     profit: Interval | None = None
     cash: Interval | None = None
-    gain: Interval | None = None  # over what was earned
-    behind: Interval | None = None  # how much less than the best, paired; None for the best itself
+    gain: Interval | None = None  # over the logged profit
+    behind: Interval | None = None  # difference to the best, paired; None for the best itself
     contributions: Floats | None = None  # (units,) to the gain
-    reason: str | None = None  # why it is not judged
+    reason: str | None = None  # why there is no figure
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """All methods, the best first."""
+    """Methods ranked by their estimated gain, and the one to deploy.
+
+    Attributes
+    ----------
+    candidates : tuple of ComparedMethod
+        The best first, those without a figure last.
+    choice : str or None
+        The best method whose gain exceeds zero with 95 % certainty, one-sided; None: keep what you do.
+    sentence : str
+        The choice in words.
+    estimand : Estimand
+        Horizon, discount and start.
+    estimator : str
+        The estimator of all figures.
+    earned : Earned
+        The logged profit.
+    held_out : str
+        What a fold is: "series" or "blocks in time".
+    notes : tuple of str
+        What a reader must know beside the figures.
+
+    Examples
+    --------
+    >>> import lostsales
+    >>> log, _ = lostsales.simulate(lostsales.Scenario.load("newsvendor", ("horizon=8",)), episodes=12, seed=1)
+    >>> found = lostsales.compare(log, ["newsvendor"])
+    >>> found.choice, found.estimator, found.held_out
+    ('newsvendor', 'model', 'series')
+
+    """
 
     candidates: tuple[ComparedMethod, ...]
-    choice: str | None  # the method to deploy; None: keep what you do
+    choice: str | None
     sentence: str
     estimand: Estimand
     estimator: str
     earned: Earned
-    held_out: str  # "series" or "blocks in time"
+    held_out: str
     notes: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
@@ -60,115 +88,152 @@ class Comparison:
 
 def compare(
     log: SalesLog,
-    methods: tuple[str, ...],
+    methods: Methods | None = None,
     *,
     estimator: str | None = None,
     horizon: int | None = None,
     seed: int = 0,
-    options: dict[str, dict[str, Any]] | None = None,
+    settings: MethodSettings | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
-    """Rank methods by what they would earn, cross-fitted: a policy runs only series that did not teach it.
+    """Rank methods by what they would earn, cross-fitted: a policy decides only for series it was not fitted to.
 
-    All are judged by one law of demand, learned from the whole log, on the same days. The estimator is the model's
-    where one can be learned, else fitted Q-evaluation. `options` are those of a method by its name.
+    Parameters
+    ----------
+    log : SalesLog
+        What `read_log` gives; it needs stock, orders and unit costs.
+    methods : sequence of str or Learner, optional
+        Names, or settings such as ``CFQI(iterations=10)``; a broad choice unless given.
+    estimator : str, optional
+        Evaluates all methods: "model" where a demand law can be learned, else "fqe", unless given.
+    horizon : int, optional
+        Periods to look ahead; the median length of a series unless given.
+    seed : int
+        The same seed gives the same answer; learners that are given as settings have their own.
+    settings : dict, optional
+        Settings by the name of a method.
+    progress : callable, optional
+        Called with (done, total).
+
+    Returns
+    -------
+    Comparison
+        The methods, the best first, and the one to deploy, if any.
+
+    Raises
+    ------
+    SettingError
+        Where a method or estimator is unknown, or the horizon is below 1.
+    LostSalesError
+        Where the log has no stock, orders or costs, or no method can be fitted to it.
+
+    Examples
+    --------
+    >>> import lostsales
+    >>> log, _ = lostsales.simulate(lostsales.Scenario.load("newsvendor", ("horizon=8",)), episodes=12, seed=1)
+    >>> learners = [lostsales.Newsvendor(), lostsales.BaseStock()]
+    >>> found = lostsales.compare(log, learners, estimator="fqe")
+    >>> sorted(each.method for each in found.candidates)
+    ['base-stock', 'newsvendor']
+
     """
+    methods = usual_methods() if methods is None else methods
     check_methods(methods)
     check_horizon(horizon)
-    named(None if estimator is None else (estimator,))
-    preparing, judging = stages(progress, (1, 2 * len(methods)))
-    ledger, notes = prepare(log, seed, preparing)
+    checked_estimators(None if estimator is None else (estimator,))
+    preparing, comparing = stages(progress, (1, 2 * len(methods)))
+    prepared, notes = prepare(log, seed, preparing)
     return compare_on(
-        ledger, methods, estimator=estimator, horizon=horizon, seed=seed, options=options, notes=notes, progress=judging
+        prepared,
+        methods,
+        estimator=estimator,
+        horizon=horizon,
+        seed=seed,
+        settings=settings,
+        notes=notes,
+        progress=comparing,
     )
 
 
-def check_methods(methods: tuple[str, ...]) -> None:
-    """Refuse what cannot be compared."""
-    LEARNERS.check(*methods)
+def usual_methods() -> tuple[str, ...]:
+    """The methods that are compared unless some are given."""
+    return tuple(name for name in USUAL_METHODS if name in LEARNERS)
+
+
+def check_methods(methods: Methods) -> None:
+    """Raise where there is no method, or one is unknown."""
+    for each in methods:
+        LEARNERS.check(each) if isinstance(each, str) else learner_of(each, {})
     if not methods:
         raise SettingError("give at least one method to compare")
 
 
 def compare_on(
-    ledger: PreparedLog,
-    methods: tuple[str, ...],
+    prepared: PreparedLog,
+    methods: Methods,
     *,
     estimator: str | None = None,
     horizon: int | None = None,
     seed: int = 0,
-    options: dict[str, dict[str, Any]] | None = None,
+    settings: MethodSettings | None = None,
     notes: tuple[str, ...] = (),
     progress: Progress | None = None,
 ) -> Comparison:
-    """The same on a log that is filled in already."""
+    """`compare` on a prepared log."""
     if estimator is None:
-        estimator = "fqe" if ledger.laws is None else "model"
-    folds, held_out = split(ledger.log, seed)
+        estimator = "fqe" if prepared.laws is None else "model"
+    folds, held_out = split(prepared.log, seed, gap=prepared.runs.max_depth + 1)
     candidates, estimand = [], None
-    for method, tick in zip(methods, stages(progress, [1.0] * len(methods)), strict=True):
-        fitting, judging = stages(tick, (3, 1))
+    for method, name, tick in zip(methods, _names(methods), stages(progress, [1.0] * len(methods)), strict=True):
+        fitting, estimating = stages(tick, (3, 1))
         try:
-            pupils = []
-            for number, fold in enumerate(folds):
-                pupils.append(
-                    fit(without(ledger.log, fold.untaught), method, seed=seed, **(options or {}).get(method, {}))
-                )
-                fitting(number + 1, len(folds))
-            panel = CrossFittedPolicy(
-                tuple(pupils), {name: number for number, fold in enumerate(folds) for name in fold.names}
+            own = {"seed": seed, **(settings or {}).get(method, {})} if isinstance(method, str) else {}
+            policy = _cross_fit(learner_of(method, own), prepared.log, folds, fitting)
+            found = evaluate_on(
+                policy, prepared, estimators=(estimator,), horizon=horizon, seed=seed, progress=estimating
             )
-            judged = evaluate_on(panel, ledger, estimators=(estimator,), horizon=horizon, seed=seed, progress=judging)
         except LostSalesError as error:
-            candidates.append(ComparedMethod(method, reason=str(error)))
+            candidates.append(ComparedMethod(name, reason=str(error)))
             continue
-        estimand = judged.estimand
-        candidates.append(_candidate(method, judged.estimates[0], ledger))
+        estimand = found.estimand
+        candidates.append(_candidate(name, found.estimates[0], prepared))
     if estimand is None:
         raise LostSalesError(f"no method could be fitted: {candidates[0].method}: {candidates[0].reason}")
     ranked = _ranked(candidates)
     choice, sentence = _choose(ranked)
-    return Comparison(ranked, choice, sentence, estimand, estimator, ledger.earned, held_out, notes)
+    return Comparison(ranked, choice, sentence, estimand, estimator, prepared.earned, held_out, notes)
 
 
-@dataclass(frozen=True, eq=False)
-class Fold:
-    """What one pupil does not learn from."""
-
-    untaught: Bools  # (rows,) of the log
-    names: tuple[str, ...]  # the series that it will run; none where folds are blocks in time
-
-
-def split(log: SalesLog, seed: int) -> tuple[list[Fold], str]:
-    """Folds of whole series, or of periods with a gap around each where series are few."""
-    names = np.unique(log.names.astype(str))
-    if len(names) >= FOLDS:
-        drawn = np.random.default_rng(seed).permutation(names)
-        own = log.names.astype(str)[log.series]
-        folds = [tuple(drawn[number::FOLDS].tolist()) for number in range(FOLDS)]
-        return [Fold(np.isin(own, fold), fold) for fold in folds], "series"
-    gap = find_runs(log).max_depth + 1
-    lengths = np.diff(np.r_[log.starts, len(log)])[log.series]
-    place = np.arange(len(log)) - log.starts[log.series]
-    edges = [lengths * number // FOLDS for number in range(FOLDS + 1)]
-    near = [(place >= low - gap) & (place < high + gap) for low, high in pairwise(edges)]
-    return [Fold(each, ()) for each in near], "blocks in time"
+def _names(methods: Methods) -> list[str]:
+    """How methods are called: settings by their method, numbered where that name is taken."""
+    names: list[str] = []
+    for each in methods:
+        name = each if isinstance(each, str) else each.method
+        taken = 0 if isinstance(each, str) else sum(one.split(" (")[0] == name for one in names)
+        names.append(f"{name} ({taken + 1})" if taken else name)
+    return names
 
 
-def _candidate(method: str, found: Estimate, ledger: PreparedLog) -> ComparedMethod:
+def _cross_fit(learner: Learner, log: SalesLog, folds: "list[Fold]", progress: Progress) -> CrossFittedPolicy:
+    """One policy a fold, fitted without it."""
+    policies = []
+    for number, fold in enumerate(folds):
+        policies.append(learner.fit(without(log, fold.held_out)))
+        progress(number + 1, len(folds))
+    return CrossFittedPolicy(
+        tuple(policies), {name: number for number, fold in enumerate(folds) for name in fold.names}
+    )
+
+
+def _candidate(method: str, found: Estimate, prepared: PreparedLog) -> ComparedMethod:
     if found.contributions is None:
         return ComparedMethod(method, reason=found.reason)
-    gains = found.contributions - ledger.contributions
+    gains = found.contributions - prepared.contributions
     return ComparedMethod(method, found.profit, found.cash, found.gain, contributions=gains)
 
 
-def usual_methods() -> tuple[str, ...]:
-    """What is compared unless methods are named."""
-    return tuple(name for name in USUAL if name in LEARNERS)
-
-
 def _ranked(candidates: list[ComparedMethod]) -> tuple[ComparedMethod, ...]:
-    """The best first, each with how far it is behind; the unjudged last."""
+    """The best first, each with its difference to the best; those without a figure last."""
     scored = [(each, each.gain.value, each.contributions) for each in candidates if each.gain is not None]
     scored.sort(key=lambda each: -each[1])
     ranked = [
@@ -180,11 +245,11 @@ def _ranked(candidates: list[ComparedMethod]) -> tuple[ComparedMethod, ...]:
 
 
 def _choose(candidates: tuple[ComparedMethod, ...]) -> tuple[str | None, str]:
-    """The best of those that gain something with 95 % certainty; a loss is what must not happen, so one side counts."""
+    """The best whose gain exceeds zero with 95 % certainty; one-sided, as only a loss must be excluded."""
     for each in candidates:
         if each.gain is not None and each.contributions is not None:
             floor = each.gain.floor(len(each.contributions))
             if floor > 0:
                 gain = f"a gain of {each.gain.value:.2f} a period, above {floor:.2f} with 95 % certainty"
                 return each.method, f"deploy {each.method}: {gain}"
-    return None, f"{KEEP}: no method has a proven gain"
+    return None, f"{KEEP_CURRENT}: no method has a proven gain"

@@ -1,4 +1,4 @@
-"""Several policies as one: each decides for the series that it was not fitted to."""
+"""A cross-fitted policy: each series is decided by the policy that was not fitted to it."""
 
 from dataclasses import dataclass, fields
 
@@ -14,10 +14,10 @@ from lostsales.types import Ints
 
 @dataclass(frozen=True, eq=False)
 class CrossFittedPolicy(PolicyBase):
-    """Policies of one method, fitted without each fold; series that belong to no fold are shared in turn."""
+    """Policies of one method, one a fold and fitted without it; series of no fold are assigned in turn."""
 
     policies: tuple[Policy, ...]
-    of_series: dict[str, int]  # which policy decides, by the name of a series
+    of_series: dict[str, int]  # index of the policy that decides, by the name of a series
 
     @property
     def observes(self) -> Observes:
@@ -40,7 +40,7 @@ class CrossFittedPolicy(PolicyBase):
         return self.policies[0].horizon
 
     def decide(self, view: View, rng: np.random.Generator) -> Action:
-        """Every policy for its own series."""
+        """Every policy decides for its own series."""
         price, order = np.empty(len(view.stock)), np.empty(len(view.stock))
         for policy, rows in self._rows(view):
             price[rows], order[rows] = policy.decide(view.take(rows), rng)
@@ -56,7 +56,7 @@ class CrossFittedPolicy(PolicyBase):
         return Decision(**columns, more=more)
 
     def _rows(self, view: View) -> list[tuple[Policy, Ints]]:
-        """Each policy that decides for any series, and for which."""
+        """Each policy that decides for any series, and their rows in the view."""
         which = np.arange(len(view.stock)) % len(self.policies)
         if view.names is not None and self.of_series:
             names, at = np.unique(view.names.astype(str), return_inverse=True)

@@ -1,4 +1,4 @@
-"""What an evaluation says: every figure with its interval, plain arrays, and a form for JSON."""
+"""Results of an evaluation: figures with their intervals as frozen dataclasses, and their form in JSON."""
 
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
@@ -8,7 +8,7 @@ from scipy.special import stdtrit
 
 from lostsales.types import Array, Floats
 
-# Contributions are skewed, so that their spread is known less well than their number says.
+# Contributions are skewed, so that more degrees of freedom would make intervals too narrow.
 MOST_DEGREES = 9
 
 
@@ -21,8 +21,8 @@ class Interval:
     high: float
 
     @classmethod
-    def of(cls, contributions: Floats, doubt: float = 0.0) -> "Interval":
-        """Mean of contributions, one a unit, with Student's interval; a doubt of another kind adds in quadrature.
+    def of(cls, contributions: Floats, model_uncertainty: float = 0.0) -> "Interval":
+        """Mean of contributions, one a unit, with Student's interval; model uncertainty adds in quadrature.
 
         >>> Interval.of(np.array([1.0, 2.0, 3.0])).value
         2.0
@@ -30,11 +30,11 @@ class Interval:
         units = len(contributions)
         value = float(contributions.mean())
         error = float(contributions.std(ddof=1) / np.sqrt(units)) if units > 1 else np.inf
-        reach = _student(units, 0.975) * float(np.hypot(error, doubt))
+        reach = _student(units, 0.975) * float(np.hypot(error, model_uncertainty))
         return cls(value, value - reach, value + reach)
 
     def floor(self, units: int) -> float:
-        """What the figure exceeds with 95 % certainty, where the interval came from so many units.
+        """One-sided 95 % bound from below, for an interval over so many units.
 
         >>> round(Interval.of(np.array([1.0, 2.0, 3.0])).floor(3), 3)
         0.314
@@ -47,8 +47,13 @@ class Interval:
         return self.low > 0
 
 
+def student_quantile(degrees: int, share: float) -> float:
+    """Quantile of Student's t with so many degrees of freedom."""
+    return float(stdtrit(degrees, share))
+
+
 def _student(units: int, chance: float) -> float:
-    return float(stdtrit(min(max(units - 1, 1), MOST_DEGREES), chance))
+    return student_quantile(min(max(units - 1, 1), MOST_DEGREES), chance)
 
 
 @dataclass(frozen=True)
@@ -65,10 +70,10 @@ class Estimand:
 
 @dataclass(frozen=True)
 class Overlap:
-    """Whether the log shows what the policy would do, judged for one estimator."""
+    """Whether the log shows what the policy would do, as one estimator needs it."""
 
     judged_on: str  # what must overlap
-    share: float  # of what the policy would do, seen in the log
+    share: float  # of the policy's actions or visited points that the log shows
     effective_rows: float  # rows of the log that carry the estimate
     enough: bool
     sentence: str
@@ -76,17 +81,17 @@ class Overlap:
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """What one estimator says of a policy; where it refuses, `reason` says why and there is no figure."""
+    """The result of one estimator; where it refuses, `reason` says why and there is no figure."""
 
     estimator: str
     overlap: Overlap
     profit: Interval | None = None  # a period, lost sales at their expected cost
     cash: Interval | None = None  # a period, without the cost of lost sales
     discounted: Interval | None = None  # sum of discounted profits
-    gain: Interval | None = None  # profit less what was earned
+    gain: Interval | None = None  # profit less the logged profit, paired
     cash_gain: Interval | None = None
     contributions: Floats | None = None  # (units,) to the profit; their mean is its value
-    doubt: float = 0.0  # standard deviation of the gain over laws of demand that the log does not rule out
+    model_uncertainty: float = 0.0  # of the gain: its spread over demand laws that the log does not rule out
     reason: str | None = None
     notes: tuple[str, ...] = ()
 
@@ -98,33 +103,61 @@ class Estimate:
 
 @dataclass(frozen=True, eq=False)
 class Earned:
-    """What the log itself earned, the mean of a period."""
+    """Logged profit, the mean of a period."""
 
     profit: Interval  # lost sales at their expected cost
-    cash: Interval  # as it was seen
+    cash: Interval  # as observed
     contributions: Floats  # (units,) to the profit
-    lost_by: str  # who told the hidden lost sales
+    lost_by: str  # the estimator of censored lost sales
 
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """A policy judged from a log alone."""
+    """The estimated profit of a policy, the logged profit and the gain, each with a 95 % interval.
+
+    Attributes
+    ----------
+    estimand : Estimand
+        Horizon, discount and start of the mean profit that is estimated.
+    earned : Earned
+        The logged profit and cash of a period.
+    estimates : tuple of Estimate
+        One an estimator, the most trusted first.
+    units : array
+        Names of what is resampled.
+    resampled : str
+        "series", "groups of series" or "blocks in time".
+    notes : tuple of str
+        What a reader must know beside the figures.
+
+    Examples
+    --------
+    >>> import lostsales
+    >>> log, _ = lostsales.simulate(lostsales.Scenario.load("newsvendor", ("horizon=8",)), episodes=12, seed=1)
+    >>> policy = lostsales.fit(log, lostsales.Newsvendor())
+    >>> found = lostsales.evaluate(policy, log, estimators=["fqe"])
+    >>> print(found.estimand)
+    mean profit a period over 8 periods, starting from where each series of the log starts
+    >>> [(each.estimator, each.scored) for each in found.estimates]
+    [('fqe', True)]
+
+    """
 
     estimand: Estimand
     earned: Earned
-    estimates: tuple[Estimate, ...]  # the first that is scored is the one to trust
-    units: Array  # (units,) what was resampled: names of series, or of blocks in time
-    resampled: str  # "series", "groups of series" or "blocks in time"
+    estimates: tuple[Estimate, ...]
+    units: Array  # (units,) text
+    resampled: str
     notes: tuple[str, ...] = ()
 
     @property
     def best(self) -> Estimate | None:
-        """The estimate to trust, None where every estimator refused."""
+        """The first estimate with a figure, None where every estimator refused."""
         return next((each for each in self.estimates if each.scored), None)
 
     @property
     def sentence(self) -> str:
-        """What gain, with what certainty."""
+        """The gain and its interval in words."""
         if self.best is None or self.best.gain is None:
             return "no estimator can judge this policy from this log"
         gain = self.best.gain

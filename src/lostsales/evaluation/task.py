@@ -1,11 +1,12 @@
-"""A policy to judge from a ledger, and what it decides in the rows of the log."""
+"""An evaluation task: a policy, a prepared log, the estimand, and the policy's actions in the rows of the log."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from lostsales.data.log import SalesLog
-from lostsales.data.reading.gate import Progress
+from lostsales.data.progress import Progress
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.evaluation.log_decisions import decisions
 from lostsales.evaluation.prepared_log import PreparedLog
@@ -14,14 +15,12 @@ from lostsales.policy.policy import Policy
 from lostsales.types import Bools, Floats, Ints
 
 START = "where each series of the log starts"
-
-
-SAME = ("features", "arrival", "balance", "capacity", "capacity_rule")  # of policy and log
+SHARED_KEYS = ("features", "arrival", "balance", "capacity", "capacity_rule")  # the same for policy and log
 
 
 def check_policy(policy: Policy, log: SalesLog, horizon: int | None, start_stock: float | None = None) -> None:
-    """Refuse what cannot be judged from a log."""
-    for key in SAME:
+    """Raise where a policy cannot be evaluated from a log."""
+    for key in SHARED_KEYS:
         wanted, came = shown(getattr(policy.problem, key)), shown(getattr(log.problem, key))
         if wanted != came:
             advice = "fit one to this log, or give a log of its shop"
@@ -40,54 +39,76 @@ def check_policy(policy: Policy, log: SalesLog, horizon: int | None, start_stock
 
 
 def check_horizon(horizon: int | None) -> None:
-    """Refuse to look no period ahead."""
+    """Raise where the horizon is below one period."""
     if horizon is not None and horizon < 1:
         raise SettingError(f"horizon must be at least 1, but {horizon} came")
 
 
 @dataclass(frozen=True, eq=False)
 class EvaluationTask:
-    """A policy to judge from a ledger."""
+    """What an estimator receives."""
 
     policy: Policy
-    ledger: PreparedLog
+    prepared: PreparedLog
     estimand: Estimand
-    known: Ints  # rows whose depth is known
-    decided: Floats  # (draws, known, 2) what the policy does there
-    opens: Ints  # the first such row of each series
+    rows: Ints  # (rows,) rows of the log whose depth is known
+    actions: Floats  # (draws, rows, 2) price and order of the policy there
+    opening_rows: Ints  # (series,) the first such row of each series
     seed: int
     start_stock: float | None = None  # of every series; that of the log where it is not given
-    progress: Progress | None = None  # told by estimators that take long
+    progress: Progress | None = None  # called by estimators that take long
 
     @classmethod
     def of(
         cls,
         policy: Policy,
-        ledger: PreparedLog,
+        prepared: PreparedLog,
         horizon: int | None,
         seed: int,
         start_stock: float | None = None,
         progress: Progress | None = None,
     ) -> "EvaluationTask":
         """`horizon` is the median length of a series unless given."""
-        check_policy(policy, ledger.log, horizon, start_stock)
-        log, runs = ledger.log, ledger.runs
+        check_policy(policy, prepared.log, horizon, start_stock)
+        log, runs = prepared.log, prepared.runs
         lengths = np.diff(np.r_[log.starts, len(log)])
         horizon = int(np.median(lengths)) if horizon is None else horizon
-        known = np.flatnonzero(runs.depth >= 0)
-        decided = decisions(policy, log, runs, known, np.random.default_rng(seed))
-        at = np.unique(log.series[known], return_index=True)[1]
+        rows = np.flatnonzero(runs.depth >= 0)
+        actions = decisions(policy, log, runs, rows, np.random.default_rng(seed))
+        first = np.unique(log.series[rows], return_index=True)[1]
         start = START if start_stock is None else f"{START}, with {start_stock:g} units in stock"
         estimand = Estimand(horizon, log.problem.discount, start)
-        return cls(policy, ledger, estimand, known, decided, known[at], seed, start_stock, progress)
+        return cls(policy, prepared, estimand, rows, actions, rows[first], seed, start_stock, progress)
+
+    @cached_property
+    def logged_actions(self) -> Floats:
+        """Price and order of the log, (rows, 2)."""
+        log = self.prepared.log
+        return np.column_stack([log.price[self.rows], np.asarray(log.order)[self.rows]])
+
+    @cached_property
+    def place(self) -> Ints:
+        """Position of every row of the log in `rows`, -1 where its depth is unknown."""
+        return places(self.rows, len(self.prepared.log))
 
     def contributions(self, of_start: Floats, of_row: Floats) -> Floats:
-        """What each unit adds to the mean over openings of `of_start` (rows,) plus the sum of `of_row` (rows,)."""
-        units = self.ledger.units
+        """Of each unit to the mean over opening rows of `of_start` plus the sum of `of_row`, both by row of the log."""
+        units = self.prepared.units
         opens: Bools = np.zeros(len(of_start), dtype=bool)
-        opens[self.opens] = True
+        opens[self.opening_rows] = True
         added = np.bincount(units.of_row, of_row, len(units))
         return np.asarray(units.mean(of_start, opens) + len(units) * added)
+
+
+def places(rows: Ints, size: int) -> Ints:
+    """The inverse of an index: the position in `rows` of each of `size` numbers, -1 where it is not among them.
+
+    >>> places(np.array([2, 0]), 4)
+    array([ 1, -1,  0, -1])
+    """
+    found = np.full(size, -1)
+    found[rows] = np.arange(len(rows))
+    return found
 
 
 def shown(setting: object) -> str:

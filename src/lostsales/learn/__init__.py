@@ -1,1 +1,1 @@
-"""Learners: history blocks, regression, C-FQI, PC-FQI and fusion."""
+"""Learners: from a log to a policy."""

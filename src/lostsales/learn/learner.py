@@ -1,27 +1,39 @@
 """What a learner is: its settings, and how it learns a policy from a log."""
 
 from abc import abstractmethod
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
-import numpy as np
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import Field
 
 from lostsales.data.log import SalesLog
 from lostsales.data.progress import Progress
-from lostsales.data.settings import Settings
+from lostsales.data.settings import StrictSettings
 from lostsales.policy.policy import SavedPolicy
 from lostsales.policy.rules import Rules
 from lostsales.registry import Registry
 
 
-class Learner(Settings):
+class Learner(StrictSettings):
     """Options shared by all learners. A subclass adds its own, sets `method` and implements `fit`.
 
     Settings are frozen and checked when they are made: a wrong value raises `SettingError` with the field, what came
-    and what is allowed. Another package offers a learner by a subclass and an entry point `lostsales.learners`.
-    """
+    and what is allowed. Another package offers a learner by a subclass and an entry point `lostsales.learners`
+    (`examples/custom_learner`).
 
-    model_config = ConfigDict(strict=True, arbitrary_types_allowed=True)
+    Examples
+    --------
+    >>> from lostsales import BaseStock
+    >>> class Patient(BaseStock):
+    ...     method = "patient"
+    ...     wait: int = 7
+    >>> Patient(wait=14, seed=1).wait
+    14
+    >>> Patient(seed=-1)
+    Traceback (most recent call last):
+    lostsales.errors.SettingError: Patient is not usable:
+      - seed: Input should be greater than or equal to 0, but it is -1
+
+    """
 
     method: ClassVar[str]
 
@@ -34,18 +46,6 @@ class Learner(Settings):
     @abstractmethod
     def fit(self, log: SalesLog, progress: Progress | None = None) -> SavedPolicy:
         """Learn a policy from a log."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _plain(cls, keys: Any) -> Any:
-        """Lists as tuples and numpy's numbers as Python's, which strict checks would refuse."""
-        return {key: _plain(value) for key, value in keys.items()} if isinstance(keys, dict) else keys
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, np.generic):
-        return value.item()
-    return tuple(value) if isinstance(value, list) else value
 
 
 LEARNERS = Registry[type[Learner]](

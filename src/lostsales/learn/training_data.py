@@ -1,4 +1,4 @@
-"""What every learner takes from a log: its runs, the action grid, and the problem that a policy keeps."""
+"""A log as every learner takes it: censored runs, action grid, and the problem that a policy keeps."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from lostsales.policy.action_grid import ActionGrid
 
 @dataclass(frozen=True, eq=False)
 class TrainingData:
-    """A log that can be learned from."""
+    """A log with stock, orders, costs and enough usable rows."""
 
     log: SalesLog
     runs: Runs
@@ -39,5 +39,5 @@ class TrainingData:
 
     @property
     def usual_demand(self) -> float:
-        """Median of the observed demands: it stands in where nothing is known of a series."""
+        """Median of the observed demands, which replaces a last demand that is missing."""
         return float(np.median(self.runs.observed.demand[self.runs.observed.is_observed]))

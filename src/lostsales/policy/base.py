@@ -1,4 +1,4 @@
-"""What policies share: defaults of the protocol, `save` and `recommend`."""
+"""Defaults of the policy protocol, `save` and `recommend`."""
 
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ class PolicyBase:
 
     @property
     def refusal(self: Policy) -> str | None:
-        """A shop does not see true demand."""
+        """A policy that needs true demand cannot recommend: a shop does not observe it."""
         needs_demand = "this policy needs true demand, which no shop sees: it can only be simulated"
         return needs_demand if self.observes == "demand" else None
 
@@ -37,7 +37,7 @@ class PolicyBase:
         return Decision.without_reasons(self.decide(view, np.random.default_rng(0)))
 
     def summary(self) -> dict[str, Any]:
-        """Nothing to say."""
+        """Nothing."""
         return {}
 
     def save(self: SavedPolicy, path: str | Path) -> None:
@@ -58,7 +58,7 @@ class PolicyBase:
         -------
         table
             Of the library and in the order of `today`: price, order, depth, value, penalty, safe_action, runner-up,
-            margin, flag, and what else the policy tells.
+            margin, flag, and further columns of the policy.
 
         Raises
         ------

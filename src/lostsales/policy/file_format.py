@@ -86,7 +86,33 @@ def check_place(path: Path) -> None:
 
 
 def load(path: str | Path) -> SavedPolicy:
-    """The policy in a file that `save` wrote; anything else is refused with a reason."""
+    """Load a policy from a file that `save` wrote.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file; reading it runs no code of its own.
+
+    Returns
+    -------
+    SavedPolicy
+        A policy that decides as the saved one did.
+
+    Raises
+    ------
+    LostSalesError
+        Where the file is damaged, altered, of a newer format or of a kind that no installed package has.
+
+    Examples
+    --------
+    >>> import lostsales, tempfile
+    >>> log, _ = lostsales.simulate("released", episodes=5, seed=1)
+    >>> policy, path = lostsales.fit(log, "newsvendor"), Path(tempfile.mkdtemp()) / "policy"
+    >>> policy.save(path)
+    >>> load(path).summary() == policy.summary()
+    True
+
+    """
     artefact = read_artefact(Path(path))
     return POLICIES.get(artefact.kind).from_artefact(artefact)
 

@@ -1,4 +1,4 @@
-"""Rows of a log and open periods as views and as history blocks: the one place that builds either.
+"""Views and history blocks of rows of a log and of open periods.
 
 A history block H'_{(t-i):t} (Section 3.2) holds all that a decision at depth i may depend on: the anchor's demand, then
 from the newest period back features, stock and, in closed periods, the action.
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lostsales.data.encoding import feature_columns
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Feature
 from lostsales.demand.censoring.runs import Runs
@@ -39,12 +40,7 @@ def history_block(
     """
     columns = [anchor_demand / scale]
     for period in periods:
-        for feature, values in zip(features, period.features, strict=True):
-            if feature.kind == "categorical":
-                columns += [(values == level).astype(np.float64) for level in range(len(feature.levels or ()))]
-            else:
-                columns.append(values)
-        columns.append(period.stock / scale)
+        columns += [*feature_columns(features, period.features), period.stock / scale]
         if period.action is not None:
             columns += [period.action.price, period.action.order / scale]
     return np.column_stack(columns if attributes is None else [*columns, attributes])

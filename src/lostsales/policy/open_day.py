@@ -25,19 +25,19 @@ GAP = "periods are missing between the recent rows and today"
 
 @dataclass(frozen=True, eq=False)
 class OpenDay:
-    """Today's rows, in their order, and what is said about each."""
+    """Today's rows, in their order, with their flags."""
 
     keys: dict[str, Array]  # the columns that name a row, each (rows,)
     view: View
-    flags: dict[str, Bools]  # what is said, and of which rows
+    flags: dict[str, Bools]  # text, and the rows it holds for
 
 
 def read_open_day(problem: Problem, recent: Table | None, today: Table, usual_demand: float) -> OpenDay:
     """Read and check both tables, and find each series' depth and history.
 
-    A series whose last known demand is not among its recent rows is answered as if its last sales were its demand; one
-    with no past at all, or with a hole before today, as if it had seen its `last_sales`, or else the usual demand.
-    All but a `last_sales` that was no stock-out are flagged.
+    Where no recent row of a series has an observed demand, its last sales count as its demand; where it has no recent
+    rows, or periods are missing before today, its `last_sales`, or else `usual_demand`. All but a `last_sales` that was
+    no stock-out are flagged.
     """
     day = _Today.read(problem, today)
     demand, unanchored = day.last_sales, day.last_stockout & ~np.isnan(day.last_sales)
@@ -52,11 +52,11 @@ def read_open_day(problem: Problem, recent: Table | None, today: Table, usual_de
         at = last_row[has]
         # Under the netted balance today's stock may give the last demand back.
         shown = _shown_today(log, at, day.stock[has])
-        hidden, known_depth = ~runs.observed.is_observed[at] & np.isnan(shown), runs.depth[at] >= 0
-        depth[has] = (hidden & known_depth) * (runs.depth[at] + 1)
+        hidden, has_anchor = ~runs.observed.is_observed[at] & np.isnan(shown), runs.depth[at] >= 0
+        depth[has] = (hidden & has_anchor) * (runs.depth[at] + 1)
         seen = np.where(runs.observed.is_observed[at], runs.observed.demand[at], shown)
         demand[has] = np.where(hidden, log.sales[at], seen)
-        unanchored[has] = hidden & ~known_depth
+        unanchored[has] = hidden & ~has_anchor
         past = _past(log, runs.observed, last_row, max(int(depth.max(initial=0)), 1))
         mean_demand[has] = _mean_demand(log, runs.observed)[log.series[at]]
     unknown = np.isnan(demand)
@@ -80,7 +80,7 @@ def read_open_day(problem: Problem, recent: Table | None, today: Table, usual_de
 
 
 def _read_recent(problem: Problem, recent: Table) -> SalesLog:
-    """Closed rows through the gate of a log; a price or order that the policy never saw is a fact all the same."""
+    """Closed rows, checked as a log; prices and orders outside the grid of the policy are allowed."""
     try:
         return read_table(recent, problem.model_copy(update={"prices": None, "orders": None, "attributes": ()}))
     except LogError as error:
@@ -94,7 +94,7 @@ def _shown_today(log: SalesLog, rows: Ints, stock: Floats) -> Floats:
 
 
 def _mean_demand(log: SalesLog, observed: Observed) -> Floats:
-    """Of the known demands of each series, NaN where there are none, (series,)."""
+    """Mean of the observed demands of each series, NaN where there are none, (series,)."""
     rows = np.bincount(log.series[observed.is_observed], minlength=len(log.names))
     total = np.bincount(
         log.series[observed.is_observed], observed.demand[observed.is_observed], minlength=len(log.names)
@@ -103,7 +103,7 @@ def _mean_demand(log: SalesLog, observed: Observed) -> Floats:
 
 
 def _past(log: SalesLog, observed: Observed, last_row: Ints, longest: int) -> tuple[ClosedPeriod, ...]:
-    """The last closed periods, oldest first; where a series is shorter its first row stands in and is never read."""
+    """The last closed periods, oldest first; beyond the first row of a series it is repeated, and never read."""
     stock, order = np.asarray(log.stock), np.asarray(log.order)
     newest = np.maximum(last_row, 0)
     first = log.starts[log.series[newest]]
@@ -135,7 +135,7 @@ class _Today:
 
     @classmethod
     def read(cls, problem: Problem, today: Table) -> "_Today":
-        """One error names everything that is wrong."""
+        """The open rows, or one error that lists every finding."""
         findings, names = Findings(f"today ({today.name})"), problem.columns
         reader = ColumnReader(today, findings)
         wanted = [*names.series_parts, names.period, names.stock, *(feature.name for feature in problem.features)]

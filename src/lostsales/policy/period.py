@@ -27,7 +27,7 @@ class Outcome:
 def transition(
     stock_t: Floats, depth_t: Array, action: Action, demand_t: Floats, shop: Shop, costs: UnitCosts
 ) -> Outcome:
-    """Close a period: Z_t, Delta_t, R_t and Y_{t+1} (lines 181-195), with the truncation rule where the shop has one.
+    """Close a period: Z_t, Delta_t, R_t and Y_{t+1} (Section 2), with the truncation rule where the shop has one.
 
     >>> shop, costs = Shop(arrival="before", longest_run=1), UnitCosts(lost=2, order=3, holding=1)
     >>> action = Action(price=np.array([4.0]), order=np.array([2.0]))

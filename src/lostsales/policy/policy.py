@@ -1,4 +1,4 @@
-"""What a policy is: it decides, and says what it must be shown."""
+"""The protocols of policies: what they observe, decide, explain and save."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
@@ -16,7 +16,21 @@ Observes = Literal["sales", "history", "demand"]
 
 
 class Policy(Protocol):
-    """Decides price and order of many series at once."""
+    """Decides price and order of many series at once.
+
+    Derive from `lostsales.policy.base.PolicyBase` for the defaults of all but `problem`, `observes` and `decide`.
+
+    Examples
+    --------
+    >>> import lostsales
+    >>> from lostsales.policy.simple import BaseStockRule
+    >>> released = lostsales.Scenario.load("released")
+    >>> policy: Policy = BaseStockRule(released.problem, level=20, price=6.0)
+    >>> policy.observes, policy.horizon, policy.refusal
+    ('sales', None, None)
+    >>> log, truth = lostsales.simulate(released, policy, episodes=2)
+
+    """
 
     @property
     def observes(self) -> Observes:
@@ -53,24 +67,34 @@ class Policy(Protocol):
 
 
 class SavedPolicy(Policy, Protocol):
-    """A policy that is saved, loaded and asked: what `fit`, `load` and `solve` return."""
+    """A policy with a file and recommendations: what `fit`, `load` and `solve` return.
+
+    Examples
+    --------
+    >>> import lostsales
+    >>> log, _ = lostsales.simulate("released", episodes=5, seed=1)
+    >>> policy = lostsales.fit(log, "base-stock")
+    >>> policy.summary()["order_up_to"], policy.usual_demand
+    (20.0, 8.0)
+
+    """
 
     @property
     def usual_demand(self) -> float:
-        """The demand that stands in where nothing is known of a series."""
+        """Median observed demand of the log, for series without a last demand."""
         ...
 
     def summary(self) -> dict[str, Any]:
-        """What `fit` says of it, by name."""
+        """What `fit` reports of it, by name."""
         ...
 
     def to_artefact(self) -> "Artefact":
-        """What has to be saved."""
+        """The content of a policy file."""
         ...
 
     @classmethod
     def from_artefact(cls, artefact: "Artefact") -> Self:
-        """The policy again."""
+        """The policy of a file."""
         ...
 
     def save(self, path: str | Path) -> None:

@@ -61,10 +61,10 @@ def play(
     market_rng: np.random.Generator,
     policy_rng: np.random.Generator,
 ) -> Iterator[Step]:
-    """Let a policy run period by period; what is not kept is gone, so that memory stays small and quick.
+    """Run a policy period by period; steps are yielded, not kept.
 
-    Market and policy draw from generators of their own and the market draws the same numbers whatever is decided, so
-    that two policies under one seed meet the same customers.
+    Market and policy draw from generators of their own, and the draws of the market do not depend on the decisions: two
+    policies under one seed share common random numbers.
     """
     opening = market.open(series, market_rng)
     features, stock, demand, names = opening

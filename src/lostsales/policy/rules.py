@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import ConfigDict, Field
 
-from lostsales.data.settings import Settings, checked
+from lostsales.data.settings import StrictSettings, checked
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.policy.action_grid import ActionGrid
 from lostsales.types import Bools, Floats, exceeds
@@ -15,7 +15,7 @@ from lostsales.types import Bools, Floats, exceeds
 
 @dataclass(frozen=True, eq=False)
 class MaskQuery:
-    """Rows for which a mask of the user's says what may be done."""
+    """The arguments of a mask: actions, and the state of each row."""
 
     actions: Floats  # (actions, 2) price and order
     stock: Floats  # (rows,)
@@ -23,7 +23,7 @@ class MaskQuery:
     features: dict[str, Floats]  # by name, each (rows,); a categorical one as the index of its level
 
 
-class Rules(Settings):
+class Rules(StrictSettings):
     """What a retailer will not do, on top of the grid of prices and orders.
 
     An action that the rules forbid is never a target of learning nor a recommendation.
@@ -106,7 +106,7 @@ class Rules(Settings):
         return may
 
     def saved(self) -> dict[str, Any]:
-        """As JSON can hold them."""
+        """The rules in a policy file."""
         if self.mask is not None:
             raise LostSalesError(
                 "a policy whose rules have a mask cannot be saved: the file holds numbers, never code. Say it with "
@@ -116,7 +116,7 @@ class Rules(Settings):
 
     @classmethod
     def of_saved(cls, keys: dict[str, Any]) -> "Rules":
-        """The rules again."""
+        """The rules of a policy file."""
         return checked(cls, keys, "the rules of a policy")
 
     def _masked(self, mask: Callable[[MaskQuery], Bools], query: MaskQuery, shape: tuple[int, ...]) -> Bools:

@@ -20,10 +20,14 @@ class Action(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class SeriesContext:
-    """Facts about series beside their history; every array has one entry a series."""
+    """Attributes and scale of series; every array has one entry a series."""
 
     attributes: dict[str, Array]  # as text, those that are given
     mean_demand: Floats  # over recent periods with observed demand, NaN where there are none
+
+    def take(self, rows: Ints) -> "SeriesContext":
+        """Some of the series."""
+        return SeriesContext({name: texts[rows] for name, texts in self.attributes.items()}, self.mean_demand[rows])
 
 
 @dataclass(frozen=True)
@@ -57,7 +61,8 @@ class View:
             ClosedPeriod(each.view._without_past(rows), Action(each.action.price[rows], each.action.order[rows]))
             for each in self.past[-longest:]
         )
-        return replace(self._without_past(rows), past=past)
+        context = None if self.context is None else self.context.take(rows)
+        return replace(self._without_past(rows), past=past, context=context)
 
     def _without_past(self, rows: Ints) -> "View":
         return View(

@@ -1,4 +1,4 @@
-"""The Gymnasium environments: a thin adapter over the same pure functions as the simulator."""
+"""The Gymnasium environments: an adapter over the functions of the simulator."""
 
 from typing import Any, cast
 
@@ -10,17 +10,17 @@ from lostsales.policy.action_grid import ActionGrid
 from lostsales.policy.period import transition
 from lostsales.policy.view import Action
 from lostsales.simulation.processes import Autoregressive, FeatureProcess, ReferencePrice, levels_of
-from lostsales.simulation.scenario import Scenario, load_scenario
+from lostsales.simulation.scenario import Scenario, as_scenario
 from lostsales.types import Array, Floats, Ints
 
 Observation = NDArray[np.float32]
-# Ten standard deviations: an autoregressive feature does not leave this range in the life of a computer.
+# Standard deviations that bound an autoregressive feature; leaving them has probability below 1e-22 a period.
 FEATURE_RANGE = 10.0
 LARGEST = float(np.finfo(np.float32).max)
 
 
 class BatchedShop:
-    """Several retailers side by side, as an agent sees them."""
+    """Several shops stepped together as arrays, with the observations of an agent."""
 
     def __init__(self, scenario: Scenario, series: int, observe_demand: bool) -> None:
         self.scenario, self.series, self.observe_demand = scenario, series, observe_demand
@@ -32,7 +32,7 @@ class BatchedShop:
         return self._period >= self.scenario.horizon
 
     def open(self, rng: np.random.Generator) -> Observation:
-        """Open an episode; one observation a row."""
+        """Open an episode; one observation a shop."""
         self._features, self._stock, self._demand, _ = self.scenario.open(self.series, rng)
         self._sales, self._stockout = self._demand, np.zeros(self.series, dtype=bool)
         self._depth: Array = np.zeros(self.series, dtype=np.int16)
@@ -40,7 +40,7 @@ class BatchedShop:
         return self._observation()
 
     def close(self, actions: Ints, rng: np.random.Generator) -> tuple[Observation, Floats]:
-        """Close a period by positions in the grids, (series, 2), and open the next: observations and profits."""
+        """Take actions, positions in the grids (series, 2); return the next observations and the profits."""
         order = np.minimum(actions[:, 1], self.grid.feasible_orders(self._stock) - 1)
         decided = Action(self.grid.prices[actions[:, 0]], self.grid.orders[order])
         drawn = self.scenario.demand(self._period, self._features, decided.price, self._demand, rng)
@@ -57,7 +57,7 @@ class BatchedShop:
 
 
 class RetailerEnv(gymnasium.Env[Observation, NDArray[np.int64]]):
-    """A retailer who decides a price and an order every period.
+    """A shop with a price and an order to decide every period.
 
     ## Action space
     `MultiDiscrete([prices, orders])`: positions in the grids of the scenario. Where the capacity rule is "forbid" an
@@ -77,7 +77,7 @@ class RetailerEnv(gymnasium.Env[Observation, NDArray[np.int64]]):
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012, gymnasium declares it so
 
     def __init__(self, scenario: str | Scenario, *, observe_demand: bool = False) -> None:
-        self.scenario = scenario if isinstance(scenario, Scenario) else load_scenario(scenario)
+        self.scenario = as_scenario(scenario)
         self._shops = BatchedShop(self.scenario, 1, observe_demand)
         self.grid = self._shops.grid
         self.action_space = gymnasium.spaces.MultiDiscrete([len(self.grid.prices), len(self.grid.orders)])
@@ -97,7 +97,7 @@ class RetailerEnv(gymnasium.Env[Observation, NDArray[np.int64]]):
 
 
 def observation_space(scenario: Scenario, observe_demand: bool) -> gymnasium.Space[Observation]:
-    """Finite bounds: stock cannot pass the opening stock and every largest order on top of it."""
+    """Finite bounds; stock is at most the opening stock plus a largest order every period."""
     law, opening = scenario.demand_law, scenario.start.last_demand
     most_stock = scenario.capacity or scenario.start.highest_stock + scenario.horizon * scenario.orders[-1]
     most_demand = LARGEST if law.maximum is None else law.maximum

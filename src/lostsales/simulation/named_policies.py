@@ -1,4 +1,4 @@
-"""Policies that the command line and the experiments call by name, or by the path of a saved one."""
+"""Policies by name, or by the path of a policy file."""
 
 from pathlib import Path
 
@@ -18,8 +18,8 @@ NAMES = "uniform, base-stock, base-stock:LEVEL or base-stock:LEVEL@PRICE"
 def named_policy(name: str, scenario: Scenario, epsilon: float = 0.0) -> Policy:
     """A policy by name or by the path of its file, with a share `epsilon` of its decisions drawn uniformly.
 
-    >>> from lostsales.simulation.scenario import load_scenario
-    >>> named_policy("base-stock:20@6", load_scenario("released")).level
+    >>> from lostsales.simulation.scenario import Scenario
+    >>> named_policy("base-stock:20@6", Scenario.load("released")).level
     20.0
     """
     if not 0 <= epsilon <= 1:
@@ -37,7 +37,7 @@ def named_policy(name: str, scenario: Scenario, epsilon: float = 0.0) -> Policy:
 
 
 def saved_policy(path: str | Path, scenario: Scenario) -> SavedPolicy:
-    """The policy in a file, refused where it was made for another shop than the scenario's."""
+    """The policy in a file, refused where its problem differs from the scenario's."""
     policy = load(path)
     made_for, runs_in = policy.problem, scenario.problem
     for key in ("prices", "orders", "features", "arrival", "balance", "capacity", "capacity_rule"):

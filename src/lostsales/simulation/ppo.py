@@ -1,4 +1,4 @@
-"""A policy learned by PPO as plain arrays: numpy runs what torch trained."""
+"""The actor of PPO as arrays: trained by torch, run by numpy."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from lostsales.data.problem import Problem
-from lostsales.data.reading.gate import Progress
+from lostsales.data.progress import Progress
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.policy.action_grid import ActionGrid
 from lostsales.policy.base import PolicyBase
@@ -19,14 +19,14 @@ from lostsales.types import Array, Floats
 
 @dataclass(frozen=True, eq=False)
 class PpoPolicy(PolicyBase):
-    """An oracle: it sees (features, stock, last demand) and takes the likeliest price and the likeliest order.
+    """An oracle: it observes (features, stock, last demand) and takes the mode of its price and order distributions.
 
     A network of layers x -> tanh(W x + b), the last of which gives the logits of the prices and of the orders.
     """
 
     problem: Problem
-    centre: Floats  # (inputs,) taken off an observation
-    scale: Floats  # (inputs,) by which it is divided
+    centre: Floats  # (inputs,) subtracted from an observation
+    scale: Floats  # (inputs,) divisor
     weights: tuple[Floats, ...]  # by layer, (outputs, inputs)
     biases: tuple[Floats, ...]  # by layer, (outputs,)
     trained: dict[str, Any]  # steps, discount and seed of the training
@@ -46,7 +46,7 @@ class PpoPolicy(PolicyBase):
         return np.asarray(layer @ self.weights[-1].T + self.biases[-1])
 
     def decide(self, view: View, rng: np.random.Generator) -> Action:  # noqa: ARG002, the protocol passes it
-        """Price and order of every series; an order that may not be stored is lowered to the largest that may."""
+        """Price and order of every series; an order above the capacity is lowered to the largest that fits."""
         if view.last_demand is None:
             raise ValueError("an oracle must be shown true demand")
         logits, prices = self.logits(np.column_stack([*view.features, view.stock, view.last_demand])), self.grid.prices

@@ -1,4 +1,4 @@
-"""PPO of stable-baselines3 on the Gymnasium environments, many shops at a time. Nothing else imports torch."""
+"""PPO of stable-baselines3 on a batch of shops. The only module that imports torch."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +10,7 @@ from stable_baselines3 import PPO
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import VecEnv
 
-from lostsales.data.reading.gate import Progress
+from lostsales.data.progress import Progress
 from lostsales.simulation.environment import BatchedShop, Observation, observation_space
 from lostsales.simulation.ppo import PpoPolicy
 from lostsales.simulation.scenario import Scenario
@@ -20,7 +20,7 @@ from lostsales.types import Floats, Ints
 
 @dataclass(frozen=True)
 class PpoSettings:
-    """What worked in `released` (docs/decisions/references.md)."""
+    """Hyperparameters, as chosen in `released` (docs/decisions/references.md)."""
 
     steps: int = 1_000_000
     discount: float = 0.9
@@ -35,7 +35,7 @@ class PpoSettings:
 
 
 class ShopsVecEnv(VecEnv):  # type: ignore[misc]
-    """Our environment with demand seen, stepped as arrays: observations are scaled, rewards in units of a good day."""
+    """The environment with observed demand as a batch: scaled observations, rewards in units of the largest sale."""
 
     def __init__(self, scenario: Scenario, shops: int, seed: int) -> None:
         self.shops, self.rng = BatchedShop(scenario, shops, observe_demand=True), np.random.default_rng(seed)
@@ -55,39 +55,39 @@ class ShopsVecEnv(VecEnv):  # type: ignore[misc]
         self.actions = actions
 
     def step_wait(self) -> tuple[Observation, Floats, Any, list[dict[str, Any]]]:
-        """Close a period; all episodes end together, by the clock and not for good."""
+        """Step all shops; all episodes are truncated together, never terminated."""
         observation, profit = self.shops.close(self.actions, self.rng)
-        seen, over = self._scaled(observation), self.shops.over
-        infos = [{"terminal_observation": row, "TimeLimit.truncated": True} if over else {} for row in seen]
+        scaled, over = self._scaled(observation), self.shops.over
+        infos = [{"terminal_observation": row, "TimeLimit.truncated": True} if over else {} for row in scaled]
         if over:
-            seen = self.reset()
-        return seen, (profit / self.unit).astype(np.float32), np.full(self.num_envs, over), infos
+            scaled = self.reset()
+        return scaled, (profit / self.unit).astype(np.float32), np.full(self.num_envs, over), infos
 
     def _scaled(self, observation: Observation) -> Observation:
         return ((observation - self.centre) / self.scale).astype(np.float32)
 
     def close(self) -> None:
-        """Nothing is open."""
+        """No resources to release."""
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:  # noqa: ARG002
-        """The interface asks for it."""
+        """Required by the interface."""
         return [getattr(self, attr_name, None)] * self.num_envs
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
-        """Nothing can be set."""
+        """Not supported."""
         raise NotImplementedError
 
     def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> list[Any]:
-        """There are no methods of one shop."""
+        """Not supported."""
         raise NotImplementedError
 
     def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:  # noqa: ARG002
-        """None is."""
+        """No wrapper is used."""
         return [False] * self.num_envs
 
 
 def scaling(scenario: Scenario) -> tuple[Floats, Floats]:
-    """Features by their mean and standard deviation, stock and demand by the largest order."""
+    """Centre and scale of observations: moments of the features, the largest order for stock and demand."""
     features = simulate(scenario, episodes=200)[0].features
     spread = features.std(axis=0)
     most = scenario.orders[-1] or 1.0
@@ -105,8 +105,8 @@ class _Report(BaseCallback):  # type: ignore[misc]
 
 
 def train_ppo(scenario: Scenario, settings: PpoSettings, progress: Progress | None = None) -> PpoPolicy:
-    """Train an actor and hand it over as arrays."""
-    torch.set_num_threads(1)  # small layers are slower on several
+    """Train an actor and return it as arrays."""
+    torch.set_num_threads(1)  # small layers are slower on several threads
     env = ShopsVecEnv(scenario, settings.shops, settings.seed)
     model = PPO(
         "MlpPolicy",

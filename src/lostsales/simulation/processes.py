@@ -1,4 +1,4 @@
-"""Noise and feature processes of a scenario: settings that know how to draw themselves."""
+"""Noise and feature processes of a scenario, and how they are drawn."""
 
 from typing import Annotated, Any, Literal
 
@@ -52,7 +52,7 @@ class Noise(Settings):
 
 
 class Autoregressive(Settings):
-    """x_{t+1} = mean + persistence (x_t - mean) + shock N; it starts from its stationary law unless told otherwise."""
+    """x_{t+1} = mean + persistence (x_t - mean) + shock N; it starts from its stationary law unless given."""
 
     kind: Literal["ar1"]
     mean: float = 0.0
@@ -77,7 +77,7 @@ class Autoregressive(Settings):
 
 
 class MarkovChain(Settings):
-    """States 0, 1, ...: row i of `transition` gives the chances to go from state i; `start` those of the first."""
+    """States 0, 1, ...: row i of `transition` holds the probabilities from state i, `start` the initial ones."""
 
     kind: Literal["markov"]
     transition: tuple[tuple[Probability, ...], ...]
@@ -96,14 +96,14 @@ class MarkovChain(Settings):
         return np.searchsorted(np.cumsum(self.start)[:-1], rng.random(count), side="right").astype(np.float64)
 
     def advance(self, value_t: Floats, price_t: Floats, rng: np.random.Generator) -> Floats:  # noqa: ARG002, one signature
-        """States one period later: as many cumulated chances as the uniform draw passes."""
+        """States one period later, by inversion of the cumulated probabilities."""
         cumulated: Floats = np.cumsum(np.array(self.transition), axis=1)[:, :-1]
         drawn = rng.random(len(value_t))
         if len(self.start) == 2:
-            passed = drawn >= cumulated[0, 0] + (cumulated[1, 0] - cumulated[0, 0]) * value_t
+            state = drawn >= cumulated[0, 0] + (cumulated[1, 0] - cumulated[0, 0]) * value_t
         else:
-            passed = np.count_nonzero(drawn[:, None] >= cumulated[value_t.astype(np.int64)], axis=1)
-        return np.asarray(passed, dtype=np.float64)
+            state = np.count_nonzero(drawn[:, None] >= cumulated[value_t.astype(np.int64)], axis=1)
+        return np.asarray(state, dtype=np.float64)
 
 
 class Cycle(Settings):
@@ -114,27 +114,27 @@ class Cycle(Settings):
     start: Annotated[int, Field(ge=0)] = 0
 
     def open(self, count: int, rng: np.random.Generator) -> Floats:  # noqa: ARG002, one signature
-        """The first day."""
+        """Values before the first period."""
         return np.full(count, float(self.start % self.length))
 
     def advance(self, value_t: Floats, price_t: Floats, rng: np.random.Generator) -> Floats:  # noqa: ARG002, one signature
-        """The next day."""
+        """Values one period later."""
         return (value_t + 1) % self.length
 
 
 class ReferencePrice(Settings):
-    """What customers think the price should be: r_{t+1} = memory r_t + (1 - memory) P_t (line 1259)."""
+    """Reference price of the customers: r_{t+1} = memory r_t + (1 - memory) P_t (Appendix G.1)."""
 
     kind: Literal["reference-price"]
     memory: Probability
     start: Positive
 
     def open(self, count: int, rng: np.random.Generator) -> Floats:  # noqa: ARG002, one signature
-        """The reference before the first period."""
+        """Values before the first period."""
         return np.full(count, self.start)
 
     def advance(self, value_t: Floats, price_t: Floats, rng: np.random.Generator) -> Floats:  # noqa: ARG002, one signature
-        """The reference after customers have seen the price."""
+        """Values one period later."""
         return self.memory * value_t + (1 - self.memory) * price_t
 
 
@@ -142,7 +142,7 @@ FeatureProcess = Annotated[Autoregressive | MarkovChain | Cycle | ReferencePrice
 
 
 def levels_of(process: Any) -> tuple[int, ...] | None:
-    """The levels of a feature that is categorical: of a calendar, and of a chain with more than two states."""
+    """Levels of a categorical feature (a calendar, or a chain with more than two states), else None."""
     if isinstance(process, Cycle):
         return tuple(range(process.length))
     if isinstance(process, MarkovChain) and len(process.start) > 2:

@@ -1,15 +1,15 @@
-"""Scenarios: a retailer's world as a TOML file, shipped by name or a user's own by path."""
+"""Scenarios: a simulated shop and its law of demand as a TOML file, a preset by name or any by path."""
 
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field, field_validator, model_validator
 
 from lostsales.data.economics import UnitCosts
 from lostsales.data.problem import Columns, Costs, Feature, NonNegative, Problem, Shop
-from lostsales.data.settings import Settings, checked, read_toml
+from lostsales.data.settings import Settings, checked, read_toml, with_settings
 from lostsales.errors import SettingError
 from lostsales.policy.rollout import Opening
 from lostsales.policy.view import Features
@@ -21,7 +21,7 @@ Effect = float | tuple[float, ...]
 
 
 class Linear(Settings):
-    """D_t = intercept + rho D_{t-1} + price P_t + sum of effects of the features + noise (line 173)."""
+    """D_t = intercept + rho D_{t-1} + price P_t + sum of effects of the features + noise (Equation 1)."""
 
     law: Literal["linear"]
     intercept: float = 0.0
@@ -34,7 +34,7 @@ class Linear(Settings):
     integer: bool = True
 
     def lag_term(self, last_demand: Floats) -> Floats:
-        """The part of demand that yesterday's demand decides."""
+        """Contribution of D_{t-1}."""
         return self.rho * last_demand
 
     def respond(self, shock: Floats, lag_term: Floats, price_t: Floats, effect: Floats) -> Floats:
@@ -45,7 +45,7 @@ class Linear(Settings):
 class Saturating(Settings):
     """D_t = base m(D_{t-1}) exp(price (P_t - price_at) + effects) noise, m(d) = floor + (1 - floor) 2 d / (d + half).
 
-    Yesterday's demand lifts today's with falling returns; m is 1 where d equals `half`.
+    m is increasing and concave in the last demand, and 1 where it equals `half`.
     """
 
     law: Literal["saturating"]
@@ -61,7 +61,7 @@ class Saturating(Settings):
     integer: bool = True
 
     def lag_term(self, last_demand: Floats) -> Floats:
-        """The factor by which yesterday's demand lifts today's."""
+        """m(D_{t-1})."""
         return self.floor + (1 - self.floor) * 2 * last_demand / (last_demand + self.half)
 
     def respond(self, shock: Floats, lag_term: Floats, price_t: Floats, effect: Floats) -> Floats:
@@ -70,7 +70,7 @@ class Saturating(Settings):
 
 
 class UniformStart(NamedTuple):
-    """A whole number from low to high, each as likely."""
+    """An integer, uniform from low to high."""
 
     low: int
     high: int
@@ -84,7 +84,7 @@ class NormalStart(Settings):
 
 
 class Start(Settings):
-    """Stock and demand before the first period; `lag_term` overrides what that demand contributes to the first."""
+    """Stock and demand before the first period; `lag_term` overrides the contribution of that demand."""
 
     stock: NonNegative | UniformStart = 0.0
     last_demand: NonNegative | NormalStart = 0.0
@@ -113,7 +113,35 @@ class ConstantCosts(Settings):
 
 
 class Scenario(Shop):
-    """A retailer's world. It is the market that `play` meets and the problem that a log of it carries."""
+    """A simulated shop: the `Market` that a roll-out draws from and the `Problem` that a log of it carries.
+
+    The fields are the keys of its TOML file; `Scenario.load` reads one.
+
+    Attributes
+    ----------
+    name, about : str
+        Name and one line of description.
+    horizon : int
+        Periods of an episode.
+    prices, orders : tuple of float
+        The action grid.
+    costs : ConstantCosts
+        Unit costs of lost sales, orders and holding, and the fixed cost of an order.
+    start : Start
+        Opening stock and the demand before the first period.
+    demand_law : Linear or Saturating
+        Law of D_t given X_t, P_t and D_{t-1}; the table `[demand]` of the file.
+    features : dict of str to FeatureProcess
+        Processes of the market features X_t.
+    arrival, balance, capacity, capacity_rule, longest_run, discount
+        As in `Problem`.
+
+    Examples
+    --------
+    >>> Scenario.load("steady").prices
+    (4.0, 4.25, 4.5)
+
+    """
 
     name: str
     about: str = ""
@@ -124,6 +152,45 @@ class Scenario(Shop):
     start: Start
     demand_law: Annotated[Linear | Saturating, Field(discriminator="law", alias="demand")]
     features: dict[str, FeatureProcess] = Field(default_factory=dict)
+
+    @classmethod
+    def load(cls, name: str | Path, settings: tuple[str, ...] = ()) -> "Scenario":
+        """Read a preset by name, or a TOML file by path.
+
+        Parameters
+        ----------
+        name : str or Path
+            Name of a preset, or path of a file that ends in `.toml`.
+        settings : tuple of str
+            Fields to override, such as `"demand.rho=0.6"`.
+
+        Returns
+        -------
+        Scenario
+            The validated scenario.
+
+        Raises
+        ------
+        SettingError
+            If there is no such preset or file, or a field is missing, unknown or inconsistent.
+
+        Examples
+        --------
+        >>> Scenario.load("released", ("horizon=10",)).horizon
+        10
+
+        """
+        if str(name) in preset_names():
+            keys = tomllib.loads(preset_text(str(name)))
+        elif str(name).endswith(".toml"):
+            keys = read_toml(Path(name))
+        else:
+            raise SettingError(
+                f"no scenario {str(name)!r}; give the path of a .toml file or one of {', '.join(preset_names())}"
+            )
+        keys = with_settings(keys, settings, "demand.rho=0.6")
+        keys.setdefault("name", Path(name).stem)
+        return checked(Scenario, keys, f"scenario {name}")
 
     @model_validator(mode="after")
     def _is_consistent(self) -> "Scenario":
@@ -143,12 +210,12 @@ class Scenario(Shop):
 
     @property
     def unit_costs(self) -> UnitCosts:
-        """The costs as the roll-out wants them."""
+        """The costs of a roll-out."""
         return UnitCosts(**self.costs.model_dump())
 
     @property
     def problem(self) -> Problem:
-        """What a log of this scenario carries."""
+        """The problem of a log of this scenario."""
         shared = {key: getattr(self, key) for key in Shop.model_fields}
         features = []
         for name, process in self.features.items():
@@ -184,7 +251,7 @@ class Scenario(Shop):
         return demand if law.maximum is None else np.minimum(demand, law.maximum)
 
     def effect(self, features: Features, series: int) -> Floats:
-        """Sum of what the features add to demand (on the log scale where the law is multiplicative)."""
+        """Sum of the effects of the features (on the log scale where the law is multiplicative)."""
         total = np.zeros(series)
         for (name, _), value in zip(self.features.items(), features, strict=True):
             effect = self.demand_law.features.get(name, 0.0)
@@ -201,38 +268,6 @@ class Scenario(Shop):
         )
 
 
-def load_scenario(name: str | Path, settings: tuple[str, ...] = ()) -> Scenario:
-    """A preset by name or a TOML file by path, with fields overridden by `settings` such as "demand.rho=0.6".
-
-    >>> load_scenario("released", ("horizon=10",)).horizon
-    10
-    """
-    if str(name) in preset_names():
-        keys = tomllib.loads(preset_text(str(name)))
-    elif str(name).endswith(".toml"):
-        keys = read_toml(Path(name))
-    else:
-        raise SettingError(
-            f"no scenario {str(name)!r}; give the path of a .toml file or one of {', '.join(preset_names())}"
-        )
-    for setting in settings:
-        _override(keys, setting)
-    keys.setdefault("name", Path(name).stem)
-    return checked(Scenario, keys, f"scenario {name}")
-
-
-def _override(keys: dict[str, Any], setting: str) -> None:
-    path, equals, text = setting.partition("=")
-    if not equals or not path:
-        raise SettingError(f"a setting looks like demand.rho=0.6, but {setting!r} came")
-    try:
-        value = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        value = text
-    *tables, last = path.strip().split(".")
-    place = keys
-    for table in tables:
-        place = place.setdefault(table, {})
-        if not isinstance(place, dict):
-            raise SettingError(f"{setting!r} cannot be set: {table!r} is not a table")
-    place[last] = value
+def as_scenario(scenario: Scenario | str | Path) -> Scenario:
+    """A scenario itself, or the one that a name or path stands for."""
+    return scenario if isinstance(scenario, Scenario) else Scenario.load(scenario)

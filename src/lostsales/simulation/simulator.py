@@ -1,4 +1,4 @@
-"""The vectorised simulator: blocks of episodes advance together as arrays, on as many threads as there are cores."""
+"""`simulate`: the vectorised simulator; blocks of episodes advance as arrays, on several threads."""
 
 import os
 from collections.abc import Callable
@@ -10,40 +10,68 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from lostsales.data.log import LogNotes, SalesLog
-from lostsales.data.reading.gate import Progress
+from lostsales.data.progress import Progress
 from lostsales.data.writing import key_columns, write_table
 from lostsales.demand.censoring.runs import depth_of_rows
 from lostsales.errors import SettingError
 from lostsales.policy.policy import Policy
 from lostsales.policy.rollout import Step, play
 from lostsales.policy.simple import Uniform
-from lostsales.simulation.scenario import Scenario
+from lostsales.simulation.named_policies import named_policy
+from lostsales.simulation.scenario import Scenario, as_scenario
 from lostsales.types import Bools, Floats, Ints
 
-# Large enough that threads seldom wait for the interpreter, small enough for the cache (docs/decisions/simulator.md);
-# the size decides the random streams, so it is fixed.
+# Episodes of a block (docs/decisions/simulator.md); the size determines the random streams, so it is fixed.
 BLOCK = 16384
 THREADS = min(2, os.cpu_count() or 1)
 
 
 @dataclass(frozen=True, eq=False)
 class HiddenTruth:
-    """What a retailer never sees, row by row of the log; only simulations, experiments and tests may read it."""
+    """What a log censors, row by row; only simulations, experiments and tests may read it.
 
-    demand: Floats  # (rows,) after truncation, as it drives the next period
+    Attributes
+    ----------
+    demand : ndarray of shape (rows,)
+        D_t after truncation, as it drives the next period.
+    lost : ndarray of shape (rows,)
+        Units of lost sales.
+    profit : ndarray of shape (rows,)
+        R_t with the true cost of lost sales.
+    truncated : ndarray of bool, shape (rows,)
+        Rows whose demand the truncation rule `longest_run` cut to what was available.
+
+    """
+
+    demand: Floats  # (rows,)
     lost: Floats  # (rows,)
-    profit: Floats  # (rows,) with the true cost of lost sales
-    truncated: Bools  # (rows,) demand was cut to what was available by the longest run
+    profit: Floats  # (rows,)
+    truncated: Bools  # (rows,)
 
     def write(self, log: SalesLog, path: str | Path) -> None:
-        """Write the truth beside the series and period of its log."""
+        """Write the truth with the series and period of its log."""
         columns = {each.name: getattr(self, each.name) for each in fields(self)}
         write_table(key_columns(log) | columns, path)
 
 
 @dataclass(frozen=True)
-class Summary:
-    """What a policy earned in simulation; the standard error is over episodes."""
+class SimulationSummary:
+    """Profit and censoring of a policy in simulation.
+
+    Attributes
+    ----------
+    mean_profit : float
+        Mean profit a period, with the true cost of lost sales.
+    std_error : float
+        Standard error of `mean_profit` over episodes; NaN of a single episode.
+    uncensored_share : float
+        Share of the periods without a stock-out.
+    depth_share : dict of str to float
+        Share of the periods at each depth.
+    episodes, periods : int
+        Numbers of episodes and of periods in all.
+
+    """
 
     mean_profit: float
     std_error: float
@@ -53,7 +81,7 @@ class Summary:
     periods: int
 
     @classmethod
-    def of(cls, profit: Floats, uncensored: Floats, depth_counts: Ints, horizon: int) -> "Summary":
+    def of(cls, profit: Floats, uncensored: Floats, depth_counts: Ints, horizon: int) -> "SimulationSummary":
         """From the mean profit and uncensored share of each episode, and the number of rows at each depth."""
         episodes = len(profit)
         deepest = int(np.flatnonzero(depth_counts)[-1])
@@ -68,20 +96,49 @@ class Summary:
 
 
 def simulate(
-    scenario: Scenario,
-    policy: Policy | None = None,
+    scenario: Scenario | str | Path,
+    policy: Policy | str | Path | None = None,
     episodes: int = 50,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> tuple[SalesLog, HiddenTruth]:
-    """Let a policy (uniform unless given) run and keep the log that a retailer would have, and apart from it the truth.
+    """Simulate a policy and return the log that a retailer would have, and apart from it the hidden truth.
 
-    >>> from lostsales.simulation.scenario import load_scenario
-    >>> log, truth = simulate(load_scenario("released"), episodes=2)
+    Parameters
+    ----------
+    scenario : Scenario, str or Path
+        The shop: a scenario, the name of a preset, or the path of a TOML file.
+    policy : Policy, str or Path, optional
+        A policy, its name (`"uniform"`, `"base-stock"`, `"base-stock:20@6"`) or its file; uniform unless given.
+    episodes : int
+        Series of the log, each of `scenario.horizon` periods.
+    seed : int
+        Seed of the random streams; the same seed shows every policy the same market.
+    progress : callable, optional
+        Called with the numbers of finished and of all blocks of episodes.
+
+    Returns
+    -------
+    log : SalesLog
+        What the retailer observes.
+    truth : HiddenTruth
+        Demand, lost sales and profit of the same rows.
+
+    Raises
+    ------
+    SettingError
+        If a number is out of range, there is no such scenario or policy, or the policy was made for another problem.
+
+    Examples
+    --------
+    >>> log, truth = simulate("released", "base-stock:20@6", episodes=2)
     >>> len(log), bool((log.sales <= truth.demand).all())
     (100, True)
+
     """
+    scenario = as_scenario(scenario)
     _check_request(episodes, seed)
+    decides = named_policy(str(policy), scenario) if isinstance(policy, str | Path) else policy
     rows = (episodes, scenario.horizon)
     log = {name: np.empty(rows) for name in ("stock", "price", "order", "sales")}
     features = np.empty((len(scenario.features), *rows))
@@ -102,7 +159,7 @@ def simulate(
         if view.period == 0:
             last_sales[block] = view.last_sales
 
-    _each_block(scenario, policy, episodes, seed, keep, progress)
+    _each_block(scenario, decides, episodes, seed, keep, progress)
     series = np.arange(episodes)
     return (
         SalesLog(
@@ -131,8 +188,8 @@ def evaluate_policy(
     episodes: int = 50,
     seed: int = 0,
     progress: Progress | None = None,
-) -> Summary:
-    """What a policy earns, without keeping the log; the same seed shows every policy the same customers."""
+) -> SimulationSummary:
+    """Mean profit of a policy, without keeping the log; the same seed shows every policy the same market."""
     _check_request(episodes, seed)
     profit, stockouts = np.zeros(episodes), np.zeros(episodes)
     depths = np.zeros((-(-episodes // BLOCK), scenario.horizon), dtype=np.int64)  # a row a block, as threads share it
@@ -144,15 +201,15 @@ def evaluate_policy(
 
     _each_block(scenario, policy, episodes, seed, keep, progress)
     horizon = scenario.horizon
-    return Summary.of(profit / horizon, 1 - stockouts / horizon, depths.sum(axis=0), horizon)
+    return SimulationSummary.of(profit / horizon, 1 - stockouts / horizon, depths.sum(axis=0), horizon)
 
 
-def summarise(log: SalesLog, truth: HiddenTruth) -> Summary:
-    """The summary of a log that was kept."""
+def summarise(log: SalesLog, truth: HiddenTruth) -> SimulationSummary:
+    """The summary of a log and its hidden truth."""
     episodes = len(log.names)
     profit, censored = (column.reshape(episodes, -1).mean(axis=1) for column in (truth.profit, log.censored))
     counts = np.bincount(depth_of_rows(log.censored, log.starts))
-    return Summary.of(profit, 1 - censored, counts, len(log) // episodes)
+    return SimulationSummary.of(profit, 1 - censored, counts, len(log) // episodes)
 
 
 def _check_request(episodes: int, seed: int) -> None:
@@ -170,7 +227,7 @@ def _each_block(
     keep: Callable[[slice, Step], None],
     progress: Progress | None,
 ) -> None:
-    """Play block by block; each has its own random streams, so that threads cannot change a result."""
+    """Roll out block by block; each has its own random streams, so that threads cannot change a result."""
     decides = Uniform(scenario.problem) if policy is None else policy
     seeds = np.random.SeedSequence(seed).spawn(-(-episodes // BLOCK))
 
@@ -181,7 +238,7 @@ def _each_block(
         for step in play(decides, scenario, scenario, costs, scenario.horizon, series, market_rng, policy_rng):
             keep(block, step)
 
-    # A policy's matrix products must not multiply these threads.
+    # BLAS threads of a policy would multiply these threads.
     with threadpool_limits(1), ThreadPoolExecutor(THREADS) as pool:
         for done, _ in enumerate(pool.map(run, range(len(seeds))), start=1):
             if progress:

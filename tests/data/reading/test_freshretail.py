@@ -98,16 +98,16 @@ def run_example(*arguments: str) -> str:
 
 
 def test_the_example_is_skipped_with_a_message_where_the_set_is_absent(tmp_path: Path) -> None:
-    told = run_example(str(tmp_path / "none.parquet"))
-    assert told.startswith("skipped: there is no file")
-    assert "FreshRetailNet-50K" in told
+    printed = run_example(str(tmp_path / "none.parquet"))
+    assert printed.startswith("skipped: there is no file")
+    assert "FreshRetailNet-50K" in printed
 
 
 @pytest.mark.skipif(not DATA.is_file(), reason=f"there is no file {DATA}")
 def test_the_example_on_real_sales() -> None:
     """Where demand does not depend on what was there, Beran's error is below the naive reading's and the scalings'."""
-    told = run_example(str(DATA), "--series", "60")
-    hours, supplies = told.split("days cut at supplies")
+    printed = run_example(str(DATA), "--series", "60")
+    hours, supplies = printed.split("days cut at supplies")
     errors = {}
     for line in supplies.splitlines():
         cells = [cell.strip() for cell in line.split("│")]

@@ -202,10 +202,10 @@ def test_stock_off_the_balance_is_reported_not_refused() -> None:
 
 def test_received_and_adjustment_explain_the_stock() -> None:
     """Of 4 ordered 3 came, and 1 was found broken: 3 - 3 + 3 - 1 = 2."""
-    ledger: dict[str, Any] = {"stock": [5.0, 4.0, 2.0, 3.0, 2.0], "sales": [1.0, 2.0, 2.0, 3.0, 1.0]}
-    assert log_of(**ledger).notes.off_balance_rows == 1
+    stock: dict[str, Any] = {"stock": [5.0, 4.0, 2.0, 3.0, 2.0], "sales": [1.0, 2.0, 2.0, 3.0, 1.0]}
+    assert log_of(**stock).notes.off_balance_rows == 1
     received, adjustment = [0.0, 0.0, 1.0, 3.0, 0.0], [0.0, 0.0, 0.0, -1.0, 0.0]
-    log = log_of(**ledger, received=received, adjustment=adjustment)
+    log = log_of(**stock, received=received, adjustment=adjustment)
     assert log.notes.off_balance_rows == 0
     assert log.received is not None
     assert log.received.tolist() == received
@@ -262,7 +262,7 @@ def test_parts_of_a_series_that_contain_the_separator_are_refused() -> None:
     assert "must not contain ' / '" in finding(problem, shop=["x / y", "x", "x", "x", "x"])
 
 
-def test_a_demand_only_log_knows_available_only_where_it_sold_out() -> None:
+def test_a_demand_only_log_has_a_bound_only_where_it_sold_out() -> None:
     log = log_of(stock=None, order=None, stockout=[False, False, True, True, False])
     assert log.demand_only
     assert log.available.tolist() == [np.inf, np.inf, 2, 3, np.inf]
@@ -284,7 +284,7 @@ def test_an_opening_lag_belongs_to_the_first_row_of_a_series() -> None:
     assert log.last_stockout.tolist() == [True, False]
 
 
-def test_columns_that_nobody_asked_for_are_named() -> None:
+def test_unused_columns_are_named() -> None:
     assert log_of(weather=[1] * 5, note=["?"] * 5).notes.unused_columns == ("weather", "note")
 
 

@@ -1,4 +1,4 @@
-"""What an audit says, case by case."""
+"""The audit of logs of every kind."""
 
 from dataclasses import replace
 
@@ -15,7 +15,7 @@ from lostsales.demand.audit import audit as module
 from lostsales.demand.audit.audit import audit
 from lostsales.demand.audit.identifiability import find_verdicts
 from lostsales.demand.censoring.runs import find_runs
-from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
 from tests.demand.logs import COSTS, log_of_draws, log_of_flags
 
@@ -27,7 +27,7 @@ KEYS = {
 
 
 def simulated(scenario: str, *settings: str, seed: int = 1) -> SalesLog:
-    return simulate(load_scenario(scenario, settings), episodes=20, seed=seed)[0]
+    return simulate(Scenario.load(scenario, settings), episodes=20, seed=seed)[0]
 
 
 def test_the_facts_of_a_log() -> None:
@@ -41,7 +41,7 @@ def test_the_facts_of_a_log() -> None:
     assert (found.longest_run, found.max_depth) == (3, runs.max_depth)
     assert found.usable_rows + sum(found.left_out.values()) == 1000
     assert found.left_out["last row of its series"] == 20
-    assert set(found.paper_max_depth) == {"line 409", "line 4771"}
+    assert set(found.paper_max_depth) == {"Section 3.4", "Definition 8"}
     assert [each.j for each in found.run_ends] == [1, 2, 3]
     assert found.run_ends[0].chance == pytest.approx((~log.censored)[runs.depth >= 1].mean())
     assert found.run_ends_fall_at == ()
@@ -98,7 +98,7 @@ def test_what_to_collect_next() -> None:
     assert one_price[0] == "periods at another price: it never varied, so its effect cannot be learned"
 
 
-def test_a_log_that_lacks_nothing_is_told_so() -> None:
+def test_a_log_that_lacks_nothing_gets_no_advice() -> None:
     log = simulated("newsvendor", "orders=[30, 40]")
     found = audit(log)
     assert found.censored_share == 0
@@ -109,7 +109,7 @@ def test_a_log_that_lacks_nothing_is_told_so() -> None:
     assert found.collect_next == ("more of the same: nothing is missing, and more rows narrow the errors",)
 
 
-def test_a_lost_sale_that_costs_nothing_skips_imputation_and_says_so() -> None:
+def test_imputation_is_skipped_where_a_lost_sale_costs_nothing() -> None:
     found = audit(simulated("paper", "costs.lost=0"))
     assert found.imputation.startswith("skipped: a lost sale costs nothing")
     assert {each.verdict for each in found.verdicts} <= {"skipped", "nothing hidden"}
@@ -186,7 +186,7 @@ def _declared(log: SalesLog, balance: Balance) -> SalesLog:
     return replace(log, notes=LogNotes(0, 0, *off_balance(log)))
 
 
-def test_a_stock_that_follows_no_balance_is_told() -> None:
+def test_a_stock_that_follows_no_balance_is_reported() -> None:
     rng = np.random.default_rng(0)
     demand, available = rng.poisson(6, (12, 20)).astype(float), rng.integers(2, 14, (12, 20)).astype(float)
     found = audit(log_of_draws(demand, available))
@@ -198,7 +198,7 @@ def test_arrival_before_has_one_balance() -> None:
     assert audit(simulated("released")).follows.startswith("lost-sales (with arrival 'before'")
 
 
-def test_a_long_log_is_judged_by_a_sample_of_its_stock_outs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_log_is_examined_by_a_sample_of_its_stock_outs(monkeypatch: pytest.MonkeyPatch) -> None:
     log = simulated("paper")
     whole = audit(log)
     monkeypatch.setattr(module, "MOST_FILLED", 150)

@@ -13,7 +13,7 @@ def result(seed: int, effect: float) -> StockTest:
     """A log in which a unit more in stock makes demand rise by `effect`, given price and the last demand."""
     rng = np.random.default_rng(seed)
     price = rng.choice([2.0, 4.0, 6.0], (20, 25))
-    # Stock follows price, as it does where both are planned: given price it says no more about demand.
+    # Stock follows price, as it does where both are planned: given price it is independent of demand.
     available = np.rint(16 - price + rng.normal(0, 3, price.shape)).clip(1)
     demand, last = np.empty(price.shape), np.full(20, 8.0)
     for period in range(25):
@@ -23,7 +23,7 @@ def result(seed: int, effect: float) -> StockTest:
     return stock_independence(log, find_runs(log))
 
 
-def test_without_dependence_few_logs_are_doubted() -> None:
+def test_without_dependence_few_logs_are_rejected() -> None:
     """At 5 %, more than 6 of 40 logs have a chance of 1 %; the statistic is neither shifted nor spread out."""
     found = [result(seed, effect=0.0) for seed in range(LOGS)]
     z = np.array([each.z for each in found])
@@ -38,7 +38,7 @@ def test_dependence_is_found_with_its_sign() -> None:
     assert np.count_nonzero([each.p_value < 0.05 and each.z < 0 for each in less]) >= 7
 
 
-def test_what_cannot_be_tested_says_why() -> None:
+def test_what_cannot_be_tested_gives_a_reason() -> None:
     few = log_of_flags("5x6x7")
     assert stock_independence(few, find_runs(few)).why_not == "too few rows follow a known demand"
     rng = np.random.default_rng(0)

@@ -1,11 +1,12 @@
-"""What a log tells about the law of demand, row by row."""
+"""Interval-censored evidence of a log, row by row."""
 
 from dataclasses import replace
 
 import numpy as np
 
+from lostsales.data.encoding import market_names
 from lostsales.data.problem import Feature, Problem
-from lostsales.demand.censoring.evidence import gather, market_names
+from lostsales.demand.censoring.evidence import gather_evidence
 from tests.demand.logs import COSTS, log_of_draws, log_of_flags
 from tests.learn.small import small_log
 
@@ -13,7 +14,7 @@ INF = np.inf
 
 
 def test_intervals_lags_and_parents() -> None:
-    found = gather(log_of_flags("4x7", "50"))
+    found = gather_evidence(log_of_flags("4x7", "50"))
     np.testing.assert_array_equal(found.rows, [1, 2, 4])  # the first row of each series has no lag
     np.testing.assert_array_equal(found.low, [3.5, 6.5, -INF])
     np.testing.assert_array_equal(found.high, [INF, 7.5, 0.5])
@@ -23,27 +24,27 @@ def test_intervals_lags_and_parents() -> None:
     np.testing.assert_array_equal(found.is_censored, [True, False, False])
 
 
-def test_without_a_flag_a_sell_out_says_at_least() -> None:
+def test_without_a_flag_a_sell_out_is_a_weak_inequality() -> None:
     demand = np.array([[4.0, 9.0, 2.0, 5.0]])
-    found = gather(log_of_draws(demand, np.array([[8.0, 6.0, 8.0, 0.0]]), flag=False))
+    found = gather_evidence(log_of_draws(demand, np.array([[8.0, 6.0, 8.0, 0.0]]), flag=False))
     np.testing.assert_array_equal(found.low, [5.5, 1.5, -INF])
     np.testing.assert_array_equal(found.high, [INF, 2.5, INF])
     np.testing.assert_array_equal(found.is_informative, [True, True, False])  # of an empty shop nothing is learned
 
 
-def test_a_row_that_the_longest_run_may_have_cut_tells_a_lower_end() -> None:
+def test_a_row_that_may_be_truncated_has_only_a_lower_bound() -> None:
     """It is the lag of the next row all the same, as the cut demand drives it."""
     problem = Problem(costs=COSTS, longest_run=1)
-    found = gather(log_of_flags("4x37", problem=problem, stock=[10.0, 3.0, 3.0, 10.0]))
+    found = gather_evidence(log_of_flags("4x37", problem=problem, stock=[10.0, 3.0, 3.0, 10.0]))
     np.testing.assert_array_equal(found.low, [3.5, 2.5, 6.5])
     np.testing.assert_array_equal(found.high, [INF, INF, 7.5])
     np.testing.assert_array_equal(found.is_censored, [True, False, False])
     np.testing.assert_array_equal(found.lag, [4, np.nan, 3])
 
 
-def test_a_part_is_what_a_log_of_these_series_says() -> None:
+def test_the_evidence_of_some_series_keeps_its_parents() -> None:
     log = small_log("steady")
-    whole = gather(log)
+    whole = gather_evidence(log)
     part = whole.part(np.isin(whole.series, [1, 4]))
     assert set(part.series) == {1, 4}
     hidden = part.parent >= 0
@@ -56,4 +57,4 @@ def test_columns_of_the_market_have_names() -> None:
     log = log_of_flags("45x7", problem=problem, rain=[0.0, 1.0, 2.0, 3.0], day=["Mon", "Tue", "Mon", "Tue"])
     log = replace(log, attributes={"place": np.array(["hill"])})
     assert market_names(log) == ("rain", "day=Mon", "day=Tue", "place=hill")
-    np.testing.assert_array_equal(gather(log).market, [[1, 0, 1, 1], [2, 1, 0, 1], [3, 0, 1, 1]])
+    np.testing.assert_array_equal(gather_evidence(log).market, [[1, 0, 1, 1], [2, 1, 0, 1], [3, 0, 1, 1]])

@@ -18,7 +18,7 @@ def test_a_flag_censors_at_what_was_available_and_its_absence_is_an_event_there(
     observed = observe(log)
     np.testing.assert_array_equal(observed.is_observed, [True, False, True])
     np.testing.assert_array_equal(observed.demand, [4, 3, 3])
-    np.testing.assert_array_equal(observed.point[1:2], [3])
+    np.testing.assert_array_equal(observed.censored_above[1:2], [3])
     np.testing.assert_array_equal(observed.available, [10, 3, 3])
     assert observed.integer
     assert observed.any_observed
@@ -27,7 +27,7 @@ def test_a_flag_censors_at_what_was_available_and_its_absence_is_an_event_there(
 def test_without_a_flag_a_sell_out_is_censored_just_below() -> None:
     observed = observe(replace(log_of_flags("4x3", stock=[10.0, 3.0, 3.0]), stockout=None))
     np.testing.assert_array_equal(observed.is_observed, [True, False, False])
-    np.testing.assert_array_equal(observed.point[1:], [2, 2])
+    np.testing.assert_array_equal(observed.censored_above[1:], [2, 2])
     np.testing.assert_array_equal(observed.demand, [4, 2, 2])
     np.testing.assert_array_equal(observed.available[1:], [3, 3])
 
@@ -37,14 +37,14 @@ def test_without_a_flag_a_continuous_demand_is_censored_at_the_next_smaller_numb
     assert not observed.integer
     hidden = ~observed.is_observed
     np.testing.assert_array_equal(hidden, [False, False, True, True, False])
-    assert (observed.point[hidden] < observed.available[hidden]).all()
-    np.testing.assert_allclose(observed.point[hidden], [2.5, 3.0], rtol=1e-15)
+    assert (observed.censored_above[hidden] < observed.available[hidden]).all()
+    np.testing.assert_allclose(observed.censored_above[hidden], [2.5, 3.0], rtol=1e-15)
 
 
-def test_no_stock_and_no_flag_says_nothing_about_demand() -> None:
+def test_no_stock_and_no_flag_is_uninformative() -> None:
     observed = observe(log_of(stock=[5.0, 4.0, 0.0, 3.0, 4.0], sales=[1.0, 2.0, 0.0, 3.0, 1.0]))
     assert not observed.is_observed[2]
-    assert observed.point[2] == -1  # P(D > -1) = 1
+    assert observed.censored_above[2] == -1  # P(D > -1) = 1
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_receipts_and_corrections_enter_what_is_given_back() -> None:
     assert observe(log).demand[1] == 7
 
 
-def test_a_log_of_demand_only_knows_no_bound_on_days_without_stock_out() -> None:
+def test_a_demand_only_log_has_no_bound_without_a_stock_out() -> None:
     frame = pd.DataFrame(
         {"series": ["a"] * 3, "period": [1, 2, 3], "price": 1.0, "sales": [0.5, 1.0, 2.0], "stockout": [0, 1, 0]}
     )

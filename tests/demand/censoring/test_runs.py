@@ -17,14 +17,14 @@ from lostsales.demand.censoring.runs import (
     run_lengths,
 )
 from lostsales.errors import SettingError
-from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
 from tests.demand.logs import COSTS, bools, log_of_flags
 
 NAN = np.nan
 
 
-def test_depth_starts_again_with_every_series_and_every_known_demand() -> None:
+def test_depth_starts_again_with_every_series_and_every_observed_demand() -> None:
     depth = depth_of_rows(bools("0110111"), np.array([0, 5]))
     #                            series 0: 0, 1, 1, 0, 1; series 1: 1, 1
     np.testing.assert_array_equal(depth, [0, 0, 1, 2, 0, 0, 1])
@@ -34,7 +34,7 @@ def test_depth_of_no_rows() -> None:
     assert len(depth_of_rows(np.zeros(0, dtype=bool), np.zeros(0, dtype=np.int64))) == 0
 
 
-def test_without_a_last_demand_rows_before_the_first_known_demand_have_no_depth() -> None:
+def test_without_a_last_demand_rows_before_the_first_observed_demand_have_no_depth() -> None:
     runs = find_runs(log_of_flags("5xx6", "xx7x"), least_rows=1)
     np.testing.assert_array_equal(runs.depth, [-1, 0, 1, 2, -1, -1, -1, 0])
     np.testing.assert_array_equal(runs.anchor_demand, [NAN, 5, 5, 5, NAN, NAN, NAN, 7])
@@ -113,7 +113,7 @@ def test_a_depth_with_too_few_rows_lowers_max_depth_and_its_rows_are_counted() -
 @pytest.mark.parametrize("scenario", ["released", "steady", "nonlinear"])
 @pytest.mark.parametrize("cap", [None, 0, 2])
 def test_every_row_is_used_or_left_out_for_one_reason(scenario: str, cap: int | None) -> None:
-    log, _ = simulate(load_scenario(scenario), episodes=12, seed=3)
+    log, _ = simulate(Scenario.load(scenario), episodes=12, seed=3)
     runs = find_runs(log, cap)
     assert runs.usable.sum() + sum(runs.left_out.values()) == len(log)
     used = runs.depth[runs.usable]
@@ -128,18 +128,18 @@ def test_a_negative_cap_is_refused() -> None:
         find_runs(log_of_flags("5x"), cap=-1)
 
 
-def test_the_rule_for_the_window_follows_the_paper() -> None:
+def test_the_rule_for_the_window_is_that_of_theorem_1() -> None:
     assert iterations_rule(2500, 0.9) == 40  # ln 2500 / 0.2 = 39.1
     assert iterations_rule(1, 0.0) == 1
 
 
-def test_the_papers_two_readings_miss_late_runs_and_count_separate_periods() -> None:
+def test_the_papers_two_definitions_miss_late_runs_and_count_separate_periods() -> None:
     late = log_of_flags("5x567xxx")
     # K = 3: a start after t = 5 does not count, the last run starts at 5; with K = 4 it starts too late.
-    assert paper_variants(late, find_runs(late), 3) == {"line 409": 3, "line 4771": 3}
-    assert paper_variants(late, find_runs(late), 4) == {"line 409": 1, "line 4771": 3}
+    assert paper_variants(late, find_runs(late), 3) == {"Section 3.4": 3, "Definition 8": 3}
+    assert paper_variants(late, find_runs(late), 4) == {"Section 3.4": 1, "Definition 8": 3}
     apart = log_of_flags("x5x5x5", "xx")
-    assert paper_variants(apart, find_runs(apart), 5) == {"line 409": 1, "line 4771": 3}
+    assert paper_variants(apart, find_runs(apart), 5) == {"Section 3.4": 1, "Definition 8": 3}
 
 
 def _runs_of(depth: list[int], known: str, longest: int) -> Runs:

@@ -5,9 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lostsales.demand.censoring.evidence import Evidence, gather
+from lostsales.demand.censoring.evidence import Evidence, gather_evidence
 from lostsales.demand.law.calibration import Calibration, calibrate
-from lostsales.demand.law.estimation import DemandLaw, Family, complete
+from lostsales.demand.law.demand_law import DemandLaw, Family
+from lostsales.demand.law.estimation import complete_latents
 from lostsales.demand.law.means import LinearMean
 from lostsales.demand.law.residuals import Residuals
 from lostsales.demand.law.selection import fit_demand
@@ -27,25 +28,27 @@ def true_law(series: int) -> DemandLaw:
     return DemandLaw(LINEAR, mean, Residuals.normal(3.0), True, 0.1, np.ones(series), np.zeros(series), 30.0)
 
 
-def judged(evidence: Evidence, law: DemandLaw, seed: int = 0) -> Calibration:
-    done = complete(evidence, law, seed)
+def calibrated(evidence: Evidence, law: DemandLaw, seed: int = 0) -> Calibration:
+    done = complete_latents(evidence, law, seed)
     return calibrate(evidence, (done.below, done.within), seed)
 
 
-def test_under_the_true_law_alarms_are_as_rare_as_they_claim() -> None:
+def test_under_the_true_law_p_values_are_uniform() -> None:
     """60 logs of `steady`, two rows of five hidden: 5 % of the logs lie below p = 0.05, at most 9 with chance 0.999."""
-    found = [judged(gather(small_log("steady", 8, seed)), true_law(8), seed) for seed in range(300, 300 + SEEDS)]
+    found = [
+        calibrated(gather_evidence(small_log("steady", 8, seed)), true_law(8), seed) for seed in range(300, 300 + SEEDS)
+    ]
     for name in ("p_value", "correlation_p_value", "memory_p_value"):
         chances = np.array([getattr(each, name) for each in found])
         assert (chances < 0.05).sum() <= 9
-        assert abs(chances.mean() - 0.5) < 3.3 / np.sqrt(12 * SEEDS)  # uniform, so neither shy nor rash
+        assert abs(chances.mean() - 0.5) < 3.3 / np.sqrt(12 * SEEDS)  # uniform p-values
     assert sum(not each.fits for each in found) <= 1  # three tests at 0.001 each: 0.18 are expected
     pooled = np.mean([each.shares for each in found], axis=0)  # 24,000 rows
     np.testing.assert_allclose(pooled, 0.1, atol=0.01)
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "reason"),
     [
         ({"residuals": Residuals.normal(4.5)}, "its chances are off"),
         ({"residuals": Residuals.normal(2.0)}, "its chances are off"),
@@ -53,19 +56,21 @@ def test_under_the_true_law_alarms_are_as_rare_as_they_claim() -> None:
         (NO_MEMORY, "linked from one period to the next"),
     ],
 )
-def test_a_wrong_law_is_told(change: dict[str, object], said: str) -> None:
-    evidence = gather(small_log("steady", 30, 5))
-    assert judged(evidence, true_law(30)).fits
-    wrong = judged(evidence, replace(true_law(30), **change))  # type: ignore[arg-type]
+def test_a_wrong_law_is_reported_with_its_reason(change: dict[str, object], reason: str) -> None:
+    evidence = gather_evidence(small_log("steady", 30, 5))
+    assert calibrated(evidence, true_law(30)).fits
+    wrong = calibrated(evidence, replace(true_law(30), **change))  # type: ignore[arg-type]
     assert not wrong.fits
-    assert said in wrong.reason
+    assert reason in wrong.reason
 
 
-def test_a_stock_out_is_placed_at_random_above_what_was_there() -> None:
-    """And a row that tells nothing, of an empty shop, is not counted."""
-    evidence = gather(log_of_draws(np.array([[4.0, 9.0, 2.0, 5.0]]), np.array([[8.0, 6.0, 8.0, 0.0]]), flag=False))
+def test_the_transform_of_a_stock_out_is_uniform_above_what_was_available() -> None:
+    """An uninformative row, of an empty shop, is not counted."""
+    evidence = gather_evidence(
+        log_of_draws(np.array([[4.0, 9.0, 2.0, 5.0]]), np.array([[8.0, 6.0, 8.0, 0.0]]), flag=False)
+    )
     law = replace(true_law(1), mean=LinearMean(5.0, np.zeros(2)))
-    done = complete(evidence, law)
+    done = complete_latents(evidence, law)
     found = calibrate(evidence, (done.below, done.within))
     assert done.below[0] == pytest.approx(law.residuals.below(np.array([0.5]))[0])  # 6 and more
     assert done.below[0] + done.within[0] == pytest.approx(1.0)
@@ -85,19 +90,19 @@ def regimes(seed: int) -> Floats:
     return demand
 
 
-def test_a_hidden_regime_that_no_family_holds_is_warned_of() -> None:
+def test_a_hidden_regime_outside_all_families_gives_a_warning() -> None:
     """It moves demand by less than the last demand could tell; the same demands in no order raise no alarm."""
     for seed in range(50, 53):
         demand = regimes(seed)
         available = np.rint(np.random.default_rng(seed).uniform(6, 24, demand.shape))
         warned = fit_demand(log_of_draws(demand, available)).warnings
-        assert [said for said in warned if "does not fit: what it leaves open lasts for several periods" in said]
+        assert [each for each in warned if "does not fit: what it leaves open lasts for several periods" in each]
         mixed = np.random.default_rng(seed).permuted(demand, axis=1)
         assert fit_demand(log_of_draws(mixed, available), (LINEAR,)).calibration.fits
 
 
 @pytest.mark.slow
-def test_fitted_models_of_the_presets_raise_no_alarm() -> None:
+def test_fitted_models_of_the_presets_are_calibrated() -> None:
     """On rows held out, over 20 logs each; an alarm wants p < 0.001 and an effect that matters."""
     for name in ("paper", "steady", "nonlinear"):
         fits = [fit_demand(small_log(name, 12, seed)).calibration.fits for seed in range(400, 420)]

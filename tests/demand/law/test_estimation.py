@@ -9,8 +9,9 @@ from scipy.integrate import quad
 from scipy.optimize import minimize
 from scipy.stats import norm, truncnorm
 
-from lostsales.demand.censoring.evidence import Evidence, gather
-from lostsales.demand.law.estimation import DemandLaw, Family, complete, fit_family, with_effects
+from lostsales.demand.censoring.evidence import Evidence, gather_evidence
+from lostsales.demand.law.demand_law import DemandLaw, Family
+from lostsales.demand.law.estimation import complete_latents, fit_family, with_effects
 from lostsales.demand.law.means import LinearMean
 from lostsales.demand.law.residuals import Residuals
 from lostsales.types import Floats
@@ -51,15 +52,15 @@ SYSTEMATIC = {
 def test_recovers_the_coefficients(name: str, seed: int) -> None:
     """A quarter of the rows is hidden in `paper`, two fifths in `steady`, near half in `released`."""
     log = small_log(name, 400, seed)
-    evidence = gather(log)
+    evidence = gather_evidence(log)
     assert evidence.is_censored.mean() > 0.2
     assert (evidence.depth > 0).mean() > 0.2
     # The first row of each series is off the law by the scenario's own rule.
     weights = np.where(np.isin(evidence.rows, log.starts), 0.0, 1.0) if name == "released" else None
     law = fit_family(evidence, LINEAR, np.ones(400), weights=weights)
     off = np.abs(np.r_[slopes_of(law), law.residuals.spread] - TRUTH[name])
-    told = np.isfinite(TRUTH[name])
-    np.testing.assert_array_less(off[told], (3 * np.array(ERRORS[name]) + SYSTEMATIC[name])[told])
+    has_truth = np.isfinite(TRUTH[name])
+    np.testing.assert_array_less(off[has_truth], (3 * np.array(ERRORS[name]) + SYSTEMATIC[name])[has_truth])
 
 
 def continuous(seed: int, series: int = 12, periods: int = 30, most: float = np.inf) -> Evidence:
@@ -73,7 +74,7 @@ def continuous(seed: int, series: int = 12, periods: int = 30, most: float = np.
     for t in range(periods):
         last = demand[:, t] = 16 + 0.5 * last - 1.5 * price[:, t] + rng.normal(0, 2, series)
     available = np.full(demand.shape, 1e3) if most == np.inf else rng.uniform(0, most, demand.shape)
-    return gather(log_of_draws(demand, available, price=price))
+    return gather_evidence(log_of_draws(demand, available, price=price))
 
 
 @pytest.mark.parametrize("multiplicative", [False, True])
@@ -88,13 +89,13 @@ def test_without_censoring_and_with_continuous_demand_it_is_least_squares(multip
 
 
 @pytest.mark.parametrize("seed", [5, 6])
-def test_with_normal_noise_and_known_lags_it_is_the_maximum_of_the_censored_likelihood(seed: int) -> None:
+def test_with_normal_noise_and_observed_lags_it_is_the_censored_maximum_likelihood(seed: int) -> None:
     """Two periods a series, half of the second demands hidden; ten draws a row leave 0.2 standard errors to chance."""
     series, rng = 1_000, np.random.default_rng(seed)
     first, price = rng.uniform(5, 25, series), rng.choice([3.0, 4.0, 5.0], (series, 2))
     second = 16 + 0.4 * first - 1.5 * price[:, 1] + rng.normal(0, 2, series)
     available = np.column_stack([np.full(series, 1e3), rng.uniform(4, 28, series)])
-    evidence = gather(log_of_draws(np.column_stack([first, second]), available, price=price))
+    evidence = gather_evidence(log_of_draws(np.column_stack([first, second]), available, price=price))
     design = np.column_stack([np.ones(series), evidence.price, evidence.lag])
     shown = np.where(evidence.is_censored, evidence.low, (evidence.low + evidence.high) / 2)
 
@@ -138,7 +139,7 @@ def test_a_row_that_counts_twice_is_a_row_repeated() -> None:
 
 
 def three_rows(next_low: float, next_high: float) -> tuple[Evidence, DemandLaw]:
-    """A stock-out at 14 where 12 was expected, then a row that tells an interval; D_t = 4 + 0.5 D_{t-1} + N(0, 3^2)."""
+    """A stock-out at 14 where 12 was expected, then a row with an interval; D_t = 4 + 0.5 D_{t-1} + N(0, 3^2)."""
     evidence = Evidence(
         rows=np.arange(2),
         series=np.zeros(2, dtype=np.int64),
@@ -159,10 +160,10 @@ def three_rows(next_low: float, next_high: float) -> tuple[Evidence, DemandLaw]:
 
 
 def test_belief_and_prediction_are_those_of_the_truncated_normal() -> None:
-    """Lines 1096 to 1118: mean and variance of D_{t-1} given the stock-out, and of D_t given that."""
+    """Appendix C: mean and variance of D_{t-1} given the stock-out, and of D_t given that."""
     evidence, law = three_rows(-np.inf, np.inf)
     belief = truncnorm((14 - 12) / 3, np.inf, loc=12, scale=3)
-    done = complete(evidence, law, draws=20_000)
+    done = complete_latents(evidence, law, draws=20_000)
     assert done.latent[0].mean() == pytest.approx(belief.mean(), abs=0.01)
     assert done.latent[0].var() == pytest.approx(belief.var(), rel=0.02)
     assert done.latent[0].min() >= 14
@@ -171,7 +172,7 @@ def test_belief_and_prediction_are_those_of_the_truncated_normal() -> None:
     assert done.latent[1].var() == pytest.approx(0.25 * belief.var() + 9, rel=0.02)
 
 
-def test_what_a_row_after_a_stock_out_shows_is_weighed_over_the_belief() -> None:
+def test_the_score_after_a_stock_out_averages_over_the_belief() -> None:
     evidence, law = three_rows(11.0, 12.0)
     belief = truncnorm((14 - 12) / 3, np.inf, loc=12, scale=3)
 
@@ -182,7 +183,7 @@ def test_what_a_row_after_a_stock_out_shows_is_weighed_over_the_belief() -> None
 
         return float(quad(integrand, 14, 60)[0])
 
-    done = complete(evidence, law, draws=20_000)
+    done = complete_latents(evidence, law, draws=20_000)
     chance = over_belief(lambda _, given: given.cdf(12) - given.cdf(11))
     assert done.below[1] == pytest.approx(over_belief(lambda _, given: given.cdf(11)), abs=1e-3)
     assert done.within[1] == pytest.approx(chance, abs=1e-3)
@@ -193,11 +194,11 @@ def test_what_a_row_after_a_stock_out_shows_is_weighed_over_the_belief() -> None
     np.testing.assert_array_equal(np.sort(done.latent[0]), np.sort(done.lag[1]))
 
 
-def test_rows_after_stock_outs_sharpen_the_estimate() -> None:
+def test_rows_after_stock_outs_reduce_the_error() -> None:
     """In `steady` half of the rows have a hidden lag; without them memory and noise are less certain."""
     errors = []
     for seed in range(6):
-        evidence = gather(small_log("steady", 15, 40 + seed))
+        evidence = gather_evidence(small_log("steady", 15, 40 + seed))
         laws = [
             fit_family(evidence, LINEAR, np.ones(15), weights=each)
             for each in (None, np.where(evidence.depth == 0, 1.0, 0.0))
@@ -213,10 +214,10 @@ def different(seed: int, spread: float) -> tuple[Evidence, Floats]:
     rng = np.random.default_rng(seed)
     own = rng.normal(0, spread, (30, 1)) if spread else np.zeros((30, 1))
     demand = np.maximum(np.rint(14 + own + rng.normal(0, 2, (30, 40))), 0)
-    return gather(log_of_draws(demand, np.rint(rng.uniform(8, 24, demand.shape)))), own[:, 0]
+    return gather_evidence(log_of_draws(demand, np.rint(rng.uniform(8, 24, demand.shape)))), own[:, 0]
 
 
-def test_series_that_do_not_differ_have_no_effects_and_those_that_do_get_theirs() -> None:
+def test_series_effects_are_zero_without_heterogeneity_and_recovered_with_it() -> None:
     for seed in range(3):
         evidence, _ = different(seed, 0.0)
         assert not fit_family(evidence, LINEAR, np.ones(30)).effect.any()
@@ -228,9 +229,9 @@ def test_series_that_do_not_differ_have_no_effects_and_those_that_do_get_theirs(
     # A law that has not seen some of the series learns their effects from their rows, and nothing else.
     half = fit_family(evidence, LINEAR, np.ones(30), weights=np.where(evidence.series < 15, 1.0, 0.0))
     assert not half.effect[15:].any()
-    told = with_effects(evidence, half)
-    assert np.corrcoef(told.effect[15:], own[15:])[0, 1] > 0.8
-    assert told.mean is half.mean
+    fitted = with_effects(evidence, half)
+    assert np.corrcoef(fitted.effect[15:], own[15:])[0, 1] > 0.8
+    assert fitted.mean is half.mean
 
 
 def test_normal_noise_is_an_option() -> None:

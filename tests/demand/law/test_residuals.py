@@ -4,15 +4,16 @@ import numpy as np
 import pytest
 from scipy.stats import gamma, norm
 
-from lostsales.demand.censoring.evidence import gather
-from lostsales.demand.law.estimation import Family, fit_family
+from lostsales.demand.censoring.evidence import gather_evidence
+from lostsales.demand.law.demand_law import Family
+from lostsales.demand.law.estimation import fit_family
 from lostsales.demand.law.residuals import FLOOR, NORMAL_ROWS, Residuals
 from lostsales.demand.survival.curve import kaplan_meier
 from tests.demand.logs import log_of_draws
 
 
 @pytest.mark.parametrize("seed", [0, 1])
-def test_it_is_kaplan_meier_of_the_censored_residuals_where_lags_are_known(seed: int) -> None:
+def test_with_observed_lags_it_is_kaplan_meier_of_the_censored_residuals(seed: int) -> None:
     """Self-consistency: completing by draws from a law ends at the product-limit estimator, here smoothed.
 
     Two periods a series, so that every lag is known; half of the second demands are hidden. Smoothing by half the rule
@@ -23,7 +24,7 @@ def test_it_is_kaplan_meier_of_the_censored_residuals_where_lags_are_known(seed:
     first, price = rng.uniform(5, 25, rows), rng.choice([3.0, 4.0, 5.0], (rows, 2))
     second = 8 + 0.4 * first - 1.5 * price[:, 1] + noise.rvs(rows, random_state=rng)
     available = np.column_stack([np.full(rows, 1e3), rng.uniform(0, 22, rows)])
-    evidence = gather(log_of_draws(np.column_stack([first, second]), available, price=price))
+    evidence = gather_evidence(log_of_draws(np.column_stack([first, second]), available, price=price))
     assert evidence.is_censored.mean() > 0.45
     law = fit_family(evidence, Family("linear", False), np.ones(rows))
 

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from lostsales.data.log import SalesLog
-from lostsales.demand.censoring.evidence import gather
-from lostsales.demand.law.estimation import Family, complete, fit_family
+from lostsales.data.scale import series_scale
+from lostsales.demand.censoring.evidence import gather_evidence
+from lostsales.demand.law.demand_law import Family
+from lostsales.demand.law.estimation import complete_latents, fit_family
 from lostsales.demand.law.means import LinearMean
-from lostsales.demand.law.selection import BEYOND_CHANCE, MATTERS, DemandModel, bootstrap_laws, fit_demand, series_scale
+from lostsales.demand.law.selection import BEYOND_CHANCE, MATTERS, DemandModel, bootstrap_laws, fit_demand
 from lostsales.errors import LostSalesError, SettingError
 from tests.demand.logs import log_of_draws
 from tests.learn.small import small_log
@@ -57,12 +59,12 @@ def test_the_score_prefers_the_true_family(bends: bool, multiplies: bool) -> Non
             assert behind(model, Family("linear", multiplies)) > BEYOND_CHANCE
 
 
-def test_presets_get_the_family_that_they_are_drawn_from() -> None:
+def test_the_family_of_a_preset_is_chosen() -> None:
     assert fit_demand(small_log("paper", 12, 70)).family == LINEAR
     assert fit_demand(small_log("nonlinear", 12, 70)).family.multiplicative
 
 
-def test_the_simplest_mean_that_is_not_behind_beyond_chance_is_taken() -> None:
+def test_the_simplest_mean_within_the_margin_is_chosen() -> None:
     model = fit_demand(small_log("nonlinear", 12))
     near = [each for each in model.candidates if each.behind <= max(BEYOND_CHANCE * each.error, MATTERS)]
     assert min(each.behind for each in model.candidates) == 0.0
@@ -77,14 +79,14 @@ def test_the_shape_of_noise_is_chosen_by_the_score_too() -> None:
     assert {fit_demand(log, order).family.noise for order in (shapes, shapes[::-1])} == {"smooth"}
 
 
-def test_noise_of_the_wrong_kind_is_not_taken_for_being_hard_to_judge() -> None:
-    """There a line with the true noise is a little behind for certain, one with the wrong noise far behind in doubt."""
+def test_noise_of_the_wrong_kind_is_not_chosen_for_a_large_standard_error() -> None:
+    """There the true noise is behind by little with a small error, the wrong noise by much with a large one."""
     model = fit_demand(small_log("paper", 2, 809))
     assert not model.family.multiplicative
 
 
 @pytest.mark.parametrize("multiplies", [False, True])
-def test_demand_in_parts_of_a_unit_tells_the_same_law_as_whole_demand(multiplies: bool) -> None:
+def test_continuous_demand_gives_the_same_law_as_integer_demand(multiplies: bool) -> None:
     """Of the same draws, one rounded; the difference is below the standard error of either."""
     whole, parts = (
         fit_demand(drawn(65, bends=False, multiplies=multiplies, integer=integer), (Family("linear", multiplies),))
@@ -119,7 +121,7 @@ def of_all_sizes(seed: int, products: int = 20) -> SalesLog:
 
 def test_products_of_30_fold_scale_share_one_law() -> None:
     """Its slopes are those in units of scale, and it predicts better than one without scales and than one a product."""
-    log, fresh = of_all_sizes(80), gather(of_all_sizes(81))
+    log, fresh = of_all_sizes(80), gather_evidence(of_all_sizes(81))
     scale = series_scale(log)
     assert scale.max() / scale.min() == pytest.approx(30, rel=0.15)
     model = fit_demand(log, (LINEAR,))
@@ -132,12 +134,12 @@ def test_products_of_30_fold_scale_share_one_law() -> None:
 
     evidence = model.evidence
     naive = fit_family(evidence, LINEAR, np.ones(20))
-    pooled, without = (complete(fresh, law).score for law in (model.law, naive))
+    pooled, without = (complete_latents(fresh, law).score for law in (model.law, naive))
     alone = np.empty(len(fresh))
     for product in range(20):
         law = fit_family(evidence, LINEAR, scale, weights=np.where(evidence.series == product, 1.0, 0.0))
         own = fresh.series == product
-        alone[own] = complete(fresh, law).score[own]
+        alone[own] = complete_latents(fresh, law).score[own]
     for other in (without, alone):
         gain = pooled - other
         assert gain.mean() > 2 * gain.std() / np.sqrt(len(gain))

@@ -8,7 +8,8 @@ import pytest
 from lostsales._jit import compiled
 from lostsales.demand.survival import beran_loops as loops
 from lostsales.demand.survival.beran import LEAST_EVENTS, CensoredSample
-from lostsales.demand.survival.curve import Bound, SurvivalCurve, Tail, kaplan_meier
+from lostsales.demand.survival.curve import SurvivalCurve, kaplan_meier
+from lostsales.demand.survival.tail import TAIL_TO_MAX, Bound, Tail
 from lostsales.types import Bools, Floats
 
 ROWS = 120
@@ -24,9 +25,9 @@ def sample_of(tail: Tail = "to_max", integer: bool = True, demand_max: float = 3
     if integer:
         demand, least = np.rint(demand), np.rint(least)
     unit = np.arange(ROWS) // 10
-    known = demand <= least
+    is_event = demand <= least
     bound = Bound(demand_max, tail, integer)
-    return CensoredSample.of(points, np.minimum(demand, least), known, unit % 5, unit, least, bound)
+    return CensoredSample.of(points, np.minimum(demand, least), is_event, unit % 5, unit, least, bound)
 
 
 QUERIES = np.random.default_rng(6).normal(0, 2, (25, 2))
@@ -48,7 +49,7 @@ def test_mean_excess_is_that_of_the_curve_at_every_row(tail: Tail, integer: bool
 
 def test_an_endless_bandwidth_without_alignment_is_the_marginal_curve() -> None:
     sample = sample_of()
-    marginal = kaplan_meier(sample.demand, sample.known, demand_max=30)
+    marginal = kaplan_meier(sample.rows.demand, sample.rows.is_event, demand_max=30)
     everyone = sample.curve(QUERIES[0], 1e9, aligned=False)
     np.testing.assert_array_equal(everyone.times, marginal.times)
     np.testing.assert_allclose(everyone.survival, marginal.survival, rtol=1e-12)
@@ -56,9 +57,9 @@ def test_an_endless_bandwidth_without_alignment_is_the_marginal_curve() -> None:
 
 def test_rows_in_one_place_give_the_marginal_curve_at_any_bandwidth() -> None:
     sample = sample_of()
-    one = replace(sample, points=np.zeros_like(sample.points))
+    one = replace(sample, rows=sample.rows._replace(points=np.zeros_like(sample.rows.points)))
     excess, _ = one.mean_excess(np.zeros((25, 2)), LEAST, LEAST, 0.3, NO_RESAMPLE)
-    marginal = kaplan_meier(sample.demand, sample.known, demand_max=30)
+    marginal = kaplan_meier(sample.rows.demand, sample.rows.is_event, demand_max=30)
     np.testing.assert_allclose(excess, [marginal.mean_excess(at, at) for at in LEAST], rtol=1e-9)
 
 
@@ -66,25 +67,21 @@ def test_weights_fall_with_the_square_of_the_distance() -> None:
     """Four rows at distances 0, 1, 2 and 5 with h = 4: the last is no neighbour."""
     points = np.array([[0.0], [1.0], [2.0], [5.0]])
     sample = _plain(np.array([1.0, 2.0, 3.0, 4.0]), np.ones(4, dtype=bool), points)
-    place, weight, level, event = np.empty(4, np.int64), np.empty(4), np.empty(4), np.empty(4, bool)
-    found = loops.neighbours(
-        np.zeros(1), points, sample.demand, sample.known, sample.clock, 0, 0, 4.0, 1, False, True, 9.0,
-        place, weight, level, event,
-    )  # fmt: skip
-    assert found == 3
-    np.testing.assert_allclose(weight[:3], [1, 15 / 16, 12 / 16])
-    np.testing.assert_array_equal(level[:3], [1, 2, 3])
+    kernel, near = loops.LocalKernel(4.0, 1, False, True, 9.0, TAIL_TO_MAX), loops.work_arrays(4)
+    assert loops.neighbours(np.zeros(1), sample.rows, 0, 0, kernel, near) == 3
+    np.testing.assert_allclose(near.weight[:3], [1, 15 / 16, 12 / 16])
+    np.testing.assert_array_equal(near.level[:3], [1, 2, 3])
 
 
-def _plain(demand: Floats, known: Bools, points: Floats) -> CensoredSample:
+def _plain(demand: Floats, is_event: Bools, points: Floats) -> CensoredSample:
     zero = np.zeros(len(demand), dtype=np.int64)
-    return CensoredSample.of(points, demand, known, zero, zero, demand, Bound(9.0, "to_max", True))
+    return CensoredSample.of(points, demand, is_event, zero, zero, demand, Bound(9.0, "to_max", True))
 
 
 def test_aligned_neighbours_are_moved_by_the_expected_difference_in_whole_units() -> None:
     """Rows of demand 3, 5 and 1 at points 0, 1.6 and -2: seen from 1 they stand for 4, 4 and 4."""
-    known = np.ones(3, dtype=bool)
-    sample = _plain(np.array([3.0, 5.0, 1.0]), known, np.array([[0.0], [1.6], [-2.0]]))
+    is_event = np.ones(3, dtype=bool)
+    sample = _plain(np.array([3.0, 5.0, 1.0]), is_event, np.array([[0.0], [1.6], [-2.0]]))
     curve = sample.curve(np.array([1.0]), 1e6)
     np.testing.assert_array_equal(curve.times, [4])
     np.testing.assert_array_equal(curve.survival, [0])
@@ -98,23 +95,23 @@ def test_alignment_stays_between_nothing_and_the_largest_demand() -> None:
     np.testing.assert_array_equal(sample.curve(np.array([5.0]), 1e6).times, [8, 9])
 
 
-def test_the_bandwidth_grows_until_there_are_enough_known_demands() -> None:
+def test_the_bandwidth_grows_until_there_are_enough_events() -> None:
     sample = sample_of()
     far = np.array([40.0, 40.0])
     assert len(sample.curve(far, 0.01, aligned=False).times) > 0
     share, above = sample.support(far[None], np.zeros(1), np.zeros(1), radius=0.01)
-    assert (share[0], above[0]) == (1.0, 0)  # what is identified looks no further than told
+    assert (share[0], above[0]) == (1.0, 0)  # identification uses no rows beyond the radius
     assert LEAST_EVENTS >= 2
 
 
-def test_support_counts_known_demands_as_they_stand() -> None:
+def test_support_counts_unaligned_events() -> None:
     sample = sample_of()
     share, above = sample.support(QUERIES, LEAST, LEAST, radius=3.0)
     for row, point in enumerate(QUERIES):
-        near = ((sample.points - point) ** 2).sum(axis=1) < 9
-        assert above[row] == np.count_nonzero(near & sample.known & (sample.demand > LEAST[row]))
-        weights = 1 - ((sample.points - point) ** 2).sum(axis=1)[near] / 9
-        curve = kaplan_meier(sample.demand[near], sample.known[near], weights)
+        near = ((sample.rows.points - point) ** 2).sum(axis=1) < 9
+        assert above[row] == np.count_nonzero(near & sample.rows.is_event & (sample.rows.demand > LEAST[row]))
+        weights = 1 - ((sample.rows.points - point) ** 2).sum(axis=1)[near] / 9
+        curve = kaplan_meier(sample.rows.demand[near], sample.rows.is_event[near], weights)
         left = float(curve.survival[-1]) if len(curve.survival) else 1.0
         at = float(np.r_[1.0, curve.survival][np.searchsorted(curve.times, LEAST[row], side="right")])
         assert share[row] == pytest.approx(left / at if at > 0 else 1.0)
@@ -128,21 +125,15 @@ def slow_brier(curve: SurvivalCurve, demand: float, least: float) -> float:
 
 
 @pytest.mark.parametrize("bandwidth", [1.0, 4.0, 1e7])
-def test_brier_scores_are_the_integral_over_what_could_be_seen_by_rows_of_other_folds(bandwidth: float) -> None:
+def test_brier_scores_are_the_integral_over_observable_levels_by_rows_of_other_folds(bandwidth: float) -> None:
     sample = sample_of()
     at = np.arange(0, ROWS, 7)
-    points, demand, least = sample.points[at], sample.demand[at], sample.least[at]
-    fold = sample.clock[at]
+    points, demand, least = sample.rows.points[at], sample.rows.demand[at], sample.rows.available[at]
+    fold = sample.rows.clock[at]
     scores = sample.brier_scores(points, demand, least, fold, fold + 1, bandwidth)
     for row, score in enumerate(scores):
-        others = sample.clock != fold[row]
-        rest = replace(
-            sample,
-            points=sample.points[others],
-            demand=sample.demand[others],
-            known=sample.known[others],
-            clock=sample.clock[others],
-        )
+        others = sample.rows.clock != fold[row]
+        rest = replace(sample, rows=loops.Sample._make(column[others] for column in sample.rows))
         curve = rest.curve(points[row], bandwidth)
         assert score == pytest.approx(slow_brier(curve, demand[row], least[row]), rel=1e-9, abs=1e-9)
 
@@ -159,10 +150,10 @@ def test_the_score_of_a_continuous_demand() -> None:
 
 def test_hazard_and_supply_by_hand() -> None:
     """Five rows in one place, the row's own fold (clock 0) left out: events at 2 and 4 among 4 and 2 at risk."""
-    demand, known = np.array([1.0, 2.0, 3.0, 4.0, 5.0]), np.array([True, True, False, True, True])
+    demand, is_event = np.array([1.0, 2.0, 3.0, 4.0, 5.0]), np.array([True, True, False, True, True])
     clock, unit = np.array([0, 1, 1, 1, 1]), np.zeros(5, dtype=np.int64)
     least = np.array([50.0, 10.0, 20.0, 30.0, 40.0])
-    sample = CensoredSample.of(np.zeros((5, 1)), demand, known, clock, unit, least, Bound(9.0, "to_max", True))
+    sample = CensoredSample.of(np.zeros((5, 1)), demand, is_event, clock, unit, least, Bound(9.0, "to_max", True))
     hazard, supply = sample.hazard_and_supply(
         np.zeros((3, 1)), np.array([1.0, 3.0, 4.0]), np.zeros(3, np.int64), np.ones(3, np.int64), 1.0
     )
@@ -174,14 +165,15 @@ def test_the_standard_error_is_the_spread_over_resamples() -> None:
     sample = sample_of()
     counts = np.random.default_rng(7).multinomial(12, np.full(12, 1 / 12), size=30).astype(float)
     _, error = sample.mean_excess(QUERIES, LEAST, LEAST, 1e6, counts)
-    shift = np.rint((QUERIES[:, None, :] - sample.points[None]).sum(axis=2))
+    shift = np.rint((QUERIES[:, None, :] - sample.rows.points[None]).sum(axis=2))
     for row in range(0, 25, 6):
-        level = np.where(sample.known, np.maximum(sample.demand + shift[row], 0), sample.demand + shift[row])
+        moved = sample.rows.demand + shift[row]
+        level = np.where(sample.rows.is_event, np.maximum(moved, 0), moved)
         drawn = [
-            kaplan_meier(np.minimum(level, 30)[kept], sample.known[kept], weight[kept], demand_max=30).mean_excess(
-                LEAST[row], LEAST[row]
-            )
-            for weight in counts[:, sample.unit]
+            kaplan_meier(
+                np.minimum(level, 30)[kept], sample.rows.is_event[kept], weight[kept], demand_max=30
+            ).mean_excess(LEAST[row], LEAST[row])
+            for weight in counts[:, sample.rows.unit]
             for kept in [weight > 0]
         ]
         assert error[row] == pytest.approx(np.std(drawn, ddof=1), rel=1e-6)

@@ -1,4 +1,4 @@
-"""Covariates of a hidden demand, and the distance learned from them."""
+"""Covariates of a hidden demand."""
 
 import numpy as np
 import pandas as pd
@@ -6,7 +6,7 @@ import pandas as pd
 from lostsales.data.problem import Feature, Problem
 from lostsales.data.reading.gate import read_log
 from lostsales.demand.censoring.runs import find_runs
-from lostsales.demand.survival.covariates import block_covariates, learn_metric, market_covariates
+from lostsales.demand.survival.covariates import block_covariates, market_covariates
 
 
 def test_the_block_of_a_row_goes_back_to_its_anchor_and_leaves_today_out() -> None:
@@ -40,22 +40,3 @@ def test_the_block_of_a_row_goes_back_to_its_anchor_and_leaves_today_out() -> No
     # Today's order of 3 and stock of 8 are not among them.
     np.testing.assert_array_equal(deepest, [[4.0, 7.0, 1.0, *today, *yesterday, *before]])
     np.testing.assert_array_equal(market_covariates(log, np.array([3])), [[7.0, 1.0, *today]])
-
-
-def test_the_metric_learns_what_demand_changes_with_in_spite_of_censoring() -> None:
-    rng = np.random.default_rng(0)
-    covariates = np.column_stack([rng.normal(3, 2, 4000), rng.normal(0, 1, 4000), np.full(4000, 5.0)])
-    demand = 40 + 3 * covariates[:, 0] + 0 * covariates[:, 1] + rng.normal(0, 2, 4000)
-    available = rng.uniform(35, 60, 4000)
-    metric = learn_metric(covariates, np.minimum(demand, available), demand <= available)
-    np.testing.assert_allclose(metric.slopes, [3, 0, 0], atol=0.15)
-    assert metric.slopes[2] == 0  # it never varies
-    assert 1.2 < metric.spread < 2  # filled demands scatter less than the 2 of the law
-    naive = np.polyfit(covariates[:, 0], np.minimum(demand, available), 1)[0]
-    assert abs(naive - 3) > 5 * abs(metric.slopes[0] - 3)
-
-
-def test_constant_demand_leaves_a_spread_of_one() -> None:
-    metric = learn_metric(np.arange(30.0)[:, None], np.full(30, 4.0), np.ones(30, dtype=bool))
-    assert metric.spread == 1
-    np.testing.assert_allclose(metric.slopes, 0, atol=1e-12)

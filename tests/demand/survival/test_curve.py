@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lostsales.demand.survival.curve import SurvivalCurve, Tail, kaplan_meier
+from lostsales.demand.survival.curve import SurvivalCurve, kaplan_meier
+from lostsales.demand.survival.tail import Tail
 from tests.demand.logs import bools
 
 TIMES, EVENTS = np.array([1.0, 2.0, 2.0, 3.0, 4.0, 4.0, 6.0]), bools("1101100")

@@ -1,4 +1,4 @@
-"""Imputed demand against hidden truth, exact laws and logs that cannot say."""
+"""Imputed demand against hidden truth, exact laws and logs in which it is not identified."""
 
 from dataclasses import replace
 
@@ -12,11 +12,12 @@ from lostsales.data.reading.gate import read_log
 from lostsales.demand.censoring.observed import observe
 from lostsales.demand.censoring.runs import find_runs
 from lostsales.demand.survival import imputation as module
-from lostsales.demand.survival.curve import Tail, kaplan_meier
+from lostsales.demand.survival.curve import kaplan_meier
 from lostsales.demand.survival.depth_groups import depth_groups, not_truncated
-from lostsales.demand.survival.imputation import Estimator, impute
+from lostsales.demand.survival.imputation import impute
+from lostsales.demand.survival.tail import Tail
 from lostsales.errors import LostSalesError, SettingError
-from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
 from lostsales.types import Floats
 from tests.demand.logs import COSTS, log_of_draws, log_of_flags
@@ -26,7 +27,7 @@ STRONG = ("demand.price=-12", "demand.intercept=58", "demand.rho=0.5", "demand.n
 
 def errors(scenario: str, settings: tuple[str, ...], seed: int) -> dict[str, tuple[float, float]]:
     """Relative mean error and mean squared error of both estimators on identified rows of 50 uniform episodes."""
-    log, truth = simulate(load_scenario(scenario, settings), episodes=50, seed=seed)
+    log, truth = simulate(Scenario.load(scenario, settings), episodes=50, seed=seed)
     filled = {name: impute(log, estimator=name, replicates=0, seed=seed) for name in ("beran", "marginal")}
     rows = filled["beran"].hidden & filled["beran"].identified
     assert rows.mean() > 0.05
@@ -72,7 +73,7 @@ def exact_excess(log: SalesLog, lag: Floats) -> Floats:
 def test_with_much_data_the_estimate_comes_close_to_the_exact_law() -> None:
     gaps = []
     for episodes in (20, 400):
-        log, _ = simulate(load_scenario("steady", SMALL), episodes=episodes, seed=1)
+        log, _ = simulate(Scenario.load("steady", SMALL), episodes=episodes, seed=1)
         runs = find_runs(log)
         filled = impute(log, replicates=0, runs=runs)
         exact = exact_excess(log, runs.anchor_demand)
@@ -98,15 +99,15 @@ def test_the_bootstrap_agrees_with_the_spread_over_independent_logs() -> None:
     assert 1 / 1.5 < np.mean(claimed) / np.std(estimates, ddof=1) < 1.5
 
 
-def test_what_is_known_stays_and_the_profit_is_the_surrogate_of_line_428() -> None:
-    log, _ = simulate(load_scenario("paper"), episodes=20, seed=2)
+def test_observed_demand_stays_and_the_profit_is_the_surrogate_of_equation_12() -> None:
+    log, _ = simulate(Scenario.load("paper"), episodes=20, seed=2)
     filled = impute(log, replicates=20)
-    known = ~filled.hidden
+    is_observed = ~filled.hidden
     np.testing.assert_array_equal(filled.hidden, log.censored)
-    np.testing.assert_array_equal(filled.expected_demand[known], log.sales[known])
-    assert not filled.expected_lost[known].any()
-    assert not filled.error[known].any()
-    assert filled.identified[known].all()
+    np.testing.assert_array_equal(filled.expected_demand[is_observed], log.sales[is_observed])
+    assert not filled.expected_lost[is_observed].any()
+    assert not filled.error[is_observed].any()
+    assert filled.identified[is_observed].all()
     assert (filled.expected_lost[filled.hidden] > 0).all()
     assert (filled.expected_demand <= filled.demand_max + 1e-9).all()
     assert filled.profit_filled is not None
@@ -117,7 +118,7 @@ def test_what_is_known_stays_and_the_profit_is_the_surrogate_of_line_428() -> No
 
 
 def test_the_same_seed_gives_the_same_numbers() -> None:
-    log, _ = simulate(load_scenario("nonlinear"), episodes=12, seed=0)
+    log, _ = simulate(Scenario.load("nonlinear"), episodes=12, seed=0)
     first, again, other = (impute(log, replicates=5, seed=seed) for seed in (1, 1, 2))
     np.testing.assert_array_equal(first.error, again.error)
     np.testing.assert_array_equal(first.expected_lost, again.expected_lost)
@@ -125,7 +126,7 @@ def test_the_same_seed_gives_the_same_numbers() -> None:
 
 
 def test_the_marginal_estimator_is_the_curve_of_its_depth() -> None:
-    log, _ = simulate(load_scenario("paper"), episodes=20, seed=4)
+    log, _ = simulate(Scenario.load("paper"), episodes=20, seed=4)
     runs = find_runs(log)
     filled = impute(log, estimator="marginal", replicates=0, runs=runs)
     rows = runs.depth == 0
@@ -133,14 +134,14 @@ def test_the_marginal_estimator_is_the_curve_of_its_depth() -> None:
     curve = kaplan_meier(observed.demand[rows], observed.is_observed[rows], demand_max=filled.demand_max)
     for row in np.flatnonzero(rows & filled.hidden)[:20]:
         assert filled.expected_lost[row] == pytest.approx(
-            curve.mean_excess(observed.point[row], observed.available[row])
+            curve.mean_excess(observed.censored_above[row], observed.available[row])
         )
     assert filled.bandwidths == {}
 
 
 @pytest.mark.parametrize("tail", ["exponential", "refuse"])
 def test_the_tail_rule_decides_only_where_the_curve_ends_early(tail: Tail) -> None:
-    log, _ = simulate(load_scenario("released"), episodes=20, seed=5)
+    log, _ = simulate(Scenario.load("released"), episodes=20, seed=5)
     usual, other = impute(log, replicates=0), impute(log, replicates=0, tail=tail)
     assert other.tail == tail
     np.testing.assert_array_equal(usual.identified, other.identified)
@@ -156,7 +157,7 @@ def test_the_tail_rule_decides_only_where_the_curve_ends_early(tail: Tail) -> No
 
 
 def test_a_larger_bound_on_demand_moves_what_the_tail_places() -> None:
-    log, _ = simulate(load_scenario("released"), episodes=20, seed=5)
+    log, _ = simulate(Scenario.load("released"), episodes=20, seed=5)
     usual, larger = impute(log, replicates=0), impute(log, replicates=0, demand_max=100)
     assert larger.demand_max == 100
     assert usual.demand_max == log.sales.max()
@@ -164,7 +165,7 @@ def test_a_larger_bound_on_demand_moves_what_the_tail_places() -> None:
 
 
 def test_rows_that_are_not_asked_for_stay_unfilled() -> None:
-    log, _ = simulate(load_scenario("paper"), episodes=20, seed=2)
+    log, _ = simulate(Scenario.load("paper"), episodes=20, seed=2)
     only = log.series < 5
     part = impute(log, replicates=0, only=only)
     np.testing.assert_array_equal(np.isnan(part.expected_lost), part.hidden & ~only)
@@ -172,7 +173,7 @@ def test_rows_that_are_not_asked_for_stay_unfilled() -> None:
 
 
 def test_batches_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    log, _ = simulate(load_scenario("steady"), episodes=12, seed=2)
+    log, _ = simulate(Scenario.load("steady"), episodes=12, seed=2)
     seen: list[tuple[int, int]] = []
     whole = impute(log, replicates=0)
     monkeypatch.setattr(module, "BATCH", 17)
@@ -183,7 +184,7 @@ def test_batches_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_truncated_rows_are_not_learned_from() -> None:
-    log, truth = simulate(load_scenario("released"), episodes=20, seed=5)
+    log, truth = simulate(Scenario.load("released"), episodes=20, seed=5)
     runs = find_runs(log)
     whole = not_truncated(log, runs)
     assert truth.truncated.any()
@@ -198,7 +199,7 @@ def test_truncated_rows_are_not_learned_from() -> None:
 
 
 def test_depths_with_few_rows_share_a_law_and_rows_without_history_are_never_identified() -> None:
-    log, _ = simulate(load_scenario("steady"), episodes=20, seed=1)
+    log, _ = simulate(Scenario.load("steady"), episodes=20, seed=1)
     no_lag = replace(log, last_sales=np.full(20, np.nan))
     runs = find_runs(no_lag)
     groups = depth_groups(no_lag, runs)
@@ -207,14 +208,14 @@ def test_depths_with_few_rows_share_a_law_and_rows_without_history_are_never_ide
     filled_rows = np.sort(np.concatenate([group.fill for group in groups]))
     np.testing.assert_array_equal(filled_rows, np.flatnonzero(no_lag.censored))
     filled = impute(no_lag, replicates=0, runs=runs)
-    adrift = filled.hidden & (runs.depth < 0)
-    assert adrift.any()
-    assert not filled.identified[adrift].any()
+    no_history = filled.hidden & (runs.depth < 0)
+    assert no_history.any()
+    assert not filled.identified[no_history].any()
     assert np.isfinite(filled.expected_lost).all()
 
 
-def test_a_demand_that_the_netted_balance_gives_back_is_no_estimate() -> None:
-    log, truth = simulate(load_scenario("steady", ('balance="netted"',)), episodes=20, seed=1)
+def test_a_demand_that_the_netted_balance_gives_back_is_not_imputed() -> None:
+    log, truth = simulate(Scenario.load("steady", ('balance="netted"',)), episodes=20, seed=1)
     filled = impute(log, replicates=0)
     back = log.censored & ~filled.hidden
     assert back.sum() > 50
@@ -222,11 +223,11 @@ def test_a_demand_that_the_netted_balance_gives_back_is_no_estimate() -> None:
     np.testing.assert_allclose(filled.expected_lost[back], truth.lost[back])
 
 
-# Bad input: each case gets a right answer or an error that says what is missing.
+# Bad input: each gets a right answer or an error that names what is missing.
 
 
 @pytest.mark.parametrize("estimator", ["beran", "marginal"])
-def test_nothing_but_stock_outs_is_refused(estimator: Estimator) -> None:
+def test_nothing_but_stock_outs_is_refused(estimator: str) -> None:
     with pytest.raises(LostSalesError, match="every row is a stock-out: no demand is known"):
         impute(log_of_flags("xxx", "xx"), estimator=estimator)
 
@@ -298,7 +299,7 @@ def test_zero_stock(flag: bool) -> None:
 
 
 def test_every_stock_out_deeper_than_the_cap_is_filled_all_the_same() -> None:
-    log, _ = simulate(load_scenario("steady"), episodes=12, seed=1)
+    log, _ = simulate(Scenario.load("steady"), episodes=12, seed=1)
     filled = impute(log, replicates=0, runs=find_runs(log, cap=0))
     assert np.isfinite(filled.expected_lost).all()
 

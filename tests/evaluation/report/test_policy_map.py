@@ -1,33 +1,38 @@
-"""The map shows what the policy decides, at the stock, the last known demand and the market that it names."""
+"""Policy maps: decisions at the stated stock, last observed demand and market."""
 
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import pytest
 
+from lostsales.data.problem import Problem
 from lostsales.demand.censoring.runs import find_runs
 from lostsales.evaluation.report.policy_map import draw_maps, even_steps
+from lostsales.policy.base import PolicyBase
 from lostsales.policy.view import Action, View
 from tests.learn.small import small_log
 
 
-class Echo:
-    """Charges the first feature plus the stock, and orders the last known demand."""
+@dataclass(frozen=True)
+class Echo(PolicyBase):
+    """Charges the first feature plus the stock, and orders the last observed demand."""
 
+    problem: Problem
     observes: Literal["history"] = "history"
 
     def decide(self, view: View, rng: np.random.Generator) -> Action:  # noqa: ARG002, the protocol passes it
-        """Read it off the view, as any learner does."""
+        """From the view alone."""
         (depth,) = np.unique(view.depth)
         known = view.past[-depth].view.last_sales if depth else view.last_sales
         return Action(view.stock + 1000 * view.features[0], known)
 
 
 @pytest.mark.parametrize("name", ["released", "steady"])
-def test_every_cell_is_asked_at_its_own_stock_demand_and_market(name: str) -> None:
+def test_every_cell_is_the_decision_at_its_stock_demand_and_market(name: str) -> None:
     log = small_log(name, episodes=20)
     runs = find_runs(log)
-    drawn = draw_maps(Echo(), log, runs)
+    drawn = draw_maps(Echo(log.problem), log, runs)
     usual = drawn.maps[0]
     assert [panel.depth for panel in usual.panels] == list(range(runs.max_depth + 1))
     markets = {each.market: each for each in drawn.maps}

@@ -1,19 +1,19 @@
-"""Typical series: what stock-outs hid is where the truth is, and the choice spans few and many stock-outs."""
+"""Traces: coverage of the band of censored demand, and the choice of typical series."""
 
 import numpy as np
 import pytest
 
+from lostsales.data.splits import units_of
 from lostsales.demand.censoring.runs import find_runs
-from lostsales.evaluation.log_decisions import units_of
 from lostsales.evaluation.prepared_log import PreparedLog
-from lostsales.evaluation.report.traces import MOST_PERIODS, MOST_SERIES, hidden_demand, tell, typical_series
-from lostsales.simulation.scenario import load_scenario
+from lostsales.evaluation.report.traces import MOST_PERIODS, MOST_SERIES, hidden_demand, typical_series, typical_traces
+from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
 from tests.learn.small import scenario, small_log
 
 
 @pytest.mark.parametrize("name", ["steady", "released"])
-def test_the_band_of_hidden_demand_holds_the_truth_as_often_as_it_says(name: str) -> None:
+def test_the_band_of_censored_demand_has_its_nominal_coverage(name: str) -> None:
     log, truth = simulate(scenario(name), episodes=30, seed=11)
     mean, low, high = hidden_demand(PreparedLog.of(log), np.arange(len(log.names)), log)
     hidden = ~np.isnan(mean)
@@ -26,8 +26,8 @@ def test_the_band_of_hidden_demand_holds_the_truth_as_often_as_it_says(name: str
     assert error < 0.15
 
 
-def test_the_middle_series_comes_first_and_the_others_span_all() -> None:
-    traces = tell(PreparedLog.of(small_log("steady", episodes=12)))
+def test_traces_are_in_order_of_stockout_share_with_the_median_first() -> None:
+    traces = typical_traces(PreparedLog.of(small_log("steady", episodes=12)))
     shares = [trace.stockout_share for trace in traces]
     assert len(traces) == MOST_SERIES
     assert sorted(shares)[2] == shares[0]
@@ -37,16 +37,16 @@ def test_the_middle_series_comes_first_and_the_others_span_all() -> None:
         assert (np.isnan(trace.expected) == ~trace.hidden).all()
 
 
-def test_one_long_series_is_shown_to_its_end_without_a_law_of_demand() -> None:
-    log, _ = simulate(load_scenario("steady", (f"horizon={MOST_PERIODS + 20}",)), episodes=1, seed=2)
-    (trace,) = tell(PreparedLog(log, find_runs(log), units_of(log, 20), np.zeros(len(log)), laws=None))
+def test_without_a_demand_law_the_last_periods_of_a_long_series_are_shown() -> None:
+    log, _ = simulate(Scenario.load("steady", (f"horizon={MOST_PERIODS + 20}",)), episodes=1, seed=2)
+    (trace,) = typical_traces(PreparedLog(log, find_runs(log), units_of(log, 20), np.zeros(len(log)), laws=None))
     assert list(trace.period) == list(range(20, MOST_PERIODS + 20))
-    told = trace.hidden & ~np.isnan(trace.expected)
-    assert told.any()
-    assert (trace.low[told] <= trace.expected[told]).all()
+    estimated = trace.hidden & ~np.isnan(trace.expected)
+    assert estimated.any()
+    assert (trace.low[estimated] <= trace.expected[estimated]).all()
 
 
-def test_typical_series_are_of_a_usual_length() -> None:
+def test_typical_series_are_distinct_and_rising() -> None:
     log = small_log("released", episodes=8)
     chosen = typical_series(log, log.censored)
     assert (np.diff(chosen) > 0).all()

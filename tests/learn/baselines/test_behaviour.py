@@ -13,10 +13,10 @@ from lostsales.learn.fit import fit
 from lostsales.policy.rules import Rules
 from lostsales.policy.view import Action, ClosedPeriod, View
 from lostsales.simulation.named_policies import named_policy
-from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import evaluate_policy, simulate
 
-WORLD = load_scenario("steady")
+WORLD = Scenario.load("steady")
 NAMES = ("uniform", "base-stock:18@4.25")
 
 
@@ -48,7 +48,7 @@ def test_uniform_behaviour_is_uniform_again() -> None:
 def test_a_rule_is_found_again() -> None:
     """Order up to 18 at 4.25, whatever else is going on."""
     for stock in (3.0, 8.0, 14.0):
-        decided = clone(NAMES[1]).explain(view(stock, 8.0, 1), np.full(1, np.nan))
+        decided = clone(NAMES[1]).explain(view(stock, 8.0, 1))
         assert (decided.price[0], decided.order[0]) == (4.25, min(18 - stock, 15))
         assert decided.value[0] > 0.8
 
@@ -63,10 +63,10 @@ def test_decisions_are_drawn_with_the_chances() -> None:
     policy, rows = clone("uniform"), 20_000
     now = view(5.0, 8.0, rows)
     action = policy.decide(now, np.random.default_rng(1))
-    expected = policy._allowed(view(5.0, 8.0, 1), np.full(1, np.nan))[0]
+    expected = policy._allowed(view(5.0, 8.0, 1))[0]
     drawn = [np.mean((action.price == price) & (action.order == order)) for price, order in policy.grid.pairs]
     np.testing.assert_allclose(drawn, expected, atol=4 * np.sqrt(expected.max() / rows))
-    best = policy.explain(view(5.0, 8.0, 1), np.full(1, np.nan))
+    best = policy.explain(view(5.0, 8.0, 1))
     assert best.value[0] == expected.max()
     assert best.margin[0] == pytest.approx(expected.max() - np.sort(expected)[-2])
 

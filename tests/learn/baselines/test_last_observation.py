@@ -18,18 +18,18 @@ from lostsales.learn.function.kernels import Kernel
 from lostsales.learn.function.q_function import FunctionClass
 from lostsales.policy.rollout import play
 from lostsales.policy.view import Action
-from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
 from tests.learn.small import days, small_log
 
 TREATMENTS = ("fqi-observed", "fqi-dropped", "fqi-imputed", "fqi-plugin")
-FEW = FunctionClass(kernels=(Kernel("rbf", 0.03),), ridges=(1.0,))
+FEW = FunctionClass(kernels=(Kernel(kind="rbf", coefficient=0.03),), ridges=(1.0,))
 
 
 @cache
 def full_shelves() -> SalesLog:
     """A shop that never runs out."""
-    log = simulate(load_scenario("released", ("start.stock=900", "demand.rho=0.5")), episodes=6, seed=4)[0]
+    log = simulate(Scenario.load("released", ("start.stock=900", "demand.rho=0.5")), episodes=6, seed=4)[0]
     assert not log.censored.any()
     return log
 
@@ -76,7 +76,7 @@ def test_treatments_differ_in_the_profit_of_stock_outs_alone(monkeypatch: pytest
 
 
 def test_the_state_is_the_last_observation(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By hand: last sales, economy, interest, stock-out, stock (line 1086)."""
+    """By hand: last sales, economy, interest, stock-out, stock (Appendix C)."""
     log = small_log("released")
     part = parts_of(monkeypatch, "fqi-imputed", log)
     row = int(np.flatnonzero(log.censored[part.rows - 1] & (part.rows % 50 > 0))[0])
@@ -90,25 +90,25 @@ def test_the_state_is_the_last_observation(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_the_plugged_in_demand_is_the_mean_of_the_truncated_normal() -> None:
     """Lines 1100-1110, where demand is far enough from 0 for the law to be linear."""
-    log, truth = simulate(load_scenario("steady", ("demand.intercept=18.5",)), episodes=1_000, seed=8)
+    log, truth = simulate(Scenario.load("steady", ("demand.intercept=18.5",)), episodes=1_000, seed=8)
     runs = find_runs(log)
-    known = runs.observed.is_observed
+    is_observed = runs.observed.is_observed
     filled = PlugIn.fit(log, runs).of_log(log, runs)
-    np.testing.assert_array_equal(filled[known], truth.demand[known])
+    np.testing.assert_array_equal(filled[is_observed], truth.demand[is_observed])
     economy, interest = log.features.T
     mean = 18.5 - 0.6 * interest + 2 * economy - 3 * log.price + 0.8 * runs.anchor_demand
     at = (np.asarray(log.stock) + 0.5 - mean) / 3  # whole demand above the stock is at least half a unit above it
-    first = (runs.depth == 0) & ~known
+    first = (runs.depth == 0) & ~is_observed
     expected = (mean + 3 * norm.pdf(at) / norm.sf(at))[first]
     assert filled[first].mean() == pytest.approx(expected.mean(), abs=0.05)
     assert np.abs(filled[first] - expected).mean() < 0.15  # the noise has a standard deviation of 3
     for depth in (1, 2, 3):
-        rows = (runs.depth == depth) & ~known
+        rows = (runs.depth == depth) & ~is_observed
         assert filled[rows].mean() == pytest.approx(truth.demand[rows].mean(), rel=0.03)
 
 
 def test_a_log_and_a_view_plug_in_the_same() -> None:
-    world = load_scenario("paper")
+    world = Scenario.load("paper")
     log = simulate(world, episodes=20, seed=8)[0]
     runs = find_runs(log)
     plug_in = PlugIn.fit(log, runs)

@@ -11,16 +11,16 @@ from lostsales.learn.baselines.thresholds import ThresholdPolicy, Thresholds
 from lostsales.learn.fit import fit
 from lostsales.policy.action_grid import ActionGrid
 from lostsales.policy.rules import Rules
-from lostsales.simulation.exact.iterate import Criterion
-from lostsales.simulation.exact.solve import reference
-from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.exact.solve import solve_reference
+from lostsales.simulation.exact.value_iteration import Criterion
+from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import evaluate_policy, simulate
 
 COSTS = UnitCosts(lost=2, order=3, holding=1)
 
 
 def log_of(name: str, *settings: str, episodes: int = 60) -> SalesLog:
-    return simulate(load_scenario(name, settings), episodes=episodes, seed=3)[0]
+    return simulate(Scenario.load(name, settings), episodes=episodes, seed=3)[0]
 
 
 def tuned(log: SalesLog, method: str) -> ThresholdPolicy:
@@ -41,8 +41,8 @@ def test_base_stock_of_case_1(method: str) -> None:
 
 
 def test_the_newsvendor_earns_what_it_promises_where_its_belief_is_true() -> None:
-    world = load_scenario("newsvendor")
-    oracle = evaluate_policy(world, reference(world, "oracle", Criterion(0.9)).policy, 2_000, seed=5)
+    world = Scenario.load("newsvendor")
+    oracle = evaluate_policy(world, solve_reference(world, "oracle", Criterion(0.9)).policy, 2_000, seed=5)
     for method in ("newsvendor", "base-stock"):
         policy = tuned(log_of("newsvendor", episodes=200), method)
         earned = evaluate_policy(world, policy, 2_000, seed=5)
@@ -61,13 +61,13 @@ def test_a_late_order_serves_two_periods() -> None:
 
 def test_s_S_p_of_case_2() -> None:  # noqa: N802, the name of the policy
     """With a fixed cost of every order (s, S, p) is the best there is, and base-stock orders far too often."""
-    world = load_scenario("fixed-cost")
+    world = Scenario.load("fixed-cost")
     log = log_of("fixed-cost")
     policy = tuned(log, "s-S-p")
     assert float(policy.thresholds.order_at) < float(policy.thresholds.order_up_to) - 5
     best, s_s_p, base_stock = (
         evaluate_policy(world, each, 1_000, seed=5).mean_profit
-        for each in (reference(world, "oracle", Criterion(0.99)).policy, policy, tuned(log, "base-stock"))
+        for each in (solve_reference(world, "oracle", Criterion(0.99)).policy, policy, tuned(log, "base-stock"))
     )
     assert s_s_p > 0.97 * best
     assert base_stock < 0.7 * s_s_p

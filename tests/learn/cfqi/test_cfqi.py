@@ -8,25 +8,31 @@ import pytest
 
 import lostsales
 from lostsales.data.log import SalesLog
-from lostsales.data.splits import hold_out
+from lostsales.data.progress import Progress
+from lostsales.data.splits import folds_of, hold_out
 from lostsales.demand.survival.imputation import impute
 from lostsales.errors import SettingError
-from lostsales.learn.cfqi.learn import CfqiResult, learn
-from lostsales.learn.cfqi.settings import CFQI, fit, folds_of, register_learner
+from lostsales.learn.cfqi.learn import CfqiResult
+from lostsales.learn.cfqi.learn import learn as learn_from
+from lostsales.learn.cfqi.policy import QPolicy
+from lostsales.learn.cfqi.settings import CFQI
+from lostsales.learn.fit import fit, learner_of
 from lostsales.learn.function.kernels import Kernel
 from lostsales.learn.function.q_function import FunctionClass
-from lostsales.policy.policy import SavedPolicy
+from lostsales.learn.learner import LEARNERS
 from lostsales.policy.rules import MaskQuery, Rules
 from tests.learn.small import FORBID, days, frame_of, small_log
 
-FEW = FunctionClass(kernels=(Kernel("rbf", 0.03),), ridges=(0.1, 10.0))
+FEW = FunctionClass(kernels=(Kernel(kind="rbf", coefficient=0.03),), ridges=(0.1, 10.0))
 # At the forbidden capacity 25 and under these rules, an order is 0 or 15, and 15 fits only on a stock up to 10.
 TWO_ORDERS = Rules(price_ladder=(4.5,), minimum=15)
 
 
-def learn(name: str, episodes: int = 8, **settings: Any) -> CfqiResult:
+def learn(name: str, episodes: int = 8, method: str = "c-fqi", **settings: Any) -> CfqiResult:
     given: dict[str, Any] = {"iterations": 2, "function": FEW} | settings
-    return CFQI(**given).learn(small_log(name, episodes))
+    learner = learner_of(method, given)
+    assert isinstance(learner, CFQI)
+    return learn_from(small_log(name, episodes), learner)
 
 
 def values_after(one: CfqiResult, two: CfqiResult, may: Any) -> list[Any]:
@@ -37,8 +43,8 @@ def values_after(one: CfqiResult, two: CfqiResult, may: Any) -> list[Any]:
     for depth, part in enumerate(two.parts):
         after = np.full(len(part.rows), np.nan)
         for rows, q_of, block in (
-            (part.known, 0, part.next_observed),
-            (~part.known, depth + 1, part.next_censored),
+            (part.is_observed, 0, part.next_observed),
+            (~part.is_observed, depth + 1, part.next_censored),
         ):
             if block is not None and rows.any():
                 values = one.policy.q[q_of].values(block, pairs)
@@ -109,11 +115,11 @@ def test_masks_reach_targets_and_recommendations() -> None:
     assert (answer["order"][~down] > 0).any()
 
 
-def test_where_demand_does_not_remember_it_is_fqi_on_imputed_profits() -> None:
+def test_with_independent_demand_it_is_fqi_on_imputed_profits() -> None:
     """Every row counts, stock-outs continue like any other, and the last demand is no part of the state."""
     log = small_log("newsvendor", 12)
     function = FunctionClass(kind="linear", ridges=(0.5,))
-    learned = CFQI(independent=True, max_depth=0, iterations=4, function=function).learn(log)
+    learned = learn_from(log, CFQI(independent=True, max_depth=0, iterations=4, function=function))
     assert log.stock is not None
     assert log.order is not None
     rows = np.flatnonzero(log.has_next)
@@ -169,7 +175,7 @@ def test_iterations_follow_the_papers_rule_up_to_a_cap() -> None:
         ({"method": "fusion", "iterations": 5}, False),
     ],
 )
-def test_which_policies_pay_a_penalty(settings: dict[str, Any], pessimistic: bool) -> None:
+def test_which_policies_have_a_penalty(settings: dict[str, Any], pessimistic: bool) -> None:
     learned = learn("released", **settings)
     assert learned.fitted.pessimistic == pessimistic
     assert (learned.policy.beta > 0) == pessimistic
@@ -188,17 +194,17 @@ def test_folds_hold_out_whole_series() -> None:
 @pytest.mark.parametrize(
     ("settings", "reason"),
     [
-        ({"safe": "safest"}, "safe must be one of learned, paper, but 'safest' came"),
-        ({"boundary": "open"}, "boundary must be one of safe, paper, but 'open' came"),
-        ({"method": "fqi"}, "method must be one of c-fqi, pc-fqi, fusion, but 'fqi' came"),
-        ({"iterations": -1}, "iterations must be at least 1, but -1 came"),
-        ({"eps": 1.5}, "eps must lie between 0 and 1, but 1.5 came"),
-        ({"beta": -1.0}, "beta must be a number that is not negative, but -1 came"),
-        ({"beta": float("nan")}, "beta must be a number that is not negative, but nan came"),
-        ({"max_depth": -1}, "the cap K on depth must not be negative, but -1 came"),
+        ({"safe": "safest"}, "safe: Input should be 'learned' or 'paper', but it is 'safest'"),
+        ({"boundary": "open"}, "boundary: Input should be 'safe' or 'paper', but it is 'open'"),
+        ({"method": "fqi"}, "no method 'fqi'; there are planner, c-fqi, pc-fqi, fusion"),
+        ({"iterations": -1}, "iterations: Input should be greater than or equal to 1, but it is -1"),
+        ({"eps": 1.5}, "eps: Input should be less than or equal to 1, but it is 1.5"),
+        ({"beta": -1.0}, "beta: Input should be greater than or equal to 0, but it is -1"),
+        ({"beta": float("nan")}, "beta: Input should be a finite number, but it is nan"),
+        ({"max_depth": -1}, "max_depth: Input should be greater than or equal to 0, but it is -1"),
     ],
 )
-def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any], reason: str) -> None:
+def test_settings_out_of_range_are_refused(settings: dict[str, Any], reason: str) -> None:
     with pytest.raises(SettingError, match=reason):
         learn("released", **settings)
 
@@ -206,13 +212,13 @@ def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any], reaso
 @pytest.mark.parametrize(
     ("settings", "reason"),
     [
-        ({"kind": "spline"}, "kind must be kernel or linear, but 'spline' came"),
-        ({"ridges": ()}, "there must be a kernel and a ridge at least"),
-        ({"ridges": (0.0, 1.0)}, "a ridge must be above 0 .* but 0 came"),
-        ({"spared": 1.0}, "spared must be a share below 1, but 1 came"),
+        ({"kind": "spline"}, "kind: Input should be 'kernel' or 'linear', but it is 'spline'"),
+        ({"ridges": ()}, "ridges: Tuple should have at least 1 item"),
+        ({"ridges": (0.0, 1.0)}, r"ridges\.0: Input should be greater than 0, but it is 0"),
+        ({"unpenalized_share": 1.0}, "unpenalized_share: Input should be less than 1, but it is 1"),
     ],
 )
-def test_function_classes_that_make_no_sense_are_refused(settings: dict[str, Any], reason: str) -> None:
+def test_function_classes_out_of_range_are_refused(settings: dict[str, Any], reason: str) -> None:
     with pytest.raises(SettingError, match=reason):
         FunctionClass(**settings)
 
@@ -240,17 +246,17 @@ def test_depth_can_be_limited() -> None:
         assert learned.policy.safe.depth == depth
 
 
-def test_pooling_series_of_different_scale_is_said() -> None:
+def test_pooling_series_of_different_scale_warns() -> None:
     frame = frame_of(small_log("released"))
     many = (frame["series"] < 4).to_numpy()
     for column in ("stock", "order", "sales", "last_sales"):
         frame.loc[many, column] *= 50.0
     problem = small_log("released").problem.model_copy(update={"orders": None})
     with pytest.warns(UserWarning, match="one Q is learned for series whose mean demand runs from"):
-        fit(lostsales.read_log(frame, problem), iterations=1, function=FEW)
+        fit(lostsales.read_log(frame, problem), "c-fqi", iterations=1, function=FEW)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        fit(small_log("released"), iterations=1, function=FEW)
+        fit(small_log("released"), "c-fqi", iterations=1, function=FEW)
 
 
 def test_prices_and_orders_of_the_log_are_the_grid_where_none_is_declared() -> None:
@@ -262,24 +268,21 @@ def test_prices_and_orders_of_the_log_are_the_grid_where_none_is_declared() -> N
     assert policy.problem.prices == (4, 4.25, 4.5)
 
 
-def test_a_learner_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lostsales.learn.fit._LEARNERS", {})
+class DepthZero(CFQI):
+    """C-FQI of depth 0, as another package might offer it."""
 
-    def shallow(log: SalesLog, **options: Any) -> SavedPolicy:
-        return CFQI(max_depth=0, function=FEW, **options).fit(log)
+    method = "depth-zero"
 
-    register_learner("shallow", shallow)
-    assert LEARNERS.names == ("shallow",)
-    policy = fit(small_log("released"), "shallow", iterations=1)
-    assert len(policy.q) == 1  # type: ignore[attr-defined]
+    def fit(self, log: SalesLog, progress: Progress | None = None) -> QPolicy:
+        """C-FQI that knows of no run."""
+        return CFQI(max_depth=0, function=FEW, iterations=self.iterations).fit(log, progress)
 
 
-def lazily(log: SalesLog, **options: Any) -> SavedPolicy:
-    return CFQI(max_depth=0, function=FEW, **options).fit(log)
-
-
-def test_a_learner_may_be_named_by_its_module(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lostsales.learn.fit._LEARNERS", {})
-    register_learner("lazy", f"{__name__}:lazily")
-    policy = fit(small_log("released"), "lazy", iterations=1)
-    assert len(policy.q) == 1  # type: ignore[attr-defined]
+def test_a_learner_may_be_registered_for_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(LEARNERS, "_registered", {})
+    LEARNERS.register("depth-zero", DepthZero)
+    assert LEARNERS.names[-1] == "depth-zero"
+    policy = fit(small_log("released"), "depth-zero", iterations=1)
+    assert policy.summary()["max_depth"] == 0
+    with pytest.raises(SettingError, match="method 'c-fqi' is taken by the package lostsales"):
+        LEARNERS.register("c-fqi", DepthZero)

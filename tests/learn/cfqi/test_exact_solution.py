@@ -16,7 +16,9 @@ NOISE = {-1.0: 0.3, 0.0: 0.4, 1.0: 0.3}
 LOST, ORDER, HOLDING, DISCOUNT = 0.5, 0.3, 0.1, 0.7
 ITERATIONS = 12
 # Equal histories and actions are one cell, others have nothing to do with each other: one-hot features.
-ONE_HOT = FunctionClass(kernels=(Kernel("laplacian", 1e6),), ridges=(1e-6,), most_rank=600, exact_rows=0)
+ONE_HOT = FunctionClass(
+    kernels=(Kernel(kind="laplacian", coefficient=1e6),), ridges=(1e-6,), most_rank=600, exact_rows=0
+)
 
 
 def tiny(arrival: str) -> Scenario:

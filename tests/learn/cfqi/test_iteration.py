@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from lostsales.data.splits import hold_out
+from lostsales.data.splits import Folds, folds_of, hold_out
 from lostsales.demand.censoring.runs import find_runs
-from lostsales.learn.cfqi.iteration import FittedQ, Folds, FqiSettings, iterate
+from lostsales.learn.cfqi.iteration import FittedQ, FqiSettings, iterate
 from lostsales.learn.cfqi.partition import Partition, partition
-from lostsales.learn.fit import folds_of
 from lostsales.learn.function.depth_regression import RidgeDesign, build, with_posterior_variance
 from lostsales.learn.function.kernels import Kernel
 from lostsales.learn.function.posterior_variance import FactoredVariance
@@ -20,8 +19,10 @@ from lostsales.types import Bools, Floats
 from tests.learn.small import small_log
 
 ACTIONS = np.array([(price, order) for price in (2.0, 4.0, 6.0) for order in (0.0, 7.0, 15.0)])
-RAW = FunctionClass(kind="linear", raw=True, ridges=(0.5,), spared=0.5)
-LINEAR_KERNEL = FunctionClass(kernels=(Kernel("linear", 1.0),), ridges=(0.5,), support_kernel=None, spared=0.5)
+RAW = FunctionClass(kind="linear", raw=True, ridges=(0.5,), unpenalized_share=0.5)
+LINEAR_KERNEL = FunctionClass(
+    kernels=(Kernel(kind="linear", coefficient=1.0),), ridges=(0.5,), support_kernel=None, unpenalized_share=0.5
+)
 
 
 @cache
@@ -43,15 +44,15 @@ def learn(settings: FqiSettings) -> FittedQ:
 
 
 def seen(rows: int = 90) -> tuple[Partition, Folds]:
-    """A depth whose every demand is known."""
+    """A depth whose every demand is observed."""
     rng = np.random.default_rng(8)
     block, after = rng.normal(3, 2, (2, rows, 3))
     action = ACTIONS[rng.integers(0, len(ACTIONS), rows)]
     profit = block[:, 0] * action[:, 0] - action[:, 1] + rng.normal(size=rows)
-    known = np.ones(rows, dtype=bool)
+    is_observed = np.ones(rows, dtype=bool)
     fold = np.arange(rows) % 5
     folds = [(fold == each, fold != each) for each in range(5)]
-    return Partition(np.arange(rows), block, action, profit, known, after, None), folds
+    return Partition(np.arange(rows), block, action, profit, is_observed, after, None), folds
 
 
 def standardised(values: Floats, like: Floats) -> Floats:
@@ -93,7 +94,7 @@ def test_without_censoring_it_is_classical_fitted_q_iteration(allowed: Bools | N
     np.testing.assert_allclose(fitted.residuals[-1], [residual], rtol=1e-8)
 
 
-def test_a_censored_row_continues_one_deeper_and_a_known_one_at_depth_0() -> None:
+def test_a_censored_row_continues_one_deeper_and_an_observed_one_at_depth_0() -> None:
     parts, _ = censored()
     before = learn(FqiSettings(iterations=2, select_at=(1,), function=RAW))
     after = learn(FqiSettings(iterations=3, select_at=(1,), function=RAW))
@@ -112,7 +113,7 @@ def test_kernel_ridge_with_a_linear_kernel_is_the_linear_learner(exact_rows: int
     parts, _ = censored()
     settings = FqiSettings(iterations=5, pessimistic_until=5)
     linear = learn(replace(settings, function=RAW))
-    kernel = learn(replace(settings, function=replace(LINEAR_KERNEL, exact_rows=exact_rows)))
+    kernel = learn(replace(settings, function=LINEAR_KERNEL.model_copy(update={"exact_rows": exact_rows})))
     for one, other, part in zip(linear.q, kernel.q, parts, strict=True):
         np.testing.assert_allclose(one.values(part.block, ACTIONS), other.values(part.block, ACTIONS), atol=1e-3)
         penalty = one.penalty(part.block, ACTIONS, 2.0)
@@ -123,18 +124,18 @@ def test_kernel_ridge_with_a_linear_kernel_is_the_linear_learner(exact_rows: int
 def test_nystrom_at_full_rank_is_exact_and_below_it_the_error_falls_with_the_rank() -> None:
     parts, _ = censored()
     rows = max(len(part.rows) for part in parts)
-    smooth = FunctionClass(kernels=(Kernel("rbf", 0.1),), ridges=(0.1,), exact_rows=rows)
+    smooth = FunctionClass(kernels=(Kernel(kind="rbf", coefficient=0.1),), ridges=(0.1,), exact_rows=rows)
     exact = learn(FqiSettings(iterations=4, function=smooth))
     errors = []
     for rank in (20, 60, rows):
-        function = replace(smooth, exact_rows=0, most_rank=rank, by_dimension=False)
+        function = smooth.model_copy(update={"exact_rows": 0, "most_rank": rank, "by_dimension": False})
         near = learn(FqiSettings(iterations=4, function=function))
         pairs = zip(near.q, exact.q, parts, strict=True)
         errors.append(max(np.abs(q.values(p.block, ACTIONS) - e.values(p.block, ACTIONS)).max() for q, e, p in pairs))
     assert errors == sorted(errors, reverse=True)
     assert errors[0] > 10
     assert errors[-1] < 1e-4
-    by_dimension = learn(FqiSettings(iterations=4, function=replace(smooth, exact_rows=0)))
+    by_dimension = learn(FqiSettings(iterations=4, function=smooth.model_copy(update={"exact_rows": 0})))
     values, truth = (each.q[0].values(parts[0].block, ACTIONS) for each in (by_dimension, exact))
     assert np.sqrt(np.mean((values - truth) ** 2)) < 0.01 * truth.std()
 
@@ -155,13 +156,13 @@ def test_many_rows_are_streamed_to_the_same_q(monkeypatch: pytest.MonkeyPatch, u
 
 def test_without_beta_pc_fqi_is_c_fqi() -> None:
     parts, _ = censored()
-    plain, free, shy = (
+    plain, free, pessimistic = (
         learn(FqiSettings(iterations=4, beta=beta, pessimistic_until=until))
         for beta, until in ((30.0, 0), (0.0, 4), (30.0, 4))
     )
-    assert (plain.pessimistic, free.pessimistic, shy.pessimistic) == (False, False, True)
+    assert (plain.pessimistic, free.pessimistic, pessimistic.pessimistic) == (False, False, True)
     for depth, part in enumerate(parts):
-        values = [each.q[depth].values(part.block, ACTIONS) for each in (plain, free, shy)]
+        values = [each.q[depth].values(part.block, ACTIONS) for each in (plain, free, pessimistic)]
         np.testing.assert_array_equal(values[0], values[1])
         assert np.abs(values[0] - values[2]).max() > 1
 
@@ -175,9 +176,9 @@ def test_a_pessimistic_update_continues_with_q_less_its_penalty_and_fusion_stops
     later = learn(replace(shared, iterations=3))
     assert (first.pessimistic, fusion.pessimistic) == (True, False)
     part = parts[-1]
-    shy = first.q[0].values(part.next_observed, ACTIONS) - first.q[0].penalty(part.next_observed, ACTIONS, 2.0)
+    penalised = first.q[0].values(part.next_observed, ACTIONS) - first.q[0].penalty(part.next_observed, ACTIONS, 2.0)
     np.testing.assert_allclose(
-        fusion.targets[-1][part.is_observed], part.profit[part.is_observed] + 0.9 * shy.max(axis=1)
+        fusion.targets[-1][part.is_observed], part.profit[part.is_observed] + 0.9 * penalised.max(axis=1)
     )
     bold = fusion.q[0].values(part.next_observed, ACTIONS)
     np.testing.assert_allclose(
@@ -186,12 +187,23 @@ def test_a_pessimistic_update_continues_with_q_less_its_penalty_and_fusion_stops
 
 
 def designed(function: FunctionClass, kernel: Kernel | None = None, rows: int = 90) -> RidgeDesign:
-    """A depth whose every demand is known, with settings given and what a penalty needs."""
+    """A depth whose every demand is observed, with given hyperparameters and the uncertainty of the penalty."""
     part, _ = seen(rows)
     scaler, action_scaler = Scaler.of(part.block), ActionScaler.of(part.action)
     history, action = scaler(part.block), action_scaler(part.action)
     built = build(scaler, action_scaler, history, action, Hyperparameters(kernel, 0.3, 5.0), function, 0)
     return with_posterior_variance(built, function, 0)
+
+
+def threshold(design: RidgeDesign) -> float:
+    assert design.form.uncertainty is not None
+    return design.form.uncertainty.threshold
+
+
+def factored(design: RidgeDesign) -> FactoredVariance:
+    assert design.form.uncertainty is not None
+    assert isinstance(design.form.uncertainty.variance, FactoredVariance)
+    return design.form.uncertainty.variance
 
 
 def uncertainty(kernel: Kernel, ridge: float, at: tuple[Floats, Floats], sample: tuple[Floats, Floats]) -> Floats:
@@ -202,15 +214,23 @@ def uncertainty(kernel: Kernel, ridge: float, at: tuple[Floats, Floats], sample:
     return np.asarray(np.sqrt(posterior / ridge))
 
 
-@pytest.mark.parametrize("kernel", [Kernel("rbf", 0.1), Kernel("laplacian", 0.1), Kernel("matern", 0.1), None])
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        Kernel(kind="rbf", coefficient=0.1),
+        Kernel(kind="laplacian", coefficient=0.1),
+        Kernel(kind="matern", coefficient=0.1),
+        None,
+    ],
+)
 @pytest.mark.parametrize("own", [True, False])
-def test_the_level_is_what_rows_left_out_one_by_one_stay_below(kernel: Kernel | None, own: bool) -> None:
-    judge, ridge = (kernel, 0.3) if own or kernel is None else (Kernel("rbf", 0.2), 0.05)
+def test_the_threshold_is_the_quantile_of_leave_one_out_uncertainty(kernel: Kernel | None, own: bool) -> None:
+    support, ridge = (kernel, 0.3) if own or kernel is None else (Kernel(kind="rbf", coefficient=0.2), 0.05)
     function = FunctionClass(
         raw=True,
-        spared=0.8,
-        spared_ratio=np.inf,
-        support_kernel=None if own else Kernel("rbf", 0.2),
+        unpenalized_share=0.8,
+        unpenalized_ratio=np.inf,
+        support_kernel=None if own else Kernel(kind="rbf", coefficient=0.2),
         support_ridge=0.05,
     )
     design = designed(function, kernel)
@@ -218,46 +238,46 @@ def test_the_level_is_what_rows_left_out_one_by_one_stay_below(kernel: Kernel | 
     for row in range(90):
         rest = np.arange(90) != row
         one, others = ((design.history[at], design.action[at]) for at in ([row], rest))
-        left_out.append(uncertainty(judge or Kernel("linear", 1.0), ridge, one, others)[0])
-    np.testing.assert_allclose(design.form.level, np.quantile(left_out, 0.8), rtol=1e-5)
-    capped = designed(replace(function, spared_ratio=1.1), kernel).form.level
+        left_out.append(uncertainty(support or Kernel(kind="linear", coefficient=1.0), ridge, one, others)[0])
+    np.testing.assert_allclose(threshold(design), np.quantile(left_out, 0.8), rtol=1e-5)
+    capped = threshold(designed(function.model_copy(update={"unpenalized_ratio": 1.1}), kernel))
     np.testing.assert_allclose(capped, min(np.quantile(left_out, 0.8), 1.1 * np.median(left_out)), rtol=1e-5)
-    assert designed(replace(function, spared=0.0), kernel).form.level == 0.0
+    assert threshold(designed(function.model_copy(update={"unpenalized_share": 0.0}), kernel)) == 0.0
 
 
-@pytest.mark.parametrize("spared", [0.0, 0.8])
+@pytest.mark.parametrize("share", [0.0, 0.8])
 @pytest.mark.parametrize("own", [True, False])
-def test_the_penalty_is_beta_sigma_times_the_uncertainty_above_the_level(own: bool, spared: float) -> None:
-    kernel, other = Kernel("rbf", 0.1), Kernel("laplacian", 0.2)
-    design = designed(FunctionClass(spared=spared, support_kernel=None if own else other, support_ridge=0.05), kernel)
+def test_the_penalty_is_beta_sigma_times_the_uncertainty_above_the_threshold(own: bool, share: float) -> None:
+    kernel, other = Kernel(kind="rbf", coefficient=0.1), Kernel(kind="laplacian", coefficient=0.2)
+    design = designed(
+        FunctionClass(unpenalized_share=share, support_kernel=None if own else other, support_ridge=0.05), kernel
+    )
     part, _ = seen()
     penalty = design.form.penalty(part.next_observed, ACTIONS, 7.0)
-    judge, ridge = (kernel, 0.3) if own else (other, 0.05)
+    support, ridge = (kernel, 0.3) if own else (other, 0.05)
     low, high = np.quantile(part.block, [0.01, 0.99], axis=0)
-    after = np.clip(part.next_observed, low, high) if spared else part.next_observed
+    after = np.clip(part.next_observed, low, high) if share else part.next_observed
     assert (part.next_observed > high).any()
     for column, action in enumerate(design.form.action_scaler(ACTIONS)):
         at = standardised(after, part.block), np.tile(action, (90, 1))
-        above = uncertainty(judge, ridge, at, (design.history, design.action)) - design.form.level
+        above = uncertainty(support, ridge, at, (design.history, design.action)) - threshold(design)
         np.testing.assert_allclose(penalty[:, column], 7.0 * 5.0 * np.maximum(above, 0), atol=1e-5)
-    assert (penalty.min() > 0) == (spared == 0)
+    assert (penalty.min() > 0) == (share == 0)
 
 
 def test_the_support_of_few_landmarks_nears_the_exact_one() -> None:
-    exact = designed(FunctionClass(support_rank=400), Kernel("rbf", 0.01), rows=390).form
-    assert isinstance(exact.doubt, FactoredVariance)
-    assert len(exact.doubt.matrix) == 390
-    at = exact.scaler(seen(390)[0].next_observed)
-    actions = exact.action_scaler(ACTIONS)
-    truth, errors = np.sqrt(exact.doubt(at, actions)), []
+    exact = designed(FunctionClass(support_rank=400), Kernel(kind="rbf", coefficient=0.01), rows=390)
+    assert len(factored(exact).matrix) == 390
+    at = exact.form.scaler(seen(390)[0].next_observed)
+    actions = exact.form.action_scaler(ACTIONS)
+    truth, errors = np.sqrt(factored(exact)(at, actions)), []
     for rank in (50, 100, 200):
-        form = designed(FunctionClass(support_rank=rank), Kernel("rbf", 0.01), rows=390).form
-        assert isinstance(form.doubt, FactoredVariance)
-        assert len(form.doubt.matrix) == rank
-        errors.append(float(np.mean(np.abs(np.sqrt(form.doubt(at, actions)) / truth - 1))))
+        design = designed(FunctionClass(support_rank=rank), Kernel(kind="rbf", coefficient=0.01), rows=390)
+        assert len(factored(design).matrix) == rank
+        errors.append(float(np.mean(np.abs(np.sqrt(factored(design)(at, actions)) / truth - 1))))
     assert errors == sorted(errors, reverse=True)
     assert errors[-1] < 0.01
-    np.testing.assert_allclose(form.level, exact.level, rtol=0.05)
+    np.testing.assert_allclose(threshold(design), threshold(exact), rtol=0.05)
 
 
 def test_what_was_never_tried_is_penalised_and_random_behaviour_hardly() -> None:
@@ -267,7 +287,7 @@ def test_what_was_never_tried_is_penalised_and_random_behaviour_hardly() -> None
     shares = []
     for action in (part.action, narrow):
         scaler, scale_action = Scaler.of(part.block), ActionScaler.of(action)
-        choice, function = Hyperparameters(Kernel("rbf", 0.003), 0.001, 1.0), FunctionClass()
+        choice, function = Hyperparameters(Kernel(kind="rbf", coefficient=0.003), 0.001, 1.0), FunctionClass()
         standard = scaler(part.block), scale_action(action)
         design = with_posterior_variance(build(scaler, scale_action, *standard, choice, function, 0), function, 0)
         penalty = design.form.penalty(part.next_observed, ACTIONS, 1.0)

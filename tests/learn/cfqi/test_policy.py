@@ -9,20 +9,24 @@ import pytest
 
 import lostsales
 from lostsales.errors import LostSalesError
-from lostsales.learn.cfqi.partition import block_of_view
 from lostsales.learn.cfqi.policy import QPolicy
 from lostsales.learn.cfqi.safe_actions import Safe, SafeActions
-from lostsales.learn.fit import CensoredFqi
+from lostsales.learn.fit import fit
 from lostsales.learn.function.kernels import Kernel
 from lostsales.learn.function.q_function import FunctionClass, QFunction
 from lostsales.policy.action_grid import ActionGrid
+from lostsales.policy.history import blocks_of_view
 from lostsales.policy.rules import Rules
 from lostsales.policy.view import View
 from lostsales.types import Bools, Floats
 from tests.learn.small import FORBID, days, small_log
 
 GRID = ActionGrid(np.array([2.0, 4.0]), np.array([0.0, 5.0, 9.0]), np.inf)
-FEW = FunctionClass(kernels=(Kernel("rbf", 0.03), Kernel("laplacian", 0.1)), ridges=(0.1, 10.0))
+MATERN = Kernel(kind="matern", coefficient=0.1)
+PRODUCT = Kernel(kind="product", coefficient=0.1, action_coefficient=0.5)
+FEW = FunctionClass(
+    kernels=(Kernel(kind="rbf", coefficient=0.03), Kernel(kind="laplacian", coefficient=0.1)), ridges=(0.1, 10.0)
+)
 
 
 @dataclass(frozen=True)
@@ -92,7 +96,7 @@ def test_learned_safe_actions_end_the_run_likely_enough(arrival: str) -> None:
     assert masked(actions, 3, feasible) == ([(2, 9)], False)
 
 
-def test_where_nothing_is_safe_enough_the_likeliest_is_taken_and_said() -> None:
+def test_where_nothing_is_safe_enough_the_likeliest_is_taken_and_flagged() -> None:
     by_order = (0.2, 0.3, 0.4, 0.5, 0.6, 0.6)
     assert masked(safe("learned", "before", chances=by_order), 3) == ([(4, 5), (4, 9)], True)
     feasible = np.array([[True, True, False, False, False, False]])
@@ -116,10 +120,12 @@ def test_runs_longer_than_learned_are_ended_the_papers_way_where_every_learned_o
     assert masked(actions, depth + 1) == ([(4, 9)], False)
 
 
-def learned(scenario: str, **settings: Any) -> QPolicy:
+def learned(scenario: str, method: str = "c-fqi", **settings: Any) -> QPolicy:
     episodes = 25 if scenario == "steady" else 8  # runs of stock-outs seldom end in it
     given: dict[str, Any] = {"iterations": 3, "function": FEW} | settings
-    return CFQI(**given).fit(small_log(scenario, episodes))
+    policy = fit(small_log(scenario, episodes), method, **given)
+    assert isinstance(policy, QPolicy)
+    return policy
 
 
 def some_view(policy: QPolicy, rows: int = 200) -> View:
@@ -139,8 +145,8 @@ def test_value_penalty_and_margin_are_those_of_the_scores(method: str) -> None:
     view = some_view(policy)
     rows = np.arange(len(view.stock))
     unknown = np.full(len(rows), np.nan)
-    decision = policy.explain(view, unknown)
-    block = block_of_view(policy.problem, view, rows, 0)
+    decision = policy.explain(view)
+    block = blocks_of_view(policy.asks, view, rows, 0)
     values = policy.q[0].values(block, policy.grid.pairs)
     penalty = policy.q[0].penalty(block, policy.grid.pairs, policy.beta) if policy.beta else np.zeros_like(values)
     scores = values - penalty
@@ -164,7 +170,7 @@ def test_value_penalty_and_margin_are_those_of_the_scores(method: str) -> None:
 
 def test_where_only_one_action_is_left_there_is_no_runner_up() -> None:
     policy = learned("released", rules=Rules(price_ladder=(4,), minimum=16))
-    decision = policy.explain(some_view(policy, 3), np.full(3, np.nan))
+    decision = policy.explain(some_view(policy, 3))
     assert decision.price.tolist() == [4, 4, 4]
     assert decision.order.tolist() == [0, 0, 0]
     for left in (decision.runner_up_price, decision.runner_up_order, decision.margin):
@@ -176,7 +182,7 @@ SAVED: list[tuple[str, dict[str, Any]]] = [
     ("paper", {"method": "pc-fqi"}),
     ("released", {"method": "pc-fqi", "function": FunctionClass(kind="linear")}),
     ("paper", {"method": "fusion", "iterations": 5, "function": FunctionClass(kind="linear", raw=True)}),
-    ("released", {"function": replace(FEW, kernels=(Kernel("matern", 0.1), Kernel("product", 0.1, 0.5)))}),
+    ("released", {"function": FEW.model_copy(update={"kernels": (MATERN, PRODUCT)})}),
     ("steady", {"method": "pc-fqi", "max_depth": 1}),
     ("paper", {"safe": "paper", "boundary": "paper"}),
     (
@@ -216,9 +222,11 @@ def test_a_loaded_policy_recommends_the_same_to_the_bit(
 
 
 def test_only_a_pessimistic_policy_carries_what_penalties_need() -> None:
-    plain, shy = (learned("steady", method=method, max_depth=1).to_artefact().arrays for method in ("c-fqi", "pc-fqi"))
+    plain, pessimistic = (
+        learned("steady", method=method, max_depth=1).to_artefact().arrays for method in ("c-fqi", "pc-fqi")
+    )
     assert not [name for name in plain if "doubt" in name]
-    assert sorted(name.partition("_")[0] for name in shy if name.endswith("doubt_matrix")) == ["0", "1"]
+    assert sorted(name.partition("_")[0] for name in pessimistic if name.endswith("doubt_matrix")) == ["0", "1"]
 
 
 def test_damaged_files_are_refused(tmp_path: Path) -> None:

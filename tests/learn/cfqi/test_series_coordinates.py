@@ -1,4 +1,4 @@
-"""Series of different scale, attributes, and unit costs that vary: what a pooled Q is told of them."""
+"""Series of different scale, attributes, and unit costs that vary: coordinates of a pooled Q."""
 
 from pathlib import Path
 from typing import Any
@@ -9,17 +9,19 @@ import pytest
 
 import lostsales
 from lostsales.data.log import SalesLog
+from lostsales.data.scale import STEP
 from lostsales.demand.censoring.runs import find_runs
 from lostsales.errors import LogError
+from lostsales.learn.cfqi.learn import learn
 from lostsales.learn.cfqi.partition import partition
-from lostsales.learn.cfqi.series_coordinates import STEP, SeriesCoordinates
-from lostsales.learn.fit import CensoredFqi
+from lostsales.learn.cfqi.series_coordinates import SeriesCoordinates
+from lostsales.learn.cfqi.settings import CFQI, PCFQI
 from lostsales.learn.function.kernels import Kernel
 from lostsales.learn.function.q_function import FunctionClass
 from lostsales.policy.recommendation import UNKNOWN_SERIES
 from tests.learn.small import frame_of, open_rows, small_log
 
-FEW = FunctionClass(kernels=(Kernel("rbf", 0.03),), ridges=(0.1, 10.0))
+FEW = FunctionClass(kernels=(Kernel(kind="rbf", coefficient=0.03),), ridges=(0.1, 10.0))
 UNITS = ["stock", "order", "sales", "last_sales"]
 TIMES = STEP**41  # a scale is rounded to a power, so that this factor is kept
 
@@ -37,11 +39,11 @@ def two_scales() -> SalesLog:
 def test_the_same_shop_in_other_units_is_the_same_rows() -> None:
     log = two_scales()
     runs = find_runs(log)
-    facts = SeriesCoordinates.of(log, runs)
-    np.testing.assert_allclose(facts.scale[4:] / facts.scale[:4], TIMES)
+    coordinates = SeriesCoordinates.of(log, runs)
+    np.testing.assert_allclose(coordinates.scale[4:] / coordinates.scale[:4], TIMES)
     assert log.stock is not None
     assert log.order is not None
-    for part in partition(log, runs, log.cash, facts):
+    for part in partition(log, runs, log.cash, coordinates):
         small = log.series[part.rows] < 4
         assert small.sum() == (~small).sum() > 0
         for values in (part.block, part.action, part.profit):
@@ -50,12 +52,12 @@ def test_the_same_shop_in_other_units_is_the_same_rows() -> None:
 
 def test_series_of_one_scale_are_left_alone() -> None:
     log = small_log("released")
-    facts = SeriesCoordinates.of(log, find_runs(log))
-    assert facts.one_scale
-    assert CFQI(iterations=1, function=FEW).fit(log).facts is None
+    coordinates = SeriesCoordinates.of(log, find_runs(log))
+    assert coordinates.one_scale
+    assert CFQI(iterations=1, function=FEW).fit(log).coordinates is None
 
 
-def test_a_policy_speaks_the_units_of_each_series(tmp_path: Path) -> None:
+def test_orders_are_in_the_units_of_each_series(tmp_path: Path) -> None:
     log = two_scales()
     with pytest.warns(UserWarning, match="each is divided by its own scale"):
         policy = PCFQI(iterations=2, function=FEW).fit(log)
@@ -66,13 +68,13 @@ def test_a_policy_speaks_the_units_of_each_series(tmp_path: Path) -> None:
     assert (answer.loc[small, "order"] <= 15).all()
     assert answer.loc[~small, "order"].max() > 15
     policy.save(tmp_path / "policy")
-    pd.testing.assert_frame_equal(lostsales.load(tmp_path / "policy").recommend(recent, today), answer)  # type: ignore[attr-defined]
+    pd.testing.assert_frame_equal(lostsales.load(tmp_path / "policy").recommend(recent, today), answer)
     # A series that the log never had is scaled by its own recent demand.
     renamed = [each.assign(series=each["series"].astype(int) + 100) for each in (recent, today)]
-    strange = policy.recommend(*renamed)
-    assert (strange["flag"].str.contains(UNKNOWN_SERIES)).all()
-    assert (strange.loc[small, "order"] <= 15).all()
-    assert strange.loc[~small, "order"].max() > 15
+    unknown = policy.recommend(*renamed)
+    assert (unknown["flag"].str.contains(UNKNOWN_SERIES)).all()
+    assert (unknown.loc[small, "order"] <= 15).all()
+    assert unknown.loc[~small, "order"].max() > 15
 
 
 def with_attributes() -> tuple[pd.DataFrame, Any]:
@@ -88,34 +90,34 @@ def with_attributes() -> tuple[pd.DataFrame, Any]:
 def test_attributes_tell_series_apart(tmp_path: Path) -> None:
     frame, problem = with_attributes()
     log = lostsales.read_log(frame, problem)
-    learned = CFQI(iterations=2, function=FEW).learn(log)
+    learned = learn(log, CFQI(iterations=2, function=FEW))
     policy = learned.policy
-    assert policy.facts is not None
-    assert policy.facts.columns == ("place=hill", "place=sea", "size")
+    assert policy.coordinates is not None
+    assert policy.coordinates.columns == ("place=hill", "place=sea", "size")
     hill = log.series[learned.parts[0].rows] % 2 == 0
     np.testing.assert_array_equal(learned.parts[0].block[:, -3:][hill], [[1, 0, 2.5]] * hill.sum())
     today = open_rows(frame, log, 9)
     recent = frame[frame["period"] < 9]
-    answer = policy.recommend(recent, today)  # known series need not tell their attributes again
+    answer = policy.recommend(recent, today)  # attributes of series in the log are optional
     again = policy.recommend(recent, today.merge(frame[["series", "place", "size"]].drop_duplicates(), on="series"))
     assert answer["order"].tolist() == again["order"].tolist()
     policy.save(tmp_path / "policy")
-    pd.testing.assert_frame_equal(lostsales.load(tmp_path / "policy").recommend(recent, today), answer)  # type: ignore[attr-defined]
+    pd.testing.assert_frame_equal(lostsales.load(tmp_path / "policy").recommend(recent, today), answer)
 
 
-def test_attributes_of_a_new_series_are_those_it_tells() -> None:
+def test_attributes_of_an_unknown_series_are_those_of_today() -> None:
     frame, problem = with_attributes()
     log = lostsales.read_log(frame, problem)
     policy = CFQI(iterations=2, function=FEW).fit(log)
     today = open_rows(frame, log, 9).head(1)
     known = policy.recommend(None, today.assign(last_sales=5.0))
-    told = policy.recommend(None, today.assign(last_sales=5.0, series="x", place="hill", size=2.5))
+    given = policy.recommend(None, today.assign(last_sales=5.0, series="x", place="hill", size=2.5))
     other = policy.recommend(None, today.assign(last_sales=5.0, series="x", place="sea", size=1.0))
-    silent = policy.recommend(None, today.assign(last_sales=5.0, series="x"))
-    assert known["value"].tolist() == told["value"].tolist()
-    assert told["flag"].tolist() == silent["flag"].tolist() == [UNKNOWN_SERIES]
+    absent = policy.recommend(None, today.assign(last_sales=5.0, series="x"))
+    assert known["value"].tolist() == given["value"].tolist()
+    assert given["flag"].tolist() == absent["flag"].tolist() == [UNKNOWN_SERIES]
     assert known["flag"].tolist() == [""]
-    assert len({float(each["value"].iloc[0]) for each in (told, other, silent)}) == 3
+    assert len({float(each["value"].iloc[0]) for each in (given, other, absent)}) == 3
 
 
 def test_unit_costs_that_vary_are_asked_of_each_day() -> None:

@@ -8,7 +8,7 @@ from lostsales.learn.function.kernels import Kernel
 from lostsales.learn.function.posterior_variance import (
     FactoredVariance,
     PairwiseVariance,
-    few_of,
+    interpolation_nodes,
     posterior_variance_of,
 )
 from lostsales.learn.function.ridge import RidgeFactor
@@ -21,7 +21,12 @@ PAIRS = np.repeat(NEW, len(ACTIONS), axis=0), np.tile(ACTIONS, (len(NEW), 1))
 TARGETS = np.sin(HISTORY[:, 0]) + ACTION[:, 1]
 RIDGE = 0.3
 SHARP = [
-    *(Kernel("rbf", 0.2), Kernel("laplacian", 0.2), Kernel("matern", 0.2), Kernel("product", 0.2, 0.7)),
+    *(
+        Kernel(kind="rbf", coefficient=0.2),
+        Kernel(kind="laplacian", coefficient=0.2),
+        Kernel(kind="matern", coefficient=0.2),
+        Kernel(kind="product", coefficient=0.2, action_coefficient=0.7),
+    ),
 ]  # kernels of full rank
 
 
@@ -40,9 +45,9 @@ def test_with_every_row_a_landmark_ridge_on_the_map_is_exact_kernel_ridge_and_it
     values = (near @ np.linalg.solve(gram, TARGETS)).reshape(shape)
     posterior = kernel.diagonal(*PAIRS) - np.sum(near * np.linalg.solve(gram, near.T).T, axis=1)
     np.testing.assert_allclose(grid.values(factor.solve(phi.T @ TARGETS)), values, atol=1e-6)
-    doubt = posterior_variance_of(mapped, factor)
-    assert isinstance(doubt, FactoredVariance) == kernel.factors
-    np.testing.assert_allclose(doubt(NEW, ACTIONS), posterior.reshape(shape) / RIDGE, atol=1e-6)
+    variance = posterior_variance_of(mapped, factor)
+    assert isinstance(variance, FactoredVariance) == kernel.factors
+    np.testing.assert_allclose(variance(NEW, ACTIONS), posterior.reshape(shape) / RIDGE, atol=1e-6)
 
 
 @pytest.mark.parametrize("rank", [8, 40])
@@ -56,23 +61,26 @@ def test_the_grid_of_a_kernel_that_factors_equals_brute_force(kernel: Kernel, ra
     fast, slow = mapped.on_grid(NEW, ACTIONS), PairGrid(mapped, NEW, ACTIONS)
     assert isinstance(fast, ProductGrid)
     np.testing.assert_allclose(fast.values(weights), slow.values(weights), atol=1e-9)
-    doubt, slow_doubt = posterior_variance_of(mapped, factor), PairwiseVariance(mapped, factor.inverse(), RIDGE)
-    np.testing.assert_allclose(doubt(NEW, ACTIONS), slow_doubt(NEW, ACTIONS), atol=1e-8)
+    variance, slow_variance = posterior_variance_of(mapped, factor), PairwiseVariance(mapped, factor.inverse(), RIDGE)
+    np.testing.assert_allclose(variance(NEW, ACTIONS), slow_variance(NEW, ACTIONS), atol=1e-8)
 
 
-@pytest.mark.parametrize(("kernel", "fewer"), [(Kernel("rbf", 0.1), True), (Kernel("laplacian", 0.3), False)])
-def test_doubt_is_interpolated_over_many_actions_where_it_is_smooth(kernel: Kernel, fewer: bool) -> None:
+@pytest.mark.parametrize(
+    ("kernel", "fewer"),
+    [(Kernel(kind="rbf", coefficient=0.1), True), (Kernel(kind="laplacian", coefficient=0.3), False)],
+)
+def test_posterior_variance_is_interpolated_over_many_actions_where_it_is_smooth(kernel: Kernel, fewer: bool) -> None:
     mapped = KernelMap.at(kernel, HISTORY, ACTION)
     phi = mapped.features(HISTORY, ACTION)
     factor = RidgeFactor.of(phi.T @ phi, 0.1)
     actions = np.array([(price, order) for price in (-1.2, 0.0, 1.2) for order in np.linspace(-1.7, 1.7, 16)])
-    doubt = posterior_variance_of(mapped, factor)
-    few, _ = few_of(kernel.of_action(actions, actions) ** 2)
-    assert (len(few) < 30) == fewer
-    assert (len(few) == len(actions)) != fewer
+    variance = posterior_variance_of(mapped, factor)
+    nodes, _ = interpolation_nodes(kernel.of_action(actions, actions) ** 2)
+    assert (len(nodes) < 30) == fewer
+    assert (len(nodes) == len(actions)) != fewer
     slow = np.sqrt(PairwiseVariance(mapped, factor.inverse(), 0.1)(NEW, actions))
     assert slow.max() > 1
-    np.testing.assert_allclose(np.sqrt(doubt(NEW, actions)), slow, atol=1e-3)
+    np.testing.assert_allclose(np.sqrt(variance(NEW, actions)), slow, atol=1e-3)
 
 
 def test_what_the_landmarks_cannot_see_is_what_the_approximation_lacks() -> None:
@@ -87,7 +95,7 @@ def test_what_the_landmarks_cannot_see_is_what_the_approximation_lacks() -> None
 
 def test_landmarks_are_drawn_where_others_leave_most() -> None:
     """Two far clusters: one row of each carries almost everything, and the error falls with the rank."""
-    kernel = Kernel("rbf", 0.2)
+    kernel = Kernel(kind="rbf", coefficient=0.2)
     history = np.r_[RNG.normal(size=(15, 3)) / 50, 9 + RNG.normal(size=(25, 3)) / 50]
     action = np.zeros((40, 2))
     first, second = landmarks(kernel, history, action, 2, np.random.default_rng(1))
@@ -101,14 +109,14 @@ def test_landmarks_are_drawn_where_others_leave_most() -> None:
 
 
 def test_equal_rows_are_one_landmark() -> None:
-    kernel, place = Kernel("laplacian", 1e6), RNG.integers(0, 7, 300)
+    kernel, place = Kernel(kind="laplacian", coefficient=1e6), RNG.integers(0, 7, 300)
     at = landmarks(kernel, place[:, None] * np.ones((1, 2)), np.zeros((300, 2)), 50, RNG)
     assert sorted(place[at]) == sorted(set(place))
 
 
 def test_landmarks_stop_where_the_rank_of_the_kernel_ends() -> None:
-    assert len(landmarks(Kernel("linear", 1.0), HISTORY, ACTION, 20, RNG)) == 5
-    assert len(landmarks(Kernel("rbf", 0.2), HISTORY, ACTION, 90, RNG)) == 40
+    assert len(landmarks(Kernel(kind="linear", coefficient=1.0), HISTORY, ACTION, 20, RNG)) == 5
+    assert len(landmarks(Kernel(kind="rbf", coefficient=0.2), HISTORY, ACTION, 90, RNG)) == 40
 
 
 def test_the_linear_map_lets_the_best_action_follow_the_history_unless_raw() -> None:

@@ -24,12 +24,12 @@ def product(left: Floats, right: Floats) -> float:
 
 
 FORMULAS: list[tuple[Kernel, Callable[[Floats, Floats], float]]] = [
-    (Kernel("rbf", 0.2), lambda left, right: float(np.exp(-0.2 * np.sum((left - right) ** 2)))),
-    (Kernel("laplacian", 0.2), lambda left, right: float(np.exp(-0.2 * np.sum(np.abs(left - right))))),
-    (Kernel("matern", 0.2), matern),
-    (Kernel("polynomial", 0.2), lambda left, right: float((1 + 0.2 * left @ right) ** 2)),
-    (Kernel("linear", 0.2), lambda left, right: float(0.2 * left @ right)),
-    (Kernel("product", 0.2, 0.7), product),
+    (Kernel(kind="rbf", coefficient=0.2), lambda left, right: float(np.exp(-0.2 * np.sum((left - right) ** 2)))),
+    (Kernel(kind="laplacian", coefficient=0.2), lambda left, right: float(np.exp(-0.2 * np.sum(np.abs(left - right))))),
+    (Kernel(kind="matern", coefficient=0.2), matern),
+    (Kernel(kind="polynomial", coefficient=0.2), lambda left, right: float((1 + 0.2 * left @ right) ** 2)),
+    (Kernel(kind="linear", coefficient=0.2), lambda left, right: float(0.2 * left @ right)),
+    (Kernel(kind="product", coefficient=0.2, action_coefficient=0.7), product),
 ]
 KERNELS = [kernel for kernel, _ in FORMULAS]
 
@@ -41,7 +41,7 @@ def test_a_kernel_is_its_formula(kernel: Kernel, formula: Callable[[Floats, Floa
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.kind)
-def test_a_gram_matrix_is_symmetric_and_positive_semi_definite_with_the_diagonal_told(kernel: Kernel) -> None:
+def test_a_gram_matrix_is_symmetric_and_positive_semi_definite_with_its_diagonal(kernel: Kernel) -> None:
     gram = kernel.between(LEFT, LEFT)
     np.testing.assert_allclose(gram, gram.T, atol=1e-14)
     assert np.linalg.eigvalsh(gram).min() > -1e-12

@@ -10,8 +10,10 @@ from sklearn.linear_model import Ridge
 from sklearn.tree import DecisionTreeRegressor
 
 from lostsales.errors import LostSalesError, SettingError
-from lostsales.learn.cfqi.learn import CfqiResult, learn
+from lostsales.learn.cfqi.learn import CfqiResult
+from lostsales.learn.cfqi.learn import learn as learn_from
 from lostsales.learn.cfqi.settings import CFQI
+from lostsales.learn.fit import learner_of
 from lostsales.learn.function.q_function import FunctionClass
 from lostsales.learn.function.regressors import RegressorQ
 from tests.learn.small import days, small_log
@@ -19,8 +21,10 @@ from tests.learn.small import days, small_log
 TREES = ExtraTreesRegressor(n_estimators=7, min_samples_leaf=5, random_state=0)
 
 
-def learn(function: Any, **settings: Any) -> CfqiResult:
-    return CFQI(**{"iterations": 3, "function": function} | settings).learn(small_log("released"))
+def learn(function: Any, method: str = "c-fqi", **settings: Any) -> CfqiResult:
+    learner = learner_of(method, {"iterations": 3, "function": function} | settings)
+    assert isinstance(learner, CFQI)
+    return learn_from(small_log("released"), learner)
 
 
 def test_ridge_regression_of_scikit_learn_is_the_linear_learner() -> None:
@@ -64,5 +68,5 @@ def test_a_policy_of_a_regressor_is_not_saved(tmp_path: Path) -> None:
 
 
 def test_what_is_no_regressor_is_refused() -> None:
-    with pytest.raises(SettingError, match="function must be a FunctionClass or have fit and predict, but a str came"):
+    with pytest.raises(SettingError, match=r"function: .* a regressor with `fit` and `predict`, but it is 'forest'"):
         learn("forest")

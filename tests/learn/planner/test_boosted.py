@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 import lostsales
-from lostsales.demand.law.estimation import Family
+from lostsales.demand.law.demand_law import Family
 from lostsales.learn.planner.policy import PlanPolicy
 from tests.learn.small import days, small_log
 

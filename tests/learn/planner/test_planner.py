@@ -10,7 +10,7 @@ from scipy.stats import norm, truncnorm
 
 import lostsales
 from lostsales.data.log import SalesLog
-from lostsales.demand.law.estimation import Family
+from lostsales.demand.law.demand_law import Family
 from lostsales.demand.law.means import LinearMean
 from lostsales.demand.law.residuals import Residuals
 from lostsales.demand.law.selection import DemandModel, fit_demand
@@ -19,8 +19,8 @@ from lostsales.learn.planner.planner import Planner
 from lostsales.learn.planner.policy import PlanPolicy
 from lostsales.policy.rollout import play
 from lostsales.policy.view import Action, ClosedPeriod, View
-from lostsales.simulation.exact.solve import criterion_of, reference
-from lostsales.simulation.scenario import Scenario, load_scenario
+from lostsales.simulation.exact.solve import criterion_of, solve_reference
+from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import evaluate_policy, simulate
 from lostsales.types import Floats
 from tests.learn.small import days, small_log
@@ -49,7 +49,7 @@ def view_of(features: list[float], stock: float, last: float, depth: int, past: 
 
 
 def test_the_belief_after_a_stock_out_is_the_truncated_normal_of_line_1096() -> None:
-    scenario = load_scenario("paper")
+    scenario = Scenario.load("paper")
     log, _ = simulate(scenario, episodes=30, seed=3)
     policy = Planner(draws=1).fit(log, model=true_model(log, "paper"))
     for stock, last, price in ((8.0, 9.0, 4.0), (4.0, 9.0, 4.5), (11.0, 12.0, 4.25)):
@@ -69,10 +69,10 @@ def test_a_known_demand_is_believed_as_it_is() -> None:
 @pytest.mark.parametrize(("name", "slack"), [("released", 0.1)])
 def test_with_the_true_law_the_planner_is_as_good_as_pi_star(name: str, slack: float) -> None:
     """By code that the two do not share; on the same customers, within three standard errors and the grids' error."""
-    scenario = load_scenario(name)
+    scenario = Scenario.load(name)
     log, _ = simulate(scenario, episodes=100, seed=4)
     policy = Planner(draws=1, discount=0.97).fit(log, model=true_model(log, name))
-    best = reference(scenario, "pi-star", criterion_of(scenario, 0.97, None)).policy
+    best = solve_reference(scenario, "pi-star", criterion_of(scenario, 0.97, None)).policy
     ours, theirs = (_profits(scenario, each, 2000, 6) for each in (policy, best))
     gap = ours - theirs
     assert abs(gap.mean()) < 3 * gap.std() / np.sqrt(len(gap)) + slack * 0.5
@@ -90,7 +90,7 @@ def _profits(scenario: Scenario, policy: Any, episodes: int, seed: int) -> Float
 
 def test_a_hundred_rows_are_enough_in_released() -> None:
     """The paper's algorithms reach 27.3 from 500 rows."""
-    scenario = load_scenario("released")
+    scenario = Scenario.load("released")
     earned = []
     for seed in (31, 32):
         log, _ = simulate(scenario, episodes=2, seed=seed)

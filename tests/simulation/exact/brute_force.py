@@ -1,4 +1,4 @@
-"""Both references by brute force, in plain Python from the text of the model: no array, no grid, nothing shared."""
+"""Both references by brute force in plain Python, sharing no code with the solvers."""
 
 from collections import defaultdict
 from collections.abc import Callable
@@ -11,7 +11,7 @@ Law = tuple[tuple[float, float], ...]  # (demand, chance)
 
 
 def best_value(scenario: Scenario, periods: int, discount: float, sees_demand: bool) -> float:
-    """The most that can be earned in `periods` from the opening, by looking at every decision and every outcome."""
+    """Optimal value of the opening over `periods`, by enumerating every decision and every outcome."""
     value = _value_of(scenario, discount, sees_demand)
     (chain,) = scenario.features.values()
     assert isinstance(chain, MarkovChain)

@@ -1,4 +1,4 @@
-"""Every solver against brute force: `brute_force.py` looks at all decisions and outcomes of a tiny scenario."""
+"""Every solver against brute force, which enumerates all decisions and outcomes of a tiny scenario."""
 
 from typing import Any
 
@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from lostsales.errors import SettingError
-from lostsales.simulation.exact.expansion import ExactExpansion
-from lostsales.simulation.exact.histories import history_tree, solve_histories
-from lostsales.simulation.exact.iterate import Criterion
-from lostsales.simulation.exact.solve import Method, opening_of_tree, reference
-from lostsales.simulation.exact.world import Resolution, World
+from lostsales.simulation.exact.finite_model import FiniteModel, Resolution
+from lostsales.simulation.exact.history_branches import ExactExpansion
+from lostsales.simulation.exact.history_tree import history_tree, solve_histories
+from lostsales.simulation.exact.solve import Method, opening_of_tree, solve_reference
+from lostsales.simulation.exact.value_iteration import Criterion
 from tests.simulation.exact.brute_force import best_value
 from tests.simulation.exact.monte_carlo import SampledExpansion
 from tests.simulation.exact.tiny import tiny
@@ -27,35 +27,35 @@ SHOPS: list[dict[str, Any]] = [
 @pytest.mark.parametrize("shop", SHOPS)
 def test_finite_horizon_equals_brute_force(shop: dict[str, Any]) -> None:
     scenario, criterion = tiny(**shop), Criterion(1.0, 4)
-    oracle = reference(scenario, "oracle", criterion).value
-    pi_star = reference(scenario, "pi-star", criterion, method="histories").value
+    oracle = solve_reference(scenario, "oracle", criterion).value
+    pi_star = solve_reference(scenario, "pi-star", criterion, method="histories").value
     assert oracle == pytest.approx(best_value(scenario, 4, 1.0, sees_demand=True), abs=1e-8)
     assert pi_star == pytest.approx(best_value(scenario, 4, 1.0, sees_demand=False), abs=1e-8)
 
 
 @pytest.mark.parametrize("shop", SHOPS[:3])
 def test_stationary_equals_brute_force(shop: dict[str, Any]) -> None:
-    """Forty periods at discount 0.5 leave less than 1e-10 to come."""
+    """The tail after forty periods at discount 0.5 is below 1e-10."""
     scenario, criterion = tiny(**shop), Criterion(0.5)
-    oracle = reference(scenario, "oracle", criterion).value
-    pi_star = reference(scenario, "pi-star", criterion, method="histories").value
+    oracle = solve_reference(scenario, "oracle", criterion).value
+    pi_star = solve_reference(scenario, "pi-star", criterion, method="histories").value
     assert oracle == pytest.approx(best_value(scenario, 40, 0.5, sees_demand=True), abs=1e-8)
     assert pi_star == pytest.approx(best_value(scenario, 40, 0.5, sees_demand=False), abs=1e-8)
 
 
 @pytest.mark.parametrize("shop", SHOPS)
 @pytest.mark.parametrize("method", ["beliefs", "histories"])
-def test_seeing_more_never_earns_less(shop: dict[str, Any], method: Method) -> None:
-    """Demand seen, or only sales; lost sales hide more than a netted stock, which gives most of the demand back."""
+def test_more_information_never_lowers_the_value(shop: dict[str, Any], method: Method) -> None:
+    """pi* on sales is never above the oracle on demand, for both balances."""
     scenario, criterion = tiny(**shop), Criterion(1.0, 4)
-    oracle = reference(scenario, "oracle", criterion).value
-    assert reference(scenario, "pi-star", criterion, method=method).value <= oracle + 1e-9
+    oracle = solve_reference(scenario, "oracle", criterion).value
+    assert solve_reference(scenario, "pi-star", criterion, method=method).value <= oracle + 1e-9
 
 
-def test_hidden_demand_costs_something() -> None:
+def test_cost_of_censoring() -> None:
     for arrival, cost in (("before", 0.2241), ("after", 0.3482)):
         scenario, criterion = tiny(arrival=arrival), Criterion(1.0, 4)
-        oracle, pi_star = (reference(scenario, target, criterion).value for target in ("oracle", "pi-star"))
+        oracle, pi_star = (solve_reference(scenario, target, criterion).value for target in ("oracle", "pi-star"))
         assert oracle - pi_star == pytest.approx(cost, abs=1e-4)
 
 
@@ -64,20 +64,20 @@ def test_hidden_demand_costs_something() -> None:
     [*((shop, Criterion(1.0, 4)) for shop in SHOPS), *((shop, Criterion(0.9)) for shop in SHOPS[:3])],
 )
 def test_beliefs_agree_with_histories(shop: dict[str, Any], criterion: Criterion) -> None:
-    """Within 0.01 a period, even where demand is so coarse that two moments say little of a belief."""
+    """Within 0.01 a period, even where demand is so coarse that two moments determine little of a belief."""
     scenario = tiny(**shop)
-    histories = reference(scenario, "pi-star", criterion, method="histories").value
-    beliefs = reference(scenario, "pi-star", criterion, method="beliefs").value
+    histories = solve_reference(scenario, "pi-star", criterion, method="histories").value
+    beliefs = solve_reference(scenario, "pi-star", criterion, method="beliefs").value
     assert beliefs == pytest.approx(histories, abs=0.01 * criterion.worth)
 
 
 @pytest.mark.parametrize("max_depth", [1, 2])
-def test_largest_depth_binds_both_ways_alike(max_depth: int) -> None:
-    """The largest order ends every run here, so that UP^(n) of line 310 is never empty."""
+def test_largest_depth_binds_beliefs_and_histories_alike(max_depth: int) -> None:
+    """The largest order ends every run here, so that UP^(n) of Section 3.2 is never empty."""
     scenario, criterion = tiny(longest_run=None), Criterion(0.9)
-    histories = reference(scenario, "pi-star", criterion, max_depth, "histories").value
-    beliefs = reference(scenario, "pi-star", criterion, max_depth, "beliefs").value
-    free = reference(scenario, "pi-star", criterion, method="beliefs").value
+    histories = solve_reference(scenario, "pi-star", criterion, max_depth, "histories").value
+    beliefs = solve_reference(scenario, "pi-star", criterion, max_depth, "beliefs").value
+    free = solve_reference(scenario, "pi-star", criterion, method="beliefs").value
     assert beliefs == pytest.approx(histories, abs=0.01 * criterion.worth)
     assert histories <= free + 0.01 * criterion.worth
 
@@ -85,21 +85,21 @@ def test_largest_depth_binds_both_ways_alike(max_depth: int) -> None:
 def test_class_without_a_policy_is_refused() -> None:
     scenario = tiny(longest_run=None, orders=[0, 1, 2])
     with pytest.raises(SettingError, match="no policy is sure to keep runs"):
-        reference(scenario, "pi-star", Criterion(0.9), 1, "histories")
+        solve_reference(scenario, "pi-star", Criterion(0.9), 1, "histories")
 
 
 def test_many_histories_are_refused() -> None:
     with pytest.raises(SettingError, match="more than 20,000 histories"):
-        reference(tiny(longest_run=6, demand={"maximum": 9}), "pi-star", Criterion(0.9), method="histories")
+        solve_reference(tiny(longest_run=6, demand={"maximum": 9}), "pi-star", Criterion(0.9), method="histories")
 
 
 @pytest.mark.parametrize(("arrival", "longest_run"), [("before", 2), ("after", 1)])
 def test_monte_carlo_averages_agree(arrival: str, longest_run: int) -> None:
-    """The paper's own way (line 979); the maximum of noisy averages is a little rosy, by less than 0.03 a period."""
+    """The paper's solution (Section 5); the maximum of noisy averages is biased upwards, by less than 0.03 a period."""
     scenario, criterion = tiny(arrival=arrival, longest_run=longest_run), Criterion(1.0, 3)
-    world = World.of(scenario, Resolution())
-    exact, _ = solve_histories(history_tree(world, ExactExpansion(world), None, 3), criterion)
-    expansion = SampledExpansion(world, 3_000, np.random.default_rng(0))
-    sampled, _ = solve_histories(history_tree(world, expansion, None, 3), criterion)
-    ours, theirs = (opening_of_tree(world, values[0][0]) for values in (exact, sampled))
+    model = FiniteModel.of(scenario, Resolution())
+    exact, _ = solve_histories(history_tree(model, ExactExpansion(model), None, 3), criterion)
+    expansion = SampledExpansion(model, 3_000, np.random.default_rng(0))
+    sampled, _ = solve_histories(history_tree(model, expansion, None, 3), criterion)
+    ours, theirs = (opening_of_tree(model, values[0][0]) for values in (exact, sampled))
     assert theirs == pytest.approx(ours, abs=0.03 * criterion.worth)

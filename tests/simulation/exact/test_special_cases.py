@@ -1,21 +1,21 @@
-"""The special cases of the paper (lines 1240-1268), whose best policies are known."""
+"""The special cases of the paper (Appendix G.1), whose optimal policies have a known structure."""
 
 import numpy as np
 import pytest
 from scipy.stats import norm
 
-from lostsales.simulation.exact.iterate import Criterion
-from lostsales.simulation.exact.solve import reference
+from lostsales.simulation.exact.solve import solve_reference
 from lostsales.simulation.exact.solved_policies import OraclePolicy
-from lostsales.simulation.scenario import load_scenario
+from lostsales.simulation.exact.value_iteration import Criterion
+from lostsales.simulation.scenario import Scenario
 from lostsales.types import Floats
 
 
 def decisions(name: str, criterion: Criterion, *settings: str) -> tuple[Floats, Floats]:
     """Price and order of the oracle in the first market, (last demand, stock)."""
-    policy = reference(load_scenario(name, settings), "oracle", criterion).policy
+    policy = solve_reference(Scenario.load(name, settings), "oracle", criterion).policy
     assert isinstance(policy, OraclePolicy)
-    return policy.world.decode(policy.actions[0][0, 0])
+    return policy.model.decode(policy.actions[0][0, 0])
 
 
 def newsvendor_order(price: float, salvage: float) -> float:
@@ -26,7 +26,7 @@ def newsvendor_order(price: float, salvage: float) -> float:
 
 
 def test_critical_fractile_of_case_1() -> None:
-    """One period: the order of the critical fractile, at the price that earns most with it."""
+    """One period: the order of the critical fractile, at the price of the largest profit."""
     price, order = (each[0] for each in decisions("newsvendor", Criterion(1.0, 1)))
     level = newsvendor_order(price[0], salvage=0.0)
     np.testing.assert_array_equal(order[: int(level) + 1], level - np.arange(int(level) + 1))
@@ -42,7 +42,7 @@ def test_critical_fractile_of_case_1() -> None:
 
 
 def test_base_stock_of_case_1() -> None:
-    """Many periods at a fixed price: order up to one level (Porteus); a unit left over saves its cost tomorrow."""
+    """Many periods at a fixed price: order up to one level (Porteus); a leftover unit saves its order cost."""
     _, order = decisions("newsvendor", Criterion(0.9), "prices=[6]")
     level = newsvendor_order(6.0, salvage=0.9 * 3)
     stock = np.arange(order.shape[1])
@@ -80,15 +80,15 @@ def test_state_dependent_thresholds_of_case_3() -> None:
 
 
 @pytest.mark.parametrize("name", ["newsvendor", "fixed-cost"])
-def test_independent_demand_hides_nothing_of_use(name: str) -> None:
-    scenario, criterion = load_scenario(name), Criterion(0.9)
-    oracle, pi_star = (reference(scenario, target, criterion).value for target in ("oracle", "pi-star"))
+def test_censoring_of_independent_demand_costs_nothing(name: str) -> None:
+    scenario, criterion = Scenario.load(name), Criterion(0.9)
+    oracle, pi_star = (solve_reference(scenario, target, criterion).value for target in ("oracle", "pi-star"))
     assert pi_star == pytest.approx(oracle, abs=1e-7)
 
 
 def test_reference_price_solves() -> None:
-    """Nothing is claimed of it but that a finer grid hardly moves it, and that demand without memory hides nothing."""
-    scenario, criterion = load_scenario("reference-price"), Criterion(1.0, 10)
-    oracle, pi_star = (reference(scenario, target, criterion) for target in ("oracle", "pi-star"))
+    """The grid error is small, and without memory of demand pi* equals the oracle."""
+    scenario, criterion = Scenario.load("reference-price"), Criterion(1.0, 10)
+    oracle, pi_star = (solve_reference(scenario, target, criterion) for target in ("oracle", "pi-star"))
     assert oracle.grid_error < 0.001 * oracle.value
     assert pi_star.value == pytest.approx(oracle.value, abs=1e-7)

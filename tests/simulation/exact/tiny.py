@@ -1,4 +1,4 @@
-"""A scenario so small that every history of it can be looked at."""
+"""A scenario so small that all its histories can be enumerated."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from lostsales.simulation.scenario import Scenario
 
 
 def tiny(**changes: Any) -> Scenario:
-    """Demand 0 to 3, two prices, three orders, two markets; shocks of 1.5 make ties, and hidden demand matters."""
+    """Demand 0 to 3, two prices, three orders, two markets; shocks of 1.5 make ties, and censoring has a cost."""
     keys: dict[str, Any] = {
         "name": "tiny",
         "horizon": 4,

@@ -1,11 +1,11 @@
-"""The claims check on results whose truth is known."""
+"""Verdicts on claims from synthetic results of known means."""
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from lostsales.simulation.experiments.claims import Claim, above, check_claims, over_levels, within
-from lostsales.simulation.experiments.results import Results, RunMean
+from lostsales.simulation.experiments.results import ExperimentResults, RunMean
 from tests.simulation.experiments.small import Means, made_up
 
 REFERENCES: Means = {
@@ -13,7 +13,7 @@ REFERENCES: Means = {
     ("reference", "pi-star-horizon"): (33.5,),
     ("reference", "oracle"): (33.0,),
     ("reference", "pi-star"): (32.0,),
-    ("reference", "uniform"): (-18.0,),  # so that near is within 2.5
+    ("reference", "uniform"): (-18.0,),  # the margin of near is 2.5
     ("reference", "near-optimal"): (30.0,),
 }
 AS_THE_PAPER_SAYS: Means = REFERENCES | {
@@ -28,7 +28,7 @@ AS_THE_PAPER_SAYS: Means = REFERENCES | {
 }
 
 
-def claim(results: Results, text: str, behaviour: str) -> Claim:
+def claim(results: ExperimentResults, text: str, behaviour: str) -> Claim:
     (found,) = [each for each in check_claims(results) if (each.claim, each.behaviour) == (text, behaviour)]
     return found
 
@@ -62,7 +62,7 @@ def test_claims_that_are_false_are_not_reproduced() -> None:
     assert claim(results, "planner beats all", "uniform").verdict == "holds"
 
 
-def test_what_noise_hides_cannot_be_told() -> None:
+def test_noisy_differences_are_undecided() -> None:
     level = AS_THE_PAPER_SAYS | {("uniform", "pc-fqi"): (26.1, 31.4)}
     found = claim(made_up(level, spread=2.0), "c-fqi beats pc-fqi", "uniform")
     assert found.verdict == "cannot be told"
@@ -70,7 +70,7 @@ def test_what_noise_hides_cannot_be_told() -> None:
 
 
 def test_a_difference_is_paired_over_runs() -> None:
-    """Luck that all policies of a run share does not widen the interval."""
+    """Noise that all policies of a run share does not widen the interval."""
     results = made_up(AS_THE_PAPER_SAYS, spread=1.0)
     found = claim(results, "the oracle is above pi*", "any")
     assert (found.mean, found.low, found.high) == pytest.approx((1.0, 1.0, 1.0))
@@ -85,7 +85,7 @@ def test_the_planner_must_beat_every_rival() -> None:
     assert "beats 2 of 3; the closest is fusion" in found.note
 
 
-def test_methods_that_did_not_run_are_said() -> None:
+def test_claims_about_methods_not_run_are_undecided() -> None:
     only = {key: value for key, value in AS_THE_PAPER_SAYS.items() if key[1] not in ("planner", "pc-fqi")}
     results = made_up(only)
     for text, behaviour in (("planner beats all", "uniform"), ("pc-fqi beats c-fqi", "near-optimal")):

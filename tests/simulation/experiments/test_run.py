@@ -1,4 +1,4 @@
-"""Running an experiment: killed, resumed, on one process or two, the table is the same and nothing is done twice."""
+"""Running an experiment: killed, resumed, on one process or two, the table is the same and no cell is repeated."""
 
 import json
 import subprocess
@@ -11,15 +11,22 @@ from typing import Any
 import numpy as np
 import pytest
 
+import lostsales
+from lostsales.data.log import SalesLog
+from lostsales.data.progress import Progress
 from lostsales.data.reading.files import open_file
+from lostsales.data.sublogs import series_of
 from lostsales.errors import LostSalesError, SettingError
-from lostsales.learn import fit as fitting
-from lostsales.simulation.experiments.cells import first_series, run_cell
+from lostsales.learn.baselines.threshold_tuning import BaseStock
+from lostsales.learn.baselines.thresholds import ThresholdPolicy
+from lostsales.learn.learner import LEARNERS
+from lostsales.simulation.experiments.cells import run_cell
 from lostsales.simulation.experiments.claims import check_claims
-from lostsales.simulation.experiments.folder import JOURNAL, MANIFEST, claim_folder, read_manifest
+from lostsales.simulation.experiments.design import BEHAVIOURS, Cell, Experiment
+from lostsales.simulation.experiments.experiment import experiment
+from lostsales.simulation.experiments.folder import JOURNAL, MANIFEST, READS_RESULTS, prepare_folder, read_manifest
 from lostsales.simulation.experiments.journal import CellResult, open_journal
-from lostsales.simulation.experiments.plan import BEHAVIOURS, Cell, Experiment
-from lostsales.simulation.experiments.results import Results, summarise_results
+from lostsales.simulation.experiments.results import ExperimentResults, summarise_results
 from lostsales.simulation.experiments.run import run_experiment
 from lostsales.simulation.experiments.tables import write_tables
 from lostsales.simulation.simulator import simulate
@@ -44,13 +51,15 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[CellResul
     return folder, run_experiment(small(), folder, workers=1)
 
 
-def test_every_cell_is_there_once_and_in_order(done: tuple[Path, list[CellResult]]) -> None:
+def test_every_cell_is_run_once_and_in_order(done: tuple[Path, list[CellResult]]) -> None:
     folder, finished = done
     assert [each.cell for each in finished] == list(small().cells())
     assert len(finished) == 2 * (6 + 2 * 2 * 2)
     assert len(lines_of(folder)) == len(finished)
     assert all(each.value is not None and not each.failure for each in finished)
-    by_method = {row.method: row.mean for row in summarise_results(Results(small(), finished)) if not row.episodes}
+    by_method = {
+        row.method: row.mean for row in summarise_results(ExperimentResults(small(), finished)) if not row.episodes
+    }
     assert by_method["oracle-horizon"] >= by_method["pi-star-horizon"] > by_method["pi-star"]
     assert by_method["oracle-horizon"] >= by_method["oracle"] > by_method["near-optimal"] > by_method["uniform"]
 
@@ -61,21 +70,21 @@ def test_two_processes_give_the_same_table_to_the_bit(done: tuple[Path, list[Cel
     assert without_times(two) == without_times(one)
     for name, finished in (("one", one), ("two", two)):
         (tmp_path / "tables" / name).mkdir(parents=True)
-        results = Results(small(), finished)
+        results = ExperimentResults(small(), finished)
         write_tables(results, summarise_results(results), check_claims(results), tmp_path / "tables" / name)
     for table in ("results.parquet", "summary.csv", "claims.csv"):
         written = [(tmp_path / "tables" / name / table).read_bytes() for name in ("one", "two")]
         assert written[0] == written[1]
 
 
-def test_going_on_repeats_nothing(done: tuple[Path, list[CellResult]], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_resuming_repeats_no_cell(done: tuple[Path, list[CellResult]], monkeypatch: pytest.MonkeyPatch) -> None:
     folder, finished = done
     monkeypatch.setattr("lostsales.simulation.experiments.run.run_cell", pytest.fail)
     assert run_experiment(small(), folder, workers=1) == finished
 
 
-def test_killed_at_any_moment_it_goes_on(tmp_path: Path) -> None:
-    """Two kills -9 of the command, early and late; no line is lost, none comes twice, no process stays behind."""
+def test_killed_experiment_resumes_without_loss(tmp_path: Path) -> None:
+    """Two kills -9 of the command, early and late: no line is lost or repeated, no worker is left."""
     folder = tmp_path / "experiment"
     asked = ["--levels", "5,10", "--runs", "6", "--methods", "c-fqi", "--iterations", "2", "--test-episodes", "20"]
     call = [sys.executable, "-c", "from lostsales.apps.cli import main; main()", "experiment", str(TINY)]
@@ -106,7 +115,7 @@ def test_killed_at_any_moment_it_goes_on(tmp_path: Path) -> None:
     assert table.values("value").tolist() == expected
 
 
-def test_half_a_line_is_cut_off(tmp_path: Path, done: tuple[Path, list[CellResult]]) -> None:
+def test_incomplete_line_of_the_journal_is_cut_off(tmp_path: Path, done: tuple[Path, list[CellResult]]) -> None:
     journal = tmp_path / JOURNAL
     text = (done[0] / JOURNAL).read_bytes()
     journal.write_bytes(text[:-20])
@@ -119,7 +128,7 @@ def test_half_a_line_is_cut_off(tmp_path: Path, done: tuple[Path, list[CellResul
 
 
 def test_a_folder_is_written_by_one_process_at_a_time(tmp_path: Path) -> None:
-    claim_folder(tmp_path / "busy", small())
+    prepare_folder(tmp_path / "busy", small())
     with open_journal(tmp_path / "busy" / JOURNAL), pytest.raises(LostSalesError, match="another process is running"):
         run_experiment(small(), tmp_path / "busy", workers=1)
 
@@ -140,7 +149,7 @@ def test_the_folder_of_another_experiment_is_refused(
         run_experiment(small(**changes), done[0], workers=1)
 
 
-def test_an_experiment_grows_and_shrinks_without_doing_a_cell_again(tmp_path: Path) -> None:
+def test_growing_and_shrinking_repeats_no_cell(tmp_path: Path) -> None:
     folder = tmp_path / "experiment"
     first = run_experiment(small(levels=(5,), runs=1, methods=("c-fqi",)), folder, workers=1)
     grown = run_experiment(small(), folder, workers=1)
@@ -154,7 +163,7 @@ def test_an_experiment_grows_and_shrinks_without_doing_a_cell_again(tmp_path: Pa
 def test_other_code_and_other_files_are_refused(
     done: tuple[Path, list[CellResult]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "thesis.txt").write_text("mine")
+    (tmp_path / "other.txt").write_text("text")
     with pytest.raises(SettingError, match="is not empty and holds no experiment"):
         run_experiment(small(), tmp_path, workers=1)
     monkeypatch.setattr("lostsales.simulation.experiments.folder.code_checksum", lambda: "other")
@@ -162,20 +171,26 @@ def test_other_code_and_other_files_are_refused(
         run_experiment(small(), done[0], workers=1)
 
 
-def test_the_manifest_says_what_results_depend_on(done: tuple[Path, list[CellResult]]) -> None:
+def test_manifest_holds_what_results_depend_on(done: tuple[Path, list[CellResult]]) -> None:
     manifest = json.loads((done[0] / MANIFEST).read_text())
     assert Experiment.model_validate(manifest["experiment"]) == small()
     assert {"python", "lostsales", "numpy", "scipy"} <= set(manifest["versions"])
     assert len(manifest["scenario_checksum"]) == len(manifest["code_checksum"]) == 64
 
 
-def test_a_method_that_fails_is_a_row_with_its_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(log: Any, **_: Any) -> Any:
-        raise ZeroDivisionError(f"{len(log.names)} series\nare not enough")
+def test_code_outside_the_checksum_exists() -> None:
+    """A renamed file would enter the checksum unnoticed."""
+    assert all((Path(lostsales.__file__).parent / name).exists() for name in READS_RESULTS)
 
-    monkeypatch.setitem(fitting._LEARNERS, "fails", fails)
+
+def test_failed_method_is_a_result_with_its_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Fails(BaseStock):
+        def fit(self, log: SalesLog, progress: Progress | None = None) -> ThresholdPolicy:  # noqa: ARG002
+            raise ZeroDivisionError(f"{len(log.names)} series\nare not enough")
+
+    monkeypatch.setitem(LEARNERS._registered, "fails", Fails)
     asked = small(methods=("c-fqi", "fails"), runs=2)
-    results = Results(asked, run_experiment(asked, tmp_path / "experiment", workers=1))
+    results = ExperimentResults(asked, run_experiment(asked, tmp_path / "experiment", workers=1))
     bad = [each for each in results.finished if each.method == "fails"]
     assert {each.failure for each in bad if each.episodes == 5} == {"ZeroDivisionError: 5 series are not enough"}
     assert all(each.value is None for each in bad)
@@ -187,13 +202,13 @@ def test_a_method_that_fails_is_a_row_with_its_reason(tmp_path: Path, monkeypatc
     assert np.isnan(open_file(tmp_path / "results.parquet").values("value")).sum() == len(bad)
 
 
-def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
-    def press(done: int, _: int) -> None:
-        if done == 7:  # as the signal does, which a run in the background may have been started to ignore
+def test_ctrl_c_reports_how_to_resume(tmp_path: Path) -> None:
+    def interrupt(done: int, _: int) -> None:
+        if done == 7:  # raised here, as a background run may ignore the signal
             raise KeyboardInterrupt
 
     with pytest.raises(LostSalesError, match="stopped with 7 of 28 cells done; the same command goes on from there"):
-        run_experiment(small(), tmp_path / "experiment", workers=1, progress=press)
+        run_experiment(small(), tmp_path / "experiment", workers=1, progress=interrupt)
     assert len(lines_of(tmp_path / "experiment")) == 7
 
 
@@ -205,13 +220,15 @@ def test_levels_are_nested_and_seeds_do_not_depend_on_the_rest() -> None:
     assert asked.episodes == other.episodes == 50
     assert len({asked.log_seed("uniform", 0), asked.fit_seed("uniform", 0), asked.test_seed(0)}) == 3
     log, _ = simulate(asked.scenario, episodes=6)
-    first = first_series(log, 2)
-    assert (len(first), len(first.names), first.notes.balance_rows) == (24, 2, 22)
-    assert first.sales.tolist() == log.sales[:24].tolist()
-    assert first.features.tolist() == log.features[:24].tolist()
+    first = series_of(log, np.arange(2))
+    assert (len(first), first.names.tolist()) == (24, log.names[:2].tolist())
+    for column in ("series", "period", "features", "price", "sales", "stock", "order", "stockout"):
+        np.testing.assert_array_equal(getattr(first, column), getattr(log, column)[:24])
+    for column in ("last_sales", "last_stockout"):
+        np.testing.assert_array_equal(getattr(first, column), getattr(log, column)[:2])
 
 
-def test_a_cell_is_the_same_on_its_own(done: tuple[Path, list[CellResult]]) -> None:
+def test_cell_result_does_not_depend_on_other_cells(done: tuple[Path, list[CellResult]]) -> None:
     folder, finished = done
     last = finished[-1]
     assert without_times([run_cell(folder, last.cell)]) == without_times([last])
@@ -226,14 +243,24 @@ def test_a_cell_is_the_same_on_its_own(done: tuple[Path, list[CellResult]]) -> N
         ({"runs": 0}, "runs"),
     ],
 )
-def test_settings_that_make_no_sense(changes: dict[str, Any], reason: str) -> None:
+def test_settings_out_of_range_are_refused(changes: dict[str, Any], reason: str) -> None:
     with pytest.raises(SettingError, match=reason):
         small(**changes)
 
 
-def test_a_method_that_nobody_knows_makes_no_folder(tmp_path: Path) -> None:
+def test_unknown_method_creates_no_folder(tmp_path: Path) -> None:
     with pytest.raises(SettingError, match="no method 'magic'; the methods are c-fqi"):
         run_experiment(small(methods=("magic",)), tmp_path / "experiment", workers=1)
     with pytest.raises(SettingError, match="workers must be at least 1"):
         run_experiment(small(), tmp_path / "experiment", workers=0)
     assert not (tmp_path / "experiment").exists()
+
+
+def test_experiment_writes_the_tables_of_the_same_cells(done: tuple[Path, list[CellResult]]) -> None:
+    folder, finished = done
+    asked = small()
+    keys = asked.model_dump(include={"levels", "runs", "methods", "iterations", "test_episodes"})
+    found = experiment(TINY, folder, **keys, workers=1)
+    assert (found.experiment, found.finished) == (asked, finished)
+    assert open_file(folder / "results.parquet").values("value").tolist() == [each.value for each in finished]
+    assert {"summary.csv", "claims.csv", "times.csv"} <= {path.name for path in folder.iterdir()}

@@ -1,18 +1,18 @@
-"""The command that runs the paper's experiment and says which of its claims hold."""
+"""`lostsales experiment`."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from lostsales.apps.commands.options import Json
+from lostsales.apps.commands.options import Json, names, whole_numbers
 
 QUICK_LEVELS, QUICK_RUNS, QUICK_EPISODES = (5, 20), 4, 100
 
 
 def experiment(
     scenario: Annotated[str, typer.Argument(help="A preset by name (released, paper, steady), or a TOML file.")],
-    out: Annotated[Path, typer.Option(help="Folder of the experiment; one that was stopped goes on.")],
+    out: Annotated[Path, typer.Option(help="Folder of the experiment; one that was stopped is resumed.")],
     levels: Annotated[
         str | None, typer.Option(help="Episodes to learn from, such as 5,10,20; 5,10,...,50 unless given.")
     ] = None,
@@ -31,22 +31,22 @@ def experiment(
 ) -> None:
     """Learn from simulated logs of many sizes by many methods, test every policy, and check the paper's claims.
 
-    Killed at any moment, the same command goes on where it was; more runs, levels or methods add to what is there.
+    Killed at any moment, the same command resumes; more runs, levels or methods add to what is there.
 
     Example: `lostsales experiment released --quick --out first-look`
     """
     from lostsales.apps.views.console import print_json, progress
     from lostsales.apps.views.experiment import print_outcome, to_json, write_outcome
-    from lostsales.simulation.experiments.plan import LEVELS, Experiment, default_methods
-    from lostsales.simulation.experiments.results import Results
+    from lostsales.simulation.experiments.design import LEVELS, Experiment, default_methods
+    from lostsales.simulation.experiments.results import ExperimentResults
     from lostsales.simulation.experiments.run import WORKERS, run_experiment
-    from lostsales.simulation.scenario import load_scenario
+    from lostsales.simulation.scenario import Scenario
 
     asked = Experiment(
-        scenario=load_scenario(scenario),
-        levels=_levels(levels) if levels else QUICK_LEVELS if quick else LEVELS,
+        scenario=Scenario.load(scenario),
+        levels=whole_numbers("levels", levels, "5,10,20") if levels else QUICK_LEVELS if quick else LEVELS,
         runs=runs if runs is not None else QUICK_RUNS if quick else 50,
-        methods=tuple(_parts(methods)) if methods else default_methods(),
+        methods=names(methods) if methods else default_methods(),
         iterations=iterations,
         test_episodes=test_episodes if test_episodes is not None else QUICK_EPISODES if quick else 500,
         seed=seed,
@@ -54,24 +54,9 @@ def experiment(
     # A run begins with small logs and ends with large ones, so the speed of one moment says little.
     with progress("learning and testing", window=600) as report:
         finished = run_experiment(asked, out, WORKERS if workers is None else workers, report)
-    results = Results(asked, finished)
+    results = ExperimentResults(asked, finished)
     written = write_outcome(results, out)
     if as_json:
         print_json(to_json(results, out))
     else:
         print_outcome(results, out, written)
-
-
-def _parts(text: str) -> list[str]:
-    return text.replace(",", " ").split()
-
-
-def _levels(text: str) -> tuple[int, ...]:
-    from lostsales.errors import SettingError
-
-    try:
-        return tuple(int(part) for part in _parts(text))
-    except ValueError:
-        raise SettingError(
-            f"levels are whole numbers with commas between, such as 5,10,20, but {text!r} came"
-        ) from None

@@ -1,10 +1,39 @@
-"""Arguments and options that several commands share."""
+"""Arguments and options that several commands share, and how lists in them are read."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from lostsales.errors import SettingError
+
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
 Log = Annotated[Path, typer.Argument(help="A sales log (CSV or Parquet).")]
 ProblemFile = Annotated[Path | None, typer.Option("--problem", help="TOML with what the table cannot say.")]
+PolicyFile = Annotated[Path, typer.Argument(help="A saved policy.")]
+ScenarioName = Annotated[str, typer.Argument(help="A preset by name, or the path of a TOML file.")]
+ScenarioSettings = Annotated[
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override a field, such as demand.rho=0.6.")
+]
+Horizon = Annotated[int | None, typer.Option(help="Periods to look ahead; the usual length of a series unless given.")]
+Estimators = Annotated[list[str] | None, typer.Option("--estimator", help="Only these; all unless given.")]
+Seed = Annotated[int, typer.Option(help="The same seed gives the same answer.")]
+
+
+def names(text: str) -> tuple[str, ...]:
+    """The names of a list with commas or spaces between.
+
+    >>> names("c-fqi, planner")
+    ('c-fqi', 'planner')
+    """
+    return tuple(text.replace(",", " ").split())
+
+
+def whole_numbers(what: str, text: str, example: str) -> tuple[int, ...]:
+    """The numbers of such a list, or an error that says what `what` looks like."""
+    try:
+        return tuple(map(int, names(text)))
+    except ValueError:
+        raise SettingError(
+            f"{what} are whole numbers with commas between, such as {example}, but {text!r} came"
+        ) from None

@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from lostsales.apps.report.svg import LETTER, Frame, Tick, label, number, numbers, path, rect, svg, ticks
 from lostsales.data.labels import spelled
-from lostsales.demand.law.price_response import Response
+from lostsales.demand.law.price_response import PriceResponse
 from lostsales.evaluation.report.action_changes import DistributionChange
 from lostsales.evaluation.report.policy_map import DepthMap
 from lostsales.evaluation.report.traces import Trace
@@ -23,7 +23,7 @@ RAMPS = {
 }
 
 
-def draw_story(trace: Trace, width: float) -> Markup:
+def draw_trace(trace: Trace, width: float) -> Markup:
     """Sales as bars before what was available, stock-outs shaded, hidden demand as a mark with its band."""
     periods = len(trace.period)
     shown = np.r_[trace.sales, trace.high[~np.isnan(trace.high)]]
@@ -39,19 +39,19 @@ def draw_story(trace: Trace, width: float) -> Markup:
     for at in np.flatnonzero(~np.isnan(trace.expected)).tolist():
         parts.append(frame.box(at - 0.2, at + 0.2, trace.low[at], trace.high[at], "likely"))
         parts.append(frame.dot(at, trace.expected[at], "guess", 2.4))
-    parts += [frame.box(at - 0.5, at + 0.5, 0, most, "touch", _told(trace, at)) for at in range(periods)]
+    parts += [frame.box(at - 0.5, at + 0.5, 0, most, "touch", _tip(trace, at)) for at in range(periods)]
     return frame.svg(f"Sales, stock and hidden demand of {trace.name}", parts)
 
 
-def _told(trace: Trace, at: int) -> str:
+def _tip(trace: Trace, at: int) -> str:
     lines = [
         f"period {spelled(trace.period[at])}",
         f"sold {trace.sales[at]:g} of {trace.available[at]:g} units at a price of {trace.price[at]:g}",
         f"stock {trace.stock[at]:g}, ordered {trace.order[at]:g}",
     ]
     if trace.hidden[at]:
-        told = numbers(trace.expected[at], trace.low[at], trace.high[at])
-        band = "stock-out: demand about {}, with 90 % certainty {} to {}".format(*told)
+        figures = numbers(trace.expected[at], trace.low[at], trace.high[at])
+        band = "stock-out: demand about {}, with 90 % certainty {} to {}".format(*figures)
         lines.append("stock-out: nothing tells the demand" if np.isnan(trace.expected[at]) else band)
     return "\n".join(lines)
 
@@ -92,7 +92,7 @@ def draw_shift(shift: DistributionChange, unit: str, width: float) -> Markup:
     return draw_bars(shift.labels, bars, f"{shift.what} ({unit})", "share of the rows", width, percent=True)
 
 
-def draw_response(response: Response, width: float) -> Markup:
+def draw_response(response: PriceResponse, width: float) -> Markup:
     """Mean demand at each price with its interval, and what was sold there."""
     prices = response.prices
     most = max(float(response.high.max()), float(response.sales.max())) * HEADROOM

@@ -1,7 +1,6 @@
 """The page of a report: findings and figures put into its template."""
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,10 +13,10 @@ from lostsales.apps.report.figures import (
     draw_map,
     draw_response,
     draw_shift,
-    draw_story,
+    draw_trace,
 )
 from lostsales.apps.report.svg import number, numbers
-from lostsales.evaluation.diagnostics import Diagnostic
+from lostsales.evaluation.diagnostics.diagnostic import Diagnostic
 from lostsales.evaluation.report.contents import ReportContents
 from lostsales.evaluation.report.policy_map import PolicyMap
 from lostsales.evaluation.report.traces import MOST_PERIODS, Trace
@@ -44,7 +43,7 @@ class ReportOrigin:
     """How a report came about."""
 
     method: str
-    log: Path
+    log: str | None  # name of its file
     lines: tuple[tuple[str, str, bool], ...]  # name, text, and whether it is code
 
 
@@ -66,16 +65,16 @@ def render(found: ReportContents, made: ReportOrigin) -> str:
         model=found.model,
         response=found.response,
         maps=found.maps,
-        change=found.change,
+        change=found.action_changes,
         evaluation=found.evaluation,
         comparison=found.comparison,
-        beside=found.beside,
+        beside=found.comparison_sentence,
         diagnostics=found.diagnostics,
         verdict=_verdict(found),
         cards=_cards(found),
-        stories=[_story(trace) for trace in found.traces],
+        traces=[_trace(trace) for trace in found.traces],
         run_lengths=_run_lengths(found.audit.run_lengths),
-        depths=_depths(found.known_at_depth, found.hidden_at_depth),
+        depths=_depths(found.observed_at_depth, found.censored_at_depth),
         response_figure=found.response and draw_response(found.response, HALF),
         fit_figure=found.model and draw_fit(found.model.calibration.shares, HALF),
         markets=["the usual" if not each.market else each.market for each in found.maps.maps],
@@ -83,7 +82,7 @@ def render(found: ReportContents, made: ReportOrigin) -> str:
         panels_by_market=[_panels(each, found) for each in found.maps.maps],
         shifts=[
             (shift, draw_shift(shift, unit, HALF))
-            for shift, unit in ((found.change.price, "money a unit"), (found.change.order, "units"))
+            for shift, unit in ((found.action_changes.price, "money a unit"), (found.action_changes.order, "units"))
         ],
         gains=_gains(found, made.method),
     )
@@ -113,26 +112,26 @@ def _verdict(found: ReportContents) -> dict[str, str]:
 def _cards(found: ReportContents) -> list[tuple[str, str, str]]:
     best, earned = found.evaluation.best, found.evaluation.earned
 
-    def told(name: str, each: Interval | None, signed: bool = False) -> list[tuple[str, str, str]]:
+    def card(name: str, each: Interval | None, signed: bool = False) -> list[tuple[str, str, str]]:
         if each is None:
             return []
         return [(name, _money(each.value, signed), f"{_money(each.low, signed)} to {_money(each.high, signed)}")]
 
     cards = [("stock-outs", f"{found.facts.stockout_share:.1%}", f"of {found.facts.rows:,} rows")]
-    cards += told("profit earned a period", earned.profit)
+    cards += card("profit earned a period", earned.profit)
     if best is not None:
-        cards += told("profit by the policy", best.profit) + told("gain a period", best.gain, signed=True)
-        cards += told("gain in cash", best.cash_gain, signed=True)
+        cards += card("profit by the policy", best.profit) + card("gain a period", best.gain, signed=True)
+        cards += card("gain in cash", best.cash_gain, signed=True)
     return cards
 
 
-def _story(trace: Trace) -> dict[str, Any]:
+def _trace(trace: Trace) -> dict[str, Any]:
     last = f", the last {MOST_PERIODS} periods" if len(trace.period) == MOST_PERIODS else ""
     return {
         "name": trace.name,
         "note": f"{trace.stockout_share:.0%} stock-outs{last}",
-        "wide": draw_story(trace, WIDE),
-        "narrow": draw_story(trace, NARROW),
+        "wide": draw_trace(trace, WIDE),
+        "narrow": draw_trace(trace, NARROW),
     }
 
 
@@ -186,11 +185,11 @@ def _gains(found: ReportContents, method: str) -> dict[str, Markup] | None:
     shown = [(f"{method}, {each.estimator}", each.gain, "method") for each in found.evaluation.estimates]
     if found.comparison is not None:
         shown += [(f"{each.method}, held out", each.gain, "estimator") for each in found.comparison.candidates]
-    judged = [(name, gain, kind) for name, gain, kind in shown if gain is not None]
-    if not judged:
+    estimated = [(name, gain, kind) for name, gain, kind in shown if gain is not None]
+    if not estimated:
         return None
     unit = "gain in profit a period (money)"
-    return {"wide": draw_gains(judged, unit, WIDE), "narrow": draw_gains(judged, unit, NARROW)}
+    return {"wide": draw_gains(estimated, unit, WIDE), "narrow": draw_gains(estimated, unit, NARROW)}
 
 
 def _values(each: Diagnostic) -> str:

@@ -1,4 +1,4 @@
-"""Small parts of which the figures of a report are drawn: scales, axes and marks as SVG text.
+"""Scales, axes and marks of the figures of a report, as SVG text.
 
 Colours and fonts stand in the style sheet of the page. Every text that comes from data is escaped here.
 """
@@ -17,7 +17,7 @@ LETTER = 6.2  # width of an average letter of an axis, in pixels
 
 
 def number(value: float, digits: int = 3) -> str:
-    """A figure for people: thousands apart, no digits that say nothing.
+    """A figure for people: thousands apart, no digits beyond what matters.
 
     >>> number(1234.5), number(0.12345), number(-16.0), number(31.25)
     ('1,234', '0.123', '-16', '31.2')

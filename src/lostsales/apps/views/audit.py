@@ -12,7 +12,7 @@ COLOURS = {"identified": "green", "nothing hidden": "green", "only partly": "yel
 
 
 def print_audit(name: str, audit: Audit) -> None:
-    """From what is there to what to do about it; the last line says whether C-FQI can learn from the log."""
+    """Rows, runs, depth, identification, assumptions and advice; the last line says whether C-FQI can learn from it."""
     left_out = "; ".join(f"{rows:,} {reason}" for reason, rows in audit.left_out.items()) or "none"
     print_facts(
         name,
@@ -76,15 +76,15 @@ def _run_ends(audit: Audit) -> None:
 
 
 def _verdicts(audit: Audit) -> None:
-    table = plain_table("Can hidden demand be told?", "where", "rows", "stock-outs", "told")
+    table = plain_table("Is hidden demand identified?", "where", "rows", "stock-outs", "identified")
     table.add_column("verdict")
     for each in audit.verdicts:
-        told = "" if each.identified_share is None else f"{each.identified_share:.0%}"
+        share = "" if each.identified_share is None else f"{each.identified_share:.0%}"
         verdict = Text(each.verdict, style=COLOURS[each.verdict])
-        table.add_row(Text(each.what), f"{each.rows:,}", f"{each.stockouts:,}", told, verdict)
+        table.add_row(Text(each.what), f"{each.rows:,}", f"{each.stockouts:,}", share, verdict)
     out.print(table)
     out.print()
-    ranges = plain_table("Demand range seen", "where", "largest known", "never seen above")
+    ranges = plain_table("Observed range of demand", "where", "largest observed", "never observed above")
     for price in audit.price_ranges:
         seen = "unknown" if price.never_seen_above is None else f"{price.never_seen_above:g}"
         ranges.add_row(price.what, "none" if price.largest_known is None else f"{price.largest_known:g}", seen)
@@ -100,10 +100,10 @@ def _assumptions(audit: Audit) -> None:
         stock = f"nothing against it (p = {test.p_value:.2f})"
     else:
         way = "higher" if test.z > 0 else "lower"
-        stock = f"doubtful: demand is {way} where more is there (p = {test.p_value:.2g}), so filled demand is biased"
+        stock = f"doubtful: demand is {way} where more is there (p = {test.p_value:.2g}), so imputed demand is biased"
     if audit.run_ends_fall_at:
         where = ", ".join(map(str, audit.run_ends_fall_at))
-        ends = f"doubtful: the chance to end falls after {where} periods; long runs are stickier than assumed"
+        ends = f"doubtful: the chance to end falls after {where} periods; long runs end less often than assumed"
     else:
         ends = "nothing against it" if len(audit.run_ends) > 1 else "cannot be tested: no run is longer than one period"
     print_facts("Assumptions", [("demand does not depend on stock", stock), ("long runs end no less often", ends)])

@@ -1,4 +1,4 @@
-"""What a person sees: tables, a progress bar on slow work, one clear message on a mistake."""
+"""Output to a terminal: tables, JSON, and a progress bar on slow work."""
 
 import json
 import sys

@@ -1,19 +1,62 @@
-"""A demand model as a person reads it."""
+"""A demand model as a person and a program read it."""
+
+from typing import Any
 
 import numpy as np
 from rich.text import Text
 
 from lostsales.apps.views.console import out, plain_table, print_facts
 from lostsales.demand.law.calibration import MEMORY
-from lostsales.demand.law.price_response import Response, Slope
+from lostsales.demand.law.price_response import PriceResponse, Slope
 from lostsales.demand.law.selection import DemandModel
 
 BAR = 22
 LAST = "last demand"
 
 
-def print_demand(name: str, model: DemandModel, found: Response) -> None:
-    """From the chosen model to what it says, and whether to believe it; warnings come last."""
+def demand_json(model: DemandModel, found: PriceResponse) -> dict[str, Any]:
+    """All that `print_demand` shows."""
+    fit = model.calibration
+    return {
+        "rows": len(model.evidence),
+        "hidden_rows": int(model.evidence.is_censored.sum()),
+        "family": model.family.name,
+        "held_out": model.held_out,
+        "candidates": [
+            {"family": each.family.name, "score": each.score, "behind": each.behind, "std_error": each.error}
+            for each in model.candidates
+        ],
+        "noise_sd": model.law.residuals.spread,
+        "multiplicative": model.family.multiplicative,
+        "slopes": [{"name": each.name, "change": each.change, "std_error": each.error} for each in found.slopes],
+        "price_response": [
+            {"price": price, "rows": rows, "sales": sales, "demand": demand, "low": low, "high": high}
+            for price, rows, sales, demand, low, high in zip(
+                *(
+                    each.tolist()
+                    for each in (found.prices, found.rows, found.sales, found.demand, found.low, found.high)
+                ),
+                strict=True,
+            )
+        ],
+        "elasticity": found.elasticity,
+        "elasticity_std_error": found.elasticity_error,
+        "calibration": {
+            "shares": fit.shares.tolist(),
+            "distance": fit.distance,
+            "p_value": fit.p_value,
+            "correlation": fit.correlation,
+            "correlation_p_value": fit.correlation_p_value,
+            "memory": fit.memory,
+            "memory_p_value": fit.memory_p_value,
+            "fits": fit.fits,
+        },
+        "warnings": list(model.warnings),
+    }
+
+
+def print_demand(name: str, model: DemandModel, found: PriceResponse) -> None:
+    """The chosen model, its candidates, effects, price response and calibration; warnings come last."""
     evidence, law = model.evidence, model.law
     spread = law.residuals.spread
     noise = f"standard deviation {spread:.3g}"
@@ -27,7 +70,7 @@ def print_demand(name: str, model: DemandModel, found: Response) -> None:
         ("noise", noise),
     ]
     if len(law.scale) > 1:
-        differ = "share one law" if not law.effect.any() else f"differ by {law.effect.std():.2g} beyond what is known"
+        differ = "share one law" if not law.effect.any() else f"differ by {law.effect.std():.2g} beyond their features"
         sizes = f"; sizes from {law.scale.min():.3g} to {law.scale.max():.3g}" if np.ptp(law.scale) > 0 else ""
         facts.append(("series", f"{len(law.scale):,} that {differ}{sizes}"))
     print_facts(name, facts)
@@ -36,10 +79,10 @@ def print_demand(name: str, model: DemandModel, found: Response) -> None:
     _slopes(model, found.slopes)
     _prices(found)
     _calibration(model)
-    for said in model.warnings:
-        out.print(Text(f"Warning: {said}", style="bold yellow"))
+    for warning in model.warnings:
+        out.print(Text(f"Warning: {warning}", style="bold yellow"))
     if not model.warnings:
-        out.print("Nothing speaks against this model.", style="bold")
+        out.print("No test rejects this model.", style="bold")
 
 
 def _families(model: DemandModel) -> None:
@@ -52,14 +95,14 @@ def _families(model: DemandModel) -> None:
             f"{each.score:.3f}", "best", "")  # fmt: skip
         table.add_row(each.family.name, *numbers, mark, style="bold" if mark else "")
     out.print(table)
-    said = "Score: mean log chance of what a row shows, stock-outs included; higher is better."
-    out.print(f"{said} Chosen: the simplest mean that is not behind beyond chance.", style="dim")
+    score = "Score: mean log-likelihood of a row, censored rows included; higher is better."
+    out.print(f"{score} Chosen: the simplest mean that is not behind beyond chance.", style="dim")
     out.print()
 
 
 def _slopes(model: DemandModel, slopes: tuple[Slope, ...]) -> None:
     if not slopes:
-        out.print(f"What moves demand: no slopes, the {model.family.mean} mean bends.\n")
+        out.print(f"What moves demand: no slopes, the {model.family.mean} mean is not linear.\n")
         return
     table = plain_table("What moves demand", "one more of", "changes demand by", "s.e.")
     table.add_column("")
@@ -79,12 +122,12 @@ def _slopes(model: DemandModel, slopes: tuple[Slope, ...]) -> None:
 
 
 def _numbers(change: float, error: float) -> tuple[str, str]:
-    """As many digits as the error leaves sense in.
+    """As many digits as the standard error supports.
 
     >>> _numbers(148.2, 243.1), _numbers(-1.4912, 0.0234)
     (('+148', '243'), ('-1.491', '0.023'))
     """
-    if not error > 0:  # also where no error could be found
+    if not error > 0:  # also where there is none
         return f"{change:+.3g}", "-" if np.isnan(error) else "0"
     digits = int(np.clip(1 - np.floor(np.log10(error)), 0, 6))
     return f"{change:+,.{digits}f}", f"{error:,.{digits}f}"
@@ -94,7 +137,7 @@ def _percent(change: float, error: float) -> tuple[str, str]:
     return f"{change:+.1%}", "-" if np.isnan(error) else f"{error:.1%}"
 
 
-def _prices(found: Response) -> None:
+def _prices(found: PriceResponse) -> None:
     table = plain_table("Price response", "price", "rows", "mean sales", "expected demand", "95 % band")
     table.add_column("", no_wrap=True, overflow="crop")
     most = max(float(found.high.max()), 1e-9)
@@ -125,6 +168,6 @@ def _calibration(model: DemandModel) -> None:
     off = f"Furthest off: {fit.distance:.1%} (p = {fit.p_value:.2g})"
     link = f"with the last period by {fit.correlation:+.2f} (p = {fit.correlation_p_value:.2g})"
     memory = f"with the last {MEMORY} by {fit.memory:+.2f} (p = {fit.memory_p_value:.2g})"
-    out.print(f"Each {1 / len(fit.shares):.0%} where the model is right. {off}.", style="dim")
-    out.print(f"What is left open correlates {link}, {memory}; not at all where it is right.", style="dim")
+    out.print(f"Each {1 / len(fit.shares):.0%} under the model. {off}.", style="dim")
+    out.print(f"Residuals correlate {link}, {memory}; not at all under the model.", style="dim")
     out.print()

@@ -14,8 +14,8 @@ from lostsales.apps.views.console import plain_table
 from lostsales.apps.views.experiment_figures import draw_figures
 from lostsales.data.writing import replacing
 from lostsales.simulation.experiments.claims import Claim, check_claims
-from lostsales.simulation.experiments.plan import REFERENCE
-from lostsales.simulation.experiments.results import Results, Row, summarise_results
+from lostsales.simulation.experiments.design import REFERENCE
+from lostsales.simulation.experiments.results import ExperimentResults, Row, summarise_results
 from lostsales.simulation.experiments.tables import write_tables
 
 COLOURS = {"holds": "green", "not reproduced": "red", "cannot be told": "yellow"}
@@ -30,7 +30,7 @@ REFERENCE_NAMES = {
 }
 
 
-def write_outcome(results: Results, folder: Path) -> list[Path]:
+def write_outcome(results: ExperimentResults, folder: Path) -> list[Path]:
     """Tables, the page `summary.md` and, where matplotlib is installed, the figures."""
     rows, claims = summarise_results(results), check_claims(results)
     write_tables(results, rows, claims, folder)
@@ -39,7 +39,7 @@ def write_outcome(results: Results, folder: Path) -> list[Path]:
     return draw_figures(results, folder) if find_spec("matplotlib") else []
 
 
-def to_json(results: Results, folder: Path) -> dict[str, Any]:
+def to_json(results: ExperimentResults, folder: Path) -> dict[str, Any]:
     """All that the tables hold, and where they lie."""
     failures = [{"method": method, "reason": why, "cells": n} for (method, why), n in results.failures.items()]
     return {
@@ -51,7 +51,7 @@ def to_json(results: Results, folder: Path) -> dict[str, Any]:
     }
 
 
-def print_outcome(results: Results, folder: Path, figures: list[Path]) -> None:
+def print_outcome(results: ExperimentResults, folder: Path, figures: list[Path]) -> None:
     """References, means by method and level, claims, failures, and where everything lies."""
     rows = summarise_results(results)
     levels = results.experiment.levels
@@ -76,7 +76,7 @@ def print_outcome(results: Results, folder: Path, figures: list[Path]) -> None:
     screen.print(f"to read: summary.md; figures: {drawn}", markup=False, highlight=False)
 
 
-def as_markdown(results: Results, rows: list[Row], claims: list[Claim]) -> str:
+def as_markdown(results: ExperimentResults, rows: list[Row], claims: list[Claim]) -> str:
     """A page with the same tables in full."""
     asked = results.experiment
     lines = [
@@ -134,7 +134,7 @@ def _mean(row: Row, digits: int = 2) -> str:
 
 
 def _span(interval: Row | Claim, digits: int = 2) -> str:
-    return f"{interval.low:.{digits}f} to {interval.high:.{digits}f}" if interval.n > 1 else "one run tells none"
+    return f"{interval.low:.{digits}f} to {interval.high:.{digits}f}" if interval.n > 1 else "none from one run"
 
 
 def _difference(claim: Claim) -> str:
@@ -154,8 +154,8 @@ def _print_claims(claims: list[Claim]) -> None:
     )
     table.add_column("95 % interval", justify="right")
     table.add_column("verdict")
-    told = [claim for claim in claims if claim.n]  # of methods that were not run the files tell
-    for behaviour, group in groupby(told, key=lambda claim: claim.behaviour):
+    checked = [claim for claim in claims if claim.n]  # the others, of methods that were not run, stand in the files
+    for behaviour, group in groupby(checked, key=lambda claim: claim.behaviour):
         table.add_row(Text(f"behaviour: {behaviour}", style="dim"))
         for each in group:
             verdict = Text(each.verdict, style=COLOURS[each.verdict])
@@ -164,7 +164,7 @@ def _print_claims(claims: list[Claim]) -> None:
     screen.print()
 
 
-def _print_failures(results: Results) -> None:
+def _print_failures(results: ExperimentResults) -> None:
     if not results.failures:
         return
     table = plain_table("Cells that failed", "method", "cells")

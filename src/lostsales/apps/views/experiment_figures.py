@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from lostsales.data.writing import replacing
-from lostsales.simulation.experiments.plan import BEHAVIOURS, REFERENCE
+from lostsales.simulation.experiments.design import BEHAVIOURS, REFERENCE
 from lostsales.simulation.experiments.published import Published, published_results
-from lostsales.simulation.experiments.results import Results, Row, summarise_results
+from lostsales.simulation.experiments.results import ExperimentResults, Row, summarise_results
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,7 +38,7 @@ LINEAR = 0.1  # gaps below this are drawn on a linear scale
 DOTS = 160  # an inch
 
 
-def draw_figures(results: Results, folder: Path) -> list[Path]:
+def draw_figures(results: ExperimentResults, folder: Path) -> list[Path]:
     """The paper's two figures, one a behaviour, and a third of every method's gap to pi*."""
     figures = {f"{behaviour}.png": figure_of_values(results, behaviour) for behaviour in BEHAVIOURS}
     figures["gaps.png"] = figure_of_gaps(results)
@@ -48,7 +48,7 @@ def draw_figures(results: Results, folder: Path) -> list[Path]:
     return [folder / name for name in figures]
 
 
-def figure_of_values(results: Results, behaviour: str) -> "Figure":
+def figure_of_values(results: ExperimentResults, behaviour: str) -> "Figure":
     """The methods that have a style, the published curves beside them, and the references as lines."""
     from matplotlib.figure import Figure
 
@@ -74,7 +74,7 @@ def figure_of_values(results: Results, behaviour: str) -> "Figure":
     return figure
 
 
-def figure_of_gaps(results: Results) -> "Figure":
+def figure_of_gaps(results: ExperimentResults) -> "Figure":
     """Every method, baselines in grey; the scale is logarithmic, and linear around nought."""
     from matplotlib.figure import Figure
 
@@ -101,7 +101,7 @@ def figure_of_gaps(results: Results) -> "Figure":
     return figure
 
 
-def _references(axes: "Axes", results: Results, rows: list[Row]) -> dict[str, float]:
+def _references(axes: "Axes", results: ExperimentResults, rows: list[Row]) -> dict[str, float]:
     """Lines at oracle and pi*, ours in black and the published in grey; what our references earn."""
     known = {row.method: row.mean for row in rows if row.behaviour == REFERENCE}
     lines = [
@@ -152,14 +152,14 @@ def _curve(axes: "Axes", style: Style, at: list[float], points: list[Row]) -> No
     )
 
 
-def _spread(results: Results, place: int, methods: list[str]) -> list[float]:
+def _spread(results: ExperimentResults, place: int, methods: list[str]) -> list[float]:
     """The levels, a little apart for each method so that no interval hides another."""
     levels = results.experiment.levels
     step = 0.004 * (levels[-1] - levels[0] or levels[0])
     return [level + step * (place - (len(methods) - 1) / 2) for level in levels]
 
 
-def _finish(axes: "Axes", behaviour: str, results: Results, more_levels: set[int]) -> None:
+def _finish(axes: "Axes", behaviour: str, results: ExperimentResults, more_levels: set[int]) -> None:
     scenario = results.experiment.scenario
     axes.set_title(f"{scenario.name}: learned from {behaviour} behaviour", fontsize=11)
     axes.set_xlabel(f"episodes to learn from (of {scenario.horizon} periods)")

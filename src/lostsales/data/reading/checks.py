@@ -1,4 +1,4 @@
-"""What must hold between the columns of a log."""
+"""Constraints between the columns of a log."""
 
 import numpy as np
 

@@ -1,7 +1,6 @@
 """Columns of a table as checked arrays: numbers, flags, periods, categories."""
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -9,11 +8,11 @@ import numpy as np
 
 from lostsales.data.labels import SERIES_SEPARATOR, joined, spelled, texts_of
 from lostsales.data.problem import Feature
+from lostsales.data.progress import Progress
 from lostsales.data.reading.findings import Findings
 from lostsales.data.reading.table import Table
 from lostsales.types import Array, Bools, Floats, Ints
 
-Progress = Callable[[int, int], None]
 # Beyond this a float no longer tells whole numbers apart.
 LARGEST_WHOLE = 2.0**53
 # The words that DuckDB reads as truth values in a CSV.
@@ -22,7 +21,7 @@ FLAGS = dict.fromkeys(("true", "t", "yes", "y", "1"), 1.0) | dict.fromkeys(("fal
 
 @dataclass
 class ColumnReader:
-    """Reads columns and finds fault with them.
+    """Reads and validates columns.
 
     A value that is reported becomes NaN, and a missing column is all NaN, so that no later check reports it again.
     """
@@ -95,11 +94,11 @@ class ColumnReader:
         for column in columns[1:]:
             labels = joined(labels, self.labels(column))
         if len(columns) > 1:
-            doubtful = np.array([text.count(SERIES_SEPARATOR) >= len(columns) for text in labels[1]] + [False])
+            ambiguous = np.array([text.count(SERIES_SEPARATOR) >= len(columns) for text in labels[1]] + [False])
             self.findings.check(
-                doubtful[labels[0]],
+                ambiguous[labels[0]],
                 f"{' and '.join(columns)} must not contain {SERIES_SEPARATOR!r}, which joins them",
-                texts_of(labels) if doubtful.any() else None,
+                texts_of(labels) if ambiguous.any() else None,
             )
         return labels
 
@@ -117,12 +116,12 @@ class ColumnReader:
         codes, texts = labels = self.labels(feature.name)
         if feature.levels is None:
             feature = feature.model_copy(update={"levels": tuple(sorted(texts))})
-        known = {spelled(level): index for index, level in enumerate(feature.levels or ())}
-        level_of = np.array([known.get(text, known.get(_plain(text), -1)) for text in texts] + [-1])
+        level_index = {spelled(level): index for index, level in enumerate(feature.levels or ())}
+        level_of = np.array([level_index.get(text, level_index.get(_plain(text), -1)) for text in texts] + [-1])
         level = level_of[codes]
         unknown = (level < 0) & (codes >= 0)
         if unknown.any():
-            self.findings.check(unknown, f"{feature.name} must be one of {', '.join(known)}", texts_of(labels))
+            self.findings.check(unknown, f"{feature.name} must be one of {', '.join(level_index)}", texts_of(labels))
         return feature, level
 
     def _values(self, column: str) -> Array | None:

@@ -45,7 +45,7 @@ class FileTable:
 
     @property
     def name(self) -> str:
-        """How messages call it."""
+        """The name in messages."""
         return str(self.path)
 
     @property
@@ -92,7 +92,7 @@ class FileTable:
         return codes, np.array([texts[each][0] for each in found], dtype=object)
 
     def _kind_of_text(self, expression: str) -> str:
-        """What all the texts of a column can be read as; only ISO dates are, others would be guesses."""
+        """The type that all texts of a column can be read as; of dates only ISO ones, others would be ambiguous."""
         # DuckDB would drop an offset from UTC; Python reads those one by one.
         offset = f"regexp_matches({expression}, ':.*[Z+-]')"
         casts = {kind: f"TRY_CAST({expression} AS {kind})" for kind in ("DOUBLE", "BOOLEAN", "TIMESTAMP")}
@@ -128,7 +128,7 @@ def _open_parquet(connection: duckdb.DuckDBPyConnection, path: Path) -> FileTabl
 
 
 def _open_csv(connection: duckdb.DuckDBPyConnection, path: Path) -> FileTable:
-    """Everything is text at first: guessing dialect and types from a sample can drop rows or zeros without a word."""
+    """All columns are read as text: sniffing dialect and types from a sample can drop rows or zeros silently."""
     names, delimiter = _header(path)
     columns = [f"c{index}" for index in range(len(names))]
     options = f"auto_detect=false, header=true, delim='{delimiter}', quote='\"', escape='\"'"
@@ -161,9 +161,9 @@ def _execute(connection: duckdb.DuckDBPyConnection, path: Path, sql: str) -> Any
 
 
 def _unreadable(path: Path, error: duckdb.Error) -> LostSalesError:
-    """What DuckDB says is wrong, and where, without its advice."""
-    said = re.split(r"\n(?:Possible|LINE)", str(error))[0].splitlines()
-    lines = [line for line in said if line.strip()]
+    """The reason and place that DuckDB gives, without its advice."""
+    message = re.split(r"\n(?:Possible|LINE)", str(error))[0].splitlines()
+    lines = [line for line in message if line.strip()]
     return LostSalesError(f"{path} cannot be read: {'; '.join(dict.fromkeys([lines[0], lines[-1]]))}")
 
 

@@ -1,4 +1,4 @@
-"""A collector of everything that is wrong with a table, each with the rows that show it."""
+"""Findings against a table, each with the rows that show it."""
 
 from dataclasses import dataclass, field
 
@@ -13,7 +13,7 @@ EXAMPLES = 3
 
 @dataclass
 class Findings:
-    """All reasons against a table; `series_of` and `period_of` give a row its name once they are known."""
+    """All reasons against a table; `series_of` and `period_of` name its rows once they are read."""
 
     source: str
     reasons: list[str] = field(default_factory=list)
@@ -21,7 +21,7 @@ class Findings:
     period_of: Array | None = None
 
     def add(self, reason: str) -> None:
-        """A reason that no row shows."""
+        """A reason about the table as a whole."""
         self.reasons.append(reason)
 
     def check(
@@ -34,7 +34,7 @@ class Findings:
         among: Array | None = None,
         rows: Ints | None = None,
     ) -> None:
-        """Where `wrong`, say what was `wanted` and which value `came`, `among` how many.
+        """Where `wrong`, report what was `wanted` and which value `came`, `among` how many.
 
         `rows` maps positions to rows of the source.
         """

@@ -11,7 +11,7 @@ from lostsales.types import Array, Ints
 
 @dataclass(frozen=True)
 class FrameTable:
-    """A table in memory; what is read from it is a copy, so that a log cannot change with its frame."""
+    """A table in memory; columns are copied, so that a log cannot change with its frame."""
 
     frame: nw.DataFrame[nw.typing.IntoDataFrame]
     columns: tuple[str, ...]

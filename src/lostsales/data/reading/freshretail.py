@@ -8,7 +8,7 @@ from pathlib import Path
 
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Columns, Feature, Problem
-from lostsales.data.reading.columns import Progress
+from lostsales.data.progress import Progress
 from lostsales.data.reading.files import FileTable, open_file
 from lostsales.data.reading.gate import read_table
 from lostsales.errors import LostSalesError

@@ -1,4 +1,4 @@
-"""The one gate through which a table becomes a sales log; inside, code trusts what it let through."""
+"""The validation gate: a table becomes a sales log, or one error lists everything that is wrong."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -9,9 +9,9 @@ import numpy as np
 from lostsales.data.economics import UnitCosts
 from lostsales.data.log import LogNotes, SalesLog
 from lostsales.data.problem import Problem
+from lostsales.data.progress import Progress
 from lostsales.data.reading.checks import check_constant, check_duplicates, check_grid, check_stock, off_balance
 from lostsales.data.reading.columns import ColumnReader
-from lostsales.data.reading.columns import Progress as Progress
 from lostsales.data.reading.findings import Findings
 from lostsales.data.reading.table import Table, open_table
 from lostsales.types import Array, Floats, Ints
@@ -21,17 +21,45 @@ HOLE = 1.5
 
 
 def read_log(source: Any, problem: Problem | str | Path | None = None, progress: Progress | None = None) -> SalesLog:
-    """Read and check a table of sales.
+    """Read and validate a table of sales.
 
-    `source` is a path (CSV, Parquet) or a pandas, polars or Arrow table. `problem` is a `Problem` or the path of its
-    TOML; without it a `log.toml` beside `log.parquet` is used. One error names everything that is wrong.
+    Parameters
+    ----------
+    source : path or table
+        A CSV or Parquet file, or a pandas, polars or Arrow table: one row a series and period.
+    problem : Problem or path, optional
+        Timing, costs, features and column names, or the TOML file of them; by default the TOML file beside the table
+        (`log.toml` beside `log.parquet`), else the defaults of `Problem`.
+    progress : callable, optional
+        Called with columns done and columns in total.
+
+    Returns
+    -------
+    SalesLog
+        The rows in order of series and period; `notes` says what was repaired.
+
+    Raises
+    ------
+    LogError
+        The table cannot be used; `findings` lists every reason, each with rows that show it.
+    SettingError
+        The problem is not usable.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = {"series": ["a", "a"], "period": [1, 2], "stock": [5, 4], "price": [2, 2], "order": [0, 3]}
+    >>> log = read_log(pd.DataFrame(table | {"sales": [1, 4]}), Problem(arrival="after"))
+    >>> log.available.tolist(), log.censored.tolist()
+    ([5.0, 4.0], [False, True])
+
     """
     beside = Path(source) if isinstance(source, str | Path) else None
     return read_table(open_table(source), Problem.of(problem, beside), progress)
 
 
 def read_table(table: Table, problem: Problem, progress: Progress | None = None) -> SalesLog:
-    """`read_log` of a table that is open."""
+    """`read_log` of an open table."""
     return _Gate(table, problem, progress).pass_through()
 
 
@@ -138,13 +166,7 @@ class _Gate:
             **{name: self._in_order(column) for name, column in self.rows.items()},
             last_sales=no_lag if self.last_sales is None else self.last_sales[first_rows],
             last_stockout=~np.isnan(no_lag) if self.last_stockout is None else self.last_stockout[first_rows],
-            costs=self.costs
-            and UnitCosts(
-                self._in_order(self.costs.lost),
-                self._in_order(self.costs.order),
-                self._in_order(self.costs.holding),
-                self.costs.fixed_order,
-            ),
+            costs=self.costs if self.costs is None or self.ordering is None else self.costs.at(self.ordering),
             attributes={name: texts[codes[first_rows]] for name, (codes, texts) in self.attributes.items()},
         )
         moved = 0 if self.ordering is None else int(np.count_nonzero(self.ordering != np.arange(len(log))))

@@ -8,11 +8,11 @@ from lostsales.types import Array, Ints
 
 
 class Table(Protocol):
-    """What the gate asks of a source."""
+    """The protocol of a source that the gate can read."""
 
     @property
     def name(self) -> str:
-        """How messages call it."""
+        """The name in messages."""
         ...
 
     @property

@@ -1,1 +1,1 @@
-"""What a log can teach: identifiability and tests of the assumptions."""
+"""Audit of a log: identifiability and tests of the assumptions."""

@@ -1,4 +1,4 @@
-"""What a log can teach: stock-out runs, what they hide, which assumptions hold, and what data to collect next."""
+"""Audit of a log: censored runs, identifiability of hidden demand, tests of assumptions, and what data to collect."""
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from lostsales.data.log import LogNotes, SalesLog
+from lostsales.data.progress import Progress
 from lostsales.data.reading.checks import off_balance
-from lostsales.data.reading.gate import Progress
 from lostsales.demand.audit.identifiability import (
     CLOSE_TO_ALL,
     GroupVerdict,
@@ -22,7 +22,7 @@ from lostsales.demand.censoring.runs import LEAST_ROWS, Runs, find_runs, paper_v
 from lostsales.demand.survival.imputation import Imputation, impute
 
 LEVEL = 0.05
-MOST_FILLED = 50_000  # stock-outs that are looked at to tell which can be identified
+MOST_FILLED = 50_000  # stock-outs whose identification is examined
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class RunEnd:
 
 @dataclass(frozen=True)
 class Audit:
-    """The facts behind `lostsales audit`."""
+    """The facts behind `lostsales audit`, see `audit`."""
 
     periods: int
     series: int
@@ -67,9 +67,42 @@ class Audit:
 
 
 def audit(log: SalesLog, *, cap: int | None = None, seed: int = 0, progress: Progress | None = None) -> Audit:
-    """Look at everything that decides what can be learned from a log."""
+    """Examine what can be learned from a log before anything is fitted.
+
+    Parameters
+    ----------
+    log : SalesLog
+        What `read_log` returns; a demand-only log will do.
+    cap : int, optional
+        K, the deepest that may be learned; by default the rule of Theorem 1.
+    seed : int
+        Of subsamples.
+    progress : callable, optional
+        Called with stock-outs done and stock-outs in total.
+
+    Returns
+    -------
+    Audit
+        Runs and depths, which balance the stock follows, where hidden demand is identified, tests of the assumptions,
+        and in words what to collect next and what the log is fit for.
+
+    Raises
+    ------
+    SettingError
+        The cap is negative.
+
+    Examples
+    --------
+    >>> from lostsales.simulation.scenario import Scenario
+    >>> from lostsales.simulation.simulator import simulate
+    >>> log, _ = simulate(Scenario.load("released"), episodes=10, seed=1)
+    >>> found = audit(log)
+    >>> found.longest_run, found.conclusion
+    (3, 'Fit for C-FQI to depth 3.')
+
+    """
     runs = find_runs(log, cap)
-    filled, said = _impute(log, runs, seed, progress)
+    filled, sentence = _impute(log, runs, seed, progress)
     ends = run_ends(runs)
     balance, follows = _balance(log)
     verdicts = find_verdicts(log, runs, filled)
@@ -96,7 +129,7 @@ def audit(log: SalesLog, *, cap: int | None = None, seed: int = 0, progress: Pro
         ),
         run_ends_fall_at=ends.falls_at,
         stock_test=stock_independence(log, runs, seed),
-        imputation=said,
+        imputation=sentence,
         collect_next=_collect_next(log, runs, filled, verdicts, follows),
         conclusion=_conclusion(log, runs),
     )
@@ -109,14 +142,14 @@ def _impute(log: SalesLog, runs: Runs, seed: int, progress: Progress | None) -> 
         return None, "not needed: no demand is hidden"
     if log.costs is not None and not np.any(log.costs.lost):
         return None, "skipped: a lost sale costs nothing, so what stock-outs hid does not change the profit"
-    looked = np.flatnonzero(~runs.observed.is_observed)
-    if len(looked) > MOST_FILLED:
-        looked = np.random.default_rng(seed).choice(looked, MOST_FILLED, replace=False)
+    rows = np.flatnonzero(~runs.observed.is_observed)
+    if len(rows) > MOST_FILLED:
+        rows = np.random.default_rng(seed).choice(rows, MOST_FILLED, replace=False)
     only = np.zeros(len(log), dtype=bool)
-    only[looked] = True
+    only[rows] = True
     filled = impute(log, replicates=0, runs=runs, only=only, seed=seed, progress=progress)
-    said = f"{filled.identified[only].mean():.0%} of the hidden demands can be told from similar periods"
-    return filled, f"{said}; the others lie between what was sold and demand_max = {filled.demand_max:g}"
+    share = f"{filled.identified[only].mean():.0%} of the hidden demands can be told from similar periods"
+    return filled, f"{share}; the others lie between what was sold and demand_max = {filled.demand_max:g}"
 
 
 def _balance(log: SalesLog) -> tuple[dict[str, float] | None, str]:
@@ -133,9 +166,9 @@ def _balance(log: SalesLog) -> tuple[dict[str, float] | None, str]:
     }
     explained = {balance: 1 - off / rows for balance, (rows, off) in counts.items()}
     arrived = log.order if log.received is None else log.received
-    tells = np.count_nonzero(log.censored & log.has_next & (arrived > 0))
+    decisive = np.count_nonzero(log.censored & log.has_next & (arrived > 0))
     short = counts["lost-sales"][1] - counts["netted"][1]
-    best = "netted" if short > tells / 2 else "lost-sales"
+    best = "netted" if short > decisive / 2 else "lost-sales"
     if explained[best] < CLOSE_TO_ALL:
         return explained, "neither: check arrival, receipts and corrections of the stock"
     if log.problem.arrival == "before":
@@ -178,8 +211,8 @@ def _advice_on_stock(
         unclear = rows & filled.hidden & ~filled.identified & ~np.isnan(filled.expected_lost)
         if what in weak and unclear.any() and not log.demand_only:
             seen = np.quantile(runs.observed.available[unclear], 0.95)
-            told = weak[what].identified_share or 0.0
-            yield f"more than {seen:.4g} units {what}: only {told:.0%} of the demand hidden there can be told"
+            share = weak[what].identified_share or 0.0
+            yield f"more than {seen:.4g} units {what}: only {share:.0%} of the demand hidden there can be told"
     others = [what for what, each in weak.items() if each.verdict == "not" and not what.startswith(("after", "before"))]
     if others:
         yield f"periods with ample stock at {', '.join(others)}"

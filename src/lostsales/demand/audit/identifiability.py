@@ -1,4 +1,4 @@
-"""Where hidden demand can be told from a log: by depth, price and feature."""
+"""Identifiability of hidden demand by depth, price and feature."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ CLOSE_TO_ALL = 0.9
 
 @dataclass(frozen=True)
 class GroupVerdict:
-    """Whether the demand hidden in a group of rows can be told from the log."""
+    """Whether the demand hidden in a group of rows is identified."""
 
     what: str  # such as "price 4", "economy 1" or "after 2 stock-outs"
     rows: int
@@ -26,7 +26,7 @@ class GroupVerdict:
 
 @dataclass(frozen=True)
 class PriceRange:
-    """How far demand could be seen at a price."""
+    """How far demand could be observed at a price."""
 
     what: str
     largest_known: float | None
@@ -34,7 +34,7 @@ class PriceRange:
 
 
 def _by_value(values: Floats, name: str, levels: tuple[object, ...] | None = None) -> list[tuple[str, Bools]]:
-    """A column in a few groups: its values one by one; of too many the commonest levels, or thirds of the rows."""
+    """A column in a few groups: its values, or of too many values the commonest levels or thirds of the rows."""
     found, rows = np.unique(values, return_counts=True)
     if len(found) > MOST_GROUPS and levels is None:
         low, high = np.quantile(values, [1 / 3, 2 / 3])
@@ -64,12 +64,12 @@ def by_depth(runs: Runs) -> list[tuple[str, Bools]]:
 
 
 def price_ranges(log: SalesLog, runs: Runs) -> tuple[PriceRange, ...]:
-    """The largest demand that is known at each price, and the most that could have been seen."""
+    """The largest observed demand at each price, and the largest that could have been observed."""
     observed, ranges = runs.observed, []
     for what, rows in _by_value(log.price, "price"):
-        known = observed.demand[rows & observed.is_observed]
+        shown = observed.demand[rows & observed.is_observed]
         seen = None if log.demand_only else float(observed.available[rows].max())
-        ranges.append(PriceRange(what, float(known.max()) if len(known) else None, seen))
+        ranges.append(PriceRange(what, float(shown.max()) if len(shown) else None, seen))
     return tuple(ranges)
 
 
@@ -84,8 +84,8 @@ def find_verdicts(log: SalesLog, runs: Runs, filled: Imputation | None) -> tuple
         share, verdict = None, "not"
         if not hidden.any():
             verdict = "nothing hidden"
-        elif filled is not None and (looked := hidden & ~np.isnan(filled.expected_lost)).any():
-            share = float(filled.identified[looked].mean())
+        elif filled is not None and (examined := hidden & ~np.isnan(filled.expected_lost)).any():
+            share = float(filled.identified[examined].mean())
             verdict = "identified" if share >= CLOSE_TO_ALL else "only partly" if share > 1 - CLOSE_TO_ALL else "not"
         elif runs.observed.any_observed:
             verdict = "skipped"

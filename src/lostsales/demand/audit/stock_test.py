@@ -1,4 +1,4 @@
-"""A test of what the survival curves assume: demand does not depend on stock, given the rest (line 477)."""
+"""A test of Assumption 4: given the rest, demand does not depend on stock."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -10,16 +10,16 @@ from lostsales.data.log import SalesLog
 from lostsales.data.splits import hold_out
 from lostsales.demand.censoring.runs import LEAST_ROWS, Runs
 from lostsales.demand.survival.covariates import block_covariates
-from lostsales.demand.survival.curve import Bound
 from lostsales.demand.survival.depth_groups import Group, not_truncated
 from lostsales.demand.survival.neighbourhood import fit_neighbourhood
+from lostsales.demand.survival.tail import Bound
 
 MOST_ROWS = 5_000
 
 
 @dataclass(frozen=True)
 class StockTest:
-    """Does demand move with what was available? z above 0: demand is higher where more was there."""
+    """Whether demand depends on what was available; z above 0: demand is higher where more was available."""
 
     z: float  # NaN where it cannot be tested
     p_value: float
@@ -30,9 +30,9 @@ class StockTest:
 def stock_independence(log: SalesLog, runs: Runs, seed: int = 0) -> StockTest:
     """Covariance of two residuals, given features, price and the last demand (generalised covariance measure).
 
-    One is the martingale residual of demand, known_t - H(demand_t | x_t), with mean 0 whatever was available if demand
-    does not depend on it; the other is what was available less its mean among the neighbours. Curves and means leave
-    out the series of the row; the variance is taken over series.
+    One is the martingale residual of demand, is_observed_t - H(demand_t | x_t), with mean 0 whatever was available if
+    demand does not depend on it; the other is what was available less its mean among the neighbours. Curves and means
+    leave out the series of the row; the variance is taken over series.
     """
     if log.demand_only:
         return StockTest(np.nan, np.nan, 0, "the log has no stock")

@@ -1,36 +1,36 @@
-"""What a log says about the law of demand: for every row an interval, and a last demand that is known or hidden."""
+"""The data behind a law of demand: for every row an interval, and a last demand that is observed or hidden."""
 
 from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
+from lostsales.data.encoding import attributes, feature_columns
 from lostsales.data.log import SalesLog
 from lostsales.demand.censoring.runs import find_runs
-from lostsales.demand.survival.covariates import attribute_columns, attributes, feature_columns
 from lostsales.types import Bools, Floats, Ints, exceeds
 
-# Continuous demand is taken as seen to this share of its spread.
+# Continuous demand is taken as observed to this share of its standard deviation.
 RESOLUTION = 0.02
 
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """Rows whose last known demand is known, in the order of the log."""
+    """Interval-censored demands of the rows that have an anchor, in the order of the log."""
 
     rows: Ints  # (rows,) of the log
     series: Ints  # (rows,) of the log
     market: Floats  # (rows, columns) features, categories as indicators, and attributes
     price: Floats
-    lag: Floats  # (rows,) the last demand where it is known, else NaN
-    parent: Ints  # (rows,) the row here whose hidden demand is the lag, -1 where the lag is known
+    lag: Floats  # (rows,) the last demand where it is observed, else NaN
+    parent: Ints  # (rows,) the row here whose hidden demand is the lag, -1 where the lag is observed
     depth: Ints
     low: Floats  # demand lies above this ...
     high: Floats  # ... and up to this
-    is_informative: Bools  # the row says something about the law
-    is_censored: Bools  # a stock-out: the demand that drives the next period is only known to be above `low`
+    is_informative: Bools  # the interval is not the whole line
+    is_censored: Bools  # a stock-out: demand lies above `low`, and drives the next period unobserved
     integer: bool
-    width: float  # of the interval in which a known demand lies
+    width: float  # of the interval in which an observed demand lies
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -43,41 +43,32 @@ class Evidence:
         return Evidence(**own)
 
 
-def market_names(log: SalesLog) -> tuple[str, ...]:
-    """What the columns of `market` are called."""
-    names: list[str] = []
-    for feature in log.problem.features:
-        levels = (feature.levels or ()) if feature.kind == "categorical" else ()
-        names += [f"{feature.name}={level}" for level in levels] or [feature.name]
-    return (*names, *attribute_columns(log.attributes, len(log.names))[0])
-
-
-def gather(log: SalesLog) -> Evidence:
-    """Read the evidence off a log; rows before the first known demand of a series say nothing that can be used."""
+def gather_evidence(log: SalesLog) -> Evidence:
+    """The evidence of a log; rows before the first observed demand of a series have no lag and are left out."""
     runs = find_runs(log)
     observed = runs.observed
     rows = np.flatnonzero(runs.depth >= 0)
     depth = runs.depth[rows]
     position = np.full(len(log), -1)
     position[rows] = np.arange(len(rows))
-    known_lag = depth == 0
-    parent = np.where(known_lag, -1, position[rows - 1])
+    lag_observed = depth == 0
+    parent = np.where(lag_observed, -1, position[rows - 1])
     demand, hidden = observed.demand[rows], ~observed.is_observed[rows]
     width = 1.0 if observed.integer else RESOLUTION * max(float(np.std(demand[~hidden])), 1e-9)
-    low = np.where(hidden, observed.point[rows] + (0.5 if observed.integer else 0.0), demand - width / 2)
+    low = np.where(hidden, observed.censored_above[rows] + (0.5 if observed.integer else 0.0), demand - width / 2)
     low = np.where(low < 0, -np.inf, low)
     high = np.where(hidden, np.inf, demand + width / 2)
     if log.problem.longest_run is not None:
-        # All sold at that depth: demand was this or more before it was cut. To leave such rows out, but not those that
+        # All sold at that depth: demand was this or more before truncation. To leave such rows out, but not those that
         # sold less, would be a selection on the outcome.
         high[(depth >= log.problem.longest_run) & ~exceeds(log.available[rows], demand)] = np.inf
-    columns = feature_columns(log.problem, log.features[rows])
+    columns = feature_columns(log.problem.features, log.features[rows].T)
     return Evidence(
         rows=rows,
         series=log.series[rows],
         market=np.column_stack([*columns, *attributes(log, rows), np.zeros((len(rows), 0))]),
         price=log.price[rows],
-        lag=np.where(known_lag, runs.anchor_demand[rows], np.nan),
+        lag=np.where(lag_observed, runs.anchor_demand[rows], np.nan),
         parent=parent,
         depth=depth,
         low=low,

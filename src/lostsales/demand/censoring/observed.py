@@ -1,4 +1,4 @@
-"""What a log shows of demand: known, or only that it was above a point."""
+"""Demand as right-censored data: observed, or only known to lie above a point."""
 
 from dataclasses import dataclass
 
@@ -11,36 +11,36 @@ from lostsales.types import Bools, Floats
 
 @dataclass(frozen=True, eq=False)
 class Observed:
-    """Demand as right-censored data: known, or above `point`, and then at least `least`."""
+    """Demand as right-censored data: observed, or above `censored_above`, and then at least `available`."""
 
-    demand: Floats  # (rows,) the demand where it is known, else `point`
+    demand: Floats  # (rows,) the demand where it is observed, else `censored_above`
     is_observed: Bools  # (rows,)
-    point: Floats  # (rows,) demand is hidden only above this: P(D > point) is what a stock-out says
+    censored_above: Floats  # (rows,) a stock-out shows only that demand lies above this
     available: Floats  # (rows,) units available, the least that a hidden demand can be
     integer: bool  # demand comes in whole units
 
     @property
     def any_observed(self) -> bool:
-        """True where at least one demand is known."""
+        """True where at least one demand is observed."""
         return bool(self.is_observed.any())
 
 
 def observe(log: SalesLog) -> Observed:
     """Read demand off a log.
 
-    A stock-out by the flag hides a demand above what was available. Without a flag a sell-out says only that demand was
-    at least that, so it is censored just below: at available - 1 where demand comes in whole units. Under the balance
-    "netted" a positive next stock gives the demand back (line 192).
+    A stock-out by the flag hides a demand above what was available. Without a flag a sell-out shows only that demand
+    was at least that, so it is censored just below: at available - 1 where demand comes in whole units. Under the
+    balance "netted" a positive next stock gives the demand back (Section 2.1).
     """
-    demand, known = log.sales.copy(), ~log.censored
-    least = log.available
+    demand, is_observed = log.sales.copy(), ~log.censored
+    available = log.available
     recovered = _read_off_next_stock(log)
-    back = ~known & ~np.isnan(recovered)
-    demand[back], known = recovered[back], known | back
-    integer = bool(_whole(demand) and _whole(least[np.isfinite(least)]))
-    just_below = least - 1.0 if integer else np.nextafter(least, -np.inf)
-    point = just_below if log.stockout is None else least
-    return Observed(np.where(known, demand, point), known, point, least, integer)
+    back = ~is_observed & ~np.isnan(recovered)
+    demand[back], is_observed = recovered[back], is_observed | back
+    integer = bool(_whole(demand) and _whole(available[np.isfinite(available)]))
+    just_below = available - 1.0 if integer else np.nextafter(available, -np.inf)
+    above = just_below if log.stockout is None else available
+    return Observed(np.where(is_observed, demand, above), is_observed, above, available, integer)
 
 
 def _read_off_next_stock(log: SalesLog) -> Floats:

@@ -15,11 +15,11 @@ LEAST_ROWS = 20
 
 @dataclass(frozen=True, eq=False)
 class Runs:
-    """The partition of a log by depth (lines 238-260, 409)."""
+    """The partition of a log by depth (Sections 3.1 and 3.4)."""
 
     observed: Observed
-    depth: Ints  # (rows,) censored periods in a row just before; -1 where no earlier demand is known
-    anchor_demand: Floats  # (rows,) D at the anchor, the last period whose demand is known; NaN where depth is -1
+    depth: Ints  # (rows,) censored periods in a row just before; -1 where no earlier demand is observed
+    anchor_demand: Floats  # (rows,) D at the anchor, the last period whose demand is observed; NaN where depth is -1
     longest: int  # the longest censored run in the log
     cap: int  # K, the deepest that may be learned
     max_depth: int  # n: the longest run, not above K, lowered to where every depth has enough rows
@@ -35,13 +35,13 @@ def depth_of_rows(censored: Bools, starts: Ints) -> Ints:
     array([0, 1, 2, 0, 1])
     """
     rows = np.arange(len(censored))
-    known = np.where(censored, -1, rows)
-    known[starts[1:] - 1] = starts[1:] - 1  # nothing crosses from one series into the next
-    return rows - 1 - np.r_[-1, np.maximum.accumulate(known)[:-1]] if len(rows) else rows
+    anchor = np.where(censored, -1, rows)
+    anchor[starts[1:] - 1] = starts[1:] - 1  # no run crosses from one series into the next
+    return rows - 1 - np.r_[-1, np.maximum.accumulate(anchor)[:-1]] if len(rows) else rows
 
 
 def iterations_rule(rows: int, discount: float) -> int:
-    """K = ceil(ln(NT) / (2 (1 - discount))), the paper's rule for window and iterations (line 834).
+    """K = ceil(ln(NT) / (2 (1 - discount))), the rule of Theorem 1 for window and iterations.
 
     >>> iterations_rule(2500, 0.9)
     40
@@ -58,18 +58,18 @@ def find_runs(log: SalesLog, cap: int | None = None, least_rows: int = LEAST_ROW
     depth = depth_of_rows(~observed.is_observed, starts)
     anchor = rows - 1 - depth
     before_first = anchor < starts[log.series]
-    opening_known = ~np.isnan(log.last_sales) & ~log.last_stockout
-    lost = before_first & ~opening_known[log.series]
+    opening_observed = ~np.isnan(log.last_sales) & ~log.last_stockout
+    no_history = before_first & ~opening_observed[log.series]
     opening = log.last_sales[log.series]
     anchor_demand = np.where(before_first, opening, observed.demand[np.maximum(anchor, 0)])
-    # A run that opens a series without an anchor is as long as it is: count it, though no depth is known in it.
+    # A run that opens a series without an anchor counts, though its rows have no depth.
     longest = int((depth + 1)[~observed.is_observed].max(initial=0))
-    depth = np.where(lost, -1, depth)
+    depth = np.where(no_history, -1, depth)
     window = iterations_rule(len(log), log.problem.discount) if cap is None else cap
-    at_depth = np.bincount(depth[~lost], minlength=longest + 1)
+    at_depth = np.bincount(depth[~no_history], minlength=longest + 1)
     max_depth = _learnable(depth, observed.is_observed, log.has_next, min(longest, window), least_rows)
     reasons = {
-        "no earlier demand is known": lost,
+        "no earlier demand is known": no_history,
         "last row of its series": ~log.has_next,
         f"deeper than max_depth {max_depth}": depth > max_depth,
         f"stock-out at max_depth {max_depth}": (depth == max_depth) & ~observed.is_observed & (longest > 0),
@@ -81,7 +81,7 @@ def find_runs(log: SalesLog, cap: int | None = None, least_rows: int = LEAST_ROW
     return Runs(
         observed=observed,
         depth=depth,
-        anchor_demand=np.where(lost, np.nan, anchor_demand),
+        anchor_demand=np.where(no_history, np.nan, anchor_demand),
         longest=longest,
         cap=window,
         max_depth=max_depth,
@@ -91,10 +91,10 @@ def find_runs(log: SalesLog, cap: int | None = None, least_rows: int = LEAST_ROW
     )
 
 
-def _learnable(depth: Ints, known: Bools, has_next: Bools, most: int, least_rows: int) -> int:
+def _learnable(depth: Ints, is_observed: Bools, has_next: Bools, most: int, least_rows: int) -> int:
     """The deepest n <= most with enough rows at each depth below it and enough uncensored rows at n itself."""
     rows = np.bincount(depth[has_next & (depth >= 0)], minlength=most + 1)
-    ends = np.bincount(depth[has_next & known & (depth >= 0)], minlength=most + 1)
+    ends = np.bincount(depth[has_next & is_observed & (depth >= 0)], minlength=most + 1)
     deepest = 0
     for n in range(1, most + 1):
         if rows[n - 1] < least_rows:
@@ -113,10 +113,10 @@ def run_lengths(log: SalesLog, runs: Runs) -> Ints:
 
 
 def paper_variants(log: SalesLog, runs: Runs, window: int) -> dict[str, int]:
-    """The paper's own two readings of the longest run within K periods, for comparison.
+    """The paper's own two definitions of the longest run within K periods, for comparison.
 
-    Line 409 looks at runs that start at t <= T - K only and so misses late ones; line 4771 counts the censored periods
-    of a window, consecutive or not.
+    Section 3.4 looks at runs that start at t <= T - K only and so misses late ones; Definition 8 counts the censored
+    periods of a window, consecutive or not.
     """
     censored = ~runs.observed.is_observed
     lengths = np.diff(np.r_[log.starts, len(log)])
@@ -129,14 +129,14 @@ def paper_variants(log: SalesLog, runs: Runs, window: int) -> dict[str, int]:
     rows = np.arange(len(log))
     in_window = total[rows + np.minimum(left, window)] - total[rows]
     return {
-        "line 409": int(np.minimum(ahead, window)[early].max(initial=0)),
-        "line 4771": int(in_window.max(initial=0)),
+        "Section 3.4": int(np.minimum(ahead, window)[early].max(initial=0)),
+        "Definition 8": int(in_window.max(initial=0)),
     }
 
 
 @dataclass(frozen=True)
 class RunEnds:
-    """How often a censored run of at least j periods ended next (alpha_j, line 869)."""
+    """How often a censored run of at least j periods ended next (alpha_j, Section 4.2.2)."""
 
     chance: Floats  # (longest,) alpha_1, alpha_2, ...; NaN where no row shows it
     rows: Ints  # (longest,) rows behind each
@@ -144,15 +144,15 @@ class RunEnds:
 
 
 def run_ends(runs: Runs, level: float = 0.05) -> RunEnds:
-    """Estimate alpha_j and test that it does not fall with j (line 873).
+    """Estimate alpha_j and test that it does not fall with j (Assumption 14).
 
     alpha_j is a mean of the chance at depth j exactly and alpha_{j+1}, so alpha falls at j if and only if the former is
     above the latter; these two come from different rows, and a one-sided z-test compares them, shared over all j.
     """
     deep = runs.depth[runs.depth >= 1]
-    known = runs.observed.is_observed[runs.depth >= 1]
+    is_observed = runs.observed.is_observed[runs.depth >= 1]
     exact = np.bincount(deep, minlength=runs.longest + 2)[1:]
-    ended = np.bincount(deep[known], minlength=runs.longest + 2)[1:]
+    ended = np.bincount(deep[is_observed], minlength=runs.longest + 2)[1:]
     rows, ends = exact[::-1].cumsum()[::-1], ended[::-1].cumsum()[::-1]
     with np.errstate(invalid="ignore", divide="ignore"):
         chance, at = ends / rows, ended / exact

@@ -1,10 +1,43 @@
-"""The inner loop of completing hidden demands, in machine code: many short runs would spend their time in calls."""
+"""The compiled inner loop that draws latents: the rows of one depth."""
+
+from typing import NamedTuple
 
 from lostsales._jit import compiled
 from lostsales.types import Bools, Floats, Ints
 
-REMEMBERED = 4  # hidden demands further back are not re-weighed
+MEMORY = 4  # hidden demands further back are not re-weighted
 TINY = 1e-12
+
+
+class Intervals(NamedTuple):
+    """In which the latent of each row lies."""
+
+    low: Floats  # (rows,)
+    high: Floats  # (rows,)
+    is_informative: Bools  # (rows,)
+
+
+class RandomNumbers(NamedTuple):
+    """Uniform numbers behind the draws."""
+
+    uniform: Floats  # (rows, draws) of the latents
+    pick: Floats  # (rows, draws) rising, of the resampling of ancestors
+
+
+class NoiseGrid(NamedTuple):
+    """The law of residuals on an even grid."""
+
+    grid: Floats  # (points,)
+    cdf: Floats  # (points,)
+
+
+class Particles(NamedTuple):
+    """What is drawn."""
+
+    latent: Floats  # (rows, draws)
+    lag: Floats  # (rows, draws)
+    below: Floats  # (rows,) P(latent at or below its interval)
+    within: Floats  # (rows,) P(latent in its interval)
 
 
 @compiled
@@ -12,22 +45,19 @@ def advance(
     at: Ints,
     depth: int,
     mean: Floats,
-    low: Floats,
-    high: Floats,
-    told: Bools,
-    uniform: Floats,
-    pick: Floats,
-    grid: Floats,
-    cdf: Floats,
-    latent: Floats,
-    lag: Floats,
-    below: Floats,
-    within: Floats,
+    intervals: Intervals,
+    random: RandomNumbers,
+    noise: NoiseGrid,
+    particles: Particles,
 ) -> None:
-    """Draw the latents of the rows `at` one depth into `latent`, and re-weigh the hidden past that led to each.
+    """Draw the latents of the rows `at` one depth, and resample the hidden past that led to each by its likelihood.
 
-    `mean` is (rows at the depth, 1 or draws); all else is by row of the evidence. `grid` is even, with `cdf` on it.
+    `mean` is (rows at the depth, 1 or draws).
     """
+    low, high, is_informative = intervals
+    uniform, pick = random
+    grid, cdf = noise
+    latent, lag, below, within = particles
     draws = uniform.shape[1]
     last = len(grid) - 1
     step = (grid[last] - grid[0]) / last
@@ -56,14 +86,14 @@ def advance(
         if depth > 0:
             total = 0.0
             for d in range(draws):
-                total += (chance[d] if told[row] else 1.0) + TINY
-            source, passed = 0, (chance[0] if told[row] else 1.0) + TINY
+                total += (chance[d] if is_informative[row] else 1.0) + TINY
+            source, passed = 0, (chance[0] if is_informative[row] else 1.0) + TINY
             for d in range(draws):
                 while pick[row, d] * total > passed and source < draws - 1:
                     source += 1
-                    passed += (chance[source] if told[row] else 1.0) + TINY
+                    passed += (chance[source] if is_informative[row] else 1.0) + TINY
                 chosen[d] = source
-            for back in range(min(depth, REMEMBERED) + 1):
+            for back in range(min(depth, MEMORY) + 1):
                 if back > 0:
                     for d in range(draws):
                         kept[d] = latent[row - back, chosen[d]]

@@ -1,4 +1,4 @@
-"""Whether a law of demand fits: a randomised probability transform that allows for censoring."""
+"""Calibration of a law of demand: a randomised probability integral transform that allows for censoring."""
 
 from dataclasses import dataclass
 
@@ -11,13 +11,13 @@ LEVEL = 1e-3
 FAR = 0.06  # a distance from uniform that matters
 LINKED = 0.15  # a correlation between rows that matters
 MEMORY = 6  # periods
-REMEMBERED = 0.1  # a correlation with the mean of the last periods that matters
+PERSISTENT = 0.1  # a correlation with the mean of the last periods that matters
 BINS = 10
 
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """The transform of every row under laws that have not seen it; uniform and independent where the law is right."""
+    """The transform of every held-out row; uniform and independent where the law is right."""
 
     pit: Floats  # (rows,)
     shares: Floats  # (bins,) of the rows, each 0.1 where the law is right
@@ -40,26 +40,25 @@ class Calibration:
             return f"its chances are off by up to {self.distance:.0%}"
         if self.correlation_p_value < LEVEL and abs(self.correlation) > LINKED:
             return f"what it leaves open is linked from one period to the next (correlation {self.correlation:+.2f})"
-        if self.memory_p_value < LEVEL and self.memory > REMEMBERED:
-            said = f"what it leaves open lasts for several periods (correlation {self.memory:+.2f})"
-            return f"{said}, as if the market changed in a way that no column shows"
+        if self.memory_p_value < LEVEL and self.memory > PERSISTENT:
+            reason = f"what it leaves open lasts for several periods (correlation {self.memory:+.2f})"
+            return f"{reason}, as if the market changed in a way that no column shows"
         return ""
 
 
-def calibrate(evidence: Evidence, chances: tuple[Floats, Floats], seed: int = 0) -> Calibration:
-    """Transform every row: a known demand to a random point of its own jump, a stock-out to one above what was there.
+def calibrate(evidence: Evidence, probabilities: tuple[Floats, Floats], seed: int = 0) -> Calibration:
+    """Transform every row: an observed demand to a random point of its jump, a stock-out to one above what was there.
 
-    Under the true law each is uniform given the rows before it, so that stock-outs need no curve of their own. As the
-    law knows the last demand, what it misses of a lasting change shows over several periods rather than from one to
-    the next.
+    Under the true law each is uniform given the rows before it, censored or not. As the law depends on the last
+    demand, a persistent change that it misses shows over several periods rather than from one to the next.
     """
     from scipy.stats import kstest
 
-    below, within = chances
+    below, within = probabilities
     pit = np.clip(below + np.random.default_rng(seed).random(len(below)) * within, 0.0, 1.0)
-    told = pit[evidence.is_informative]
-    test = kstest(told, "uniform")
-    shares = np.histogram(told, np.linspace(0, 1, BINS + 1))[0] / max(len(told), 1)
+    shown = pit[evidence.is_informative]
+    test = kstest(shown, "uniform")
+    shares = np.histogram(shown, np.linspace(0, 1, BINS + 1))[0] / max(len(shown), 1)
     links = (_link(evidence, pit, periods) for periods in (1, MEMORY))
     (correlation, p_value), (memory, memory_p_value) = links
     return Calibration(
@@ -68,14 +67,14 @@ def calibrate(evidence: Evidence, chances: tuple[Floats, Floats], seed: int = 0)
 
 
 def _link(evidence: Evidence, pit: Floats, periods: int) -> tuple[float, float]:
-    """Correlation of the transform with the mean of those of up to so many rows before it, and its chance if none."""
+    """Correlation of the transform with the mean of up to so many rows before it, and its p-value."""
     from scipy.special import ndtr
 
     here = np.where(evidence.is_informative, pit - 0.5, 0.0)
     total, at = np.r_[0.0, np.cumsum(here)], np.arange(len(here))
     first = np.maximum(at - periods, np.searchsorted(evidence.series, evidence.series))
     rows = evidence.is_informative & (at > first)
-    # Divided by the root of how many there are, so that each mean weighs as much as it tells.
+    # Divided by the root of how many there are, so that each has equal variance.
     before = (total[at] - total[first])[rows] / np.sqrt((at - first)[rows])
     spread = float(np.sqrt((here[rows] @ here[rows]) * (before @ before)))
     correlation = float(here[rows] @ before / spread) if spread > 0 else 0.0

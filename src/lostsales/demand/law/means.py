@@ -1,5 +1,9 @@
-"""Means of demand given the market, the price and the last demand: linear, kernel and boosted, behind one protocol."""
+"""Means of demand given the market, the price and the last demand, behind one protocol and by name.
 
+`MEANS` finds ours and those of other packages (entry points "lostsales.means").
+"""
+
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -7,13 +11,14 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from lostsales.errors import SettingError
+from lostsales.registry import Registry
 from lostsales.types import Floats
 
 LANDMARKS = 60
 COEFFICIENTS = (0.03, 0.1, 0.3, 1.0)  # of the kernel, over the number of inputs
 RIDGES = (0.01, 0.1, 1.0, 10.0, 100.0)
-LOOSE = (1.0, 10.0)  # coefficient and ridge
-# A regression on draws needs no more of them than this.
+UNDERSMOOTHED = (1.0, 10.0)  # coefficient and ridge
+# Trees are fitted to at most so many draws.
 MOST_BOOSTED = 200_000
 
 
@@ -25,12 +30,16 @@ class Mean(Protocol):
         ...
 
     def refit(self, inputs: Floats, latent: Floats, weights: Floats) -> "Mean":
-        """The same kind with the same settings, on other data."""
+        """The same kind with the same hyperparameters, on other data."""
         ...
 
-    def beyond(self, other: Any, step: float) -> "Mean":
-        """So many times the step from this mean to another of its kind."""
+    def extrapolate(self, other: Any, step: float) -> "Mean":
+        """The mean plus `step` times the difference to another of its kind; `other` where that cannot be."""
         ...
+
+
+FitMean = Callable[[Floats, Floats, Floats], Mean]  # of inputs (rows, inputs), latent (rows,) and weights (rows,)
+MEANS = Registry[FitMean]("lostsales.means", "demand mean", first=("linear", "kernel", "undersmoothed", "boosted"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +57,8 @@ class LinearMean:
         """Least squares on other data."""
         return fit_linear(inputs, latent, weights)
 
-    def beyond(self, other: "LinearMean", step: float) -> "LinearMean":
-        """So many times the step from this mean to another."""
+    def extrapolate(self, other: "LinearMean", step: float) -> "LinearMean":
+        """The mean plus `step` times the difference to another."""
         slopes = self.slopes + step * (other.slopes - self.slopes)
         return LinearMean(self.intercept + step * (other.intercept - self.intercept), slopes)
 
@@ -69,14 +78,14 @@ def fit_linear(inputs: Floats, latent: Floats, weights: Floats) -> LinearMean:
     gram = design.T @ (design * weights[:, None])
     right = design.T @ (weights * (latent - middle))
     slopes = np.zeros(inputs.shape[1])
-    # Columns that say the same (all levels of a category) share what they say.
+    # Collinear columns (all levels of a category) share their effect: the least-norm solution.
     slopes[varies] = np.linalg.lstsq(gram, right, rcond=1e-10)[0] / scale[varies]
     return LinearMean(middle - float(centre @ slopes), slopes)
 
 
 @dataclass(frozen=True, eq=False)
 class KernelMean:
-    """Least squares plus kernel ridge regression of what it leaves, in the span of some landmarks."""
+    """Least squares plus kernel ridge regression of its residuals, in the span of some landmarks."""
 
     linear: LinearMean
     centre: Floats
@@ -92,7 +101,7 @@ class KernelMean:
         return self.linear(inputs) + self._kernel(inputs) @ (self.root @ self.weights)
 
     def refit(self, inputs: Floats, latent: Floats, weights: Floats) -> "KernelMean":
-        """The same landmarks and settings on other data."""
+        """The same landmarks and hyperparameters on other data."""
         linear = fit_linear(inputs, latent, weights)
         phi = self._kernel(inputs) @ self.root
         gram = phi.T @ (phi * weights[:, None]) + self.ridge * np.eye(phi.shape[1])
@@ -101,25 +110,25 @@ class KernelMean:
             linear, self.centre, self.scale, self.landmarks, self.root, self.coefficient, self.ridge, solved
         )
 
-    def beyond(self, other: "KernelMean", step: float) -> "KernelMean":
-        """So many times the step from this mean to another on the same landmarks."""
+    def extrapolate(self, other: "KernelMean", step: float) -> "KernelMean":
+        """The mean plus `step` times the difference to another on the same landmarks."""
         weights = self.weights + step * (other.weights - self.weights)
-        return replace(other, linear=self.linear.beyond(other.linear, step), weights=weights)
+        return replace(other, linear=self.linear.extrapolate(other.linear, step), weights=weights)
 
     def _kernel(self, inputs: Floats) -> Floats:
         return _rbf((inputs - self.centre) / self.scale, self.landmarks, self.coefficient)
 
 
 def _rbf(left: Floats, right: Floats, coefficient: float) -> Floats:
-    power = left @ (2 * coefficient * right).T  # all in one array: it is large, and the loops wait for memory
+    power = left @ (2 * coefficient * right).T  # in place: the array is large, and memory is the bottleneck
     power -= coefficient * (left**2).sum(axis=1)[:, None]
     power -= coefficient * (right**2).sum(axis=1)
     return np.asarray(np.exp(np.minimum(power, 0.0, out=power), out=power))
 
 
-def fit_loose(inputs: Floats, latent: Floats, weights: Floats) -> KernelMean:
-    """A kernel mean held more loosely than predicts best: what is added up over many days wants little bias."""
-    return fit_kernel(inputs, latent, weights, coefficients=LOOSE[:1], ridges=LOOSE[1:])
+def fit_undersmoothed(inputs: Floats, latent: Floats, weights: Floats) -> KernelMean:
+    """An under-smoothed kernel mean: sums over many periods need less bias than the best prediction of one has."""
+    return fit_kernel(inputs, latent, weights, coefficients=UNDERSMOOTHED[:1], ridges=UNDERSMOOTHED[1:])
 
 
 def fit_kernel(
@@ -162,27 +171,27 @@ def fit_kernel(
 
 @dataclass(frozen=True, eq=False)
 class BoostedMean:
-    """Least squares plus gradient-boosted trees of what it leaves, by scikit-learn."""
+    """Least squares plus gradient-boosted trees of its residuals, by scikit-learn."""
 
     linear: LinearMean
     trees: Any = field(repr=False)
 
     def __call__(self, inputs: Floats) -> Floats:
         """The mean of every row."""
-        with threadpool_limits(1):  # small trees: threads would only wait for each other
+        with threadpool_limits(1):  # small trees: threads cost more than they gain
             return np.asarray(self.linear(inputs) + self.trees.predict(inputs))
 
     def refit(self, inputs: Floats, latent: Floats, weights: Floats) -> "BoostedMean":
         """New trees on other data."""
         return fit_boosted(inputs, latent, weights)
 
-    def beyond(self, other: "BoostedMean", step: float) -> "BoostedMean":  # noqa: ARG002, trees cannot leap
-        """The other."""
+    def extrapolate(self, other: "BoostedMean", step: float) -> "BoostedMean":  # noqa: ARG002
+        """The other: trees cannot be extrapolated."""
         return other
 
 
 def fit_boosted(inputs: Floats, latent: Floats, weights: Floats, seed: int = 0) -> BoostedMean:
-    """Small trees, slowly: few rows are the rule here."""
+    """Small trees with a low learning rate, as rows are usually few."""
     try:
         from sklearn.ensemble import HistGradientBoostingRegressor
     except ImportError:

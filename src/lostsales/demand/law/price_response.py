@@ -1,14 +1,15 @@
-"""How demand answers to what moves it, as a fitted model says: price response with a band, slopes with errors."""
+"""Price response of a fitted demand model with a confidence band, and slopes with standard errors."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
+from lostsales.data.encoding import market_names
 from lostsales.data.log import SalesLog
-from lostsales.data.reading.gate import Progress
+from lostsales.data.progress import Progress
 from lostsales.data.splits import hold_out
-from lostsales.demand.censoring.evidence import market_names
-from lostsales.demand.law.estimation import DemandLaw, complete
+from lostsales.demand.law.demand_law import DemandLaw
+from lostsales.demand.law.estimation import complete_latents
 from lostsales.demand.law.means import LinearMean
 from lostsales.demand.law.selection import DemandModel, bootstrap_laws
 from lostsales.types import Floats, Ints
@@ -30,7 +31,7 @@ class Slope:
 
 
 @dataclass(frozen=True, eq=False)
-class Response:
+class PriceResponse:
     """Expected demand by price, the same markets and last demands of the log under each, with a pointwise 95 % band."""
 
     prices: Floats  # (prices,) of the log, or quantiles of them where they are many
@@ -45,12 +46,43 @@ class Response:
     draws: int  # laws behind band and errors
 
 
-def response(
+def price_response(
     log: SalesLog, model: DemandModel, draws: int = 20, seed: int = 0, progress: Progress | None = None
-) -> Response:
-    """Read the response off the law of a model; the band is that of laws fitted to resampled series.
+) -> PriceResponse:
+    """Expected demand by price, with a band from laws fitted to resampled series.
 
-    Each of these draws the hidden last demands again: what is not known of them is a large part of the band.
+    Each of these laws draws the hidden last demands again: their uncertainty is a large part of the band.
+
+    Parameters
+    ----------
+    log : SalesLog
+        The log that the model was fitted to.
+    model : DemandModel
+        What `fit_demand` returned.
+    draws : int
+        Bootstrap samples behind band and standard errors.
+    seed : int
+        Of the bootstrap and of the draws of hidden demands.
+    progress : callable, optional
+        Called with samples done and samples in total.
+
+    Returns
+    -------
+    PriceResponse
+        By price: rows, mean sales, expected demand and its band; the elasticity, and slopes of a linear mean.
+
+    Examples
+    --------
+    >>> from lostsales.demand.law.demand_law import Family
+    >>> from lostsales.demand.law.selection import fit_demand
+    >>> from lostsales.simulation.scenario import Scenario
+    >>> from lostsales.simulation.simulator import simulate
+    >>> log, _ = simulate(Scenario.load("released"), episodes=8, seed=1)
+    >>> model = fit_demand(log, families=(Family("linear", False),))
+    >>> found = price_response(log, model, draws=2)
+    >>> found.prices.tolist(), bool((np.diff(found.demand) < 0).all())
+    ([2.0, 4.0, 6.0], True)
+
     """
     from scipy.special import stdtrit
 
@@ -62,11 +94,11 @@ def response(
     own = [expected_demand(model, law, prices, 1, seed + 1 + number) for number, law in enumerate(laws)]
     others = np.array(own).reshape(-1, len(prices))
     units = hold_out(log, gap=1).units
-    freedom = max(min(len(laws), units) - 1, 1)  # few laws and few series both leave the error itself in doubt
+    freedom = max(min(len(laws), units) - 1, 1)  # few laws and few series both make the error itself uncertain
     half = float(stdtrit(freedom, (1 + COVERAGE) / 2)) * _spread(others, units)
     nearest = np.abs(log.price[:, None] - prices).argmin(axis=1)
     rows = np.bincount(nearest, minlength=len(prices))
-    return Response(
+    return PriceResponse(
         prices=prices,
         rows=rows,
         sales=np.bincount(nearest, weights=log.sales, minlength=len(prices)) / rows,
@@ -87,7 +119,7 @@ def expected_demand(model: DemandModel, law: DemandLaw, prices: Floats, draws: i
     """
     evidence = model.evidence
     at = np.linspace(0, len(evidence) - 1, min(len(evidence), MOST_ROWS)).astype(np.int64)
-    lags = complete(evidence, law, seed).lag[at, :draws]
+    lags = complete_latents(evidence, law, seed).lag[at, :draws]
     series, atoms, same = evidence.series[at], law.residuals.atoms(ATOMS), np.ones(len(at))
     found = np.empty((lags.shape[1], len(prices)))
     for draw, lag in enumerate(lags.T):
@@ -100,7 +132,7 @@ def expected_demand(model: DemandModel, law: DemandLaw, prices: Floats, draws: i
 def _spread(values: Floats, units: int) -> Floats:
     """Standard error from the standard deviation over laws, NaN where there are too few.
 
-    A resample of n units varies as if their variance were (n - 1) / n of what it is.
+    The variance over resamples of n units is (n - 1) / n of the true one.
     """
     if len(values) < 2:
         return np.full(values.shape[1:], np.nan)

@@ -1,4 +1,4 @@
-"""The law of what a mean leaves open: a smooth distribution on a fine grid."""
+"""The law of the residuals of a mean: a smooth distribution on a fine grid."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from lostsales.types import Floats
 
 POINTS = 513
 REACH = 9.0  # standard deviations to either side of the middle
-NORMAL_ROWS = 300  # rows that a normal law counts for: few rows cannot tell a shape of their own
+NORMAL_ROWS = 300  # pseudo-rows of a normal law: few rows do not identify a shape
 FLOOR = 0.005  # share of a wider normal law, so that nothing near the data is impossible
 
 
@@ -28,13 +28,13 @@ class Residuals:
         return cls(spread * grid, _ends(ndtr(grid)))
 
     @classmethod
-    def bell(cls, values: Floats, weights: Floats) -> "Residuals":
-        """The normal law of completed residuals whose mean is 0."""
+    def of_normal(cls, values: Floats, weights: Floats) -> "Residuals":
+        """The centred normal law of drawn residuals."""
         return cls.normal(max(float(np.sqrt(weights @ values**2 / weights.sum())), 1e-9))
 
     @classmethod
     def of(cls, values: Floats, weights: Floats) -> "Residuals":
-        """From completed residuals: smoothed, and the fewer rows (the sum of the weights) the nearer to normal."""
+        """From drawn residuals: smoothed, and the fewer rows (the sum of the weights) the nearer to normal."""
         from scipy.ndimage import gaussian_filter1d
         from scipy.special import ndtr
 
@@ -45,7 +45,7 @@ class Residuals:
         mass = np.histogram(np.clip(values, edges[0], edges[-1]), edges, weights=weights)[0] / total
         low, high = np.interp([0.25, 0.75], np.cumsum(mass), edges[1:])
         width = 0.9 * min(spread, (high - low) / 1.34 or spread) * max(total, 2) ** -0.2
-        # Half of the rule of thumb: the rows of the tails are drawn from a law that is smooth already.
+        # Half of Silverman's rule: the rows of the tails are drawn from a law that is smooth already.
         mass = gaussian_filter1d(mass, 0.5 * width / (edges[1] - edges[0]), mode="constant")
         own = (1 - FLOOR) * total / (total + NORMAL_ROWS)
         cdf = own * _ends(np.r_[0.0, np.cumsum(mass)]) + (1 - FLOOR - own) * _ends(ndtr((edges - middle) / spread))
@@ -71,7 +71,7 @@ class Residuals:
         return float(np.sqrt(np.diff(self.cdf) @ (middle - self.mean) ** 2))
 
     def atoms(self, count: int) -> Floats:
-        """Means of as many equally likely parts, rising: (count,)."""
+        """Means of `count` equally likely intervals, rising: (count,)."""
         fine = self.quantile((np.arange(64 * count) + 0.5) / (64 * count))
         return np.asarray(fine.reshape(count, 64).mean(axis=1))
 

@@ -1,9 +1,9 @@
 """The demand model of a log: the family that predicts held-out rows best, and whether it fits at all.
 
-Families are compared by the logarithmic score of what each held-out row shows: the chance of the known demand, or that
-demand lay above what was available, given all earlier rows of its series. Stock and price follow from those rows, so
-these chances multiply to the likelihood of the log up to a factor that no family changes: the score is proper under
-censoring (a squared error of filled-in demands is not).
+Families are compared by the logarithmic score of each held-out row: the log probability of the observed demand, or of
+demand above what was available, given all earlier rows of its series. Stock and price follow from those rows, so these
+probabilities multiply to the likelihood of the log up to a factor that no family changes: the score is proper under
+censoring (a squared error of imputed demands is not).
 """
 
 from dataclasses import dataclass, replace
@@ -12,50 +12,51 @@ from importlib.util import find_spec
 import numpy as np
 
 from lostsales.data.log import SalesLog
-from lostsales.data.reading.gate import Progress
-from lostsales.data.splits import hold_out, resample_counts
-from lostsales.demand.censoring.evidence import Evidence, gather
+from lostsales.data.progress import Progress
+from lostsales.data.scale import series_scale
+from lostsales.data.splits import Folds, folds_of, hold_out, resample_counts
+from lostsales.demand.censoring.evidence import Evidence, gather_evidence
 from lostsales.demand.law.calibration import Calibration, calibrate
-from lostsales.demand.law.estimation import DemandLaw, Family, complete, fit_family, with_effects
+from lostsales.demand.law.demand_law import DemandLaw, Family
+from lostsales.demand.law.estimation import complete_latents, fit_family, with_effects
+from lostsales.demand.law.means import MEANS
 from lostsales.errors import LostSalesError, SettingError
-from lostsales.types import Bools, Floats
+from lostsales.types import Floats
 
 LEAST_ROWS = 10
-JUDGED_ROWS = 1_000, 10_000  # families are compared on a tenth of the rows, within these, of whole series
+SCORED_ROWS = 1_000, 10_000  # families are compared on a tenth of the rows, within these, of whole series
 BOOSTED_ROWS = 5_000  # trees are tried from so many rows on
 MOST_GAP = 3  # periods left out around a block in time
-HETEROGENEOUS = 3.0  # from this ratio of usual sales on, series are brought to one scale
 BEYOND_CHANCE = 2.0  # standard errors ...
-MATTERS = 0.005  # ... and mean log chance by which a family must beat a simpler one
-DOUBTFUL = 1.5  # standard errors by which noise that multiplies must beat noise that adds, which misleads less
-HOPELESS = 4.0  # standard errors behind at which a kind of noise is not tried with richer means
+MATTERS = 0.005  # ... and mean log probability by which a family must beat a simpler one
+MULTIPLICATIVE_MARGIN = 1.5  # standard errors by which multiplicative noise must beat additive, which misleads less
+RULED_OUT = 4.0  # standard errors behind at which a kind of noise is not tried with richer means
 
-MEANS = ("linear", "kernel", "boosted")  # simplest first
 FAMILIES = tuple(Family(mean, multiplicative) for mean in ("linear", "kernel") for multiplicative in (False, True))
 
 
 @dataclass(frozen=True)
 class FamilyScore:
-    """A family and how well it predicts rows that it has not seen."""
+    """A family and its score on held-out rows."""
 
     family: Family
-    score: float  # mean log chance of a held-out row, higher is better
+    score: float  # mean log probability of a held-out row, higher is better
     behind: float  # how far its score lies below that of the best
     error: float  # standard error of that difference
 
 
 @dataclass(frozen=True, eq=False)
 class FamilyTrial:
-    """What a family makes of rows that it has not seen."""
+    """The cross-validation of a family."""
 
-    score: Floats  # (rows,) log chance of what each shows
-    chances: tuple[Floats, Floats]  # (rows,) below and within what each shows
+    score: Floats  # (rows,) log probability of each held-out interval
+    probabilities: tuple[Floats, Floats]  # (rows,) below and within each interval
     laws: tuple[DemandLaw, ...]  # by fold
 
 
 @dataclass(frozen=True, eq=False)
 class DemandModel:
-    """A fitted law with what speaks for it and against it."""
+    """A fitted law of demand with its cross-validation, as `fit_demand` returns it."""
 
     law: DemandLaw
     evidence: Evidence
@@ -71,20 +72,55 @@ class DemandModel:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What a user must know before trusting it."""
-        said = []
+        """What a user must know before relying on it."""
+        found = []
         if len(self.prices) == 1:
-            said.append(f"the price was always {self.prices[0]:g}: nothing can be said about any other")
+            found.append(f"the price was always {self.prices[0]:g}: nothing can be said about any other")
         if not self.calibration.fits:
-            said.append(f"the demand model does not fit: {self.calibration.reason}")
-        return tuple(said)
+            found.append(f"the demand model does not fit: {self.calibration.reason}")
+        return tuple(found)
 
 
 def fit_demand(
     log: SalesLog, families: tuple[Family, ...] | None = None, seed: int = 0, progress: Progress | None = None
 ) -> DemandModel:
-    """Choose a family by cross-validation over whole series (or blocks in time), then fit it to all rows."""
-    evidence = gather(log)
+    """Learn the law of demand: choose a family by cross-validation, then fit it to all rows.
+
+    Parameters
+    ----------
+    log : SalesLog
+        What `read_log` returns; a demand-only log will do.
+    families : tuple of Family, optional
+        Candidates; by default linear and kernel means with additive and multiplicative noise, and boosted means from
+        5,000 rows on where scikit-learn is installed. A mean may be any name in `MEANS`.
+    seed : int
+        Of the rows that are scored and of the draws of hidden demands.
+    progress : callable, optional
+        Called with families done and families in total.
+
+    Returns
+    -------
+    DemandModel
+        The law, the scores of all candidates, and the calibration of the chosen one on held-out rows.
+
+    Raises
+    ------
+    LostSalesError
+        Too few rows have an observed demand.
+    SettingError
+        No family is given, or the mean of one is unknown.
+
+    Examples
+    --------
+    >>> from lostsales.simulation.scenario import Scenario
+    >>> from lostsales.simulation.simulator import simulate
+    >>> log, _ = simulate(Scenario.load("released"), episodes=8, seed=1)
+    >>> model = fit_demand(log, families=(Family("linear", False), Family("linear", True)))
+    >>> model.family.name, model.held_out
+    ('linear mean, additive noise', 'blocks in time')
+
+    """
+    evidence = gather_evidence(log)
     rows = int(np.count_nonzero(np.isfinite(evidence.high)))
     if rows < LEAST_ROWS:
         wanted = f"a demand model needs at least {LEAST_ROWS} rows with known demand, besides the first of each series"
@@ -94,18 +130,19 @@ def fit_demand(
         families = FAMILIES + ((Family("boosted", False), Family("boosted", True)) if trees else ())
     if not families:
         raise SettingError("families must name at least one family of laws")
+    MEANS.check(*(family.mean for family in families))
     scale = series_scale(log)
-    judged, folds, by = _judged(log, evidence, seed)
+    scored, folds, by = _scored_rows(log, evidence, seed)
     trials: dict[Family, FamilyTrial] = {}
-    for done, family in enumerate(sorted(families, key=lambda each: MEANS.index(each.mean))):
-        if not _hopeless(family, trials):
-            trials[family] = _try(family, trials, judged, folds, scale, seed)
+    for done, family in enumerate(sorted(families, key=lambda each: _complexity(each.mean))):
+        if not _is_ruled_out(family, trials):
+            trials[family] = _cross_validate(family, trials, scored, folds, scale, seed)
         if progress:
             progress(done + 1, len(families) + 1)
     candidates = _compare(trials)
     chosen = _choose(trials)
     law = fit_family(evidence, chosen, scale, seed=seed)
-    calibration = calibrate(judged, trials[chosen].chances)
+    calibration = calibrate(scored, trials[chosen].probabilities)
     return DemandModel(law, evidence, candidates, calibration, by, np.unique(log.price))
 
 
@@ -117,9 +154,9 @@ def bootstrap_laws(
     progress: Progress | None = None,
     fresh: bool = False,
 ) -> list[DemandLaw]:
-    """Laws fitted to resampled series (or blocks in time), each from where the fitted law stands unless `fresh`.
+    """Laws fitted to resampled series (or blocks in time), each started at the fitted law unless `fresh`.
 
-    The former is quicker, but rounds forget slowly, so that these laws differ less than the data could make them.
+    The former is quicker, but iterations depend on their start, so that these laws vary too little.
     """
     evidence, law = model.evidence, model.law
     held = hold_out(log, gap=1)
@@ -134,46 +171,30 @@ def bootstrap_laws(
     return laws
 
 
-def series_scale(log: SalesLog) -> Floats:
-    """Usual sales of each series where these differ much, else 1 for all, (series,)."""
-    names, part = np.unique(log.names, return_inverse=True)
-    of_row = part[log.series]
-    usual = np.bincount(of_row, weights=log.sales, minlength=len(names)) / np.bincount(of_row, minlength=len(names))
-    low, high = np.quantile(usual, [0.1, 0.9])
-    if len(usual) < 2 or high <= HETEROGENEOUS * max(low, 1e-9):
-        return np.ones(len(log.names))
-    return np.asarray(np.maximum(usual, 1e-3 * usual.mean())[part])
-
-
-def _judged(log: SalesLog, evidence: Evidence, seed: int) -> tuple[Evidence, list[tuple[Bools, Bools]], str]:
-    """Rows to compare families on, for every fold which of them it holds out and which it may use, and what it is."""
+def _scored_rows(log: SalesLog, evidence: Evidence, seed: int) -> tuple[Evidence, Folds, str]:
+    """Rows to compare families on, their folds, and what these hold out."""
     series = np.random.default_rng(seed).permutation(np.unique(evidence.series))
-    wanted = np.clip(len(evidence) // 10, *JUDGED_ROWS)
+    wanted = np.clip(len(evidence) // 10, *SCORED_ROWS)
     enough = np.searchsorted(np.cumsum(np.bincount(evidence.series)[series]), wanted) + 1
-    judged = evidence.part(np.isin(evidence.series, series[:enough]))
-    # Rows of one run are linked, but short series must not lose everything to gaps.
+    scored = evidence.part(np.isin(evidence.series, series[:enough]))
+    # Rows of one run are dependent, but short series must not lose everything to gaps.
     length = int(np.bincount(log.series).max())
     held = hold_out(log, gap=min(int(evidence.depth.max(initial=0)) + 1, MOST_GAP, length // 10))
-    clock, lower, upper = (each[judged.rows] for each in (held.clock, held.lower, held.upper))
-    folds = []
-    for first in np.unique(lower):
-        out = lower == first
-        folds.append((out, (clock < first) | (clock >= upper[out][0])))
-    return judged, folds, held.by
+    return scored, folds_of(held, scored.rows), held.by
 
 
-def _try(
+def _cross_validate(
     family: Family,
     trials: dict[Family, FamilyTrial],
     evidence: Evidence,
-    folds: list[tuple[Bools, Bools]],
+    folds: Folds,
     scale: Floats,
     seed: int,
 ) -> FamilyTrial:
     """Fit without each fold in turn.
 
-    A richer mean goes on from the linear one of the same fold, never from a law that has seen what is held out: rounds
-    forget slowly.
+    A richer mean starts from the linear one of the same fold, never from a law fitted to what is held out: iterations
+    depend on their start.
     """
     linear = trials.get(replace(family, mean="linear"))
     score, below, within = (np.full(len(evidence), np.nan) for _ in range(3))
@@ -181,20 +202,20 @@ def _try(
     for at, (out, used) in enumerate(folds):
         start = None if linear is None else linear.laws[at]
         law = fit_family(evidence, family, scale, weights=used.astype(np.float64), start=start, seed=seed)
-        # The law is for series whose rows are at hand: their own level is known, all else is held out.
-        done = complete(evidence, with_effects(evidence, law, seed), seed)
+        # Series effects are fitted to the held-out rows too, as in use they are known; all else is held out.
+        done = complete_latents(evidence, with_effects(evidence, law, seed), seed)
         score[out], below[out], within[out] = done.score[out], done.below[out], done.within[out]
         laws.append(law)
     return FamilyTrial(score, (below, within), tuple(laws))
 
 
-def _hopeless(family: Family, trials: dict[Family, FamilyTrial]) -> bool:
-    """True where a linear mean already tells that noise of this kind is not what is seen."""
+def _is_ruled_out(family: Family, trials: dict[Family, FamilyTrial]) -> bool:
+    """True where a linear mean with this kind of noise is far behind one with the other."""
     own, other = (Family("linear", kind) for kind in (family.multiplicative, not family.multiplicative))
     if family.mean == "linear" or own not in trials or other not in trials:
         return False
     behind, error = _behind(trials[own].score, trials[other].score)
-    return behind > HOPELESS * error
+    return behind > RULED_OUT * error
 
 
 def _behind(score: Floats, best: Floats) -> tuple[float, float]:
@@ -211,24 +232,29 @@ def _compare(trials: dict[Family, FamilyTrial]) -> tuple[FamilyScore, ...]:
 
 
 def _choose(trials: dict[Family, FamilyTrial]) -> Family:
-    """The simplest mean that is not behind the best of all beyond chance, with noise that adds unless it is behind."""
+    """The simplest mean that is not behind the best of all beyond chance, with additive noise unless it is behind."""
 
     def score(family: Family) -> float:
         return float(trials[family].score.mean())
 
     best = max(trials, key=score)
-    for mean in MEANS:
+    for mean in sorted(dict.fromkeys(family.mean for family in trials), key=_complexity):
         own = [family for family in trials if family.mean == mean]
         adds, multiplies = (
             max((family for family in own if family.multiplicative == kind), key=score, default=None)
             for kind in (False, True)
         )
         chosen = adds or multiplies
-        if adds and multiplies and _is_behind(trials[adds], trials[multiplies], DOUBTFUL):
+        if adds and multiplies and _is_behind(trials[adds], trials[multiplies], MULTIPLICATIVE_MARGIN):
             chosen = multiplies
         if chosen and not _is_behind(trials[chosen], trials[best], BEYOND_CHANCE):
             return chosen
     return best
+
+
+def _complexity(mean: str) -> int:
+    """The place of a mean from simple to complex; those of other packages count as the most complex."""
+    return MEANS.first.index(mean) if mean in MEANS.first else len(MEANS.first)
 
 
 def _is_behind(trial: FamilyTrial, other: FamilyTrial, errors: float) -> bool:

@@ -13,8 +13,7 @@ from lostsales.types import Bools, Floats, Ints
 
 # A depth needs so many rows for each of its covariates to have a law of its own.
 ROWS_A_COVARIATE = 3
-# Unless told a law is learned from at most so many rows: more would narrow no error that matters, and slow down every
-# filled row.
+# By default a law is learned from at most so many rows: more narrow no error that matters, and slow every filled row.
 MOST_ROWS = 20_000
 
 
@@ -26,13 +25,13 @@ class Group:
     learn: Ints  # (learn,) rows
     fill: Ints  # (fill,) rows, all censored
     covariates: Callable[[Ints], Floats]  # of rows
-    known_history: bool
+    has_history: bool
 
 
 def depth_groups(
     log: SalesLog, runs: Runs, only: Bools | None = None, seed: int = 0, most_rows: int = MOST_ROWS
 ) -> list[Group]:
-    """One group a depth; depths with too few rows share one, and so do rows before the first known demand.
+    """One group a depth; depths with too few rows share one, and so do rows before the first observed demand.
 
     Where `only` is given, only those rows are to be filled.
     """
@@ -40,26 +39,23 @@ def depth_groups(
     whole = not_truncated(log, runs)
     hidden = ~runs.observed.is_observed if only is None else ~runs.observed.is_observed & only
 
-    def group(name: str, rows: Bools, covariates: Callable[[Ints], Floats], *, learn: Bools, known: bool) -> Group:
-        teachers = np.flatnonzero(learn)
-        if len(teachers) > most_rows:
-            teachers = np.sort(rng.choice(teachers, most_rows, replace=False))
-        return Group(name, teachers, np.flatnonzero(rows & hidden), covariates, known)
+    def group(name: str, rows: Bools, covariates: Callable[[Ints], Floats], learn: Bools, has_history: bool) -> Group:
+        chosen = np.flatnonzero(learn)
+        if len(chosen) > most_rows:
+            chosen = np.sort(rng.choice(chosen, most_rows, replace=False))
+        return Group(name, chosen, np.flatnonzero(rows & hidden), covariates, has_history)
 
     groups = []
-    own = _depths_of_their_own(log, runs)
+    own = _separate_depths(log, runs)
     for depth in range(own + 1):
         rows = runs.depth == depth if depth < own else runs.depth >= own
         name = str(depth) if depth < own else f"{own} and deeper"
-        groups.append(
-            group(name, rows, partial(block_covariates, log, runs, depth=depth), learn=rows & whole, known=True)
-        )
-    adrift = runs.depth < 0
-    groups.append(group("no history", adrift, partial(market_covariates, log), learn=whole, known=False))
+        groups.append(group(name, rows, partial(block_covariates, log, runs, depth=depth), rows & whole, True))
+    groups.append(group("no history", runs.depth < 0, partial(market_covariates, log), whole, False))
     return [each for each in groups if len(each.fill)]
 
 
-def _depths_of_their_own(log: SalesLog, runs: Runs) -> int:
+def _separate_depths(log: SalesLog, runs: Runs) -> int:
     """Depths 0, 1, ... below this have enough rows, and so do the deeper ones together, if there are any."""
     at_depth = np.bincount(runs.depth[runs.depth >= 0], minlength=1)
     width = len(market(log, np.zeros(1, dtype=np.int64))) + 1
@@ -73,7 +69,7 @@ def _depths_of_their_own(log: SalesLog, runs: Runs) -> int:
 
 
 def not_truncated(log: SalesLog, runs: Runs) -> Bools:
-    """All rows but those in which the rule of the longest run may show a cut demand as a known one."""
+    """All rows but those in which the rule of the longest run may show a truncated demand as an observed one."""
     longest, observed = log.problem.longest_run, runs.observed
     if longest is None:
         return np.ones(len(log), dtype=bool)

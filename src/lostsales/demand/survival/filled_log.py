@@ -7,22 +7,23 @@ import numpy as np
 
 from lostsales.data.log import SalesLog
 from lostsales.data.writing import log_columns, write_table
-from lostsales.demand.survival.curve import Tail
-from lostsales.demand.survival.imputation import Estimator, Imputation
+from lostsales.demand.survival.imputation import Imputation
+from lostsales.demand.survival.imputers import IMPUTERS
+from lostsales.demand.survival.tail import Tail
 from lostsales.errors import SettingError
 from lostsales.types import Array
 
 
-def check_choice(estimator: str, tail: str) -> tuple[Estimator, Tail]:
+def check_choice(estimator: str, tail: str) -> tuple[str, Tail]:
     """The names of an estimator and a tail rule, or an error that lists them."""
-    for what, name, names in (("estimator", estimator, get_args(Estimator)), ("tail", tail, get_args(Tail))):
+    for what, name, names in (("estimator", estimator, IMPUTERS.names), ("tail", tail, get_args(Tail))):
         if name not in names:
             raise SettingError(f"{what} must be one of {', '.join(names)}, but {name!r} came")
     return estimator, tail  # type: ignore[return-value]
 
 
 def filled_columns(log: SalesLog, filled: Imputation) -> dict[str, Array]:
-    """The columns of the log and what was filled in; `tail` names the rule where the data could not say."""
+    """The columns of the log and what was filled in; `tail` names the rule of rows that are not identified."""
     unknown = np.full(len(log), np.nan)
     return log_columns(log) | {
         "expected_demand": filled.expected_demand,
@@ -42,14 +43,13 @@ def write_filled(log: SalesLog, filled: Imputation, path: str | Path) -> None:
 def summary(log: SalesLog, filled: Imputation) -> dict[str, Any]:
     """The facts behind `lostsales impute`."""
     hidden = filled.hidden
-    known_costs = filled.profit_filled is not None
     return {
         "rows": len(log),
         "censored_rows": int(hidden.sum()),
         "identified_rows": int((hidden & filled.identified).sum()),
         "mean_expected_lost": float(filled.expected_lost[hidden].mean()) if hidden.any() else 0.0,
-        "mean_cash": float(log.cash.mean()) if known_costs else None,
-        "mean_profit_filled": float(filled.profit_filled.mean()) if filled.profit_filled is not None else None,
+        "mean_cash": None if filled.profit_filled is None else float(log.cash.mean()),
+        "mean_profit_filled": None if filled.profit_filled is None else float(filled.profit_filled.mean()),
         "demand_max": filled.demand_max,
         "tail": filled.tail,
         "bandwidths": filled.bandwidths,

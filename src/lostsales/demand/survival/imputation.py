@@ -1,27 +1,20 @@
-"""What stock-outs hid: the expected demand of every censored row, and the profit it leaves."""
+"""Imputation: the expected demand of every censored row, and the surrogate profit."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
-from typing import Literal
 
 import numpy as np
 
-from lostsales.data.economics import period_profit
 from lostsales.data.log import SalesLog
-from lostsales.data.reading.gate import Progress
-from lostsales.data.splits import Holdout, hold_out, resample_counts
+from lostsales.data.progress import Progress
+from lostsales.data.splits import hold_out, resample_counts
 from lostsales.demand.censoring.observed import Observed
 from lostsales.demand.censoring.runs import Runs, find_runs
-from lostsales.demand.survival.curve import Bound, Tail
-from lostsales.demand.survival.depth_groups import MOST_ROWS, Group, depth_groups
-from lostsales.demand.survival.neighbourhood import MOST_SCORED, Neighbourhood, fit_neighbourhood
+from lostsales.demand.survival.depth_groups import MOST_ROWS, depth_groups
+from lostsales.demand.survival.imputers import IMPUTERS, ImputerData
+from lostsales.demand.survival.neighbourhood import MOST_SCORED, fit_neighbourhood
+from lostsales.demand.survival.tail import Bound, Tail
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.types import Bools, Floats
-
-Estimator = Literal["beran", "marginal", "cox", "aft"]
-# Covariates, points and least of the rows to fill, and a progress: their mean excess and its standard error.
-Fill = Callable[[Floats, Floats, Floats, Progress], tuple[Floats, Floats]]
 
 # Covariates are made for so many rows at a time.
 BATCH = 50_000
@@ -31,25 +24,28 @@ QUICK_ROWS, QUICK_SCORED = 5_000, 200
 
 @dataclass(frozen=True, eq=False)
 class Imputation:
-    """Every row with its hidden part filled in; a row that hid nothing is as it was."""
+    """A log with its hidden demand filled in; a row that hid nothing is as it was.
 
-    expected_demand: Floats  # (rows,)
+    Attributes are arrays (rows,) unless noted; `filled_log.filled_columns` gives them as columns of a table.
+    """
+
+    expected_demand: Floats  # (rows,) E[D_t | stock-out, history]
     expected_lost: Floats  # (rows,)
     error: Floats  # (rows,) standard error of both, by bootstrap
-    identified: Bools  # (rows,) the data say so; where not, a model or the tail rule does
-    profit_filled: Floats | None  # (rows,) None where the log has no stock or costs
+    identified: Bools  # (rows,) by the data; where not, a model or the tail rule extrapolates
+    profit_filled: Floats | None  # (rows,) surrogate profit; None where the log has no stock or costs
     profit_filled_se: Floats | None  # (rows,)
     tail: Tail
     demand_max: float
     bandwidths: dict[str, float]  # by depth, in units of demand
     resampled: str  # what the bootstrap drew: "series" or "blocks in time"
-    hidden: Bools  # (rows,) demand is not known
+    hidden: Bools  # (rows,) demand is censored
 
 
 def impute(
     log: SalesLog,
     *,
-    estimator: Estimator = "beran",
+    estimator: str = "beran",
     demand_max: float | None = None,
     tail: Tail = "to_max",
     replicates: int = 50,
@@ -59,16 +55,62 @@ def impute(
     quick: bool = False,
     progress: Progress | None = None,
 ) -> Imputation:
-    """E[D_t | stock-out, history] for every censored row (line 489) and the surrogate profit of line 428.
+    """Fill in the demand that stock-outs hid: E[D_t | stock-out, history] for every censored row.
 
-    `demand_max` is the largest demand that can be (the largest sale of the log unless given); `tail` says how the mass
-    lies that no known demand places. Standard errors come from a bootstrap over series, and are NaN without replicates.
-    Where `only` is given, other stock-outs are left unfilled: NaN, and not identified. `quick` is what
-    learning a policy asks for: laws from fewer rows, and no word on what is identified (False where demand is hidden).
+    Parameters
+    ----------
+    log : SalesLog
+        What `read_log` returns; a demand-only log will do.
+    estimator : str
+        "beran" (conditional Kaplan-Meier), "marginal" (one curve a depth), "cox" or "aft" (models of the survival
+        library), or any name in `IMPUTERS`.
+    demand_max : float, optional
+        The largest demand that can be; by default the largest sale of the log.
+    tail : {"to_max", "exponential", "last", "refuse"}
+        How mass lies that no observed demand places, see `lostsales.demand.survival.tail`.
+    replicates : int
+        Bootstrap samples of series behind the standard errors; with 0 these are NaN.
+    seed : int
+        Of the bootstrap and of subsamples.
+    runs : Runs, optional
+        What `find_runs` returned for this log, where it is at hand.
+    only : array of bool, optional
+        Rows to fill, (rows,); other stock-outs stay NaN and count as not identified.
+    quick : bool
+        Laws from fewer rows and no identification, as learning a policy needs it.
+    progress : callable, optional
+        Called with rows done and rows in total.
+
+    Returns
+    -------
+    Imputation
+        Expected demand, lost sales and surrogate profit of every row.
+
+    Raises
+    ------
+    SettingError
+        A setting is negative or unknown, or `demand_max` lies below an observed demand.
+    LostSalesError
+        Every row is a stock-out, so that no demand is observed.
+
+    Examples
+    --------
+    >>> from lostsales.simulation.scenario import Scenario
+    >>> from lostsales.simulation.simulator import simulate
+    >>> log, _ = simulate(Scenario.load("released"), episodes=6, seed=1)
+    >>> filled = impute(log, replicates=0)
+    >>> bool((filled.expected_lost[filled.hidden] > 0).all()), filled.resampled
+    (True, 'blocks in time')
+
+    References
+    ----------
+    Gundem and Qi, Lemma 4 (conditional mean of censored demand) and Equation 12 (surrogate reward).
+
     """
     for name, number in (("replicates", replicates), ("seed", seed)):
         if number < 0:
             raise SettingError(f"{name} must not be negative, but {number} came")
+    imputer = IMPUTERS.get(estimator)
     runs = runs or find_runs(log)
     observed = runs.observed
     bound = Bound(_demand_max(log, observed, demand_max), tail, observed.integer)
@@ -82,7 +124,7 @@ def impute(
     total, done = sum(len(group.fill) for group in groups), 0
     for group in groups:
         near = fit_neighbourhood(group, observed, holdout, bound, seed, scored)
-        fill = _filler(estimator, group, near, observed, holdout, counts)
+        fill = imputer(ImputerData.of(group, observed, holdout, counts, bound, near))
         bandwidths[group.name] = near.bandwidth
         for start in range(0, len(group.fill), BATCH):
             rows = group.fill[start : start + BATCH]
@@ -91,10 +133,10 @@ def impute(
                 if progress:
                     progress(done + rows * part // parts, total)
 
-            asked = group.covariates(rows), observed.point[rows], observed.available[rows]
+            hidden = group.covariates(rows), observed.censored_above[rows], observed.available[rows]
             if not quick:
-                identified[rows] = near.identified(*asked) & group.known_history
-            lost[rows], error[rows] = fill(*asked, report)
+                identified[rows] = near.identified(*hidden) & group.has_history
+            lost[rows], error[rows] = fill(*hidden, report)
             done += len(rows)
     profit, profit_se = _profit(log, lost, error)
     return Imputation(
@@ -126,23 +168,8 @@ def _demand_max(log: SalesLog, observed: Observed, given: float | None) -> float
     return most if given is None else given
 
 
-def _filler(
-    estimator: Estimator, group: Group, near: Neighbourhood, observed: Observed, holdout: Holdout, counts: Floats
-) -> Fill:
-    if estimator in ("cox", "aft"):
-        from lostsales.demand.survival.lifelines_models import Regression
-
-        rows = group.learn
-        return Regression(
-            estimator, group.covariates(rows), observed.demand[rows], observed.is_observed[rows], near.sample.bound,
-            counts[:, holdout.unit[rows]],
-        )  # fmt: skip
-    return partial(near.as_one().fill if estimator == "marginal" else near.fill, counts)
-
-
 def _profit(log: SalesLog, lost: Floats, error: Floats) -> tuple[Floats | None, Floats | None]:
-    """The surrogate profit: the lost sales of a stock-out count with their expectation (line 428)."""
+    """The surrogate profit of Equation 12 and its standard error; None where the log has no orders or costs."""
     if log.order is None or log.costs is None:
         return None, None
-    profit = period_profit(log.price, log.order, log.sales, lost, log.available - log.sales, log.costs)
-    return profit, log.costs.lost * error
+    return log.profit(lost), log.costs.lost * error

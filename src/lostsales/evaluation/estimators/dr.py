@@ -1,89 +1,105 @@
-"""Doubly robust evaluation: fitted Q-evaluation, its error corrected by rows weighed as the policy would meet them.
+"""Doubly robust evaluation: fitted Q-evaluation plus its residuals, weighted by marginalised density ratios.
 
 A row's weight at t periods from the start is w_t(h) rho(a | h). The ratio rho = pi(a | h) / b(a | h) compares the
-policy with the estimated behaviour, both within reach of the action that was taken; w_t, how much likelier the policy
-is to meet a history than the log, is carried from period to period by a regression on the next history,
+policy with the estimated behaviour, both near the logged action; the ratio w_t of the policy's density of histories to
+that of the log is carried from period to period by a regression on the next history,
 w_{t+1}(h') = E[w_t(h) rho(a | h) | h'], so that ratios are marginalised over the past and never multiplied up.
 """
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from lostsales.evaluation.estimators.fqe import DepthSpace, FqeSettings, histories
+from lostsales.evaluation.estimators.fqe import q_estimate
 from lostsales.evaluation.estimators.overlap import agreement, near
-from lostsales.evaluation.estimators.stepwise import stepwise
+from lostsales.evaluation.estimators.q_evaluation import DepthSpace, FqeSettings, histories
 from lostsales.evaluation.results import Estimate, Overlap
 from lostsales.evaluation.task import EvaluationTask
 from lostsales.learn.baselines.behaviour import Behaviour, situation_of_log
-from lostsales.types import Floats
+from lostsales.types import Floats, Ints
 
-LEAST_EFFECTIVE = 20.0  # rows that must carry the correction
+LEAST_EFFECTIVE = 20.0  # effective rows that the correction needs
 HISTORY_RANK = 30
 HISTORY_RIDGE = 10.0
 # Measured: docs/decisions/evaluation.md.
-SHORT = "in simulated shops it fell a little short of the true gain: read it as rather too low"
+BIAS_NOTE = "in simulated shops it fell a little short of the true gain: read it as rather too low"
 
 
-def doubly_robust(case: EvaluationTask, settings: FqeSettings | None = None) -> Estimate:
-    """Fitted Q-evaluation plus the weighted mean of its residuals, refused where too few rows carry that mean."""
-    settings = settings or FqeSettings(seed=case.seed)
-    rho = action_ratios(case)
-    ratios = marginal_ratios(case, rho, settings)
-    carried = ratios.mean(axis=1)
-    square, covered = float(np.sum(carried**2)), float(carried.sum())  # of the periods, the share with any weight
+def doubly_robust(task: EvaluationTask, settings: FqeSettings | None = None) -> Estimate:
+    """Fitted Q-evaluation plus the weighted mean of its residuals, refused below 20 effective rows."""
+    settings = settings or FqeSettings(seed=task.seed)
+    rho = action_ratios(task)
+    ratios = marginal_ratios(task, rho, settings)
+    weight = ratios.mean(axis=1)
+    square, covered = float(np.sum(weight**2)), float(weight.sum())  # covered: share of the periods with any weight
     effective = covered**4 / square if square > 0 else 0.0
     share = float(np.mean(rho > 0))
     enough = effective >= LEAST_EFFECTIVE
-    sentence = f"the correction rests on {effective:,.0f} effective rows of {len(case.known):,}"
+    sentence = f"the correction rests on {effective:,.0f} effective rows of {len(task.rows):,}"
     if not enough:
         sentence += f"; below {LEAST_EFFECTIVE:.0f} it says nothing: trust the model, or try the policy on a few series"
     overlap = Overlap("history, price and order", share, effective, enough, sentence)
     if not enough:
         return Estimate("dr", overlap, reason=sentence)
-    return replace(stepwise(case, "dr", overlap, settings, ratios), notes=(SHORT,))
+    return replace(q_estimate(task, "dr", overlap, settings, ratios), notes=(BIAS_NOTE,))
 
 
-def action_ratios(case: EvaluationTask) -> Floats:
-    """The policy's share of draws near what was done, over the behaviour's chance of it, (known,)."""
-    log = case.ledger.log
-    behaviour = Behaviour(seed=case.seed).fit(log)
-    chance = behaviour.chances(situation_of_log(log, case.ledger.runs, case.known))  # (known, actions)
-    done = np.column_stack([log.price[case.known], np.asarray(log.order)[case.known]])
-    reach = near(behaviour.grid.pairs[:, None, :], done)  # (actions, known)
-    within = np.einsum("ka,ak->k", chance, reach.astype(np.float64))
-    return np.asarray(agreement(case) / np.maximum(within, 1.0 / len(case.known)))
+def action_ratios(task: EvaluationTask) -> Floats:
+    """Ratios rho of the logged actions: share of the policy's draws near each over its propensity, (rows,)."""
+    log = task.prepared.log
+    behaviour = Behaviour(seed=task.seed).fit(log)
+    chance = behaviour.chances(situation_of_log(log, task.prepared.runs, task.rows))  # (rows, actions)
+    reach = near(behaviour.grid.pairs[:, None, :], task.logged_actions)  # (actions, rows)
+    propensity = np.einsum("ka,ak->k", chance, reach.astype(np.float64))
+    return np.asarray(agreement(task) / np.maximum(propensity, 1.0 / len(task.rows)))
 
 
-def marginal_ratios(case: EvaluationTask, rho: Floats, settings: FqeSettings) -> Floats:
-    """Weights of the rows at each period, (rows, horizon), those of a period summing to one."""
-    log, runs, known = case.ledger.log, case.ledger.runs, case.known
+class _Regression(NamedTuple):
+    """The ridge regression w_{t+1}(h') = E[w_t rho | h'] of one depth; rows are positions in `task.rows`."""
+
+    rows: Ints  # (m,) rows of the depth
+    phi: Floats  # (m, rank) features of their histories
+    before: Ints  # (n,) rows just before those that have one
+    phi_after: Floats  # (n, rank) features of the histories that follow
+    factor: tuple[Floats, bool]  # Cholesky factor of the Gram matrix
+
+
+def _regressions(task: EvaluationTask, settings: FqeSettings) -> list[_Regression]:
+    """One regression per depth."""
+    log, runs = task.prepared.log, task.prepared.runs
     level = np.minimum(runs.depth, runs.max_depth)
-    place = np.full(len(log), -1)
-    place[known] = np.arange(len(known))
-    spaces = []
+    place = task.place
+    own = FqeSettings(settings.kernel, HISTORY_RIDGE, HISTORY_RANK, settings.seed)
+    found = []
     for depth in range(runs.max_depth + 1):
-        rows = known[level[known] == depth]
-        own = FqeSettings(settings.kernel, HISTORY_RIDGE, HISTORY_RANK, settings.seed)
+        rows = task.rows[level[task.rows] == depth]
         history = histories(log, runs, rows, depth)
-        nothing = np.zeros((len(rows), 2))
-        phi = DepthSpace.of(history, nothing, own).phi(history, nothing)
+        no_action = np.zeros((len(rows), 2))
+        phi = DepthSpace.of(history, no_action, own).phi(history, no_action)
         before = place[np.maximum(rows - 1, 0)]
         follows = (rows > log.starts[log.series[rows]]) & (before >= 0)
         penalty = np.full(phi.shape[1], HISTORY_RIDGE)
         penalty[0] = 1e-8
         factor = cho_factor(phi[follows].T @ phi[follows] + np.diag(penalty), lower=True)
-        spaces.append((place[rows], phi, before[follows], phi[follows], factor))
-    weights = np.zeros((len(log), case.estimand.horizon))
-    now = np.zeros(len(known))
-    now[place[case.opens]] = 1.0 / len(case.opens)
-    for t in range(case.estimand.horizon):
+        found.append(_Regression(place[rows], phi, before[follows], phi[follows], factor))
+    return found
+
+
+def marginal_ratios(task: EvaluationTask, rho: Floats, settings: FqeSettings) -> Floats:
+    """Weights w_t rho of the rows at each period, (rows of the log, horizon), those of a period summing to one."""
+    regressions = _regressions(task, settings)
+    weights = np.zeros((len(task.prepared.log), task.estimand.horizon))
+    now = np.zeros(len(task.rows))
+    now[task.place[task.opening_rows]] = 1.0 / len(task.opening_rows)
+    for t in range(task.estimand.horizon):
         taken = now * rho
         total = taken.sum()
-        taken = taken / total if total > 0 else taken  # nothing agrees any more: no row speaks for this period
-        weights[known, t] = taken
-        for at, phi, before, followed, factor in spaces:
-            now[at] = np.maximum(phi @ cho_solve(factor, followed.T @ taken[before]), 0.0)
+        taken = taken / total if total > 0 else taken  # no row agrees any more: this period has no weight
+        weights[task.rows, t] = taken
+        for each in regressions:
+            carried = cho_solve(each.factor, each.phi_after.T @ taken[each.before])
+            now[each.rows] = np.maximum(each.phi @ carried, 0.0)
         now /= max(now.sum(), 1e-300)
     return weights

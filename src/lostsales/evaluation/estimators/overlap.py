@@ -1,4 +1,4 @@
-"""Whether the log shows what a policy would do."""
+"""Overlap in actions: whether the log shows what a policy would do."""
 
 import numpy as np
 
@@ -10,11 +10,9 @@ NEAR = 0.5  # standard deviations of the log within which two prices, or two ord
 LEAST_ROWS = 5  # rows of the log that must agree with the policy
 
 
-def agreement(case: EvaluationTask) -> Floats:
-    """How often the policy would do what was done in each row whose depth is known, (known,) shares of its draws."""
-    log = case.ledger.log
-    done = np.column_stack([log.price[case.known], np.asarray(log.order)[case.known]])
-    return np.asarray(near(case.decided, done).mean(axis=0))
+def agreement(task: EvaluationTask) -> Floats:
+    """Share of the policy's draws that are near the logged action, in each row of known depth, (rows,)."""
+    return np.asarray(near(task.actions, task.logged_actions).mean(axis=0))
 
 
 def near(left: Floats, right: Floats) -> Bools:
@@ -22,11 +20,11 @@ def near(left: Floats, right: Floats) -> Bools:
     return np.asarray((np.abs(left - right) <= NEAR * right.std(axis=0) + 1e-9).all(axis=-1))
 
 
-def overlap_of_actions(case: EvaluationTask) -> Overlap:
-    """Overlap in (history, price, order): the rows in which the shop did what the policy would have done there."""
-    agrees = agreement(case)
+def overlap_of_actions(task: EvaluationTask) -> Overlap:
+    """Overlap in (history, price, order): the rows whose logged action is near the policy's."""
+    agrees = agreement(task)
     rows, share = float(agrees.sum()), float(agrees.mean())
-    total = len(case.known)
+    total = len(task.rows)
     enough = rows >= LEAST_ROWS
     sentence = f"in {rows:,.0f} of {total:,} rows the shop did about what the policy would have done there"
     if not enough:

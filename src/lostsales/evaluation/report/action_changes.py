@@ -1,4 +1,4 @@
-"""What a policy would change: its prices and orders in the rows of the log beside those that were chosen."""
+"""Action changes: prices and orders of a policy in the rows of the log against the logged ones."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -15,7 +15,7 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class DistributionChange:
-    """One part of the decision, as it was and as it would be; shares are of the rows and sum to 1."""
+    """Distribution of one part of the action in the log (now) and under the policy (then); shares sum to 1."""
 
     what: str  # "price" or "order"
     labels: tuple[str, ...]
@@ -23,36 +23,34 @@ class DistributionChange:
     then: Floats  # (labels,)
     mean_now: float
     mean_then: float
-    higher: float  # share of the rows in which it would be higher
+    higher: float  # share of the rows in which it is higher under the policy
     lower: float
 
 
 @dataclass(frozen=True, eq=False)
-class PolicyChange:
-    """Both parts of the decision."""
+class ActionChanges:
+    """Changes of price and order."""
 
     price: DistributionChange
     order: DistributionChange
-    same: float  # share of the rows in which both would stay
+    same: float  # share of the rows in which both stay
     rows: int
 
 
-def change(case: EvaluationTask) -> PolicyChange:
-    """Count over the rows whose history is known."""
-    log = case.ledger.log
-    now = np.column_stack([log.price[case.known], np.asarray(log.order)[case.known]])
-    differs = case.decided - now
-    moved = np.abs(differs) > ROUNDING * (1 + np.abs(now))
-    return PolicyChange(
-        price=_shift("price", now[:, 0], case.decided[..., 0]),
-        order=_shift("order", now[:, 1], case.decided[..., 1]),
-        same=float(1 - moved.any(axis=-1).mean()),
+def action_changes(task: EvaluationTask) -> ActionChanges:
+    """Compare the actions in the rows of known depth."""
+    now = task.logged_actions
+    differs = np.abs(task.actions - now) > ROUNDING * (1 + np.abs(now))
+    return ActionChanges(
+        price=_distribution_change("price", now[:, 0], task.actions[..., 0]),
+        order=_distribution_change("order", now[:, 1], task.actions[..., 1]),
+        same=float(1 - differs.any(axis=-1).mean()),
         rows=len(now),
     )
 
 
-def _shift(what: str, now: Floats, then: Floats) -> DistributionChange:
-    """`now` (rows,) against `then` (draws, rows)."""
+def _distribution_change(what: str, now: Floats, then: Floats) -> DistributionChange:
+    """Histograms of `now` (rows,) and `then` (draws, rows) on the same bins."""
     values = np.unique(np.r_[now, then.reshape(-1)])
     if len(values) <= MOST_VALUES:
         edges = np.r_[-np.inf, (values[1:] + values[:-1]) / 2, np.inf]

@@ -6,18 +6,18 @@ import numpy as np
 
 from lostsales.data.describe import Description, describe
 from lostsales.data.log import SalesLog
-from lostsales.data.progress import stages
-from lostsales.data.reading.gate import Progress
+from lostsales.data.progress import Progress, stages
 from lostsales.demand.audit.audit import Audit, audit
-from lostsales.demand.law.price_response import Response, response
+from lostsales.demand.law.price_response import PriceResponse, price_response
 from lostsales.demand.law.selection import DemandModel
-from lostsales.evaluation.compare import Comparison, check_methods, compare_on
-from lostsales.evaluation.diagnostics import Diagnostics, diagnose
+from lostsales.evaluation.compare import Comparison, Methods, check_methods, compare_on
+from lostsales.evaluation.diagnostics.diagnose import diagnose
+from lostsales.evaluation.diagnostics.diagnostic import Diagnostics
 from lostsales.evaluation.evaluate import evaluate_on, prepare
 from lostsales.evaluation.prepared_log import check_log
-from lostsales.evaluation.report.action_changes import PolicyChange, change
+from lostsales.evaluation.report.action_changes import ActionChanges, action_changes
 from lostsales.evaluation.report.policy_map import PolicyMaps, draw_maps
-from lostsales.evaluation.report.traces import Trace, tell
+from lostsales.evaluation.report.traces import Trace, typical_traces
 from lostsales.evaluation.results import Evaluation
 from lostsales.evaluation.task import EvaluationTask, check_policy
 from lostsales.policy.policy import SavedPolicy
@@ -26,24 +26,24 @@ from lostsales.types import Ints
 
 @dataclass(frozen=True, eq=False)
 class ReportContents:
-    """The findings, in the order in which they are told."""
+    """The contents of a report on a policy, in the order of its sections; see `report_contents`."""
 
     facts: Description
     traces: tuple[Trace, ...]
     audit: Audit
-    known_at_depth: Ints  # (depths,) rows whose demand is known
-    hidden_at_depth: Ints  # (depths,) rows whose demand is hidden
-    model: DemandModel | None  # None where no law of demand can be learned
-    response: Response | None  # likewise
+    observed_at_depth: Ints  # (depths,) rows whose demand is observed
+    censored_at_depth: Ints  # (depths,) rows whose demand is censored
+    model: DemandModel | None  # None where no demand law can be learned
+    response: PriceResponse | None  # likewise
     maps: PolicyMaps
-    change: PolicyChange
+    action_changes: ActionChanges
     evaluation: Evaluation
-    comparison: Comparison | None  # None where no methods were asked for
+    comparison: Comparison | None  # None where no methods were given
     diagnostics: Diagnostics
 
     @property
-    def beside(self) -> str | None:
-        """What the best of the methods compared would gain, None where none were."""
+    def comparison_sentence(self) -> str | None:
+        """The gain of the best method compared in words, None where none were."""
         if self.comparison is None:
             return None
         best, others = self.comparison.candidates[0], f"judged on {self.comparison.held_out} that did not teach them"
@@ -54,39 +54,77 @@ class ReportContents:
         return f"of the methods beside it, {others}, {best.method} does best: {proven}, {sure}"
 
 
-def brief(
+def report_contents(
     policy: SavedPolicy,
     log: SalesLog,
     *,
-    methods: tuple[str, ...] = (),
+    methods: Methods = (),
     horizon: int | None = None,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> ReportContents:
-    """Judge a policy, and methods beside it where they are named."""
+    """Evaluate a policy and gather everything that a report on it shows.
+
+    Parameters
+    ----------
+    policy : SavedPolicy
+        What `fit` or `load` gives, made for the same problem as the log.
+    log : SalesLog
+        What `read_log` gives; it needs stock, orders and unit costs.
+    methods : sequence of str or Learner
+        Compared beside the policy; none unless given.
+    horizon : int, optional
+        Periods to look ahead; the median length of a series unless given.
+    seed : int
+        The same seed gives the same contents.
+    progress : callable, optional
+        Called with (done, total).
+
+    Returns
+    -------
+    ReportContents
+        Description, audit, demand model, policy maps, action changes, evaluation, comparison and diagnostics.
+
+    Raises
+    ------
+    SettingError
+        Where a method is unknown, the horizon is below 1, or policy and log differ in their problem.
+    LostSalesError
+        Where the log has no stock, orders or costs, or the policy cannot be evaluated from a log.
+
+    Examples
+    --------
+    >>> import lostsales
+    >>> log, _ = lostsales.simulate(lostsales.Scenario.load("newsvendor", ("horizon=8",)), episodes=12, seed=1)
+    >>> policy = lostsales.fit(log, lostsales.Newsvendor())
+    >>> found = report_contents(policy, log)
+    >>> found.facts.rows, len(found.traces), found.evaluation.best.estimator
+    (96, 5, 'model')
+
+    """
     check_policy(policy, log, horizon)
     check_log(log)
     if methods:
         check_methods(methods)
-    preparing, judging, auditing, answering, comparing = stages(progress, (6, 6, 1, 1, 3 * len(methods)))
-    ledger, notes = prepare(log, seed, preparing)
-    case = EvaluationTask.of(policy, ledger, horizon, seed)
-    evaluation = evaluate_on(policy, ledger, horizon=horizon, seed=seed, notes=notes, progress=judging)
-    model = None if ledger.laws is None else ledger.laws.model
-    told = ledger.runs.depth >= 0
-    depth, known = ledger.runs.depth[told], ledger.runs.observed.is_observed[told]
+    preparing, estimating, auditing, responding, comparing = stages(progress, (6, 6, 1, 1, 3 * len(methods)))
+    prepared, notes = prepare(log, seed, preparing)
+    task = EvaluationTask.of(policy, prepared, horizon, seed)
+    evaluation = evaluate_on(policy, prepared, horizon=horizon, seed=seed, notes=notes, progress=estimating)
+    model = None if prepared.laws is None else prepared.laws.model
+    runs = prepared.runs
+    depth, is_observed = runs.depth[task.rows], runs.observed.is_observed[task.rows]
     found = audit(log, seed=seed, progress=auditing)
     return ReportContents(
         facts=describe(log),
-        traces=tell(ledger),
+        traces=typical_traces(prepared),
         audit=found,
-        known_at_depth=np.bincount(depth[known], minlength=ledger.runs.longest + 1),
-        hidden_at_depth=np.bincount(depth[~known], minlength=ledger.runs.longest + 1),
+        observed_at_depth=np.bincount(depth[is_observed], minlength=runs.longest + 1),
+        censored_at_depth=np.bincount(depth[~is_observed], minlength=runs.longest + 1),
         model=model,
-        response=None if model is None else response(ledger.log, model, seed=seed, progress=answering),
-        maps=draw_maps(policy, ledger.log, ledger.runs),
-        change=change(case),
+        response=None if model is None else price_response(prepared.log, model, seed=seed, progress=responding),
+        maps=draw_maps(policy, prepared.log, runs),
+        action_changes=action_changes(task),
         evaluation=evaluation,
-        comparison=compare_on(ledger, methods, horizon=horizon, seed=seed, progress=comparing) if methods else None,
-        diagnostics=diagnose(case),
+        comparison=compare_on(prepared, methods, horizon=horizon, seed=seed, progress=comparing) if methods else None,
+        diagnostics=diagnose(task),
     )

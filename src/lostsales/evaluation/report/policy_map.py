@@ -1,4 +1,4 @@
-"""A policy as a map: what it would do at every stock and last known demand, one panel per depth."""
+"""A policy as a map: its action at every stock and last observed demand, one panel per depth."""
 
 from dataclasses import dataclass, replace
 
@@ -29,7 +29,7 @@ class DepthMap:
     demands: Floats
     price: Floats
     order: Floats
-    outside: Bools  # the policy calls it outside the data
+    outside: Bools  # the history lies outside the training data of the policy
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,15 +42,15 @@ class PolicyMap:
 
 @dataclass(frozen=True, eq=False)
 class PolicyMaps:
-    """The usual market first, then others that differ in one feature."""
+    """The map of the usual market first, then of markets that differ from it in one feature."""
 
     usual: str  # the features of the usual market
     maps: tuple[PolicyMap, ...]
 
 
 def draw_maps(policy: Policy, log: SalesLog, runs: Runs) -> PolicyMaps:
-    """Ask the policy on a grid; the history of each depth is that of its most typical row."""
-    told = log_as_asked(policy, log)
+    """The policy's decisions on a grid; the history of each depth is that of its most typical row."""
+    asked = log_as_asked(policy, log)
     names = [feature.name for feature in log.problem.features]
     usual = [_usual(log, index) for index in range(len(names))]
     markets: list[tuple[str, list[float]]] = [("", usual)]
@@ -59,7 +59,7 @@ def draw_maps(policy: Policy, log: SalesLog, runs: Runs) -> PolicyMaps:
             if value != usual[index]:
                 text = f"{names[index]} {_text(log, index, value)}"
                 markets.append((text, [*usual[:index], value, *usual[index + 1 :]]))
-    maps = tuple(PolicyMap(market, _panels(policy, told, runs, features)) for market, features in markets)
+    maps = tuple(PolicyMap(market, _panels(policy, asked, runs, features)) for market, features in markets)
     return PolicyMaps(", ".join(f"{name} {_text(log, at, usual[at])}" for at, name in enumerate(names)), maps)
 
 
@@ -98,27 +98,27 @@ def _panel(policy: Policy, log: SalesLog, runs: Runs, depth: int, features: list
 def _view(
     log: SalesLog, runs: Runs, row: int, depth: int, stock: Floats, demand: Floats, features: list[float]
 ) -> View:
-    """The open period of a row at other stocks, last known demands and today's features."""
+    """The open period of a row at other stocks, last observed demands and features."""
     view = view_of_rows(log, runs, np.full(len(stock), row))
     today = tuple(np.full(len(stock), value) for value in features)
     view = replace(view, stock=stock, features=(*today, *view.features[len(today) :]))
     if depth == 0:
         return replace(view, last_sales=demand)
-    anchor = len(view.past) - depth  # the first stock-out of the run: what was seen before it is the last known demand
+    anchor = len(view.past) - depth  # the first stock-out of the run, which follows the last observed demand
     then = view.past[anchor]
     first = ClosedPeriod(replace(then.view, last_sales=demand), then.action)
     return replace(view, past=(*view.past[:anchor], first, *view.past[anchor + 1 :]))
 
 
 def _history(log: SalesLog, runs: Runs, rows: Ints, depth: int) -> Floats:
-    """What tells rows of a depth apart: the last known demand, and prices and units of the run since."""
+    """What distinguishes rows of a depth: the last observed demand, and prices and available units of the run."""
     back = [rows - each for each in range(1, depth + 1)]
     columns = [runs.anchor_demand[rows], *(log.price[at] for at in back), *(log.available[at] for at in back)]
     return np.column_stack(columns)
 
 
 def typical(points: Floats) -> int:
-    """The point nearest to the middle of all.
+    """The index of the point nearest to the median of all.
 
     >>> typical(np.array([[0.0], [9.0], [4.0]]))
     2
@@ -135,7 +135,7 @@ def _usual(log: SalesLog, index: int) -> float:
 
 
 def _values(log: SalesLog, index: int) -> list[float]:
-    """Values of a feature worth a map: the commonest, or a low and a high one."""
+    """Values of a feature that get a map: the commonest, or the 10 % and 90 % quantiles."""
     found, rows = np.unique(log.features[:, index], return_counts=True)
     if len(found) <= FEW_VALUES or log.problem.features[index].kind == "categorical":
         return sorted(found[np.argsort(-rows, kind="stable")[:FEW_VALUES]].tolist())

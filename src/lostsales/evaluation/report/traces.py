@@ -1,4 +1,4 @@
-"""Typical series as a person can follow them: what was sold, what was there, and what stock-outs hid."""
+"""Traces of typical series: sales, available units, and censored demand with its band."""
 
 from dataclasses import dataclass, replace
 
@@ -6,15 +6,15 @@ import numpy as np
 
 from lostsales.data.log import SalesLog
 from lostsales.data.sublogs import series_of
-from lostsales.demand.censoring.evidence import gather
-from lostsales.demand.law.estimation import complete
+from lostsales.demand.censoring.evidence import gather_evidence
+from lostsales.demand.law.estimation import complete_latents
 from lostsales.demand.survival.imputation import impute
 from lostsales.evaluation.prepared_log import PreparedLog
 from lostsales.types import Array, Bools, Floats, Ints
 
 MOST_SERIES = 5
 MOST_PERIODS = 100
-DRAWS = 200  # of each hidden demand
+DRAWS = 200  # of each censored demand
 BAND = (0.05, 0.95)
 NORMAL_BAND = 1.645  # standard errors to either side of which 90 % lie between
 
@@ -30,23 +30,23 @@ class Trace:
     order: Floats
     available: Floats
     sales: Floats
-    hidden: Bools  # demand was above what was available
-    expected: Floats  # hidden demand, NaN where it is known or nothing tells it
-    low: Floats  # hidden demand lies above this with 95 % ...
-    high: Floats  # ... and below this with 95 %
+    hidden: Bools  # demand is censored
+    expected: Floats  # mean of a censored demand, NaN where it is observed or cannot be estimated
+    low: Floats  # its 5 % ...
+    high: Floats  # ... and 95 % quantile
 
     @property
     def stockout_share(self) -> float:
-        """Of the periods shown."""
+        """Share of stock-outs in the periods shown."""
         return float(self.hidden.mean())
 
 
-def tell(ledger: PreparedLog) -> tuple[Trace, ...]:
-    """Series from few stock-outs to many, the middle one first."""
-    chosen = typical_series(ledger.log, ~ledger.runs.observed.is_observed)
-    part = series_of(ledger.log, chosen)
-    hidden = ~ledger.runs.observed.is_observed[np.isin(ledger.log.series, chosen)]
-    expected, low, high = hidden_demand(ledger, chosen, part)
+def typical_traces(prepared: PreparedLog) -> tuple[Trace, ...]:
+    """Traces of typical series in order of their share of stock-outs, the middle one first."""
+    chosen = typical_series(prepared.log, ~prepared.runs.observed.is_observed)
+    part = series_of(prepared.log, chosen)
+    hidden = ~prepared.runs.observed.is_observed[np.isin(prepared.log.series, chosen)]
+    expected, low, high = hidden_demand(prepared, chosen, part)
     traces = [
         _trace(part, rows[-MOST_PERIODS:], hidden, expected, low, high)
         for rows in np.split(np.arange(len(part)), part.starts[1:])
@@ -57,7 +57,7 @@ def tell(ledger: PreparedLog) -> tuple[Trace, ...]:
 
 
 def typical_series(log: SalesLog, hidden: Bools) -> Ints:
-    """A few series of a usual length, spread evenly over their shares of stock-outs; rising."""
+    """Up to five series of at least the median length, evenly spaced by their share of stock-outs, (series,) rising."""
     rows = np.bincount(log.series, minlength=len(log.names))
     share = np.bincount(log.series, weights=hidden, minlength=len(log.names)) / rows
     long = np.flatnonzero(rows >= np.median(rows))
@@ -66,24 +66,25 @@ def typical_series(log: SalesLog, hidden: Bools) -> Ints:
     return np.unique(by_share[places.astype(np.int64)])
 
 
-def hidden_demand(ledger: PreparedLog, chosen: Ints, part: SalesLog) -> tuple[Floats, Floats, Floats]:
-    """Mean and 90 % band of every hidden demand of some series, given all that its series shows; NaN where known.
+def hidden_demand(prepared: PreparedLog, chosen: Ints, part: SalesLog) -> tuple[Floats, Floats, Floats]:
+    """Mean and 90 % band of every censored demand of some series, given its series; NaN where demand is observed.
 
-    By draws from the learned law. Where none can be learned the mean is Beran's, and the band that of the mean.
+    By draws from the demand law. Where none can be learned, Beran's estimate and the band of that mean.
     """
     mean, low, high = (np.full(len(part), np.nan) for _ in range(3))
-    if ledger.laws is None:
-        filled = impute(ledger.log, runs=ledger.runs, seed=ledger.seed)
-        of_part = np.isin(ledger.log.series, chosen)
+    if prepared.laws is None:
+        filled = impute(prepared.log, runs=prepared.runs, seed=prepared.seed)
+        of_part = np.isin(prepared.log.series, chosen)
         at = filled.hidden[of_part]
         mean[at], error = filled.expected_demand[of_part][at], filled.error[of_part][at]
         low[at], high[at] = mean[at] - NORMAL_BAND * error, mean[at] + NORMAL_BAND * error
         return mean, low, high
-    law = replace(ledger.laws.law, scale=ledger.laws.law.scale[chosen], effect=ledger.laws.law.effect[chosen])
-    evidence = gather(part)
-    drawn = law.demand(complete(evidence, law, ledger.seed, DRAWS).latent, law.scale[evidence.series][:, None])
+    law = replace(prepared.laws.law, scale=prepared.laws.law.scale[chosen], effect=prepared.laws.law.effect[chosen])
+    evidence = gather_evidence(part)
+    latent = complete_latents(evidence, law, prepared.seed, DRAWS).latent
+    drawn = law.demand(latent, law.scale[evidence.series][:, None])
     rows, of_hidden = evidence.rows[evidence.is_censored], drawn[evidence.is_censored]
-    # A latent at the very edge may round to what was there.
+    # A latent at the edge of its interval may round to what was available.
     of_hidden = np.maximum(of_hidden, part.available[rows, None])
     mean[rows] = of_hidden.mean(axis=1)
     low[rows], high[rows] = np.quantile(of_hidden, BAND, axis=1)

@@ -1,1 +1,1 @@
-"""Baselines: what a reviewer would compare a learner with. Each is fitted by `lostsales.fit(log, method=NAME)`."""
+"""Baselines: behaviour cloning, threshold rules, and FQI without depth."""

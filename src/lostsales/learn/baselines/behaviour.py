@@ -1,12 +1,11 @@
-"""The behaviour policy, cloned from the log: how likely each action was in a situation like this one.
+"""Behaviour cloning: the probability of each action given the state, by kernel regression.
 
 P(a | x) = (sum over rows j of w_j(x) 1{a_j = a} + alpha m(a)) / (sum over rows j of w_j(x) + alpha), with
-w_j(x) = exp(d(x) - sum over k of c_k (x_jk - x_k)^2) on the standardised situation x (last sales, features, stock,
-depth), d(x) the least of these sums, so that the nearest row always has a say, and m the chance of the price times that
-of the order in the whole log. Without d, a stock beyond any in the log was met with the usual orders, which made it
-grow further. Coordinates are taken in one by one, each with
-the c_k and alpha under which held-out actions are likeliest, as long as they become likelier: a rule that looks at the
-stock alone is found again as such.
+w_j(x) = exp(d(x) - sum over k of c_k (x_jk - x_k)^2) on the standardised state x (last sales, features, stock, depth),
+d(x) the least of these sums, so that the nearest row always has weight 1, and m the product of the marginal
+probabilities of price and order. Without d, a stock beyond any in the log was met with the marginal orders, which made
+it grow further. Coordinates enter by forward selection, each with the c_k and alpha of the greatest held-out
+likelihood, as long as it rises: a rule on the stock alone is recovered as such.
 """
 
 from dataclasses import dataclass
@@ -19,9 +18,8 @@ from scipy.spatial.distance import cdist
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
 from lostsales.data.progress import Progress
-from lostsales.data.splits import folds_of, hold_out
+from lostsales.data.splits import Folds, folds_of, hold_out
 from lostsales.demand.censoring.runs import Runs
-from lostsales.learn.cfqi.iteration import Folds
 from lostsales.learn.function.q_function import Scaler
 from lostsales.learn.learner import Learner
 from lostsales.learn.training_data import TrainingData
@@ -35,8 +33,8 @@ from lostsales.policy.view import Action, View
 from lostsales.types import Array, Floats, Ints
 
 COEFFICIENTS = (0.3, 3.0, 30.0, 300.0)
-WEIGHTS = (0.1, 1.0, 10.0, 100.0, 1e6)  # of m, the last of which leaves nothing but m
-MOST_TEACHERS = 2_000
+WEIGHTS = (0.1, 1.0, 10.0, 100.0, 1e6)  # alpha; the last leaves only m
+MOST_ROWS = 2_000
 PILOT = 500  # c and alpha are chosen on so many rows
 CHUNK = 2_000
 ARRAYS = ("points", "taken", "usual", "coefficients", "range")
@@ -44,16 +42,16 @@ ARRAYS = ("points", "taken", "usual", "coefficients", "range")
 
 @dataclass(frozen=True, eq=False)
 class BehaviourPolicy(PolicyBase):
-    """Acts as the log did: `decide` draws from the estimated chances, `recommend` gives the likeliest action.
+    """The cloned behaviour: `decide` draws from the estimated probabilities, `recommend` gives the likeliest action.
 
-    The `value` of a recommendation is the chance of the action, and its `margin` how much likelier it is than the next.
+    The `value` of a recommendation is the probability of the action, and `margin` its lead over the next.
     """
 
     problem: Problem
     rules: Rules
     scaler: Scaler
-    points: Floats  # (teachers, coordinates) standardised, times the roots of c
-    taken: Ints  # (teachers,) positions in the grid
+    points: Floats  # (rows, coordinates) standardised, times the roots of c
+    taken: Ints  # (rows,) index of the action in the grid
     usual: Floats  # (actions,) m
     coefficients: Floats  # (coordinates,) c
     alpha: float
@@ -67,12 +65,12 @@ class BehaviourPolicy(PolicyBase):
         return ActionGrid.of(self.problem)
 
     def chances(self, situation: Floats) -> Floats:
-        """P(a | x) before any rule, (rows, actions)."""
+        """P(a | x), feasible or not, (rows, actions)."""
         parts = []
         for start in range(0, max(len(situation), 1), CHUNK):
             at = self.scaler(situation[start : start + CHUNK]) * np.sqrt(self.coefficients)
             far = cdist(at, self.points, "sqeuclidean")
-            parts.append(_chances(_votes(far, self.taken, len(self.usual)), self.usual, self.alpha))
+            parts.append(_smoothed(_weighted_counts(far, self.taken, len(self.usual)), self.usual, self.alpha))
         return np.concatenate(parts)
 
     def decide(self, view: View, rng: np.random.Generator) -> Action:
@@ -108,13 +106,13 @@ class BehaviourPolicy(PolicyBase):
         return np.column_stack([blocks_of_view(self.asks, view, rows, 0), view.depth])
 
     def _allowed(self, view: View) -> Floats:
-        """Chances of the feasible actions, which sum to one."""
+        """Probabilities of the feasible actions, which sum to 1, (rows, actions)."""
         chance = self.chances(self._situation(view))
         chance *= self.rules.feasible(self.grid, view.stock, view.last_price, view.features_by_name(self.asks))
         return np.asarray(chance / chance.sum(axis=1, keepdims=True))
 
     def to_artefact(self) -> Artefact:
-        """What has to be saved."""
+        """The content of a policy file."""
         settings: dict[str, Any] = {
             "rules": self.rules.saved(),
             "alpha": self.alpha,
@@ -126,7 +124,7 @@ class BehaviourPolicy(PolicyBase):
 
     @classmethod
     def from_artefact(cls, artefact: Artefact) -> "BehaviourPolicy":
-        """The policy again."""
+        """The policy of a file."""
         saved, arrays = artefact.settings, artefact.arrays
         scaler = Scaler(*(arrays[f"scaler_{name}"] for name in ("centre", "scale", "kept")))
         own: dict[str, Any] = saved | {name: arrays[name] for name in ARRAYS}
@@ -138,7 +136,17 @@ class BehaviourPolicy(PolicyBase):
 
 
 class Behaviour(Learner):
-    """The behaviour policy, cloned from the log."""
+    """Behaviour cloning: the probability of each action given the state, by kernel regression.
+
+    Examples
+    --------
+    >>> import lostsales
+    >>> log, _ = lostsales.simulate("released", episodes=5, seed=1)
+    >>> policy = lostsales.fit(log, Behaviour(seed=0))
+    >>> policy.grid.pairs.shape
+    (48, 2)
+
+    """
 
     method: ClassVar[str] = "behaviour"
 
@@ -154,7 +162,7 @@ def clone_behaviour(log: SalesLog, rules: Rules, seed: int) -> BehaviourPolicy:
     rules.standing(grid)
     rng = np.random.default_rng(seed)
     rows = np.flatnonzero(runs.depth >= 0)
-    rows = np.sort(rng.choice(rows, min(len(rows), MOST_TEACHERS), replace=False))
+    rows = np.sort(rng.choice(rows, min(len(rows), MOST_ROWS), replace=False))
     situation, taken = situation_of_log(log, runs, rows), _taken(log, grid, rows)
     scaler, usual = Scaler.of(situation), _usual(taken, grid)
     pilot = np.sort(rng.choice(len(rows), min(len(rows), PILOT), replace=False))
@@ -181,27 +189,27 @@ def situation_of_log(log: SalesLog, runs: Runs, rows: Ints) -> Floats:
 
 
 def _taken(log: SalesLog, grid: ActionGrid, rows: Ints) -> Ints:
-    """The position in the grid of what was done, or of the nearest action where the grid does not have it."""
+    """Index in the grid of the action of each row, or of the nearest one, (rows,)."""
     price = np.abs(log.price[rows, None] - grid.prices).argmin(axis=1)
     order = np.abs(np.asarray(log.order)[rows, None] - grid.orders).argmin(axis=1)
     return np.asarray(price * len(grid.orders) + order)
 
 
 def _usual(taken: Ints, grid: ActionGrid) -> Floats:
-    """The chance of the price times that of the order; what was never done counts as half a time."""
+    """Product of the marginal probabilities of price and order; counts start at one half, (actions,)."""
     orders = len(grid.orders)
     price = np.bincount(taken // orders, minlength=len(grid.prices)) + 0.5
     order = np.bincount(taken % orders, minlength=orders) + 0.5
     return np.outer(price / price.sum(), order / order.sum()).reshape(-1)
 
 
-def _votes(far: Floats, taken: Ints, actions: int) -> Floats:
-    """How much the rows speak for each action, (situations, actions), from how far they are, (situations, rows)."""
+def _weighted_counts(far: Floats, taken: Ints, actions: int) -> Floats:
+    """Kernel-weighted count of each action, (states, actions), from distances (states, rows)."""
     return np.asarray(np.exp(far.min(axis=1, keepdims=True) - far) @ np.eye(actions)[taken])
 
 
-def _chances(votes: Floats, usual: Floats, alpha: float) -> Floats:
-    return np.asarray((votes + alpha * usual) / (votes.sum(axis=1, keepdims=True) + alpha))
+def _smoothed(counts: Floats, usual: Floats, alpha: float) -> Floats:
+    return np.asarray((counts + alpha * usual) / (counts.sum(axis=1, keepdims=True) + alpha))
 
 
 def _choose(points: Floats, taken: Ints, usual: Floats, folds: Folds) -> tuple[Floats, float]:
@@ -226,8 +234,8 @@ def _choose(points: Floats, taken: Ints, usual: Floats, folds: Folds) -> tuple[F
 
 def _likelihood(far: Floats, taken: Ints, usual: Floats, folds: Folds) -> tuple[float, float]:
     """The greatest mean log-likelihood of held-out actions over alpha, and that alpha."""
-    votes = np.empty((len(far), len(usual)))
+    counts = np.empty((len(far), len(usual)))
     for test, train in folds:
-        votes[test] = _votes(far[np.ix_(test, train)], taken[train], len(usual))
+        counts[test] = _weighted_counts(far[np.ix_(test, train)], taken[train], len(usual))
     row = np.arange(len(far))
-    return max((float(np.log(_chances(votes, usual, alpha)[row, taken]).mean()), alpha) for alpha in WEIGHTS)
+    return max((float(np.log(_smoothed(counts, usual, alpha)[row, taken]).mean()), alpha) for alpha in WEIGHTS)

@@ -1,7 +1,6 @@
 """Demand by price alone: one Kaplan-Meier curve a price, and a market that draws from them.
 
-The simplest law that takes stock-outs seriously. It knows nothing of features and of yesterday, which is what the rules
-tuned on it are there to show.
+The simplest law that accounts for censoring; it depends neither on features nor on past demand.
 """
 
 from dataclasses import dataclass
@@ -28,7 +27,7 @@ class DiscreteDemand:
 
     @classmethod
     def of(cls, curve: SurvivalCurve) -> "DiscreteDemand":
-        """The jumps of a curve; mass that no known demand places lies at the largest observation (Efron's rule)."""
+        """The jumps of a curve; mass beyond the last event lies at the largest observation (Efron's rule)."""
         levels, survival = np.r_[curve.times, curve.end], np.r_[curve.survival, 0.0]
         law = cls(levels, -np.diff(np.r_[1.0, survival]))
         if len(levels) <= MOST_LEVELS:
@@ -59,7 +58,7 @@ class DiscreteDemand:
 def laws_by_price(log: SalesLog, runs: Runs, prices: Floats) -> dict[float, DiscreteDemand]:
     """Kaplan-Meier's law of demand at each price within the range of the log.
 
-    A price with few rows borrows from those nearest to it until it has enough.
+    A price with fewer than LEAST_ROWS rows takes in those of the nearest prices.
     """
     observed, whole = runs.observed, np.flatnonzero(not_truncated(log, runs))
     charged = log.price[whole]
@@ -75,7 +74,7 @@ def laws_by_price(log: SalesLog, runs: Runs, prices: Floats) -> dict[float, Disc
 
 @dataclass(frozen=True, eq=False)
 class PriceMarket:
-    """Independent demands by price. Series come in groups of `paths`; all groups meet the same customers."""
+    """Independent demands by price. Series come in groups of `paths`, with common random numbers over the groups."""
 
     laws: dict[float, DiscreteDemand]
     opening_stock: Floats  # of the series of the log

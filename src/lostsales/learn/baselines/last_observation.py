@@ -1,9 +1,9 @@
-"""Ordinary FQI: one Q on the last observation, whatever the number of stock-outs before it.
+"""FQI without depth: one Q-function on the last observation.
 
 The state is (features, stock, last sales, whether they were a stock-out). Three treatments of the profit of a stock-out
-separate what imputation brings from what depth brings: `fqi-observed` takes it as it was seen, without the cost of lost
-sales; `fqi-dropped` leaves such rows out; `fqi-imputed` fills it in. `fqi-plugin` fills it in and puts the plugged-in
-demand of lines 1084-1128 in the place of the last sales.
+separate the effect of imputation from that of depth: `fqi-observed` takes it as observed, without the cost of lost
+sales; `fqi-dropped` leaves such rows out; `fqi-imputed` imputes it. `fqi-plugin` imputes it and replaces the last sales
+by the plugged-in demand (Appendix C).
 """
 
 from dataclasses import dataclass, replace
@@ -50,7 +50,7 @@ class LastObservationPolicy(PolicyBase):
 
     @property
     def usual_demand(self) -> float:
-        """The demand that stands in where nothing is known."""
+        """Median of the observed demands."""
         return self.q.usual_demand
 
     def decide(self, view: View, rng: np.random.Generator) -> Action:
@@ -68,7 +68,7 @@ class LastObservationPolicy(PolicyBase):
         return replace(view, features=features, last_sales=last, depth=np.zeros(len(last), dtype=np.int64))
 
     def to_artefact(self) -> Artefact:
-        """What has to be saved."""
+        """The content of a policy file."""
         saved = self.q.to_artefact()
         arrays = dict(saved.arrays)
         if self.plug_in is not None:
@@ -77,7 +77,7 @@ class LastObservationPolicy(PolicyBase):
 
     @classmethod
     def from_artefact(cls, artefact: Artefact) -> "LastObservationPolicy":
-        """The policy again."""
+        """The policy of a file."""
         names = ("slopes", "jumps", "mean_above")
         plugs = "plug_in_slopes" in artefact.arrays
         plug_in = PlugIn(*(artefact.arrays[f"plug_in_{name}"] for name in names)) if plugs else None
@@ -93,7 +93,14 @@ def _with_stockout(problem: Problem) -> Problem:
 
 
 class FQIObserved(Learner):
-    """FQI on the last observation; the profit of a stock-out as it was seen, without the cost of lost sales."""
+    """FQI on the last observation; the profit of a stock-out as observed, without the cost of lost sales.
+
+    Examples
+    --------
+    >>> FQIObserved(iterations=10).treatment
+    'observed'
+
+    """
 
     method: ClassVar[str] = "fqi-observed"
     treatment: ClassVar[Treatment] = "observed"
@@ -107,21 +114,42 @@ class FQIObserved(Learner):
 
 
 class FQIDropped(FQIObserved):
-    """FQI on the last observation; stock-outs are left out."""
+    """FQI on the last observation; stock-outs are left out.
+
+    Examples
+    --------
+    >>> FQIDropped(iterations=10).treatment
+    'dropped'
+
+    """
 
     method: ClassVar[str] = "fqi-dropped"
     treatment: ClassVar[Treatment] = "dropped"
 
 
 class FQIImputed(FQIObserved):
-    """FQI on the last observation; the profit of a stock-out is imputed."""
+    """FQI on the last observation; the profit of a stock-out is imputed.
+
+    Examples
+    --------
+    >>> FQIImputed(iterations=10).treatment
+    'imputed'
+
+    """
 
     method: ClassVar[str] = "fqi-imputed"
     treatment: ClassVar[Treatment] = "imputed"
 
 
 class FQIPlugin(FQIObserved):
-    """FQI on the last observation; profit is imputed, and a hidden last demand replaced by its conditional mean."""
+    """FQI on the last observation; profit is imputed, and a censored last demand replaced by its conditional mean.
+
+    Examples
+    --------
+    >>> FQIPlugin(iterations=10).treatment
+    'plugin'
+
+    """
 
     method: ClassVar[str] = "fqi-plugin"
     treatment: ClassVar[Treatment] = "plugin"
@@ -176,7 +204,7 @@ def _learn(log: SalesLog, learner: FQIObserved, progress: Progress | None) -> La
 
 
 def _profit(treatment: Treatment, log: SalesLog, runs: Runs, seed: int) -> Floats:
-    """What a period earned, (rows,); where demand is known all treatments agree."""
+    """Profit of each row by treatment, the same where demand is observed, (rows,)."""
     if treatment in ("observed", "dropped"):
         return log.cash
     filled = impute(log, tail="last", replicates=0, runs=runs, seed=seed).profit_filled

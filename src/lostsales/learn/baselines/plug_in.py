@@ -1,4 +1,4 @@
-"""The plugged-in demand of lines 1084-1128: a hidden last demand is replaced by its mean given the stock-out.
+"""Plugged-in demand (Appendix C): a censored last demand is replaced by its conditional mean given the stock-out.
 
 D_t = x_t'b + e_t with x_t = (D_{t-1}, features, price); b by censored least squares, the law of e by Kaplan-Meier. Then
 E[D_t | D_t > available] = x_t'b + E[e | e > available - x_t'b]. In a run of stock-outs yesterday's plugged-in demand
@@ -10,47 +10,48 @@ from dataclasses import dataclass
 import numpy as np
 
 from lostsales.data.economics import units_available
+from lostsales.data.encoding import feature_columns
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
 from lostsales.demand.censoring.runs import Runs
-from lostsales.demand.survival.covariates import feature_columns, learn_metric
 from lostsales.demand.survival.curve import kaplan_meier
+from lostsales.demand.survival.metric import learn_metric
 from lostsales.policy.view import Features, View
 from lostsales.types import Floats
 
 
 @dataclass(frozen=True, eq=False)
 class PlugIn:
-    """The mean of a hidden demand."""
+    """The conditional mean of a censored demand."""
 
     slopes: Floats  # (covariates,) b
-    jumps: Floats  # (steps,) where the law of e jumps, rising, less what lies between `available` and a hidden demand
+    jumps: Floats  # (steps,) where the law of e jumps, rising, less the gap between `available` and a censored demand
     mean_above: Floats  # (steps + 1,) E[e | e > a] from each jump to the next; minus infinity beyond the last
 
     @classmethod
     def fit(cls, log: SalesLog, runs: Runs) -> "PlugIn":
-        """From the rows that follow a known demand."""
+        """From the rows at depth 0."""
         rows, observed = np.flatnonzero(runs.depth == 0), runs.observed
         covariates = _covariates(log.problem, runs.anchor_demand[rows], tuple(log.features[rows].T), log.price[rows])
-        demand, known = observed.demand[rows], observed.is_observed[rows]
-        slopes = learn_metric(covariates, demand, known).slopes
+        demand, is_event = observed.demand[rows], observed.is_observed[rows]
+        slopes = learn_metric(covariates, demand, is_event).slopes
         # Whole units above the stock are at least half a unit above it; without a flag they may be equal to it.
-        gap = float(observed.point[rows[0]] - observed.available[rows[0]]) + 0.5 * observed.integer
-        residual = demand + gap * ~known - covariates @ slopes
-        # Efron's rule: the largest counts as known, so that no mass is left over.
-        curve = kaplan_meier(residual, known | (residual == residual.max()), integer=False)
+        gap = float(observed.censored_above[rows[0]] - observed.available[rows[0]]) + 0.5 * observed.integer
+        residual = demand + gap * ~is_event - covariates @ slopes
+        # Efron's rule: the largest counts as an event, so that no mass is left over.
+        curve = kaplan_meier(residual, is_event | (residual == residual.max()), integer=False)
         mass = -np.diff(np.r_[1.0, curve.survival])
         above = np.cumsum((mass * curve.times)[::-1])[::-1] / np.cumsum(mass[::-1])[::-1]
         return cls(slopes, curve.times - gap, np.r_[above, -np.inf])
 
     def mean(self, problem: Problem, last: Floats, features: Features, price: Floats, available: Floats) -> Floats:
-        """E[D | D > available] given the last demand; `available` where the log never saw so large a surprise."""
+        """E[D | D > available] given the last demand; `available` beyond the largest residual of the log."""
         expected = _covariates(problem, last, features, price) @ self.slopes
         place = np.searchsorted(self.jumps, available - expected, side="right")
         return np.maximum(available, expected + self.mean_above[place])
 
     def of_log(self, log: SalesLog, runs: Runs) -> Floats:
-        """Every demand of a log, known or plugged in, (rows,)."""
+        """Every demand of a log, observed or plugged in, (rows,)."""
         filled = np.where(runs.observed.is_observed, runs.observed.demand, log.sales)
         for depth in range(runs.longest):
             rows = np.flatnonzero((runs.depth == depth) & ~runs.observed.is_observed)
@@ -60,7 +61,7 @@ class PlugIn:
         return filled
 
     def of_view(self, problem: Problem, view: View) -> Floats:
-        """The last demand as an open period shows it, known or plugged in, (series,)."""
+        """The last demand of each series, observed or plugged in, (series,)."""
         last = view.last_sales
         for back in range(int(view.depth.max(initial=0)), 0, -1):
             closed, action = view.past[-back]
@@ -72,5 +73,4 @@ class PlugIn:
 
 
 def _covariates(problem: Problem, last: Floats, features: Features, price: Floats) -> Floats:
-    columns = feature_columns(problem, np.column_stack([*features, np.zeros((len(last), 0))]))
-    return np.column_stack([last, *columns, price])
+    return np.column_stack([last, *feature_columns(problem.features, features), price])

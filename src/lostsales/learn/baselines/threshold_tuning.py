@@ -1,8 +1,8 @@
-"""Thresholds tuned on the log alone: base-stock, (s, S, p), and the newsvendor's critical fractile.
+"""Threshold policies tuned on a log: base-stock, (s, S, p), and the newsvendor's critical fractile.
 
-All three believe that demand is drawn anew every period from the Kaplan-Meier curve of its price. Base-stock and
-(s, S, p) are the best of their kind in simulations of that belief under the shop's own timing, balance, capacity and
-costs; the newsvendor follows from a formula.
+All three assume independent demand from the Kaplan-Meier curve of its price. Base-stock and (s, S, p) are the best of
+their kind in simulations of that law under the timing, balance, capacity and costs of the problem; the newsvendor has a
+closed form.
 """
 
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ from lostsales.policy.rules import Rules
 from lostsales.policy.view import Action, View
 from lostsales.types import Floats
 
-PATHS = 50  # simulated series behind each candidate, the same customers for all
+PATHS = 50  # simulated series for each candidate, with common random numbers
 MOST_PERIODS = 50
 MOST_LEVELS = 30
 ROUNDS = 5
@@ -37,7 +37,16 @@ Rule = tuple[float, ...]  # s, S, price, waiting price
 
 
 class BaseStock(Learner):
-    """Base-stock: order up to S at one price, the best pair (S, p)."""
+    """Base-stock: order up to S at one price, the best pair (S, p).
+
+    Examples
+    --------
+    >>> import lostsales
+    >>> log, _ = lostsales.simulate("released", episodes=5, seed=1)
+    >>> lostsales.fit(log, BaseStock()).thresholds.order_up_to
+    20.0
+
+    """
 
     method: ClassVar[str] = "base-stock"
 
@@ -54,6 +63,14 @@ class SSP(Learner):
     Chen and Simchi-Levi (2004), Coordinating inventory control and pricing strategies with random demand and fixed
     ordering cost.
 
+    Examples
+    --------
+    >>> import lostsales
+    >>> log, _ = lostsales.simulate("released", episodes=5, seed=1)
+    >>> rule = lostsales.fit(log, SSP()).thresholds
+    >>> rule.order_at <= rule.order_up_to
+    True
+
     """
 
     method: ClassVar[str] = "s-S-p"
@@ -64,7 +81,16 @@ class SSP(Learner):
 
 
 class Newsvendor(Learner):
-    """The newsvendor: order up to the critical fractile, at the price that earns most with it."""
+    """The newsvendor: order up to the critical fractile, at the price that earns most with it.
+
+    Examples
+    --------
+    >>> import lostsales
+    >>> log, _ = lostsales.simulate("released", episodes=5, seed=1)
+    >>> lostsales.fit(log, Newsvendor()).thresholds.order_up_to
+    20.0
+
+    """
 
     method: ClassVar[str] = "newsvendor"
 
@@ -89,7 +115,7 @@ class _Candidates(PolicyBase):
 
 @dataclass(frozen=True, eq=False)
 class _Tuning:
-    """A log as the rules see it."""
+    """A log with its laws of demand and mean costs."""
 
     log: SalesLog
     data: TrainingData
@@ -105,8 +131,7 @@ class _Tuning:
         if not laws:
             raise LostSalesError("no price that the rules allow lies between the prices of the log")
         assert log.costs is not None  # or the log had been refused
-        lost, order, holding = (float(np.mean(each)) for each in (log.costs.lost, log.costs.order, log.costs.holding))
-        return cls(log, data, learner, laws, UnitCosts(lost, order, holding, log.costs.fixed_order))
+        return cls(log, data, learner, laws, log.costs.mean())
 
     def base_stock(self) -> ThresholdPolicy:
         """The best (S, p)."""
@@ -142,14 +167,14 @@ class _Tuning:
         return self._best([(level, level, price, price) for level, price in product(self._levels(), self.laws)])
 
     def _levels(self) -> list[float]:
-        """From nothing to the largest demand of a period, or of two where an order comes a period late.
+        """From 0 to the largest demand of a period, or of two where an order arrives after sales.
 
-        Where an order has a fixed cost, an economic order quantity sqrt(2 fixed demand / holding) more.
+        A fixed order cost adds an economic order quantity sqrt(2 fixed demand / holding).
         """
         most = max(float(law.levels[-1]) for law in self.laws.values())
         most *= 2 if self.log.problem.arrival == "after" else 1
-        usual, costs = max(law.mean for law in self.laws.values()), self.costs
-        most += float(np.sqrt(2 * costs.fixed_order * usual / max(float(costs.holding), 1e-3)))
+        mean, costs = max(law.mean for law in self.laws.values()), self.costs
+        most += float(np.sqrt(2 * costs.fixed_order * mean / max(float(costs.holding), 1e-3)))
         most = min(most, self.log.problem.capacity or np.inf)
         levels = np.linspace(0, most, MOST_LEVELS + 1)
         return [float(each) for each in np.unique(np.rint(levels) if self.data.runs.observed.integer else levels)]
@@ -157,7 +182,7 @@ class _Tuning:
     def _best(self, candidates: list[Rule]) -> tuple[Rule, float]:
         """The candidate that earns most a period, and how much."""
         columns = np.repeat(np.array(candidates), PATHS, axis=0).T
-        # This market has no features to ask.
+        # This market has no features.
         rules = self.learner.rules.model_copy(update={"order_days": None, "mask": None})
         observes: Observes = "sales" if rules.greatest_price_change is None else "history"
         policy = _Candidates(self.data.problem, Thresholds(*columns), self.data.grid, rules, observes)

@@ -1,4 +1,4 @@
-"""A rule that many shops live by: at a stock of s or less order up to S, and charge a price."""
+"""Threshold policies (s, S, p): at a stock of s or less order up to S, and charge a price."""
 
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -15,7 +15,7 @@ from lostsales.policy.rules import Rules
 from lostsales.policy.view import Action, View
 from lostsales.types import RELATIVE_TOLERANCE, Floats
 
-PRICE_FIRST = 1e9  # where rules forbid the wanted action the nearest price counts before the nearest order
+PRICE_FIRST = 1e9  # the nearest allowed price counts before the nearest allowed order
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Thresholds:
 
 @dataclass(frozen=True, eq=False)
 class ThresholdPolicy(PolicyBase):
-    """Thresholds that were tuned on a log; `value` is the profit a period that the model behind the tuning promised."""
+    """Thresholds that were tuned on a log; `value` is their profit a period in the simulation of the tuning."""
 
     problem: Problem
     rules: Rules
@@ -88,11 +88,11 @@ class ThresholdPolicy(PolicyBase):
         return replace(Decision.without_reasons(self._act(view)), value=value, outside=outside)
 
     def summary(self) -> dict[str, Any]:
-        """The thresholds."""
-        return asdict(self.thresholds)
+        """Method and thresholds."""
+        return {"method": self.method, **asdict(self.thresholds)}
 
     def to_artefact(self) -> Artefact:
-        """What has to be saved."""
+        """The content of a policy file."""
         settings = {
             "rules": self.rules.saved(),
             "thresholds": asdict(self.thresholds),
@@ -105,7 +105,7 @@ class ThresholdPolicy(PolicyBase):
 
     @classmethod
     def from_artefact(cls, artefact: Artefact) -> "ThresholdPolicy":
-        """The policy again."""
+        """The policy of a file."""
         saved = artefact.settings
         own = {
             "rules": Rules.of_saved(saved["rules"]),

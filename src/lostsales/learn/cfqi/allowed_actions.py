@@ -1,4 +1,4 @@
-"""Actions that the maximum in the targets of Q may run over: what the deployed policy will be allowed."""
+"""Actions of the maximum in the targets of Q: those that the deployed policy is allowed."""
 
 import numpy as np
 
@@ -41,7 +41,7 @@ def allowed_actions(
 
 
 def _safe_mask(safe: SafeActions, depth: int, block: Floats, may: Bools, grid: ActionGrid, scale: Floats) -> Bools:
-    """What is feasible and safe, rows of one scale together and not too many at a time."""
+    """Feasible and safe actions, by scale and in chunks of rows."""
     found = may.copy()
     for each in np.unique(scale):
         at = np.flatnonzero(scale == each)

@@ -1,10 +1,11 @@
-"""C-FQI, PC-FQI and fusion: fitted Q-iteration with one Q per number of stock-outs in a row (lines 524-605)."""
+"""C-FQI, PC-FQI and fusion: fitted Q-iteration with one Q-function per depth (Algorithms 1 and 2)."""
 
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from lostsales.data.reading.gate import Progress
+from lostsales.data.progress import Progress
+from lostsales.data.splits import Folds
 from lostsales.learn.cfqi.partition import Partition
 from lostsales.learn.cfqi.targets import ActionValueFunction, NextValues, RegressionDesign, targets
 from lostsales.learn.function.depth_regression import HyperparameterSearch, build, with_posterior_variance
@@ -12,7 +13,6 @@ from lostsales.learn.function.q_function import ActionScaler, FunctionClass, QBa
 from lostsales.learn.function.regressors import Regressor, RegressorDesign, RegressorQ, members
 from lostsales.types import Bools, Floats
 
-Folds = list[tuple[Bools, Bools]]
 BETA = 10.0
 
 
@@ -31,10 +31,10 @@ class FqiSettings:
 
 @dataclass(frozen=True, eq=False)
 class FittedQ:
-    """What the iterations leave behind."""
+    """The Q-functions of the last iteration, and the residuals of all."""
 
     q: tuple[ActionValueFunction, ...]  # by depth
-    pessimistic: bool  # the last update was
+    pessimistic: bool  # of the last update
     beta: float
     residuals: Floats  # (iterations, depths) root mean squared Bellman residual of each update
     targets: tuple[Floats, ...]  # by depth, of the last iteration
@@ -48,12 +48,12 @@ def iterate(
     settings: FqiSettings,
     progress: Progress | None = None,
 ) -> FittedQ:
-    """K iterations (line 538).
+    """K iterations (Equation 15).
 
-    A row with known demand continues with Q^(0), a censored one with Q^(i+1). `allowed` gives, for each depth, the
-    actions that may be maximised over after its known and after its censored rows, (rows, actions) or None for all.
+    A row with observed demand continues with Q^(0), a censored one with Q^(i+1). `allowed` gives, for each depth, the
+    actions of the maximum after its observed and after its censored rows, (rows, actions) or None for all.
     """
-    spaces = [_space(part, fold, settings) for part, fold in zip(parts, folds, strict=True)]
+    searches = [_search(part, fold, settings) for part, fold in zip(parts, folds, strict=True)]
     profits = np.concatenate([part.profit for part in parts])
     pessimism = settings.beta > 0 and settings.pessimistic_until > 0
     residuals: list[tuple[float, ...]] = []
@@ -69,8 +69,8 @@ def iterate(
                 for part, ahead in zip(parts, following, strict=True)
             ]
         if k in settings.select_at or not following:
-            designs, following = [], []  # what was factored before makes room
-            designs = [space.chosen(target, pessimism) for space, target in zip(spaces, regressed, strict=True)]
+            designs, following = [], []  # frees the memory of the former factors
+            designs = [search.chosen(target, pessimism) for search, target in zip(searches, regressed, strict=True)]
             following = [
                 NextValues.of(part, depth, allowed[depth], actions, designs) for depth, part in enumerate(parts)
             ]
@@ -80,7 +80,7 @@ def iterate(
         q = [each for each, _ in learned]
         residuals.append(tuple(residual for _, residual in learned))
         if pessimism and k == 1 and isinstance(q[0], RegressorQ):
-            members(q[0].model)  # refuses one that cannot say how sure it is
+            members(q[0].model)  # refuses a regressor without an uncertainty
         if progress:
             progress(k, settings.iterations)
     last_is_pessimistic = pessimism and settings.iterations <= settings.pessimistic_until
@@ -89,44 +89,44 @@ def iterate(
     return FittedQ(tuple(q), last_is_pessimistic, settings.beta, np.array(residuals), tuple(regressed))
 
 
-def _space(part: Partition, folds: Folds, settings: FqiSettings) -> "_Space | _AnySpace":
+def _search(part: Partition, folds: Folds, settings: FqiSettings) -> "_RidgeSearch | _NoSearch":
     if isinstance(settings.function, FunctionClass):
-        return _Space.of(part, folds, settings.function, settings.seed)
-    return _AnySpace(RegressorDesign.of(settings.function, part.block, part.action))
+        return _RidgeSearch.of(part, folds, settings.function, settings.seed)
+    return _NoSearch(RegressorDesign.of(settings.function, part.block, part.action))
 
 
 @dataclass(frozen=True)
-class _AnySpace:
-    """A regressor of the user's has no settings to choose."""
+class _NoSearch:
+    """A regressor of the user's, which has no hyperparameters to choose."""
 
     design: RegressorDesign
 
-    def chosen(self, targets: Floats, pessimism: bool) -> RegressionDesign:  # noqa: ARG002, as that of _Space
+    def chosen(self, targets: Floats, pessimism: bool) -> RegressionDesign:  # noqa: ARG002, as that of _RidgeSearch
         return self.design
 
 
 @dataclass(eq=False)
-class _Space:
-    """The standardised rows of a depth, and every setting that may be chosen."""
+class _RidgeSearch:
+    """The standardised rows of a depth, and the search for kernel and ridge."""
 
     scaler: Scaler
     action_scaler: ActionScaler
-    history: Floats
-    action: Floats
+    history: Floats  # (rows, coordinates)
+    action: Floats  # (rows, 2)
     pilot: HyperparameterSearch
     function: FunctionClass
     seed: int
     former: QBasis | None = None
 
     @classmethod
-    def of(cls, part: Partition, folds: Folds, function: FunctionClass, seed: int) -> "_Space":
+    def of(cls, part: Partition, folds: Folds, function: FunctionClass, seed: int) -> "_RidgeSearch":
         scaler, action_scaler = Scaler.of(part.block), ActionScaler.of(part.action)
         history, action = scaler(part.block), action_scaler(part.action)
         pilot = HyperparameterSearch.of(history, action, folds, function, seed)
         return cls(scaler, action_scaler, history, action, pilot, function, seed)
 
     def chosen(self, targets: Floats, pessimism: bool) -> RegressionDesign:
-        """The design of the settings that predict these targets best."""
+        """The design of the hyperparameters that predict these targets best."""
         choice = self.pilot.choose(targets - targets.mean())
         scalers = self.scaler, self.action_scaler
         design = build(*scalers, self.history, self.action, choice, self.function, self.seed)

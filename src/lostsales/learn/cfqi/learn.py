@@ -14,7 +14,7 @@ from lostsales.demand.censoring.runs import Runs, iterations_rule
 from lostsales.demand.survival.imputation import impute
 from lostsales.learn.cfqi.allowed_actions import allowed_actions
 from lostsales.learn.cfqi.iteration import FittedQ, FqiSettings, iterate
-from lostsales.learn.cfqi.partition import Partition, partition, undivided
+from lostsales.learn.cfqi.partition import Partition, partition, single_partition
 from lostsales.learn.cfqi.policy import QPolicy
 from lostsales.learn.cfqi.safe_actions import SafeActions, fit_safe_actions
 from lostsales.learn.cfqi.series_coordinates import SeriesCoordinates
@@ -29,7 +29,7 @@ MOST_ITERATIONS = 40
 
 @dataclass(frozen=True, eq=False)
 class CfqiResult:
-    """A policy with everything that led to it."""
+    """A policy with its Q-functions, partition, runs and surrogate profits."""
 
     policy: QPolicy
     fitted: FittedQ
@@ -39,7 +39,7 @@ class CfqiResult:
 
 
 def learn(log: SalesLog, settings: "CFQI", progress: Progress | None = None) -> CfqiResult:
-    """Learn from a log and keep what a researcher wants to see."""
+    """C-FQI, PC-FQI or fusion on a log (Algorithms 1 and 2)."""
     # Threads add little to factorisations of this size, cost much where the machine is busy, and change the bits.
     with threadpool_limits(1):
         return _learn(log, settings, progress)
@@ -64,7 +64,7 @@ def _learn(log: SalesLog, settings: "CFQI", progress: Progress | None) -> CfqiRe
         seed=settings.seed,
     )
     priced = costs_as_features(log)
-    parts = [undivided(priced, profit, coordinates)]
+    parts = [single_partition(priced, profit, coordinates)]
     if not settings.independent:
         parts = partition(priced, runs, profit, coordinates)
     holdout = hold_out(log, gap=runs.max_depth + 1)
@@ -88,14 +88,14 @@ def _learn(log: SalesLog, settings: "CFQI", progress: Progress | None) -> CfqiRe
         ranges=tuple(_range(part.block, settings.independent) for part in parts),
         usual_demand=data.usual_demand,
         method=settings.method,
-        coordinates=coordinates if coordinates.matter else None,
+        coordinates=coordinates if coordinates.vary else None,
         costs=priced.problem.features[len(log.problem.features) :],
     )
     return CfqiResult(policy, fitted, tuple(parts), runs, profit)
 
 
 def _range(block: Floats, independent: bool) -> Floats:
-    """Least and most of the data; the anchor's demand does not count where demand does not depend on it."""
+    """Range of the histories, (2, coordinates); that of the anchor's demand is infinite where demand is independent."""
     found = np.array([block.min(axis=0), block.max(axis=0)])
     if independent:
         found[:, 0] = -np.inf, np.inf

@@ -25,8 +25,8 @@ class Partition:
     scale: Floats | None = None  # (rows,) what units and profits were divided by; None: nothing
 
 
-def undivided(log: SalesLog, profit: Floats, coordinates: SeriesCoordinates) -> Partition:
-    """All rows at depth 0, for demand that does not depend on its past: a stock-out hides profit but no state."""
+def single_partition(log: SalesLog, profit: Floats, coordinates: SeriesCoordinates) -> Partition:
+    """All rows at depth 0, for independent demand: a stock-out censors profit but no state."""
     rows = np.flatnonzero(log.has_next)
     zero, scale = np.zeros(len(rows)), coordinates.scale[log.series[rows]]
     return Partition(
@@ -44,7 +44,7 @@ def undivided(log: SalesLog, profit: Floats, coordinates: SeriesCoordinates) -> 
 def partition(
     log: SalesLog, runs: Runs, profit: Floats, coordinates: SeriesCoordinates | None = None
 ) -> list[Partition]:
-    """One part a depth up to `max_depth`, from usable rows only."""
+    """The usable rows of every depth up to `max_depth`."""
     parts, observed = [], runs.observed
     for depth in range(runs.max_depth + 1):
         rows = np.flatnonzero(runs.usable & (runs.depth == depth))

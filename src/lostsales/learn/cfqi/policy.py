@@ -11,7 +11,7 @@ from lostsales.errors import LostSalesError
 from lostsales.learn.cfqi.safe_actions import SafeActions
 from lostsales.learn.cfqi.series_coordinates import SeriesCoordinates
 from lostsales.learn.cfqi.targets import ActionValueFunction
-from lostsales.learn.function.q_arrays import coordinate_arrays, coordinates_from, q_arrays, q_from, q_settings, within
+from lostsales.learn.function.q_arrays import q_arrays, q_from, q_settings, without_prefix
 from lostsales.learn.function.q_function import QFunction
 from lostsales.policy.action_grid import ActionGrid
 from lostsales.policy.base import PolicyBase
@@ -51,7 +51,7 @@ class QPolicy(PolicyBase):
     ranges: tuple[Floats, ...]  # by depth (2, coordinates), least and most of the data
     usual_demand: float
     method: str
-    coordinates: SeriesCoordinates | None = None  # scale and attributes of the series; None where they are all alike
+    coordinates: SeriesCoordinates | None = None  # scale and attributes of the series; None where they do not vary
     costs: tuple[Feature, ...] = ()  # unit costs that vary by row
     observes: Literal["history"] = "history"
 
@@ -61,8 +61,8 @@ class QPolicy(PolicyBase):
         return (*self.problem.features, *self.costs)
 
     def summary(self) -> dict[str, Any]:
-        """Depth, and the function class of each depth."""
-        return {"max_depth": len(self.q) - 1, "kernels": [q.name for q in self.q]}
+        """Method, depth, and the function class of each depth."""
+        return {"method": self.method, "max_depth": len(self.q) - 1, "kernels": [q.name for q in self.q]}
 
     def decide(self, view: View, rng: np.random.Generator) -> Action:  # noqa: ARG002, the protocol passes it
         """Price and order of every series."""
@@ -128,7 +128,7 @@ class QPolicy(PolicyBase):
                 yield _Scored(at, scores, penalty, unsafe, outside)
 
     def to_artefact(self) -> Artefact:
-        """What has to be saved."""
+        """The content of a policy file."""
         arrays: dict[str, Array] = {"prices": self.grid.prices, "orders": self.grid.orders}
         models = {str(depth): _savable(q) for depth, q in enumerate(self.q)}
         if self.safe.chance is not None:
@@ -145,7 +145,7 @@ class QPolicy(PolicyBase):
             "attributes": None if self.coordinates is None else list(self.coordinates.columns),
         }
         if self.coordinates is not None:
-            arrays |= coordinate_arrays(self.coordinates)
+            arrays |= self.coordinates.to_arrays()
         for name, q in models.items():
             arrays |= {f"{name}_{key}": each for key, each in q_arrays(q).items()}
         arrays |= {f"{depth}_range": each for depth, each in enumerate(self.ranges)}
@@ -153,9 +153,9 @@ class QPolicy(PolicyBase):
 
     @classmethod
     def from_artefact(cls, artefact: Artefact) -> "QPolicy":
-        """The policy again."""
+        """The policy of a file."""
         settings, arrays = artefact.settings, artefact.arrays
-        models = {name: q_from(each, within(name, arrays)) for name, each in settings["models"].items()}
+        models = {name: q_from(each, without_prefix(name, arrays)) for name, each in settings["models"].items()}
         depths = len(models) - ("chance" in models)
         safe = settings["safe"]
         return cls(
@@ -170,7 +170,7 @@ class QPolicy(PolicyBase):
             ranges=tuple(arrays[f"{depth}_range"] for depth in range(depths)),
             usual_demand=settings["usual_demand"],
             method=settings["method"],
-            coordinates=coordinates_from(settings["attributes"], within("series", arrays)),
+            coordinates=SeriesCoordinates.from_arrays(settings["attributes"], arrays),
             costs=tuple(Feature(name=name) for name in settings["costs"]),
         )
 

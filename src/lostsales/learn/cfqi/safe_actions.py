@@ -1,4 +1,4 @@
-"""Safe actions: what may be done where a run of stock-outs must end (UP, Section 3.2)."""
+"""Safe actions, which end a censored run at max_depth (Section 3.2)."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -6,9 +6,9 @@ from typing import Literal
 import numpy as np
 
 from lostsales.data.log import SalesLog
-from lostsales.data.splits import Holdout, folds_of
+from lostsales.data.splits import Folds, Holdout, folds_of
 from lostsales.demand.censoring.runs import Runs
-from lostsales.learn.cfqi.iteration import Folds, FqiSettings
+from lostsales.learn.cfqi.iteration import FqiSettings
 from lostsales.learn.cfqi.series_coordinates import SeriesCoordinates
 from lostsales.learn.cfqi.targets import ActionValueFunction
 from lostsales.learn.function.depth_regression import HyperparameterSearch, build
@@ -24,17 +24,17 @@ NEVER = 1_000_000  # a depth that no run reaches
 
 @dataclass(frozen=True, eq=False)
 class SafeActions:
-    """Which actions may be taken where a run must end (UP, line 275)."""
+    """Actions that are allowed where a run must end (Section 3.2)."""
 
     kind: Safe
-    chance: ActionValueFunction | None  # estimated chance that the run ends; None where it always did
+    chance: ActionValueFunction | None  # estimated probability that the run ends; None where every run did
     eps: float
     depth: int  # max_depth
     arrival: str
 
     @classmethod
     def never(cls, kind: Safe, eps: float, arrival: str) -> "SafeActions":
-        """No run ever has to end."""
+        """No run has to end."""
         return cls(kind, None, eps, NEVER, arrival)
 
     def mask(
@@ -42,22 +42,22 @@ class SafeActions:
     ) -> tuple[Bools, Bools]:
         """Feasible actions that are safe at a depth, (rows, actions), and rows at which none is safe enough, (rows,).
 
-        The paper's: the highest price with the largest order. The learned: a chance to end the run of at least 1 - eps,
-        else the likeliest; the paper's in runs longer than learned where every learned one ended.
+        The paper's: the highest price with the largest order. The learned: those that end the run with probability at
+        least 1 - eps, else the likeliest; the paper's in runs longer than learned where every learned one ended.
 
-        An order that arrives after sales cannot end today's run. So its leg acts a period earlier too (but not before a
-        run has begun): the largest, as it is where no action is safe enough.
+        An order that arrives after sales cannot end today's run. So the order is the largest a period earlier too (but
+        not before a run has begun), and where no action is safe enough.
         """
-        nobody = np.zeros(len(feasible), dtype=bool)
+        no_row = np.zeros(len(feasible), dtype=bool)
         price, order = grid.pairs.T
-        ends_at = max(self.depth, 1)  # with nothing learned of runs, any is too long
+        ends_at = max(self.depth, 1)  # with max_depth 0 any run is too long
         always_ended = self.kind == "learned" and self.chance is None
         if self.arrival == "after" and 1 <= depth == ends_at - 1 and not always_ended:
-            return _at_most(feasible, order), nobody
+            return _at_most(feasible, order), no_row
         if depth < ends_at or (always_ended and depth == self.depth):
-            return feasible, nobody
+            return feasible, no_row
         if self.kind == "paper" or self.chance is None:
-            return _at_most(_at_most(feasible, order), price), nobody
+            return _at_most(_at_most(feasible, order), price), no_row
         chance = np.where(feasible, self.chance.values(block, grid.pairs / [1.0, scale]), -np.inf)
         enough: Bools = chance >= 1 - self.eps
         none = np.asarray(~enough.any(axis=1))
@@ -76,7 +76,7 @@ def fit_safe_actions(
     kind: Safe,
     eps: float,
 ) -> SafeActions:
-    """Learn the chance that a run ends from every row at max_depth; None where it always did."""
+    """Estimate the probability that a run ends from every row at max_depth."""
     chance: QFunction | None = None
     depth = runs.max_depth
     rows = np.flatnonzero((runs.depth == depth) & log.has_next)
@@ -85,7 +85,7 @@ def fit_safe_actions(
         series = log.series[rows]
         scale, values = coordinates.scale[series], coordinates.values[series]
         block = blocks_of_rows(log, runs.anchor_demand[rows], rows, depth, scale, values)
-        # What arrives after sales cannot end the run, and a chance that followed it would be noise.
+        # An order that arrives after sales cannot end the run: an effect of it would be noise.
         order = np.asarray(log.order)[rows] if log.problem.arrival == "before" else np.zeros(len(rows))
         action = np.column_stack([log.price[rows], order / scale])
         chance = _chance_to_end(block, action, ends, folds_of(holdout, rows), settings)

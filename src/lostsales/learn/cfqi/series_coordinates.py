@@ -1,20 +1,16 @@
-"""What tells series apart: their scale and their attributes, remembered for the day a policy is asked."""
+"""Coordinates of a series beside its history: its scale and its attributes."""
 
 import warnings
 from dataclasses import dataclass
 
 import numpy as np
 
+from lostsales.data.encoding import attribute_columns
 from lostsales.data.log import SalesLog
+from lostsales.data.scale import mean_observed_demand, rounded_scale, size_range
 from lostsales.demand.censoring.runs import Runs
-from lostsales.demand.survival.covariates import attribute_columns
 from lostsales.policy.view import View
 from lostsales.types import Array, Bools, Floats
-
-# Series are of one scale where the mean demand of nine in ten is at most so many times that of one in ten.
-ONE_SCALE = 3.0
-# Scales are rounded to powers of this, so that series share grids of scaled orders.
-STEP = 1.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,16 +25,11 @@ class SeriesCoordinates:
     @classmethod
     def of(cls, log: SalesLog, runs: Runs) -> "SeriesCoordinates":
         """From a log; all scales are 1 where its series are of one scale."""
-        known = runs.observed.is_observed
-        rows = np.bincount(log.series[known], minlength=len(log.names))
-        total = np.bincount(log.series[known], weights=runs.observed.demand[known], minlength=len(log.names))
-        usual = total.sum() / max(rows.sum(), 1)
-        mean = np.where(total > 0, total / np.maximum(rows, 1), usual)
-        low, high = np.quantile(mean, [0.1, 0.9])
+        mean = mean_observed_demand(log, runs.observed.demand, runs.observed.is_observed)
         scale = np.ones(len(mean))
-        if high > ONE_SCALE * low:
-            _warn(low, high)
-            scale = _rounded(mean)
+        if (sizes := size_range(mean)) is not None:
+            _warn(*sizes)
+            scale = rounded_scale(mean)
         columns, values = attribute_columns(log.attributes, len(log.names))
         return cls(log.names, scale, columns, values)
 
@@ -48,36 +39,44 @@ class SeriesCoordinates:
         return bool((self.scale == 1).all())
 
     @property
-    def matter(self) -> bool:
-        """True where there is anything to tell series apart."""
+    def vary(self) -> bool:
+        """True where series differ in scale or attributes."""
         return bool(self.columns) or not self.one_scale
 
     def of_view(self, view: View) -> tuple[Floats, Floats, Bools]:
-        """Scale and attributes of the series of a view, and which of them the log never had.
+        """Scale and attributes of the series of a view, and which series are unknown.
 
-        Those have the scale of their own recent demand and the attributes that are told of them; what is not known is
-        taken as usual: the median of the scales, the mean of the attributes.
+        An unknown series has the scale of its own recent demand and the attributes in the view; where these are absent,
+        the median scale and the mean attributes.
         """
-        about, rows = view.context, len(view.stock)
+        context, rows = view.context, len(view.stock)
         place = {name: index for index, name in enumerate(self.names)}
         names = [None] * rows if view.names is None else view.names
         at = np.array([place.get(name, -1) for name in names], dtype=np.int64)
         new = at < 0
         values, scale = self.values[at], self.scale[at]
         values[new], scale[new] = self.values.mean(axis=0), np.median(self.scale)
-        if about is not None and new.any():
-            recent = about.mean_demand[new]
-            scale[new] = np.where((recent > 0) & (not self.one_scale), _rounded(recent), scale[new])
+        if context is not None and new.any():
+            recent = context.mean_demand[new]
+            scale[new] = np.where((recent > 0) & (not self.one_scale), rounded_scale(recent), scale[new])
             for index, column in enumerate(self.columns):
                 name, _, level = column.partition("=")
-                if name in about.attributes:
-                    texts = about.attributes[name][new]
+                if name in context.attributes:
+                    texts = context.attributes[name][new]
                     values[new, index] = texts == level if level else texts.astype(np.float64)
         return scale, values, new
 
+    def to_arrays(self) -> dict[str, Array]:
+        """The arrays of a policy file; names as text of one width."""
+        return {"series_names": self.names.astype(str), "series_scale": self.scale, "series_values": self.values}
 
-def _rounded(mean: Floats) -> Floats:
-    return np.asarray(STEP ** np.rint(np.log(np.maximum(np.nan_to_num(mean), 1e-9)) / np.log(STEP)))
+    @classmethod
+    def from_arrays(cls, columns: list[str] | None, arrays: dict[str, Array]) -> "SeriesCoordinates | None":
+        """The coordinates of a policy file, None where series are alike."""
+        if columns is None:
+            return None
+        names = arrays["series_names"].astype(object)
+        return cls(names, arrays["series_scale"], tuple(columns), arrays["series_values"])
 
 
 def _warn(low: float, high: float) -> None:

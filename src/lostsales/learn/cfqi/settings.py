@@ -1,12 +1,12 @@
 """Settings of C-FQI, PC-FQI and fusion (Algorithms 1 and 2)."""
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from lostsales.data.log import SalesLog
 from lostsales.data.progress import Progress
-from lostsales.demand.survival.curve import Tail
+from lostsales.demand.survival.tail import Tail
 from lostsales.learn.cfqi.iteration import BETA
 from lostsales.learn.cfqi.learn import learn
 from lostsales.learn.cfqi.policy import QPolicy
@@ -28,8 +28,11 @@ class CFQI(Learner):
 
     Examples
     --------
-    >>> CFQI(iterations=10).iterations
-    10
+    >>> import lostsales
+    >>> log, _ = lostsales.simulate("released", episodes=5, seed=1)
+    >>> policy = lostsales.fit(log, CFQI(iterations=2, function={"kind": "linear"}))
+    >>> policy.summary()
+    {'method': 'c-fqi', 'max_depth': 3, 'kernels': ['linear', 'linear', 'linear', 'linear']}
 
     """
 
@@ -58,6 +61,13 @@ class CFQI(Learner):
     )
     tail: Tail = Field("last", description="Tail rule of the survival curves behind the imputed profits.")
 
+    @field_validator("function", mode="before")
+    @classmethod
+    def _function(cls, value: Any) -> Any:
+        if not isinstance(value, dict | FunctionClass | Regressor):
+            raise ValueError("Input should be a FunctionClass, or a regressor with `fit` and `predict`")
+        return value
+
     def pessimistic_iterations(self, iterations: int) -> int:  # noqa: ARG002, PC-FQI and fusion use it
         """How many of the iterations, from the first, are pessimistic."""
         return 0
@@ -68,7 +78,14 @@ class CFQI(Learner):
 
 
 class PCFQI(CFQI):
-    """PC-FQI: C-FQI with a penalty for uncertainty in every iteration and in the policy (Algorithm 2)."""
+    """PC-FQI: C-FQI with a penalty for uncertainty in every iteration and in the policy (Algorithm 2).
+
+    Examples
+    --------
+    >>> PCFQI(beta=5.0).pessimistic_iterations(10)
+    10
+
+    """
 
     method: ClassVar[str] = "pc-fqi"
 
@@ -78,7 +95,14 @@ class PCFQI(CFQI):
 
 
 class Fusion(CFQI):
-    """Fusion: the first iterations as in PC-FQI, the others as in C-FQI (Appendix F)."""
+    """Fusion: the first iterations as in PC-FQI, the others as in C-FQI (Appendix F).
+
+    Examples
+    --------
+    >>> Fusion().pessimistic_iterations(10)
+    4
+
+    """
 
     method: ClassVar[str] = "fusion"
 

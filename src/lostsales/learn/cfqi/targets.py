@@ -1,4 +1,4 @@
-"""The targets of Q^(i): surrogate profit plus the discounted value of what follows, maximised over actions."""
+"""Regression targets of Q^(i): surrogate profit plus the discounted value of the next history."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ import numpy as np
 from lostsales.learn.cfqi.partition import Partition
 from lostsales.types import Bools, Floats, Ints
 
-KEPT_ROWS = 100_000  # above, what follows the rows of a depth is worked out anew in each iteration
+KEPT_ROWS = 100_000  # above, features of the next histories are recomputed in each iteration
 CHUNK = 20_000
 
 
@@ -18,7 +18,7 @@ class ActionValueFunction(Protocol):
 
     @property
     def name(self) -> str:
-        """How the function is called."""
+        """Name of the function class."""
         ...
 
     def values(self, block: Floats, actions: Floats) -> Floats:
@@ -30,7 +30,7 @@ class ActionValueFunction(Protocol):
         ...
 
 
-# Q - beta U of histories and actions that were given before, (rows, actions).
+# Q - beta U of prepared histories and actions, (rows, actions).
 Scorer = Callable[[Any, float], Floats]
 
 
@@ -42,17 +42,17 @@ class RegressionDesign(Protocol):
         ...
 
     def scorer(self, block: Floats, actions: Floats) -> Scorer | None:
-        """Prepared once for histories that are asked about in every iteration; None where nothing can be."""
+        """Q - beta U prepared for histories that every iteration evaluates; None where nothing can be prepared."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class NextHistories:
-    """Histories that come next, all at one depth and of one scale, against the grid of actions."""
+    """Next histories of one depth and scale against the grid of actions."""
 
-    rows: Ints  # of the part before
+    rows: Ints  # (rows,) of the partition before
     depth: int
-    block: Floats
+    block: Floats  # (rows, coordinates)
     may: Bools | None  # (rows, actions)
     actions: Floats
     scorer: Scorer | None
@@ -78,7 +78,7 @@ class NextHistories:
 
 @dataclass(frozen=True, eq=False)
 class NextValues:
-    """The value of what follows the rows of a depth."""
+    """V of the histories that follow the rows of a depth."""
 
     rows: int
     after: tuple[NextHistories, ...]
@@ -92,7 +92,7 @@ class NextValues:
         actions: Floats,
         designs: list[Any],
     ) -> "NextValues":
-        """Rows with observed demand go on at depth 0, censored ones one deeper."""
+        """The next history has depth 0 after observed demand, else depth + 1."""
         after, scale_of = [], np.ones(len(part.rows)) if part.scale is None else part.scale
         for rows, to, block, may in (
             (np.flatnonzero(part.is_observed), 0, part.next_observed, allowed[0]),

@@ -1,4 +1,4 @@
-"""The regression of one depth: the settings that predict best, and its factors."""
+"""Ridge regression of one depth: choice of hyperparameters, factors, and the posterior variance of the penalty."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -7,22 +7,22 @@ import numpy as np
 
 from lostsales.learn.function.feature_maps import FeatureMap, KernelMap, LinearMap, landmarks
 from lostsales.learn.function.kernels import Kernel
-from lostsales.learn.function.posterior_variance import posterior_variance_of
+from lostsales.learn.function.posterior_variance import Uncertainty, posterior_variance_of
 from lostsales.learn.function.q_function import ActionScaler, FunctionClass, Hyperparameters, QBasis, QFunction, Scaler
 from lostsales.learn.function.ridge import CrossValidation, RidgeFactor
 from lostsales.types import Bools, Floats, Ints
 
-# Above so many numbers, features are computed anew in each pass rather than kept (2 GB).
+# Above so many numbers (2 GB), features are recomputed in each pass rather than kept.
 KEEP = 250_000_000
-TRIM = 0.01  # the data lie where all but this share of the rows on either side do
-AMONG = 5  # landmarks are drawn from so many times their greatest number
+TRIM = 0.01  # share of rows on either side outside the range of the histories
+CANDIDATES = 5  # rows per landmark from which landmarks are drawn
 CHUNK = 20_000
-MOST_JUDGED = 2_000  # rows from which the level of the penalty is taken
+THRESHOLD_ROWS = 2_000  # rows from which the threshold of the penalty is taken
 
 
 @dataclass(frozen=True, eq=False)
 class RidgeDesign:
-    """The design of a depth, which never changes over the iterations: factored once, solved K times."""
+    """The design of a depth, constant over the iterations: factored once, solved K times."""
 
     form: QBasis
     factor: RidgeFactor
@@ -40,12 +40,12 @@ class RidgeDesign:
             yield part, self.form.map.features(self.history[part], self.action[part])
 
     def fit(self, targets: Floats) -> Floats:
-        """Weights of the ridge regression of centred targets (line 546)."""
+        """Weights of the ridge regression of centred targets (Equation 16)."""
         right = sum((phi.T @ targets[part] for part, phi in self.phi()), np.zeros(len(self.factor.gram)))
         return self.factor.solve(right)
 
     def q(self, targets: Floats, low: float, high: float) -> tuple[QFunction, float]:
-        """Q of these targets, and the root mean squared residual."""
+        """Q of the targets, and the root mean squared residual."""
         mean = float(targets.mean())
         weights = self.fit(targets - mean)
         fitted = np.concatenate([phi @ weights for _, phi in self.phi()])
@@ -54,7 +54,7 @@ class RidgeDesign:
     def scorer(self, block: Floats, actions: Floats) -> Callable[[QFunction, float], Floats]:
         """Q - beta U of given histories against actions, for any Q of this design."""
         grid = self.form.on_grid(block, actions)
-        penalty = None if self.form.doubt is None else self.form.penalty(block, actions, 1.0)
+        penalty = None if self.form.uncertainty is None else self.form.penalty(block, actions, 1.0)
 
         def score(q: QFunction, beta: float) -> Floats:
             values = q.on(grid)
@@ -65,9 +65,9 @@ class RidgeDesign:
 
 @dataclass(frozen=True, eq=False)
 class HyperparameterSearch:
-    """Every setting of a function class on some rows of a depth, ready to be cross-validated on any targets."""
+    """Cross-validation of every kernel and ridge of a function class on a subsample of a depth, for any targets."""
 
-    rows: Ints
+    rows: Ints  # of the subsample
     kernels: tuple[Kernel | None, ...]
     ridges: tuple[float, ...]
     trials: tuple[CrossValidation, ...]  # by kernel
@@ -77,10 +77,10 @@ class HyperparameterSearch:
         cls, history: Floats, action: Floats, folds: list[tuple[Bools, Bools]], function: FunctionClass, seed: int
     ) -> "HyperparameterSearch":
         """From the standardised rows of a depth and their folds (test, train)."""
-        rows = _some(len(history), function.pilot_rows, seed)
+        rows = _subsample(len(history), function.pilot_rows, seed)
         history, action = history[rows], action[rows]
         parts = [(test[rows], train[rows]) for test, train in folds]
-        at = _some(len(rows), function.pilot_rank, seed)
+        at = _subsample(len(rows), function.pilot_rank, seed)
         kernels: tuple[Kernel | None, ...] = function.kernels if function.kind == "kernel" else (None,)
         phis = (_map(kernel, history[at], action[at], function).features(history, action) for kernel in kernels)
         trials = tuple(CrossValidation.of(phi, parts, function.ridges) for phi in phis)
@@ -104,7 +104,8 @@ def _map(kernel: Kernel | None, history: Floats, action: Floats, function: Funct
     return LinearMap(function.raw) if kernel is None else KernelMap.at(kernel, history, action)
 
 
-def _some(rows: int, most: int, seed: int) -> Ints:
+def _subsample(rows: int, most: int, seed: int) -> Ints:
+    """At most `most` of the rows, drawn without replacement, rising."""
     if rows <= most:
         return np.arange(rows)
     return np.sort(np.random.default_rng(seed).choice(rows, most, replace=False))
@@ -119,12 +120,12 @@ def build(
     function: FunctionClass,
     seed: int,
 ) -> RidgeDesign:
-    """Map and factors for chosen settings."""
+    """Feature map and factors for the chosen hyperparameters."""
     rows, at = len(history), np.arange(len(history))
     if choice.kernel is not None and rows > function.exact_rows:
         rng = np.random.default_rng(seed)
-        at = np.sort(rng.choice(rows, min(rows, AMONG * function.most_rank), replace=False))
-        # The kernel matrix of all rows is about that of some, scaled up: so is the ridge, down.
+        at = np.sort(rng.choice(rows, min(rows, CANDIDATES * function.most_rank), replace=False))
+        # The kernel matrix of all rows is about that of the candidates, scaled up: so the ridge is scaled down.
         ridge = choice.ridge * len(at) / rows if function.by_dimension else 0.0
         at = at[landmarks(choice.kernel, history[at], action[at], function.most_rank, rng, ridge)]
     mapped = _map(choice.kernel, history[at], action[at], function)
@@ -150,33 +151,33 @@ def _moments(mapped: FeatureMap, history: Floats, action: Floats) -> tuple[Float
 def with_posterior_variance(
     design: RidgeDesign, function: FunctionClass, seed: int, former: QBasis | None = None
 ) -> RidgeDesign:
-    """The design with what a penalty needs: who judges what was tried, and from which level on.
+    """The design with the posterior variance and the threshold of the penalty.
 
-    Both follow from the rows alone where they are not those of Q, and are taken over from a former form of the same.
+    With a support kernel both depend on the rows alone and are taken over from `former`.
     """
     form, own = design.form, design.form.choice.kernel is None or function.support_kernel is None
     if former is not None and not own:
-        return replace(design, form=replace(form, doubt=former.doubt, level=former.level, inside=former.inside))
-    judge = design
+        return replace(design, form=replace(form, uncertainty=former.uncertainty))
+    support = design
     if not own:
         choice = Hyperparameters(function.support_kernel, function.support_ridge, form.choice.sigma)
         rank = function.support_rank
-        few = replace(function, exact_rows=rank, most_rank=rank, by_dimension=False)
-        judge = build(form.scaler, form.action_scaler, design.history, design.action, choice, few, seed)
-    doubt = posterior_variance_of(judge.form.map, judge.factor)
-    if not function.spared:
-        return replace(design, form=replace(form, doubt=doubt))
-    inside = np.quantile(design.history, [TRIM, 1 - TRIM], axis=0)
-    level = _level(judge, function.spared, function.spared_ratio, seed)
-    return replace(design, form=replace(form, doubt=doubt, level=level, inside=inside))
+        low_rank = function.model_copy(update={"exact_rows": rank, "most_rank": rank, "by_dimension": False})
+        support = build(form.scaler, form.action_scaler, design.history, design.action, choice, low_rank, seed)
+    variance = posterior_variance_of(support.form.map, support.factor)
+    if not function.unpenalized_share:
+        return replace(design, form=replace(form, uncertainty=Uncertainty(variance)))
+    history_range = np.quantile(design.history, [TRIM, 1 - TRIM], axis=0)
+    threshold = _penalty_threshold(support, function.unpenalized_share, function.unpenalized_ratio, seed)
+    return replace(design, form=replace(form, uncertainty=Uncertainty(variance, threshold, history_range)))
 
 
-def _level(design: RidgeDesign, share: float, at_most: float, seed: int) -> float:
-    """The quantile over the rows of sqrt(k_post / ridge), had each row not been seen itself, at most so many medians.
+def _penalty_threshold(design: RidgeDesign, share: float, at_most: float, seed: int) -> float:
+    """The quantile of leave-one-out sqrt(k_post / ridge) over the rows, at most `at_most` times their median.
 
-    A row of leverage h = phi'(Phi'Phi + ridge)^-1 phi has k_post / ridge = h / (1 - h) once it is left out.
+    A row of leverage h = phi'(Phi'Phi + ridge)^-1 phi has k_post / ridge = h / (1 - h) when it is left out.
     """
-    at, mapped = _some(len(design.history), MOST_JUDGED, seed), design.form.map
+    at, mapped = _subsample(len(design.history), THRESHOLD_ROWS, seed), design.form.map
     history, action = design.history[at], design.action[at]
     leverage = design.factor.leverage(mapped.features(history, action))
     left_out = leverage / (1 - leverage) + mapped.left_over(history, action) / design.factor.ridge

@@ -1,4 +1,4 @@
-"""Feature maps: every Q is linear in a map of (history, action), be it explicit or the one behind a kernel."""
+"""Feature maps phi(h, a) in which Q is linear: explicit ones and those of kernels."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -24,7 +24,7 @@ class FeatureMap(Protocol):
         ...
 
     def left_over(self, history: Floats, action: Floats) -> Floats:
-        """k(z, z) - |phi(z)|^2 of each pair: what the map cannot see, (rows,)."""
+        """k(z, z) - |phi(z)|^2 of each pair, which the map does not represent, (rows,)."""
         ...
 
     def on_grid(self, history: Floats, actions: Floats) -> "GridValues":
@@ -57,7 +57,7 @@ class LinearMap:
         return np.hstack([history, action, action**2, price * order, history * price, history * order])
 
     def left_over(self, history: Floats, action: Floats) -> Floats:  # noqa: ARG002, the protocol passes it
-        """Nothing: the map is the whole function class."""
+        """0: the map is the whole function class."""
         return np.zeros(len(history))
 
     def on_grid(self, history: Floats, actions: Floats) -> GridValues:
@@ -92,7 +92,7 @@ class KernelMap:
         return solved
 
     def left_over(self, history: Floats, action: Floats) -> Floats:
-        """What the landmarks cannot see."""
+        """The error of Nystrom's approximation."""
         seen = np.sum(self.features(history, action) ** 2, axis=1)
         return np.asarray(np.maximum(self.kernel.diagonal(history, action) - seen, 0.0))
 
@@ -106,7 +106,7 @@ class KernelMap:
 
 @dataclass(frozen=True, eq=False)
 class PairGrid:
-    """Any map: one action after the other."""
+    """Any map, action by action."""
 
     map: FeatureMap
     history: Floats
@@ -135,11 +135,11 @@ class ProductGrid:
 def landmarks(
     kernel: Kernel, history: Floats, action: Floats, rank: int, rng: np.random.Generator, ridge: float = 0.0
 ) -> Ints:
-    """Rows that carry the kernel matrix, by randomly pivoted Cholesky factorisation (Chen et al., 2023) in blocks.
+    """Landmark rows for the kernel matrix, by randomly pivoted Cholesky factorisation (Chen et al., 2023) in blocks.
 
-    The chance of a row is in proportion to what those before it leave of its k(z, z), so that one which equals a
-    landmark is never drawn. There are fewer than `rank` where fewer carry everything, or once there are OVERSAMPLED for
-    each direction that the ridge leaves alone: more add next to nothing (Rudi et al., 2015).
+    A row is drawn in proportion to its residual k(z, z) - |phi(z)|^2, so that a duplicate of a landmark is never drawn.
+    There are fewer than `rank` where the residual is zero, or with OVERSAMPLED landmarks per effective dimension: more
+    hardly reduce the error (Rudi et al., 2015).
     """
     rows, block = len(history), max(rank // BLOCKS, 1)
     left = kernel.diagonal(history, action).copy()

@@ -1,18 +1,18 @@
 """Kernels on standardised (history, action) pairs."""
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
+from pydantic import Field
 from scipy.spatial.distance import cdist
 
+from lostsales.data.settings import StrictSettings
 from lostsales.types import Floats
 
 Kind = Literal["rbf", "laplacian", "matern", "polynomial", "linear", "product"]
 
 
-@dataclass(frozen=True)
-class Kernel:
+class Kernel(StrictSettings):
     """k(z, z') of z = (h, a), a history and an action.
 
     rbf: exp(-c |z - z'|^2); laplacian: exp(-c |z - z'|_1); matern (5/2): (1 + s + s^2 / 3) exp(-s) with
@@ -20,9 +20,9 @@ class Kernel:
     the actions, with a coefficient of their own. rbf, laplacian and product factor into k_h(h, h') k_a(a, a').
     """
 
-    kind: Kind = "rbf"
-    coefficient: float = 0.1
-    action_coefficient: float = 1.0  # of the product
+    kind: Kind = Field("rbf", description="Form of the kernel.")
+    coefficient: Annotated[float, Field(gt=0)] = Field(0.1, description="c, the inverse bandwidth.")
+    action_coefficient: Annotated[float, Field(gt=0)] = Field(1.0, description="c of the actions in the product.")
 
     @property
     def factors(self) -> bool:

@@ -1,4 +1,4 @@
-"""How little the log says about each action: k_post / ridge of a history against a grid of actions."""
+"""Posterior variance of the ridge regression, k_post / ridge, of histories against a grid of actions."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -12,12 +12,11 @@ from lostsales.learn.function.kernels import Kernel
 from lostsales.learn.function.ridge import RidgeFactor
 from lostsales.types import Floats, Ints
 
-# The interpolation over actions may miss this share of a function of norm 1.
-EXACT = 1e-3
+INTERPOLATION_ERROR = 1e-3  # of a function of norm 1, over actions
 
 
 class PosteriorVariance(Protocol):
-    """k_post / ridge, where k_post is the posterior variance of the ridge regression that judges (line 3538)."""
+    """k_post / ridge of a kernel or linear ridge regression, the squared uncertainty quantifier (Appendix M.1)."""
 
     def __call__(self, history: Floats, actions: Floats) -> Floats:
         """Of standardised histories against a grid of standardised actions, (rows, actions)."""
@@ -26,7 +25,7 @@ class PosteriorVariance(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class PairwiseVariance:
-    """Any map: phi'(Phi'Phi + ridge)^-1 phi + left_over / ridge, one action after the other."""
+    """Any map: phi'(Phi'Phi + ridge)^-1 phi + left_over / ridge, action by action."""
 
     map: FeatureMap
     inverse: Floats  # (rank, rank)
@@ -47,8 +46,8 @@ class PairwiseVariance:
 class FactoredVariance:
     """A kernel that factors: 1 / ridge - k_h'(M o k_a k_a')k_h, with k_h and k_a the kernels to the landmarks.
 
-    The form is as smooth in the action as k_a^2, so that it is worked out at a few actions and interpolated by that
-    kernel to the others; where k_a^2 is too rough for that the few are all.
+    The quadratic form is as smooth in the action as k_a^2, so that it is computed at the interpolation nodes of that
+    kernel and interpolated to the other actions; where k_a^2 is too rough, every action is a node.
     """
 
     kernel: Kernel
@@ -59,24 +58,40 @@ class FactoredVariance:
 
     def __call__(self, history: Floats, actions: Floats) -> Floats:
         """k_post / ridge."""
-        few, spread = few_of(self.kernel.of_action(actions, actions) ** 2)
+        nodes, weights = interpolation_nodes(self.kernel.of_action(actions, actions) ** 2)
         of_history = self.kernel.of_history(history, self.history)
-        form = np.empty((len(history), len(few)))
-        for column, near in enumerate(self.kernel.of_action(actions[few], self.action)):
+        form = np.empty((len(history), len(nodes)))
+        for column, near in enumerate(self.kernel.of_action(actions[nodes], self.action)):
             weighted = of_history @ (self.matrix * np.outer(near, near))
             np.einsum("ij,ij->i", weighted, of_history, out=form[:, column])
-        return np.maximum(1.0 / self.ridge - form @ spread, 0.0)
+        return np.maximum(1.0 / self.ridge - form @ weights, 0.0)
 
 
-def few_of(gram: Floats) -> tuple[Ints, Floats]:
-    """Actions from which a function of this kernel is interpolated to all, and the weights (few, actions) to do so."""
-    _, order, enough, _ = dpstrf(gram, lower=1, tol=EXACT**2)
-    few = np.sort(order[:enough] - 1)
-    return few, np.linalg.solve(gram[np.ix_(few, few)], gram[few])
+@dataclass(frozen=True, eq=False)
+class Uncertainty:
+    """(sqrt(k_post / ridge) - threshold)^+: what beta sigma multiplies in the penalty."""
+
+    variance: PosteriorVariance
+    threshold: float = 0.0
+    history_range: Floats | None = None  # (2, coordinates) standardised, to which histories are clipped
+
+    def __call__(self, history: Floats, actions: Floats) -> Floats:
+        """Of standardised histories against a grid of standardised actions, (rows, actions)."""
+        history = history if self.history_range is None else np.clip(history, *self.history_range)
+        above = np.sqrt(self.variance(history, actions))
+        above -= self.threshold
+        return np.maximum(above, 0.0, out=above)
+
+
+def interpolation_nodes(gram: Floats) -> tuple[Ints, Floats]:
+    """Pivots of the kernel matrix of the actions, and weights (nodes, actions) that interpolate from them to all."""
+    _, order, rank, _ = dpstrf(gram, lower=1, tol=INTERPOLATION_ERROR**2)
+    nodes = np.sort(order[:rank] - 1)
+    return nodes, np.linalg.solve(gram[np.ix_(nodes, nodes)], gram[nodes])
 
 
 def posterior_variance_of(mapped: FeatureMap, factor: RidgeFactor) -> PosteriorVariance:
-    """Prepared once for a design."""
+    """The posterior variance of a factored design."""
     inverse, ridge = factor.inverse(), factor.ridge
     if not (isinstance(mapped, KernelMap) and mapped.kernel.factors):
         return PairwiseVariance(mapped, inverse, ridge)

@@ -1,33 +1,40 @@
-"""A Q as settings that JSON can hold and named arrays, and back, to the bit."""
+"""A Q-function as JSON settings and named arrays, and back, to the bit.
 
-from dataclasses import asdict
+The keys are those of file format 1: `doubt` is the posterior variance, `level` the threshold of the penalty, and
+`inside` the range of the histories.
+"""
+
 from typing import Any
 
-from lostsales.learn.cfqi.series_coordinates import SeriesCoordinates
 from lostsales.learn.function.feature_maps import FeatureMap, KernelMap, LinearMap
 from lostsales.learn.function.kernels import Kernel
-from lostsales.learn.function.posterior_variance import FactoredVariance, PairwiseVariance, PosteriorVariance
+from lostsales.learn.function.posterior_variance import (
+    FactoredVariance,
+    PairwiseVariance,
+    PosteriorVariance,
+    Uncertainty,
+)
 from lostsales.learn.function.q_function import ActionScaler, Hyperparameters, QBasis, QFunction, Scaler
 from lostsales.types import Array
 
 
 def q_settings(q: QFunction) -> dict[str, Any]:
-    """Everything of a Q but its arrays."""
-    form, choice = q.form, q.form.choice
+    """The scalars of a Q-function."""
+    choice, uncertainty = q.form.choice, q.form.uncertainty
     return {
         "mean": q.mean,
         "low": q.low,
         "high": q.high,
-        "map": _map_settings(form.map),
+        "map": _map_settings(q.form.map),
         "ridge": choice.ridge,
         "sigma": choice.sigma,
-        "level": form.level,
-        "doubt": None if form.doubt is None else _doubt_settings(form.doubt),
+        "level": 0.0 if uncertainty is None else uncertainty.threshold,
+        "doubt": None if uncertainty is None else _variance_settings(uncertainty.variance),
     }
 
 
 def q_arrays(q: QFunction) -> dict[str, Array]:
-    """The arrays of a Q by name."""
+    """The arrays of a Q-function by name."""
     form = q.form
     arrays: dict[str, Array] = {
         "weights": q.weights,
@@ -36,58 +43,43 @@ def q_arrays(q: QFunction) -> dict[str, Array]:
         "kept": form.scaler.kept,
         "action_centre": form.action_scaler.centre,
         "action_scale": form.action_scaler.scale,
+        **_map_arrays(form.map),
     }
-    arrays |= _map_arrays(form.map) | ({} if form.inside is None else {"inside": form.inside})
-    return arrays if form.doubt is None else arrays | _inside("doubt", _doubt_arrays(form.doubt))
+    if form.uncertainty is not None:
+        if form.uncertainty.history_range is not None:
+            arrays["inside"] = form.uncertainty.history_range
+        arrays |= {f"doubt_{key}": each for key, each in _variance_arrays(form.uncertainty.variance).items()}
+    return arrays
 
 
 def q_from(settings: dict[str, Any], arrays: dict[str, Array]) -> QFunction:
-    """The Q again."""
-    mapped = _map(settings["map"], arrays)
+    """The Q-function of `q_settings` and `q_arrays`."""
+    mapped, uncertainty = _map(settings["map"], arrays), None
     kernel = mapped.kernel if isinstance(mapped, KernelMap) else None
+    if settings["doubt"] is not None:
+        variance = _variance(settings["doubt"], without_prefix("doubt", arrays))
+        uncertainty = Uncertainty(variance, settings["level"], arrays.get("inside"))
     form = QBasis(
         scaler=Scaler(arrays["centre"], arrays["scale"], arrays["kept"]),
         action_scaler=ActionScaler(arrays["action_centre"], arrays["action_scale"]),
         map=mapped,
         choice=Hyperparameters(kernel, settings["ridge"], settings["sigma"]),
-        doubt=None if settings["doubt"] is None else _doubt(settings["doubt"], within("doubt", arrays)),
-        level=settings["level"],
-        inside=arrays.get("inside"),
+        uncertainty=uncertainty,
     )
     return QFunction(form, arrays["weights"], settings["mean"], settings["low"], settings["high"])
 
 
-def coordinate_arrays(coordinates: SeriesCoordinates) -> dict[str, Array]:
-    """What tells series apart, as arrays; names as text of one width."""
-    return {
-        "series_names": coordinates.names.astype(str),
-        "series_scale": coordinates.scale,
-        "series_values": coordinates.values,
-    }
-
-
-def coordinates_from(columns: list[str] | None, arrays: dict[str, Array]) -> SeriesCoordinates | None:
-    """The coordinates again."""
-    if columns is None:
-        return None
-    return SeriesCoordinates(arrays["names"].astype(object), arrays["scale"], tuple(columns), arrays["values"])
-
-
-def within(name: str, arrays: dict[str, Array]) -> dict[str, Array]:
+def without_prefix(name: str, arrays: dict[str, Array]) -> dict[str, Array]:
     """The arrays whose name starts with `name`, under what follows it.
 
-    >>> within("a", {"a_x": 1, "b_x": 2})
+    >>> without_prefix("a", {"a_x": 1, "b_x": 2})
     {'x': 1}
     """
     return {key.removeprefix(f"{name}_"): each for key, each in arrays.items() if key.startswith(f"{name}_")}
 
 
-def _inside(name: str, arrays: dict[str, Array]) -> dict[str, Array]:
-    return {f"{name}_{key}": each for key, each in arrays.items()}
-
-
 def _map_settings(mapped: FeatureMap) -> dict[str, Any]:
-    kernel = asdict(mapped.kernel) if isinstance(mapped, KernelMap) else None
+    kernel = mapped.kernel.model_dump() if isinstance(mapped, KernelMap) else None
     return {"kernel": kernel, "raw": isinstance(mapped, LinearMap) and mapped.raw}
 
 
@@ -103,21 +95,21 @@ def _map(settings: dict[str, Any], arrays: dict[str, Array]) -> FeatureMap:
     return KernelMap(Kernel(**settings["kernel"]), arrays["history"], arrays["action"], arrays["root"])
 
 
-def _doubt_settings(doubt: PosteriorVariance) -> dict[str, Any]:
-    if isinstance(doubt, FactoredVariance):
-        return {"kernel": asdict(doubt.kernel), "ridge": doubt.ridge}
-    if isinstance(doubt, PairwiseVariance):
-        return {"map": _map_settings(doubt.map), "ridge": doubt.ridge}
-    raise TypeError(f"no way to save a {type(doubt).__name__}")
+def _variance_settings(variance: PosteriorVariance) -> dict[str, Any]:
+    if isinstance(variance, FactoredVariance):
+        return {"kernel": variance.kernel.model_dump(), "ridge": variance.ridge}
+    if isinstance(variance, PairwiseVariance):
+        return {"map": _map_settings(variance.map), "ridge": variance.ridge}
+    raise TypeError(f"no way to save a {type(variance).__name__}")
 
 
-def _doubt_arrays(doubt: PosteriorVariance) -> dict[str, Array]:
-    if isinstance(doubt, PairwiseVariance):
-        return {"inverse": doubt.inverse} | _map_arrays(doubt.map)
-    return {name: getattr(doubt, name) for name in ("history", "action", "matrix")}
+def _variance_arrays(variance: PosteriorVariance) -> dict[str, Array]:
+    if isinstance(variance, PairwiseVariance):
+        return {"inverse": variance.inverse} | _map_arrays(variance.map)
+    return {name: getattr(variance, name) for name in ("history", "action", "matrix")}
 
 
-def _doubt(settings: dict[str, Any], arrays: dict[str, Array]) -> PosteriorVariance:
+def _variance(settings: dict[str, Any], arrays: dict[str, Array]) -> PosteriorVariance:
     if "map" in settings:
         return PairwiseVariance(_map(settings["map"], arrays), arrays["inverse"], settings["ridge"])
     kernel, ridge = Kernel(**settings["kernel"]), settings["ridge"]

@@ -1,66 +1,80 @@
-"""The function of one depth: where it is sought, its coordinates, its settings, and the Q that is found."""
+"""The Q-function of one depth: function class, standardised coordinates, hyperparameters and the fitted Q."""
 
 from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from pydantic import Field, model_validator
 
-from lostsales.errors import SettingError
+from lostsales.data.settings import StrictSettings
 from lostsales.learn.function.feature_maps import FeatureMap, GridValues
 from lostsales.learn.function.kernels import Kernel
-from lostsales.learn.function.posterior_variance import PosteriorVariance
+from lostsales.learn.function.posterior_variance import Uncertainty
 from lostsales.types import Floats, Ints
 
+Ridge = Annotated[float, Field(gt=0)]  # 1e-9 is as good as ordinary least squares
+RENAMED = {"spared": "unpenalized_share", "spared_ratio": "unpenalized_ratio"}  # old: new
 
-@dataclass(frozen=True)
-class FunctionClass:
-    """Where a Q is sought: linear in an explicit map, or kernel ridge regression over a grid of settings."""
 
-    kind: str = "kernel"  # "kernel" or "linear"
-    kernels: tuple[Kernel, ...] = (
-        *(Kernel("rbf", coefficient) for coefficient in (0.003, 0.01, 0.03, 0.1, 0.3)),
-        *(Kernel("laplacian", coefficient) for coefficient in (0.03, 0.3)),
+class FunctionClass(StrictSettings):
+    """Function class of Q: linear in an explicit map, or kernel ridge regression over a grid of hyperparameters.
+
+    Examples
+    --------
+    >>> FunctionClass(kind="linear", ridges=(0.1, 1.0)).kind
+    'linear'
+
+    """
+
+    kind: Literal["kernel", "linear"] = Field("kernel", description="Kernel ridge regression, or linear.")
+    kernels: Annotated[tuple[Kernel, ...], Field(min_length=1)] = Field(
+        (
+            *(Kernel(kind="rbf", coefficient=coefficient) for coefficient in (0.003, 0.01, 0.03, 0.1, 0.3)),
+            *(Kernel(kind="laplacian", coefficient=coefficient) for coefficient in (0.03, 0.3)),
+        ),
+        description="Kernels to choose from by cross-validation.",
     )
-    ridges: tuple[float, ...] = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0)
-    raw: bool = False  # linear without squares and interactions
-    exact_rows: int = 400  # up to so many rows kernel ridge regression is exact, above Nystrom's
-    most_rank: int = 400  # landmarks
-    by_dimension: bool = True  # fewer where the effective dimension is small
-    pilot_rows: int = 400  # settings are cross-validated on at most so many rows
-    pilot_rank: int = 100  # and with so many landmarks
-    # What was tried is judged by a kernel of its own, the same for every log: one that predicts well where behaviour
-    # hardly varies is so smooth that it believes to know what was never tried. None: by the kernel and ridge of Q.
-    support_kernel: Kernel | None = Kernel("rbf", 0.1)  # noqa: RUF009, frozen
-    support_ridge: float = 0.1
-    support_rank: int = 100
-    # Rows that stray from all others (a little exploration) cannot vouch for each other, so that the level is also at
-    # most so many times what the median row has.
-    spared_ratio: float = 2.5
-    spared: float = 0.95  # share of the rows, each judged by the others, that no penalty meets; 0: it starts at zero
+    ridges: Annotated[tuple[Ridge, ...], Field(min_length=1)] = Field(
+        (0.001, 0.01, 0.1, 1.0, 10.0, 100.0), description="Ridge penalties to choose from by cross-validation."
+    )
+    raw: bool = Field(False, description="Linear without squares and interactions.")
+    exact_rows: int = Field(400, ge=0, description="Exact kernel ridge regression up to so many rows, Nystrom's above.")
+    most_rank: int = Field(400, ge=1, description="Landmarks of Nystrom's approximation.")
+    by_dimension: bool = Field(True, description="Fewer landmarks where the effective dimension is small.")
+    pilot_rows: int = Field(400, ge=1, description="Rows on which hyperparameters are cross-validated.")
+    pilot_rank: int = Field(100, ge=1, description="Landmarks in the cross-validation.")
+    # A kernel that predicts well where behaviour hardly varies is so smooth that its posterior variance is small even
+    # for actions that were never tried. So the penalty has a kernel of its own, the same for every log.
+    support_kernel: Kernel | None = Field(
+        Kernel(kind="rbf", coefficient=0.1), description="Kernel of the penalty; none: the kernel and ridge of Q."
+    )
+    support_ridge: Ridge = Field(0.1, description="Ridge penalty of the support kernel.")
+    support_rank: int = Field(100, ge=1, description="Landmarks of the support kernel.")
+    unpenalized_share: float = Field(
+        0.95, ge=0, lt=1, description="Share of rows, each left out in turn, without a penalty; 0: the paper's penalty."
+    )
+    # Isolated rows (a little exploration) have a large posterior variance when left out; they set no threshold.
+    unpenalized_ratio: float = Field(
+        2.5, gt=0, allow_inf_nan=True, description="The penalty starts at this multiple of the median row at most."
+    )
 
-    def __post_init__(self) -> None:
-        if self.kind not in ("kernel", "linear"):
-            raise SettingError(f"kind must be kernel or linear, but {self.kind!r} came")
-        if not self.kernels or not self.ridges:
-            raise SettingError("there must be a kernel and a ridge at least")
-        if not all(0 < ridge < np.inf for ridge in (*self.ridges, self.support_ridge)):
-            raise SettingError(
-                f"a ridge must be above 0 (1e-9 is as good as ordinary least squares), but {min(self.ridges):g} came"
-            )
-        if not 0 <= self.spared < 1:
-            raise SettingError(f"spared must be a share below 1, but {self.spared:g} came")
+    @model_validator(mode="before")
+    @classmethod
+    def _renamed(cls, keys: Any) -> Any:
+        return {RENAMED.get(key, key): value for key, value in keys.items()} if isinstance(keys, dict) else keys
 
 
 @dataclass(frozen=True, eq=False)
 class Scaler:
-    """Coordinates less their mean, over their standard deviation; what never varies is dropped.
+    """Coordinates less their mean, over their standard deviation; constant ones are dropped.
 
-    Where the range of the middle half is smaller than that it is taken instead (in a normal law it is 1.35 times as
-    large): one series whose stock piled up must not press all others together.
+    Where the interquartile range is smaller than the standard deviation it is taken instead (in a normal law it is 1.35
+    times as large), so that one series with an outlying stock does not compress all others.
     """
 
-    centre: Floats
-    scale: Floats
-    kept: Ints
+    centre: Floats  # (kept,)
+    scale: Floats  # (kept,)
+    kept: Ints  # (kept,) columns
 
     @classmethod
     def of(cls, values: Floats) -> "Scaler":
@@ -78,7 +92,7 @@ class Scaler:
 
 @dataclass(frozen=True, eq=False)
 class ActionScaler:
-    """Prices and orders, standardised; one that never varies becomes 0."""
+    """Prices and orders, standardised; a constant one becomes 0."""
 
     centre: Floats  # (2,)
     scale: Floats  # (2,)
@@ -96,7 +110,7 @@ class ActionScaler:
 
 @dataclass(frozen=True)
 class Hyperparameters:
-    """The settings of a depth."""
+    """The chosen hyperparameters of a depth."""
 
     kernel: Kernel | None  # None: linear
     ridge: float
@@ -105,35 +119,29 @@ class Hyperparameters:
 
 @dataclass(frozen=True, eq=False)
 class QBasis:
-    """The function class of a depth with its settings: all that a deployed Q needs beside its weights."""
+    """Scalers, feature map and penalty of a depth: all that a deployed Q needs beside its weights."""
 
     scaler: Scaler
     action_scaler: ActionScaler
     map: FeatureMap
     choice: Hyperparameters
-    doubt: PosteriorVariance | None = None  # k_post / ridge, where a penalty is asked for
-    level: float = 0.0  # sqrt(k_post / ridge) up to which an action counts as tried
-    inside: Floats | None = None  # (2, coordinates) between which the data lie, standardised; None: no matter
+    uncertainty: Uncertainty | None = None  # None: there is no penalty
 
     def on_grid(self, block: Floats, actions: Floats) -> GridValues:
         """Histories against actions."""
         return self.map.on_grid(self.scaler(block), self.action_scaler(actions))
 
     def penalty(self, block: Floats, actions: Floats, beta: float) -> Floats:
-        """U = beta sigma (sqrt(k_post / ridge) - level)^+ (lines 715 and 3538), (rows, actions).
+        """U = beta sigma (sqrt(k_post / ridge) - threshold)^+ (Section 4.1 and Appendix M.1), (rows, actions).
 
-        What is as well supported as most rows of the log pays nothing, so that beta may be large: then the policy keeps
-        to what was tried, and where everything was tried (random behaviour) it stays free. A history beyond the data is
-        judged as the nearest within: far away nothing was tried, and the same penalty on every action would leave the
-        choice to a Q that was never seen there. With `spared` 0 it is the paper's penalty as it stands.
+        An action as well supported as most rows of the log has no penalty, so that beta may be large: the policy keeps
+        to supported actions, and under random behaviour, which supports all, it is free. A history outside the data is
+        clipped to their range: far away every action has the same penalty, and an extrapolated Q would decide. An
+        `unpenalized_share` of 0 is the paper's penalty.
         """
-        if self.doubt is None:
+        if self.uncertainty is None:
             raise ValueError("no penalty was prepared")
-        history = self.scaler(block)
-        history = history if self.inside is None else np.clip(history, *self.inside)
-        above = np.sqrt(self.doubt(history, self.action_scaler(actions)))
-        above -= self.level
-        return beta * self.choice.sigma * np.maximum(above, 0.0, out=above)
+        return beta * self.choice.sigma * self.uncertainty(self.scaler(block), self.action_scaler(actions))
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,13 +150,13 @@ class QFunction:
 
     form: QBasis
     weights: Floats
-    mean: float  # targets are centred: a zero prior mean would be rosy where profits are negative
-    low: float  # what profits allow, at this iteration
+    mean: float  # of the targets: a zero prior mean would be optimistic where profits are negative
+    low: float  # bounds that follow from the profits, at this iteration
     high: float
 
     @property
     def name(self) -> str:
-        """How the function is called."""
+        """Kernel and coefficient, or "linear"."""
         kernel = self.form.choice.kernel
         return "linear" if kernel is None else f"{kernel.kind} {kernel.coefficient:g}"
 
@@ -167,5 +175,5 @@ class QFunction:
         return self.form.penalty(block, actions, beta)
 
     def without_penalty(self) -> "QFunction":
-        """The same Q where no penalty will be asked for."""
-        return replace(self, form=replace(self.form, doubt=None, level=0.0, inside=None))
+        """The same Q without what a penalty needs."""
+        return replace(self, form=replace(self.form, uncertainty=None))

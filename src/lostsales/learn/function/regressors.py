@@ -1,4 +1,4 @@
-"""Q by any regressor with `fit` and `predict`, such as those of scikit-learn."""
+"""Q-functions of any regressor with `fit` and `predict`, such as those of scikit-learn."""
 
 from copy import deepcopy
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ PAIRS = 200_000  # (history, action) pairs that are predicted at once
 
 @runtime_checkable
 class Regressor(Protocol):
-    """What is asked of a regressor; a copy of it is fitted at each depth and iteration."""
+    """A regressor, of which a copy is fitted at each depth and iteration."""
 
     def fit(self, inputs: Floats, targets: Floats) -> Any:
         """Learn from rows of (history, price, order), standardised."""
@@ -28,7 +28,7 @@ class Regressor(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class RegressorQ:
-    """One fitted Q^(i); where the regressor is an ensemble of equals, their spread is its uncertainty."""
+    """One fitted Q^(i); the spread of the members of an ensemble is its uncertainty."""
 
     scaler: Scaler
     action_scaler: ActionScaler
@@ -39,7 +39,7 @@ class RegressorQ:
 
     @property
     def name(self) -> str:
-        """How the function is called."""
+        """Class of the regressor."""
         return type(self.model).__name__
 
     def values(self, block: Floats, actions: Floats) -> Floats:
@@ -68,7 +68,7 @@ class RegressorQ:
 
 @dataclass(frozen=True, eq=False)
 class RegressorDesign:
-    """The standardised rows of a depth, and the regressor that learns from them."""
+    """The standardised rows of a depth and the regressor."""
 
     regressor: Regressor
     scaler: Scaler
@@ -89,13 +89,13 @@ class RegressorDesign:
         return RegressorQ(self.scaler, self.action_scaler, model, mean, low, high), residual
 
     def scorer(self, block: Floats, actions: Floats) -> None:
-        """Nothing stays the same from one fit to the next."""
+        """Nothing can be prepared: every fit is another function."""
 
 
 def members(model: Regressor) -> list[Regressor]:
-    """The members of a fitted ensemble of equals, or an error that says why there is no penalty without them."""
+    """The members of a fitted ensemble of equals; a regressor without them has no penalty and is refused."""
     found = getattr(model, "estimators_", None)
-    # The stages of a boosting correct each other: their spread says nothing of what is unknown.
+    # The stages of a boosting correct each other: their spread is no uncertainty.
     if found is None or isinstance(found, np.ndarray) or len(found) < 2:
         raise SettingError(
             f"a {type(model).__name__} cannot say how sure it is, so there is no penalty: take an ensemble of equals "

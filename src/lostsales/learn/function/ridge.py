@@ -29,7 +29,7 @@ class RidgeFactor:
         return np.asarray(cho_solve(self.factor, right, check_finite=False))
 
     def inverse(self) -> Floats:
-        """(Phi'Phi + ridge I)^-1, the shape of the uncertainty (line 715)."""
+        """(Phi'Phi + ridge I)^-1, of the uncertainty quantifier (Section 4.1)."""
         return self.solve(np.eye(len(self.gram)))
 
     def leverage(self, phi: Floats) -> Floats:
@@ -46,12 +46,12 @@ class RidgeFactor:
 class CrossValidation:
     """The folds of one design, factored once for every ridge and used with many targets.
 
-    The normal equations of a fold are those of the whole less the rows that it may not use, so nothing is refitted.
+    The normal equations of a fold are those of the design less those of the rows that it leaves out.
     """
 
     phi: Floats  # (rows, rank)
     folds: list[tuple[Bools, Bools]]  # (test, train), each with rows to test
-    factors: list[list[tuple[Floats, bool]]]  # by fold and ridge, and whether it failed
+    factors: list[list[tuple[Floats, bool]]]  # by fold and ridge: Cholesky factor, and whether it failed
 
     @classmethod
     def of(cls, phi: Floats, folds: list[tuple[Bools, Bools]], ridges: tuple[float, ...]) -> "CrossValidation":
@@ -64,7 +64,7 @@ class CrossValidation:
             diagonal, each = part.diagonal().copy(), []
             for ridge in ridges:
                 np.fill_diagonal(part, diagonal + ridge)
-                # Straight to LAPACK: at this size the checks around it take longer than the work.
+                # LAPACK directly: at this size the checks of scipy take longer than the factorisation.
                 root, failed = dpotrf(part.T, lower=1)
                 each.append((root, failed > 0))
             factors.append(each)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from lostsales.data.economics import units_available
+from lostsales.data.encoding import feature_columns
 from lostsales.data.problem import Problem
-from lostsales.demand.survival.covariates import feature_columns
 from lostsales.learn.planner.decision_loops import PricedRows, mean_above
 from lostsales.learn.planner.latent_table import LatentTable
 from lostsales.learn.planner.market_states import MarketStates, position
@@ -69,8 +69,8 @@ class BeliefTracker:
 
     def _features(self, view: View, entry: Ints, rows: Ints) -> Floats:
         """Features and attributes of some rows, (rows, columns), as the law of demand takes them."""
-        values = np.column_stack([*view.features, np.zeros((len(view.stock), 0))])[rows]
-        return np.column_stack([*feature_columns(self.problem, values), self.series.attributes[entry[rows]]])
+        columns = feature_columns(self.problem.features, [each[rows] for each in view.features])
+        return np.column_stack([*columns, self.series.attributes[entry[rows]]])
 
     def _mean_above(self, entry: Ints, rows: PricedRows) -> Floats:
         """E[D | D > available], averaged over the laws, (rows,)."""

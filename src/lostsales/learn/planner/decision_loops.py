@@ -43,8 +43,8 @@ class PricedRows(NamedTuple):
 
     def take(self, rows: Ints) -> "PricedRows":
         """Some of the rows."""
-        places = self.z_position[rows], self.price_position[rows]
-        return PricedRows(*places, self.depth[rows], self.lag[rows], self.available[rows])
+        z_position, price_position = self.z_position[rows], self.price_position[rows]
+        return PricedRows(z_position, price_position, self.depth[rows], self.lag[rows], self.available[rows])
 
 
 @compiled

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lostsales.demand.censoring.evidence import Evidence
-from lostsales.demand.law.estimation import DemandLaw
+from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.demand.law.means import LinearMean
 from lostsales.learn.planner.market_states import MarketStates
 from lostsales.learn.planner.physics import BELIEF_SHAPES
@@ -69,5 +69,4 @@ def _mean_latents(evidence: Evidence, law: DemandLaw, states: MarketStates, pric
         without_z[row] = law.mean(law.inputs(same, price, lag)) - own_z
     width = max(float(np.std(z)), 1e-9) / 2
     near = np.exp(-0.5 * ((states.z_nodes[:, None] - z) / width) ** 2) + 1e-9
-    local_mean = near / near.sum(axis=1, keepdims=True) @ without_z
-    return np.asarray((states.z_nodes[:, None] + local_mean).reshape(shape))
+    return np.reshape(states.z_nodes[:, None] + near / near.sum(axis=1, keepdims=True) @ without_z, shape)

@@ -11,7 +11,8 @@ from threadpoolctl import threadpool_limits
 from lostsales.data.log import SalesLog
 from lostsales.data.progress import Progress
 from lostsales.demand.censoring.evidence import Evidence
-from lostsales.demand.law.estimation import DemandLaw, complete
+from lostsales.demand.law.demand_law import DemandLaw
+from lostsales.demand.law.estimation import complete_latents
 from lostsales.demand.law.selection import DemandModel, bootstrap_laws, fit_demand
 from lostsales.learn.planner.latent_table import latent_atoms
 from lostsales.learn.planner.market_states import MarketStates, market_states
@@ -51,7 +52,7 @@ def _plan(data: TrainingData, model: DemandModel, settings: "Planner", progress:
     discount = max(problem.discount, LEAST_DISCOUNT) if settings.discount is None else settings.discount
     states = market_states(model.evidence, law, settings.seed)
     series = SeriesTable.of(log, law)
-    latent = complete(model.evidence, law, settings.seed).latent
+    latent = complete_latents(model.evidence, law, settings.seed).latent
     highest = 1.2 * float(np.quantile(law.demand(latent, 1.0), 0.99))
     grids = state_grids(highest * series.group_scale, data.grid.prices, data.grid.orders, physics, discount)
     allowed = _allowed(data, model, settings)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lostsales.demand.censoring.evidence import Evidence
-from lostsales.demand.law.estimation import DemandLaw
+from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.demand.law.means import KernelMean, LinearMean, fit_kernel, fit_linear
 from lostsales.types import Array, Floats, Ints
 
@@ -83,9 +83,9 @@ class MarketStates:
         index: LinearMean | KernelMean = linear
         if "landmarks" in arrays:
             scale = np.where(arrays["scale"] == 0, np.inf, arrays["scale"])
-            inputs = arrays["centre"], scale, arrays["landmarks"], arrays["root"]
+            shape = arrays["centre"], scale, arrays["landmarks"], arrays["root"]
             coefficient, ridge = map(float, arrays["kernel"])
-            index = KernelMean(linear, *inputs, coefficient, ridge, arrays["weights"])
+            index = KernelMean(linear, *shape, coefficient, ridge, arrays["weights"])
         forecast = LinearMean(float(arrays["outlook"][0]), arrays["outlook"][1:])
         no_cells = np.zeros((0, 2), np.int64), np.zeros((0, 0))
         return cls(index, forecast, arrays["z_nodes"], arrays["w_nodes"], *no_cells)

@@ -28,8 +28,7 @@ class Physics(NamedTuple):
     @classmethod
     def of(cls, problem: Problem, costs: UnitCosts, strict: bool) -> "Physics":
         """From a log's problem; costs that vary by row enter by their mean."""
-        each = (costs.lost, costs.order, costs.holding, costs.fixed_order)
-        lost, order, holding, fixed = (float(np.mean(cost)) for cost in each)
+        mean = costs.mean()
         return cls(
             after=problem.arrival == "after",
             netted=problem.balance == "netted",
@@ -37,10 +36,10 @@ class Physics(NamedTuple):
             truncates=problem.longest_run is not None,
             forbids=problem.capacity_rule == "forbid",
             capacity=float(np.inf if problem.capacity is None else problem.capacity),
-            lost_cost=lost,
-            order_cost=order,
-            holding_cost=holding,
-            fixed_order_cost=fixed,
+            lost_cost=float(mean.lost),
+            order_cost=float(mean.order),
+            holding_cost=float(mean.holding),
+            fixed_order_cost=mean.fixed_order,
             depth_cap=problem.longest_run or BELIEF_SHAPES - 1,
         )
 

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from lostsales.data.log import SalesLog
 from lostsales.data.progress import Progress
-from lostsales.demand.law.estimation import Family
+from lostsales.demand.law.demand_law import Family
 from lostsales.demand.law.selection import DemandModel
 from lostsales.learn.learner import Learner
 from lostsales.learn.planner.learn import LEAST_DISCOUNT, learn

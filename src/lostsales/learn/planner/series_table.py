@@ -5,13 +5,12 @@ from functools import cached_property
 
 import numpy as np
 
+from lostsales.data.encoding import attributes
 from lostsales.data.log import SalesLog
-from lostsales.demand.law.estimation import DemandLaw
-from lostsales.demand.survival.covariates import attributes
+from lostsales.data.scale import scale_groups
+from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.policy.view import View
 from lostsales.types import Array, Bools, Floats, Ints
-
-GROUP_RATIO = 1.3  # series whose scales differ by less share a plan
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,15 +32,14 @@ class SeriesTable:
         columns = np.column_stack([*attributes(log, log.starts), np.zeros((len(log.names), 0))])[last]
         effect = law.effect[last]
         scale = np.r_[law.scale[last], np.exp(np.median(np.log(law.scale[last])))]
-        rung = np.rint(np.log(scale) / np.log(GROUP_RATIO))
-        rungs, group = np.unique(rung, return_inverse=True)
+        group, group_scale = scale_groups(scale)
         return cls(
             names=names,
             attributes=np.concatenate([columns, np.median(columns, axis=0, keepdims=True)]),
             scale=scale,
             effect=np.r_[effect, np.median(effect)],
             group=group,
-            group_scale=np.array([np.exp(np.log(scale[group == each]).mean()) for each in range(len(rungs))]),
+            group_scale=group_scale,
         )
 
     def to_arrays(self) -> dict[str, Array]:

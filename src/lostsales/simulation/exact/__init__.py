@@ -1,1 +1,1 @@
-"""Exact references: the oracle and pi*, by dynamic programming on the law of a scenario."""
+"""Exact references: the oracle and pi*, by dynamic programming on the true law of demand."""

@@ -1,4 +1,4 @@
-"""Beliefs about hidden demand: a grid of them, and where on it any other belief lies."""
+"""Beliefs (posterior laws) of censored demand: a grid of them, interpolation on it, and conditioning."""
 
 from dataclasses import dataclass
 from math import ceil, floor
@@ -12,9 +12,9 @@ from lostsales.types import Bools, Floats, Ints
 class BeliefGrid:
     """Discrete normal laws on 0, ..., M by their mean and width.
 
-    A belief enters the future only through the law of the next demand, into which the shock smooths it: two moments
-    hold nearly all of it (docs/decisions/references.md). A whole mean of width 0 is a known demand, so that a grid of
-    whole means contains the oracle's states.
+    A belief enters the value only through the law of the next demand, which the shock smooths: two moments are nearly
+    sufficient (docs/decisions/references.md). An integer mean of width 0 is an observed demand, so that a grid of
+    integer means contains the oracle's states.
     """
 
     mean: Floats  # (means,) rising from 0 to M
@@ -25,7 +25,7 @@ class BeliefGrid:
     def of(cls, maximum: int, widths: Floats, step: float) -> "BeliefGrid":
         """A grid with the given widths (about standard deviations), the first of them 0, and means about `step` apart.
 
-        The step is made a whole number of units, or a whole fraction of one.
+        The step is rounded to an integer, or to the inverse of one.
         """
         demand = np.arange(maximum + 1.0)
         mean = np.append(np.arange(0, maximum, floor(step) if step >= 1 else 1 / ceil(1 / step)), maximum)
@@ -34,20 +34,20 @@ class BeliefGrid:
         return cls(mean, np.maximum.accumulate(variance, axis=1), laws.reshape(-1, maximum + 1))
 
     def locate(self, mean: Floats, variance: Floats) -> tuple[Ints, Floats]:
-        """Four positions and weights, each (..., 4), whose mixture has this mean and, within the grid, variance."""
+        """Four positions and weights, each (..., 4), whose mixture has this mean and, in the grid's range, variance."""
         lower = np.clip(np.searchsorted(self.mean, mean, side="right") - 1, 0, len(self.mean) - 2)
         gap = self.mean[lower + 1] - self.mean[lower]
         share = (mean - self.mean[lower]) / gap
-        within = variance - share * (1 - share) * gap**2  # the rest lies between the two means
+        within = variance - share * (1 - share) * gap**2  # less the variance between the two means
         positions, weights = [], []
-        for row, part in ((lower, 1 - share), (lower + 1, share)):
+        for row, mass in ((lower, 1 - share), (lower + 1, share)):
             widths = self.variance[row]  # (..., widths)
             column = np.clip((widths <= within[..., None]).sum(axis=-1) - 1, 0, widths.shape[-1] - 2)
             low, high = (np.take_along_axis(widths, (column + k)[..., None], axis=-1)[..., 0] for k in (0, 1))
             along = np.clip((within - low) / np.where(high > low, high - low, 1.0), 0.0, 1.0)
             first = row * widths.shape[-1] + column
             positions += [first, first + 1]
-            weights += [part * (1 - along), part * along]
+            weights += [mass * (1 - along), mass * along]
         return np.stack(positions, axis=-1), np.stack(weights, axis=-1)
 
 
@@ -84,7 +84,7 @@ def _above(weights: Floats) -> Floats:
 
 
 def conditioned(law: Floats, possible: Bools) -> Floats:
-    """The law of D given that it is one of the `possible`, row by row; where that has no chance, the least of them."""
+    """The law of D given that D is `possible`, row by row; a point mass at the least of them where P(possible) = 0."""
     rest = np.where(possible, law, 0.0)
     total = rest.sum(axis=-1, keepdims=True)
     least = np.arange(law.shape[-1]) == np.argmax(possible, axis=-1)[..., None]

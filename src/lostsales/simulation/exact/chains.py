@@ -1,4 +1,4 @@
-"""The features of a scenario on finitely many values: exact where they are finite, a grid where they are not."""
+"""The features of a scenario as a finite Markov chain: exact where they are finite, on a grid where they are not."""
 
 from dataclasses import dataclass
 from functools import reduce
@@ -12,8 +12,8 @@ from lostsales.simulation.processes import Autoregressive, Cycle, FeatureProcess
 from lostsales.simulation.scenario import Saturating, Scenario
 from lostsales.types import Floats, Ints
 
-NEGLIGIBLE = 0.01  # a feature whose standard deviation moves demand by less than this many units stands still
-REACH = 3.0  # a grid covers this many standard deviations to both sides
+NEGLIGIBLE = 0.01  # a feature whose standard deviation moves demand by less than this many units is held constant
+REACH = 3.0  # standard deviations that a grid covers to both sides
 
 
 @dataclass(frozen=True)
@@ -26,28 +26,28 @@ class Chain:
 
     @property
     def states(self) -> int:
-        """How many combinations of values there are, the last feature running fastest."""
+        """Number of combinations of values, the last feature varying fastest."""
         return len(self.open)
 
     def values(self) -> Features:
-        """What each feature is in every state."""
+        """The value of each feature in every state."""
         return tuple(each.reshape(-1) for each in np.meshgrid(*self.nodes, indexing="ij"))
 
     def nearest(self, features: Features) -> Ints:
-        """The state whose values lie nearest to those of each series."""
+        """The state nearest to the features of each series."""
         state = np.zeros(len(features[0]) if features else 1, dtype=np.int64)
         for nodes, value in zip(self.nodes, features, strict=True):
             state = state * len(nodes) + np.searchsorted((nodes[1:] + nodes[:-1]) / 2, value)
         return state
 
     def joined(self, other: "Chain") -> "Chain":
-        """Two independent chains as one."""
+        """The product of two independent chains."""
         move = np.array([np.kron(left, right) for left, right in zip(self.move, other.move, strict=True)])
         return Chain(self.nodes + other.nodes, move, np.kron(self.open, other.open).astype(np.float64))
 
 
 def feature_chain(scenario: Scenario, nodes: int) -> Chain:
-    """The features of a scenario, continuous ones on about `nodes` values; what does not move demand stands still."""
+    """The features of a scenario, continuous ones on about `nodes` values; those without effect are constant."""
     prices = np.array(scenario.prices)
     law = scenario.demand_law
     unit = law.base if isinstance(law, Saturating) else 1.0
@@ -56,7 +56,7 @@ def feature_chain(scenario: Scenario, nodes: int) -> Chain:
         effect = law.features.get(name, 0.0)
         largest = unit * float(np.max(np.abs(effect)))
         chain = _chain_of(process, prices, nodes)
-        chains.append(chain if largest and largest * _spread(process) > NEGLIGIBLE else _still(chain))
+        chains.append(chain if largest and largest * _spread(process) > NEGLIGIBLE else _constant(chain))
     return reduce(Chain.joined, chains, Chain((), np.ones((len(prices), 1, 1)), np.ones(1)))
 
 
@@ -77,7 +77,7 @@ def _chain_of(process: FeatureProcess, prices: Floats, nodes: int) -> Chain:
 
 
 def _autoregressive(process: Autoregressive, prices: Floats, nodes: int) -> Chain:
-    """Linear interpolation spreads a point by about h^2 / 6 (h the spacing); the shock gives that variance away."""
+    """Interpolation between nodes adds a variance of about h^2 / 6 (h the spacing), which is taken off the shock's."""
     stationary = process.shock / sqrt(1 - process.persistence**2)
     mean = process.mean if process.start_mean is None else process.start_mean
     sd = stationary if process.start_sd is None else process.start_sd
@@ -87,18 +87,18 @@ def _autoregressive(process: Autoregressive, prices: Floats, nodes: int) -> Chai
         return Chain((np.array([low]),), np.ones((len(prices), 1, 1)), np.ones(1))
     widest = sqrt(3) * process.shock if process.shock else high - low
     grid = np.linspace(low, high, max(nodes, 1 + ceil((high - low) / widest)))
-    lent = (grid[1] - grid[0]) ** 2 / 6
+    added = (grid[1] - grid[0]) ** 2 / 6
     later = process.mean + process.persistence * (grid - process.mean)
-    move = hat_weights(grid, later, sqrt(max(process.shock**2 - lent, 0.0)))
-    opening = hat_weights(grid, np.array(mean), sqrt(max(sd**2 - lent, 0.0)))
+    move = hat_weights(grid, later, sqrt(max(process.shock**2 - added, 0.0)))
+    opening = hat_weights(grid, np.array(mean), sqrt(max(sd**2 - added, 0.0)))
     return Chain((grid,), np.repeat(move[None], len(prices), axis=0), opening)
 
 
 def hat_weights(nodes: Floats, mean: Floats, sd: float) -> Floats:
     """E[f(X)] = sum of weights times f(nodes) for X ~ N(mean, sd^2) and f linear between nodes, constant beyond.
 
-    With C(k) = E[(X - k)^+] the chance-weighted share of the way from a node to the next is (C(k) - C(k')) / (k' - k);
-    the weight of a node is what has come as far as it and not as far as the next.
+    With C(k) = E[(X - k)^+], the expected share of the interval from a node k to the next k' is
+    (C(k) - C(k')) / (k' - k); the weight of a node is the difference of the shares on both sides of it.
 
     >>> hat_weights(np.array([0.0, 1.0, 2.0]), np.array([0.25, 5.0]), 0.0)
     array([[0.75, 0.25, 0.  ],
@@ -115,7 +115,7 @@ def hat_weights(nodes: Floats, mean: Floats, sd: float) -> Floats:
 
 
 def _spread(process: FeatureProcess) -> float:
-    """Standard deviation of a continuous feature; what is finite or follows the price always counts as moving."""
+    """Standard deviation of a continuous feature; infinite for one that is finite or follows the price."""
     if not isinstance(process, Autoregressive):
         return np.inf
     stationary = process.shock / sqrt(1 - process.persistence**2)
@@ -123,7 +123,7 @@ def _spread(process: FeatureProcess) -> float:
     return max(stationary, process.start_sd or 0.0) + start
 
 
-def _still(chain: Chain) -> Chain:
-    """A single state in place of a feature that does not matter, at its mean."""
+def _constant(chain: Chain) -> Chain:
+    """A single state at the mean of the feature."""
     mean = chain.nodes[0] @ chain.open
     return Chain((np.array([mean]),), np.ones((len(chain.move), 1, 1)), np.ones(1))

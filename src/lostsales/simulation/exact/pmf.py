@@ -1,4 +1,4 @@
-"""The law of demand of a scenario as exact probabilities, rounding and bounds included."""
+"""Probability mass functions of demand, rounding and bounds included."""
 
 import numpy as np
 from scipy.special import ndtr
@@ -9,10 +9,10 @@ from lostsales.types import Floats
 
 
 def demand_pmf(law: Linear | Saturating, lag_term: Floats, price: Floats, effect: Floats, maximum: int) -> Floats:
-    """P(D_t = D), D = 0, ..., `maximum`, for every combination of what demand depends on (line 173).
+    """P(D_t = D), D = 0, ..., `maximum`, for every combination of lag, price and effect (Equation 1).
 
-    D_t = min(max(rint(response), minimum), maximum): the chance of the whole interval that rounds to D, the ends
-    taking what lies beyond them. The shapes of the first arguments broadcast, and the result has one axis more.
+    D_t = min(max(rint(response), minimum), maximum): the probability of the interval that rounds to D, the end points
+    taking the tails. The shapes of the first arguments broadcast, and the result has one axis more.
     """
     if law.noise.kind == "discrete" or law.noise.scale == 0:
         return _of_atoms(law, lag_term, price, effect, maximum)
@@ -29,7 +29,7 @@ def demand_pmf(law: Linear | Saturating, lag_term: Floats, price: Floats, effect
 
 
 def _of_atoms(law: Linear | Saturating, lag_term: Floats, price: Floats, effect: Floats, maximum: int) -> Floats:
-    """The same for shocks of finitely many values, by the very arithmetic of the simulator, ties included."""
+    """The same for shocks of finitely many values, by the arithmetic of the simulator, so that ties round alike."""
     noise = law.noise
     if noise.kind == "discrete":
         atoms = list(zip(noise.values, noise.probabilities, strict=True))
@@ -43,7 +43,7 @@ def _of_atoms(law: Linear | Saturating, lag_term: Floats, price: Floats, effect:
 
 
 def shock_cdf(noise: Noise, shock: Floats) -> Floats:
-    """P(e <= shock) of a noise that has a density.
+    """P(e <= shock) of a noise with a density.
 
     >>> shock_cdf(Noise(kind="half-normal", loc=3.5), np.array([3.5, 4.5, np.inf])).round(4)
     array([0.    , 0.6827, 1.    ])

@@ -1,23 +1,24 @@
-"""The front door: solve a scenario for the oracle or for pi*, and say how good the answer is."""
+"""`solve`: the oracle or pi* of a scenario, its value and the discretisation error."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from time import perf_counter
 from typing import Literal
 
 import numpy as np
 
-from lostsales.data.reading.gate import Progress
+from lostsales.data.progress import Progress
 from lostsales.errors import SettingError
 from lostsales.policy.policy import SavedPolicy
-from lostsales.simulation.exact.expansion import ExactExpansion
-from lostsales.simulation.exact.histories import history_tree, solve_histories
-from lostsales.simulation.exact.iterate import Actions, Criterion, Values
-from lostsales.simulation.exact.oracle import oracle_plan_value, solve_oracle
-from lostsales.simulation.exact.pi_star import BeliefWorld, solve_pi_star
+from lostsales.simulation.exact.finite_model import FiniteModel, Resolution
+from lostsales.simulation.exact.history_branches import ExactExpansion
+from lostsales.simulation.exact.history_tree import history_tree, solve_histories
+from lostsales.simulation.exact.oracle import oracle_pair_value, solve_oracle
+from lostsales.simulation.exact.pi_star import BeliefModel, solve_pi_star
 from lostsales.simulation.exact.solved_policies import BeliefPolicy, HistoryPolicy, OraclePolicy, SolverSettings
-from lostsales.simulation.exact.world import Resolution, World
-from lostsales.simulation.scenario import Scenario
+from lostsales.simulation.exact.value_iteration import Actions, Criterion, Values
+from lostsales.simulation.scenario import Scenario, as_scenario
 from lostsales.types import Array, Floats
 
 Target = Literal["oracle", "pi-star"]
@@ -26,23 +27,94 @@ Method = Literal["auto", "beliefs", "histories"]
 
 @dataclass(frozen=True)
 class Solution:
-    """A solved scenario: the policy, and what it earns from the opening under the criterion it was solved for."""
+    """A solved scenario.
+
+    Attributes
+    ----------
+    policy : SavedPolicy
+        The optimal policy, which `simulate` runs and `lostsales.load` reads back.
+    criterion : Criterion
+        Discount and horizon for which it is optimal.
+    method : str
+        "dynamic programming", "beliefs" or "histories".
+    value : float
+        Expected value of the opening state under the criterion.
+    grid_error : float
+        Discretisation error: twice the change of the value on a grid about half as fine.
+    seconds : float
+        Time of solving.
+
+    """
 
     policy: SavedPolicy
     criterion: Criterion
     method: str
     value: float
-    grid_error: float  # twice what a grid about half as fine moves the value by
+    grid_error: float
     seconds: float
 
     @property
     def a_period(self) -> float:
-        """The value as a profit that, earned in every period, is worth as much."""
+        """The constant profit a period that has the same value."""
         return self.value / self.criterion.worth
 
 
+def solve(
+    scenario: Scenario | str | Path,
+    target: Target = "oracle",
+    *,
+    discount: float | None = None,
+    horizon: int | None = None,
+    max_depth: int | None = None,
+    method: Method = "auto",
+    first_row: bool = False,
+    progress: Progress | None = None,
+) -> Solution:
+    """Solve a scenario by dynamic programming on its true law of demand.
+
+    Parameters
+    ----------
+    scenario : Scenario, str or Path
+        The shop: a scenario, the name of a preset, or the path of a TOML file.
+    target : {"oracle", "pi-star"}
+        The optimal policy that observes demand, or the one that observes sales only.
+    discount : float, optional
+        The scenario's unless given; with a horizon 1.
+    horizon : int, optional
+        Periods to settings; infinite unless given.
+    max_depth : int, optional
+        pi*: censored periods in a row from which on only safe actions are allowed.
+    method : {"auto", "beliefs", "histories"}
+        pi*: belief grid, or enumeration of all histories; "auto" enumerates where there are few.
+    first_row : bool
+        Plan also for a first period that is off the law of demand (`start.lag_term`).
+    progress : callable, optional
+        Called with the share of the work done, as two integers.
+
+    Returns
+    -------
+    Solution
+        The policy, its value and the error of the discretisation.
+
+    Raises
+    ------
+    SettingError
+        If a number is out of range, stock or demand is not in whole units, or histories are too many to enumerate.
+
+    Examples
+    --------
+    >>> solved = solve("newsvendor", horizon=2)
+    >>> round(solved.value, 2), solved.method
+    (47.73, 'dynamic programming')
+
+    """
+    scenario = as_scenario(scenario)
+    criterion = criterion_of(scenario, discount, horizon)
+    return solve_reference(scenario, target, criterion, max_depth, method, first_row, progress=progress)
+
+
 def criterion_of(scenario: Scenario, discount: float | None, horizon: int | None) -> Criterion:
-    """With a horizon no discount unless given; else for ever, with the scenario's discount unless given."""
+    """With a horizon undiscounted unless given; else infinite, with the scenario's discount unless given."""
     if horizon is not None:
         if horizon < 1 or not 0 <= (1.0 if discount is None else discount) <= 1:
             raise SettingError(f"horizon must be at least 1 and discount from 0 to 1, but {horizon}, {discount} came")
@@ -53,7 +125,7 @@ def criterion_of(scenario: Scenario, discount: float | None, horizon: int | None
     return Criterion(chosen)
 
 
-def reference(
+def solve_reference(
     scenario: Scenario,
     target: Target,
     criterion: Criterion,
@@ -63,70 +135,72 @@ def reference(
     grid: Resolution | None = None,
     progress: Progress | None = None,
 ) -> Solution:
-    """Solve a scenario and measure the error of the grid by solving it on a coarser one as well.
+    """Solve a scenario for a criterion, and once more on a coarser grid to measure the discretisation error.
 
-    Policies are planned on the law of demand. Where the opening of a scenario breaks the law (`start.lag_term`) the
-    value counts what really happens, and with `first_row` the first decision is planned for it too.
+    Policies are planned on the law of demand. Where the first period is off the law (`start.lag_term`) the value
+    accounts for it, and with `first_row` the first decision is optimal for it too.
     """
     if max_depth is not None and max_depth < 1:
         raise SettingError(f"max_depth must be at least 1, but {max_depth} came")
     fine = grid or Resolution()
     began = perf_counter()
-    plan = SolverSettings(scenario, fine, criterion, max_depth if target == "pi-star" else None)
+    settings = SolverSettings(scenario, fine, criterion, max_depth if target == "pi-star" else None)
     if target == "pi-star" and method != "beliefs":
         try:
-            policy, value = _histories(plan)
+            policy, value = _histories(settings)
             return Solution(policy, criterion, "histories", value, 0.0, perf_counter() - began)
         except SettingError:
             if method == "histories":
                 raise
     solver = _oracle if target == "oracle" else _beliefs
     _, rough = solver(
-        SolverSettings(scenario, fine.coarser(), criterion, plan.max_depth), first_row, _part(progress, 0)
+        SolverSettings(scenario, fine.coarser(), criterion, settings.max_depth), first_row, _stage(progress, 0)
     )
-    solved, value = solver(plan, first_row, _part(progress, 1))
+    solved, value = solver(settings, first_row, _stage(progress, 1))
     name = "dynamic programming" if target == "oracle" else "beliefs"
     return Solution(solved, criterion, name, value, 2 * abs(value - rough), perf_counter() - began)
 
 
-def _oracle(plan: SolverSettings, first_row: bool, progress: Progress | None) -> tuple[SavedPolicy, float]:
-    world = World.of(plan.scenario, plan.grid)
-    values, actions = solve_oracle(world, plan.criterion, progress)
-    following = _following(values, plan.criterion)
-    opening = oracle_plan_value(world, world.first_pmf, following[0], 0, plan.criterion.discount)
-    value, first = _opening(world, opening, actions[0][0], first_row)
+def _oracle(settings: SolverSettings, first_row: bool, progress: Progress | None) -> tuple[SavedPolicy, float]:
+    model = FiniteModel.of(settings.scenario, settings.grid)
+    values, actions = solve_oracle(model, settings.criterion, progress)
+    following = _following(values, settings.criterion)
+    opening = oracle_pair_value(model, model.first_pmf, following[0], 0, settings.criterion.discount)
+    value, first = _opening(model, opening, actions[0][0], first_row)
     tables: Array = np.array(_with_first(actions, first))
-    return OraclePolicy(plan, world, tables), value
+    return OraclePolicy(settings, model, tables), value
 
 
-def _beliefs(plan: SolverSettings, first_row: bool, progress: Progress | None) -> tuple[SavedPolicy, float]:
-    world = World.of(plan.scenario, plan.grid)
-    seen = BeliefWorld.of(world, plan.grid, plan.max_depth)
-    values, actions = solve_pi_star(seen, plan.criterion, progress)
-    following = _following(values, plan.criterion)
-    value, first = _opening(world, seen.opening(following[0], plan.criterion.discount), actions[0][0], first_row)
-    known = _with_first([each[:1] for each in actions], first)
+def _beliefs(settings: SolverSettings, first_row: bool, progress: Progress | None) -> tuple[SavedPolicy, float]:
+    model = FiniteModel.of(settings.scenario, settings.grid)
+    belief_model = BeliefModel.of(model, settings.grid, settings.max_depth)
+    values, actions = solve_pi_star(belief_model, settings.criterion, progress)
+    following = _following(values, settings.criterion)
+    value, first = _opening(
+        model, belief_model.opening(following[0], settings.criterion.discount), actions[0][0], first_row
+    )
+    tables = _with_first([each[:1] for each in actions], first)
     kept = [tuple(layer.astype(np.float32) for layer in each) for each in following]
-    kept = [kept[0]] * (len(known) - len(kept)) + kept
-    return BeliefPolicy(plan, world, seen, np.array(known)[:, 0], kept), value
+    kept = [kept[0]] * (len(tables) - len(kept)) + kept
+    return BeliefPolicy(settings, model, belief_model, np.array(tables)[:, 0], kept), value
 
 
-def _histories(plan: SolverSettings) -> tuple[SavedPolicy, float]:
-    world = World.of(plan.scenario, plan.grid)
-    if world.first_pmf is not world.pmf:
+def _histories(settings: SolverSettings) -> tuple[SavedPolicy, float]:
+    model = FiniteModel.of(settings.scenario, settings.grid)
+    if model.first_pmf is not model.pmf:
         raise SettingError("histories are enumerated where the first period follows the law; solve on beliefs")
-    tree = history_tree(world, ExactExpansion(world), plan.max_depth, plan.criterion.horizon)
-    values, actions = solve_histories(tree, plan.criterion)
+    tree = history_tree(model, ExactExpansion(model), settings.max_depth, settings.criterion.horizon)
+    values, actions = solve_histories(tree, settings.criterion)
     tables = np.array([each[0] for each in actions])
-    policy = HistoryPolicy(plan, world, tables, tree.parents, tree.children)
-    return policy, opening_of_tree(world, values[0][0])
+    policy = HistoryPolicy(settings, model, tables, tree.parents, tree.children)
+    return policy, opening_of_tree(model, values[0][0])
 
 
-def opening_of_tree(world: World, value: Floats) -> float:
-    """The expected value of the opening, from values (block, f) whose first blocks are the known demands."""
-    features, stocks, demands = world.shape
-    known = value[: stocks * demands].reshape(stocks, demands, features)
-    return float((np.moveaxis(known, -1, 0) * world.opening).sum())
+def opening_of_tree(model: FiniteModel, value: Floats) -> float:
+    """Expected value of the opening, from values (block, f) whose first blocks are the observed demands."""
+    features, stocks, demands = model.shape
+    observed = value[: stocks * demands].reshape(stocks, demands, features)
+    return float((np.moveaxis(observed, -1, 0) * model.opening).sum())
 
 
 def _following(values: list[Values], criterion: Criterion) -> list[Values]:
@@ -136,25 +210,25 @@ def _following(values: list[Values], criterion: Criterion) -> list[Values]:
     return [*values[1:], tuple(np.zeros_like(layer) for layer in values[-1])]
 
 
-def _opening(world: World, plan_value: Floats, action: Array, first_row: bool) -> tuple[float, Array | None]:
-    """What the opening is worth under its actions, and better ones where the first period is planned for."""
+def _opening(model: FiniteModel, pair_value: Floats, action: Array, first_row: bool) -> tuple[float, Array | None]:
+    """Value of the opening under its actions, and optimal ones where the first period is planned for."""
     better = None
-    if first_row and world.first_pmf is not world.pmf:
-        _, better = world.best(plan_value, world.plan_of, world.allowed)
-    value = world.taken(plan_value, action if better is None else better)  # (f, d, y)
-    return float((world.opening * np.swapaxes(value, 1, 2)).sum()), better
+    if first_row and model.first_pmf is not model.pmf:
+        _, better = model.best(pair_value, model.pair_of, model.allowed)
+    value = model.taken(pair_value, action if better is None else better)  # (f, d, y)
+    return float((model.opening * np.swapaxes(value, 1, 2)).sum()), better
 
 
 def _with_first(actions: list[Actions], first: Array | None) -> list[Actions]:
-    """Tables by period, with the actions of the first period in layer 0 where it has its own."""
+    """Tables by period, with separate actions of the first period in layer 0 where it has them."""
     if first is None:
         return actions
     rest = actions[1:] if len(actions) > 1 else actions
     return [(first, *actions[0][1:]), *rest]
 
 
-def _part(progress: Progress | None, stage: int) -> Progress | None:
-    """Progress of one of two stages as progress of the whole; the coarse stage is about a fifth of the work."""
+def _stage(progress: Progress | None, stage: int) -> Progress | None:
+    """Progress of one of two stages as progress of the whole; the coarse grid is about a fifth of the work."""
     if progress is None:
         return None
     report: Callable[[int, int], None] = progress

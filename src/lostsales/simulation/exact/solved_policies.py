@@ -1,4 +1,4 @@
-"""The solved references as policies that run, are saved and are loaded."""
+"""Policies of the exact references."""
 
 from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass
@@ -12,53 +12,53 @@ from lostsales.errors import LostSalesError
 from lostsales.policy.base import PolicyBase
 from lostsales.policy.file_format import Artefact
 from lostsales.policy.view import Action, View
-from lostsales.simulation.exact.filter import beliefs_of_runs, decide_on_belief
-from lostsales.simulation.exact.iterate import Criterion
-from lostsales.simulation.exact.pi_star import BeliefWorld
-from lostsales.simulation.exact.world import Resolution, World
+from lostsales.simulation.exact.belief_filter import beliefs_of_runs, decide_on_belief
+from lostsales.simulation.exact.finite_model import FiniteModel, Resolution
+from lostsales.simulation.exact.pi_star import BeliefModel
+from lostsales.simulation.exact.value_iteration import Criterion
 from lostsales.simulation.scenario import Scenario
 from lostsales.types import Array, Floats, Ints
 
 
 @dataclass(frozen=True)
 class SolverSettings:
-    """What was solved."""
+    """The problem that was solved."""
 
     scenario: Scenario
     grid: Resolution
     criterion: Criterion
     max_depth: int | None = None
 
-    def settings(self) -> dict[str, Any]:
-        """As JSON can hold it."""
+    def to_json(self) -> dict[str, Any]:
+        """The settings as a JSON object."""
         scenario = self.scenario.model_dump(mode="json", by_alias=True)
         criterion = asdict(self.criterion)
         return {"scenario": scenario, "grid": asdict(self.grid), "criterion": criterion, "max_depth": self.max_depth}
 
     @classmethod
     def of(cls, settings: dict[str, Any]) -> "SolverSettings":
-        """From what `settings` gave."""
+        """From the output of `settings`."""
         scenario = checked(Scenario, settings["scenario"], "the scenario of a policy")
         return cls(scenario, Resolution(**settings["grid"]), Criterion(**settings["criterion"]), settings["max_depth"])
 
 
 @dataclass(frozen=True, eq=False)
 class SolvedPolicy(PolicyBase, ABC):
-    """What the solved policies share; their tables have a row a period, the last of which stands for all after it."""
+    """Base of the solved policies; tables have a row a period, and the last row holds for all later periods."""
 
-    plan: SolverSettings
-    world: World
+    settings: SolverSettings
+    model: FiniteModel
     usual_demand: ClassVar[float] = 0.0  # never asked for, as it does not recommend
 
     @property
     def problem(self) -> Problem:
         """The problem it decides for."""
-        return self.plan.scenario.problem
+        return self.settings.scenario.problem
 
     @property
     def horizon(self) -> int | None:
-        """How many periods it plans, None where it decides the same in every one."""
-        return self.plan.criterion.horizon
+        """Periods that it plans, None where it is stationary."""
+        return self.settings.criterion.horizon
 
     @abstractmethod
     def to_artefact(self) -> Artefact:
@@ -76,13 +76,13 @@ class SolvedPolicy(PolicyBase, ABC):
         return min(view.period, rows - 1)
 
     def demand_position(self, demand: Floats) -> Ints:
-        """Demand as a position; what is beyond the range counts as its end."""
-        return np.clip(demand, 0, self.world.shape[2] - 1).astype(np.int64)
+        """Demand as a position, clipped to the range."""
+        return np.clip(demand, 0, self.model.shape[2] - 1).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
 class OraclePolicy(SolvedPolicy):
-    """Looks its action up by depth, features, true last demand and stock."""
+    """A table of actions by depth, features, true last demand and stock."""
 
     actions: Array  # (periods, depth, f, d, y)
     observes: Literal["demand"] = "demand"
@@ -94,71 +94,72 @@ class OraclePolicy(SolvedPolicy):
             raise LostSalesError("the oracle decides on the true last demand, but it was not shown")
         table = self.actions[self.row(view, len(self.actions))]
         depth = np.minimum(view.depth, len(table) - 1)
-        demand, stock = self.demand_position(view.last_demand), self.world.position(view.stock)
-        return Action(*self.world.decode(table[depth, self.world.state_of(view), demand, stock]))
+        demand, stock = self.demand_position(view.last_demand), self.model.position(view.stock)
+        return Action(*self.model.decode(table[depth, self.model.state_of(view), demand, stock]))
 
     def to_artefact(self) -> Artefact:
         """What has to be saved."""
         arrays = {"actions": self.actions}
-        return Artefact("oracle", self.observes, self.horizon, self.problem, self.plan.settings(), arrays)
+        return Artefact("oracle", self.observes, self.horizon, self.problem, self.settings.to_json(), arrays)
 
     @classmethod
     def from_artefact(cls, artefact: Artefact) -> "OraclePolicy":
         """The policy again."""
-        plan = SolverSettings.of(artefact.settings)
-        return cls(plan, World.of(plan.scenario, plan.grid), artefact.arrays["actions"])
+        settings = SolverSettings.of(artefact.settings)
+        return cls(settings, FiniteModel.of(settings.scenario, settings.grid), artefact.arrays["actions"])
 
 
 @dataclass(frozen=True, eq=False)
 class BeliefPolicy(SolvedPolicy):
-    """pi*: a table where the last demand is known, else the best decision for the exact belief, one step ahead."""
+    """pi*: a table where the last demand is observed, else greedy one step ahead for the exact belief."""
 
-    seen: BeliefWorld
-    actions: Array  # (periods, f, d, y) where the last demand is known
+    belief_model: BeliefModel
+    actions: Array  # (periods, f, d, y) where the last demand is observed
     following: list[tuple[Array, ...]]  # the value after each period, one float32 (f, belief, y) a layer
     observes: Literal["history"] = "history"
 
     def decide(self, view: View, rng: np.random.Generator) -> Action:  # noqa: ARG002, the protocol passes it
         """Price and order of every series."""
         row = self.row(view, len(self.actions))
-        feature, stock = self.world.state_of(view), self.world.position(view.stock)
+        feature, stock = self.model.state_of(view), self.model.position(view.stock)
         action = self.actions[row][feature, self.demand_position(view.last_sales), stock].astype(np.int64)
         runs = np.flatnonzero(view.depth > 0)
         if len(runs):
-            beliefs, which = beliefs_of_runs(self.world, view, runs)
-            layer = np.minimum(view.depth[runs], self.seen.layers)
+            beliefs, which = beliefs_of_runs(self.model, view, runs)
+            layer = np.minimum(view.depth[runs], self.belief_model.layers)
             cell = np.stack([layer, which, feature[runs], stock[runs]])
             different, of_cell = np.unique(cell, axis=1, return_inverse=True)
             best = np.empty(different.shape[1], dtype=np.int64)
             for depth in np.unique(different[0]):
                 at = different[0] == depth
                 _, belief, state, units = different[:, at]
-                discount = self.plan.criterion.discount
+                discount = self.settings.criterion.discount
                 best[at] = decide_on_belief(
-                    self.seen, self.following[row], discount, int(depth), beliefs[belief], state, units
+                    self.belief_model, self.following[row], discount, int(depth), beliefs[belief], state, units
                 )
             action[runs] = best[of_cell.reshape(-1)]
-        return Action(*self.world.decode(action))
+        return Action(*self.model.decode(action))
 
     def to_artefact(self) -> Artefact:
         """What has to be saved."""
-        layers = {f"layer_{i}": np.array([each[i] for each in self.following]) for i in range(self.seen.layers + 1)}
+        depths = range(self.belief_model.layers + 1)
+        layers = {f"layer_{i}": np.array([each[i] for each in self.following]) for i in depths}
         arrays = {"actions": self.actions, **layers}
-        return Artefact("pi-star-beliefs", self.observes, self.horizon, self.problem, self.plan.settings(), arrays)
+        return Artefact("pi-star-beliefs", self.observes, self.horizon, self.problem, self.settings.to_json(), arrays)
 
     @classmethod
     def from_artefact(cls, artefact: Artefact) -> "BeliefPolicy":
         """The policy again."""
-        plan = SolverSettings.of(artefact.settings)
-        world = World.of(plan.scenario, plan.grid)
-        seen = BeliefWorld.of(world, plan.grid, plan.max_depth)
-        layers = [artefact.arrays[f"layer_{i}"] for i in range(seen.layers + 1)]
-        return cls(plan, world, seen, artefact.arrays["actions"], list(zip(*layers, strict=True)))
+        settings = SolverSettings.of(artefact.settings)
+        model = FiniteModel.of(settings.scenario, settings.grid)
+        belief_model = BeliefModel.of(model, settings.grid, settings.max_depth)
+        layers = [artefact.arrays[f"layer_{i}"] for i in range(belief_model.layers + 1)]
+        return cls(settings, model, belief_model, artefact.arrays["actions"], list(zip(*layers, strict=True)))
 
 
 @dataclass(frozen=True, eq=False)
 class HistoryPolicy(SolvedPolicy):
-    """pi* of a small scenario: follows every run of stock-outs through the tree of all histories."""
+    """pi* of a small scenario, on the tree of all histories."""
 
     actions: Array  # (periods, block, f)
     parents: Ints  # (stock-outs,) rising keys ((block * f + feature) * actions + action) * stocks + next stock
@@ -175,31 +176,31 @@ class HistoryPolicy(SolvedPolicy):
             start = np.where(view.depth == back, self._block(seen.stock, seen.last_sales), block)
             stock_tp1 = view.stock if back == 1 else view.past[1 - back].view.stock
             block = np.where(running, self._child(start, seen, action, stock_tp1), block)
-        return Action(*self.world.decode(table[block, self.world.state_of(view)]))
+        return Action(*self.model.decode(table[block, self.model.state_of(view)]))
 
     def _block(self, stock: Floats, demand: Floats) -> Ints:
-        return self.world.position(stock) * self.world.shape[2] + self.demand_position(demand)
+        return self.model.position(stock) * self.model.shape[2] + self.demand_position(demand)
 
     def _child(self, block: Ints, seen: View, action: Action, stock_tp1: Floats) -> Ints:
-        """The block after a stock-out; the same one where the tree goes no deeper."""
+        """The block after a stock-out; the same block at the largest depth of the tree."""
         if not len(self.parents):
             return block
-        scenario, (features, stocks, _) = self.world.scenario, self.world.shape
+        scenario, (features, stocks, _) = self.model.scenario, self.model.shape
         price, order = np.searchsorted(scenario.prices, action.price), np.searchsorted(scenario.orders, action.order)
         decided = price * len(scenario.orders) + order
-        decision = (block * features + self.world.state_of(seen)) * len(scenario.prices) * len(scenario.orders)
-        key = (decision + decided) * stocks + self.world.position(stock_tp1)
+        decision = (block * features + self.model.state_of(seen)) * len(scenario.prices) * len(scenario.orders)
+        key = (decision + decided) * stocks + self.model.position(stock_tp1)
         place = np.minimum(np.searchsorted(self.parents, key), len(self.parents) - 1)
         return np.where(self.parents[place] == key, self.children[place], block)
 
     def to_artefact(self) -> Artefact:
         """What has to be saved."""
         arrays = {"actions": self.actions, "parents": self.parents, "children": self.children}
-        return Artefact("pi-star-histories", self.observes, self.horizon, self.problem, self.plan.settings(), arrays)
+        return Artefact("pi-star-histories", self.observes, self.horizon, self.problem, self.settings.to_json(), arrays)
 
     @classmethod
     def from_artefact(cls, artefact: Artefact) -> "HistoryPolicy":
         """The policy again."""
-        plan = SolverSettings.of(artefact.settings)
+        settings = SolverSettings.of(artefact.settings)
         actions, parents, children = (artefact.arrays[name] for name in ("actions", "parents", "children"))
-        return cls(plan, World.of(plan.scenario, plan.grid), actions, parents, children)
+        return cls(settings, FiniteModel.of(settings.scenario, settings.grid), actions, parents, children)

@@ -1,1 +1,1 @@
-"""Experiments: many logs, many learners, one table, and what it says about the paper's claims."""
+"""The paper's experiment: learners by size of the log, tested in simulation, and a check of the paper's claims."""

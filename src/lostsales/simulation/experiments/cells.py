@@ -1,7 +1,6 @@
-"""One cell: a log, a policy learned from it, and what the policy earns. Workers run these, each in its own process."""
+"""One cell of an experiment: fit a method to a log and test its policy. Workers run cells in processes."""
 
 import warnings
-from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from time import perf_counter
@@ -11,46 +10,47 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from lostsales.data.log import SalesLog
+from lostsales.data.sublogs import series_of
 from lostsales.learn.fit import fit
 from lostsales.policy.policy import Policy
+from lostsales.simulation.experiments.design import REFERENCE, Cell, Experiment
 from lostsales.simulation.experiments.folder import read_manifest, reference_path
 from lostsales.simulation.experiments.journal import CellResult
-from lostsales.simulation.experiments.plan import REFERENCE, Cell, Experiment
 from lostsales.simulation.named_policies import named_policy
 from lostsales.simulation.simulator import evaluate_policy, simulate
 
-ITERATES = ("fqi", "fusion")  # learners with one of these in their name take `iterations`
+# Methods whose iterations K the experiment sets. To the planner `iterations` are sweeps of value iteration, so it keeps
+# its own default, as other learners do.
+FITTED_Q_ITERATION = ("c-fqi", "pc-fqi", "fusion", "fqi-observed", "fqi-dropped", "fqi-imputed", "fqi-plugin")
 
 read_experiment = lru_cache(maxsize=1)(read_manifest)
 
 
 def run_cell(folder: Path, cell: Cell) -> CellResult:
-    """Learn and test; a method that fails on a log must not end the experiment, so its reason is the result."""
+    """Fit and test; where a method fails on a log, the result is its reason, and the experiment continues."""
     experiment = read_experiment(folder)
-    began = learned = perf_counter()
+    began = fitted = perf_counter()
     try:
-        # One thread, so that workers do not fight for cores and sums come out alike everywhere.
+        # One thread, so that workers do not compete for cores and the order of sums is fixed.
         with threadpool_limits(1), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a learner would repeat the same warning a thousand times
+            warnings.simplefilter("ignore")  # the same warning would come from every cell
             policy = _policy(folder, experiment, cell)
-            learned = perf_counter()
+            fitted = perf_counter()
             seed = experiment.test_seed(cell.run)
-            earned = evaluate_policy(experiment.scenario, policy, experiment.test_episodes, seed)
-    except Exception as error:  # noqa: BLE001, whatever it is, it is recorded
+            tested = evaluate_policy(experiment.scenario, policy, experiment.test_episodes, seed)
+    except Exception as error:  # noqa: BLE001, any failure is recorded
         reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
         return CellResult(*cell, None, None, None, reason, perf_counter() - began, 0.0)
-    seconds = learned - began, perf_counter() - learned
-    std_error = earned.std_error if earned.episodes > 1 else None
-    return CellResult(*cell, earned.mean_profit, std_error, earned.uncensored_share, "", *seconds)
+    seconds = fitted - began, perf_counter() - fitted
+    std_error = tested.std_error if tested.episodes > 1 else None
+    return CellResult(*cell, tested.mean_profit, std_error, tested.uncensored_share, "", *seconds)
 
 
 def _policy(folder: Path, experiment: Experiment, cell: Cell) -> Policy:
     if cell.behaviour == REFERENCE:
         return _reference(folder, cell.method)
-    log = first_series(_log(folder, cell.behaviour, cell.run), cell.episodes)
-    options: dict[str, Any] = (
-        {"iterations": experiment.iterations} if any(word in cell.method for word in ITERATES) else {}
-    )
+    log = series_of(_log(folder, cell.behaviour, cell.run), np.arange(cell.episodes))
+    options: dict[str, Any] = {"iterations": experiment.iterations} if cell.method in FITTED_Q_ITERATION else {}
     return fit(log, cell.method, seed=experiment.fit_seed(cell.behaviour, cell.run), **options)
 
 
@@ -69,12 +69,3 @@ def _reference(folder: Path, name: str) -> Policy:
     explores = name == "near-optimal"
     path = reference_path(folder, "pi-star" if explores else name)
     return named_policy(str(path), experiment.scenario, experiment.exploration if explores else 0.0)
-
-
-def first_series(log: SalesLog, count: int) -> SalesLog:
-    """A simulated log as if only its first series had been recorded."""
-    rows = int(np.count_nonzero(log.series < count))
-    by_row = ("series", "period", "features", "price", "sales", "stock", "order", "stockout")
-    columns: dict[str, Any] = {name: getattr(log, name)[:rows] for name in by_row}
-    columns |= {name: getattr(log, name)[:count] for name in ("names", "last_sales", "last_stockout")}
-    return replace(log, **columns, notes=replace(log.notes, balance_rows=rows - count))

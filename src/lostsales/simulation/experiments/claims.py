@@ -1,23 +1,23 @@
-"""The paper's claims (lines 983-993), each held against the runs and told to hold, not to, or to be undecided."""
+"""The paper's claims (Section 5), each tested by differences paired over runs: holds, not reproduced, or undecided."""
 
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from lostsales.simulation.experiments.plan import BEHAVIOURS
-from lostsales.simulation.experiments.results import Results, RunMean
+from lostsales.simulation.experiments.design import BEHAVIOURS
+from lostsales.simulation.experiments.results import ExperimentResults, RunMean
 from lostsales.types import Floats
 
 Verdict = Literal["holds", "not reproduced", "cannot be told"]
 PAPER = ("c-fqi", "pc-fqi", "fusion")
-# "To pi*" and "near" need a size: this share of what pi* earns above uniform decisions.
+# Margin of "near", as a share of the gain of pi* over uniform decisions.
 NEAR = 0.05
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim, the difference that decides it (paired over runs, profit a period), and the verdict."""
+    """A claim, the difference that tests it (paired over runs, profit a period), and the verdict."""
 
     claim: str
     behaviour: str
@@ -30,8 +30,8 @@ class Claim:
     note: str
 
 
-def check_claims(results: Results) -> list[Claim]:
-    """Every claim of the paper, and ours about the planner; a difference is a mean over all levels unless it says."""
+def check_claims(results: ExperimentResults) -> list[Claim]:
+    """Every claim of the paper, and ours about the planner; differences are means over all levels unless stated."""
     claims = [_oracle_above(results)]
     for behaviour in BEHAVIOURS:
         for method in PAPER:
@@ -45,14 +45,14 @@ def check_claims(results: Results) -> list[Claim]:
 
 
 def above(interval: RunMean, bound: float = 0.0) -> Verdict:
-    """Whether a mean lies above a bound."""
+    """Verdict on a mean being above a bound."""
     if interval.low > bound:
         return "holds"
     return "not reproduced" if interval.high <= bound else "cannot be told"
 
 
 def within(interval: RunMean, margin: float) -> Verdict:
-    """Whether a mean lies within a margin of nought."""
+    """Verdict on a mean being within a margin of 0."""
     if -margin < interval.low and interval.high < margin:
         return "holds"
     outside = interval.low >= margin or interval.high <= -margin
@@ -67,12 +67,12 @@ def _not_run(text: str, behaviour: str, reason: str) -> Claim:
     return _claim(text, behaviour, "", RunMean.of(np.zeros(0)), "cannot be told", reason)
 
 
-def _oracle_above(results: Results) -> Claim:
+def _oracle_above(results: ExperimentResults) -> Claim:
     difference = RunMean.of(results.reference("oracle") - results.reference("pi-star"))
     return _claim("the oracle is above pi*", "any", "oracle - pi*", difference, above(difference))
 
 
-def _rises(results: Results, behaviour: str, method: str) -> Claim:
+def _rises(results: ExperimentResults, behaviour: str, method: str) -> Claim:
     text, levels = f"{method} rises with data", results.experiment.levels
     if not results.has(method):
         return _not_run(text, behaviour, f"{method} was not run")
@@ -84,7 +84,7 @@ def _rises(results: Results, behaviour: str, method: str) -> Claim:
     return _claim(text, behaviour, measured, difference, above(difference))
 
 
-def _reaches(results: Results, behaviour: str, method: str) -> Claim:
+def _reaches(results: ExperimentResults, behaviour: str, method: str) -> Claim:
     text = f"{method} comes near pi*"
     if not results.has(method):
         return _not_run(text, behaviour, f"{method} was not run")
@@ -94,7 +94,7 @@ def _reaches(results: Results, behaviour: str, method: str) -> Claim:
     return _claim(text, behaviour, measured, difference, above(difference, -margin), _margin(margin))
 
 
-def _beats(results: Results, behaviour: str, method: str, rival: str) -> Claim:
+def _beats(results: ExperimentResults, behaviour: str, method: str, rival: str) -> Claim:
     text = f"{method} beats {rival}"
     if not results.has(method, rival):
         return _not_run(text, behaviour, f"{method} and {rival} were not both run")
@@ -105,7 +105,7 @@ def _beats(results: Results, behaviour: str, method: str, rival: str) -> Claim:
     return _claim(text, behaviour, f"{method} - {rival}", overall, above(overall), note)
 
 
-def _near(results: Results, behaviour: str, method: str, other: str) -> Claim:
+def _near(results: ExperimentResults, behaviour: str, method: str, other: str) -> Claim:
     text = f"{method} is near {other}"
     if not results.has(method, other):
         return _not_run(text, behaviour, f"{method} and {other} were not both run")
@@ -114,8 +114,8 @@ def _near(results: Results, behaviour: str, method: str, other: str) -> Claim:
     return _claim(text, behaviour, f"{method} - {other}", overall, within(overall, margin), _margin(margin))
 
 
-def _beats_all(results: Results, behaviour: str, method: str) -> Claim:
-    """Holds where it holds against each rival; the difference shown is that to the best of them."""
+def _beats_all(results: ExperimentResults, behaviour: str, method: str) -> Claim:
+    """Holds where it holds against each rival; the difference reported is that to the best of them."""
     text = f"{method} beats all"
     rivals = [name for name in results.experiment.methods if name != method]
     if not results.has(method) or not rivals:
@@ -134,9 +134,9 @@ def _beats_all(results: Results, behaviour: str, method: str) -> Claim:
 
 def over_levels(difference: Floats) -> Floats:
     """The mean of each run over the levels at which neither method failed, (runs,)."""
-    there = ~np.isnan(difference)
+    is_finite = ~np.isnan(difference)
     with np.errstate(invalid="ignore"):
-        return np.asarray(np.where(there, difference, 0.0).sum(axis=1) / there.sum(axis=1))
+        return np.asarray(np.where(is_finite, difference, 0.0).sum(axis=1) / is_finite.sum(axis=1))
 
 
 def _margin(margin: float) -> str:

@@ -1,27 +1,36 @@
-"""The folder of an experiment: what it holds, and why another experiment may not use it."""
+"""The folder of an experiment: its manifest, and the check that it belongs to one experiment."""
 
 import json
 import platform
 from functools import lru_cache
 from hashlib import sha256
 from importlib.metadata import version
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from lostsales.data.settings import checked
 from lostsales.data.writing import replacing
 from lostsales.errors import LostSalesError, SettingError
-from lostsales.simulation.experiments.plan import Experiment
+from lostsales.simulation.experiments.design import Experiment
 
 MANIFEST = "manifest.json"
 JOURNAL = "cells.jsonl"
-AFTERWARDS = {"apps", "results.py", "claims.py", "outputs.py", "published.py"}  # code that only reads what cells found
-EXTENT = {"runs", "levels", "methods"}  # which cells there are, but not what comes out of them
+# Code that no result of a cell depends on: it is not part of the code checksum.
+READS_RESULTS = (
+    "apps/",
+    "simulation/experiments/claims.py",
+    "simulation/experiments/experiment.py",
+    "simulation/experiments/published.py",
+    "simulation/experiments/results.py",
+    "simulation/experiments/tables.py",
+)
+EXTENT = {"runs", "levels", "methods"}  # settings that determine which cells there are, but not their results
 PACKAGES = ("lostsales", "numpy", "scipy", "numba", "duckdb")
 
 
-def claim_folder(folder: Path, experiment: Experiment) -> None:
-    """Make a new folder this experiment's, and refuse one that is anybody else's."""
+def prepare_folder(folder: Path, experiment: Experiment) -> None:
+    """Create the folder with its manifest, or check that it holds this experiment."""
     path = folder / MANIFEST
     if path.is_file():
         if differences := sorted(_differences(_read(path), manifest(experiment))):
@@ -40,12 +49,12 @@ def claim_folder(folder: Path, experiment: Experiment) -> None:
 
 
 def write_manifest(folder: Path, experiment: Experiment) -> None:
-    """Say what the folder holds; an experiment may grow by runs, levels and methods."""
+    """Write the settings; an experiment may grow by runs, levels and methods."""
     write_json(manifest(experiment), folder / MANIFEST)
 
 
 def manifest(experiment: Experiment) -> dict[str, Any]:
-    """All that results depend on: settings, versions, and checksums of the scenario and of our own code."""
+    """All that results depend on: settings, versions, checksums of the scenario and of the code."""
     settings = experiment.as_json()
     return {
         "experiment": settings,
@@ -58,10 +67,14 @@ def manifest(experiment: Experiment) -> dict[str, Any]:
 
 @lru_cache
 def code_checksum() -> str:
-    """SHA-256 over the code that cells run: a table must not mix the results of two versions of a method."""
+    """SHA-256 over the code that cells run, so that a table does not mix two versions of a method."""
     home = Path(__file__).parents[2]
-    files = sorted(path for path in home.rglob("*.py") if not {*path.relative_to(home).parts} & AFTERWARDS)
-    digests = [f"{path.relative_to(home).as_posix()} {sha256(path.read_bytes()).hexdigest()}" for path in files]
+    names = sorted(path.relative_to(home).as_posix() for path in home.rglob("*.py"))
+    digests = [
+        f"{name} {sha256((home / name).read_bytes()).hexdigest()}"
+        for name in names
+        if not name.startswith(READS_RESULTS)
+    ]
     return sha256("\n".join(digests).encode()).hexdigest()
 
 
@@ -71,7 +84,7 @@ def read_manifest(folder: Path) -> Experiment:
 
 
 def reference_path(folder: Path, name: str) -> Path:
-    """Where a solved reference is kept."""
+    """Path of a solved reference."""
     return folder / f"{name}.policy"
 
 
@@ -90,11 +103,11 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _differences(found: Any, wanted: Any, name: str = "") -> list[str]:
-    """Every key on which two manifests differ, named by its path."""
+    """The keys on which two manifests differ, as paths with both values."""
     if isinstance(found, dict) and isinstance(wanted, dict):
         keys = sorted({*found, *wanted} - EXTENT - {"scenario_checksum"})
-        parts = [_differences(found.get(key), wanted.get(key), f"{name}.{key}" if name else key) for key in keys]
-        return [difference for part in parts for difference in part]
+        inner = (_differences(found.get(key), wanted.get(key), f"{name}.{key}" if name else key) for key in keys)
+        return list(chain.from_iterable(inner))
     if found == wanted:
         return []
     if name == "code_checksum":

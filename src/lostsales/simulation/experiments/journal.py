@@ -1,4 +1,4 @@
-"""The journal: a line a finished cell, appended at once, so that whatever kills an experiment costs none of them."""
+"""The journal: one line a finished cell, written and synced at once, so that a killed experiment loses none."""
 
 import json
 import os
@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from lostsales.errors import LostSalesError
-from lostsales.simulation.experiments.plan import Cell
+from lostsales.simulation.experiments.design import Cell
 
 
 @dataclass(frozen=True)
 class CellResult:
-    """What became of a cell; `failure` says why there is no value, and is empty where there is one."""
+    """Result of a cell; `failure` is the reason where there is no value, else empty."""
 
     behaviour: str
     episodes: int
@@ -30,18 +30,18 @@ class CellResult:
 
     @property
     def cell(self) -> Cell:
-        """What was to be done."""
+        """The cell."""
         return Cell(self.behaviour, self.episodes, self.run, self.method)
 
 
 class Journal:
-    """The file while one process, and no other, writes it."""
+    """The file, open and locked by one process."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
 
     def add(self, finished: CellResult) -> None:
-        """Append a line and see it onto the disk."""
+        """Append a line and sync it to disk."""
         self._file.write(json.dumps(asdict(finished), ensure_ascii=False).encode() + b"\n")
         self._file.flush()
         os.fsync(self._file.fileno())
@@ -49,7 +49,7 @@ class Journal:
 
 @contextmanager
 def open_journal(path: Path) -> Iterator[tuple[Journal, dict[Cell, CellResult]]]:
-    """The journal to go on with and what it holds; half a line, left by a kill, is cut off."""
+    """The journal and the results in it; an incomplete last line, left by a kill, is cut off."""
     with path.open("a+b") as file:
         _lock(file, path)
         file.seek(0)
@@ -68,7 +68,7 @@ def _line(text: bytes, path: Path) -> dict[str, Any]:
 
 
 def _lock(file: BinaryIO, path: Path) -> None:
-    """Held until the file is closed or the process dies, however it dies."""
+    """An exclusive lock, released when the file is closed or the process ends."""
     if sys.platform != "win32":
         import fcntl
 

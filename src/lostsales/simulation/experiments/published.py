@@ -1,10 +1,10 @@
-"""The published curves of `released`, to be drawn beside ours."""
+"""The published curves of `released`."""
 
 import csv
 from importlib import resources
 from typing import NamedTuple
 
-from lostsales.simulation.scenario import Scenario, load_scenario
+from lostsales.simulation.scenario import Scenario
 
 
 class Published(NamedTuple):
@@ -18,14 +18,14 @@ class Published(NamedTuple):
 
 
 def published_results(scenario: Scenario) -> list[Published]:
-    """What was published about a scenario: nothing, unless it is `released` as it ships.
+    """Published results of a scenario: none, unless it is the preset `released` unchanged.
 
-    >>> published_results(load_scenario("released"))[0]
+    >>> published_results(Scenario.load("released"))[0]
     Published(behaviour='uniform', method='c-fqi', episodes=10, mean=27.341, reach=0.848)
-    >>> published_results(load_scenario("steady"))
+    >>> published_results(Scenario.load("steady"))
     []
     """
-    if scenario != load_scenario("released"):
+    if scenario != Scenario.load("released"):
         return []
     text = (resources.files(__package__) / "published.csv").read_text("utf-8")
     rows = csv.DictReader(line for line in text.splitlines() if not line.startswith("#"))

@@ -5,13 +5,11 @@ from functools import cached_property
 from itertools import product
 
 import numpy as np
-from scipy.stats import t as student
 
+from lostsales.evaluation.results import student_quantile
+from lostsales.simulation.experiments.design import BEHAVIOURS, REFERENCE, REFERENCES, Experiment
 from lostsales.simulation.experiments.journal import CellResult
-from lostsales.simulation.experiments.plan import BEHAVIOURS, REFERENCE, REFERENCES, Experiment
 from lostsales.types import Floats
-
-CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)
@@ -26,7 +24,7 @@ class RunMean:
 
     @classmethod
     def of(cls, values: Floats) -> "RunMean":
-        """From one value a run; a run whose method failed has none.
+        """From one value a run, NaN where the method failed.
 
         >>> RunMean.of(np.array([1.0, 3.0, np.nan]))
         RunMean(mean=2.0, std_error=1.0, low=-10.706..., high=14.706..., n=2)
@@ -36,13 +34,22 @@ class RunMean:
         if len(kept) < 2:
             return cls(mean, np.nan, np.nan, np.nan, len(kept))
         error = float(kept.std(ddof=1) / np.sqrt(len(kept)))
-        reach = float(student.ppf((1 + CONFIDENCE) / 2, len(kept) - 1)) * error
+        reach = student_quantile(len(kept) - 1, 0.975) * error
         return cls(mean, error, mean - reach, mean + reach, len(kept))
 
 
 @dataclass(frozen=True, eq=False)
-class Results:
-    """All finished cells of an experiment."""
+class ExperimentResults:
+    """All finished cells of an experiment.
+
+    Attributes
+    ----------
+    experiment : Experiment
+        Its design.
+    finished : list of CellResult
+        One result a cell, in the order of `experiment.cells()`.
+
+    """
 
     experiment: Experiment
     finished: list[CellResult]
@@ -63,16 +70,16 @@ class Results:
         return self._values[behaviour, method]
 
     def reference(self, name: str) -> Floats:
-        """What a reference earned from the same customers, (runs,)."""
+        """Mean profit a period of a reference in the same test episodes, (runs,)."""
         return self._values[REFERENCE, name][:, 0]
 
     def has(self, *methods: str) -> bool:
-        """Whether all these methods took part."""
+        """Whether all these methods were run."""
         return set(methods) <= set(self.experiment.methods)
 
     @property
     def failures(self) -> dict[tuple[str, str], int]:
-        """How many cells failed, by method and reason."""
+        """Number of failed cells by method and reason."""
         counts: dict[tuple[str, str], int] = {}
         for each in self.finished:
             if each.failure:
@@ -81,13 +88,13 @@ class Results:
 
     @property
     def gain(self) -> float:
-        """What pi* earns a period above uniform decisions: the size of the problem, by which gaps are judged."""
+        """Gain of pi* over uniform decisions, a period: the scale of the problem."""
         return float(np.mean(self.reference("pi-star") - self.reference("uniform")))
 
 
 @dataclass(frozen=True)
 class Row:
-    """A line of the summary: mean profit a period with its interval, and the gap to pi*, paired over runs."""
+    """A row of the summary: mean profit a period with its interval, and the gap to pi*, paired over runs."""
 
     behaviour: str
     method: str
@@ -103,7 +110,7 @@ class Row:
     gap_high: float
 
 
-def summarise_results(results: Results) -> list[Row]:
+def summarise_results(results: ExperimentResults) -> list[Row]:
     """One row a reference, then one a behaviour, method and level."""
     best = results.reference("pi-star")
     columns = [(REFERENCE, name, 0, results.reference(name)) for name in REFERENCES]
@@ -120,7 +127,7 @@ def summarise_results(results: Results) -> list[Row]:
 
 @dataclass(frozen=True)
 class Times:
-    """Mean seconds that a method took to learn from so many episodes, and its policy to be tested."""
+    """Mean seconds of fitting a method to so many episodes, and of testing its policy."""
 
     method: str
     episodes: int
@@ -129,8 +136,8 @@ class Times:
     cells: int
 
 
-def times_of(results: Results) -> list[Times]:
-    """By method and level; unlike results they change from run to run, so they have a table of their own."""
+def times_of(results: ExperimentResults) -> list[Times]:
+    """Times by method and level; no seed fixes them, so they are not part of the results."""
     spent: dict[tuple[str, int], list[tuple[float, float]]] = {}
     for each in results.finished:
         spent.setdefault((each.method, each.episodes), []).append((each.fit_seconds, each.test_seconds))

@@ -1,4 +1,4 @@
-"""Run an experiment: solve the references once, then every cell that is not done, on several processes."""
+"""Run an experiment: solve the references once, then every unfinished cell, on several processes."""
 
 import multiprocessing
 import os
@@ -11,14 +11,14 @@ from functools import partial
 from pathlib import Path
 from threading import Thread
 
-from lostsales.data.reading.gate import Progress
+from lostsales.data.progress import Progress
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.learn.learner import LEARNERS
-from lostsales.simulation.exact.solve import Target, criterion_of, reference
+from lostsales.simulation.exact.solve import Target, criterion_of, solve_reference
 from lostsales.simulation.experiments.cells import run_cell
-from lostsales.simulation.experiments.folder import JOURNAL, claim_folder, reference_path, write_json, write_manifest
+from lostsales.simulation.experiments.design import Cell, Experiment
+from lostsales.simulation.experiments.folder import JOURNAL, prepare_folder, reference_path, write_json, write_manifest
 from lostsales.simulation.experiments.journal import CellResult, open_journal
-from lostsales.simulation.experiments.plan import Cell, Experiment
 
 WORKERS = min(2, os.cpu_count() or 1)
 SOLVED = "references.json"
@@ -27,15 +27,15 @@ SOLVED = "references.json"
 def run_experiment(
     experiment: Experiment, folder: Path, workers: int = WORKERS, progress: Progress | None = None
 ) -> list[CellResult]:
-    """Every cell of an experiment, in its order; what the folder holds already is not done again.
+    """All cells of an experiment, in order; those in the journal of the folder are not repeated.
 
-    So an experiment can be stopped, and can grow by runs, levels and methods. Results do not depend on `workers`.
+    So an experiment can be resumed, and can grow by runs, levels and methods. Results do not depend on `workers`.
     Progress counts cells.
     """
     if workers < 1:
         raise SettingError(f"workers must be at least 1, but {workers} came")
     LEARNERS.check(*experiment.methods)
-    claim_folder(folder, experiment)
+    prepare_folder(folder, experiment)
     with open_journal(folder / JOURNAL) as (journal, held):
         write_manifest(folder, experiment)
         cells = list(experiment.cells())
@@ -45,7 +45,7 @@ def run_experiment(
         try:
             _solve_references(experiment, folder)
             report(len(done), len(cells))
-            with closing(_each(folder, left, workers)) as finishing:  # an exception must not leave the workers at work
+            with closing(_each_cell(folder, left, workers)) as finishing:  # an exception must stop the workers
                 for finished in finishing:
                     journal.add(finished)
                     done[finished.cell] = finished
@@ -63,7 +63,7 @@ def run_experiment(
 
 
 def _solve_references(experiment: Experiment, folder: Path) -> None:
-    """Over the horizon they are the ceiling of what is measured; for ever, what the paper's learners seek."""
+    """Over the horizon they bound what is measured; infinite and discounted they are the target of the learners."""
     if (folder / SOLVED).is_file():
         return
     scenario = experiment.scenario
@@ -75,7 +75,7 @@ def _solve_references(experiment: Experiment, folder: Path) -> None:
     }
     facts = {}
     for name, (target, horizon) in wanted.items():
-        solved = reference(scenario, target, criterion_of(scenario, None, horizon))
+        solved = solve_reference(scenario, target, criterion_of(scenario, None, horizon))
         solved.policy.save(reference_path(folder, name))
         facts[name] = {
             "discount": solved.criterion.discount,
@@ -88,8 +88,8 @@ def _solve_references(experiment: Experiment, folder: Path) -> None:
     write_json(facts, folder / SOLVED)
 
 
-def _each(folder: Path, cells: list[Cell], workers: int) -> Generator[CellResult]:
-    """Cells as they finish."""
+def _each_cell(folder: Path, cells: list[Cell], workers: int) -> Generator[CellResult]:
+    """Results of cells, in order of completion."""
     run: Callable[[Cell], CellResult] = partial(run_cell, folder)
     if workers == 1 or len(cells) <= 1:
         yield from map(run, cells)
@@ -104,7 +104,7 @@ def _each(folder: Path, cells: list[Cell], workers: int) -> Generator[CellResult
 
 
 def _start_worker() -> None:
-    """Ctrl-C is the parent's to answer; a worker whose parent was killed ends, and leaves the machine to its heir."""
+    """Leave Ctrl-C to the parent, and end when the parent is killed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     Thread(target=_end_with_parent, daemon=True).start()
 

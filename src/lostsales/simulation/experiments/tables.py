@@ -1,4 +1,4 @@
-"""What an experiment leaves for people and programs to read; each table is whole or not there."""
+"""The tables of an experiment as files, each written whole or not at all."""
 
 from collections.abc import Sequence
 from dataclasses import fields
@@ -9,12 +9,12 @@ import numpy as np
 
 from lostsales.data.writing import write_table
 from lostsales.simulation.experiments.claims import Claim
-from lostsales.simulation.experiments.results import Results, Row, times_of
+from lostsales.simulation.experiments.results import ExperimentResults, Row, times_of
 from lostsales.types import Array
 
 
-def write_tables(results: Results, rows: list[Row], claims: list[Claim], folder: Path) -> None:
-    """The tidy table of all cells and the tables made of it; times, which no seed can fix, stand apart."""
+def write_tables(results: ExperimentResults, rows: list[Row], claims: list[Claim], folder: Path) -> None:
+    """All cells, their summary, the claims, and apart from these the times, which no seed fixes."""
     cells = columns_of(results.finished)
     cells = {name: column for name, column in cells.items() if not name.endswith("seconds")}
     write_table(cells, folder / "results.parquet")
@@ -24,7 +24,7 @@ def write_tables(results: Results, rows: list[Row], claims: list[Claim], folder:
 
 
 def columns_of(rows: Sequence[Any]) -> dict[str, Array]:
-    """Dataclasses of one kind as columns; a number that is None becomes NaN."""
+    """Dataclasses of one class as columns; None becomes NaN."""
     return {each.name: _column([getattr(row, each.name) for row in rows]) for each in fields(rows[0])}
 
 

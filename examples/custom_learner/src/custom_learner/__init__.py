@@ -1,0 +1,88 @@
+"""A learner from another package: keep the last price and order up to a quantile of the sales in the log."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from lostsales import Learner, Problem, Rules, SalesLog
+from lostsales.data.progress import Progress
+from lostsales.learn.training_data import TrainingData
+from lostsales.policy.action_grid import ActionGrid
+from lostsales.policy.base import PolicyBase
+from lostsales.policy.decision import Decision
+from lostsales.policy.file_format import Artefact
+from lostsales.policy.view import Action, View
+
+PRICE_FIRST = 1e9  # the nearest allowed price counts before the nearest allowed order
+
+
+class SalesQuantile(Learner):
+    """Order up to a quantile of the sales in the log, at the last price."""
+
+    method: ClassVar[str] = "sales-quantile"
+
+    quantile: Annotated[float, Field(gt=0, lt=1)] = Field(0.9, description="Share of periods whose sales it covers.")
+
+    def fit(self, log: SalesLog, progress: Progress | None = None) -> "SalesQuantilePolicy":  # noqa: ARG002, quick
+        """The quantile, and the median price for series without a last price."""
+        data = TrainingData.of(log)  # refuses a log without stock, orders or costs
+        return SalesQuantilePolicy(
+            problem=data.problem,
+            rules=self.rules,
+            order_up_to=float(np.quantile(log.sales, self.quantile)),
+            first_price=float(np.median(log.price)),
+            most_stock=float(np.max(np.asarray(log.stock))),
+            usual_demand=data.usual_demand,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class SalesQuantilePolicy(PolicyBase):
+    """Order up to one level at the last price, or the nearest action that the rules allow."""
+
+    problem: Problem
+    rules: Rules
+    order_up_to: float
+    first_price: float
+    most_stock: float  # in the log
+    usual_demand: float
+    observes: Literal["history"] = "history"  # the last price is part of the history
+
+    @cached_property
+    def grid(self) -> ActionGrid:
+        """The actions."""
+        return ActionGrid.of(self.problem)
+
+    def decide(self, view: View, rng: np.random.Generator) -> Action:  # noqa: ARG002, it draws nothing
+        """Price and order of every series."""
+        last_price = view.last_price  # NaN where there is none
+        may = self.rules.feasible(self.grid, view.stock, last_price, view.features_by_name(self.asks))
+        wanted_price = np.where(np.isnan(last_price), self.first_price, last_price)
+        wanted_order = np.maximum(self.order_up_to - view.stock, 0.0)
+        price, order = self.grid.pairs.T
+        distance = PRICE_FIRST * np.abs(price - wanted_price[:, None]) + np.abs(order - wanted_order[:, None])
+        return Action(*self.grid.pairs[np.where(may, distance, np.inf).argmin(axis=1)].T)
+
+    def explain(self, view: View) -> Decision:
+        """The decision; a stock larger than any in the log is flagged."""
+        action = self.decide(view, np.random.default_rng(0))
+        return replace(Decision.without_reasons(action), outside=view.stock > self.most_stock)
+
+    def summary(self) -> dict[str, Any]:
+        """What `lostsales fit` prints."""
+        return {"order_up_to": self.order_up_to, "first_price": self.first_price}
+
+    def to_artefact(self) -> Artefact:
+        """The content of the file: JSON settings, and arrays where a policy has them."""
+        names = ("order_up_to", "first_price", "most_stock", "usual_demand")
+        settings = {name: getattr(self, name) for name in names} | {"rules": self.rules.saved()}
+        return Artefact("sales-quantile", self.observes, None, self.problem, settings, arrays={})
+
+    @classmethod
+    def from_artefact(cls, artefact: Artefact) -> "SalesQuantilePolicy":
+        """The policy of a file."""
+        settings = artefact.settings | {"rules": Rules.of_saved(artefact.settings["rules"])}
+        return cls(problem=artefact.problem, **settings)

@@ -1,0 +1,59 @@
+"""`lostsales calibrate`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lostsales.apps.commands.options import Estimators, Json, ScenarioName, ScenarioSettings, Seed, whole_numbers
+
+
+def calibrate(
+    scenario: ScenarioName,
+    policy: Annotated[
+        str, typer.Option(help="The policy to evaluate: base-stock:LEVEL@PRICE, uniform, or a file.")
+    ] = "base-stock",
+    behaviour: Annotated[
+        str, typer.Option(help="Behaviour policy of the logs: uniform, base-stock:LEVEL@PRICE, or a file.")
+    ] = "uniform",
+    epsilon: Annotated[float, typer.Option(help="Share of the behaviour's decisions drawn uniformly.")] = 0.0,
+    series: Annotated[str, typer.Option(help="Numbers of series in a log.")] = "5,20,50",
+    replications: Annotated[int, typer.Option(help="Logs of each size.")] = 200,
+    estimator: Estimators = None,
+    workers: Annotated[int, typer.Option(help="Processes; results are the same.")] = 1,
+    out: Annotated[Path | None, typer.Option(help="Journal of the study; the same command resumes from it.")] = None,
+    settings: ScenarioSettings = None,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Measure in simulation, where the truth is known, how often the 95 % intervals of `evaluate` cover it.
+
+    Example: `lostsales calibrate steady --series 5 --replications 3 --out study.json`
+    """
+    from dataclasses import asdict
+
+    from lostsales.apps.views.console import print_json, progress
+    from lostsales.apps.views.coverage import print_coverage
+    from lostsales.errors import LostSalesError
+    from lostsales.evaluation.estimators.estimator import ESTIMATORS
+    from lostsales.simulation.coverage_study import Study, coverage, run_study
+    from lostsales.simulation.scenario import Scenario
+
+    sizes = whole_numbers("series", series, "5,20,50")
+    asked = Study(
+        Scenario.load(scenario, tuple(settings or ())), policy, behaviour, epsilon, sizes, replications,
+        tuple(estimator) if estimator else ESTIMATORS.names, seed,
+    )  # fmt: skip
+    try:
+        with progress("evaluating logs") as report:
+            truth = asked.truth()
+            done = run_study(asked, out, workers, report)
+    except KeyboardInterrupt:
+        kept = f"; the same command resumes from {out}" if out else "; with --out it could be resumed"
+        raise LostSalesError(f"stopped{kept}") from None
+    rows = coverage(asked, done, truth)
+    if as_json:
+        table = [asdict(each) | {"enough": each.enough} for each in rows]
+        print_json({"scenario": scenario, "truth": truth[0], "behaviour": truth[1], "coverage": table})
+        return
+    print_coverage(f"{policy} in {scenario}: the truth is {truth[0]:.2f}, {behaviour} earns {truth[1]:.2f}", rows)

@@ -1,0 +1,125 @@
+"""`report`: the page on a policy and a log, written as one file."""
+
+import platform
+import warnings
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from hashlib import sha256
+from importlib.metadata import version
+from pathlib import Path
+
+from lostsales.apps.report.page import ReportOrigin, render
+from lostsales.data.log import SalesLog
+from lostsales.data.progress import Progress
+from lostsales.data.writing import replacing
+from lostsales.errors import LostSalesError
+from lostsales.evaluation.report.contents import ReportContents, report_contents
+from lostsales.policy.file_format import load
+from lostsales.policy.policy import SavedPolicy
+
+METHODS = ("base-stock", "newsvendor")
+
+
+def report(
+    policy: SavedPolicy | str | Path,
+    log: SalesLog,
+    path: str | Path,
+    *,
+    methods: Sequence[str] = METHODS,
+    horizon: int | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+    origin: ReportOrigin | None = None,
+) -> ReportContents:
+    """Write one page for a manager: data, policy, what it would change and gain, and how certain that is.
+
+    Parameters
+    ----------
+    policy : SavedPolicy, str or Path
+        A policy or its file.
+    log : SalesLog
+        What `read_log` gives; it needs stock, orders and unit costs.
+    path : str or Path
+        The page to write, which ends in .html; it needs no other file, and takes its place only when it is whole.
+    methods : sequence of str
+        Methods compared with the policy on held-out rows; none where it is empty.
+    horizon : int, optional
+        Periods to look ahead; the usual length of a series unless given.
+    seed : int
+        The same seed gives the same page.
+    progress : callable, optional
+        Called with (done, total).
+    origin : ReportOrigin, optional
+        How the page came about; this call unless given.
+
+    Returns
+    -------
+    ReportContents
+        The findings behind the page.
+
+    Raises
+    ------
+    LostSalesError
+        Where the path cannot be written, or the log or the policy cannot be evaluated.
+
+    Examples
+    --------
+    >>> import lostsales
+    >>> log = lostsales.read_log("sales.csv")  # doctest: +SKIP
+    >>> found = lostsales.report("policy", log, "report.html")  # doctest: +SKIP
+    >>> found.evaluation.sentence  # doctest: +SKIP
+    'a proven gain, +3.21 a period, with 95 % certainty +1.87 to +4.55'
+    >>> lostsales.report("policy", log=None, path="report.pdf")
+    Traceback (most recent call last):
+    lostsales.errors.LostSalesError: a report is a page: its name must end in .html, but report.pdf came
+
+    """
+    page = Path(path)
+    check_page(page)
+    decides = load(policy) if isinstance(policy, str | Path) else policy
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what a fit warns of stands in the report
+        found = report_contents(decides, log, methods=tuple(methods), horizon=horizon, seed=seed, progress=progress)
+    if origin is None:
+        given = "".join(
+            f", {name}={value!r}" for name, value in {"methods": tuple(methods), "horizon": horizon}.items()
+        )
+        call = f"lostsales.report(policy, log, {str(path)!r}{given}, seed={seed})"
+        files = [("policy", Path(policy))] if isinstance(policy, str | Path) else []
+        origin = origin_of(method_of(decides), None, call, seed, files)
+    with replacing(page) as temporary:
+        temporary.write_text(render(found, origin), encoding="utf-8")
+    return found
+
+
+def check_page(path: Path) -> None:
+    """Refuse a path that no page can be written to, before any work."""
+    if path.suffix not in (".html", ".htm"):
+        raise LostSalesError(f"a report is a page: its name must end in .html, but {path} came")
+    if not path.parent.is_dir():
+        raise LostSalesError(f"there is no folder {path.parent} to write {path.name} into")
+    if path.is_dir():
+        raise LostSalesError(f"{path} is a folder, and a report is one file")
+
+
+def method_of(policy: SavedPolicy) -> str:
+    """The method that learned a policy, or what kind of policy it is where that says it."""
+    method: str | None = policy.summary().get("method")
+    return method or policy.to_artefact().kind
+
+
+def origin_of(method: str, log: str | None, command: str, seed: int, files: list[tuple[str, Path]]) -> ReportOrigin:
+    """Versions, checksums and the command, so that anyone can make the page again."""
+    digests = [(f"{name}, SHA-256", sha256(path.read_bytes()).hexdigest(), True) for name, path in files]
+    versions = ", ".join(f"{name} {version(name)}" for name in ("lostsales", "numpy", "scipy"))
+    return ReportOrigin(
+        method=method,
+        log=log,
+        lines=(
+            ("made", datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"), False),
+            ("command", command, True),
+            ("seed", str(seed), False),
+            ("versions", f"{versions}, Python {platform.python_version()}", False),
+            *digests,
+        ),
+    )

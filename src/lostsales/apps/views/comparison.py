@@ -1,0 +1,32 @@
+"""A comparison of methods as a person reads it."""
+
+from pathlib import Path
+
+from rich.table import Table
+from rich.text import Text
+
+from lostsales.apps.views.console import out
+from lostsales.apps.views.evaluation import interval_text
+from lostsales.evaluation.compare import Comparison
+
+
+def print_comparison(title: str, found: Comparison, saved: Path | None) -> None:
+    """Gains by method, why some have none, notes, and the recommendation last but for where its policy lies."""
+    table = Table(title=Text(title), title_justify="left", title_style="bold", box=None, header_style="cyan")
+    for name in ("method", "profit", "gain (95 % interval)", "behind the best"):
+        table.add_column(name, justify="right" if name == "profit" else "left")
+    table.add_row("current decisions", f"{found.earned.profit.value:.2f}", "", "")
+    for each in found.candidates:
+        if each.profit is not None:
+            figures = f"{each.profit.value:.2f}", interval_text(each.gain), interval_text(each.behind)
+            table.add_row(each.method, *figures)
+    out.print(table)
+    for each in found.candidates:
+        if each.reason is not None:
+            out.print(Text(f"- {each.method} is not evaluated: {each.reason}"))
+    held_out = f"every policy is evaluated on rows that it was not fitted to ({found.held_out} held out)"
+    for line in (f"{found.estimand}; by {found.estimator}; {held_out}", *found.notes):
+        out.print(Text(f"- {line}"))
+    out.print(Text(f"{found.sentence[0].upper()}{found.sentence[1:]}.", style="bold"))
+    if saved is not None:
+        out.print(f"{found.choice}, fitted to the whole log, is saved in {saved}")

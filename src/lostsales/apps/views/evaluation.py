@@ -1,0 +1,57 @@
+"""An off-policy evaluation and its diagnostics as a person reads them."""
+
+from rich.table import Table
+from rich.text import Text
+
+from lostsales.apps.views.console import out
+from lostsales.evaluation.diagnostics.diagnostic import Diagnostics
+from lostsales.evaluation.results import Evaluation, Interval
+
+
+def interval_text(interval: Interval | None) -> str:
+    """A figure with its interval."""
+    return "-" if interval is None else f"{interval.value:.2f} ({interval.low:.2f} to {interval.high:.2f})"
+
+
+def print_evaluation(title: str, evaluation: Evaluation) -> None:
+    """Figures by estimator, notes, and a last line with the conclusion."""
+    out.print(Text(title, style="bold"))
+    table = Table(box=None, header_style="cyan", pad_edge=False)
+    for name in ("by", "", "a period", "gain"):
+        table.add_column(name, no_wrap=True)
+    earned = evaluation.earned
+    lines: list[tuple[str, str, Interval | None, Interval | None]]
+    lines = [("earned", "profit", earned.profit, None), ("", "cash", earned.cash, None)]
+    for each in evaluation.estimates:
+        if each.scored:
+            lines += [(each.estimator, "profit", each.profit, each.gain), ("", "cash", each.cash, each.cash_gain)]
+            lines += [("", "discounted", each.discounted, None)]
+    for by, what, value, gain in lines:
+        table.add_row(by, what, interval_text(value), "" if gain is None else interval_text(gain))
+    out.print(table)
+    notes = [f"{evaluation.estimand}; 95 % intervals over {len(evaluation.units)} {evaluation.resampled}"]
+    notes += [f"discounted is the sum of these profits, each period's at {evaluation.estimand.discount:g} of the last"]
+    notes += [f"profit counts lost sales, cash does not; hidden demand is estimated by {earned.lost_by}"]
+    notes += [*evaluation.notes, "a policy learned from these very rows is biased upwards; compare holds rows out"]
+    for each in evaluation.estimates:
+        refused = "refused: " if each.reason else ""
+        notes += [f"{each.estimator}: {refused}{each.reason or each.overlap.sentence}"]
+        notes += [f"{each.estimator}: {note}" for note in each.notes]
+    for line in notes:
+        out.print(Text(f"- {line}"))
+    by = "" if evaluation.best is None else f"By {evaluation.best.estimator}: "
+    conclusion = f"{by}{evaluation.sentence}."
+    out.print(Text(conclusion[0].upper() + conclusion[1:], style="bold"))
+
+
+def print_diagnostics(found: Diagnostics) -> None:
+    """The terms of the regret bound with their meaning and advice."""
+    table = Table(title="Terms of the regret bound", title_justify="left", title_style="bold", box=None)
+    for name in ("term", "value", "meaning", "advice"):
+        table.add_column(name, header_style="cyan", justify="right" if name == "value" else "left")
+    for each in found.items:
+        values = [each.value] if each.by_depth is None else list(each.by_depth)
+        figures = ", ".join("-" if value is None else f"{value:.3g}" for value in values)
+        plug_in = " (plug-in)" if each.plug_in else ""
+        table.add_row(*(Text(text) for text in (each.title + plug_in, figures, each.meaning, each.advice)))
+    out.print(table)

@@ -1,0 +1,86 @@
+"""Imputers: estimators of the mean of hidden demands, by name.
+
+An imputer is called once for every group of rows with an `ImputerData` and returns a `Fill`. `IMPUTERS` finds ours and
+those of other packages (entry points "lostsales.imputers").
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from lostsales.data.progress import Progress
+from lostsales.data.splits import Holdout
+from lostsales.demand.censoring.observed import Observed
+from lostsales.demand.survival.depth_groups import Group
+from lostsales.demand.survival.neighbourhood import Neighbourhood
+from lostsales.demand.survival.tail import Bound
+from lostsales.registry import Registry
+from lostsales.types import Bools, Floats, Ints
+
+# Covariates (rows, covariates), censoring points and units available of rows to fill, and a progress callback, to the
+# mean excess E[D | D > point] - available of each row and its standard error.
+Fill = Callable[[Floats, Floats, Floats, Progress], tuple[Floats, Floats]]
+
+
+@dataclass(frozen=True, eq=False)
+class ImputerData:
+    """What an imputer may use: the rows of one group, right-censored."""
+
+    covariates: Floats  # (rows, covariates)
+    demand: Floats  # (rows,) observed demand, or the point above which it was censored
+    is_event: Bools  # (rows,) demand is observed
+    available: Floats  # (rows,) units available
+    unit: Ints  # (rows,) what a bootstrap draws together
+    counts: Floats  # (replicates, units) how often each resample draws a unit
+    bound: Bound
+    neighbourhood: Neighbourhood  # all rows are neighbours unless the estimator is "beran"
+
+    @classmethod
+    def of(
+        cls, group: Group, observed: Observed, holdout: Holdout, counts: Floats, bound: Bound, near: Neighbourhood
+    ) -> "ImputerData":
+        """From the rows that a group learns from."""
+        rows = group.learn
+        return cls(
+            covariates=group.covariates(rows),
+            demand=observed.demand[rows],
+            is_event=observed.is_observed[rows],
+            available=observed.available[rows],
+            unit=holdout.unit[rows],
+            counts=counts,
+            bound=bound,
+            neighbourhood=near,
+        )
+
+    @property
+    def row_counts(self) -> Floats:
+        """How often each resample draws a row, (replicates, rows)."""
+        return self.counts[:, self.unit]
+
+
+Imputer = Callable[[ImputerData], Fill]
+IMPUTERS = Registry[Imputer]("lostsales.imputers", "estimator", first=("beran", "marginal", "cox", "aft"))
+
+
+def beran(data: ImputerData) -> Fill:
+    """Conditional Kaplan-Meier curves, by neighbours in covariate space."""
+    return partial(data.neighbourhood.fill, data.counts)
+
+
+def marginal(data: ImputerData) -> Fill:
+    """One Kaplan-Meier curve for all rows."""
+    return partial(data.neighbourhood.marginal().fill, data.counts)
+
+
+def cox(data: ImputerData) -> Fill:
+    """Cox's proportional hazards, by lifelines."""
+    from lostsales.demand.survival.lifelines_models import Regression
+
+    return Regression("cox", data.covariates, data.demand, data.is_event, data.bound, data.row_counts)
+
+
+def aft(data: ImputerData) -> Fill:
+    """A log-normal accelerated-failure-time model, by lifelines."""
+    from lostsales.demand.survival.lifelines_models import Regression
+
+    return Regression("aft", data.covariates, data.demand, data.is_event, data.bound, data.row_counts)

@@ -1,0 +1,37 @@
+"""`diagnose`: all terms of the regret bound; those of the unknown best policy are computed for the given one."""
+
+from lostsales.evaluation.diagnostics.action_coverage import coverage_ratio, dimension, measure_depth
+from lostsales.evaluation.diagnostics.boundary_penalties import (
+    action_discrepancy,
+    boundary_penalty,
+    termination_penalty,
+)
+from lostsales.evaluation.diagnostics.diagnostic import Diagnostics
+from lostsales.evaluation.diagnostics.log_terms import (
+    depth_instability,
+    imputation_error,
+    iterations,
+    partition_shares,
+    unidentifiable_regret,
+)
+from lostsales.evaluation.task import EvaluationTask
+
+
+def diagnose(task: EvaluationTask) -> Diagnostics:
+    """Measure every term for a policy and a log."""
+    prepared = task.prepared
+    measured = [measure_depth(task, depth) for depth in range(prepared.runs.max_depth + 1)]
+    discrepancy = action_discrepancy(task)
+    return Diagnostics(
+        (
+            partition_shares(prepared),
+            depth_instability(prepared, task.seed),
+            coverage_ratio(measured),
+            unidentifiable_regret(prepared),
+            dimension(measured),
+            boundary_penalty(task, discrepancy),
+            termination_penalty(task, discrepancy),
+            imputation_error(prepared),
+            iterations(prepared),
+        )
+    )

@@ -1,0 +1,36 @@
+"""A measured term of the regret bound."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from lostsales.evaluation.results import plain
+from lostsales.types import Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Diagnostic:
+    """One term."""
+
+    key: str
+    title: str
+    value: float | None  # None where it cannot be measured
+    by_depth: Floats | None  # (depths,)
+    plug_in: bool  # computed for the given policy or behaviour in place of the unknown best one
+    meaning: str  # what it says of this log
+    advice: str  # what to do about it
+
+
+@dataclass(frozen=True, eq=False)
+class Diagnostics:
+    """All terms, in the order of the bound."""
+
+    items: tuple[Diagnostic, ...]
+
+    def by(self, key: str) -> Diagnostic:
+        """The term of a key."""
+        return next(each for each in self.items if each.key == key)
+
+    def to_json(self) -> list[Any]:
+        """As JSON can hold it."""
+        found: list[Any] = plain(self.items)
+        return found

@@ -1,0 +1,221 @@
+"""Linear fitted Q-evaluation with one Q per depth: values and the contribution of every row.
+
+Each Q is linear in a map phi of (history, action). With G = Phi'Phi + ridge and C = Phi'Phi_pi, where phi_pi is the map
+at the next history and the policy's action there, a step back is theta <- G^-1 (Phi'r + C theta). A row contributes the
+residual of its step times its weight u'G^-1 phi, where u is carried forward from the start by u <- C'G^-1 u: the linear
+estimate of the policy's visits. So value and interval both are means of contributions, one a series.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from lostsales.data.log import SalesLog
+from lostsales.data.problem import Problem
+from lostsales.demand.censoring.runs import Runs
+from lostsales.evaluation.task import places
+from lostsales.learn.function.feature_maps import FeatureMap, KernelMap, LinearMap, landmarks
+from lostsales.learn.function.kernels import Kernel
+from lostsales.learn.function.q_function import ActionScaler, Scaler
+from lostsales.policy.history import blocks_of_rows
+from lostsales.types import Floats, Ints
+
+MOST_LANDMARK_ROWS = 1_000
+MOST_RAISES = 8
+
+
+@dataclass(frozen=True)
+class FqeSettings:
+    """Function class of the Q of a depth."""
+
+    kernel: Kernel | None = Kernel(kind="rbf", coefficient=0.1)  # noqa: RUF009, frozen; None: linear with interactions
+    ridge: float = 1.0
+    rank: int = 80
+    seed: int = 0
+
+
+def histories(log: SalesLog, runs: Runs, rows: Ints, depth: int) -> Floats:
+    """H' of rows at `depth` or deeper: their last `depth` periods, the anchor's demand, and the true depth.
+
+    Runs deeper than max_depth share its Q: leaving them out would select rows on their outcome.
+    """
+    return np.column_stack([blocks_of_rows(log, runs.anchor_demand[rows], rows, depth), runs.depth[rows]])
+
+
+@dataclass(frozen=True, eq=False)
+class DepthSpace:
+    """The feature map of one depth, with an intercept in front."""
+
+    scaler: Scaler
+    action_scaler: ActionScaler
+    map: FeatureMap
+
+    @classmethod
+    def of(cls, history: Floats, action: Floats, settings: FqeSettings) -> "DepthSpace":
+        """Scale and landmarks from the rows of a depth."""
+        scaler, action_scaler = Scaler.of(history), ActionScaler.of(action)
+        if settings.kernel is None:
+            return cls(scaler, action_scaler, LinearMap())
+        rng = np.random.default_rng(settings.seed)
+        some = np.arange(len(history))
+        if len(some) > MOST_LANDMARK_ROWS:
+            some = np.sort(rng.choice(some, MOST_LANDMARK_ROWS, replace=False))
+        z = scaler(history[some]), action_scaler(action[some])
+        at = landmarks(settings.kernel, *z, settings.rank, rng)
+        return cls(scaler, action_scaler, KernelMap.at(settings.kernel, z[0][at], z[1][at]))
+
+    def phi(self, history: Floats, action: Floats) -> Floats:
+        """The features phi, (rows, rank + 1)."""
+        mapped = self.map.features(self.scaler(history), self.action_scaler(action))
+        return np.column_stack([np.ones(len(mapped)), mapped])
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """Transitions from one depth to another: phi_t of the log and phi_{t+1} under the policy."""
+
+    at: int  # depth at t
+    to: int  # depth at t + 1
+    rows: Ints  # (m,) of the log
+    now: Floats  # (m, rank at t)
+    next: Floats  # (m, rank at t + 1) mean over the policy's draws
+
+
+@dataclass(frozen=True, eq=False)
+class FqeDesign:
+    """Features of a log and a policy, whatever reward is summed."""
+
+    problem: Problem
+    steps: tuple[Steps, ...]
+    start: tuple[tuple[Ints, Floats], ...]  # by depth, opening rows and phi under the policy there
+    ranks: tuple[int, ...]  # by depth
+
+    @classmethod
+    def of(
+        cls, log: SalesLog, runs: Runs, rows: Ints, actions: Floats, opening_rows: Ints, settings: FqeSettings
+    ) -> "FqeDesign":
+        """From the rows of known depth and the policy's actions (draws, rows, 2) there."""
+        deepest = runs.max_depth
+        level = np.minimum(runs.depth, deepest)
+        place = places(rows, len(log))
+        logged = np.column_stack([log.price, np.asarray(log.order)])
+        now: list[tuple[Ints, Floats]] = []
+        ahead: list[Floats] = []  # by depth, phi under the policy
+        where = np.empty(len(log), dtype=np.int64)  # row of its depth's matrix
+        for depth in range(deepest + 1):
+            own = rows[level[rows] == depth]
+            where[own] = np.arange(len(own))
+            history = histories(log, runs, own, depth)
+            space = DepthSpace.of(history, logged[own], settings)
+            now.append((own, space.phi(history, logged[own])))
+            ahead.append(np.mean([space.phi(history, each[place[own]]) for each in actions], axis=0))
+        steps = []
+        for depth, (own, phi) in enumerate(now):
+            for to in sorted({0, min(depth + 1, deepest)}):
+                goes = log.has_next[own] & (level[np.minimum(own + 1, len(log) - 1)] == to)
+                if goes.any():
+                    source = own[goes]
+                    steps.append(Steps(depth, to, source, phi[goes], ahead[to][where[source + 1]]))
+        opening = [opening_rows[level[opening_rows] == depth] for depth in range(deepest + 1)]
+        start = tuple((own, ahead[depth][where[own]]) for depth, own in enumerate(opening))
+        return cls(log.problem, tuple(steps), start, tuple(each.shape[1] for each in ahead))
+
+
+@dataclass(frozen=True, eq=False)
+class FqeValue:
+    """The value of the start, and the contribution of each row of the log."""
+
+    value: float
+    of_start: Floats  # (rows,) value of an opening row, 0 elsewhere
+    residual: Floats  # (rows,) weight times residual, summed over the horizon, 0 for rows without a next
+    ridge: float
+
+
+def fqe_values(
+    design: FqeDesign,
+    reward: Floats,
+    horizon: int,
+    discounts: tuple[float, ...],
+    ridge: float,
+    ratios: Floats | None = None,
+) -> list[FqeValue]:
+    """The expected discounted sums of `reward` (rows,) over the horizon, one for each discount.
+
+    `ratios` (rows, horizon) are weights of the rows in place of the linear ones. Where the backward iteration diverges
+    (a sum outside the bounds that the rewards imply), the ridge is raised tenfold.
+    """
+    rows = np.concatenate([each.rows for each in design.steps])
+    low, high = float(reward[rows].min()), float(reward[rows].max())
+    for _ in range(MOST_RAISES):
+        system = _System.of(design, reward, ridge)
+        found = [system.evaluate(design, reward, horizon, discount, ratios) for discount in discounts]
+        slack = high - low + 1e-3 * (1 + abs(high) + abs(low))
+        periods = [horizon if discount == 1 else (1 - discount**horizon) / (1 - discount) for discount in discounts]
+        allowed = [((low - slack) * n, (high + slack) * n) for n in periods]
+        if all(least <= each.value <= most for each, (least, most) in zip(found, allowed, strict=True)):
+            break
+        ridge *= 10
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class _System:
+    """The factors of G by depth, and the step operator as one matrix over all depths."""
+
+    offsets: Ints
+    factors: list[tuple[Floats, bool]]
+    drift: Floats  # (rank,) G^-1 Phi'r
+    step: Floats  # (rank, rank) G^-1 C
+    ridge: float
+
+    @classmethod
+    def of(cls, design: FqeDesign, reward: Floats, ridge: float) -> "_System":
+        """Sum and factor the Gram matrices of the steps."""
+        offsets = np.r_[0, np.cumsum(design.ranks)]
+        total = int(offsets[-1])
+        step, drift, factors = np.zeros((total, total)), np.zeros(total), []
+        for depth, rank in enumerate(design.ranks):
+            own = slice(offsets[depth], offsets[depth + 1])
+            penalty = np.full(rank, ridge)
+            penalty[0] = 1e-8  # the mean is free
+            gram = np.diag(penalty)
+            for each in design.steps:
+                if each.at == depth:
+                    gram += each.now.T @ each.now
+                    drift[own] += each.now.T @ reward[each.rows]
+                    step[own, offsets[each.to] : offsets[each.to + 1]] += each.now.T @ each.next
+            factors.append(cho_factor(gram, lower=True, check_finite=False))
+            step[own] = cho_solve(factors[-1], step[own], check_finite=False)
+            drift[own] = cho_solve(factors[-1], drift[own], check_finite=False)
+        return cls(offsets, factors, drift, step, ridge)
+
+    def evaluate(
+        self, design: FqeDesign, reward: Floats, horizon: int, discount: float, ratios: Floats | None
+    ) -> FqeValue:
+        """Theta backward, visits u forward, then the weighted residual of every row."""
+        theta = np.zeros((horizon + 1, len(self.drift)))  # by number of periods to go
+        for k in range(1, horizon + 1):
+            theta[k] = self.drift + discount * (self.step @ theta[k - 1])
+        starts = sum(len(rows) for rows, _ in design.start)
+        visits = np.zeros(len(self.drift))
+        of_start = np.zeros(len(reward))
+        for depth, (rows, phi) in enumerate(design.start):
+            own = slice(self.offsets[depth], self.offsets[depth + 1])
+            of_start[rows] = phi @ theta[horizon, own]
+            visits[own] += phi.sum(axis=0) / starts
+        carried = np.empty((horizon, len(self.drift)))  # u_t
+        for t in range(horizon):
+            carried[t] = visits
+            visits = discount * (self.step.T @ visits)
+        residual = np.zeros(len(reward))
+        ahead, now = theta[horizon - 1 :: -1].T, theta[:0:-1].T  # theta of the next value and of the present one, at t
+        for each in design.steps:
+            own, to = (slice(self.offsets[i], self.offsets[i + 1]) for i in (each.at, each.to))
+            if ratios is None:
+                weight = each.now @ cho_solve(self.factors[each.at], carried[:, own].T, check_finite=False)
+            else:
+                weight = ratios[each.rows] * discount ** np.arange(horizon)
+            error = reward[each.rows, None] + discount * (each.next @ ahead[to]) - each.now @ now[own]
+            residual[each.rows] = np.sum(weight * error, axis=1)
+        return FqeValue(float(of_start.sum() / starts), of_start, residual, self.ridge)

@@ -1,0 +1,87 @@
+"""`experiment`: run the paper's experiment and write its tables."""
+
+from pathlib import Path
+
+from lostsales.data.progress import Progress
+from lostsales.simulation.experiments.claims import check_claims
+from lostsales.simulation.experiments.design import LEVELS, Experiment, default_methods
+from lostsales.simulation.experiments.results import ExperimentResults, summarise_results
+from lostsales.simulation.experiments.run import WORKERS, run_experiment
+from lostsales.simulation.experiments.tables import write_tables
+from lostsales.simulation.scenario import Scenario, as_scenario
+
+
+def experiment(
+    scenario: Scenario | str | Path,
+    out: str | Path,
+    *,
+    levels: tuple[int, ...] = LEVELS,
+    runs: int = 50,
+    methods: tuple[str, ...] | None = None,
+    iterations: int = 10,
+    test_episodes: int = 500,
+    workers: int = WORKERS,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> ExperimentResults:
+    """Fit many methods to simulated logs of many sizes, and test every policy in simulation (Section 5).
+
+    Parameters
+    ----------
+    scenario : Scenario, str or Path
+        The shop: a scenario, the name of a preset, or the path of a TOML file.
+    out : str or Path
+        Folder of the experiment. One that was stopped is resumed, and more runs, levels or methods add to it.
+    levels : tuple of int
+        Numbers of episodes to learn from, rising.
+    runs : int
+        Independent runs.
+    methods : tuple of str, optional
+        Learners by name; the paper's, the planner and the baselines unless given.
+    iterations : int
+        K of the methods of fitted Q-iteration.
+    test_episodes : int
+        Episodes in which every policy is tested.
+    workers : int
+        Processes; results do not depend on it.
+    seed : int
+        Seed of the experiment.
+    progress : callable, optional
+        Called with the numbers of finished and of all cells.
+
+    Returns
+    -------
+    ExperimentResults
+        All finished cells. `out` also holds them as `results.parquet`, with `summary.csv`, `claims.csv` and
+        `times.csv`.
+
+    Raises
+    ------
+    SettingError
+        If a setting is out of range, there is no such scenario or method, or `out` holds another experiment.
+    LostSalesError
+        If the run is interrupted, or another process works in the same folder.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> shop = Scenario.load("newsvendor", ("horizon=12",))
+    >>> with TemporaryDirectory() as out:
+    ...     found = experiment(shop, out, levels=(5,), runs=1, methods=("base-stock",), test_episodes=10, workers=1)
+    >>> len(found.finished), found.failures
+    (8, {})
+
+    """
+    folder = Path(out)
+    design = Experiment(
+        scenario=as_scenario(scenario),
+        levels=levels,
+        runs=runs,
+        methods=default_methods() if methods is None else methods,
+        iterations=iterations,
+        test_episodes=test_episodes,
+        seed=seed,
+    )
+    results = ExperimentResults(design, run_experiment(design, folder, workers, progress))
+    write_tables(results, summarise_results(results), check_claims(results), folder)
+    return results

@@ -1,0 +1,70 @@
+"""`lostsales audit`: what it prints."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from lostsales.apps.views import audit as audit_view
+from lostsales.apps.views import console
+from lostsales.data.reading.gate import read_log
+from lostsales.data.writing import write_log
+from lostsales.demand.audit.audit import audit
+from lostsales.demand.audit.stock_test import StockTest
+from lostsales.simulation.scenario import Scenario
+from lostsales.simulation.simulator import simulate
+from tests.apps.running import run, run_json
+from tests.demand.logs import log_of_flags
+
+
+@pytest.fixture(scope="module")
+def log_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("log") / "log.parquet"
+    write_log(simulate(Scenario.load("paper"), episodes=24, seed=1)[0], path)
+    return path
+
+
+def test_audit_prints_json(log_path: Path) -> None:
+    found = run_json("audit", log_path)
+    expected = json.loads(json.dumps(audit(read_log(log_path)).as_json()))
+    assert found == expected
+    assert found["periods"] == 1200
+    assert found["conclusion"].startswith("Fit for C-FQI to depth")
+
+
+def test_the_cap_is_obeyed(log_path: Path) -> None:
+    found = run_json("audit", log_path, "--cap", 1)
+    assert (found["cap"], found["max_depth"]) == (1, 1)
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_audit_says_everything_that_a_planner_asks(log_path: Path, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Console(width=width, record=True)
+    monkeypatch.setattr(console, "out", screen)
+    monkeypatch.setattr(audit_view, "out", screen)
+    run("audit", log_path)
+    lines = screen.export_text().splitlines()
+    text = "\n".join(lines)
+    assert max(map(len, lines)) <= width
+    for said in (
+        "1,200 in 24 series", "hide their demand", "Runs of stock-outs", "Rows by depth", "deepest that can be learned",
+        "left out", "balance of the stock", "Observed range of demand", "observed above",
+        "Is hidden demand identified?", "price 4.25", "economy 1", "How runs end", "To collect next",
+        "demand does not depend on stock", "long runs end no less often", "the paper's readings",
+    ):  # fmt: skip
+        assert said in text, said
+    assert lines[-1].startswith("Fit for C-FQI to depth")
+    assert "[/]" not in text
+
+
+def test_a_doubtful_assumption_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Console(width=150, record=True)
+    monkeypatch.setattr(console, "out", screen)
+    monkeypatch.setattr(audit_view, "out", screen)
+    found = audit(log_of_flags("5xx6x7"))
+    audit_view.print_audit("a log", replace(found, stock_test=StockTest(4.0, 6e-5, 99), run_ends_fall_at=(2,)))
+    text = screen.export_text()
+    assert "doubtful: demand is higher where more is there (p = 6e-05)" in text
+    assert "doubtful: the chance to end falls after 2 periods" in text

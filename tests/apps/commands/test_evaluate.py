@@ -1,0 +1,67 @@
+"""`lostsales evaluate`, `compare` and `calibrate`."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from lostsales.data.writing import write_log
+from lostsales.errors import LostSalesError, SettingError
+from tests.apps.running import run
+from tests.learn.small import small_log
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A log and a policy learned from it."""
+    place = tmp_path_factory.mktemp("shop")
+    write_log(small_log("nonlinear", 6), place / "log.parquet")
+    run("fit", place / "log.parquet", "--method", "base-stock", "--out", place / "policy")
+    return place
+
+
+def test_evaluate_says_all_as_json(folder: Path) -> None:
+    found = json.loads(run("evaluate", folder / "policy", folder / "log.parquet", "--diagnose", "--json"))
+    assert found["best"] == "model"
+    assert found["estimand"]["horizon"] == 50
+    assert [each["estimator"] for each in found["estimates"]] == ["model", "fqe", "dr"]
+    gain = found["estimates"][0]["gain"]
+    assert gain["low"] < gain["value"] < gain["high"]
+    assert {each["key"] for each in found["diagnostics"]} >= {"rho", "omega", "e_cov", "k"}
+
+
+def test_evaluate_shows_a_table_and_one_line(folder: Path) -> None:
+    shown = run("evaluate", folder / "policy", folder / "log.parquet", "--estimator", "model", "--horizon", 20)
+    assert "mean profit a period over 20 periods" in shown
+    assert "By model: a proven gain" in shown
+
+
+def test_compare_names_one_and_saves_it(folder: Path, tmp_path: Path) -> None:
+    given = ["compare", folder / "log.parquet", "--methods", "newsvendor,base-stock", "--out", tmp_path / "best"]
+    shown = run(*given)
+    assert "current decisions" in shown
+    assert "Deploy" in shown
+    assert (tmp_path / "best").is_file()
+
+
+def test_calibrate_shows_how_often_intervals_cover(tmp_path: Path) -> None:
+    given = ["calibrate", "nonlinear", "--series", "5", "--estimator", "fqe", "--out", tmp_path / "study.json"]
+    found = json.loads(run(*given, "--replications", 1, "--json"))
+    (row,) = found["coverage"]
+    assert (row["series"], row["estimator"], row["replications"]) == (5, "fqe", 1)
+    assert found["truth"] > found["behaviour"]
+    shown = run(*given, "--replications", 1)
+    assert "covers gain" in shown
+    assert ("covers often enough" in shown) == bool(row["enough"])
+    assert ("errs" in shown) == (not row["enough"])
+
+
+def test_mistakes_are_told_before_any_work(folder: Path) -> None:
+    with pytest.raises(SettingError, match="no estimator 'guess'"):
+        run("evaluate", folder / "policy", folder / "log.parquet", "--estimator", "guess")
+    with pytest.raises(SettingError, match="no method 'guess'"):
+        run("compare", folder / "log.parquet", "--methods", "guess")
+    with pytest.raises(SettingError, match="whole numbers"):
+        run("calibrate", "steady", "--series", "five")
+    with pytest.raises(LostSalesError, match="no policy file"):
+        run("evaluate", folder / "nothing", folder / "log.parquet")

@@ -1,0 +1,124 @@
+"""`lostsales experiment`: what it prints, writes and draws."""
+
+import csv
+import json
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from lostsales.apps.cli import app
+from lostsales.apps.commands.experiment import QUICK_LEVELS
+from lostsales.apps.views.experiment import as_markdown, print_outcome
+from lostsales.apps.views.experiment_figures import figure_of_gaps, figure_of_values
+from lostsales.errors import SettingError
+from lostsales.simulation.experiments.claims import check_claims
+from lostsales.simulation.experiments.published import published_results
+from lostsales.simulation.experiments.results import summarise_results
+from lostsales.simulation.scenario import Scenario
+from tests.simulation.experiments.small import TINY, made_up
+from tests.simulation.experiments.test_claims import AS_THE_PAPER_SAYS
+
+FILES = {"results.parquet", "summary.csv", "claims.csv", "times.csv", "summary.md", "manifest.json"}
+FIGURES = {"uniform.png", "near-optimal.png", "gaps.png"}
+
+
+def run(*arguments: Any) -> str:
+    result = CliRunner().invoke(app, ["experiment", *map(str, arguments)], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def test_the_command_from_end_to_end(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    asked = [TINY, "--out", folder, "--quick", "--levels", "5,10", "--methods", "c-fqi, pc-fqi", "--workers", 1]
+    asked += ["--iterations", 2, "--test-episodes", 10]
+    found = json.loads(run(*asked, "--json"))
+    assert found["cells"] == 4 * (6 + 2 * 2 * 2)
+    assert found["failures"] == []
+    assert {each["verdict"] for each in found["claims"]} <= {"holds", "not reproduced", "cannot be told"}
+    assert {path.name for path in folder.iterdir()} >= FILES | FIGURES
+    for name in FIGURES:
+        assert (folder / name).read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+    with (folder / "summary.csv").open() as file:
+        table = list(csv.DictReader(file))
+    assert [float(row["mean"]) for row in table] == pytest.approx([row["mean"] for row in found["summary"]])
+    assert {row["n"] for row in table} == {"4"}
+    shown = run(*asked)
+    for text in ("pi* for ever", "10 episodes", "c-fqi beats pc-fqi", "56 cells in"):
+        assert text in shown
+
+
+def test_levels_must_be_numbers(tmp_path: Path) -> None:
+    with pytest.raises(SettingError, match="levels are whole numbers"):
+        run("released", "--out", tmp_path / "out", "--levels", "five")
+    assert not (tmp_path / "out").exists()
+
+
+def test_figures_show_our_curves_the_published_ones_and_the_references() -> None:
+    results = made_up(AS_THE_PAPER_SAYS, scenario=Scenario.load("released"))
+    figure = figure_of_values(results, "uniform")
+    (axes,) = figure.axes
+    labels = axes.get_legend_handles_labels()[1]
+    expected = ["C-FQI", "PC-FQI", "fusion", "planner (ours)", "C-FQI, published", "pi*, published (31.89)"]
+    assert set(expected) <= set(labels)
+    assert len(labels) == 4 + 3 + 5
+    ours = axes.containers[labels.index("C-FQI") - 5].lines[0]  # type: ignore[attr-defined]
+    means = [row.mean for row in summarise_results(results) if (row.behaviour, row.method) == ("uniform", "c-fqi")]
+    assert np.asarray(ours.get_ydata()).tolist() == means
+    assert "episodes" in axes.get_xlabel()
+    assert "profit a period (money)" in axes.get_ylabel()
+    low, high = axes.get_ylim()
+    assert low < min(means) < 33 < high
+    colours = {container.lines[0].get_color() for container in axes.containers[:4]}  # type: ignore[attr-defined]
+    assert len(colours) == 4
+
+
+def test_nothing_published_is_drawn_for_another_scenario() -> None:
+    (axes,) = figure_of_values(made_up(AS_THE_PAPER_SAYS), "near-optimal").axes
+    assert not any("published" in label for label in axes.get_legend_handles_labels()[1])
+
+
+def test_the_gaps_have_a_panel_a_behaviour_and_baselines_in_grey() -> None:
+    with_baseline = AS_THE_PAPER_SAYS | {("uniform", "behaviour"): (-18.0, -18.0)}
+    failed = with_baseline | {("near-optimal", "behaviour"): (np.nan, np.nan)}
+    figure = figure_of_gaps(made_up(failed))
+    assert [axes.get_title() for axes in figure.axes] == [
+        "tiny: learned from uniform behaviour",
+        "tiny: learned from near-optimal behaviour",
+    ]
+    for axes in figure.axes:
+        assert set(axes.get_legend_handles_labels()[1]) == {"C-FQI", "PC-FQI", "fusion", "planner (ours)", "behaviour"}
+
+
+def test_the_page_and_the_screen_say_what_failed(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    results = made_up(AS_THE_PAPER_SAYS | {("uniform", "fusion"): (np.nan, 31.0)}, spread=0.1)
+    page = as_markdown(results, summarise_results(results), check_claims(results))
+    assert "| fusion | failed | 3" in page
+    assert "| c-fqi beats pc-fqi | uniform | c-fqi - pc-fqi: 2." in page
+    assert page.count("\n## ") == 3
+    print_outcome(results, tmp_path, [])
+    assert "pip install 'lostsales[plots]'" in capsys.readouterr().out
+
+
+def test_published_figures_are_those_of_released_only() -> None:
+    released = Scenario.load("released")
+    points = {(each.behaviour, each.method, each.episodes): each.mean for each in published_results(released)}
+    assert points["uniform", "c-fqi", 50] == 31.310
+    assert points["near-optimal", "pc-fqi", 10] == 25.371
+    assert len(points) == 32
+    assert published_results(released.model_copy(update={"horizon": 51})) == []
+
+
+@pytest.mark.slow
+def test_a_first_look_takes_less_than_a_minute(tmp_path: Path) -> None:
+    """The example of the command, with two workers on a machine that is free."""
+    began = perf_counter()
+    found = json.loads(run("released", "--quick", "--out", tmp_path / "first-look", "--json"))
+    assert perf_counter() - began < 60
+    assert not found["failures"]
+    best = {each["method"]: each["mean"] for each in found["summary"] if each["episodes"] == QUICK_LEVELS[-1]}
+    assert best["planner"] > best["c-fqi"] > best["behaviour"]

@@ -1,0 +1,183 @@
+"""`lostsales fit`, `methods` and `recommend`."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import lostsales
+from lostsales.data.writing import write_log
+from lostsales.errors import LostSalesError, SettingError
+from lostsales.learn.fit import DEFAULT
+from lostsales.learn.function.q_function import FunctionClass
+from lostsales.learn.learner import LEARNERS
+from tests.apps.running import run, run_json
+from tests.learn.small import days, small_log
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A log, a policy learned from it, and the tables of a day."""
+    place = tmp_path_factory.mktemp("shop")
+    write_log(small_log("released"), place / "log.parquet")
+    run("fit", place / "log.parquet", "--method", "c-fqi", "--iterations", 2, "--out", place / "policy")
+    recent, today = days(small_log("released", seed=2), 6)
+    recent.to_csv(place / "recent.csv", index=False)
+    today.to_csv(place / "today.csv", index=False)
+    return place
+
+
+def test_fit_says_what_it_learned(folder: Path, tmp_path: Path) -> None:
+    log, policy = folder / "log.parquet", tmp_path / "policy"
+    facts = json.loads(run("fit", log, "--method", "pc-fqi", "--iterations", 1, "--out", policy, "--json"))
+    assert facts["method"] == "pc-fqi"
+    assert facts["max_depth"] == 3
+    assert len(facts["kernels"]) == 4
+    assert lostsales.load(facts["policy"]).observes == "history"
+    table = run("fit", log, "--method", "c-fqi", "--iterations", 1, "--out", policy)
+    assert "learned to depth" in table
+    assert "functions by depth" in table
+
+
+def test_fit_says_what_a_baseline_does(folder: Path, tmp_path: Path) -> None:
+    log, policy = folder / "log.parquet", tmp_path / "policy"
+    facts = json.loads(run("fit", log, "--method", "base-stock", "--out", policy, "--json"))
+    assert facts["order_at"] == facts["order_up_to"]
+    assert facts["price"] in (2, 4, 6)
+    assert "orders up to" in run("fit", log, "--method", "s-S-p", "--out", policy)
+    tables = ["--recent", folder / "recent.csv", "--today", folder / "today.csv"]
+    rows = json.loads(run("recommend", policy, *tables, "--json"))["recommendations"]
+    assert all(row["runner_up_price"] is None for row in rows)
+
+
+def test_the_same_seed_gives_the_same_file(folder: Path, tmp_path: Path) -> None:
+    run("fit", folder / "log.parquet", "--method", "c-fqi", "--iterations", 2, "--seed", 0, "--out", tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == (folder / "policy").read_bytes()
+
+
+def test_recommend_answers_as_the_library_does(folder: Path, tmp_path: Path) -> None:
+    tables = ["--recent", folder / "recent.csv", "--today", folder / "today.csv"]
+    rows = json.loads(run("recommend", folder / "policy", *tables, "--json"))["recommendations"]
+    recent, today = (pd.read_csv(folder / f"{name}.csv") for name in ("recent", "today"))
+    expected = lostsales.load(folder / "policy").recommend(recent, today)
+    assert [row["series"] for row in rows] == [str(each) for each in expected["series"]]
+    for column in ("price", "order", "depth", "value", "safe_action", "flag"):
+        assert [row[column] for row in rows] == expected[column].tolist(), column
+    for name in ("answer.csv", "answer.parquet"):
+        shown = run("recommend", folder / "policy", *tables, "--out", tmp_path / name)
+        assert "written to" in shown
+        read = pd.read_csv if name.endswith("csv") else pd.read_parquet
+        written = read(tmp_path / name)
+        assert written["price"].tolist() == expected["price"].tolist()
+        assert written["series"].astype(str).tolist() == expected["series"].astype(str).tolist()
+
+
+def test_recommend_shows_a_table(folder: Path) -> None:
+    shown = run("recommend", folder / "policy", "--recent", folder / "recent.csv", "--today", folder / "today.csv")
+    for column in ("series", "period", "price", "order", "depth", "value", "margin", "flag"):
+        assert column in shown
+
+
+def test_day_one_needs_no_recent_rows(folder: Path) -> None:
+    rows = json.loads(run("recommend", folder / "policy", "--today", folder / "today.csv", "--json"))
+    assert {row["flag"] for row in rows["recommendations"]} == {"nothing known of the past: the usual demand stands in"}
+
+
+def test_many_rows_are_cut_on_the_screen(folder: Path, tmp_path: Path) -> None:
+    today = pd.read_csv(folder / "today.csv").head(1)
+    many = pd.concat([today.assign(series=f"sku {each}") for each in range(60)])
+    many.to_csv(tmp_path / "many.csv", index=False)
+    shown = run("recommend", folder / "policy", "--today", tmp_path / "many.csv")
+    assert "... and 10 more series" in shown
+    assert "sku 49" in shown
+    assert "sku 50" not in shown
+
+
+def test_a_policy_that_needs_true_demand_is_refused(folder: Path, tmp_path: Path) -> None:
+    oracle = tmp_path / "oracle"
+    run("solve", "released", "--target", "oracle", "--horizon", 2, "--out", oracle)
+    with pytest.raises(LostSalesError, match="needs true demand, which no shop sees: it can only be simulated"):
+        run("recommend", oracle, "--recent", folder / "recent.csv", "--today", folder / "today.csv")
+
+
+def test_mistakes_are_said_before_any_work(folder: Path, tmp_path: Path) -> None:
+    log, today = folder / "log.parquet", ["--today", folder / "today.csv"]
+    with pytest.raises(LostSalesError, match="there is no folder"):
+        run("fit", log, "--out", tmp_path / "nowhere" / "policy")
+    with pytest.raises(SettingError, match="no method 'magic'"):
+        run("fit", log, "--method", "magic", "--out", tmp_path / "policy")
+    with pytest.raises(SettingError, match="iterations: Input should be greater than or equal to 1, but it is 0"):
+        run("fit", log, "--iterations", 0, "--out", tmp_path / "policy")
+    assert not (tmp_path / "policy").exists()
+    with pytest.raises(LostSalesError, match=r"must end in \.parquet or \.csv"):
+        run("recommend", folder / "policy", *today, "--out", tmp_path / "answer.txt")
+    with pytest.raises(LostSalesError, match="there is no policy file"):
+        run("recommend", tmp_path / "nothing", *today)
+    with pytest.raises(LostSalesError, match="there is no file"):
+        run("recommend", folder / "policy", "--today", tmp_path / "nothing.csv")
+
+
+def test_the_default_method_is_that_of_the_library(folder: Path, tmp_path: Path) -> None:
+    facts = run_json("fit", folder / "log.parquet", "--set", "draws=1", "--iterations", 1, "--out", tmp_path / "policy")
+    assert facts["method"] == DEFAULT == "planner"
+
+
+def test_settings_by_command_by_file_and_in_python_give_the_same_policy(folder: Path, tmp_path: Path) -> None:
+    log, config = folder / "log.parquet", tmp_path / "settings.toml"
+    config.write_text(
+        'iterations = 7\nseed = 4\nboundary = "paper"\n[rules]\nmultiple = 3\n[function]\nridges = [1, 10]\n'
+    )
+    given = ["fit", log, "--method", "pc-fqi"]
+    run(*given, "--config", config, "--set", "iterations=2", "--set", "rules.minimum=6", "--out", tmp_path / "file")
+    texts = ["boundary=paper", "rules.multiple=3", "rules.minimum=6.0", "function.ridges=[1, 10]", "seed=4"]
+    options = [part for text in texts for part in ("--set", text)]
+    run(*given, *options, "--iterations", 2, "--out", tmp_path / "command")
+    learner = lostsales.PCFQI(
+        iterations=2,
+        seed=4,
+        boundary="paper",
+        rules=lostsales.Rules(multiple=3, minimum=6),
+        function=FunctionClass(ridges=(1.0, 10.0)),
+    )
+    lostsales.fit(lostsales.read_log(log), learner).save(tmp_path / "python")
+    assert (tmp_path / "file").read_bytes() == (tmp_path / "command").read_bytes() == (tmp_path / "python").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("setting", "expected"),
+    [
+        ("betta=3", r"betta: no such key; the keys are iterations, rules, seed, beta"),
+        ("rules.multipel=6", r"rules\.multipel: no such key; the keys are multiple, minimum"),
+        ("function.kinf=linear", r"function\.kinf: no such key; the keys are kind, kernels"),
+        ("beta=high", "beta: Input should be a valid number, but it is 'high'"),
+        ("safe=never", "safe: Input should be 'learned' or 'paper', but it is 'never'"),
+        ("function.kind=cubic", "kernel or linear"),
+        ("rules=6", "rules: Input should be an object, but it is 6"),
+        ("beta", "a setting looks like rules.multiple=6, but 'beta' came"),
+    ],
+)
+def test_a_wrong_setting_is_named_with_what_is_allowed(
+    folder: Path, tmp_path: Path, setting: str, expected: str
+) -> None:
+    with pytest.raises(SettingError, match=expected):
+        run("fit", folder / "log.parquet", "--method", "c-fqi", "--set", setting, "--out", tmp_path / "policy")
+    assert not (tmp_path / "policy").exists()
+
+
+def test_methods_are_listed_with_their_settings() -> None:
+    listed = run_json("methods")["methods"]
+    assert [each["method"] for each in listed] == list(LEARNERS.names)
+    assert all(each["about"] for each in listed)
+    (planner,) = run_json("methods", "planner")["methods"]
+    draws = next(each for each in planner["settings"] if each["name"] == "draws")
+    assert (draws["type"], draws["default"]) == ("whole number, at least 1", "3")
+    assert "bootstrap" in draws["description"]
+    assert "rules.multiple" in run("methods", "planner")
+    assert "newsvendor" in run("methods")
+    with pytest.raises(SettingError, match="no method 'magic'; there are planner"):
+        run("methods", "magic")
+
+
+def test_the_help_of_fit_lists_the_methods_of_the_registry() -> None:
+    assert "fqi-plugin" in run("fit", "--help")

@@ -1,0 +1,129 @@
+"""`lostsales impute`: what it prints and writes, and how it ends."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pytest
+
+from lostsales.data.reading.gate import read_log
+from lostsales.data.writing import write_log
+from lostsales.demand.survival import filled_log as filled_module
+from lostsales.demand.survival.imputation import impute
+from lostsales.simulation.scenario import Scenario
+from lostsales.simulation.simulator import simulate
+from tests.apps.running import failure, run, run_json
+
+COLUMNS = ["expected_demand", "expected_lost", "profit_filled", "profit_filled_se", "identified", "tail"]
+
+
+@pytest.fixture(scope="module")
+def log_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("log") / "log.parquet"
+    write_log(simulate(Scenario.load("paper"), episodes=24, seed=1)[0], path)
+    return path
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_impute_writes_the_log_with_what_was_filled_in(log_path: Path, tmp_path: Path, ending: str) -> None:
+    out = tmp_path / f"filled.{ending}"
+    facts = run_json("impute", log_path, "--out", out, "--replicates", 10)
+    log = read_log(log_path)
+    expected = impute(log, replicates=10)
+    assert expected.profit_filled is not None
+    assert expected.profit_filled_se is not None
+    table: dict[str, Any] = duckdb.execute(f"FROM '{out}'").fetchnumpy()
+    assert list(table)[-6:] == COLUMNS
+    assert list(table)[:2] == ["series", "period"]
+    np.testing.assert_allclose(table["expected_demand"], expected.expected_demand)
+    np.testing.assert_allclose(table["expected_lost"], expected.expected_lost)
+    np.testing.assert_allclose(table["profit_filled"], expected.profit_filled)
+    np.testing.assert_allclose(table["profit_filled_se"], expected.profit_filled_se)
+    np.testing.assert_array_equal(table["identified"], expected.identified)
+    tails = duckdb.execute(f"SELECT DISTINCT coalesce(tail, ''), identified FROM '{out}'").fetchall()
+    assert sorted(tails) == [("", True), ("to_max", False)]
+    hidden = log.censored
+    assert facts["censored_rows"] == hidden.sum()
+    assert facts["identified_rows"] == (hidden & expected.identified).sum()
+    assert facts["mean_expected_lost"] == pytest.approx(expected.expected_lost[hidden].mean())
+    assert facts["mean_profit_filled"] == pytest.approx(facts["mean_cash"] - 2 * expected.expected_lost.mean())
+    assert facts["resampled"] == "series"
+    assert sorted(path.name for path in tmp_path.iterdir()) == [f"filled.{ending}"]
+
+
+def test_impute_tells_a_person(log_path: Path, tmp_path: Path) -> None:
+    told = run("impute", log_path, "--out", tmp_path / "filled.parquet", "--replicates", 2, "--tail", "exponential")
+    for said in ("hidden demands", "identified by the data", "mean lost sales", "mean profit a period", "exponential"):
+        assert said in told
+
+
+def test_a_log_without_stock_has_no_profit(tmp_path: Path) -> None:
+    frame = pd.DataFrame(
+        {"series": 1, "period": range(60), "price": 1.0, "sales": [3, 2, 4] * 20, "stockout": [0, 1, 0] * 20}
+    )
+    path, out = tmp_path / "log.csv", tmp_path / "filled.csv"
+    frame.to_csv(path, index=False)
+    facts = run_json("impute", path, "--out", out)
+    assert facts["mean_profit_filled"] is None
+    assert facts["resampled"] == "blocks in time"
+    written = pd.read_csv(out)
+    assert written["profit_filled"].isna().all()
+    assert (written["expected_demand"] >= written["sales"]).all()
+
+
+def test_a_failed_write_leaves_what_was_there(log_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = tmp_path / "filled.parquet"
+    out.write_text("what was there before")
+    log = read_log(log_path)
+    monkeypatch.setattr(filled_module, "filled_columns", lambda *_: {"no table holds this": np.zeros(2, complex)})
+    with pytest.raises(duckdb.Error):
+        filled_module.write_filled(log, impute(log, replicates=0), out)
+    assert out.read_text() == "what was there before"
+    assert [path.name for path in tmp_path.iterdir()] == ["filled.parquet"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--estimator", "magic"), "estimator must be one of beran, marginal, cox, aft, but 'magic' came"),
+        (("--tail", "long"), "tail must be one of to_max, exponential, last, refuse, but 'long' came"),
+        (("--demand-max", 3), "demand_max must be finite and at least every demand seen, but it is 3"),
+        (("--replicates", -1), "replicates must not be negative"),
+        (("--seed", -1), "seed must not be negative"),
+    ],
+)
+def test_mistakes_end_in_one_message(
+    log_path: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: tuple[object, ...],
+    said: str,
+) -> None:
+    out = tmp_path / "filled.parquet"
+    assert said in failure(monkeypatch, capsys, "impute", log_path, "--out", out, *arguments)
+    assert not out.exists()
+
+
+def test_mistakes_about_files(
+    log_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "there is no file" in failure(monkeypatch, capsys, "audit", tmp_path / "none.parquet")
+    assert "must end in .parquet or .csv" in failure(monkeypatch, capsys, "impute", log_path, "--out", tmp_path / "a.x")
+    assert "must not be negative" in failure(monkeypatch, capsys, "audit", log_path, "--cap", -2)
+    same = failure(monkeypatch, capsys, "impute", log_path, "--out", log_path)
+    assert "would overwrite the log" in same
+
+
+def test_without_the_survival_library_its_models_say_what_to_install(
+    log_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "lifelines", None)
+    for estimator in ("cox", "aft"):
+        told = failure(
+            monkeypatch, capsys, "impute", log_path, "--out", tmp_path / "a.parquet", "--estimator", estimator
+        )
+        assert f"the estimator '{estimator}' needs the survival library: pip install 'lostsales[survival]'" in told

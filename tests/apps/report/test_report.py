@@ -1,0 +1,131 @@
+"""The report as a file: what it says, that it says it again, and what it refuses."""
+
+import json
+import re
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import lostsales
+from lostsales.data.writing import write_log
+from lostsales.errors import LostSalesError
+from lostsales.policy.simple import BaseStockRule
+from lostsales.simulation.simulator import simulate
+from tests.apps.report_logs import NASTY, own_names, released
+from tests.apps.running import run
+from tests.learn.small import scenario
+
+QUICK = ("--horizon", 8, "--methods", "")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("report")
+    released(place)
+    return place
+
+
+@pytest.fixture(scope="module")
+def command(folder: Path) -> tuple[object, ...]:
+    return "report", folder / "policy", folder / "log.parquet", "--out", folder / "report.html", "--horizon", 8
+
+
+@pytest.fixture(scope="module")
+def made(folder: Path, command: tuple[object, ...]) -> tuple[dict[str, Any], str]:
+    """What the command says, and the page."""
+    return json.loads(run(*command, "--json")), (folder / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_report_says_what_the_evaluation_says_and_how_it_was_made(
+    folder: Path, made: tuple[dict[str, Any], str]
+) -> None:
+    log, policy, out = folder / "log.parquet", folder / "policy", folder / "report.html"
+    facts, page = made
+    assert facts["bytes"] == len(out.read_bytes()) < 6e6
+    assert facts["method"] == "c-fqi"
+    best = next(each for each in facts["evaluation"]["estimates"] if each["gain"] is not None)
+    for figure in best["gain"].values():
+        assert f"{figure:+,.2f}" in page
+        assert f"{figure:+.2f}" in facts["sentence"]
+    for method in ("base-stock", "newsvendor"):
+        assert f"{method}, held out" in page
+    first = facts["comparison"]["candidates"][0]
+    assert f"{first['method']} does best: " in page
+    assert f"{first['gain']['value']:+.2f} a period" in page
+    for path in (log, policy, log.with_suffix(".toml")):
+        assert sha256(path.read_bytes()).hexdigest() in page
+    assert "--methods base-stock,newsvendor --horizon 8 --seed 0" in page
+    # Nothing is fetched: no address, no import, no other file.
+    assert not re.search(r"https?://|//[a-z]|@import|url\(|src=|<link(?! rel=\"icon\" href=\"data:,\")", page)
+
+
+def test_the_same_command_writes_the_same_page_but_for_the_clock(
+    folder: Path, command: tuple[object, ...], made: tuple[dict[str, Any], str]
+) -> None:
+    shown = run(*command)
+    again = (folder / "report.html").read_text(encoding="utf-8")
+    pages = [re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC", "", page) for page in (made[1], again)]
+    assert pages[0] == pages[1]
+    assert re.search(r"c-fqi: .* a period, with 95 % certainty .* to ", shown)
+
+
+def test_names_of_the_shop_are_shown_as_text(tmp_path: Path) -> None:
+    own_names(tmp_path)
+    run("report", tmp_path / "rule", tmp_path / "shop.csv", "--out", tmp_path / "shop.html", *QUICK)
+    page = (tmp_path / "shop.html").read_text(encoding="utf-8")
+    assert NASTY not in page
+    assert "&lt;script&gt;document.title=" in page
+    assert "2026-05-30" in page
+    assert "every sell-out counts as one" in page
+
+
+def test_what_cannot_be_reported_is_refused_before_any_work(folder: Path, tmp_path: Path) -> None:
+    log, policy = folder / "log.parquet", folder / "policy"
+
+    def refused(*arguments: Any) -> str:
+        with pytest.raises(LostSalesError) as caught:
+            run("report", *arguments)
+        return str(caught.value)
+
+    assert "must end in .html" in refused(policy, log, "--out", tmp_path / "report.pdf")
+    assert "no folder" in refused(policy, log, "--out", tmp_path / "none" / "report.html")
+    assert "no policy file" in refused(tmp_path / "none", log, "--out", tmp_path / "report.html")
+    other = lostsales.Problem(features=("weather",), prices=(2.0, 4.0), orders=(0.0, 5.0))
+    frame = {"series": ["a"] * 30, "period": list(range(30)), "weather": [0.0] * 30, "price": [2.0, 4.0] * 15}
+    frame |= {"stock": [9.0] * 30, "order": [0.0, 5.0] * 15, "sales": [1.0, 2.0, 3.0] * 10}
+    write_log(lostsales.read_log(pd.DataFrame(frame), other), tmp_path / "other.parquet")
+    assert "made for features economy, interest, but the log has weather" in refused(
+        policy, tmp_path / "other.parquet", "--out", tmp_path / "report.html"
+    )
+    assert not list(tmp_path.glob("*.html"))
+
+
+def test_a_policy_that_nobody_can_judge_has_a_report_all_the_same(tmp_path: Path) -> None:
+    problem = scenario("steady").problem
+    shops = {price: simulate(scenario("steady"), BaseStockRule(problem, 12, price), 6, 1)[0] for price in (4.0, 4.5)}
+    write_log(shops[4.0], tmp_path / "log.parquet")
+    lostsales.fit(shops[4.5], "base-stock").save(tmp_path / "policy")  # charges a price that the log never tried
+    facts = json.loads(
+        run("report", tmp_path / "policy", tmp_path / "log.parquet", "--out", tmp_path / "r.html", *QUICK, "--json")
+    )
+    assert facts["sentence"] == "no estimator can judge this policy from this log"
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "No estimator can judge this policy from this log." in page
+    assert page.count("refused, ") == 3
+    assert "The price was always 4: nothing can be said about any other." in page
+
+
+def test_the_verb_writes_the_page_of_a_policy_in_memory(folder: Path, tmp_path: Path) -> None:
+    log, policy = lostsales.read_log(folder / "log.parquet"), lostsales.load(folder / "policy")
+    found = lostsales.report(policy, log, tmp_path / "page.html", methods=(), horizon=8)
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert found.comparison is None
+    assert "<title>c-fqi</title>" in page
+    assert "methods=(), horizon=8, seed=0)" in page
+    assert found.evaluation.sentence[1:] in page
+    assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
+    with pytest.raises(LostSalesError, match=r"must end in \.html, but report\.pdf came"):
+        lostsales.report(policy, log, "report.pdf")

@@ -1,0 +1,122 @@
+"""Linear fitted Q-evaluation against identities and a dense kernel regression."""
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+
+from lostsales.data.log import SalesLog
+from lostsales.data.sublogs import without
+from lostsales.demand.censoring.runs import find_runs
+from lostsales.evaluation.estimators.q_evaluation import FqeDesign, FqeSettings, FqeValue, fqe_values
+from lostsales.evaluation.log_decisions import decisions
+from lostsales.learn.function.kernels import Kernel
+from lostsales.policy.action_grid import ActionGrid
+from lostsales.policy.history import view_of_rows
+from lostsales.policy.policy import Policy
+from lostsales.policy.simple import BaseStockRule
+from lostsales.simulation.simulator import simulate
+from lostsales.types import Floats
+from tests.learn.small import scenario, small_log
+
+
+def base_stock(name: str) -> BaseStockRule:
+    problem = scenario(name).problem
+    return BaseStockRule(problem, 15, float(ActionGrid.of(problem).prices[1]))
+
+
+def design_of(log: SalesLog, policy: Policy, settings: FqeSettings) -> FqeDesign:
+    runs = find_runs(log)
+    rows = np.flatnonzero(runs.depth >= 0)
+    actions = decisions(policy, log, runs, rows, np.random.default_rng(0))
+    return FqeDesign.of(log, runs, rows, actions, log.starts, settings)
+
+
+def value_of(
+    log: SalesLog, policy: Policy, settings: FqeSettings, reward: Floats, horizon: int, discount: float = 1.0
+) -> FqeValue:
+    return fqe_values(design_of(log, policy, settings), reward, horizon, (discount,), settings.ridge)[0]
+
+
+def uncensored_log() -> SalesLog:
+    """A log without stock-outs."""
+    world = scenario("newsvendor").model_copy(update={"start": scenario("newsvendor").start})
+    price = float(ActionGrid.of(world).prices[0])
+    log, _ = simulate(world, BaseStockRule(world.problem, 1e6, price), 6, 4)
+    return without(log, log.censored)
+
+
+def test_no_censoring_equals_ordinary_fitted_q_evaluation() -> None:
+    log = uncensored_log()
+    assert not log.censored.any()
+    policy = BaseStockRule(scenario("newsvendor").problem, 12, float(log.prices[0]))
+    settings = FqeSettings(Kernel(kind="rbf", coefficient=0.1), ridge=0.3, rank=10_000)
+    horizon, discount = 7, 0.95
+    ours = value_of(log, policy, settings, log.cash, horizon, discount)
+
+    runs = find_runs(log)
+    rows = np.arange(len(log))
+    last_demand = runs.anchor_demand
+    assert log.stock is not None
+    assert log.order is not None
+    chosen = policy.decide(view_of_rows(log, runs, rows), np.random.default_rng(0))
+    state = np.column_stack([last_demand, log.features, log.stock])
+    keep = state.std(axis=0) > 1e-9
+    state = ((state - state.mean(axis=0)) / np.where(keep, state.std(axis=0), 1))[:, keep]
+    action = np.column_stack([log.price, log.order])
+    mean, spread = action.mean(axis=0), action.std(axis=0)
+    spread = np.where(spread > 1e-9, spread, np.inf)
+    z = np.hstack([state, (action - mean) / spread])
+    z_pi = np.hstack([state, (np.column_stack(chosen) - mean) / spread])
+    now = np.flatnonzero(log.has_next)
+    gram = np.exp(-0.1 * cdist(z[now], z, "sqeuclidean"))
+    q_pi = np.zeros(len(log))
+    inverse = np.linalg.inv(gram[:, now] + 0.3 * np.eye(len(now)))
+    one = np.ones(len(now))
+    for _ in range(horizon):
+        target = log.cash[now] + discount * q_pi[now + 1]
+        free = one @ inverse @ target / (one @ inverse @ one)  # an unpenalised mean, by generalised least squares
+        weights = inverse @ (target - free)
+        q_pi = free + np.exp(-0.1 * cdist(z_pi, z[now], "sqeuclidean")) @ weights
+    assert ours.value == pytest.approx(q_pi[log.starts].mean(), rel=2e-3)
+
+
+@pytest.mark.parametrize("name", ["released", "steady"])
+def test_contributions_are_the_derivative_in_the_weights_of_series(name: str) -> None:
+    log, policy = small_log(name, 10), base_stock(name)
+    settings = FqeSettings(ridge=1.0, rank=30)
+    design = design_of(log, policy, settings)
+    value = fqe_values(design, log.cash, 20, (1.0,), 1.0)[0]
+    step = 1e-5
+
+    def weighted(series: int) -> float:
+        """The value with the steps of one series weighted by 1 + step, opening rows as they are."""
+        root = np.where(log.series == series, np.sqrt(1 + step), 1.0)
+        steps = tuple(
+            type(each)(each.at, each.to, each.rows, each.now * root[each.rows, None], each.next * root[each.rows, None])
+            for each in design.steps
+        )
+        scaled = FqeDesign(design.problem, steps, design.start, design.ranks)
+        return fqe_values(scaled, log.cash * root, 20, (1.0,), 1.0)[0].value
+
+    slope = np.array([(weighted(series) - value.value) / step for series in range(10)])
+    # The weight scales the part of the series in G, C and Phi'r, not the ridge: the derivative is its residuals.
+    ours = np.bincount(log.series, value.residual, 10)
+    np.testing.assert_allclose(ours, slope, rtol=2e-3, atol=1e-3)
+
+
+def test_one_period_is_the_regression_of_the_reward() -> None:
+    log, policy = small_log("nonlinear", 20), base_stock("nonlinear")
+    value = value_of(log, policy, FqeSettings(), np.full(len(log), 3.0), 1)
+    assert value.value == pytest.approx(3.0)
+    value = value_of(log, policy, FqeSettings(), np.full(len(log), 3.0), 30)
+    assert value.value == pytest.approx(90.0)
+
+
+def test_decisions_in_the_rows_of_its_own_log_are_the_logged_actions() -> None:
+    world = scenario("steady")
+    policy = BaseStockRule(world.problem, 18, 4.25)
+    log, _ = simulate(world, policy, 4, 2)
+    runs = find_runs(log)
+    again = decisions(policy, log, runs, np.arange(len(log)), np.random.default_rng(0))
+    assert again.shape == (1, len(log), 2)
+    np.testing.assert_array_equal(again[0], np.column_stack([log.price, np.asarray(log.order)]))
