@@ -1,4 +1,4 @@
-"""A planner on a gradient-boosted law of demand, from the log to the saved policy."""
+"""The planner on a gradient-boosted mean of demand, from the log to the saved policy."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from tests.learn.small import days, small_log
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "multiplicative"), [("paper", False), ("nonlinear", True)])
-@pytest.mark.filterwarnings("ignore:the demand model does not fit")  # trees want more rows than these
+@pytest.mark.filterwarnings("ignore:the demand model does not fit")  # too few rows for trees
 def test_a_boosted_law_is_fitted_planned_on_saved_and_loaded(name: str, multiplicative: bool, tmp_path: Path) -> None:
     family = Family("boosted", multiplicative)
     policy = lostsales.fit(small_log(name, 8), "planner", families=(family,), draws=1)

@@ -41,7 +41,7 @@ def learn(
         data = TrainingData.of(log, least_rows=0)
         model = fit_demand(log, settings.families, settings.seed) if model is None else model
         for message in model.warnings:
-            warnings.warn(message, stacklevel=5)
+            warnings.warn(message, stacklevel=4)
         return _plan(data, model, settings, progress)
 
 

@@ -10,7 +10,7 @@ from lostsales.data.log import SalesLog
 from lostsales.data.scale import scale_groups
 from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.policy.view import View
-from lostsales.types import Array, Floats, Ints
+from lostsales.types import Array, Bools, Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +64,7 @@ class SeriesTable:
         names, inverse = np.unique(view.names.astype(str), return_inverse=True)
         return np.array([self._entries.get(name, unknown) for name in names], dtype=np.int64)[inverse]
 
-    def is_unknown(self, entries: Ints) -> Array:
+    def is_unknown(self, entries: Ints) -> Bools:
         """Which entries stand for unknown series."""
         return np.asarray(entries == len(self.names))
 
