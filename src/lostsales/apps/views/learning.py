@@ -52,7 +52,7 @@ def print_method(facts: MethodFacts) -> None:
     out.print(Text(facts.about, style="bold"))
     table = Table(box=None, header_style="cyan", pad_edge=False)
     for column in ("setting", "type", "default"):
-        table.add_column(column, overflow="fold")
+        table.add_column(column, no_wrap=column == "setting", overflow="fold")
     table.add_column("meaning", ratio=1)
     for each in facts.settings:
         table.add_row(*map(Text, each))

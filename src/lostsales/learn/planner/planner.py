@@ -16,7 +16,7 @@ PlannerSafe = Literal["none", "paper"]
 
 
 class Planner(Learner):
-    """Dynamic programming on a law of demand that is learned from censored rows.
+    """Planner: dynamic programming on a law of demand that is learned from censored rows.
 
     Profit and stock balance are known, and demand does not depend on the stock (Assumption 4), so only the law of
     demand given features, price and last demand is learned. In a run of stock-outs the hidden demand enters the state
