@@ -179,7 +179,7 @@ def test_progress_counts_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(simulator, "BLOCK", 2)
     seen: list[tuple[int, int]] = []
     scenario = Scenario.load("newsvendor")
-    policy = Uniform(named_policy("base-stock", scenario).grid)  # type: ignore[attr-defined]
+    policy = Uniform(scenario.problem)
     evaluate_policy(scenario, policy, episodes=5, progress=lambda done, total: seen.append((done, total)))
     assert seen == [(1, 3), (2, 3), (3, 3)]
 

@@ -11,7 +11,16 @@ from lostsales.types import Array, Floats
 
 @dataclass(frozen=True)
 class Description:
-    """The facts behind `lostsales inspect`, see `describe`."""
+    """The facts behind `lostsales inspect`, see `describe`.
+
+    Examples
+    --------
+    >>> import lostsales
+    >>> log, _ = lostsales.simulate("released", episodes=5, seed=1)
+    >>> describe(log).rows
+    250
+
+    """
 
     rows: int
     series: int

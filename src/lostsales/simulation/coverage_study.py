@@ -118,6 +118,12 @@ class CoverageStudy:
     coverage : tuple of Coverage
         A row for every number of series and estimator.
 
+    Examples
+    --------
+    >>> study = Study(Scenario.load("steady"))
+    >>> CoverageStudy(study, TrueProfit(policy=4.0, behaviour=-9.0), ()).to_json()["truth"]
+    4.0
+
     """
 
     study: Study

@@ -41,6 +41,12 @@ class HiddenTruth:
     truncated : ndarray of bool, shape (rows,)
         Rows whose demand the truncation rule `longest_run` cut to what was available.
 
+    Examples
+    --------
+    >>> log, truth = simulate("released", episodes=2)
+    >>> bool((log.sales <= truth.demand).all())
+    True
+
     """
 
     demand: Floats  # (rows,)

@@ -152,7 +152,7 @@ def test_settings_by_command_by_file_and_in_python_give_the_same_policy(folder: 
         ("function.kinf=linear", r"function\.kinf: no such key; the keys are kind, kernels"),
         ("beta=high", "beta: Input should be a valid number, but it is 'high'"),
         ("safe=never", "safe: Input should be 'learned' or 'paper', but it is 'never'"),
-        ("function.kind=cubic", "kernel or linear"),
+        ("function.kind=cubic", "should be 'kernel' or 'linear'"),
         ("rules=6", "rules: Input should be an object, but it is 6"),
         ("beta", "a setting looks like rules.multiple=6, but 'beta' came"),
     ],

@@ -249,7 +249,7 @@ def test_settings_out_of_range_are_refused(changes: dict[str, Any], reason: str)
 
 
 def test_unknown_method_creates_no_folder(tmp_path: Path) -> None:
-    with pytest.raises(SettingError, match="no method 'magic'; the methods are c-fqi"):
+    with pytest.raises(SettingError, match="no method 'magic'; there are planner, c-fqi"):
         run_experiment(small(methods=("magic",)), tmp_path / "experiment", workers=1)
     with pytest.raises(SettingError, match="workers must be at least 1"):
         run_experiment(small(), tmp_path / "experiment", workers=0)

@@ -36,7 +36,16 @@ class RunEnd:
 
 @dataclass(frozen=True)
 class Audit:
-    """The facts behind `lostsales audit`, see `audit`."""
+    """The facts behind `lostsales audit`, see `audit`.
+
+    Examples
+    --------
+    >>> import lostsales
+    >>> log, _ = lostsales.simulate("released", episodes=5, seed=1)
+    >>> lostsales.audit(log).max_depth
+    3
+
+    """
 
     periods: int
     series: int

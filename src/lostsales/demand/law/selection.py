@@ -56,7 +56,16 @@ class FamilyTrial:
 
 @dataclass(frozen=True, eq=False)
 class DemandModel:
-    """A fitted law of demand with its cross-validation, as `fit_demand` returns it."""
+    """A fitted law of demand with its cross-validation, as `fit_demand` returns it.
+
+    Examples
+    --------
+    >>> import lostsales
+    >>> log, _ = lostsales.simulate("released", episodes=5, seed=1)
+    >>> lostsales.fit_demand(log).family.mean
+    'linear'
+
+    """
 
     law: DemandLaw
     evidence: Evidence

@@ -27,6 +27,15 @@ class Imputation:
     """A log with its hidden demand filled in; a row that hid nothing is as it was.
 
     Attributes are arrays (rows,) unless noted; `filled_log.filled_columns` gives them as columns of a table.
+
+    Examples
+    --------
+    >>> import lostsales
+    >>> log, _ = lostsales.simulate("released", episodes=5, seed=1)
+    >>> filled = lostsales.impute(log, replicates=0)
+    >>> bool((filled.expected_demand >= log.sales).all())
+    True
+
     """
 
     expected_demand: Floats  # (rows,) E[D_t | stock-out, history]

@@ -26,7 +26,17 @@ from lostsales.types import Ints
 
 @dataclass(frozen=True, eq=False)
 class ReportContents:
-    """The contents of a report on a policy, in the order of its sections; see `report_contents`."""
+    """The contents of a report on a policy, in the order of its sections; see `report_contents`.
+
+    Examples
+    --------
+    >>> import lostsales
+    >>> log, _ = lostsales.simulate("released", episodes=5, seed=1)
+    >>> found = report_contents(lostsales.fit(log, "newsvendor"), log)
+    >>> found.facts.rows, found.comparison is None
+    (250, True)
+
+    """
 
     facts: Description
     traces: tuple[Trace, ...]

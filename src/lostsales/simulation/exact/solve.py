@@ -44,6 +44,12 @@ class Solution:
     seconds : float
         Time of solving.
 
+    Examples
+    --------
+    >>> import lostsales
+    >>> round(lostsales.solve("newsvendor", "oracle", horizon=2).a_period, 1)
+    23.9
+
     """
 
     policy: SavedPolicy

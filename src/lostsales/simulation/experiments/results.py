@@ -49,6 +49,12 @@ class ExperimentResults:
     finished : list of CellResult
         One result a cell, in the order of `experiment.cells()`.
 
+    Examples
+    --------
+    >>> from lostsales.simulation.scenario import Scenario
+    >>> ExperimentResults(Experiment(scenario=Scenario.load("released")), []).has("planner")
+    True
+
     """
 
     experiment: Experiment
