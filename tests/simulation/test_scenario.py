@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from lostsales.errors import SettingError
+from lostsales.simulation.demand_laws import Linear, Saturating
 from lostsales.simulation.presets import preset_names, preset_text
-from lostsales.simulation.scenario import Linear, Saturating, Scenario
+from lostsales.simulation.scenario import Scenario
 
 OWN = """
 horizon = 10

@@ -48,6 +48,7 @@ class Learner(StrictSettings):
         """Learn a policy from a log."""
 
 
+# `first` is the order of lists only.
 LEARNERS = Registry[type[Learner]](
     "lostsales.learners",
     "method",

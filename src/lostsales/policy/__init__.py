@@ -1,1 +1,1 @@
-"""Actions, policies and the roll-out."""
+"""Action grid, business rules, views and history blocks, the period, roll-out, recommendations, policy files."""

@@ -18,7 +18,7 @@ from lostsales.types import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
-class Period:
+class HistoryPeriod:
     """One period of a history, one entry a row; the open one has no action yet."""
 
     features: tuple[Floats, ...]
@@ -29,7 +29,7 @@ class Period:
 def history_block(
     features: tuple[Feature, ...],
     anchor_demand: Floats,
-    periods: list[Period],
+    periods: list[HistoryPeriod],
     scale: Floats | float = 1.0,
     attributes: Floats | None = None,
 ) -> Floats:
@@ -60,7 +60,7 @@ def blocks_of_rows(
     for back in range(depth + 1):
         at = rows - back
         action = Action(log.price[at], order[at]) if back else None
-        periods.append(Period(tuple(log.features[at].T), stock[at], action))
+        periods.append(HistoryPeriod(tuple(log.features[at].T), stock[at], action))
     return history_block(log.problem.features, anchor_demand, periods, scale, attributes)
 
 
@@ -74,11 +74,11 @@ def blocks_of_view(
     attributes: Floats | None = None,
 ) -> Floats:
     """The history blocks of series of a view, `depth` periods long; the anchor lies `run` (or `depth`) periods back."""
-    periods = [Period(tuple(each[rows] for each in view.features), view.stock[rows])]
+    periods = [HistoryPeriod(tuple(each[rows] for each in view.features), view.stock[rows])]
     closed = list(reversed(view.past))
     for each in closed[:depth]:
         action = Action(each.action.price[rows], each.action.order[rows])
-        periods.append(Period(tuple(one[rows] for one in each.view.features), each.view.stock[rows], action))
+        periods.append(HistoryPeriod(tuple(one[rows] for one in each.view.features), each.view.stock[rows], action))
     back = depth if run is None else run
     anchor = closed[back - 1].view if back else view
     return history_block(features, anchor.last_sales[rows], periods, scale, attributes)

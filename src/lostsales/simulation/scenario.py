@@ -2,7 +2,7 @@
 
 import tomllib
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from pydantic import Field, field_validator, model_validator
@@ -13,60 +13,10 @@ from lostsales.data.settings import Settings, checked, read_toml, with_settings
 from lostsales.errors import SettingError
 from lostsales.policy.rollout import Opening
 from lostsales.policy.view import Features
+from lostsales.simulation.demand_laws import Linear, Saturating
 from lostsales.simulation.presets import preset_names, preset_text
-from lostsales.simulation.processes import FeatureProcess, Noise, levels_of
+from lostsales.simulation.processes import FeatureProcess, levels_of
 from lostsales.types import Floats
-
-Effect = float | tuple[float, ...]
-
-
-class Linear(Settings):
-    """D_t = intercept + rho D_{t-1} + price P_t + sum of effects of the features + noise (Equation 1)."""
-
-    law: Literal["linear"]
-    intercept: float = 0.0
-    rho: float = 0.0
-    price: float = 0.0
-    features: dict[str, Effect] = Field(default_factory=dict)
-    noise: Noise
-    minimum: NonNegative = 0.0
-    maximum: NonNegative | None = None
-    integer: bool = True
-
-    def lag_term(self, last_demand: Floats) -> Floats:
-        """Contribution of D_{t-1}."""
-        return self.rho * last_demand
-
-    def respond(self, shock: Floats, lag_term: Floats, price_t: Floats, effect: Floats) -> Floats:
-        """Demand before rounding and bounds."""
-        return shock + lag_term + (self.price * price_t + self.intercept) + effect
-
-
-class Saturating(Settings):
-    """D_t = base m(D_{t-1}) exp(price (P_t - price_at) + effects) noise, m(d) = floor + (1 - floor) 2 d / (d + half).
-
-    m is increasing and concave in the last demand, and 1 where it equals `half`.
-    """
-
-    law: Literal["saturating"]
-    base: Annotated[float, Field(gt=0)]
-    floor: Annotated[float, Field(ge=0, le=1)]
-    half: Annotated[float, Field(gt=0)]
-    price: float
-    price_at: float = 0.0
-    features: dict[str, Effect] = Field(default_factory=dict)
-    noise: Noise
-    minimum: NonNegative = 0.0
-    maximum: NonNegative | None = None
-    integer: bool = True
-
-    def lag_term(self, last_demand: Floats) -> Floats:
-        """m(D_{t-1})."""
-        return self.floor + (1 - self.floor) * 2 * last_demand / (last_demand + self.half)
-
-    def respond(self, shock: Floats, lag_term: Floats, price_t: Floats, effect: Floats) -> Floats:
-        """Demand before rounding and bounds."""
-        return self.base * lag_term * np.exp(self.price * (price_t - self.price_at) + effect) * shock
 
 
 class UniformStart(NamedTuple):

@@ -13,7 +13,7 @@ from lostsales.learn.cfqi.iteration import FittedQ, FqiSettings, iterate
 from lostsales.learn.cfqi.partition import Partition, partition
 from lostsales.learn.function.depth_regression import RidgeDesign, build
 from lostsales.learn.function.kernels import Kernel
-from lostsales.learn.function.penalty import with_penalty
+from lostsales.learn.function.penalty_design import with_penalty
 from lostsales.learn.function.posterior_variance import FactoredVariance
 from lostsales.learn.function.q_function import ActionScaler, FunctionClass, Hyperparameters, Scaler
 from lostsales.types import Bools, Floats

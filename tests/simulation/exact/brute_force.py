@@ -4,8 +4,9 @@ from collections import defaultdict
 from collections.abc import Callable
 from functools import cache
 
+from lostsales.simulation.demand_laws import Linear
 from lostsales.simulation.processes import MarkovChain
-from lostsales.simulation.scenario import Linear, Scenario
+from lostsales.simulation.scenario import Scenario
 
 Law = tuple[tuple[float, float], ...]  # (demand, chance)
 

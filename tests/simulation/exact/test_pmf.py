@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from lostsales.simulation.demand_laws import Linear
 from lostsales.simulation.exact.finite_model import FiniteModel, Resolution
 from lostsales.simulation.exact.pmf import demand_pmf, opening_pmf
-from lostsales.simulation.scenario import Linear, NormalStart, Scenario
+from lostsales.simulation.scenario import NormalStart, Scenario
 from tests.simulation.exact.tiny import tiny
 
 

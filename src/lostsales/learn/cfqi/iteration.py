@@ -9,7 +9,7 @@ from lostsales.data.splits import FoldMasks
 from lostsales.learn.cfqi.partition import Partition
 from lostsales.learn.cfqi.targets import ActionValueFunction, NextValues, RegressionDesign, targets
 from lostsales.learn.function.depth_regression import HyperparameterSearch, build
-from lostsales.learn.function.penalty import with_penalty
+from lostsales.learn.function.penalty_design import with_penalty
 from lostsales.learn.function.q_function import ActionScaler, FunctionClass, QBasis, QFunction, Scaler
 from lostsales.learn.function.regressors import Regressor, RegressorDesign, RegressorQ, members
 from lostsales.types import Bools, Floats

@@ -1,50 +1,33 @@
-"""The penalty U of PC-FQI: what it is measured with (support kernel) and from which threshold on.
+"""The penalty U of PC-FQI (Section 4.1 and Appendix M.1); its threshold and support kernel are set in `penalty_design`.
 
-U = beta sigma (sqrt(k_post / ridge) - threshold)^+ itself is `QBasis.penalty`; k_post is in `posterior_variance`.
+A regressor's U, the spread of its ensemble, is `RegressorQ.penalty` in `regressors`.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from lostsales.learn.function.depth_regression import RidgeDesign, build, subsample
-from lostsales.learn.function.posterior_variance import Uncertainty, posterior_variance_of
-from lostsales.learn.function.q_function import FunctionClass, Hyperparameters, QBasis
-
-TRIM = 0.01  # share of rows on either side outside the range of the histories
-THRESHOLD_ROWS = 2_000  # rows from which the threshold of the penalty is taken
+from lostsales.learn.function.posterior_variance import PosteriorVariance
+from lostsales.types import Floats
 
 
-def with_penalty(design: RidgeDesign, function: FunctionClass, seed: int, former: QBasis | None = None) -> RidgeDesign:
-    """The design with the posterior variance and the threshold of the penalty.
+@dataclass(frozen=True, eq=False)
+class Uncertainty:
+    """(sqrt(k_post / ridge) - threshold)^+: what beta sigma multiplies in U.
 
-    With a support kernel both depend on the rows alone and are taken over from `former`.
+    An action as well supported as most rows of the log has no penalty, so that beta may be large: the policy keeps to
+    supported actions, and under random behaviour, which supports all, it is free. A history outside the data is clipped
+    to their range: far away every action has the same penalty, and an extrapolated Q would decide. An
+    `unpenalized_share` of 0 is the paper's penalty.
     """
-    basis, own = design.basis, design.basis.choice.kernel is None or function.support_kernel is None
-    if former is not None and not own:
-        return replace(design, basis=replace(basis, uncertainty=former.uncertainty))
-    support = design
-    if not own:
-        choice = Hyperparameters(function.support_kernel, function.support_ridge, basis.choice.sigma)
-        rank = function.support_rank
-        low_rank = function.model_copy(update={"exact_rows": rank, "most_rank": rank, "by_dimension": False})
-        support = build(basis.scaler, basis.action_scaler, design.history, design.action, choice, low_rank, seed)
-    variance = posterior_variance_of(support.basis.map, support.factor)
-    if not function.unpenalized_share:
-        return replace(design, basis=replace(basis, uncertainty=Uncertainty(variance)))
-    history_range = np.quantile(design.history, [TRIM, 1 - TRIM], axis=0)
-    threshold = _penalty_threshold(support, function.unpenalized_share, function.unpenalized_ratio, seed)
-    return replace(design, basis=replace(basis, uncertainty=Uncertainty(variance, threshold, history_range)))
 
+    variance: PosteriorVariance
+    threshold: float = 0.0
+    history_range: Floats | None = None  # (2, coordinates) standardised, to which histories are clipped
 
-def _penalty_threshold(design: RidgeDesign, share: float, at_most: float, seed: int) -> float:
-    """The quantile of leave-one-out sqrt(k_post / ridge) over the rows, at most `at_most` times their median.
-
-    A row of leverage h = phi'(Phi'Phi + ridge)^-1 phi has k_post / ridge = h / (1 - h) when it is left out.
-    """
-    at, mapped = subsample(len(design.history), THRESHOLD_ROWS, seed), design.basis.map
-    history, action = design.history[at], design.action[at]
-    leverage = design.factor.leverage(mapped.features(history, action))
-    left_out = leverage / (1 - leverage) + mapped.left_over(history, action) / design.factor.ridge
-    most, median = np.quantile(np.sqrt(left_out), [share, 0.5])
-    return float(min(most, at_most * median))
+    def __call__(self, history: Floats, actions: Floats) -> Floats:
+        """Of standardised histories against a grid of standardised actions, (rows, actions)."""
+        history = history if self.history_range is None else np.clip(history, *self.history_range)
+        above = np.sqrt(self.variance(history, actions))
+        above -= self.threshold
+        return np.maximum(above, 0.0, out=above)

@@ -67,22 +67,6 @@ class FactoredVariance:
         return np.maximum(1.0 / self.ridge - form @ weights, 0.0)
 
 
-@dataclass(frozen=True, eq=False)
-class Uncertainty:
-    """(sqrt(k_post / ridge) - threshold)^+: what beta sigma multiplies in the penalty."""
-
-    variance: PosteriorVariance
-    threshold: float = 0.0
-    history_range: Floats | None = None  # (2, coordinates) standardised, to which histories are clipped
-
-    def __call__(self, history: Floats, actions: Floats) -> Floats:
-        """Of standardised histories against a grid of standardised actions, (rows, actions)."""
-        history = history if self.history_range is None else np.clip(history, *self.history_range)
-        above = np.sqrt(self.variance(history, actions))
-        above -= self.threshold
-        return np.maximum(above, 0.0, out=above)
-
-
 def interpolation_nodes(gram: Floats) -> tuple[Ints, Floats]:
     """Pivots of the kernel matrix of the actions, and weights (nodes, actions) that interpolate from them to all."""
     _, order, rank, _ = dpstrf(gram, lower=1, tol=INTERPOLATION_ERROR**2)

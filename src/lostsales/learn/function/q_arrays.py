@@ -8,12 +8,8 @@ from typing import Any
 
 from lostsales.learn.function.feature_maps import FeatureMap, KernelMap, LinearMap
 from lostsales.learn.function.kernels import Kernel
-from lostsales.learn.function.posterior_variance import (
-    FactoredVariance,
-    PairwiseVariance,
-    PosteriorVariance,
-    Uncertainty,
-)
+from lostsales.learn.function.penalty import Uncertainty
+from lostsales.learn.function.posterior_variance import FactoredVariance, PairwiseVariance, PosteriorVariance
 from lostsales.learn.function.q_function import ActionScaler, Hyperparameters, QBasis, QFunction, Scaler
 from lostsales.policy.file_format import arrays_of
 from lostsales.types import Array

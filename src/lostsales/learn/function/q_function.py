@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from lostsales.data.settings import StrictSettings
 from lostsales.learn.function.feature_maps import FeatureMap, GridValues
 from lostsales.learn.function.kernels import Kernel
-from lostsales.learn.function.posterior_variance import Uncertainty
+from lostsales.learn.function.penalty import Uncertainty
 from lostsales.types import Floats, Ints
 
 Ridge = Annotated[float, Field(gt=0)]  # 1e-9 is as good as ordinary least squares
@@ -132,13 +132,7 @@ class QBasis:
         return self.map.on_grid(self.scaler(block), self.action_scaler(actions))
 
     def penalty(self, block: Floats, actions: Floats, beta: float) -> Floats:
-        """U = beta sigma (sqrt(k_post / ridge) - threshold)^+ (Section 4.1 and Appendix M.1), (rows, actions).
-
-        An action as well supported as most rows of the log has no penalty, so that beta may be large: the policy keeps
-        to supported actions, and under random behaviour, which supports all, it is free. A history outside the data is
-        clipped to their range: far away every action has the same penalty, and an extrapolated Q would decide. An
-        `unpenalized_share` of 0 is the paper's penalty.
-        """
+        """U = beta sigma (sqrt(k_post / ridge) - threshold)^+, (rows, actions); see `Uncertainty`."""
         if self.uncertainty is None:
             raise ValueError("no penalty was prepared")
         return beta * self.choice.sigma * self.uncertainty(self.scaler(block), self.action_scaler(actions))

@@ -8,8 +8,9 @@ import numpy as np
 from scipy.special import ndtr
 
 from lostsales.policy.view import Features
+from lostsales.simulation.demand_laws import Saturating
 from lostsales.simulation.processes import Autoregressive, Cycle, FeatureProcess, MarkovChain, ReferencePrice
-from lostsales.simulation.scenario import Saturating, Scenario
+from lostsales.simulation.scenario import Scenario
 from lostsales.types import Floats, Ints
 
 NEGLIGIBLE = 0.01  # a feature whose standard deviation moves demand by less than this many units is held constant

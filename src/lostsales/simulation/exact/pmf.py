@@ -3,8 +3,9 @@
 import numpy as np
 from scipy.special import ndtr
 
+from lostsales.simulation.demand_laws import Linear, Saturating
 from lostsales.simulation.processes import Noise
-from lostsales.simulation.scenario import Linear, NormalStart, Saturating
+from lostsales.simulation.scenario import NormalStart
 from lostsales.types import Floats
 
 
