@@ -104,7 +104,7 @@ def test_the_usual_methods_are_compared_unless_some_are_given(monkeypatch: pytes
 
 
 def test_without_a_proven_gain_there_is_no_choice() -> None:
-    log, _ = simulate(scenario("nonlinear"), epsilon_greedy_policy("nonlinear"), 6, 2)
+    log, _ = simulate(scenario("nonlinear"), epsilon_greedy_policy("nonlinear"), 10, 2)
     found = compare(log, ("behaviour",))
     assert found.choice is None
     assert found.sentence.startswith(KEEP_CURRENT)

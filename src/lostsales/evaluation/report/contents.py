@@ -31,10 +31,10 @@ class ReportContents:
     Examples
     --------
     >>> import lostsales
-    >>> log, _ = lostsales.simulate("released", episodes=5, seed=1)
-    >>> found = report_contents(lostsales.fit(log, "newsvendor"), log)
-    >>> found.facts.rows, found.comparison is None
-    (250, True)
+    >>> log, _ = lostsales.simulate("newsvendor", episodes=10, seed=1)
+    >>> found = report_contents(lostsales.fit(log, "newsvendor"), log, horizon=5)
+    >>> found.facts.series, found.comparison is None
+    (10, True)
 
     """
 
