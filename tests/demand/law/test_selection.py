@@ -13,6 +13,8 @@ from lostsales.demand.law.estimation import complete_latents, fit_family
 from lostsales.demand.law.means import LinearMean
 from lostsales.demand.law.selection import BEYOND_CHANCE, MATTERS, DemandModel, bootstrap_laws, fit_demand
 from lostsales.errors import LostSalesError, SettingError
+from lostsales.simulation.scenario import Scenario
+from lostsales.simulation.simulator import simulate
 from tests.demand.logs import log_of_draws
 from tests.learn.small import small_log
 
@@ -161,3 +163,13 @@ def test_a_price_that_never_varied_and_what_cannot_be_fitted() -> None:
         fit_demand(log_of_draws(np.full((1, 9), 5.0), np.full((1, 9), 9.0)))
     with pytest.raises(SettingError, match="at least one family"):
         fit_demand(log, ())
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_few_long_series_are_compared_across_folds(seed: int) -> None:
+    """Ten series of three years: the rows to score would all come from one series, and no other fold would be left."""
+    log, _ = simulate(Scenario.load("steady", ("horizon=1095",)), episodes=10, seed=seed)
+    model = fit_demand(log, (LINEAR, replace(LINEAR, multiplicative=True)), seed=seed)
+    assert model.held_out == "series"
+    assert model.family == LINEAR
+    assert all(np.isfinite(each.score) for each in model.candidates)

@@ -14,7 +14,7 @@ import numpy as np
 from lostsales.data.log import SalesLog
 from lostsales.data.progress import Progress
 from lostsales.data.scale import series_scale
-from lostsales.data.splits import FoldMasks, folds_of, hold_out, resample_counts
+from lostsales.data.splits import BY_SERIES, FoldMasks, folds_of, hold_out, resample_counts
 from lostsales.demand.censoring.evidence import Evidence, gather_evidence
 from lostsales.demand.law.calibration import Calibration, calibrate
 from lostsales.demand.law.demand_law import DemandLaw, Family
@@ -185,10 +185,16 @@ def _scored_rows(log: SalesLog, evidence: Evidence, seed: int) -> tuple[Evidence
     series = np.random.default_rng(seed).permutation(np.unique(evidence.series))
     wanted = np.clip(len(evidence) // 10, *SCORED_ROWS)
     enough = np.searchsorted(np.cumsum(np.bincount(evidence.series)[series]), wanted) + 1
-    scored = evidence.part(np.isin(evidence.series, series[:enough]))
+    kept = np.isin(evidence.series, series[:enough])
     # Rows of one run are dependent, but short series must not lose everything to gaps.
     length = int(np.bincount(log.series).max())
     held = hold_out(log, gap=min(int(evidence.depth.max(initial=0)) + 1, MOST_GAP, length // 10))
+    if held.by == BY_SERIES and np.ptp(held.clock[evidence.rows[kept]]) == 0:
+        # The few long series are all in one fold: the first rows of one series a fold instead.
+        chosen = series[np.unique(held.clock[log.starts[series]], return_index=True)[1]]
+        place = np.arange(len(evidence)) - np.searchsorted(evidence.series, evidence.series)
+        kept = np.isin(evidence.series, chosen) & (place < wanted // len(chosen))
+    scored = evidence.part(kept)
     return scored, folds_of(held, scored.rows), held.by
 
 
