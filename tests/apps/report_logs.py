@@ -15,8 +15,8 @@ NASTY = '<script>document.title="caught"</script> & "co"'
 
 def released(folder: Path) -> None:
     """A log of the simulator, and C-FQI."""
-    write_log(small_log("released"), folder / "log.parquet")
-    fit(small_log("released"), "c-fqi", iterations=2).save(folder / "policy")
+    write_log(small_log("released", 10), folder / "log.parquet")
+    fit(small_log("released", 10), "c-fqi", iterations=2).save(folder / "policy")
 
 
 def own_names(folder: Path) -> None:

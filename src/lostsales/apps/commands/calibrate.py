@@ -28,7 +28,7 @@ def calibrate(
 ) -> None:
     """Measure in simulation, where the truth is known, how often the 95 % intervals of `evaluate` cover it.
 
-    Example: `lostsales calibrate steady --series 5 --replications 3 --out study.json`
+    Example: `lostsales calibrate steady --series 10 --replications 2 --out study.json`
     """
     from dataclasses import asdict
 
