@@ -127,7 +127,7 @@ def test_every_command_has_an_example_that_runs(
 def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the files that examples name."""
     folder = tmp_path_factory.mktemp("example")
-    log = small_log("released")
+    log = small_log("released", 10)
     write_log(log, folder / "log.parquet")
     (folder / "problem.toml").write_text(log.problem.to_toml())
     fit(log, "c-fqi", iterations=2).save(folder / "policy")
