@@ -151,3 +151,7 @@ def test_orders_are_placed_on_order_days_only(method: str) -> None:
     closed = today["economy"].to_numpy() == 0
     assert closed.any()
     assert (policy.recommend(recent, today)["order"].to_numpy()[closed] == 0).all()
+
+
+def test_a_policy_names_its_method(method: str) -> None:
+    assert fitted(method, "released").summary()["method"] == method

@@ -73,6 +73,10 @@ class BehaviourPolicy(PolicyBase):
             parts.append(_smoothed(_weighted_counts(far, self.taken, len(self.usual)), self.usual, self.alpha))
         return np.concatenate(parts)
 
+    def summary(self) -> dict[str, Any]:
+        """The method."""
+        return {"method": "behaviour"}
+
     def decide(self, view: View, rng: np.random.Generator) -> Action:
         """Draw an action for every series."""
         up_to = np.cumsum(self._allowed(view), axis=1)

@@ -7,7 +7,7 @@ by the plugged-in demand (Appendix C).
 """
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -52,6 +52,10 @@ class LastObservationPolicy(PolicyBase):
     def usual_demand(self) -> float:
         """Median of the observed demands."""
         return self.q.usual_demand
+
+    def summary(self) -> dict[str, Any]:
+        """The method."""
+        return {"method": self.q.method}
 
     def decide(self, view: View, rng: np.random.Generator) -> Action:
         """Price and order of every series."""

@@ -72,6 +72,10 @@ class PlanPolicy(PolicyBase):
         strict = self.physics.strict
         return BeliefTracker(self.problem, self.grid.prices, self.states, self.series, self.tables, strict)
 
+    def summary(self) -> dict[str, Any]:
+        """The method."""
+        return {"method": "planner"}
+
     def decide(self, view: View, rng: np.random.Generator) -> Action:  # noqa: ARG002, the protocol passes it
         """Price and order of every series."""
         values, _ = self._values(view, self.tracker.belief(view))
