@@ -127,7 +127,7 @@ class Format(Settings):
     )
     dates: str | tuple[str, ...] | None = Field(
         None,
-        description="The format of dates, or several, in the letters of `strptime`; ISO dates (2026-03-01) unless given.",
+        description="The format of dates, or several, in the letters of `strptime`; ISO (2026-03-01) unless given.",
         examples=["%d.%m.%Y"],
     )
 
@@ -170,6 +170,16 @@ class Columns(Settings):
         "adjustment",
         description="Correction of the stock before the next period: spoilage and theft below zero, finds above.",
         examples=["Stock Correction"],
+    )
+    out_of_stock: str | None = Field(
+        None,
+        description="Time out of stock within the period, in hours, days or as a share; `open_time` is the whole.",
+        examples=["Days Out of Stock"],
+    )
+    in_stock: str | None = Field(
+        None,
+        description="False where the shelf was empty for part or all of the period: a stock-out flag, inverted.",
+        examples=["in_stock"],
     )
     lost_cost: str = Field(
         "lost_cost", description="Unit cost of lost sales row by row, as `costs.lost`.", examples=["penalty"]
@@ -219,6 +229,9 @@ class Problem(Shop):
         (), description="Columns that are the same in all rows of a series.", examples=[["category", "region"]]
     )
     costs: Costs = Field(Costs(), description="Unit costs: a number, or the name of a column.")
+    price: NonNegative | None = Field(
+        None, description="The price of every row, where the table has no column of it.", examples=[2]
+    )
     columns: Columns = Field(Columns(), description="The names of the columns, where they differ from ours.")
     format: Format = Field(Format(), description="How numbers and dates are written, where they are text.")
 

@@ -63,10 +63,10 @@ def table_fields(model: type[BaseModel]) -> list[SettingField]:
 
 def nested_settings(model: type[BaseModel]) -> dict[str, type[Any]]:
     """The settings within a model by key, also those in a list or beside other types."""
-    found = {}
+    found: dict[str, type[Any]] = {}
     for name, annotation, *_ in _members(model):
         options = [item for each in _options(annotation) for item in (each, *get_args(each))]
-        found |= {name: each for each in options if _is_settings(each)}
+        found.update((name, each) for each in options if _is_settings(each))
     return found
 
 
