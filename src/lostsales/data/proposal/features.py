@@ -11,6 +11,7 @@ from lostsales.data.proposal.profile import Column, Profile
 from lostsales.data.proposal.sample import Sample
 
 MOST_LEVELS = 30  # of a categorical feature
+_MOST_COMPARED = 5_000  # values of two columns that may say the same
 SAME = 0.98  # correlation with sales from which a column looks like one of hindsight
 _OURS = {str(each.default) for each in Columns.model_fields.values() if isinstance(each.default, str)}
 
@@ -42,6 +43,8 @@ def find_others(sample: Sample, found: Profile, keys: Keys, taken: set[str], out
                 others.attributes.append((name, f"constant in every series, {column.distinct:,} values"))
         elif name in with_time:
             others.left_out.append((name, "rises with time: its later values are not in the log"))
+        elif keys.period is not None and column.distinct > 7 and _same(sample, found, keys.period.name, name):
+            others.left_out.append((name, f"another name of {keys.period.name!r}"))
         elif fit(name, "forecast") or abs(correlation.get(name, 0.0)) >= SAME:
             how = f"correlation {correlation[name]:.2f} with sales" if name in correlation else "a forecast"
             others.left_out.append((name, f"{how}; a feature only if it is known before the decision"))
@@ -65,6 +68,8 @@ def _useless(column: Column, rows: int, keys: Keys) -> str:
         column.kind == "text" and column.distinct > max(MOST_LEVELS, keys.n_series)
     ):
         return f"{column.distinct:,} different values, such as {column.examples[0]!r}"
+    if column.is_whole and column.distinct == rows and (column.highest or 0) - (column.lowest or 0) + 1 == rows:
+        return "the number of the row"
     if missing:
         return f"missing in {missing:,} of {rows:,} rows: fill the gaps to use it as a feature"
     if column.unread:
@@ -117,6 +122,6 @@ def _facts(
 def _same(sample: Sample, found: Profile, first: str, second: str) -> bool:
     """Whether two columns of few values always go together."""
     one, two = found.columns[first], found.columns[second]
-    if one.distinct != two.distinct or one.distinct > 400:
+    if one.distinct != two.distinct or one.distinct > _MOST_COMPARED:
         return False
     return bool(sample.query(f"SELECT count(DISTINCT ({one.sql}, {two.sql})) FROM log")[0][0] == one.distinct)

@@ -100,11 +100,13 @@ def _attempts(usable: list[Column]) -> Iterator[tuple[str, ...]]:
     first = [*places[:1], *items[:1]]
     yield from ((*first, name) for name in more if name not in first)
     yield from ((*first, *pair) for pair in combinations([name for name in more if name not in first], 2))
-    texts = [each.name for each in usable if each.kind == "text" and fit(each.name, "document") < SURE]
+    if items or places or whole:
+        return  # named, so that rows which they do not tell apart are transactions
+    others = [each for each in usable if not fit(each.name, "document") and _best_fit(each.name) < 0.5]
+    texts = [each.name for each in others if each.kind == "text"]
     yield from ((name,) for name in texts)
     yield from combinations(texts[:6], 2)
-    counts = [each.name for each in usable if not any(fit(each.name, role) for role in ("sales", "stock", "order"))]
-    yield from ((name,) for name in counts)
+    yield from ((each.name,) for each in others if each.kind == "number")
 
 
 def _best_fit(name: str) -> float:

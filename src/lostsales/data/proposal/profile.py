@@ -56,6 +56,13 @@ class Column:
         """A few values."""
         return ", ".join(map(repr, self.examples[:3]))
 
+    @property
+    def range(self) -> str:
+        """How many different numbers, from which to which."""
+        if self.lowest is None or self.highest is None or self.distinct == 1:
+            return f"always {self.shown}"
+        return f"{self.distinct:,} different values, {self.lowest:g} to {self.highest:g}"
+
 
 @dataclass(frozen=True)
 class Profile:

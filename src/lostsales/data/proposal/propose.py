@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from lostsales.data.problem import Problem
-from lostsales.data.proposal.draft import Draft
+from lostsales.data.proposal.draft import draft, is_explained
 from lostsales.data.proposal.findings import TableFindings, look
 from lostsales.data.proposal.profile import is_wide
 from lostsales.data.proposal.sample import open_source
@@ -85,15 +85,13 @@ def propose(source: Any) -> Proposal:
             "first (melt in pandas, unpivot in polars and SQL)"
         )
     found = look(opened)
-    draft = Draft(found, Path(source).name if isinstance(source, str | Path) else "the table")
-    text = draft.text([])
+    name = Path(source).name if isinstance(source, str | Path) else "the table"
+    text, left = draft(found, name)
     problem = checked(Problem, tomllib.loads(text), "the proposed problem")
     reasons = _reasons_against(source, found, problem)
-    missing = [each for each in reasons if each.startswith("missing column")]
-    text = draft.text([f"reading says: {each}" for each in reasons if each not in missing])
-    return Proposal(
-        problem, text, _columns(problem, found), tuple(draft.left), not reasons, opened.rows, found.sample.rows
-    )
+    if more := [f"reading says: {each}" for each in reasons if not is_explained(each, found, left)]:
+        text, left = draft(found, name, more)
+    return Proposal(problem, text, _columns(problem, found), tuple(left), not reasons, opened.rows, found.sample.rows)
 
 
 def _reasons_against(source: Any, found: TableFindings, problem: Problem) -> tuple[str, ...]:

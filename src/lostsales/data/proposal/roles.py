@@ -81,7 +81,7 @@ def find_roles(found: Profile, keys: tuple[str, ...]) -> Roles:
             roles.outcomes.add(name)
         elif role not in roles.column:
             roles.column[role], taken[role] = name, score
-        elif taken[role] - score < CLOSE:
+        elif taken[role] - score < CLOSE and found.columns[name].distinct > 1:
             roles.others[role] = (*roles.others.get(role, ()), name)
     _share_as_price(roles, candidates)
     return roles

@@ -10,14 +10,19 @@ _MOST_CODE = 60  # a longer line has its comment above it
 
 
 class TomlText:
-    """Lines of TOML, each with the reason for it."""
+    """Lines of TOML, each with the reason for it, and what is left for a person to do."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
+        self.left: list[str] = []
 
     def comment(self, text: str) -> None:
         """A paragraph."""
         self.lines += wrap(text, WIDTH, initial_indent="# ", subsequent_indent="#   ", break_long_words=False)
+
+    def todo(self, text: str) -> None:
+        """What is left to do; it does not become a line."""
+        self.left.append(text)
 
     def gap(self) -> None:
         """An empty line."""
