@@ -40,9 +40,9 @@ def m5() -> pd.DataFrame:
             "date": date,
             "wm_yr_wk": 11100 + (date - date.min()).dt.days // 7,
             "weekday": date.dt.day_name(),
-            "wday": date.dt.dayofweek + 1,
+            "wday": date.dt.day_of_week + 1,
             "snap_CA": table["promo"],
-            "event_name_1": np.where(date.dt.day == 1, "NewYear", None),
+            "event_name_1": ["NewYear" if each.day == 1 else None for each in date],
             "sell_price": table["price"],
             "sales": table["sales"],
         }
@@ -55,7 +55,7 @@ def rossmann() -> pd.DataFrame:
     return pd.DataFrame(
         {
             "Store": table["place"],
-            "DayOfWeek": table["date"].dt.dayofweek + 1,
+            "DayOfWeek": table["date"].dt.day_of_week + 1,
             "Date": table["date"],
             "Sales": table["sales"] * 100,
             "Customers": table["sales"] * 10 + table["promo"],
@@ -181,7 +181,7 @@ def dominicks() -> pd.DataFrame:
             "MOVE": table["sales"] * 64,
             "QTY": 1,
             "PRICE": table["price"],
-            "SALE": np.where(table["promo"] == 1, "B", None),
+            "SALE": ["B" if each else None for each in table["promo"]],
             "PROFIT": 25.3 + table["promo"],
             "OK": 1,
         }

@@ -20,6 +20,8 @@ class StockFacts:
     pairs: int  # rows with a next row in their series
     opening: int  # next stock = stock + arrived - sales: the stock opens the period
     closing: int  # next stock = stock + next arrived - next sales: the stock closes the period
+    capacity: float  # the greatest stock
+    capped: int  # pairs that follow where stock beyond it is discarded
     lead: int  # periods by which an order comes later than the next one, where that fits best
     late: int  # pairs that follow with that lead
     subtracted: int  # pairs that follow where the adjustment is taken off instead of added
@@ -28,6 +30,11 @@ class StockFacts:
     above_both: int  # rows that sold more than stock and order
     sold_stock: int  # of rows with an order, those that sold the stock exactly
     sold_both: int  # of rows with an order, those that sold stock and order exactly
+
+    @property
+    def has_capacity(self) -> bool:
+        """Whether a capacity explains rows that do not follow otherwise."""
+        return self.capped >= FOLLOWS * self.pairs and self.capped - self.opening > 0.01 * self.pairs
 
     @property
     def arrival(self) -> str | None:
@@ -51,12 +58,16 @@ def stock_facts(
     closing = _equal(coming, stock[now] + arrived[then] - sales[then] + adjusted[then])
     subtracted = _equal(coming, sold[now] + arrived[now] - adjusted[now]) if adjustment is not None else 0
     lead = int(np.argmax(counts))
+    capacity = float(np.nanmax(stock, initial=0.0))
+    capped = _equal(coming, np.minimum(sold[now] + arrived[now] + adjusted[now], capacity))
     ordered = arrived > 0
     with np.errstate(invalid="ignore"):
         return StockFacts(
             pairs=len(now),
             opening=counts[0],
             closing=closing,
+            capacity=capacity,
+            capped=capped,
             lead=lead,
             late=counts[lead],
             subtracted=subtracted,

@@ -58,6 +58,7 @@ def look(source: Source) -> TableFindings:
         by_balance = _by_balance(found, roles, numbers, has_next)
         stock = _stock(roles, numbers, has_next) if by_balance else stock
     _only_number_left(found, keys, roles)
+    _stockout_by_sales(sample, found, keys, roles, stock)
     taken = {*keys.columns, *roles.column.values()}
     others = find_others(sample, found, keys, taken, roles.outcomes, roles.column.get("sales", ""))
     return TableFindings(sample, found, keys, roles, by_balance, stock, others)
@@ -116,3 +117,24 @@ def _only_number_left(found: Profile, keys: Keys, roles: Roles) -> None:
     left = [name for name in left if name not in taken]
     if len(left) == 1:
         roles.column["sales"] = left[0]
+
+
+def _stockout_by_sales(sample: Sample, found: Profile, keys: Keys, roles: Roles, stock: StockFacts | None) -> None:
+    """Where no name means stock-outs, a flag that is true only where all there was has been sold does."""
+    if stock is None or {"stockout", "in_stock", "time_out"} & roles.column.keys():
+        return
+    sales, on_hand, arrived = (
+        found.columns[roles.column[role]].sql
+        for role in ("sales", "stock", "order" if "order" in roles.column else "received")
+    )
+    sold_out = f"({sales} >= {on_hand}{f' + {arrived}' if stock.arrival == 'before' else ''})"
+    taken = {*keys.columns, *roles.column.values()}
+    for column in found.columns.values():
+        if column.is_flag and column.name not in taken:
+            flag = f"CAST({column.sql} AS BOOLEAN)"
+            ((flagged, right, all_sold),) = sample.query(
+                f"SELECT count_if({flag}), count_if({flag} AND {sold_out}), count_if({sold_out}) FROM log"
+            )
+            if flagged and right == flagged and flagged >= 0.5 * all_sold:
+                roles.column["stockout"] = column.name
+                return

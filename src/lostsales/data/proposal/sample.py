@@ -13,7 +13,7 @@ from lostsales.data.reading.table import open_table
 from lostsales.errors import LostSalesError
 from lostsales.types import Array
 
-MOST_ROWS = 200_000  # of a sample
+MOST_ROWS = 100_000  # of a sample
 HEAD_ROWS = 20_000  # from which the columns that name a series are guessed
 
 

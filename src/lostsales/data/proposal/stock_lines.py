@@ -29,7 +29,11 @@ def write_timing(found: TableFindings, out: TomlText) -> None:
     if facts.pairs:
         out.comment(f"{_balance(facts)}.")
         _todo_of_balance(found, facts, out)
-    out.key("capacity", 25, "the most that fits into the store; no limit unless given", active=False)
+    if facts.has_capacity:
+        why = f"CHECK: the most that fits; with it {facts.capped:,} of {facts.pairs:,} rows follow"
+        out.key("capacity", facts.capacity, why)
+    else:
+        out.key("capacity", 25, "the most that fits into the store; no limit unless given", active=False)
 
 
 def write_actions(found: TableFindings, out: TomlText) -> None:
@@ -63,7 +67,7 @@ def _balance(facts: StockFacts) -> str:
 def _todo_of_balance(found: TableFindings, facts: StockFacts, out: TomlText) -> None:
     """What to do where the stock does not follow its balance."""
     enough, pairs = FOLLOWS * facts.pairs, f"of {facts.pairs:,} rows"
-    if facts.opening >= enough:
+    if facts.opening >= enough or facts.has_capacity:
         return
     if facts.closing >= enough:
         out.todo(
