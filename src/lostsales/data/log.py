@@ -39,8 +39,8 @@ class SalesLog:
     >>> from lostsales.simulation.scenario import Scenario
     >>> from lostsales.simulation.simulator import simulate
     >>> log, _ = simulate(Scenario.load("released"), episodes=5, seed=1)
-    >>> len(log), len(log.names), log.prices.tolist()
-    (250, 5, [2.0, 4.0, 6.0])
+    >>> len(log), len(log.names), log.problem.prices
+    (250, 5, (2.0, 4.0, 6.0))
 
     """
 
@@ -116,15 +116,3 @@ class SalesLog:
         if self.order is None or self.costs is None:
             raise LostSalesError("profit needs stock, order and unit costs, and this log does not have them all")
         return period_profit(self.price, self.order, self.sales, lost, self.available - self.sales, self.costs)
-
-    @cached_property
-    def prices(self) -> Floats:
-        """The price grid: the problem's, else the prices in the log."""
-        return np.unique(self.price) if self.problem.prices is None else np.array(self.problem.prices)
-
-    @cached_property
-    def orders(self) -> Floats:
-        """The order grid: the problem's, else the orders in the log."""
-        if self.problem.orders is not None:
-            return np.array(self.problem.orders)
-        return np.zeros(0) if self.order is None else np.unique(self.order)

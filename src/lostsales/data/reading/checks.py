@@ -10,18 +10,6 @@ from lostsales.data.reading.findings import Findings
 from lostsales.types import Array, Bools, Floats, Ints, exceeds
 
 
-def check_grid(findings: Findings, column: str, values: Floats, grid: tuple[float, ...] | None) -> None:
-    """Every value is one of the declared ones, if any are."""
-    if grid is None:
-        return
-    points = np.array(grid)
-    nearest = points[np.searchsorted((points[1:] + points[:-1]) / 2, values)]
-    off = exceeds(values, nearest) | exceeds(nearest, values)
-    shown = [f"{point:g}" for point in points]
-    listed = ", ".join(shown if len(shown) <= 8 else [*shown[:4], "...", shown[-1]])
-    findings.check(off, f"{column} must be one of the declared {listed}", values)
-
-
 def check_stock(
     findings: Findings, problem: Problem, stock: Floats, arrived: Floats, sales: Floats, stockout: Bools | None
 ) -> None:

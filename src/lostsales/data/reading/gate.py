@@ -10,7 +10,7 @@ from lostsales.data.economics import UnitCosts
 from lostsales.data.log import LogNotes, SalesLog
 from lostsales.data.problem import Problem
 from lostsales.data.progress import Progress
-from lostsales.data.reading.checks import check_constant, check_duplicates, check_grid, check_stock, off_balance
+from lostsales.data.reading.checks import check_constant, check_duplicates, check_stock, off_balance
 from lostsales.data.reading.columns import ColumnReader
 from lostsales.data.reading.findings import Findings
 from lostsales.data.reading.table import Table, open_table
@@ -142,10 +142,8 @@ class _Gate:
         return UnitCosts(found[0], found[1], found[2], given.fixed_order) if len(found) == 3 else None
 
     def _check(self) -> None:
-        names, findings, rows = self.problem.columns, self.findings, self.rows
-        check_grid(findings, names.price, rows["price"], self.problem.prices)
+        findings, rows = self.findings, self.rows
         if rows["stock"] is not None:
-            check_grid(findings, names.order, rows["order"], self.problem.orders)
             arrived = rows["order"] if rows["received"] is None else rows["received"]
             check_stock(findings, self.problem, rows["stock"], arrived, rows["sales"], rows["stockout"])
         self.ordering = _ordering(self.codes, self.period)

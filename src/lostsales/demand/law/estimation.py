@@ -149,6 +149,7 @@ def _first_law(evidence: Evidence, family: Family, scale: Floats, weights: Float
         scale=scale,
         effect=np.zeros(len(scale)),
         demand_max=2 * float(shown.max()),
+        usual_price=evidence.usual_price,
     )
 
 

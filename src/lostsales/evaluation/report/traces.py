@@ -79,8 +79,9 @@ def hidden_demand(prepared: PreparedLog, chosen: Ints, part: SalesLog) -> tuple[
         mean[at], error = filled.expected_demand[of_part][at], filled.error[of_part][at]
         low[at], high[at] = mean[at] - NORMAL_BAND * error, mean[at] + NORMAL_BAND * error
         return mean, low, high
-    law = replace(prepared.laws.law, scale=prepared.laws.law.scale[chosen], effect=prepared.laws.law.effect[chosen])
-    evidence = gather_evidence(part)
+    law = prepared.laws.law
+    law = replace(law, scale=law.scale[chosen], effect=law.effect[chosen], usual_price=law.usual_price[chosen])
+    evidence = gather_evidence(part, law.usual_price)
     latent = complete_latents(evidence, law, prepared.seed, DRAWS).latent
     drawn = law.demand(latent, law.scale[evidence.series][:, None])
     rows, of_hidden = evidence.rows[evidence.is_censored], drawn[evidence.is_censored]
