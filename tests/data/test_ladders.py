@@ -76,7 +76,7 @@ def test_of_ten_thousand_prices_few_are_chosen_which_the_log_has() -> None:
 
 def test_derived_orders_are_multiples_up_to_what_demand_can_need() -> None:
     rng = np.random.default_rng(5)
-    order, demand = 12.0 * rng.integers(0, 100, 2_000), rng.poisson(400, 2_000).astype(float)
+    order, demand = 12 * rng.integers(0, 100, 2_000).astype(np.float64), rng.poisson(400, 2_000).astype(np.float64)
     found = Ladders.of(shop(np.full(2_000, 3.0), order, demand)).orders
     assert found[0] == 0
     assert (found % 12 == 0).all()
@@ -85,7 +85,7 @@ def test_derived_orders_are_multiples_up_to_what_demand_can_need() -> None:
 
 
 def test_declared_ranges_are_lists() -> None:
-    problem = Problem(prices={"from": 3.49, "to": 5.99, "step": 0.5}, orders={"multiple": 12, "most": 480})  # type: ignore[arg-type]
+    problem = Problem(prices={"from": 3.49, "to": 5.99, "step": 0.5}, orders={"multiple": 12, "most": 480})
     assert problem.prices == (3.49, 3.99, 4.49, 4.99, 5.49, 5.99)
     assert problem.orders is not None
     assert problem.orders[:3] + problem.orders[-1:] == (0, 12, 24, 480)
