@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from lostsales.data.balance import off_balance
 from lostsales.data.economics import Balance
 from lostsales.data.log import LogNotes, SalesLog
 from lostsales.data.problem import Costs, Feature, Problem
-from lostsales.data.reading.checks import off_balance
 from lostsales.data.reading.gate import read_log
 from lostsales.demand.audit import audit as module
 from lostsales.demand.audit.audit import audit

@@ -28,7 +28,7 @@ class Evidence:
     low: Floats  # demand lies above this ...
     high: Floats  # ... and up to this
     is_informative: Bools  # the interval is not the whole line
-    is_censored: Bools  # a stock-out: demand lies above `low`, and drives the next period unobserved
+    is_censored: Bools  # a stock-out: demand lies between `low` and `high`, and drives the next period unobserved
     integer: bool
     width: float  # of the interval in which an observed demand lies
 
@@ -57,7 +57,8 @@ def gather_evidence(log: SalesLog) -> Evidence:
     width = 1.0 if observed.integer else RESOLUTION * max(float(np.std(demand[~hidden])), 1e-9)
     low = np.where(hidden, observed.censored_above[rows] + (0.5 if observed.integer else 0.0), demand - width / 2)
     low = np.where(low < 0, -np.inf, low)
-    high = np.where(hidden, np.inf, demand + width / 2)
+    most = observed.at_most[rows] + (0.5 if observed.integer else 0.0)
+    high = np.where(hidden, most, demand + width / 2)
     if log.problem.longest_run is not None:
         # All sold at that depth: demand was this or more before truncation. To leave such rows out, but not those that
         # sold less, would be a selection on the outcome.

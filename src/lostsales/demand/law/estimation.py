@@ -60,7 +60,7 @@ def complete_latents(evidence: Evidence, law: DemandLaw, seed: int = 0, draws: i
         mean = _mean(law, evidence, at, lag, is_observed=depth == 0) + effect[at, None]
         draw_latents(at, depth, mean, intervals, random, noise, particles)
     if not evidence.integer:  # an observed continuous demand is not drawn
-        is_observed = np.isfinite(evidence.low) & np.isfinite(evidence.high)
+        is_observed = np.isfinite(evidence.low) & np.isfinite(evidence.high) & ~evidence.is_censored
         middle = (evidence.low[is_observed] + evidence.high[is_observed]) / 2
         latent[is_observed] = law.latent(middle / scale[is_observed])[:, None]
     score = np.log(np.maximum(particles.within, TINY))

@@ -14,7 +14,7 @@ from lostsales.demand.survival.imputers import IMPUTERS, ImputerData
 from lostsales.demand.survival.neighbourhood import MOST_SCORED, fit_neighbourhood
 from lostsales.demand.survival.tail import Bound, Tail
 from lostsales.errors import LostSalesError, SettingError
-from lostsales.types import Bools, Floats
+from lostsales.types import Bools, Floats, Ints
 
 # Covariates are made for so many rows at a time.
 BATCH = 50_000
@@ -146,7 +146,7 @@ def impute(
             hidden = group.covariates(rows), observed.censored_above[rows], observed.available[rows]
             if not quick:
                 identified[rows] = near.identified(*hidden) & group.has_history
-            lost[rows], error[rows] = fill(*hidden, report)
+            lost[rows], error[rows] = _within(observed, rows, *fill(*hidden, report))
             done += len(rows)
     profit, profit_se = _profit(log, lost, error)
     return Imputation(
@@ -162,6 +162,12 @@ def impute(
         resampled=holdout.by,
         hidden=~observed.is_observed,
     )
+
+
+def _within(observed: Observed, rows: Ints, lost: Floats, error: Floats) -> tuple[Floats, Floats]:
+    """Mean and standard error where a hidden demand has an upper end: at most those of an even law below it."""
+    width = observed.at_most[rows] - observed.available[rows]
+    return np.minimum(lost, width / 2), np.minimum(error, width / np.sqrt(12))
 
 
 def _demand_max(log: SalesLog, observed: Observed, given: float | None) -> float:

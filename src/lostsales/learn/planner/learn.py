@@ -48,7 +48,7 @@ def learn(
 def _plan(data: TrainingData, model: DemandModel, settings: "Planner", progress: Progress | None) -> PlanPolicy:
     log, law, problem = data.log, model.law, data.problem
     assert log.costs is not None  # TrainingData has checked
-    physics = Physics.of(problem, log.costs, strict=log.stockout is not None)
+    physics = Physics.of(problem, log.costs, strict=log.records_stockouts)
     discount = max(problem.discount, LEAST_DISCOUNT) if settings.discount is None else settings.discount
     states = market_states(model.evidence, law, settings.seed)
     series = SeriesTable.of(log, law)
