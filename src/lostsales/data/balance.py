@@ -1,11 +1,14 @@
 """Whether the stock of a log follows its balance, and if not, under which other reading it would."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from lostsales.data.economics import next_stock, units_available
 from lostsales.data.log import SalesLog
 from lostsales.types import Bools, Floats, exceeds
 
+BALANCES = ("lost-sales", "netted")
 LONGEST_LEAD = 30  # periods after which an order is looked for
 MOST_ROWS = 100_000  # on which other readings are tried
 LEAST_ROWS = 20
@@ -30,13 +33,31 @@ def off_balance(log: SalesLog) -> tuple[int, int]:
     return int(np.count_nonzero(pairs)), int(np.count_nonzero(off & pairs))
 
 
+def nets_orders(log: SalesLog) -> bool:
+    """True where the stock after most stock-outs lies below what arrived: hidden demand took from the order."""
+    if log.order is None:
+        return False
+    arrived = log.order if log.received is None else log.received
+    decisive = np.count_nonzero(log.censored & log.has_next & (arrived > 0))
+    lost_sales, netted = (
+        off_balance(replace(log, problem=log.problem.model_copy(update={"balance": balance})))[1]
+        for balance in BALANCES
+    )
+    return lost_sales - netted > decisive / 2
+
+
 def other_reading(log: SalesLog) -> tuple[str, float]:
     """The reading under which most next stocks follow and their share; an empty text where none gives enough.
 
-    Tried are a stock at the end of the period in place of its start, and orders that arrive 0 to 30 periods later.
+    Tried are the netted balance, a stock at the end of the period in place of its start, and orders that arrive 0 to 30
+    periods later.
     """
     if log.stock is None or log.order is None:
         return "", 0.0
+    netted = replace(log, problem=log.problem.model_copy(update={"balance": "netted"}))
+    rows, off = off_balance(netted)
+    if rows - off >= EXPLAINS * rows and log.problem.balance != "netted" and nets_orders(log):
+        return 'balance = "netted"', 1 - off / rows
     part = slice(0, MOST_ROWS)
     stock, sales, series = log.stock[part], log.sales[part], log.series[part]
     arrived = (log.order if log.received is None else log.received)[part]
@@ -66,7 +87,7 @@ def _share(stock: Floats, expected: Floats, told: Bools) -> float:
 
 
 def _words(closing: bool, lead: int) -> str:
-    later = f"orders arrive {lead} period{'s' if lead > 1 else ''} later"
+    later = f"orders arrive {lead} period{'s' if lead > 1 else ''} later, in time for the sales of that period"
     if not closing:
         return later if lead else "the stock of a row already holds the order of that row"
     read = "the stock is that at the end of the period"

@@ -12,9 +12,9 @@ from lostsales.types import Bools, Floats, Ints
 ROW_KINDS = {
     "exact": "exactly the sales: not out of stock",
     "next_stock": "exact, read off the next stock (balance netted)",
-    "flagged": "above what was available: sold out, with a stock-out flag",
+    "flagged": "above what was available (where no stock is recorded, above the sales): by the stock-out flag",
     "sold_out": "at least what was available: sold out, whether more was asked for is not recorded",
-    "part_of_period": "at least the sales: out of stock for part of the period",
+    "part_of_period": "at least the sales: out of stock for a time, and not known to have sold out",
     "between": "between the sales and what the time out of stock allows (out_of_stock_pace)",
     "nothing": "nothing: out of stock, and nothing sold",
 }
@@ -56,7 +56,8 @@ def demand_bounds(log: SalesLog) -> DemandBounds:
     if log.stockout is not None:
         is_strict = ~hidden | (log.stockout & ~log.is_partial)
     kind = np.full(len(log), EXACT)
-    kind[hidden] = np.where(log.is_partial, PART_OF_PERIOD, np.where(is_strict, FLAGGED, SOLD_OUT))[hidden]
+    weak = PART_OF_PERIOD if log.demand_only else np.where(log.is_partial, PART_OF_PERIOD, SOLD_OUT)
+    kind[hidden] = np.where(is_strict, FLAGGED, weak)[hidden]
     kind[hidden & ~is_strict & (level <= 0)] = NOTHING
     kind[np.isfinite(most)] = BETWEEN
     kind[back] = NEXT_STOCK

@@ -154,9 +154,7 @@ class SalesLog:
 
     @cached_property
     def is_partial(self) -> Bools:
-        """Rows that were out of stock for part of the period only: units were left, or no stock is recorded."""
-        if self.demand_only:
-            return self.censored if self.stockout is None else self.censored & ~self.stockout
+        """Rows that were out of stock for part of the period only, as units were left over."""
         return self.censored & exceeds(self.available, self.sales)
 
     @cached_property

@@ -121,7 +121,7 @@ def _cards(found: ReportContents) -> list[tuple[str, str, str]]:
 
     cards = [("stock-outs", f"{found.facts.stockout_share:.1%}", f"of {found.facts.rows:,} rows")]
     cards += card("profit earned a period", earned.profit)
-    if best is not None:
+    if best is not None and not found.evaluation.withheld:
         cards += card("profit by the policy", best.profit) + card("gain a period", best.gain, signed=True)
         cards += card("gain in cash", best.cash_gain, signed=True)
     return cards

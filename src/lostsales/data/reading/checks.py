@@ -35,7 +35,7 @@ def check_stock(
     over = exceeds(sales, available)
     hint = ""
     if problem.arrival == "after" and over.any() and not exceeds(sales[over], (available + arrived)[over]).all():
-        hint = ' (where what arrives in a period is sold in it, set arrival = "before")'
+        hint = ' (the stock as the period opens; where arrivals are sold in their own period, set arrival = "before")'
     findings.check(over, f"{names.sales} must not exceed what was available{hint}", sales, among=available)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from lostsales.data.balance import off_balance
+from lostsales.data.balance import BALANCES, nets_orders, off_balance
 from lostsales.data.demand_bounds import demand_bounds
 from lostsales.data.log import LogNotes, SalesLog
 from lostsales.data.progress import Progress
@@ -174,13 +174,10 @@ def _balance(log: SalesLog) -> tuple[dict[str, float] | None, str]:
         return None, "unknown: no stock, or no row with a next row"
     counts = {
         balance: off_balance(replace(log, problem=log.problem.model_copy(update={"balance": balance})))
-        for balance in ("lost-sales", "netted")
+        for balance in BALANCES
     }
     explained = {balance: 1 - off / rows for balance, (rows, off) in counts.items()}
-    arrived = log.order if log.received is None else log.received
-    decisive = np.count_nonzero(log.censored & log.has_next & (arrived > 0))
-    short = counts["lost-sales"][1] - counts["netted"][1]
-    best = "netted" if short > decisive / 2 else "lost-sales"
+    best = "netted" if nets_orders(log) else "lost-sales"
     if explained[best] < CLOSE_TO_ALL:
         found = f"it follows in {log.notes.follows_if_share:.0%} of rows if {log.notes.follows_if}"
         why = found if log.notes.follows_if else "check arrival, receipts and corrections of the stock"

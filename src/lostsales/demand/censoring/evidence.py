@@ -27,7 +27,7 @@ class Evidence:
     depth: Ints
     low: Floats  # demand lies above this ...
     high: Floats  # ... and up to this
-    is_informative: Bools  # the interval is not the whole line
+    is_informative: Bools  # a law can be learned from the interval: it is not the whole line, nor set by demand itself
     is_censored: Bools  # a stock-out: demand lies between `low` and `high`, and drives the next period unobserved
     integer: bool
     width: float  # of the interval in which an observed demand lies
@@ -74,7 +74,7 @@ def gather_evidence(log: SalesLog) -> Evidence:
         depth=depth,
         low=low,
         high=high,
-        is_informative=np.isfinite(low) | np.isfinite(high),
+        is_informative=(np.isfinite(low) | np.isfinite(high)) & observed.is_learnable[rows],
         is_censored=hidden,
         integer=observed.integer,
         width=width,

@@ -31,6 +31,15 @@ class Observed:
         middle = (self.available + np.where(has_end, self.at_most, self.available)) / 2
         return np.where(has_end, np.rint(middle) if self.integer else middle, self.demand), self.is_observed | has_end
 
+    @cached_property
+    def is_learnable(self) -> Bools:
+        """Rows to learn a law of demand from, (rows,).
+
+        Laws of censored demand need a censoring level that does not depend on demand. The sales of a row that was out
+        of stock for part of the period do, so that without an upper end it only bounds its own demand.
+        """
+        return ~self.is_partial | np.isfinite(self.at_most)
+
     @property
     def any_observed(self) -> bool:
         """True where at least one demand is observed."""

@@ -30,13 +30,13 @@ class PlugIn:
     @classmethod
     def fit(cls, log: SalesLog, runs: Runs) -> "PlugIn":
         """From the rows at depth 0."""
-        rows, observed = np.flatnonzero(runs.depth == 0), runs.observed
+        observed = runs.observed
+        rows = np.flatnonzero((runs.depth == 0) & observed.is_learnable)
         covariates = _covariates(log.problem, runs.anchor_demand[rows], tuple(log.features[rows].T), log.price[rows])
         demand, is_event = observed.demand[rows], observed.is_observed[rows]
         slopes = learn_metric(covariates, demand, is_event).slopes
         # Whole units above the stock are at least half a unit above it; without a flag they may be equal to it.
-        whole = rows[np.argmin(observed.is_partial[rows])]
-        gap = float(observed.censored_above[whole] - observed.available[whole]) + 0.5 * observed.integer
+        gap = float(observed.censored_above[rows[0]] - observed.available[rows[0]]) + 0.5 * observed.integer
         residual = demand + gap * ~is_event - covariates @ slopes
         # Efron's rule: the largest counts as an event, so that no mass is left over.
         curve = kaplan_meier(residual, is_event | (residual == residual.max()), integer=False)
