@@ -142,6 +142,8 @@ class Columns(Settings):
     last_stockout: str = "last_stockout"
     received: str = "received"
     adjustment: str = "adjustment"
+    out_of_stock: str | None = None  # time out of stock within the period
+    in_stock: str | None = None  # false: out of stock for part or all of the period
     lost_cost: str = "lost_cost"
     order_cost: str = "order_cost"
     holding_cost: str = "holding_cost"
@@ -155,7 +157,8 @@ class Columns(Settings):
     def named(self) -> tuple[str, ...]:
         """The columns that cannot be a feature or an attribute as well; unit costs can."""
         columns = (self.period, self.stock, self.price, self.order, self.sales, self.stockout)
-        return (*self.series_parts, *columns, self.last_sales, self.last_stockout)
+        recorded = [name for name in (self.out_of_stock, self.in_stock) if name is not None]
+        return (*self.series_parts, *columns, self.last_sales, self.last_stockout, *recorded)
 
 
 class Problem(Shop):
@@ -186,6 +189,12 @@ class Problem(Shop):
         Names of the columns of the table.
     rules : BusinessRules
         What the shop will not do: order multiples, margins, price changes, endings of prices.
+    open_time : float or str, optional
+        Length of a period in the unit of the column `out_of_stock` (16 hours, 30 days; 1 where it is a share), or the
+        column of it.
+    out_of_stock_pace : float, optional
+        While out of stock, demand ran at most so many times as fast as sales in the rest of the period. It gives the
+        demand of such rows an upper end; without it they tell only that demand was at least the sales.
 
     Raises
     ------
@@ -205,6 +214,8 @@ class Problem(Shop):
     costs: Costs = Costs()
     columns: Columns = Columns()
     rules: BusinessRules = BusinessRules()
+    open_time: Annotated[float, Field(gt=0)] | str | None = None
+    out_of_stock_pace: Annotated[float, Field(gt=0)] | None = None
 
     @field_validator("features", mode="before")
     @classmethod
@@ -218,6 +229,17 @@ class Problem(Shop):
         roles = [*self.columns.named, *(feature.name for feature in self.features), *self.attributes]
         if twice := sorted({name for name in roles if roles.count(name) > 1}):
             raise ValueError(f"a column must have one role, but {', '.join(twice)} has several")
+        return self
+
+    @model_validator(mode="after")
+    def _time_has_a_length(self) -> "Problem":
+        columns = self.columns
+        if columns.out_of_stock is not None and columns.in_stock is not None:
+            raise ValueError("give the column out_of_stock or in_stock, not both")
+        if self.open_time is not None and columns.out_of_stock is None:
+            raise ValueError("open_time needs the column of the time out of stock: [columns] out_of_stock")
+        if self.out_of_stock_pace is not None and self.open_time is None:
+            raise ValueError("out_of_stock_pace needs open_time, the length of a period")
         return self
 
     @classmethod

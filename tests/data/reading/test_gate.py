@@ -75,12 +75,6 @@ def test_every_array_is_read_only_and_apart_from_the_frame() -> None:
             "a series must have one row a period, but row 2 (series=a, period=2) repeats row 1",
         ),
         (
-            {"stockout": [False, True, True, True, False]},
-            None,
-            "where stockout says that demand was hidden, sales must be all that was available, "
-            "but row 1 (series=a, period=2) has 2 of 4",
-        ),
-        (
             {"stockout": [False, "maybe", False, False, False]},
             None,
             "stockout must be true or false, but row 1 (series=a, period=2) has 'maybe'",

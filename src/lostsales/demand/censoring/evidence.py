@@ -28,8 +28,8 @@ class Evidence:
     depth: Ints
     low: Floats  # demand lies above this ...
     high: Floats  # ... and up to this
-    is_informative: Bools  # the interval is not the whole line
-    is_censored: Bools  # a stock-out: demand lies above `low`, and drives the next period unobserved
+    is_informative: Bools  # a law can be learned from the interval: it is not the whole line, nor set by demand itself
+    is_censored: Bools  # a stock-out: demand lies between `low` and `high`, and drives the next period unobserved
     integer: bool
     width: float  # of the interval in which an observed demand lies
     usual_price: Floats  # (series of the log,) 1 where series do not differ in price
@@ -65,7 +65,8 @@ def gather_evidence(log: SalesLog, usual: Floats | None = None) -> Evidence:
     width = 1.0 if observed.integer else RESOLUTION * max(float(np.std(demand[~hidden])), 1e-9)
     low = np.where(hidden, observed.censored_above[rows] + (0.5 if observed.integer else 0.0), demand - width / 2)
     low = np.where(low < 0, -np.inf, low)
-    high = np.where(hidden, np.inf, demand + width / 2)
+    most = observed.at_most[rows] + (0.5 if observed.integer else 0.0)
+    high = np.where(hidden, most, demand + width / 2)
     if log.problem.longest_run is not None:
         # All sold at that depth: demand was this or more before truncation. To leave such rows out, but not those that
         # sold less, would be a selection on the outcome.
@@ -82,7 +83,7 @@ def gather_evidence(log: SalesLog, usual: Floats | None = None) -> Evidence:
         depth=depth,
         low=low,
         high=high,
-        is_informative=np.isfinite(low) | np.isfinite(high),
+        is_informative=(np.isfinite(low) | np.isfinite(high)) & observed.is_learnable[rows],
         is_censored=hidden,
         integer=observed.integer,
         width=width,

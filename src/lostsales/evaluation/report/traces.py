@@ -85,8 +85,8 @@ def hidden_demand(prepared: PreparedLog, chosen: Ints, part: SalesLog) -> tuple[
     latent = complete_latents(evidence, law, prepared.seed, DRAWS).latent
     drawn = law.demand(latent, law.scale[evidence.series][:, None])
     rows, of_hidden = evidence.rows[evidence.is_censored], drawn[evidence.is_censored]
-    # A latent at the edge of its interval may round to what was available.
-    of_hidden = np.maximum(of_hidden, part.available[rows, None])
+    # A latent at the edge of its interval may round to the edge.
+    of_hidden = np.maximum(of_hidden, part.censoring_level[rows, None])
     mean[rows] = of_hidden.mean(axis=1)
     low[rows], high[rows] = np.quantile(of_hidden, BAND, axis=1)
     return mean, low, high

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lostsales.data.economics import units_available
 from lostsales.data.encoding import feature_columns
 from lostsales.data.problem import Problem
 from lostsales.learn.planner.decision_loops import PricedRows, mean_above
@@ -47,16 +46,13 @@ class BeliefTracker:
             then, action = closed[back - 1]
             first = rows[depth[rows] == back]
             mean[first] = then.last_sales[first]
-            available = units_available(
-                then.stock[rows], action.order[rows], self.problem.arrival, self.problem.capacity
-            )
             relative = action.price[rows] / self.series.usual_price[entry[rows]]
             priced = PricedRows(
                 z_position=self.states.z_position(self._features(then, entry, rows), self.series.effect[entry[rows]]),
                 price_position=position(relative, self.prices),
                 depth=depth[rows] - back,
                 lag=mean[rows],
-                available=available,
+                available=view.censoring_level(back, self.problem)[rows],
             )
             mean[rows] = self._mean_above(entry[rows], priced)
         features = self._features(view, entry, np.arange(len(entry)))

@@ -54,7 +54,7 @@ def _plan(data: TrainingData, model: DemandModel, settings: "Planner", progress:
     discount = max(problem.discount, LEAST_DISCOUNT) if settings.discount is None else settings.discount
     states = market_states(model.evidence, law, settings.seed)
     series = SeriesTable.of(log, law)
-    common = Physics.of(problem, log.costs, strict=log.stockout is not None)
+    common = Physics.of(problem, log.costs, strict=log.records_stockouts)
     physics = tuple(common.with_costs(costs) for costs in series.group_costs)
     latent = complete_latents(model.evidence, law, settings.seed).latent
     highest = 1.2 * float(np.quantile(law.demand(latent, 1.0), 0.99))
