@@ -20,8 +20,8 @@ NUMBERS = (*WHOLE, "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "U
 DELIMITERS = ",;\t|"
 
 
-def open_file(path: Path) -> "FileTable":
-    """The table in a file, by its ending."""
+def open_file(path: Path, *, keep: bool = True) -> "FileTable":
+    """The table in a file, by its ending; a CSV is read once and kept, or else again for every question."""
     if path.is_dir():
         raise LostSalesError(f"a log is read from one file, but {path} is a folder")
     if not path.is_file():
@@ -31,7 +31,7 @@ def open_file(path: Path) -> "FileTable":
         case [*_, ".parquet" | ".pq"]:
             return _open_parquet(connection, path)
         case [*_, ".csv" | ".tsv" | ".txt"] | [*_, ".csv", ".gz"]:
-            return _open_csv(connection, path)
+            return _open_csv(connection, path, keep)
     raise LostSalesError(f"{path} must end in .csv or .parquet")
 
 
@@ -127,13 +127,14 @@ def _open_parquet(connection: duckdb.DuckDBPyConnection, path: Path) -> FileTabl
     return FileTable(connection, path, {name: (_quoted(name), kind) for name, kind, *_ in described})
 
 
-def _open_csv(connection: duckdb.DuckDBPyConnection, path: Path) -> FileTable:
+def _open_csv(connection: duckdb.DuckDBPyConnection, path: Path, keep: bool) -> FileTable:
     """All columns are read as text: sniffing dialect and types from a sample can drop rows or zeros silently."""
     names, delimiter = _header(path)
     columns = [f"c{index}" for index in range(len(names))]
     options = f"auto_detect=false, header=true, delim='{delimiter}', quote='\"', escape='\"'"
     types = ", ".join(f"{column}: 'VARCHAR'" for column in columns)
-    _execute(connection, path, f"CREATE TABLE log AS FROM read_csv({_literal(path)}, {options}, columns={{{types}}})")
+    source = f"FROM read_csv({_literal(path)}, {options}, columns={{{types}}})"
+    _execute(connection, path, f"CREATE {'TABLE' if keep else 'VIEW'} log AS {source}")
     return FileTable(connection, path, {name: (column, "text") for name, column in zip(names, columns, strict=True)})
 
 
