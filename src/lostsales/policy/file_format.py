@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
+from lostsales.data.output_files import replacing
 from lostsales.data.problem import Problem
 from lostsales.data.settings import checked
-from lostsales.data.writing import replacing
 from lostsales.errors import LostSalesError
 from lostsales.policy.policy import Observes, SavedPolicy
 from lostsales.registry import Registry
@@ -81,17 +81,8 @@ def save(policy: SavedPolicy, path: str | Path) -> None:
     text = json.dumps(metadata, ensure_ascii=False, allow_nan=False).encode()
     members: dict[str, Any] = {f"array_{name}": array for name, array in artefact.arrays.items()}
     members |= {"metadata": np.frombuffer(text, np.uint8), "checksum": np.array(sha256(text).hexdigest())}
-    check_place(Path(path))
     with replacing(Path(path)) as temporary, temporary.open("wb") as file:
         np.savez_compressed(file, **members)
-
-
-def check_place(path: Path) -> None:
-    """Refuse a path that no policy can be written to, before any work."""
-    if not path.parent.is_dir():
-        raise LostSalesError(f"there is no folder {path.parent} to write {path.name} into")
-    if path.is_dir():
-        raise LostSalesError(f"a policy is one file, but {path} is a folder")
 
 
 def load(path: str | Path) -> SavedPolicy:
