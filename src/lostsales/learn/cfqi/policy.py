@@ -2,20 +2,34 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from pydantic import Field, model_validator
 
 from lostsales.data.problem import Feature, Problem
+from lostsales.data.settings import StrictSettings, checked_json
 from lostsales.errors import LostSalesError
-from lostsales.learn.cfqi.safe_actions import SafeActions
+from lostsales.learn.cfqi.safe_actions import Safe, SafeActions
 from lostsales.learn.cfqi.series_coordinates import SeriesCoordinates
 from lostsales.learn.cfqi.targets import ActionValueFunction
-from lostsales.learn.function.q_arrays import q_arrays, q_from, q_settings
+from lostsales.learn.function.q_arrays import QSettings, q_arrays, q_content, q_from, q_settings
 from lostsales.learn.function.q_function import QFunction
 from lostsales.policy.action_grid import ActionGrid
 from lostsales.policy.base import PolicyBase
 from lostsales.policy.decision import Decision, greedy
+from lostsales.policy.file_content import (
+    POSITIVE,
+    ArraySpec,
+    Content,
+    Depth,
+    Header,
+    NonNegative,
+    feature_count,
+    grid_sizes,
+    numbers,
+    texts,
+)
 from lostsales.policy.file_format import Artefact, arrays_of
 from lostsales.policy.history import blocks_of_view
 from lostsales.policy.policy import Policy
@@ -36,6 +50,37 @@ class _Scored:
     penalty: Floats | None  # (rows, actions) U, None where there is none
     unsafe: Bools
     outside: Bools
+
+
+class SavedSafeActions(StrictSettings):
+    """The safe actions in a policy file."""
+
+    kind: Safe
+    eps: Annotated[float, Field(ge=0, le=1)]
+    depth: Depth
+
+
+class QPolicySettings(StrictSettings):
+    """The settings in a policy file."""
+
+    method: str
+    room: NonNegative | None
+    rules: Rules
+    beta: NonNegative
+    usual_demand: NonNegative
+    safe: SavedSafeActions
+    models: dict[str, QSettings]  # by depth, and "chance"
+    costs: tuple[str, ...]
+    attributes: tuple[str, ...] | None
+
+    @model_validator(mode="after")
+    def _is_complete(self) -> "QPolicySettings":
+        depths = len(self.models) - ("chance" in self.models)
+        if not depths or set(self.models) - {"chance"} != {str(depth) for depth in range(depths)}:
+            raise ValueError("there must be one model a depth, from 0 on")
+        if self.beta and any(model.doubt is None for name, model in self.models.items() if name != "chance"):
+            raise ValueError("a policy with a penalty needs the posterior variance of every model")
+        return self
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,6 +172,28 @@ class QPolicy(PolicyBase):
                 outside = ((block < least - slack) | (block > most + slack)).any(axis=1)
                 yield _Scored(at, scores, penalty, unsafe, outside)
 
+    @classmethod
+    def content(cls, header: Header) -> Content:
+        """What a file of this kind may hold."""
+        settings = checked_json(QPolicySettings, header.settings, "its settings")
+        features = feature_count(header.problem.features) + len(settings.costs)
+        sizes = {"attributes": len(settings.attributes or ())}
+        arrays: dict[str, ArraySpec] = {
+            "prices": numbers("prices", least=0, rising=True),
+            "orders": numbers("orders", least=0, rising=True),
+        }
+        if settings.attributes is not None:
+            arrays["series_names"] = texts("series")
+            arrays["series_scale"] = numbers("series", least=POSITIVE)
+            arrays["series_values"] = numbers("series", "attributes")
+        depths = len(settings.models) - ("chance" in settings.models)
+        for name, model in settings.models.items():
+            depth = depths - 1 if name == "chance" else int(name)
+            sizes[f"{name} coordinates"] = 1 + (depth + 1) * (features + 1) + 2 * depth + sizes["attributes"]
+            arrays |= q_content(name, model, f"{name} coordinates")
+        arrays |= {f"{depth}_range": numbers(2, f"{depth} coordinates", infinite=True) for depth in range(depths)}
+        return Content(arrays, sizes, may_be_empty=tuple(f"{name} kept" for name in settings.models))
+
     def to_artefact(self) -> Artefact:
         """The content of a policy file."""
         arrays: dict[str, Array] = {"prices": self.grid.prices, "orders": self.grid.orders}
@@ -160,9 +227,7 @@ class QPolicy(PolicyBase):
         safe = settings["safe"]
         return cls(
             problem=artefact.problem,
-            grid=ActionGrid(
-                arrays["prices"], arrays["orders"], np.inf if settings["room"] is None else settings["room"]
-            ),
+            grid=_grid(arrays["prices"], arrays["orders"], np.inf if settings["room"] is None else settings["room"]),
             rules=Rules.of_saved(settings["rules"]),
             q=tuple(models[str(depth)] for depth in range(depths)),
             safe=SafeActions(safe["kind"], models.get("chance"), safe["eps"], safe["depth"], artefact.problem.arrival),
@@ -173,6 +238,11 @@ class QPolicy(PolicyBase):
             coordinates=SeriesCoordinates.from_arrays(settings["attributes"], arrays),
             costs=tuple(Feature(name=name) for name in settings["costs"]),
         )
+
+
+def _grid(prices: Floats, orders: Floats, room: float) -> ActionGrid:
+    grid_sizes(len(prices), len(orders))
+    return ActionGrid(prices, orders, room)
 
 
 def q_functions(policy: Policy) -> tuple[QFunction, ...]:
