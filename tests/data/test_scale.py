@@ -5,6 +5,7 @@ import pytest
 
 from lostsales.data.scale import (
     GROUP_RATIO,
+    MOST_GROUPS,
     STEP,
     mean_observed_demand,
     rounded_scale,
@@ -49,3 +50,10 @@ def test_groups_hold_similar_scales_and_their_geometric_mean() -> None:
     assert mean[1] == pytest.approx(np.sqrt(72))
     for each in range(3):
         assert scale[group == each].max() / scale[group == each].min() <= GROUP_RATIO
+
+
+def test_a_range_of_scales_without_end_makes_a_limited_number_of_groups() -> None:
+    scale = np.logspace(-9, 15, 5_000)
+    group, group_scale = scale_groups(scale)
+    assert len(group_scale) <= MOST_GROUPS + 1
+    assert (np.diff(group) >= 0).all()

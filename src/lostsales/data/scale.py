@@ -9,6 +9,7 @@ from lostsales.types import Array, Bools, Floats, Ints
 ONE_SCALE = 3.0
 STEP = 1.1  # scales are rounded to powers of this, so that series share grids of scaled orders
 GROUP_RATIO = 1.3  # series whose scales differ by less share a group
+MOST_GROUPS = 30  # series from 1 to 2,600 in scale; a wider range makes wider groups, not more of them
 TINY = 1e-9
 
 
@@ -52,7 +53,8 @@ def scale_groups(scale: Floats) -> tuple[Ints, Floats]:
     >>> scale_groups(np.array([1.0, 1.1, 10.0]))[0]
     array([0, 0, 1])
     """
-    rungs, group = np.unique(_rung(scale, GROUP_RATIO), return_inverse=True)
+    ratio = max(GROUP_RATIO, float((scale.max() / scale.min()) ** (1 / MOST_GROUPS))) if len(scale) else GROUP_RATIO
+    rungs, group = np.unique(_rung(scale, ratio), return_inverse=True)
     return group, np.array([np.exp(np.log(scale[group == each]).mean()) for each in range(len(rungs))])
 
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from lostsales.data.encoding import attribute_levels
 from lostsales.data.log import SalesLog
 from lostsales.types import Array, Bools, Ints
 
@@ -51,4 +52,5 @@ def _take(log: SalesLog, rows: Ints, begins: Bools) -> SalesLog:
         adjustment=of_rows(log.adjustment),
         costs=None if log.costs is None else log.costs.at(rows),
         attributes={name: values[old] for name, values in log.attributes.items()},
+        levels=attribute_levels(log),
     )

@@ -9,6 +9,7 @@ from lostsales.data.encoding import attribute_columns
 from lostsales.data.log import SalesLog
 from lostsales.data.scale import mean_observed_demand, rounded_scale, size_range
 from lostsales.demand.censoring.runs import Runs
+from lostsales.errors import LostSalesError
 from lostsales.policy.view import View
 from lostsales.types import Array, Bools, Floats
 
@@ -30,7 +31,7 @@ class SeriesCoordinates:
         if (sizes := size_range(mean)) is not None:
             _warn(*sizes)
             scale = rounded_scale(mean)
-        columns, values = attribute_columns(log.attributes, len(log.names))
+        columns, values = attribute_columns(log)
         return cls(log.names, scale, columns, values)
 
     @property
@@ -63,7 +64,7 @@ class SeriesCoordinates:
                 name, _, level = column.partition("=")
                 if name in context.attributes:
                     texts = context.attributes[name][new]
-                    values[new, index] = texts == level if level else texts.astype(np.float64)
+                    values[new, index] = texts == level if level else _numbers(name, texts)
         return scale, values, new
 
     def to_arrays(self) -> dict[str, Array]:
@@ -77,6 +78,13 @@ class SeriesCoordinates:
             return None
         names = arrays["series_names"].astype(object)
         return cls(names, arrays["series_scale"], tuple(columns), arrays["series_values"])
+
+
+def _numbers(name: str, texts: Array) -> Floats:
+    try:
+        return np.asarray(texts.astype(np.float64))
+    except (TypeError, ValueError):
+        raise LostSalesError(f"the attribute {name!r} must be a number in today's rows, as in the log") from None
 
 
 def _warn(low: float, high: float) -> None:
