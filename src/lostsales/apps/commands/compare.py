@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from lostsales.apps.commands.options import Horizon, Json, Log, ProblemFile, Seed, names
+from lostsales.apps.commands.options import Horizon, Json, Log, ProblemFile, Seed, log_files, names
 
 
 def compare(
@@ -26,14 +26,14 @@ def compare(
 
     from lostsales.apps.views.comparison import print_comparison
     from lostsales.apps.views.console import print_json, progress
+    from lostsales.data.output_files import check_output
     from lostsales.data.reading.gate import read_log
     from lostsales.evaluation.compare import compare as run_comparison
     from lostsales.evaluation.compare import usual_methods
     from lostsales.learn.fit import fit
-    from lostsales.policy.file_format import check_place
 
     if out is not None:
-        check_place(out)
+        check_output(out, log_files(log, problem))
     chosen = names(methods) or usual_methods()
     sales = read_log(log, problem)
     with progress("fitting and evaluating") as report, warnings.catch_warnings():

@@ -5,8 +5,7 @@ from typing import Annotated
 
 import typer
 
-from lostsales.apps.commands.options import Json, Log, ProblemFile
-from lostsales.errors import LostSalesError
+from lostsales.apps.commands.options import Json, Log, ProblemFile, log_files
 
 
 def impute(
@@ -31,13 +30,11 @@ def impute(
     from lostsales.apps.views.console import print_json, progress
     from lostsales.apps.views.imputation import print_imputation
     from lostsales.data.reading.gate import read_log
-    from lostsales.data.writing import check_target
+    from lostsales.data.writing import check_table
     from lostsales.demand.survival.filled_log import check_choice, summary, write_filled
     from lostsales.demand.survival.imputation import impute as run_impute
 
-    check_target(out)
-    if out.resolve() == log.resolve():
-        raise LostSalesError(f"--out {out} would overwrite the log; give the filled log a name of its own")
+    check_table(out, log_files(log, problem))
     chosen_estimator, chosen_tail = check_choice(estimator, tail)
     with progress("imputing") as report:
         table = read_log(log, problem)

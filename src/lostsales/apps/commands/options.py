@@ -20,6 +20,16 @@ Estimators = Annotated[list[str] | None, typer.Option("--estimator", help="Only 
 Seed = Annotated[int, typer.Option(help="The same seed gives the same answer.")]
 
 
+def log_files(log: Path, problem: Path | None) -> tuple[Path, Path]:
+    """The files that reading a log reads: the table, and its problem, by default beside it."""
+    return log, log.with_suffix(".toml") if problem is None else problem
+
+
+def named_files(*names: str) -> tuple[Path, ...]:
+    """Those of scenarios and policies that are files, not names."""
+    return tuple(Path(name) for name in names if Path(name).is_file())
+
+
 def names(text: str) -> tuple[str, ...]:
     """The names of a list with commas or spaces between.
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lostsales.apps.commands.options import Horizon, Json, Log, PolicyFile, ProblemFile, Seed, names
+from lostsales.apps.commands.options import Horizon, Json, Log, PolicyFile, ProblemFile, Seed, log_files, names
 
 if TYPE_CHECKING:
     from lostsales.apps.report.page import ReportOrigin
@@ -34,7 +34,7 @@ def report(
     from lostsales.data.reading.gate import read_log
     from lostsales.policy.file_format import load
 
-    check_page(out)
+    check_page(out, (policy, *log_files(log, problem)))
     decides = load(policy)
     method = method_of(decides)
     with progress("reading") as tick:
@@ -74,7 +74,7 @@ def _origin(
 
     given = {"--problem": problem, "--methods": methods, "--horizon": horizon, "--seed": seed, "--out": out}
     options = [text for name, value in given.items() if value is not None for text in (name, str(value))]
-    beside = log.with_suffix(".toml") if problem is None else problem
+    beside = log_files(log, problem)[1]
     files = [("log", log), ("policy", policy)] + ([("problem", beside)] if beside.is_file() else [])
     return origin_of(
         method, log.name, shlex.join(["lostsales", "report", str(policy), str(log), *options]), seed, files
