@@ -3,14 +3,29 @@
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field, field_validator, model_validator
+import numpy as np
+from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from lostsales.data.economics import Arrival, Balance, CapacityRule
+from lostsales.data.format import Format
 from lostsales.data.labels import spelled
 from lostsales.data.settings import Settings, checked, read_toml, to_toml
 from lostsales.errors import SettingError
 
-NonNegative = Annotated[float, Field(ge=0)]
+
+def is_number(value: object) -> bool:
+    """A number, and no truth value, which Python takes for one."""
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
+
+
+def _no_truth_value(value: object) -> object:
+    if isinstance(value, bool | np.bool_):
+        raise ValueError("Input should be a valid number")
+    return value
+
+
+Number = Annotated[float, BeforeValidator(_no_truth_value)]
+NonNegative = Annotated[Number, Field(ge=0)]
 Level = str | bool | int | float
 
 
@@ -19,12 +34,12 @@ class Shop(Settings):
 
     arrival: Arrival = "after"
     balance: Balance = "lost-sales"
-    capacity: Annotated[float, Field(gt=0)] | None = None
+    capacity: Annotated[Number, Field(gt=0)] | None = None
     capacity_rule: CapacityRule = "discard"
-    longest_run: Annotated[int, Field(ge=1)] | None = None
+    longest_run: Annotated[int, BeforeValidator(_no_truth_value), Field(ge=1)] | None = None
     prices: tuple[NonNegative, ...] | None = None
     orders: tuple[NonNegative, ...] | None = None
-    discount: Annotated[float, Field(ge=0, lt=1)] = 0.9
+    discount: Annotated[Number, Field(ge=0, lt=1)] = 0.9
 
     @field_validator("prices", "orders")
     @classmethod
@@ -120,6 +135,10 @@ class Problem(Shop):
         Unit costs, constants or columns.
     columns : Columns
         Names of the columns of the table.
+    price : float, optional
+        The price of every row, where the table has no column of it.
+    format : Format
+        How text columns write numbers and dates.
 
     Raises
     ------
@@ -138,6 +157,20 @@ class Problem(Shop):
     attributes: tuple[str, ...] = ()
     costs: Costs = Costs()
     columns: Columns = Columns()
+    price: NonNegative | None = None
+    format: Format = Format()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _constant_price(cls, keys: Any) -> Any:
+        """`[columns] price = 2` means `price = 2`."""
+        columns = keys.get("columns") if isinstance(keys, dict) else None
+        if not isinstance(columns, dict) or not is_number(columns.get("price")):
+            return keys
+        named = {name: column for name, column in columns.items() if name != "price"}
+        if keys.get("price", columns["price"]) != columns["price"]:
+            raise ValueError(f"price is {keys['price']!r}, but columns.price is {columns['price']!r}")
+        return keys | {"columns": named, "price": columns["price"]}
 
     @field_validator("features", mode="before")
     @classmethod
@@ -160,7 +193,8 @@ class Problem(Shop):
 
     def to_toml(self) -> str:
         """The text from which `from_toml` reads this problem again."""
-        keys = self.model_dump(exclude_none=True) | {"columns": self.columns.model_dump(exclude_defaults=True)}
+        keys = self.model_dump(exclude_none=True)
+        keys |= {name: getattr(self, name).model_dump(exclude_defaults=True) for name in ("columns", "format")}
         if self.features:
             keys["features"] = [
                 feature.name if feature == Feature(name=feature.name) else feature.model_dump(exclude_defaults=True)
@@ -168,15 +202,22 @@ class Problem(Shop):
             ]
         return to_toml({key: value for key, value in keys.items() if value not in ((), {})})
 
+    @property
+    def reads(self) -> frozenset[str]:
+        """The columns that reading a log with this problem looks at."""
+        names = {name for name in self.columns.model_dump().values() if isinstance(name, str)}
+        costs = {cost for cost in (self.costs.lost, self.costs.order, self.costs.holding) if isinstance(cost, str)}
+        return frozenset(
+            names | costs | {*self.columns.series_parts, *self.attributes, *(each.name for each in self.features)}
+        )
+
     @classmethod
     def of(cls, given: "Problem | str | Path | None", beside: Path | None) -> "Problem":
-        """The problem that was given, else the TOML beside the table, else the defaults."""
+        """The problem that was given, else the TOML file `beside` the table, else the defaults."""
         if isinstance(given, Problem):
             return given
         if isinstance(given, str | Path):
             return cls.from_toml(given)
         if given is not None:
             raise SettingError(f"a problem is a Problem or the path of a TOML file, but a {type(given).__name__} came")
-        if beside is not None and beside.name and beside.with_suffix(".toml").is_file():
-            return cls.from_toml(beside.with_suffix(".toml"))
-        return cls()
+        return cls() if beside is None else cls.from_toml(beside)

@@ -87,13 +87,6 @@ def test_every_array_is_read_only_and_apart_from_the_frame() -> None:
             None,
             "stockout must be true or false, but row 1 (series=a, period=2) has 'maybe'",
         ),
-        (
-            {},
-            Problem(prices=(2, 3)),
-            "price must be one of the declared 2, 3, but row 1 (series=a, period=2) has 4; "
-            "row 3 (series=b, period=1) has 4; row 4 (series=b, period=2) has 4",
-        ),
-        ({}, Problem(orders=(0, 4)), "order must be one of the declared 0, 4, but row 2 (series=a, period=3) has 1"),
         ({}, Problem(capacity=4), "stock must fit the capacity 4, but row 0 (series=a, period=1) has 5"),
         (
             {"color": ["red", "blue", "green", "red", "red"]},
@@ -130,9 +123,8 @@ def test_an_empty_table_is_refused() -> None:
 
 
 def test_all_faults_come_in_one_error() -> None:
-    problem = Problem(prices=(2, 4), attributes=("store",), features=("weather",))
+    problem = Problem(attributes=("store",), features=("weather",))
     source = frame(
-        price=[3, 2, 2, 2, 2],
         stock=[-5, 4, 2, 3, 4],
         sales=[1, 9, np.nan, 3, 1],
         period=[1, 2, 3, 1, 1],
@@ -143,13 +135,19 @@ def test_all_faults_come_in_one_error() -> None:
         "missing column 'weather'",
         "sales must be present",
         "stock must not",
-        "price must be one",
         "sales must not",
         "a series must",
         "attribute store must",
     )
     assert [text for text in found if not text.startswith(subjects)] == []
     assert len(found) == len(subjects)
+
+
+def test_prices_and_orders_off_the_declared_grid_are_data_like_any_other() -> None:
+    log = log_of(Problem(prices=(2, 3), orders=(0, 4)))
+    assert log.price.tolist() == [2, 4, 2, 4, 4]
+    assert log.order is not None
+    assert log.order.tolist() == [0, 0, 1, 4, 0]
 
 
 def test_many_bad_rows_are_counted_and_three_are_shown() -> None:

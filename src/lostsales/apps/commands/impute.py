@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from lostsales.apps.commands.options import Json, Log, ProblemFile
+from lostsales.apps.commands.options import DropBadRows, DroppedRows, Json, Log, ProblemFile
+from lostsales.apps.commands.reading import read_sales
 from lostsales.errors import LostSalesError
 
 
@@ -22,6 +23,8 @@ def impute(
     ] = "to_max",
     replicates: Annotated[int, typer.Option(help="Bootstrap samples behind the standard errors.")] = 50,
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
+    drop_bad_rows: DropBadRows = False,
+    dropped_rows: DroppedRows = None,
     as_json: Json = False,
 ) -> None:
     """Impute the demand and the profit that stock-outs hid, and write the log with them.
@@ -30,7 +33,6 @@ def impute(
     """
     from lostsales.apps.views.console import print_json, progress
     from lostsales.apps.views.imputation import print_imputation
-    from lostsales.data.reading.gate import read_log
     from lostsales.data.writing import check_target
     from lostsales.demand.survival.filled_log import check_choice, summary, write_filled
     from lostsales.demand.survival.imputation import impute as run_impute
@@ -40,7 +42,7 @@ def impute(
         raise LostSalesError(f"--out {out} would overwrite the log; give the filled log a name of its own")
     chosen_estimator, chosen_tail = check_choice(estimator, tail)
     with progress("imputing") as report:
-        table = read_log(log, problem)
+        table = read_sales(log, problem, drop_bad_rows, dropped_rows)
         filled = run_impute(
             table,
             estimator=chosen_estimator,

@@ -8,7 +8,17 @@ import typer
 from lostsales.errors import SettingError
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
-Log = Annotated[Path, typer.Argument(help="A sales log (CSV or Parquet).")]
+Log = Annotated[
+    Path,
+    typer.Argument(help="A sales log (CSV or Parquet): a file, a folder of files, or a pattern such as 'sales-*.csv'."),
+]
+DropBadRows = Annotated[
+    bool,
+    typer.Option("--drop-bad-rows", help="Leave out rows that cannot be used; they are written beside the log."),
+]
+DroppedRows = Annotated[
+    Path | None, typer.Option("--dropped-rows", help="Where --drop-bad-rows writes them (CSV), with the reasons.")
+]
 ProblemFile = Annotated[Path | None, typer.Option("--problem", help="TOML with what the table cannot say.")]
 PolicyFile = Annotated[Path, typer.Argument(help="A saved policy.")]
 ScenarioName = Annotated[str, typer.Argument(help="A preset by name, or the path of a TOML file.")]

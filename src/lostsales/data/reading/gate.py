@@ -10,28 +10,41 @@ from lostsales.data.economics import UnitCosts
 from lostsales.data.log import LogNotes, SalesLog
 from lostsales.data.problem import Problem
 from lostsales.data.progress import Progress
-from lostsales.data.reading.checks import check_constant, check_duplicates, check_grid, check_stock, off_balance
+from lostsales.data.reading.checks import check_constant, check_duplicates, check_stock, off_balance
 from lostsales.data.reading.columns import ColumnReader
-from lostsales.data.reading.findings import Findings
+from lostsales.data.reading.dropping import DroppedRows, dropped_file
+from lostsales.data.reading.findings import Findings, listed
+from lostsales.data.reading.paths import problem_beside
 from lostsales.data.reading.table import Table, open_table
+from lostsales.errors import LogError
 from lostsales.types import Array, Floats, Ints
 
 # A step in time longer than this many shortest steps is a hole; months differ by less.
 HOLE = 1.5
 
 
-def read_log(source: Any, problem: Problem | str | Path | None = None, progress: Progress | None = None) -> SalesLog:
+def read_log(
+    source: Any,
+    problem: Problem | str | Path | None = None,
+    progress: Progress | None = None,
+    *,
+    drop_bad_rows: bool | str | Path = False,
+) -> SalesLog:
     """Read and validate a table of sales.
 
     Parameters
     ----------
     source : path or table
-        A CSV or Parquet file, or a pandas, polars or Arrow table: one row a series and period.
+        A CSV or Parquet file, a folder or a pattern (`sales-*.csv`) or a list of such files, or a pandas, polars or
+        Arrow table, lazy or not: one row a series and period.
     problem : Problem or path, optional
         Timing, costs, features and column names, or the TOML file of them; by default the TOML file beside the table
         (`log.toml` beside `log.parquet`), else the defaults of `Problem`.
     progress : callable, optional
         Called with columns done and columns in total.
+    drop_bad_rows : bool or path
+        Leave out rows that cannot be used, instead of refusing the table. They are counted in `notes` and written with
+        the reason to this path, or beside the file that was read (`log.dropped.csv` beside `log.csv`).
 
     Returns
     -------
@@ -54,8 +67,17 @@ def read_log(source: Any, problem: Problem | str | Path | None = None, progress:
     ([5.0, 4.0], [False, True])
 
     """
-    beside = Path(source) if isinstance(source, str | Path) else None
-    return read_table(open_table(source), Problem.of(problem, beside), progress)
+    beside = problem_beside(source)
+    chosen = Problem.of(problem, beside)
+    if drop_bad_rows is False:
+        return read_table(open_table(source, chosen.reads), chosen, progress)
+    target = dropped_file(source, drop_bad_rows, (problem, beside))
+    dropped = DroppedRows(open_table(source))
+    log = _read_good_rows(dropped, chosen, progress)
+    if dropped.reasons and target is not None:
+        dropped.write(target)
+    notes = replace(log.notes, rows_dropped=len(dropped.reasons), dropped_file="" if target is None else str(target))
+    return replace(log, notes=notes) if dropped.reasons else log
 
 
 def read_table(table: Table, problem: Problem, progress: Progress | None = None) -> SalesLog:
@@ -63,14 +85,28 @@ def read_table(table: Table, problem: Problem, progress: Progress | None = None)
     return _Gate(table, problem, progress).pass_through()
 
 
+def _read_good_rows(dropped: DroppedRows, problem: Problem, progress: Progress | None) -> SalesLog:
+    """The log without the rows that have findings; what rows must share is checked among those that remain."""
+    while True:
+        gate = _Gate(dropped.rest(), problem, progress, rows_first=True)
+        try:
+            return gate.pass_through()
+        except LogError:
+            kept = dropped.kept()
+            dropped.add(gate.findings, kept)
+            if not gate.findings.only_rows or not len(dropped.kept()):
+                raise
+
+
 class _Gate:
     """One reading: every column and every finding first, then one error or one log."""
 
-    def __init__(self, table: Table, problem: Problem, progress: Progress | None) -> None:
+    def __init__(self, table: Table, problem: Problem, progress: Progress | None, *, rows_first: bool = False) -> None:
         self.table = table
         self.problem = problem
-        self.findings = Findings(table.name)
-        self.reader = ColumnReader(table, self.findings, progress)
+        self.findings = Findings(table.name, table.place)
+        self.reader = ColumnReader(table, self.findings, problem.format, progress)
+        self.rows_first = rows_first
 
     def pass_through(self) -> SalesLog:
         self._require_columns()
@@ -78,14 +114,18 @@ class _Gate:
             self.findings.add("a log needs at least one row, but the table is empty")
             self.findings.raise_if_any()
         self._read()
-        self._check()
-        self.findings.raise_if_any()
+        self._check_rows()
+        if self.rows_first:
+            self.findings.raise_if_any(self.table.rows)
+        self._check_series()
+        self.findings.raise_if_any(self.table.rows)
         return self._log()
 
     def _require_columns(self) -> None:
         names, costs, have = self.problem.columns, self.problem.costs, self.table.columns
         demand_only = names.stock not in have and names.order not in have
-        wanted = [*names.series_parts, names.period, names.price, names.sales]
+        wanted = [*names.series_parts, names.period, names.sales]
+        wanted += [] if self.problem.price is not None else [names.price]
         wanted += [names.stockout] if demand_only else [names.stock, names.order]
         wanted += [feature.name for feature in self.problem.features] + list(self.problem.attributes)
         wanted += [cost for cost in (costs.lost, costs.order, costs.holding) if isinstance(cost, str)]
@@ -93,7 +133,12 @@ class _Gate:
             stockout = f" (or {names.stock!r} and {names.order!r})" if names.stockout in missing else ""
             self.findings.add(
                 f"missing column {', '.join(map(repr, missing))}{stockout}; "
-                f"the table has {', '.join(map(repr, have)) or 'no columns'}"
+                f"the table has {listed(have)}" + self._price_hint(missing)
+            )
+        if self.problem.price is not None and names.price in have:
+            self.findings.add(
+                f"the problem says price = {self.problem.price:g}, but the table has a column {names.price!r} too: "
+                "take the key out of the problem to read the column, or the column out of the table"
             )
 
     def _read(self) -> None:
@@ -103,7 +148,7 @@ class _Gate:
         stocked = names.stock in self.table.columns
         self.rows: dict[str, Any] = {
             "features": self._features(),
-            "price": reader.number(names.price),
+            "price": reader.number(names.price) if self.problem.price is None else self._constant_price(),
             "sales": reader.number(names.sales),
             "stock": reader.number(names.stock) if stocked else None,
             "order": reader.number(names.order) if stocked else None,
@@ -116,12 +161,19 @@ class _Gate:
         self.last_stockout = reader.flag(names.last_stockout, gaps=True)
         self.attributes = {name: reader.labels(name) for name in self.problem.attributes}
 
+    def _price_hint(self, missing: list[str]) -> str:
+        constant = "; where the price never changes, the problem may say price = 2 instead"
+        return constant if self.problem.columns.price in missing else ""
+
+    def _constant_price(self) -> Floats:
+        return np.full(self.table.rows, self.problem.price, dtype=np.float64)
+
     def _features(self) -> Floats:
         matrix = np.empty((self.table.rows, len(self.problem.features)), order="F")
         features = list(self.problem.features)
         for index, feature in enumerate(features):
             if feature.kind == "numeric":
-                matrix[:, index] = self.reader.number(feature.name, negative=True)
+                matrix[:, index] = self.reader.number(feature.name, negative=True, truths=True)
             else:
                 features[index], matrix[:, index] = self.reader.levels(feature)
         self.problem = self.problem.model_copy(update={"features": tuple(features)})
@@ -141,17 +193,17 @@ class _Gate:
                 found.append(self.reader.number(cost or column))
         return UnitCosts(found[0], found[1], found[2], given.fixed_order) if len(found) == 3 else None
 
-    def _check(self) -> None:
-        names, findings, rows = self.problem.columns, self.findings, self.rows
-        check_grid(findings, names.price, rows["price"], self.problem.prices)
+    def _check_rows(self) -> None:
+        rows = self.rows
         if rows["stock"] is not None:
-            check_grid(findings, names.order, rows["order"], self.problem.orders)
             arrived = rows["order"] if rows["received"] is None else rows["received"]
-            check_stock(findings, self.problem, rows["stock"], arrived, rows["sales"], rows["stockout"])
+            check_stock(self.findings, self.problem, rows["stock"], arrived, rows["sales"], rows["stockout"])
+
+    def _check_series(self) -> None:
         self.ordering = _ordering(self.codes, self.period)
-        check_duplicates(findings, self.codes, self.period, self.ordering)
+        check_duplicates(self.findings, self.codes, self.period, self.ordering)
         for name, labels in self.attributes.items():
-            check_constant(findings, name, labels, self.codes)
+            check_constant(self.findings, name, labels, self.codes)
 
     def _log(self) -> SalesLog:
         codes, period = self._in_order(self.codes), self._in_order(self.period)
