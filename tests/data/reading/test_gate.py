@@ -25,8 +25,6 @@ def test_a_clean_log() -> None:
     assert log.censored.tolist() == [False, False, True, True, False]  # no flag: a sell-out counts
     assert log.starts.tolist() == [0, 3]
     assert log.has_next.tolist() == [True, True, False, True, False]
-    assert log.prices.tolist() == [2, 4]
-    assert log.orders.tolist() == [0, 1, 4]
     assert np.isnan(log.last_sales).all()
     assert log.costs is None
     assert (log.notes.rows_moved, log.notes.holes, log.notes.balance_rows, log.notes.off_balance_rows) == (0, 0, 3, 0)
@@ -75,12 +73,6 @@ def test_every_array_is_read_only_and_apart_from_the_frame() -> None:
             {"period": [1, 2, 2, 1, 2]},
             None,
             "a series must have one row a period, but row 2 (series=a, period=2) repeats row 1",
-        ),
-        (
-            {"stockout": [False, True, True, True, False]},
-            None,
-            "where stockout says that demand was hidden, sales must be all that was available, "
-            "but row 1 (series=a, period=2) has 2 of 4",
         ),
         (
             {"stockout": [False, "maybe", False, False, False]},

@@ -46,7 +46,7 @@ def compare(
     if out is not None:
         check_place(out)
     chosen = names(methods) or usual_methods()
-    sales = read_sales(log, problem, drop_bad_rows, dropped_rows)
+    sales = read_sales(log, problem, drop_bad_rows, dropped_rows, verb="compare")
     with progress("fitting and evaluating") as report, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = run_comparison(sales, chosen, estimator=estimator, horizon=horizon, seed=seed, progress=report)

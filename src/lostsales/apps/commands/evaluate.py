@@ -49,7 +49,7 @@ def evaluate(
 
     decides = load(policy)
     only = checked_estimators(estimator)
-    sales = read_sales(log, problem, drop_bad_rows, dropped_rows)
+    sales = read_sales(log, problem, drop_bad_rows, dropped_rows, verb="evaluate")
     check_policy(decides, sales, horizon, start_stock)
     with progress("learning the law of demand and evaluating") as report:
         preparing, evaluating = stages(report, (1, 1))

@@ -64,7 +64,7 @@ def fit(
     learner = checked_json(LEARNERS.get(method), keys, f"method {method}")
     with progress("learning") as report, warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
-        policy = learn(read_sales(log, problem, drop_bad_rows, dropped_rows), learner, progress=report)
+        policy = learn(read_sales(log, problem, drop_bad_rows, dropped_rows, verb="fit"), learner, progress=report)
     for warning in warned:
         err.print(f"[yellow]Warning:[/] {warning.message}", highlight=False, soft_wrap=True)
     policy.save(out)

@@ -50,7 +50,7 @@ def report(
     decides = load(policy)
     method = method_of(decides)
     with progress("reading") as tick:
-        sales = read_sales(log, problem, drop_bad_rows, dropped_rows, tick)
+        sales = read_sales(log, problem, drop_bad_rows, dropped_rows, tick, verb="report")
     origin = _origin(method, policy, log, out, problem, methods, horizon, seed, sales.notes.dropped_file)
     with progress("evaluating and drawing") as tick:
         found = write_report(

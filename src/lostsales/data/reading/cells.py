@@ -1,6 +1,7 @@
 """A column as it came: numbers, truth values, moments and texts, before anything is made of them."""
 
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import duckdb
@@ -24,6 +25,12 @@ def connect() -> duckdb.DuckDBPyConnection:
     )
 
 
+@cache
+def _shared() -> duckdb.DuckDBPyConnection:
+    """One database for all texts in memory, since opening one takes longer than reading a small column."""
+    return connect()
+
+
 @dataclass(frozen=True)
 class Texts:
     """A column of text in DuckDB, read by expressions, so that no row becomes a Python object."""
@@ -36,14 +43,14 @@ class Texts:
     @classmethod
     def of(cls, texts: Array) -> "Texts":
         """Texts in memory; None where there is none."""
-        connection = connect()
+        connection = _shared().cursor()
         connection.register("texts", {"c": texts})
         return cls(connection, "texts", "CAST(c AS VARCHAR)")
 
     @classmethod
     def of_whole(cls, numbers: Floats) -> "Texts":
         """Whole numbers, written out."""
-        connection = connect()
+        connection = _shared().cursor()
         connection.register("texts", {"c": numbers})
         whole = f"c = round(c) AND abs(c) < {LARGEST_WRITTEN}"
         return cls(connection, "texts", f"CASE WHEN {whole} THEN CAST(CAST(c AS BIGINT) AS VARCHAR) END")

@@ -44,6 +44,7 @@ class PriceResponse:
     elasticity_error: float
     slopes: tuple[Slope, ...]  # empty where the mean is not linear
     draws: int  # laws behind band and errors
+    relative: bool = False  # prices are relative to the usual price of each series
 
 
 def price_response(
@@ -87,16 +88,17 @@ def price_response(
     from scipy.special import stdtrit
 
     laws = bootstrap_laws(log, model, draws, seed, progress, fresh=True)
-    prices = np.unique(log.price)
+    price = log.price / model.law.usual_price[log.series]
+    prices = np.unique(price)
     if len(prices) > MOST_PRICES:
-        prices = np.unique(np.quantile(log.price, np.linspace(0, 1, MOST_PRICES), method="nearest"))
+        prices = np.unique(np.quantile(price, np.linspace(0, 1, MOST_PRICES), method="nearest"))
     demand = expected_demand(model, model.law, prices, LAGS, seed)
     own = [expected_demand(model, law, prices, 1, seed + 1 + number) for number, law in enumerate(laws)]
     others = np.array(own).reshape(-1, len(prices))
     units = hold_out(log, gap=1).units
     freedom = max(min(len(laws), units) - 1, 1)  # few laws and few series both make the error itself uncertain
     half = float(stdtrit(freedom, (1 + COVERAGE) / 2)) * _spread(others, units)
-    nearest = np.abs(log.price[:, None] - prices).argmin(axis=1)
+    nearest = np.searchsorted((prices[1:] + prices[:-1]) / 2, price)
     rows = np.bincount(nearest, minlength=len(prices))
     return PriceResponse(
         prices=prices,
@@ -109,6 +111,7 @@ def price_response(
         elasticity_error=float(_spread(_elasticity(prices, others), units)),
         slopes=_slopes(log, model.law, laws, units),
         draws=len(laws),
+        relative=bool((model.law.usual_price != 1).any()),
     )
 
 
