@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from lostsales.data.labels import plain_number
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Feature
 from lostsales.types import Array, Floats, Ints
@@ -55,8 +56,6 @@ def market_names(log: SalesLog) -> tuple[str, ...]:
 
 
 def _numbers(texts: Array) -> Floats | None:
-    try:
-        numbers = texts.astype(np.float64)
-    except ValueError:
-        return None
-    return numbers if np.isfinite(numbers).all() else None  # "nan" is a text
+    """The numbers that all texts are, in plain digits; "nan" is a text."""
+    numbers = np.array([plain_number(text) for text in texts], dtype=np.float64)
+    return numbers if np.isfinite(numbers).all() else None

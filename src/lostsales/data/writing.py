@@ -145,7 +145,8 @@ def log_columns(log: SalesLog) -> dict[str, Array]:
     for name, texts in log.attributes.items():
         columns[name] = texts[log.series]
     for role in ("stock", "price", "order", "sales", "stockout", "received", "adjustment"):
-        if (values := getattr(log, role)) is not None:
+        constant = role == "price" and log.problem.price is not None  # the problem says it
+        if (values := getattr(log, role)) is not None and not constant:
             columns[getattr(names, role)] = values
     if log.out_of_stock is not None:
         if names.out_of_stock is not None:
