@@ -141,6 +141,30 @@ EXPECTED = {
         left=(NO_PRICE, COSTS),
     ),
 }
+EXPECTED |= {
+    "walmart": Expected(
+        {"series": ("Store", "Dept"), "period": "Date", "sales": "Weekly_Sales"},
+        ("IsHoliday", "Fuel_Price"),
+        left=(NO_PRICE, COSTS, "'Weekly_Sales' has fractions: if it is money", NO_STOCKOUTS),
+    ),
+    "point_of_sale": Expected(
+        {
+            "series": ("Store Name", "SKU"),
+            "period": "Sales Date",
+            "sales": "POS Qty",
+            "price": "Unit Selling Price",
+            "stock": "On Hand Qty",
+            "order": "Qty Ordered",
+            "stockout": "Stockout Flag (Y/N)",
+        },
+        left=("[costs] lost, holding",),
+        format={"thousands": ",", "currency": "$", "dates": "%m/%d/%Y"},
+    ),
+    "numbered_places": Expected(
+        {"series": ("Producto_ID", "Zona"), "period": "Semana", "sales": "Venta_uni_hoy"},
+        left=(NO_PRICE, COSTS, NO_STOCKOUTS),
+    ),
+}
 
 
 def write(table: pd.DataFrame, folder: Path, ending: str) -> Path:

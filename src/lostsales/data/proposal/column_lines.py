@@ -89,6 +89,8 @@ def _write_stock(found: TableFindings, out: TomlText) -> None:
     if (adjustment := found.column("adjustment")) is not None:
         _write_quantity(found, out, "adjustment", adjustment, active=both)
     if both:
+        if closing is not None:
+            out.comment(f"{closing.name!r} is the stock at the end of the period, which follows from the others.")
         return
     if stock is not None:
         out.todo(

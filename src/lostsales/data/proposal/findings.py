@@ -59,7 +59,8 @@ def look(source: Source) -> TableFindings:
         stock = _stock(roles, numbers, has_next) if by_balance else stock
     _only_number_left(found, keys, roles)
     _stockout_by_sales(sample, found, keys, roles, stock)
-    taken = {*keys.columns, *roles.column.values()}
+    _closing_by_balance(roles, numbers)
+    taken = {*keys.columns, *roles.column.values(), *roles.mismatches}
     others = find_others(sample, found, keys, taken, roles.outcomes, roles.column.get("sales", ""))
     return TableFindings(sample, found, keys, roles, by_balance, stock, others)
 
@@ -117,6 +118,23 @@ def _only_number_left(found: Profile, keys: Keys, roles: Roles) -> None:
     left = [name for name in left if name not in taken]
     if len(left) == 1:
         roles.column["sales"] = left[0]
+
+
+def _closing_by_balance(roles: Roles, numbers: dict[str, Floats]) -> None:
+    """What always equals stock + order - sales is the stock at the end, whatever its name."""
+    named = roles.column
+    arrived = named.get("received", named.get("order", ""))
+    if not {"stock", "sales"} <= named.keys() or arrived not in numbers or "closing" in named:
+        return
+    closing = numbers[named["stock"]] + numbers[arrived] - numbers[named["sales"]]
+    free = (name for name in numbers if name not in named.values())
+    if found := next((name for name in free if _share(numbers[name], closing) >= FOLLOWS), None):
+        named["closing"] = found
+        roles.outcomes.discard(found)
+
+
+def _share(left: Floats, right: Floats) -> float:
+    return float(np.mean(np.isclose(left, right))) if len(left) else 0.0
 
 
 def _stockout_by_sales(sample: Sample, found: Profile, keys: Keys, roles: Roles, stock: StockFacts | None) -> None:
