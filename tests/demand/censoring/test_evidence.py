@@ -6,7 +6,7 @@ import numpy as np
 
 from lostsales.data.encoding import market_names
 from lostsales.data.problem import Feature, Problem
-from lostsales.demand.censoring.evidence import gather_evidence
+from lostsales.demand.censoring.evidence import MOST_HIDDEN, gather_evidence
 from tests.demand.logs import COSTS, log_of_draws, log_of_flags
 from tests.learn.small import small_log
 
@@ -58,3 +58,10 @@ def test_columns_of_the_market_have_names() -> None:
     log = replace(log, attributes={"place": np.array(["hill"])})
     assert market_names(log) == ("rain", "day=Mon", "day=Tue", "place=hill")
     np.testing.assert_array_equal(gather_evidence(log).market, [[1, 0, 1, 1], [2, 1, 0, 1], [3, 0, 1, 1]])
+
+
+def test_rows_deep_in_a_long_run_are_left_out_until_a_demand_is_known_again() -> None:
+    run = MOST_HIDDEN + 50
+    found = gather_evidence(log_of_flags(f"45{'x' * run}67"))
+    np.testing.assert_array_equal(found.rows, [*range(1, 2 + MOST_HIDDEN + 1), run + 3])
+    np.testing.assert_array_equal(found.depth, [0, *range(MOST_HIDDEN + 1), 0])
