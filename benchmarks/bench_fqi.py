@@ -11,12 +11,14 @@ from sklearn.model_selection import GridSearchCV
 from threadpoolctl import threadpool_limits
 
 from benchmarks.rows import Row, best_seconds
+from lostsales.data.ladders import Ladders
 from lostsales.data.log import SalesLog
 from lostsales.data.splits import folds_of, hold_out
 from lostsales.data.writing import log_columns
 from lostsales.demand.censoring.runs import find_runs
 from lostsales.demand.survival.imputation import impute
 from lostsales.learn.cfqi.iteration import FqiSettings, iterate
+from lostsales.learn.cfqi.own_actions import OwnActions
 from lostsales.learn.cfqi.partition import Partition, partition
 from lostsales.learn.cfqi.policy import QPolicy
 from lostsales.learn.cfqi.settings import CFQI, PCFQI
@@ -45,14 +47,14 @@ def _fitting() -> list[Row]:
         if profit is None:
             raise ValueError("the scenario has costs")
         parts = partition(log, runs, profit)
-        actions = np.array([(price, order) for price in log.prices for order in log.orders])
+        actions = OwnActions(Ladders.of(log), np.inf)
         holdout = hold_out(log, runs.max_depth + 1)
         folds = [folds_of(holdout, part.rows) for part in parts]
         kernels = tuple(Kernel(kind=kind, coefficient=each) for kind in ("rbf", "laplacian") for each in COEFFICIENTS)
         settings = FqiSettings(iterations=ITERATIONS, function=FunctionClass(kernels=kernels, ridges=RIDGES))
         with threadpool_limits(1):
             ours = best_seconds(partial(iterate, parts, folds, actions, [(None, None)] * len(parts), settings))
-            peer = _by_hand(parts, actions, timed) * ITERATIONS / timed
+            peer = _by_hand(parts, actions.rungs.pairs, timed) * ITERATIONS / timed
         rows.append(
             Row(
                 what=f"C-FQI, {len(log):,} rows, K = {ITERATIONS}",

@@ -1,14 +1,13 @@
 """Sizes of series."""
 
 import numpy as np
-import pytest
 
 from lostsales.data.scale import (
     GROUP_RATIO,
     STEP,
+    like_groups,
     mean_observed_demand,
     rounded_scale,
-    scale_groups,
     series_scale,
     size_range,
 )
@@ -42,10 +41,11 @@ def test_scales_are_rounded_to_powers_of_the_step() -> None:
     assert (np.abs(np.log(rounded[:3] / sizes[:3])) <= np.log(STEP) / 2 + 1e-12).all()
 
 
-def test_groups_hold_similar_scales_and_their_geometric_mean() -> None:
+def test_groups_hold_rows_that_are_alike_in_every_column() -> None:
     scale = np.array([1.0, 1.1, 8.0, 9.0, 100.0])
-    group, mean = scale_groups(scale)
+    group = like_groups(np.column_stack([scale, np.full(5, 3.0)]))
     np.testing.assert_array_equal(group, [0, 0, 1, 1, 2])
-    assert mean[1] == pytest.approx(np.sqrt(72))
+    cost = np.array([3.0, 3.0, 3.0, 6.0, 3.0])
+    np.testing.assert_array_equal(like_groups(np.column_stack([scale, cost])), [0, 0, 1, 2, 3])
     for each in range(3):
         assert scale[group == each].max() / scale[group == each].min() <= GROUP_RATIO

@@ -61,3 +61,20 @@ def log_of_draws(
 def bools(letters: str) -> Bools:
     """A text of 0 and 1 as truth values."""
     return np.array([letter == "1" for letter in letters])
+
+
+def late_orders(lead: int, series: int = 8, periods: int = 60) -> pd.DataFrame:
+    """A table of orders that can be sold `lead` periods later; the row does not say so."""
+    rng = np.random.default_rng(lead)
+    shape = series, periods
+    order, demand = rng.integers(4, 16, shape), rng.poisson(9, shape)
+    stock, sales = np.full(shape, 40), np.zeros(shape, dtype=np.int64)
+    for period in range(periods):
+        if period:
+            stock[:, period] = stock[:, period - 1] - sales[:, period - 1] + 10
+        if period >= lead:
+            stock[:, period] += order[:, period - lead] - 10
+        sales[:, period] = np.minimum(stock[:, period], demand[:, period])
+    columns = {"stock": stock, "order": order, "sales": sales, "price": rng.integers(3, 6, shape)}
+    keys = {"series": np.repeat(np.arange(series), periods), "period": np.tile(np.arange(periods), series)}
+    return pd.DataFrame(keys | {name: values.ravel() for name, values in columns.items()})

@@ -15,4 +15,4 @@ def test_a_planner_asks_for_the_features_of_the_log_alone() -> None:
     rows = np.flatnonzero(runs.depth >= 0)[:50]
     decided = decisions(policy, log, runs, rows, np.random.default_rng(0))
     assert decided.shape == (1, 50, 2)
-    assert np.isin(decided[0, :, 0], log.prices).all()
+    assert np.isin(decided[0, :, 0], log.price).all()

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from lostsales.data.demand_bounds import ROW_KINDS, demand_bounds
 from lostsales.data.log import LogNotes, SalesLog
 from lostsales.types import Array, Floats
 
@@ -38,20 +39,24 @@ class Description:
     features: tuple[str, ...]
     attributes: tuple[str, ...]
     notes: LogNotes
+    row_kinds: dict[str, int]  # rows by what they tell about demand, see `ROW_KINDS`
+    stockouts_by: str  # what says which rows were out of stock
 
     def as_json(self) -> dict[str, Any]:
         """Plain values."""
-        return asdict(self) | {"notes": asdict(self.notes) | {"off_balance_share": self.notes.off_balance_share}}
+        notes = self.notes
+        derived = {"off_balance_share": notes.off_balance_share, "balance_broken": notes.balance_broken}
+        return asdict(self) | {"notes": asdict(notes) | derived | {"balance_warning": notes.balance_warning or None}}
 
     def as_lines(self) -> list[tuple[str, str]]:
         """Names and values for people."""
         notes = self.notes
         cash = "unknown: needs stock, order and unit costs" if self.mean_cash is None else f"{self.mean_cash:.3f}"
-        flag = "by the log's flag" if self.stockout_flag else "no flag in the log: every sell-out counts as one"
         lines = [
             ("rows", f"{self.rows:,} in {self.series:,} series, periods {self.first_period} to {self.last_period}"),
             ("timing", f"an order arrives {self.arrival} sales; balance {self.balance}"),
-            ("stock-outs", f"{self.stockout_share:.1%} of rows ({flag})"),
+            ("stock-outs", f"{self.stockout_share:.1%} of rows ({self.stockouts_by})"),
+            *self._rows_tell(),
             ("mean sales a period", f"{self.mean_sales:.3f}"),
             ("mean cash a period", f"{cash}{'' if self.mean_cash is None else ' (the cost of lost sales is hidden)'}"),
             ("prices", _grid(self.prices)),
@@ -78,7 +83,18 @@ class Description:
                     f"{notes.off_balance_share:.1%} of {notes.balance_rows:,} rows with a next row",
                 )
             )
+        if notes.balance_broken:
+            lines.append(("WARNING", notes.balance_warning))
         return lines
+
+    def _rows_tell(self) -> list[tuple[str, str]]:
+        """What rows tell about demand, a line a kind."""
+        told = [
+            f"{rows:,} rows ({rows / self.rows:.1%}): {ROW_KINDS[kind]}"
+            for kind, rows in self.row_kinds.items()
+            if rows
+        ]
+        return [("what rows tell about demand" if place == 0 else "", line) for place, line in enumerate(told)]
 
 
 def describe(log: SalesLog) -> Description:
@@ -113,16 +129,26 @@ def describe(log: SalesLog) -> Description:
         arrival=log.problem.arrival,
         balance=log.problem.balance,
         stockout_share=float(log.censored.mean()),
-        stockout_flag=log.stockout is not None,
+        stockout_flag=log.records_stockouts,
         demand_only=log.demand_only,
         mean_sales=float(log.sales.mean()),
         mean_cash=float(log.cash.mean()) if has_costs else None,
-        prices=_range(log.prices),
-        orders=None if log.order is None else _range(log.orders),
+        prices=_range(np.unique(log.price)),
+        orders=None if log.order is None else _range(np.unique(log.order)),
         features=tuple(feature.name for feature in log.problem.features),
         attributes=log.problem.attributes,
         notes=log.notes,
+        row_kinds=demand_bounds(log).counts,
+        stockouts_by=_stockouts_by(log),
     )
+
+
+def _stockouts_by(log: SalesLog) -> str:
+    columns = log.problem.columns
+    if log.out_of_stock is None:
+        return "no flag in the log: every sell-out counts as one" if log.stockout is None else "by the log's flag"
+    by = f"by {columns.out_of_stock or columns.in_stock}"
+    return by if log.stockout is None else f"{by} or the log's flag"
 
 
 def _range(grid: Floats) -> dict[str, float]:

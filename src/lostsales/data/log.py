@@ -10,6 +10,9 @@ from lostsales.data.problem import Problem
 from lostsales.errors import LostSalesError
 from lostsales.types import Array, Bools, Floats, Ints, exceeds
 
+# Share of rows off the balance beyond which it counts as broken: single corrections leave it below.
+MOST_OFF_BALANCE = 0.05
+
 
 @dataclass(frozen=True)
 class LogNotes:
@@ -20,27 +23,58 @@ class LogNotes:
     balance_rows: int = 0  # rows whose next stock could be checked against the balance
     off_balance_rows: int = 0  # of these, rows whose next stock does not follow
     unused_columns: tuple[str, ...] = ()
+    follows_if: str = ""  # the reading under which a stock off its balance would follow, where one was found
+    follows_if_share: float = 0.0  # of the next stocks that this reading gives
 
     @property
     def off_balance_share(self) -> float:
         """Share of the checked rows whose next stock does not follow the balance."""
         return self.off_balance_rows / self.balance_rows if self.balance_rows else 0.0
 
+    @property
+    def balance_broken(self) -> bool:
+        """True where so many rows are off the balance that profits computed from it cannot be trusted."""
+        return self.off_balance_share > MOST_OFF_BALANCE
+
+    @property
+    def balance_finding(self) -> str:
+        """In words that the stock does not follow its balance, empty where it does."""
+        if not self.balance_broken:
+            return ""
+        finding = f"the stock of the log does not follow its balance in {self.off_balance_share:.1%} of rows"
+        return f"{finding} (it would if {self.follows_if})" if self.follows_if else finding
+
+    @property
+    def balance_warning(self) -> str:
+        """The finding with what it usually means and what to do, empty where the stock follows its balance."""
+        if not self.balance_broken:
+            return ""
+        wanted = "next stock = stock - sales + what arrived + corrections"
+        found = f"the stock does not follow its balance ({wanted}) in {self.off_balance_share:.1%} of rows"
+        reasons = (
+            "usual reasons: orders that arrive later (lead time), receipts or corrections that are not in the table, a "
+            "stock counted at another hour"
+        )
+        if self.follows_if:
+            reasons = f"it does in {self.follows_if_share:.1%} of rows if {self.follows_if}"
+        keys = "give what arrived in each period (received) and corrections (adjustment), and check arrival and balance"
+        return f"{found}; {reasons}; {keys}; until then no gain can be told from this log"
+
 
 @dataclass(frozen=True, eq=False)
 class SalesLog:
     """Sales, stock and decisions of series over periods, as `read_log` returns them.
 
-    Rows are in order of series and period; every array is read-only. `available`, `censored` and `cash` derive from the
-    columns, the timing and the costs.
+    Rows are in order of series and period; every array is read-only. `available`, `censored`, `censoring_level` and
+    `cash` derive from the columns, the timing and the costs.
 
     Examples
     --------
     >>> from lostsales.simulation.scenario import Scenario
     >>> from lostsales.simulation.simulator import simulate
     >>> log, _ = simulate(Scenario.load("released"), episodes=5, seed=1)
-    >>> len(log), len(log.names), log.prices.tolist()
-    (250, 5, [2.0, 4.0, 6.0])
+    >>> len(log), len(log.names), log.problem.prices
+    (250, 5, (2.0, 4.0, 6.0))
 
     """
 
@@ -58,6 +92,8 @@ class SalesLog:
     last_stockout: Bools  # (series,) was that a stock-out
     received: Floats | None = None  # (rows,) what arrived of the order
     adjustment: Floats | None = None  # (rows,) correction of the stock before the next row
+    out_of_stock: Floats | None = None  # (rows,) time out of stock within the period
+    open_time: Floats | None = None  # (rows,) length of the period in the same unit, where it is a column
     costs: UnitCosts | None = None
     attributes: dict[str, Array] = field(default_factory=dict)  # each (series,)
     notes: LogNotes = LogNotes()
@@ -95,16 +131,44 @@ class SalesLog:
     def available(self) -> Floats:
         """Units that could be sold; in a demand-only log known only up to the sales of a stock-out."""
         if self.stock is None or self.order is None:
-            return self.sales if self.stockout is None else np.where(self.stockout, self.sales, np.inf)
+            return np.where(self._recorded_stockouts, self.sales, np.inf) if self.records_stockouts else self.sales
         arrived = self.order if self.received is None else self.received
-        return units_available(self.stock, arrived, self.problem.arrival, self.problem.capacity)
+        available = units_available(self.stock, arrived, self.problem.arrival, self.problem.capacity)
+        # More than that can be sold where a correction of the period added to the stock.
+        return np.where(exceeds(self.sales, available), self.sales, available)
+
+    @property
+    def records_stockouts(self) -> bool:
+        """True where the log says by a flag or by a time which rows were out of stock."""
+        return self.stockout is not None or self.out_of_stock is not None
+
+    @cached_property
+    def _recorded_stockouts(self) -> Bools:
+        out = np.zeros(len(self), dtype=bool) if self.stockout is None else self.stockout
+        return out if self.out_of_stock is None else out | (self.out_of_stock > 0)
 
     @cached_property
     def censored(self) -> Bools:
-        """Rows whose demand is hidden: by the flag, else every row that sold all there was."""
-        if self.stockout is not None:
-            return self.stockout
-        return ~exceeds(self.available, self.sales)
+        """Rows whose demand is hidden: by flag or time out of stock, else every row that sold all there was."""
+        return self._recorded_stockouts if self.records_stockouts else ~exceeds(self.available, self.sales)
+
+    @cached_property
+    def is_partial(self) -> Bools:
+        """Rows that were out of stock for part of the period only, as units were left over."""
+        return self.censored & exceeds(self.available, self.sales)
+
+    @cached_property
+    def censoring_level(self) -> Floats:
+        """The level up to which demand shows: what was available, or the sales of a row that is partly out."""
+        return np.where(self.is_partial, self.sales, self.available)
+
+    @cached_property
+    def out_share(self) -> Floats | None:
+        """Share of the period that each row was out of stock; None where it is not recorded."""
+        length = self.problem.open_time if self.open_time is None else self.open_time
+        if self.out_of_stock is None or length is None or isinstance(length, str):
+            return None
+        return self.out_of_stock / length
 
     @cached_property
     def cash(self) -> Floats:
@@ -116,15 +180,3 @@ class SalesLog:
         if self.order is None or self.costs is None:
             raise LostSalesError("profit needs stock, order and unit costs, and this log does not have them all")
         return period_profit(self.price, self.order, self.sales, lost, self.available - self.sales, self.costs)
-
-    @cached_property
-    def prices(self) -> Floats:
-        """The price grid: the problem's, else the prices in the log."""
-        return np.unique(self.price) if self.problem.prices is None else np.array(self.problem.prices)
-
-    @cached_property
-    def orders(self) -> Floats:
-        """The order grid: the problem's, else the orders in the log."""
-        if self.problem.orders is not None:
-            return np.array(self.problem.orders)
-        return np.zeros(0) if self.order is None else np.unique(self.order)

@@ -9,7 +9,10 @@ from lostsales.types import Array, Bools, Floats, Ints
 ONE_SCALE = 3.0
 STEP = 1.1  # scales are rounded to powers of this, so that series share grids of scaled orders
 GROUP_RATIO = 1.3  # series whose scales differ by less share a group
+MOST_GROUPS = 24  # of series that share a plan
 TINY = 1e-9
+# Series differ in price where their usual prices vary more than prices vary within a series.
+PRICES_DIFFER = 1.0
 
 
 def series_scale(log: SalesLog) -> Floats:
@@ -23,6 +26,28 @@ def series_scale(log: SalesLog) -> Floats:
     if size_range(mean) is None:
         return np.ones(len(log.names))
     return np.asarray(np.maximum(mean, 1e-3 * mean.mean())[part])
+
+
+def usual_price(log: SalesLog) -> Floats:
+    """Median price of each series where series differ in price, else 1 for all, (series,).
+
+    They differ where the variance of the logarithm of the price between series exceeds that within them. Series of one
+    name, which a hole in the periods splits, have one usual price.
+    """
+    names, part = np.unique(log.names, return_inverse=True)
+    ones, own = np.ones(len(log.names)), part[log.series]
+    if len(names) < 2 or (log.price <= 0).any():
+        return ones
+    logs = np.log(log.price)
+    total, rows = _sums(logs, own, len(names))
+    mean = total / rows
+    within = float(np.mean((logs - mean[own]) ** 2))
+    between = float(np.var(mean)) - within * float(np.mean(1 / rows))
+    if between <= PRICES_DIFFER * within + TINY:
+        return ones
+    order = np.lexsort((log.price, own))
+    middle = np.searchsorted(own[order], np.arange(len(names))) + (rows - 1) // 2
+    return np.asarray(log.price[order][middle][part])
 
 
 def mean_observed_demand(log: SalesLog, demand: Floats, is_observed: Bools) -> Floats:
@@ -46,14 +71,18 @@ def rounded_scale(sizes: Floats) -> Floats:
     return np.asarray(STEP ** _rung(np.maximum(np.nan_to_num(sizes), TINY), STEP))
 
 
-def scale_groups(scale: Floats) -> tuple[Ints, Floats]:
-    """The group of each scale, and the geometric mean of the scales of each group.
+def like_groups(sizes: Floats, most: int = MOST_GROUPS) -> Ints:
+    """Groups of rows (rows, columns) whose columns all differ by little, (rows,); by more where groups are too many.
 
-    >>> scale_groups(np.array([1.0, 1.1, 10.0]))[0]
+    >>> like_groups(np.array([[1.0, 3.0], [1.1, 3.0], [10.0, 3.0]]))
     array([0, 0, 1])
     """
-    rungs, group = np.unique(_rung(scale, GROUP_RATIO), return_inverse=True)
-    return group, np.array([np.exp(np.log(scale[group == each]).mean()) for each in range(len(rungs))])
+    ratio, positive = GROUP_RATIO, np.maximum(sizes, TINY)
+    while True:
+        rungs, group = np.unique(_rung(positive, ratio), axis=0, return_inverse=True)
+        if len(rungs) <= most:
+            return np.asarray(group.reshape(-1))
+        ratio **= 1.5
 
 
 def _rung(sizes: Floats, ratio: float) -> Floats:

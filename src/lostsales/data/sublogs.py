@@ -49,6 +49,8 @@ def _take(log: SalesLog, rows: Ints, begins: Bools) -> SalesLog:
         last_stockout=np.where(opens, log.last_stockout[old], log.censored[before]),
         received=of_rows(log.received),
         adjustment=of_rows(log.adjustment),
+        out_of_stock=of_rows(log.out_of_stock),
+        open_time=of_rows(log.open_time),
         costs=None if log.costs is None else log.costs.at(rows),
         attributes={name: values[old] for name, values in log.attributes.items()},
     )

@@ -105,6 +105,13 @@ def log_columns(log: SalesLog) -> dict[str, Array]:
     for role in ("stock", "price", "order", "sales", "stockout", "received", "adjustment"):
         if (values := getattr(log, role)) is not None:
             columns[getattr(names, role)] = values
+    if log.out_of_stock is not None:
+        if names.out_of_stock is not None:
+            columns[names.out_of_stock] = log.out_of_stock
+        elif names.in_stock is not None:
+            columns[names.in_stock] = log.out_of_stock == 0
+    if log.open_time is not None:
+        columns[str(log.problem.open_time)] = log.open_time
     for role in ("lost", "order", "holding"):
         if log.costs is not None and isinstance(cost := getattr(log.costs, role), np.ndarray):
             columns[getattr(log.problem.costs, role) or getattr(names, f"{role}_cost")] = cost

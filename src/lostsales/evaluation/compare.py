@@ -200,7 +200,7 @@ def compare_on(
     if estimand is None:
         raise LostSalesError(f"no method could be fitted: {candidates[0].method}: {candidates[0].reason}")
     ranked = _ranked(candidates)
-    choice, sentence = _choose(ranked)
+    choice, sentence = _choose(ranked, prepared.log.notes.balance_finding)
     return Comparison(ranked, choice, sentence, estimand, estimator, prepared.earned, held_out, notes)
 
 
@@ -244,8 +244,13 @@ def _ranked(candidates: list[ComparedMethod]) -> tuple[ComparedMethod, ...]:
     return (*ranked, *(each for each in candidates if each.gain is None))
 
 
-def _choose(candidates: tuple[ComparedMethod, ...]) -> tuple[str | None, str]:
-    """The best whose gain exceeds zero with 95 % certainty; one-sided, as only a loss must be excluded."""
+def _choose(candidates: tuple[ComparedMethod, ...], withheld: str) -> tuple[str | None, str]:
+    """The best whose gain exceeds zero with 95 % certainty; one-sided, as only a loss must be excluded.
+
+    Where the figures cannot be trusted, `withheld` says why, and none is chosen.
+    """
+    if withheld:
+        return None, f"{KEEP_CURRENT}: which method gains cannot be told, as {withheld}"
     for each in candidates:
         if each.gain is not None and each.contributions is not None:
             floor = each.gain.floor(len(each.contributions))

@@ -88,7 +88,8 @@ def evaluate(
 def prepare(log: SalesLog, seed: int = 0, progress: Progress | None = None) -> tuple[PreparedLog, tuple[str, ...]]:
     """A log prepared for every policy, and notes for its readers."""
     some, notes = _sample(log, seed)
-    return PreparedLog.of(some, seed, progress), notes
+    prepared = PreparedLog.of(some, seed, progress)
+    return prepared, (*notes, log.notes.balance_warning) if log.notes.balance_broken else notes
 
 
 def evaluate_on(
@@ -112,6 +113,7 @@ def evaluate_on(
         units=prepared.units.names,
         resampled=prepared.units.by,
         notes=notes,
+        withheld=prepared.log.notes.balance_finding,
     )
 
 

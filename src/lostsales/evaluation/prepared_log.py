@@ -154,5 +154,5 @@ def _expected_lost(log: SalesLog, model: DemandModel, law: DemandLaw, otherwise:
     done = complete_latents(evidence, law, seed, DRAWS)
     demand = law.demand(done.latent, law.scale[evidence.series][:, None])
     rows = evidence.rows[evidence.is_censored]
-    lost[rows] = np.maximum(demand[evidence.is_censored] - log.available[rows, None], 0.0).mean(axis=1)
+    lost[rows] = np.maximum(demand[evidence.is_censored] - log.censoring_level[rows, None], 0.0).mean(axis=1)
     return lost

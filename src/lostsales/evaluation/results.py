@@ -129,6 +129,8 @@ class Evaluation:
         "series", "groups of series" or "blocks in time".
     notes : tuple of str
         What a reader must know beside the figures.
+    withheld : str
+        Why no gain is claimed whatever the figures say, such as a stock that does not follow its balance; else empty.
 
     Examples
     --------
@@ -149,6 +151,7 @@ class Evaluation:
     units: Array  # (units,) text
     resampled: str
     notes: tuple[str, ...] = ()
+    withheld: str = ""  # why no gain is claimed whatever the figures, empty where one may be
 
     @property
     def best(self) -> Estimate | None:
@@ -160,6 +163,8 @@ class Evaluation:
         """The gain and its interval in words."""
         if self.best is None or self.best.gain is None:
             return "no estimator can judge this policy from this log"
+        if self.withheld:
+            return f"whether it gains cannot be told: {self.withheld}"
         gain = self.best.gain
         sure = "a proven gain" if gain.proven else "a proven loss" if gain.high < 0 else "no proven gain"
         return f"{sure}, {gain.value:+.2f} a period, with 95 % certainty {gain.low:+.2f} to {gain.high:+.2f}"

@@ -1,14 +1,16 @@
-"""A log as every learner takes it: censored runs, action grid, and the problem that a policy keeps."""
+"""A log as every learner takes it: censored runs, ladders of actions, rules, and the problem that a policy keeps."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
+from lostsales.data.ladders import Ladders
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
 from lostsales.demand.censoring.runs import LEAST_ROWS, Runs, find_runs
 from lostsales.errors import LostSalesError
-from lostsales.policy.action_grid import ActionGrid
+from lostsales.policy.action_grid import ActionGrid, room_of
+from lostsales.policy.rules import Rules
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,11 +19,13 @@ class TrainingData:
 
     log: SalesLog
     runs: Runs
-    grid: ActionGrid
-    problem: Problem  # with prices and orders spelled out
+    rules: Rules  # the learner's, and for what these leave open the problem's
+    ladders: Ladders  # relative where series differ
 
     @classmethod
-    def of(cls, log: SalesLog, max_depth: int | None = None, least_rows: int = LEAST_ROWS) -> "TrainingData":
+    def of(
+        cls, log: SalesLog, rules: Rules, max_depth: int | None = None, least_rows: int = LEAST_ROWS
+    ) -> "TrainingData":
         """Refuse a log without stock, orders or costs, or with fewer than `least_rows` usable rows at depth 0."""
         if log.demand_only:
             raise LostSalesError(
@@ -34,8 +38,34 @@ class TrainingData:
         if rows < least_rows:
             wanted = f"fit needs at least {least_rows} rows that follow a known demand and have a next row"
             raise LostSalesError(f"{wanted}, but there are {rows}")
-        problem = log.problem.model_copy(update={"prices": tuple(log.prices), "orders": tuple(log.orders)})
-        return cls(log, runs, ActionGrid.of(problem), problem)
+        rules = rules.over(log.problem.rules)
+        return cls(log, runs, rules, Ladders.of(log, rules))
+
+    @property
+    def shared_ladders(self) -> Ladders:
+        """One ladder for all series, with few enough rungs to try every action."""
+        ladders = Ladders.of(self.log, self.rules, relative=False) if self.ladders.relative else self.ladders
+        return ladders.coarse()
+
+    def grid_of(self, ladders: Ladders) -> ActionGrid:
+        """The actions of ladders that all series share."""
+        assert self.log.costs is not None  # or the log had been refused
+        return ActionGrid(ladders.prices, ladders.orders, room_of(self.log.problem), float(self.log.costs.mean().order))
+
+    @property
+    def grid(self) -> ActionGrid:
+        """The actions that all series share."""
+        return self.grid_of(self.shared_ladders)
+
+    def problem_with(self, ladders: Ladders) -> Problem:
+        """The problem with prices and orders spelled out."""
+        update = {"prices": tuple(ladders.prices.tolist()), "orders": tuple(ladders.orders.tolist())}
+        return self.log.problem.model_copy(update=update)
+
+    @property
+    def problem(self) -> Problem:
+        """The problem with the prices and orders that all series share."""
+        return self.problem_with(self.shared_ladders)
 
     @property
     def usual_demand(self) -> float:

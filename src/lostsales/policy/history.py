@@ -32,17 +32,18 @@ def history_block(
     periods: list[HistoryPeriod],
     scale: Floats | float = 1.0,
     attributes: Floats | None = None,
+    usual_price: Floats | float = 1.0,
 ) -> Floats:
     """H'_{(t-i):t}, newest period first, (rows, coordinates).
 
-    Units are divided by the scale of each row's series; attributes (rows, columns) come last, a categorical feature is
-    one indicator a level.
+    Units are divided by the scale of each row's series, prices by its usual price; attributes (rows, columns) come
+    last, a categorical feature is one indicator a level.
     """
     columns = [anchor_demand / scale]
     for period in periods:
         columns += [*feature_columns(features, period.features), period.stock / scale]
         if period.action is not None:
-            columns += [period.action.price, period.action.order / scale]
+            columns += [period.action.price / usual_price, period.action.order / scale]
     return np.column_stack(columns if attributes is None else [*columns, attributes])
 
 
@@ -53,6 +54,7 @@ def blocks_of_rows(
     depth: int,
     scale: Floats | float = 1.0,
     attributes: Floats | None = None,
+    usual_price: Floats | float = 1.0,
 ) -> Floats:
     """The history blocks of rows of a log, `depth` closed periods long; `anchor_demand` is by row."""
     stock, order = _stock_and_order(log)
@@ -61,7 +63,7 @@ def blocks_of_rows(
         at = rows - back
         action = Action(log.price[at], order[at]) if back else None
         periods.append(HistoryPeriod(tuple(log.features[at].T), stock[at], action))
-    return history_block(log.problem.features, anchor_demand, periods, scale, attributes)
+    return history_block(log.problem.features, anchor_demand, periods, scale, attributes, usual_price)
 
 
 def blocks_of_view(
@@ -72,6 +74,7 @@ def blocks_of_view(
     run: int | None = None,
     scale: Floats | float = 1.0,
     attributes: Floats | None = None,
+    usual_price: Floats | float = 1.0,
 ) -> Floats:
     """The history blocks of series of a view, `depth` periods long; the anchor lies `run` (or `depth`) periods back."""
     periods = [HistoryPeriod(tuple(each[rows] for each in view.features), view.stock[rows])]
@@ -81,7 +84,7 @@ def blocks_of_view(
         periods.append(HistoryPeriod(tuple(one[rows] for one in each.view.features), each.view.stock[rows], action))
     back = depth if run is None else run
     anchor = closed[back - 1].view if back else view
-    return history_block(features, anchor.last_sales[rows], periods, scale, attributes)
+    return history_block(features, anchor.last_sales[rows], periods, scale, attributes, usual_price)
 
 
 def view_of_rows(log: SalesLog, runs: Runs, rows: Ints) -> View:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lostsales.data.demand_bounds import shown_by_next_stock
 from lostsales.data.labels import texts_of
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
@@ -11,7 +12,7 @@ from lostsales.data.reading.columns import ColumnReader
 from lostsales.data.reading.findings import Findings
 from lostsales.data.reading.gate import HOLE, read_table
 from lostsales.data.reading.table import Table
-from lostsales.demand.censoring.observed import Observed, shown_by_next_stock
+from lostsales.demand.censoring.observed import Observed
 from lostsales.demand.censoring.runs import find_runs
 from lostsales.errors import LogError
 from lostsales.policy.view import Action, ClosedPeriod, SeriesContext, View
@@ -108,10 +109,11 @@ def _past(log: SalesLog, observed: Observed, last_row: Ints, longest: int) -> tu
     newest = np.maximum(last_row, 0)
     first = log.starts[log.series[newest]]
     nothing = np.zeros(len(newest), dtype=bool)
+    seen = np.where(observed.is_observed, observed.demand, log.sales)
     closed = []
     for back in range(longest - 1, -1, -1):
         at = np.maximum(newest - back, first)
-        before = np.where(at > first, observed.demand[at - 1], log.last_sales[log.series[at]])
+        before = np.where(at > first, seen[at - 1], log.last_sales[log.series[at]])
         view = View(0, tuple(log.features[at].T), stock[at], before, nothing, nothing.astype(np.int16), None)
         price = np.where(last_row >= 0, log.price[at], np.nan)
         closed.append(ClosedPeriod(view, Action(price, order[at])))

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
-from lostsales.data.settings import StrictSettings, checked
+from lostsales.data.business_rules import BusinessRules
+from lostsales.data.settings import checked
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.policy.action_grid import ActionGrid
 from lostsales.types import Bools, Floats, exceeds
@@ -17,13 +18,13 @@ from lostsales.types import Bools, Floats, exceeds
 class MaskQuery:
     """The arguments of a mask: actions, and the state of each row."""
 
-    actions: Floats  # (actions, 2) price and order
+    actions: Floats  # (actions, 2) price and order; (rows, actions, 2) where each row has a ladder of its own
     stock: Floats  # (rows,)
     last_price: Floats  # (rows,) NaN where unknown
     features: dict[str, Floats]  # by name, each (rows,); a categorical one as the index of its level
 
 
-class Rules(StrictSettings):
+class Rules(BusinessRules):
     """What a retailer will not do, on top of the grid of prices and orders.
 
     An action that the rules forbid is never in the maximum of a target nor a recommendation.
@@ -34,10 +35,14 @@ class Rules(StrictSettings):
         Orders come in cases of so many.
     minimum : float, optional
         An order is none or at least this.
+    least_margin : float, optional
+        Least gross margin as a share of the price; waived where no price reaches it.
+    greatest_price_change, greatest_price_change_percent : float, optional
+        Against the price of the period before; waived where no price of the ladder lies within it.
+    price_endings : tuple of float, optional
+        What prices end in, such as (0.99, 0.49).
     price_ladder : tuple of float, optional
         Only these prices of the grid.
-    greatest_price_change : float, optional
-        Against the price of the period before; waived where no price of the ladder lies within it.
     forbidden : tuple of (price, order)
         Pairs that are not allowed.
     order_days : str, optional
@@ -52,30 +57,38 @@ class Rules(StrictSettings):
 
     """
 
-    model_config = ConfigDict(populate_by_name=True)
-
-    # The aliases are the names in policy files.
-    multiple: Annotated[float, Field(gt=0)] | None = Field(None, alias="order_multiple")
-    minimum: Annotated[float, Field(ge=0)] | None = Field(None, alias="order_minimum")
-    price_ladder: tuple[float, ...] | None = None
-    greatest_price_change: Annotated[float, Field(ge=0)] | None = None
-    forbidden: tuple[tuple[float, float], ...] = ()
-    order_days: str | None = None
     mask: Callable[[MaskQuery], Bools] | None = Field(None, exclude=True)
 
+    def over(self, other: BusinessRules) -> "Rules":
+        """These rules, and for what they leave open those of a problem."""
+        mine = {name: getattr(self, name) for name in self.model_fields_set}
+        theirs = {name: getattr(other, name) for name in other.model_fields_set}
+        return Rules(**theirs | mine)
+
+    @property
+    def limits_changes(self) -> bool:
+        """True where the last price matters."""
+        return self.greatest_price_change is not None or self.greatest_price_change_percent is not None
+
     def standing(self, grid: ActionGrid) -> Bools:
-        """Actions that are possible at all, (actions,)."""
-        price, order = grid.pairs.T
-        may = np.ones(len(grid), dtype=bool)
+        """Actions that are possible at all, (..., actions)."""
+        price, order = grid.price, grid.order
+        may = np.ones(np.broadcast_shapes(price.shape, order.shape), dtype=bool)
         if self.multiple is not None:
             may &= _same(order, np.rint(order / self.multiple) * self.multiple)
         if self.minimum is not None:
-            may &= (order == 0) | ~exceeds(np.full(len(grid), self.minimum), order)
+            may &= (order == 0) | ~exceeds(np.full(order.shape, self.minimum), order)
         if self.price_ladder is not None:
-            may &= _same(price[:, None], np.array(self.price_ladder)).any(axis=1)
+            may &= _same(price[..., None], np.array(self.price_ladder)).any(axis=-1)
+        if self.price_endings is not None:
+            may &= _same((price % 1)[..., None], np.array(self.price_endings)).any(axis=-1)
+        if self.least_margin is not None:
+            least = np.asarray(grid.unit_cost)[..., None] / (1 - self.least_margin)
+            enough = may & ~exceeds(least, price)
+            may = np.where(enough.any(axis=-1, keepdims=True), enough, may)
         for forbidden_price, forbidden_order in self.forbidden:
             may &= ~(_same(price, forbidden_price) & _same(order, forbidden_order))
-        if not may.any():
+        if not may.any(axis=-1).all():
             raise SettingError("no action of the grid passes the rules")
         return may
 
@@ -86,7 +99,7 @@ class Rules(StrictSettings):
 
         Where no rung of the ladder lies within the greatest price change, the limit is waived.
         """
-        price, order = grid.pairs.T
+        price, order = grid.price, grid.order
         may: Bools = self.standing(grid) & (order <= grid.most_orders(stock)[:, None])
         given = features or {}
         if self.order_days is not None:
@@ -100,10 +113,19 @@ class Rules(StrictSettings):
         stuck = ~may.any(axis=1)
         if stuck.any():
             raise SettingError(f"the rules leave no action where the stock is {stock[stuck][0]:g}")
-        if self.greatest_price_change is not None:
-            near = may & ~exceeds(np.abs(price - last_price[:, None]), self.greatest_price_change)
+        for most in self._greatest_changes(last_price):
+            near = may & ~exceeds(np.abs(price - last_price[:, None]), most[:, None])
             may = np.where(near.any(axis=1, keepdims=True), near, may)
         return may
+
+    def _greatest_changes(self, last_price: Floats) -> list[Floats]:
+        """By how much the price of each row may move, (rows,), for each such rule."""
+        found = []
+        if self.greatest_price_change is not None:
+            found.append(np.full(len(last_price), self.greatest_price_change))
+        if self.greatest_price_change_percent is not None:
+            found.append(last_price * (self.greatest_price_change_percent / 100))
+        return found
 
     def saved(self) -> dict[str, Any]:
         """The rules in a policy file."""
@@ -112,7 +134,7 @@ class Rules(StrictSettings):
                 "a policy whose rules have a mask cannot be saved: the file holds numbers, never code. Say it with "
                 "order_days, forbidden or the other rules, or keep this policy in memory"
             )
-        return self.model_dump(mode="json", by_alias=True)
+        return self.model_dump(mode="json", by_alias=True, exclude_defaults=True)
 
     @classmethod
     def of_saved(cls, keys: dict[str, Any]) -> "Rules":
@@ -130,4 +152,4 @@ class Rules(StrictSettings):
 
 
 def _same(left: Floats, right: Floats | float) -> Bools:
-    return ~exceeds(left, right) & ~exceeds(-left, -np.asarray(right))
+    return np.asarray(~exceeds(left, right) & ~exceeds(-left, -np.asarray(right)))

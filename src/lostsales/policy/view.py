@@ -5,8 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lostsales.data.problem import Feature
-from lostsales.types import Array, Bools, Floats, Ints
+from lostsales.data.economics import units_available
+from lostsales.data.problem import Feature, Problem
+from lostsales.types import Array, Bools, Floats, Ints, exceeds
 
 Features = tuple[Floats, ...]
 
@@ -49,6 +50,16 @@ class View:
     def last_price(self) -> Floats:
         """The price of the period before, NaN where it is unknown, (series,)."""
         return self.past[-1].action.price if self.past else np.full(len(self.stock), np.nan)
+
+    def censoring_level(self, back: int, problem: Problem) -> Floats:
+        """Up to which demand showed in the period so far back, (series,): what was available, or the sales.
+
+        Where units were left over, a stock-out lasted for part of the period, and demand was at least the sales.
+        """
+        closed, action = self.past[-back]
+        available = units_available(closed.stock, action.order, problem.arrival, problem.capacity)
+        sales = self.last_sales if back == 1 else self.past[1 - back].view.last_sales
+        return np.where(exceeds(available, sales), np.nextafter(sales, -np.inf), available)
 
     def features_by_name(self, features: tuple[Feature, ...]) -> dict[str, Floats]:
         """The values of the given features, each (series,); the view may hold more of them."""

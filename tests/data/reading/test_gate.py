@@ -25,8 +25,6 @@ def test_a_clean_log() -> None:
     assert log.censored.tolist() == [False, False, True, True, False]  # no flag: a sell-out counts
     assert log.starts.tolist() == [0, 3]
     assert log.has_next.tolist() == [True, True, False, True, False]
-    assert log.prices.tolist() == [2, 4]
-    assert log.orders.tolist() == [0, 1, 4]
     assert np.isnan(log.last_sales).all()
     assert log.costs is None
     assert (log.notes.rows_moved, log.notes.holes, log.notes.balance_rows, log.notes.off_balance_rows) == (0, 0, 3, 0)
@@ -77,23 +75,10 @@ def test_every_array_is_read_only_and_apart_from_the_frame() -> None:
             "a series must have one row a period, but row 2 (series=a, period=2) repeats row 1",
         ),
         (
-            {"stockout": [False, True, True, True, False]},
-            None,
-            "where stockout says that demand was hidden, sales must be all that was available, "
-            "but row 1 (series=a, period=2) has 2 of 4",
-        ),
-        (
             {"stockout": [False, "maybe", False, False, False]},
             None,
             "stockout must be true or false, but row 1 (series=a, period=2) has 'maybe'",
         ),
-        (
-            {},
-            Problem(prices=(2, 3)),
-            "price must be one of the declared 2, 3, but row 1 (series=a, period=2) has 4; "
-            "row 3 (series=b, period=1) has 4; row 4 (series=b, period=2) has 4",
-        ),
-        ({}, Problem(orders=(0, 4)), "order must be one of the declared 0, 4, but row 2 (series=a, period=3) has 1"),
         ({}, Problem(capacity=4), "stock must fit the capacity 4, but row 0 (series=a, period=1) has 5"),
         (
             {"color": ["red", "blue", "green", "red", "red"]},
@@ -130,7 +115,7 @@ def test_an_empty_table_is_refused() -> None:
 
 
 def test_all_faults_come_in_one_error() -> None:
-    problem = Problem(prices=(2, 4), attributes=("store",), features=("weather",))
+    problem = Problem(attributes=("store",), features=("weather",))
     source = frame(
         price=[3, 2, 2, 2, 2],
         stock=[-5, 4, 2, 3, 4],
@@ -143,7 +128,6 @@ def test_all_faults_come_in_one_error() -> None:
         "missing column 'weather'",
         "sales must be present",
         "stock must not",
-        "price must be one",
         "sales must not",
         "a series must",
         "attribute store must",

@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from lostsales.data.balance import off_balance
 from lostsales.data.economics import Balance
 from lostsales.data.log import LogNotes, SalesLog
 from lostsales.data.problem import Costs, Feature, Problem
-from lostsales.data.reading.checks import off_balance
 from lostsales.data.reading.gate import read_log
 from lostsales.demand.audit import audit as module
 from lostsales.demand.audit.audit import audit
@@ -17,12 +17,12 @@ from lostsales.demand.audit.identifiability import find_verdicts
 from lostsales.demand.censoring.runs import find_runs
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
-from tests.demand.logs import COSTS, log_of_draws, log_of_flags
+from tests.demand.logs import COSTS, late_orders, log_of_draws, log_of_flags
 
 KEYS = {
     "periods", "series", "censored_share", "run_lengths", "rows_at_depth", "longest_run", "max_depth", "cap",
     "paper_max_depth", "left_out", "usable_rows", "notes", "balance", "follows", "price_ranges", "verdicts", "run_ends",
-    "run_ends_fall_at", "stock_test", "imputation", "collect_next", "conclusion",
+    "run_ends_fall_at", "stock_test", "imputation", "collect_next", "conclusion", "row_kinds",
 }  # fmt: skip
 
 
@@ -192,6 +192,15 @@ def test_a_stock_that_follows_no_balance_is_reported() -> None:
     found = audit(log_of_draws(demand, available))
     assert found.follows.startswith("neither")
     assert any(each.startswith("receipts and stock corrections") for each in found.collect_next)
+    assert found.conclusion.startswith("Not fit for C-FQI: the stock of the log does not follow its balance in 9")
+
+
+def test_orders_that_take_two_weeks_are_recognised_and_not_called_fit() -> None:
+    log = read_log(late_orders(14), Problem(costs=COSTS))
+    found = audit(log)
+    assert found.follows.startswith("neither: it follows in 100% of rows if orders arrive 14 periods later")
+    assert found.conclusion.startswith("Not fit for C-FQI: the stock of the log does not follow its balance in")
+    assert "orders arrive 14 periods later" in found.conclusion
 
 
 def test_arrival_before_has_one_balance() -> None:

@@ -25,7 +25,8 @@ NO_MEMORY = {"mean": LinearMean(22.9, np.array([2.0, -0.6, -3.0, 0.0])), "residu
 def true_law(series: int) -> DemandLaw:
     """Of `steady`."""
     mean = LinearMean(15.35, np.array([2.0, -0.6, -3.0, 0.8]))
-    return DemandLaw(LINEAR, mean, Residuals.normal(3.0), True, 0.1, np.ones(series), np.zeros(series), 30.0)
+    ones = np.ones(series)
+    return DemandLaw(LINEAR, mean, Residuals.normal(3.0), True, 0.1, ones, np.zeros(series), 30.0, ones)
 
 
 def calibrated(evidence: Evidence, law: DemandLaw, seed: int = 0) -> Calibration:

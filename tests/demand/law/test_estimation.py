@@ -154,9 +154,10 @@ def three_rows(next_low: float, next_high: float) -> tuple[Evidence, DemandLaw]:
         is_censored=np.array([True, False]),
         integer=False,
         width=1.0,
+        usual_price=np.ones(1),
     )
     mean, noise = LinearMean(4.0, np.array([-1.0, 0.5])), Residuals.normal(3.0)
-    return evidence, DemandLaw(LINEAR, mean, noise, False, 0.1, np.ones(1), np.zeros(1), 1e6)
+    return evidence, DemandLaw(LINEAR, mean, noise, False, 0.1, np.ones(1), np.zeros(1), 1e6, np.ones(1))
 
 
 def test_belief_and_prediction_are_those_of_the_truncated_normal() -> None:

@@ -48,7 +48,7 @@ def uncensored_log() -> SalesLog:
 def test_no_censoring_equals_ordinary_fitted_q_evaluation() -> None:
     log = uncensored_log()
     assert not log.censored.any()
-    policy = BaseStockRule(scenario("newsvendor").problem, 12, float(log.prices[0]))
+    policy = BaseStockRule(scenario("newsvendor").problem, 12, float(log.price.min()))
     settings = FqeSettings(Kernel(kind="rbf", coefficient=0.1), ridge=0.3, rank=10_000)
     horizon, discount = 7, 0.95
     ours = value_of(log, policy, settings, log.cash, horizon, discount)

@@ -50,7 +50,7 @@ def safe(
 def masked(actions: SafeActions, depth: int, feasible: Bools | None = None) -> tuple[list[tuple[float, float]], bool]:
     """The pairs that one row may take at a depth, and whether none was safe enough."""
     may = np.ones((1, len(GRID)), dtype=bool) if feasible is None else feasible
-    mask, none = actions.mask(depth, np.zeros((1, 1)), may, GRID)
+    mask, none = actions.mask(depth, np.zeros((1, 1)), may, GRID.pairs)
     return [(price, order) for price, order in GRID.pairs[mask[0]].tolist()], bool(none[0])
 
 

@@ -28,7 +28,7 @@ class SalesQuantile(Learner):
 
     def fit(self, log: SalesLog, progress: Progress | None = None) -> "SalesQuantilePolicy":  # noqa: ARG002, quick
         """The quantile, and the median price for series without a last price."""
-        data = TrainingData.of(log)  # refuses a log without stock, orders or costs
+        data = TrainingData.of(log, self.rules)  # refuses a log without stock, orders or costs
         return SalesQuantilePolicy(
             problem=data.problem,
             rules=self.rules,

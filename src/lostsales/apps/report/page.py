@@ -101,6 +101,8 @@ def _sentence(text: str) -> str:
 def _verdict(found: ReportContents) -> dict[str, str]:
     best, earned = found.evaluation.best, found.evaluation.earned.profit
     title = _sentence(found.evaluation.sentence)
+    if found.evaluation.withheld:
+        return {"kind": "", "title": title, "text": "The figures below follow from that stock: do not act on them."}
     if best is None or best.gain is None or best.profit is None:
         return {"kind": "", "title": title, "text": f"What was done earned {earned.value:,.2f} a period."}
     kind = "gain" if best.gain.proven else "loss" if best.gain.high < 0 else ""
@@ -119,7 +121,7 @@ def _cards(found: ReportContents) -> list[tuple[str, str, str]]:
 
     cards = [("stock-outs", f"{found.facts.stockout_share:.1%}", f"of {found.facts.rows:,} rows")]
     cards += card("profit earned a period", earned.profit)
-    if best is not None:
+    if best is not None and not found.evaluation.withheld:
         cards += card("profit by the policy", best.profit) + card("gain a period", best.gain, signed=True)
         cards += card("gain in cash", best.cash_gain, signed=True)
     return cards

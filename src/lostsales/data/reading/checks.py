@@ -2,41 +2,41 @@
 
 import numpy as np
 
-from lostsales.data.economics import next_stock, units_available
+from lostsales.data.economics import units_available
 from lostsales.data.labels import texts_of
-from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
 from lostsales.data.reading.findings import Findings
-from lostsales.types import Array, Bools, Floats, Ints, exceeds
-
-
-def check_grid(findings: Findings, column: str, values: Floats, grid: tuple[float, ...] | None) -> None:
-    """Every value is one of the declared ones, if any are."""
-    if grid is None:
-        return
-    points = np.array(grid)
-    nearest = points[np.searchsorted((points[1:] + points[:-1]) / 2, values)]
-    off = exceeds(values, nearest) | exceeds(nearest, values)
-    shown = [f"{point:g}" for point in points]
-    listed = ", ".join(shown if len(shown) <= 8 else [*shown[:4], "...", shown[-1]])
-    findings.check(off, f"{column} must be one of the declared {listed}", values)
+from lostsales.types import Array, Floats, Ints, exceeds
 
 
 def check_stock(
-    findings: Findings, problem: Problem, stock: Floats, arrived: Floats, sales: Floats, stockout: Bools | None
+    findings: Findings, problem: Problem, stock: Floats, arrived: Floats, sales: Floats, adjustment: Floats | None
 ) -> None:
-    """Stock fits the capacity, sales fit what was available, and a stock-out sold all of it."""
+    """Stock fits the capacity, and sales fit what was available; a positive correction adds to it."""
     names = problem.columns
     if problem.capacity is not None:
         over = exceeds(stock, problem.capacity)
         findings.check(over, f"{names.stock} must fit the capacity {problem.capacity:g}", stock)
     available = units_available(stock, arrived, problem.arrival, problem.capacity)
-    findings.check(
-        exceeds(sales, available), f"{names.sales} must not exceed what was available", sales, among=available
-    )
-    if stockout is not None:
-        wanted = f"where {names.stockout} says that demand was hidden, {names.sales} must be all that was available"
-        findings.check(stockout & exceeds(available, sales), wanted, sales, among=available)
+    if adjustment is not None:
+        available = available + np.maximum(adjustment, 0.0)
+    over = exceeds(sales, available)
+    hint = ""
+    if problem.arrival == "after" and over.any() and not exceeds(sales[over], (available + arrived)[over]).all():
+        hint = ' (the stock as the period opens; where arrivals are sold in their own period, set arrival = "before")'
+    findings.check(over, f"{names.sales} must not exceed what was available{hint}", sales, among=available)
+
+
+def check_out_of_stock(
+    findings: Findings, problem: Problem, out_of_stock: Floats | None, open_time: Floats | None
+) -> None:
+    """A period has a length, and the time out of stock fits it."""
+    if out_of_stock is None or problem.open_time is None:
+        return
+    length = open_time if open_time is not None else np.full(len(out_of_stock), float(problem.open_time))
+    name = problem.columns.out_of_stock
+    findings.check(length <= 0, f"{problem.open_time} must be positive", length)
+    findings.check(exceeds(out_of_stock, length), f"{name} must not exceed open_time", out_of_stock, among=length)
 
 
 def check_duplicates(findings: Findings, codes: Ints, period: Array, ordering: Ints | None) -> None:
@@ -56,19 +56,3 @@ def check_constant(findings: Findings, name: str, attribute: tuple[Ints, Array],
     differs = (codes != codes[first[series]]) & (codes >= 0) & (series >= 0)
     if differs.any():
         findings.check(differs, f"attribute {name} must be the same in all rows of a series", texts_of(attribute))
-
-
-def off_balance(log: SalesLog) -> tuple[int, int]:
-    """Rows that have a next row, and how many of their next stocks the balance cannot give."""
-    if log.stock is None or log.order is None:
-        return 0, 0
-    problem, pairs = log.problem, log.has_next[:-1]
-    arrived = log.order if log.received is None else log.received
-    moved = 0.0 if log.adjustment is None else log.adjustment[:-1]
-    stock, came, sales = log.stock[:-1], arrived[:-1], log.sales[:-1]
-    expected = next_stock(stock, came, sales, problem.arrival, problem.balance, problem.capacity) + moved
-    off = exceeds(log.stock[1:], expected)
-    short = exceeds(expected, log.stock[1:])
-    # Under "netted" hidden demand takes from the order too, so that a stock-out only bounds the next stock from above.
-    off |= short & ~log.censored[:-1] if problem.balance == "netted" and problem.arrival == "after" else short
-    return int(np.count_nonzero(pairs)), int(np.count_nonzero(off & pairs))

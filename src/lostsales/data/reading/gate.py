@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from lostsales.data.balance import off_balance, other_reading
 from lostsales.data.economics import UnitCosts
 from lostsales.data.log import LogNotes, SalesLog
 from lostsales.data.problem import Problem
 from lostsales.data.progress import Progress
-from lostsales.data.reading.checks import check_constant, check_duplicates, check_grid, check_stock, off_balance
+from lostsales.data.reading.checks import check_constant, check_duplicates, check_out_of_stock, check_stock
 from lostsales.data.reading.columns import ColumnReader
 from lostsales.data.reading.findings import Findings
 from lostsales.data.reading.table import Table, open_table
@@ -86,13 +87,19 @@ class _Gate:
         names, costs, have = self.problem.columns, self.problem.costs, self.table.columns
         demand_only = names.stock not in have and names.order not in have
         wanted = [*names.series_parts, names.period, names.price, names.sales]
-        wanted += [names.stockout] if demand_only else [names.stock, names.order]
+        recorded = [name for name in (names.out_of_stock, names.in_stock) if name is not None]
+        wanted += ([] if recorded else [names.stockout]) if demand_only else [names.stock, names.order]
+        wanted += recorded + [each for each in (self.problem.open_time,) if isinstance(each, str)]
         wanted += [feature.name for feature in self.problem.features] + list(self.problem.attributes)
         wanted += [cost for cost in (costs.lost, costs.order, costs.holding) if isinstance(cost, str)]
         if missing := [column for column in dict.fromkeys(wanted) if column not in have]:
-            stockout = f" (or {names.stock!r} and {names.order!r})" if names.stockout in missing else ""
+            hint = ""
+            if names.stockout in missing:
+                hint = f" (or {names.stock!r} and {names.order!r})"
+            elif names.order in missing and names.received in have:
+                hint = f" (a ledger without orders: [columns] order = {names.received!r})"
             self.findings.add(
-                f"missing column {', '.join(map(repr, missing))}{stockout}; "
+                f"missing column {', '.join(map(repr, missing))}{hint}; "
                 f"the table has {', '.join(map(repr, have)) or 'no columns'}"
             )
 
@@ -110,11 +117,21 @@ class _Gate:
             "stockout": reader.flag(names.stockout),
             "received": reader.optional(names.received),
             "adjustment": reader.optional(names.adjustment, negative=True),
+            "out_of_stock": self._out_of_stock(),
+            "open_time": reader.number(self.problem.open_time) if isinstance(self.problem.open_time, str) else None,
         }
         self.costs = self._costs()
         self.last_sales = reader.optional(names.last_sales, gaps=True)
         self.last_stockout = reader.flag(names.last_stockout, gaps=True)
         self.attributes = {name: reader.labels(name) for name in self.problem.attributes}
+
+    def _out_of_stock(self) -> Floats | None:
+        """The time out of stock; of a flag that says in stock or not, 1 or 0."""
+        names = self.problem.columns
+        if names.out_of_stock is not None:
+            return self.reader.number(names.out_of_stock)
+        in_stock = None if names.in_stock is None else self.reader.flag(names.in_stock)
+        return None if in_stock is None else (~in_stock).astype(np.float64)
 
     def _features(self) -> Floats:
         matrix = np.empty((self.table.rows, len(self.problem.features)), order="F")
@@ -142,12 +159,11 @@ class _Gate:
         return UnitCosts(found[0], found[1], found[2], given.fixed_order) if len(found) == 3 else None
 
     def _check(self) -> None:
-        names, findings, rows = self.problem.columns, self.findings, self.rows
-        check_grid(findings, names.price, rows["price"], self.problem.prices)
+        findings, rows = self.findings, self.rows
         if rows["stock"] is not None:
-            check_grid(findings, names.order, rows["order"], self.problem.orders)
             arrived = rows["order"] if rows["received"] is None else rows["received"]
-            check_stock(findings, self.problem, rows["stock"], arrived, rows["sales"], rows["stockout"])
+            check_stock(findings, self.problem, rows["stock"], arrived, rows["sales"], rows["adjustment"])
+        check_out_of_stock(findings, self.problem, rows["out_of_stock"], rows["open_time"])
         self.ordering = _ordering(self.codes, self.period)
         check_duplicates(findings, self.codes, self.period, self.ordering)
         for name, labels in self.attributes.items():
@@ -172,7 +188,11 @@ class _Gate:
         moved = 0 if self.ordering is None else int(np.count_nonzero(self.ordering != np.arange(len(log))))
         checked, off = off_balance(log)
         unused = tuple(column for column in self.table.columns if column not in self.reader.used)
-        return replace(log, notes=LogNotes(moved, holes, checked, off, unused))
+        notes = LogNotes(moved, holes, checked, off, unused)
+        if notes.balance_broken:
+            follows_if, share = other_reading(log)
+            notes = replace(notes, follows_if=follows_if, follows_if_share=share)
+        return replace(log, notes=notes)
 
     def _in_order(self, column: Any) -> Any:
         return column if self.ordering is None or not isinstance(column, np.ndarray) else column[self.ordering]

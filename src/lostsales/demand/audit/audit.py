@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from lostsales.data.balance import BALANCES, nets_orders, off_balance
+from lostsales.data.demand_bounds import demand_bounds
 from lostsales.data.log import LogNotes, SalesLog
 from lostsales.data.progress import Progress
-from lostsales.data.reading.checks import off_balance
 from lostsales.demand.audit.identifiability import (
     CLOSE_TO_ALL,
     GroupVerdict,
@@ -69,6 +70,7 @@ class Audit:
     imputation: str
     collect_next: tuple[str, ...]
     conclusion: str
+    row_kinds: dict[str, int]  # rows by what they tell about demand, see `data.demand_bounds.ROW_KINDS`
 
     def as_json(self) -> dict[str, Any]:
         """Plain values."""
@@ -141,6 +143,7 @@ def audit(log: SalesLog, *, cap: int | None = None, seed: int = 0, progress: Pro
         imputation=sentence,
         collect_next=_collect_next(log, runs, filled, verdicts, follows),
         conclusion=_conclusion(log, runs),
+        row_kinds=demand_bounds(log).counts,
     )
 
 
@@ -171,15 +174,14 @@ def _balance(log: SalesLog) -> tuple[dict[str, float] | None, str]:
         return None, "unknown: no stock, or no row with a next row"
     counts = {
         balance: off_balance(replace(log, problem=log.problem.model_copy(update={"balance": balance})))
-        for balance in ("lost-sales", "netted")
+        for balance in BALANCES
     }
     explained = {balance: 1 - off / rows for balance, (rows, off) in counts.items()}
-    arrived = log.order if log.received is None else log.received
-    decisive = np.count_nonzero(log.censored & log.has_next & (arrived > 0))
-    short = counts["lost-sales"][1] - counts["netted"][1]
-    best = "netted" if short > decisive / 2 else "lost-sales"
+    best = "netted" if nets_orders(log) else "lost-sales"
     if explained[best] < CLOSE_TO_ALL:
-        return explained, "neither: check arrival, receipts and corrections of the stock"
+        found = f"it follows in {log.notes.follows_if_share:.0%} of rows if {log.notes.follows_if}"
+        why = found if log.notes.follows_if else "check arrival, receipts and corrections of the stock"
+        return explained, f"neither: {why}"
     if log.problem.arrival == "before":
         return explained, "lost-sales (with arrival 'before' the two balances are the same)"
     declared = log.problem.balance
@@ -192,7 +194,7 @@ def _collect_next(
     advice = []
     if not runs.observed.any_observed:
         advice.append("periods with ample stock: so far every one was a stock-out")
-    if log.stockout is None:
+    if not log.records_stockouts:
         advice.append("a stock-out flag: without it a period that sold exactly what was there counts as a stock-out")
     if np.isnan(log.last_sales).any():
         advice.append("the sales before the first period (last_sales): without them a series loses its first rows")
@@ -237,6 +239,9 @@ def _conclusion(log: SalesLog, runs: Runs) -> str:
         return f"Not fit for C-FQI: {depth_0} usable rows follow a known demand, and {LEAST_ROWS} are needed."
     if log.costs is None:
         return "Not fit for C-FQI: the unit costs are unknown. Give [costs] lost, order and holding in the problem."
+    if log.notes.balance_broken:
+        use = "Audit, impute and demand can use it"
+        return f"Not fit for C-FQI: {log.notes.balance_finding}, and profits would be computed from it. {use}."
     why = ""
     if runs.max_depth == runs.cap < runs.longest:
         why = f" (the longest run is {runs.longest}, but the cap K is {runs.cap})"

@@ -36,7 +36,7 @@ def stock_independence(log: SalesLog, runs: Runs, seed: int = 0) -> StockTest:
     """
     if log.demand_only:
         return StockTest(np.nan, np.nan, 0, "the log has no stock")
-    rows = np.flatnonzero((runs.depth == 0) & not_truncated(log, runs))
+    rows = np.flatnonzero((runs.depth == 0) & not_truncated(log, runs) & ~runs.observed.is_partial)
     if len(rows) < 2 * LEAST_ROWS or not runs.observed.is_observed[rows].any():
         return StockTest(np.nan, np.nan, len(rows), "too few rows follow a known demand")
     if len(rows) > MOST_ROWS:

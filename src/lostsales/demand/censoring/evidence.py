@@ -7,6 +7,7 @@ import numpy as np
 
 from lostsales.data.encoding import attributes, feature_columns
 from lostsales.data.log import SalesLog
+from lostsales.data.scale import usual_price
 from lostsales.demand.censoring.runs import find_runs
 from lostsales.types import Bools, Floats, Ints, exceeds
 
@@ -23,16 +24,17 @@ class Evidence:
     rows: Ints  # (rows,) of the log
     series: Ints  # (rows,) of the log
     market: Floats  # (rows, columns) features, categories as indicators, and attributes
-    price: Floats
+    price: Floats  # (rows,) relative to the usual price of the series
     lag: Floats  # (rows,) the last demand where it is observed, else NaN
     parent: Ints  # (rows,) the row here whose hidden demand is the lag, -1 where the lag is observed
     depth: Ints
     low: Floats  # demand lies above this ...
     high: Floats  # ... and up to this
-    is_informative: Bools  # the interval is not the whole line
-    is_censored: Bools  # a stock-out: demand lies above `low`, and drives the next period unobserved
+    is_informative: Bools  # a law can be learned from the interval: it is not the whole line, nor set by demand itself
+    is_censored: Bools  # a stock-out: demand lies between `low` and `high`, and drives the next period unobserved
     integer: bool
     width: float  # of the interval in which an observed demand lies
+    usual_price: Floats  # (series of the log,) 1 where series do not differ in price
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -40,15 +42,19 @@ class Evidence:
     def part(self, kept: Bools) -> "Evidence":
         """Some of the rows; whole series, as a row may need those before it."""
         own: dict[str, Any] = {each.name: getattr(self, each.name) for each in fields(self)}
-        own |= {name: each[kept] for name, each in own.items() if isinstance(each, np.ndarray)}
+        by_series = {"usual_price"}
+        own |= {
+            name: each[kept] for name, each in own.items() if isinstance(each, np.ndarray) and name not in by_series
+        }
         own["parent"] = np.where(own["parent"] >= 0, (np.cumsum(kept) - 1)[own["parent"]], -1)
         return Evidence(**own)
 
 
-def gather_evidence(log: SalesLog) -> Evidence:
+def gather_evidence(log: SalesLog, usual: Floats | None = None) -> Evidence:
     """The evidence of a log.
 
     Rows before the first observed demand of a series have no lag and are left out, and so are those deep in a long run.
+    `usual` are the usual prices of its series, (series,), found in the log unless given.
     """
     runs = find_runs(log)
     observed = runs.observed
@@ -62,24 +68,27 @@ def gather_evidence(log: SalesLog) -> Evidence:
     width = 1.0 if observed.integer else RESOLUTION * max(float(np.std(demand[~hidden])), 1e-9)
     low = np.where(hidden, observed.censored_above[rows] + (0.5 if observed.integer else 0.0), demand - width / 2)
     low = np.where(low < 0, -np.inf, low)
-    high = np.where(hidden, np.inf, demand + width / 2)
+    most = observed.at_most[rows] + (0.5 if observed.integer else 0.0)
+    high = np.where(hidden, most, demand + width / 2)
     if log.problem.longest_run is not None:
         # All sold at that depth: demand was this or more before truncation. To leave such rows out, but not those that
         # sold less, would be a selection on the outcome.
         high[(depth >= log.problem.longest_run) & ~exceeds(log.available[rows], demand)] = np.inf
     columns = feature_columns(log.problem.features, log.features[rows].T)
+    usual = usual_price(log) if usual is None else usual
     return Evidence(
         rows=rows,
         series=log.series[rows],
         market=np.column_stack([*columns, *attributes(log, rows), np.zeros((len(rows), 0))]),
-        price=log.price[rows],
+        price=log.price[rows] / usual[log.series[rows]],
         lag=np.where(lag_observed, runs.anchor_demand[rows], np.nan),
         parent=parent,
         depth=depth,
         low=low,
         high=high,
-        is_informative=np.isfinite(low) | np.isfinite(high),
+        is_informative=(np.isfinite(low) | np.isfinite(high)) & observed.is_learnable[rows],
         is_censored=hidden,
         integer=observed.integer,
         width=width,
+        usual_price=usual,
     )

@@ -41,9 +41,10 @@ class DemandLaw:
     scale: Floats  # (series,) of the log
     effect: Floats  # (series,) series effect: what a series adds to the mean
     demand_max: float  # no demand is drawn above this multiple of scale
+    usual_price: Floats  # (series,) what prices are divided by, 1 where series do not differ in price
 
     def inputs(self, market: Floats, price: Floats, lag: Floats) -> Floats:
-        """The inputs of the mean, (rows, inputs); the lag in units of scale."""
+        """The inputs of the mean, (rows, inputs); price relative to the usual one, lag in units of scale."""
         memory = np.log(np.maximum(lag, 0) + self.near_zero) if self.family.multiplicative else lag
         return np.column_stack([market, price, memory])
 

@@ -33,7 +33,7 @@ class CompletedLatents:
 
     latent: Floats  # (rows, draws)
     lag: Floats  # (rows, draws) in units of scale
-    score: Floats  # (rows,) log probability of the row's interval, given all rows before it
+    score: Floats  # (rows,) log probability of the row's interval, given all rows before it; 0 where uninformative
     below: Floats  # (rows,) P(D at or below the interval's low end), for calibration
     within: Floats  # (rows,) P(D in the interval)
 
@@ -60,10 +60,10 @@ def complete_latents(evidence: Evidence, law: DemandLaw, seed: int = 0, draws: i
         mean = _mean(law, evidence, at, lag, is_observed=depth == 0) + effect[at, None]
         draw_latents(at, depth, mean, intervals, random, noise, particles)
     if not evidence.integer:  # an observed continuous demand is not drawn
-        is_observed = np.isfinite(evidence.low) & np.isfinite(evidence.high)
+        is_observed = np.isfinite(evidence.low) & np.isfinite(evidence.high) & ~evidence.is_censored
         middle = (evidence.low[is_observed] + evidence.high[is_observed]) / 2
         latent[is_observed] = law.latent(middle / scale[is_observed])[:, None]
-    score = np.log(np.maximum(particles.within, TINY))
+    score = np.where(evidence.is_informative, np.log(np.maximum(particles.within, TINY)), 0.0)
     return CompletedLatents(latent, lag, score, particles.below, particles.within)
 
 
@@ -149,6 +149,7 @@ def _first_law(evidence: Evidence, family: Family, scale: Floats, weights: Float
         scale=scale,
         effect=np.zeros(len(scale)),
         demand_max=2 * float(shown.max()),
+        usual_price=evidence.usual_price,
     )
 
 

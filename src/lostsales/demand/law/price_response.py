@@ -46,6 +46,7 @@ class PriceResponse:
     slopes: tuple[Slope, ...]  # empty where the mean is not linear
     draws: int  # laws behind band and errors
     resampled_rows: int  # behind each of these laws; errors are scaled to all rows
+    relative: bool = False  # prices are relative to the usual price of each series
 
 
 def price_response(
@@ -91,9 +92,10 @@ def price_response(
     held = hold_out(log, gap=1)
     sample = sample_blocks(model.sample, MOST_RESAMPLED, seed)
     laws = bootstrap_laws(log, model, draws, seed, progress, fresh=True, sample=sample)
-    prices = np.unique(log.price)
+    price = log.price / model.law.usual_price[log.series]
+    prices = np.unique(price)
     if len(prices) > MOST_PRICES:
-        prices = np.unique(np.quantile(log.price, np.linspace(0, 1, MOST_PRICES), method="nearest"))
+        prices = np.unique(np.quantile(price, np.linspace(0, 1, MOST_PRICES), method="nearest"))
     demand = expected_demand(model, model.law, prices, LAGS, seed)
     own = [expected_demand(model, law, prices, 1, seed + 1 + number) for number, law in enumerate(laws)]
     others = np.array(own).reshape(-1, len(prices))
@@ -103,7 +105,7 @@ def price_response(
     units, shrunk = round(held.units * drawn / of_all), float(np.sqrt(drawn / of_all))
     freedom = max(min(len(laws), units) - 1, 1)  # few laws and few series both make the error itself uncertain
     half = float(stdtrit(freedom, (1 + COVERAGE) / 2)) * shrunk * _spread(others, units)
-    nearest = np.abs(log.price[:, None] - prices).argmin(axis=1)
+    nearest = np.searchsorted((prices[1:] + prices[:-1]) / 2, price)
     rows = np.bincount(nearest, minlength=len(prices))
     return PriceResponse(
         prices=prices,
@@ -117,6 +119,7 @@ def price_response(
         slopes=_slopes(log, model.law, laws, units, shrunk),
         draws=len(laws),
         resampled_rows=len(sample),
+        relative=bool((model.law.usual_price != 1).any()),
     )
 
 

@@ -38,11 +38,11 @@ def depth_groups(
     Where `only` is given, only those rows are to be filled.
     """
     rng = np.random.default_rng(seed)
-    whole = not_truncated(log, runs)
+    whole = not_truncated(log, runs) & runs.observed.is_learnable
     hidden = ~runs.observed.is_observed if only is None else ~runs.observed.is_observed & only
 
     def group(name: str, rows: Bools, covariates: Callable[[Ints], Floats], learn: Bools, has_history: bool) -> Group:
-        chosen = np.flatnonzero(learn)
+        chosen = np.flatnonzero(learn if learn.any() else rows)
         if len(chosen) > most_rows:
             chosen = np.sort(rng.choice(chosen, most_rows, replace=False))
         return Group(name, chosen, np.flatnonzero(rows & hidden), covariates, has_history)
@@ -59,7 +59,7 @@ def depth_groups(
 
 def _separate_depths(log: SalesLog, runs: Runs) -> int:
     """Depths 0, 1, ... below this have enough rows, and so do the deeper ones together, if there are any."""
-    at_depth = np.bincount(runs.depth[runs.depth >= 0], minlength=1)
+    at_depth = np.bincount(runs.depth[(runs.depth >= 0) & runs.observed.is_learnable], minlength=1)
     width = len(market(log, np.zeros(1, dtype=np.int64))) + 1
     needed = np.maximum(LEAST_ROWS, ROWS_A_COVARIATE * width * np.arange(1, len(at_depth) + 1))
     own = 0

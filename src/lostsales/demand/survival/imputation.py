@@ -10,16 +10,18 @@ from lostsales.data.splits import hold_out, resample_counts
 from lostsales.demand.censoring.observed import Observed
 from lostsales.demand.censoring.runs import Runs, find_runs
 from lostsales.demand.survival.depth_groups import MOST_ROWS, depth_groups
-from lostsales.demand.survival.imputers import IMPUTERS, ImputerData
+from lostsales.demand.survival.imputers import IMPUTERS, Fill, ImputerData
 from lostsales.demand.survival.neighbourhood import MOST_SCORED, fit_neighbourhood
 from lostsales.demand.survival.tail import Bound, Tail
 from lostsales.errors import LostSalesError, SettingError
-from lostsales.types import Bools, Floats
+from lostsales.types import Bools, Floats, Ints
 
 # Covariates are made for so many rows at a time.
 BATCH = 50_000
 # The most rows that a law is learned from, and on which its bandwidth is chosen, where it must be quick.
 QUICK_ROWS, QUICK_SCORED = 5_000, 200
+# The least probability of an interval for which the law within it is used.
+LEAST_WITHIN = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,6 +149,7 @@ def impute(
             if not quick:
                 identified[rows] = near.identified(*hidden) & group.has_history
             lost[rows], error[rows] = fill(*hidden, report)
+            _keep_within(observed, rows, lost, error, fill, hidden[0], near.metric.spread)
             done += len(rows)
     profit, profit_se = _profit(log, lost, error)
     return Imputation(
@@ -162,6 +165,43 @@ def impute(
         resampled=holdout.by,
         hidden=~observed.is_observed,
     )
+
+
+def _keep_within(
+    observed: Observed, rows: Ints, lost: Floats, error: Floats, fill: Fill, covariates: Floats, spread: float
+) -> None:
+    """Where a hidden demand has an upper end, the mean of a normal law within its interval, in place.
+
+    That law has the mean of demand given the covariates and the spread of demand around it.
+    """
+    at = np.flatnonzero(np.isfinite(observed.at_most[rows]))
+    if not len(at):
+        return
+    own = rows[at]
+    low, high, half = observed.available[own], observed.at_most[own], 0.5 * observed.integer
+    mean, _ = fill(covariates[at], np.full(len(at), -1.0), np.zeros(len(at)), _no_progress)
+    lost[own] = normal_mean_between(mean, spread, low - half, high + half) - low
+    lost[own] = np.clip(lost[own], 0.0, high - low)
+    error[own] = np.minimum(error[own], (high - low) / np.sqrt(12))
+
+
+def _no_progress(_done: int, _total: int) -> None:
+    return
+
+
+def normal_mean_between(mean: Floats, spread: float, low: Floats, high: Floats) -> Floats:
+    """E[X | low < X <= high] of normal X; the middle of an interval that the law all but rules out.
+
+    >>> normal_mean_between(np.array([0.0, 0.0]), 1.0, np.array([-1.0, 0.0]), np.array([1.0, np.inf])).round(3)
+    array([0.   , 0.798])
+    """
+    from scipy.stats import norm
+
+    below, above = (low - mean) / spread, (high - mean) / spread
+    within = norm.cdf(above) - norm.cdf(below)
+    likely = within > LEAST_WITHIN
+    drift = (norm.pdf(below) - norm.pdf(above)) / np.where(likely, within, 1.0)
+    return np.where(likely, mean + spread * drift, (low + high) / 2)
 
 
 def _demand_max(log: SalesLog, observed: Observed, given: float | None) -> float:

@@ -27,8 +27,8 @@ class ImputerData:
     """What an imputer may use: the rows of one group, right-censored."""
 
     covariates: Floats  # (rows, covariates)
-    demand: Floats  # (rows,) observed demand, or the point above which it was censored
-    is_event: Bools  # (rows,) demand is observed
+    demand: Floats  # (rows,) observed demand, the middle of its interval, or the point above which it was censored
+    is_event: Bools  # (rows,) demand is observed, or lies in an interval
     available: Floats  # (rows,) units available
     unit: Ints  # (rows,) what a bootstrap draws together
     counts: Floats  # (replicates, units) how often each resample draws a unit
@@ -41,10 +41,11 @@ class ImputerData:
     ) -> "ImputerData":
         """From the rows that a group learns from."""
         rows = group.learn
+        demand, is_event = observed.sample
         return cls(
             covariates=group.covariates(rows),
-            demand=observed.demand[rows],
-            is_event=observed.is_observed[rows],
+            demand=demand[rows],
+            is_event=is_event[rows],
             available=observed.available[rows],
             unit=holdout.unit[rows],
             counts=counts,

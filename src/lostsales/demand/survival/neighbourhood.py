@@ -60,14 +60,17 @@ def fit_neighbourhood(
     The bandwidth has the least cross-validated score; with `most_scored` 0 all rows are neighbours.
     """
     rows = group.learn
-    covariates, demand, is_event = group.covariates(rows), observed.demand[rows], observed.is_observed[rows]
+    covariates = group.covariates(rows)
+    demand, is_event = observed.sample[0][rows], observed.sample[1][rows]
     metric = learn_metric(covariates, demand, is_event)
     points = metric(covariates)
     sample = CensoredSample.of(
         points, demand, is_event, holdout.clock[rows], holdout.unit[rows], observed.available[rows], bound
     )
     rng = np.random.default_rng(seed)
-    scored = rng.choice(len(rows), min(len(rows), most_scored), replace=False)
+    # Where the shelf was empty for part of a period, what it shows depends on demand itself: no score is proper there.
+    whole = np.flatnonzero(~observed.is_partial[rows])
+    scored = whole[rng.choice(len(whole), min(len(whole), most_scored), replace=False)]
     at = rows[scored]
     least = _observable_levels(observed, at, bound.demand_max, rng)
     # A hidden demand is no less than what was available.
@@ -79,7 +82,7 @@ def fit_neighbourhood(
 
     # At a tie the widest wins: where covariates carry no information, all rows are neighbours.
     candidates = metric.spread * np.r_[ALL_ROWS, BANDWIDTHS[::-1]]
-    return Neighbourhood(sample, metric, float(min(candidates, key=score)) if most_scored else float(candidates[0]))
+    return Neighbourhood(sample, metric, float(min(candidates, key=score)) if len(scored) else float(candidates[0]))
 
 
 def _observable_levels(observed: Observed, rows: Ints, demand_max: float, rng: np.random.Generator) -> Floats:

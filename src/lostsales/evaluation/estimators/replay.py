@@ -84,11 +84,11 @@ class _ReplayMarket:
         """Draw D_t."""
         law, periods = self.law, self.periods
         scale, effect = law.scale[periods.series], law.effect[periods.series]
-        market = periods.evidence.market[periods.row[period]]
+        market, relative_price = periods.evidence.market[periods.row[period]], price / law.usual_price[periods.series]
         if period % VISITED_EVERY == 0:
-            visited = np.column_stack([market, price, last_demand / scale])
+            visited = np.column_stack([market, relative_price, last_demand / scale])
             self.visited.append(visited[periods.is_replayed[period]][:MOST_VISITED])
-        inputs = law.inputs(market, price, last_demand / scale)
+        inputs = law.inputs(market, relative_price, last_demand / scale)
         return law.demand(law.mean(inputs) + effect + law.residuals.quantile(periods.uniform[period]), scale)
 
     def next_features(self, features: Features, price: Floats, rng: np.random.Generator) -> Features:  # noqa: ARG002

@@ -59,6 +59,8 @@ class ReportContents:
         best, others = self.comparison.candidates[0], f"evaluated on {self.comparison.held_out} held out"
         if best.gain is None:
             return f"none of the methods beside it can be {others}"
+        if self.evaluation.withheld:
+            return "whether one of the methods beside it gains cannot be told either"
         sure = f"{best.gain.value:+.2f} a period ({best.gain.low:+.2f} to {best.gain.high:+.2f})"
         proven = "a proven gain" if best.gain.proven else "no proven gain"
         return f"of the methods beside it, {others}, {best.method} does best: {proven}, {sure}"

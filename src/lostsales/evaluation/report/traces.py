@@ -79,13 +79,14 @@ def hidden_demand(prepared: PreparedLog, chosen: Ints, part: SalesLog) -> tuple[
         mean[at], error = filled.expected_demand[of_part][at], filled.error[of_part][at]
         low[at], high[at] = mean[at] - NORMAL_BAND * error, mean[at] + NORMAL_BAND * error
         return mean, low, high
-    law = replace(prepared.laws.law, scale=prepared.laws.law.scale[chosen], effect=prepared.laws.law.effect[chosen])
-    evidence = gather_evidence(part)
+    law = prepared.laws.law
+    law = replace(law, scale=law.scale[chosen], effect=law.effect[chosen], usual_price=law.usual_price[chosen])
+    evidence = gather_evidence(part, law.usual_price)
     latent = complete_latents(evidence, law, prepared.seed, DRAWS).latent
     drawn = law.demand(latent, law.scale[evidence.series][:, None])
     rows, of_hidden = evidence.rows[evidence.is_censored], drawn[evidence.is_censored]
-    # A latent at the edge of its interval may round to what was available.
-    of_hidden = np.maximum(of_hidden, part.available[rows, None])
+    # A latent at the edge of its interval may round to the edge.
+    of_hidden = np.maximum(of_hidden, part.censoring_level[rows, None])
     mean[rows] = of_hidden.mean(axis=1)
     low[rows], high[rows] = np.quantile(of_hidden, BAND, axis=1)
     return mean, low, high

@@ -161,8 +161,8 @@ class Behaviour(Learner):
 
 def clone_behaviour(log: SalesLog, rules: Rules, seed: int) -> BehaviourPolicy:
     """Estimate P(a | x) from a log."""
-    data = TrainingData.of(log)
-    runs, grid = data.runs, data.grid
+    data = TrainingData.of(log, rules)
+    runs, grid, rules = data.runs, data.grid, data.rules
     rules.standing(grid)
     rng = np.random.default_rng(seed)
     rows = np.flatnonzero(runs.depth >= 0)

@@ -22,6 +22,7 @@ from lostsales.demand.survival.imputation import impute
 from lostsales.learn.baselines.plug_in import PlugIn
 from lostsales.learn.cfqi.iteration import FqiSettings, iterate
 from lostsales.learn.cfqi.learn import MOST_ITERATIONS
+from lostsales.learn.cfqi.own_actions import OwnActions
 from lostsales.learn.cfqi.partition import Partition
 from lostsales.learn.cfqi.policy import QPolicy
 from lostsales.learn.cfqi.safe_actions import SafeActions
@@ -160,8 +161,9 @@ class FQIPlugin(FQIObserved):
 
 
 def _learn(log: SalesLog, learner: FQIObserved, progress: Progress | None) -> LastObservationPolicy:
-    data, treatment, seed = TrainingData.of(log), learner.treatment, learner.seed
+    data, treatment, seed = TrainingData.of(log, learner.rules), learner.treatment, learner.seed
     runs, grid, starts = data.runs, data.grid, log.starts
+    actions = OwnActions(data.shared_ladders, grid.room)
     is_observed = runs.observed.is_observed
     plug_in = PlugIn.fit(log, runs) if treatment == "plugin" else None
     demand = np.where(is_observed, runs.observed.demand, log.sales) if plug_in is None else plug_in.of_log(log, runs)
@@ -189,20 +191,21 @@ def _learn(log: SalesLog, learner: FQIObserved, progress: Progress | None) -> La
         iterations=learner.iterations or rule, discount=log.problem.discount, function=learner.function, seed=seed
     )
     named = log.features_by_name(rows + 1)
-    may: Bools | None = learner.rules.feasible(grid, np.asarray(log.stock)[rows + 1], log.price[rows], named)
+    may: Bools | None = data.rules.feasible(grid, np.asarray(log.stock)[rows + 1], log.price[rows], named)
     may = None if np.all(may) else may
     folds = folds_of(hold_out(log, gap=1), rows)
-    fitted = iterate([part], [folds], grid.pairs, [(may, None)], settings, progress)
+    fitted = iterate([part], [folds], actions, [(may, None)], settings, progress)
     q = QPolicy(
         problem=_with_stockout(data.problem),
-        grid=grid,
-        rules=learner.rules,
+        actions=actions,
+        rules=data.rules,
         q=fitted.q,
         safe=SafeActions("learned", None, 0.0, 0, log.problem.arrival),
         beta=0.0,
         ranges=(np.array([part.block.min(axis=0), part.block.max(axis=0)]),),
         usual_demand=data.usual_demand,
         method=learner.method,
+        unit_cost=float(grid.unit_cost),
     )
     return LastObservationPolicy(data.problem, q, plug_in)
 

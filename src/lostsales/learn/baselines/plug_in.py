@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lostsales.data.economics import units_available
 from lostsales.data.encoding import feature_columns
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
@@ -31,7 +30,8 @@ class PlugIn:
     @classmethod
     def fit(cls, log: SalesLog, runs: Runs) -> "PlugIn":
         """From the rows at depth 0."""
-        rows, observed = np.flatnonzero(runs.depth == 0), runs.observed
+        observed = runs.observed
+        rows = np.flatnonzero((runs.depth == 0) & observed.is_learnable)
         covariates = _covariates(log.problem, runs.anchor_demand[rows], tuple(log.features[rows].T), log.price[rows])
         demand, is_event = observed.demand[rows], observed.is_observed[rows]
         slopes = learn_metric(covariates, demand, is_event).slopes
@@ -56,7 +56,7 @@ class PlugIn:
         for depth in range(runs.longest):
             rows = np.flatnonzero((runs.depth == depth) & ~runs.observed.is_observed)
             last = filled[rows - 1] if depth else runs.anchor_demand[rows]
-            seen = tuple(log.features[rows].T), log.price[rows], log.available[rows]
+            seen = tuple(log.features[rows].T), log.price[rows], log.censoring_level[rows]
             filled[rows] = self.mean(log.problem, last, *seen)
         return filled
 
@@ -66,8 +66,8 @@ class PlugIn:
         for back in range(int(view.depth.max(initial=0)), 0, -1):
             closed, action = view.past[-back]
             before = np.where(view.depth == back, closed.last_sales, last)
-            available = units_available(closed.stock, action.order, problem.arrival, problem.capacity)
-            guess = self.mean(problem, before, closed.features, action.price, available)
+            level = view.censoring_level(back, problem)
+            guess = self.mean(problem, before, closed.features, action.price, level)
             last = np.where(view.depth >= back, guess, last)
         return last
 

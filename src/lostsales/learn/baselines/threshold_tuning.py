@@ -125,8 +125,8 @@ class _Tuning:
 
     @classmethod
     def of(cls, log: SalesLog, learner: Learner) -> "_Tuning":
-        data = TrainingData.of(log)
-        may = learner.rules.standing(data.grid)
+        data = TrainingData.of(log, learner.rules)
+        may = data.rules.standing(data.grid)
         laws = laws_by_price(log, data.runs, np.unique(data.grid.pairs[may, 0]))
         if not laws:
             raise LostSalesError("no price that the rules allow lies between the prices of the log")
@@ -183,8 +183,8 @@ class _Tuning:
         """The candidate that earns most a period, and how much."""
         columns = np.repeat(np.array(candidates), PATHS, axis=0).T
         # This market has no features.
-        rules = self.learner.rules.model_copy(update={"order_days": None, "mask": None})
-        observes: Observes = "sales" if rules.greatest_price_change is None else "history"
+        rules = self.data.rules.model_copy(update={"order_days": None, "mask": None})
+        observes: Observes = "history" if rules.limits_changes else "sales"
         policy = _Candidates(self.data.problem, Thresholds(*columns), self.data.grid, rules, observes)
         opening = np.asarray(self.log.stock)[self.log.starts]
         market = PriceMarket(self.laws, opening, PATHS)
@@ -201,7 +201,7 @@ class _Tuning:
     def _policy(self, rule: Rule, value: float) -> ThresholdPolicy:
         return ThresholdPolicy(
             problem=self.data.problem,
-            rules=self.learner.rules,
+            rules=self.data.rules,
             thresholds=Thresholds(*rule),
             value=value,
             most_stock=float(np.max(np.asarray(self.log.stock))),

@@ -6,6 +6,7 @@ import numpy as np
 
 from lostsales.data.progress import Progress
 from lostsales.data.splits import FoldMasks
+from lostsales.learn.cfqi.own_actions import OwnActions
 from lostsales.learn.cfqi.partition import Partition
 from lostsales.learn.cfqi.targets import ActionValueFunction, NextValues, RegressionDesign, targets
 from lostsales.learn.function.depth_regression import HyperparameterSearch, build
@@ -44,7 +45,7 @@ class FittedQ:
 def iterate(
     parts: list[Partition],
     folds: list[FoldMasks],
-    actions: Floats,
+    actions: OwnActions,
     allowed: list[tuple[Bools | None, Bools | None]],
     settings: FqiSettings,
     progress: Progress | None = None,

@@ -14,11 +14,13 @@ from lostsales.demand.censoring.runs import Runs, iterations_rule
 from lostsales.demand.survival.imputation import impute
 from lostsales.learn.cfqi.allowed_actions import allowed_actions
 from lostsales.learn.cfqi.iteration import FittedQ, FqiSettings, iterate
+from lostsales.learn.cfqi.own_actions import OwnActions
 from lostsales.learn.cfqi.partition import Partition, partition, single_partition
 from lostsales.learn.cfqi.policy import QPolicy
 from lostsales.learn.cfqi.safe_actions import SafeActions, fit_safe_actions
 from lostsales.learn.cfqi.series_coordinates import SeriesCoordinates
 from lostsales.learn.training_data import TrainingData
+from lostsales.policy.action_grid import room_of
 from lostsales.types import Floats
 
 if TYPE_CHECKING:
@@ -46,8 +48,8 @@ def learn(log: SalesLog, settings: "CFQI", progress: Progress | None = None) -> 
 
 
 def _learn(log: SalesLog, settings: "CFQI", progress: Progress | None) -> CfqiResult:
-    data = TrainingData.of(log, settings.max_depth)
-    runs, grid = data.runs, data.grid
+    data = TrainingData.of(log, settings.rules, settings.max_depth)
+    runs, actions = data.runs, OwnActions(data.ladders.coarse(), room_of(log.problem))
     coordinates = SeriesCoordinates.of(log, runs)
     profit = impute(
         log, demand_max=settings.demand_max, tail=settings.tail, replicates=0, runs=runs, seed=settings.seed, quick=True
@@ -73,15 +75,15 @@ def _learn(log: SalesLog, settings: "CFQI", progress: Progress | None) -> CfqiRe
     else:
         safe = fit_safe_actions(priced, runs, holdout, coordinates, fqi, settings.safe, settings.eps)
     allowed = [
-        allowed_actions(priced, runs, part, depth, grid, safe, settings.rules, settings.boundary == "safe")
+        allowed_actions(priced, runs, part, depth, actions, safe, data.rules, settings.boundary == "safe")
         for depth, part in enumerate(parts)
     ]
     folds = [folds_of(holdout, part.rows) for part in parts]
-    fitted = iterate(parts, folds, grid.pairs, allowed, fqi, progress)
+    fitted = iterate(parts, folds, actions, allowed, fqi, progress)
     policy = QPolicy(
         problem=data.problem,
-        grid=grid,
-        rules=settings.rules,
+        actions=actions,
+        rules=data.rules,
         q=fitted.q,
         safe=safe,
         beta=settings.beta if fitted.pessimistic else 0.0,
@@ -90,6 +92,7 @@ def _learn(log: SalesLog, settings: "CFQI", progress: Progress | None) -> CfqiRe
         method=settings.method,
         coordinates=coordinates if coordinates.vary else None,
         costs=priced.problem.features[len(log.problem.features) :],
+        unit_cost=float(data.grid.unit_cost),
     )
     return CfqiResult(policy, fitted, tuple(parts), runs, profit)
 

@@ -22,22 +22,24 @@ class Partition:
     is_observed: Bools  # (rows,)
     next_observed: Floats  # (observed rows, coordinates at depth 0) W_{t+1}
     next_censored: Floats | None  # (censored rows, coordinates at depth + 1) H'_{(t-i):(t+1)}; None at max_depth
-    scale: Floats | None = None  # (rows,) what units and profits were divided by; None: nothing
+    scale: Floats | None = None  # (rows,) what units, and with them profits, were divided by; None: nothing
+    usual_price: Floats | None = None  # (rows,) what prices, and with them profits, were divided by; None: nothing
 
 
 def single_partition(log: SalesLog, profit: Floats, coordinates: SeriesCoordinates) -> Partition:
     """All rows at depth 0, for independent demand: a stock-out censors profit but no state."""
     rows = np.flatnonzero(log.has_next)
-    zero, scale = np.zeros(len(rows)), coordinates.scale[log.series[rows]]
+    zero, (scale, usual) = np.zeros(len(rows)), _units(log, rows, coordinates)
     return Partition(
         rows=rows,
         block=_blocks(log, zero, rows, 0, coordinates),
-        action=np.column_stack([log.price[rows], np.asarray(log.order)[rows] / scale]),
-        profit=profit[rows] / scale,
+        action=np.column_stack([log.price[rows] / usual, np.asarray(log.order)[rows] / scale]),
+        profit=profit[rows] / (scale * usual),
         is_observed=np.ones(len(rows), dtype=bool),
         next_observed=_blocks(log, zero, rows + 1, 0, coordinates),
         next_censored=None,
         scale=scale,
+        usual_price=usual,
     )
 
 
@@ -50,7 +52,7 @@ def partition(
         rows = np.flatnonzero(runs.usable & (runs.depth == depth))
         is_observed = observed.is_observed[rows]
         ends, goes_on = rows[is_observed], rows[~is_observed]
-        scale = np.ones(len(rows)) if coordinates is None else coordinates.scale[log.series[rows]]
+        scale, usual = _units(log, rows, coordinates)
         next_censored = None
         if depth < runs.max_depth:
             next_censored = _blocks(log, runs.anchor_demand[goes_on], goes_on + 1, depth + 1, coordinates)
@@ -58,12 +60,13 @@ def partition(
             Partition(
                 rows=rows,
                 block=_blocks(log, runs.anchor_demand[rows], rows, depth, coordinates),
-                action=np.column_stack([log.price[rows], np.asarray(log.order)[rows] / scale]),
-                profit=profit[rows] / scale,
+                action=np.column_stack([log.price[rows] / usual, np.asarray(log.order)[rows] / scale]),
+                profit=profit[rows] / (scale * usual),
                 is_observed=is_observed,
                 next_observed=_blocks(log, observed.demand[ends], ends + 1, 0, coordinates),
                 next_censored=next_censored,
                 scale=scale,
+                usual_price=usual,
             )
         )
     return parts
@@ -74,5 +77,12 @@ def _blocks(
 ) -> Floats:
     if coordinates is None:
         return blocks_of_rows(log, anchor_demand, rows, depth)
-    series = log.series[rows]
-    return blocks_of_rows(log, anchor_demand, rows, depth, coordinates.scale[series], coordinates.values[series])
+    scale, usual = _units(log, rows, coordinates)
+    return blocks_of_rows(log, anchor_demand, rows, depth, scale, coordinates.values[log.series[rows]], usual)
+
+
+def _units(log: SalesLog, rows: Ints, coordinates: SeriesCoordinates | None) -> tuple[Floats, Floats]:
+    """Scale and usual price of the series of rows, each (rows,)."""
+    if coordinates is None:
+        return np.ones(len(rows)), np.ones(len(rows))
+    return coordinates.scale[log.series[rows]], coordinates.usual_price[log.series[rows]]

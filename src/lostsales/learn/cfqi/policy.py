@@ -6,10 +6,12 @@ from typing import Any, Literal
 
 import numpy as np
 
+from lostsales.data.ladders import Ladders
 from lostsales.data.problem import Feature, Problem
 from lostsales.errors import LostSalesError
+from lostsales.learn.cfqi.own_actions import OwnActions
 from lostsales.learn.cfqi.safe_actions import SafeActions
-from lostsales.learn.cfqi.series_coordinates import SeriesCoordinates
+from lostsales.learn.cfqi.series_coordinates import SeriesCoordinates, ViewCoordinates
 from lostsales.learn.cfqi.targets import ActionValueFunction
 from lostsales.learn.function.q_arrays import q_arrays, q_from, q_settings
 from lostsales.learn.function.q_function import QFunction
@@ -32,6 +34,7 @@ class _Scored:
     """Some rows of a view against all actions."""
 
     rows: Ints
+    grid: ActionGrid
     scores: Floats  # (rows, actions) Q - U, -inf where an action may not be taken
     penalty: Floats | None  # (rows, actions) U, None where there is none
     unsafe: Bools
@@ -43,7 +46,7 @@ class QPolicy(PolicyBase):
     """Greedy in Q^(i) (less U^(i) where the learner is pessimistic) at depth i; safe at max_depth and beyond."""
 
     problem: Problem
-    grid: ActionGrid
+    actions: OwnActions
     rules: Rules
     q: tuple[ActionValueFunction, ...]  # by depth
     safe: SafeActions
@@ -53,6 +56,7 @@ class QPolicy(PolicyBase):
     method: str
     coordinates: SeriesCoordinates | None = None  # scale and attributes of the series; None where they do not vary
     costs: tuple[Feature, ...] = ()  # unit costs that vary by row
+    unit_cost: float = 0.0  # of an order, its mean in the log
     observes: Literal["history"] = "history"
 
     @property
@@ -60,82 +64,97 @@ class QPolicy(PolicyBase):
         """The features of the problem and the unit costs that vary."""
         return (*self.problem.features, *self.costs)
 
+    @property
+    def grid(self) -> ActionGrid:
+        """The rungs of the ladders, which are actions where all series share them."""
+        return self.actions.rungs
+
     def summary(self) -> dict[str, Any]:
         """Method, depth, and the function class of each depth."""
         return {"method": self.method, "max_depth": len(self.q) - 1, "kernels": [q.name for q in self.q]}
 
     def decide(self, view: View, rng: np.random.Generator) -> Action:  # noqa: ARG002, the protocol passes it
         """Price and order of every series."""
-        chosen = np.empty(len(view.stock), dtype=np.int64)
+        price, order = np.empty(len(view.stock)), np.empty(len(view.stock))
         for part in self._scored(view):
-            chosen[part.rows] = part.scores.argmax(axis=1)
-        return Action(*self.grid.pairs[chosen].T)
+            price[part.rows], order[part.rows] = part.grid.taken(part.scores.argmax(axis=1))
+        return Action(price, order)
 
     def explain(self, view: View) -> Decision:
         """The decision with its value, penalty, runner-up and warnings."""
         rows = len(view.stock)
-        penalty, value, margin, runner_up_price, runner_up_order = (np.zeros(rows) for _ in range(5))
-        best = np.empty(rows, dtype=np.int64)
+        penalty, value, margin, price, order, second_price, second_order = (np.zeros(rows) for _ in range(7))
         unsafe, outside = (np.empty(rows, dtype=bool) for _ in range(2))
         for part in self._scored(view):
             at, found = part.rows, greedy(part.scores)
             unsafe[at], outside[at] = part.unsafe, part.outside
-            best[at], value[at], margin[at] = found.best, found.value, found.margin
-            runner_up_price[at], runner_up_order[at] = found.runner_up(self.grid.pairs)
+            value[at], margin[at] = found.value, found.margin
+            price[at], order[at] = part.grid.taken(found.best)
+            second_price[at], second_order[at] = part.grid.taken(found.second)
             if part.penalty is not None:
                 penalty[at] = part.penalty[np.arange(len(at)), found.best]
-        price, order = self.grid.pairs[best].T
+        has_second = ~np.isnan(margin)
         return Decision(
             price=price,
             order=order,
             value=value,
             penalty=penalty,
             safe=view.depth >= max(self.safe.depth, 1),
-            runner_up_price=runner_up_price,
-            runner_up_order=runner_up_order,
+            runner_up_price=np.where(has_second, second_price, np.nan),
+            runner_up_order=np.where(has_second, second_order, np.nan),
             margin=margin,
             unsafe=unsafe,
             beyond=view.depth > self.safe.depth,
             outside=outside,
-            unknown_series=None if self.coordinates is None else self.coordinates.of_view(view)[2],
+            unknown_series=None if self.coordinates is None else self.coordinates.of_view(view).is_unknown,
         )
 
     def _scored(self, view: View) -> Iterator[_Scored]:
-        """All rows, those of one depth and scale together, a chunk at a time."""
-        asks, last_price, scales, attributes = self.asks, view.last_price, np.ones(len(view.stock)), None
-        by_name = view.features_by_name(asks)
-        if self.coordinates is not None:
-            scales, attributes, _ = self.coordinates.of_view(view)
-        groups, group_of = np.unique(np.column_stack([view.depth, scales]), axis=0, return_inverse=True)
-        for group, (deep, scale) in enumerate(groups):
-            depth, in_group = int(deep), np.flatnonzero(group_of.reshape(-1) == group)
-            learned = min(depth, len(self.q) - 1)
+        """All rows, those of one depth and the same coordinates of actions together, a chunk at a time."""
+        asks, last_price = self.asks, view.last_price
+        by_name, own = view.features_by_name(asks), self._coordinates(view)
+        for depth in np.unique(view.depth):
+            in_depth = np.flatnonzero(view.depth == depth)
+            learned = min(int(depth), len(self.q) - 1)
             q, (least, most) = self.q[learned], self.ranges[learned]
-            slack, pairs = ROUNDING * (1 + most - least), self.grid.pairs / [1.0, scale]
-            for start in range(0, len(in_group), CHUNK):
-                at = in_group[start : start + CHUNK]
-                own = None if attributes is None else attributes[at]
-                block = blocks_of_view(asks, view, at, learned, depth, scale, own)
-                features = {name: values[at] for name, values in by_name.items()}
-                feasible = self.rules.feasible(self.grid, view.stock[at], last_price[at], features)
-                may, unsafe = self.safe.mask(depth, block, feasible, self.grid, scale)
-                scores, penalty = q.values(block, pairs) * scale, None
-                if self.beta:
-                    penalty = q.penalty(block, pairs, self.beta * scale)
-                    scores -= penalty
-                scores[~may] = -np.inf
-                outside = ((block < least - slack) | (block > most + slack)).any(axis=1)
-                yield _Scored(at, scores, penalty, unsafe, outside)
+            slack = ROUNDING * (1 + most - least)
+            for in_group, pairs in self.actions.groups(own.usual_price[in_depth], own.scale[in_depth]):
+                for start in range(0, len(in_group), CHUNK):
+                    at = in_depth[in_group[start : start + CHUNK]]
+                    scale, usual = own.scale[at], own.usual_price[at]
+                    attributes = None if own.attributes is None else own.attributes[at]
+                    block = blocks_of_view(asks, view, at, learned, int(depth), scale, attributes, usual)
+                    features = {name: values[at] for name, values in by_name.items()}
+                    grid = self.actions.grid(usual, scale, self.unit_cost)
+                    feasible = self.rules.feasible(grid, view.stock[at], last_price[at], features)
+                    may, unsafe = self.safe.mask(int(depth), block, feasible, pairs)
+                    money = (scale * usual)[:, None]
+                    scores, penalty = q.values(block, pairs) * money, None
+                    if self.beta:
+                        penalty = q.penalty(block, pairs, self.beta) * money
+                        scores -= penalty
+                    scores[~may] = -np.inf
+                    outside = ((block < least - slack) | (block > most + slack)).any(axis=1)
+                    yield _Scored(at, grid, scores, penalty, unsafe, outside)
+
+    def _coordinates(self, view: View) -> ViewCoordinates:
+        if self.coordinates is not None:
+            return self.coordinates.of_view(view)
+        ones = np.ones(len(view.stock))
+        return ViewCoordinates(ones, None, ones, ones == 0)
 
     def to_artefact(self) -> Artefact:
         """The content of a policy file."""
-        arrays: dict[str, Array] = {"prices": self.grid.prices, "orders": self.grid.orders}
+        ladders = self.actions.ladders
+        arrays: dict[str, Array] = {"prices": ladders.prices, "orders": ladders.orders}
         models = {str(depth): _savable(q) for depth, q in enumerate(self.q)}
         if self.safe.chance is not None:
             models["chance"] = _savable(self.safe.chance)
         settings: dict[str, Any] = {
             "method": self.method,
-            "room": None if np.isinf(self.grid.room) else self.grid.room,
+            "room": None if np.isinf(self.actions.room) else self.actions.room,
+            "ladders": ladders.settings(),
+            "unit_cost": self.unit_cost,
             "rules": self.rules.saved(),
             "beta": self.beta,
             "usual_demand": self.usual_demand,
@@ -160,9 +179,7 @@ class QPolicy(PolicyBase):
         safe = settings["safe"]
         return cls(
             problem=artefact.problem,
-            grid=ActionGrid(
-                arrays["prices"], arrays["orders"], np.inf if settings["room"] is None else settings["room"]
-            ),
+            actions=OwnActions(_ladders(artefact), np.inf if settings["room"] is None else settings["room"]),
             rules=Rules.of_saved(settings["rules"]),
             q=tuple(models[str(depth)] for depth in range(depths)),
             safe=SafeActions(safe["kind"], models.get("chance"), safe["eps"], safe["depth"], artefact.problem.arrival),
@@ -172,7 +189,14 @@ class QPolicy(PolicyBase):
             method=settings["method"],
             coordinates=SeriesCoordinates.from_arrays(settings["attributes"], arrays),
             costs=tuple(Feature(name=name) for name in settings["costs"]),
+            unit_cost=settings.get("unit_cost", 0.0),
         )
+
+
+def _ladders(artefact: Artefact) -> Ladders:
+    """The ladders of a file; those of old are absolute."""
+    prices, orders, settings = artefact.arrays["prices"], artefact.arrays["orders"], artefact.settings.get("ladders")
+    return Ladders(prices, orders) if settings is None else Ladders.of_settings(prices, orders, settings)
 
 
 def q_functions(policy: Policy) -> tuple[QFunction, ...]:
@@ -191,7 +215,7 @@ def boundary_loss(policy: Policy, view: View, action: Floats) -> Floats:
     """Max over a of Q^(n)(h, a), less Q^(n) of the given actions (rows, 2), of rows at max_depth n (AD)."""
     if not isinstance(policy, QPolicy):
         raise TypeError("only a policy with one Q-function per depth has a boundary")
-    pairs, rows, deepest = policy.grid.pairs, np.arange(len(view.stock)), len(policy.q) - 1
+    pairs, rows, deepest = policy.actions.coordinates(1.0, 1.0), np.arange(len(view.stock)), len(policy.q) - 1
     values = policy.q[deepest].values(blocks_of_view(policy.asks, view, rows, deepest), pairs)
     taken = np.argmin(np.abs(pairs[:, None, :] - action).sum(axis=2), axis=0)
     return np.asarray(values.max(axis=1) - values[rows, taken])

@@ -13,7 +13,7 @@ from lostsales.learn.cfqi.series_coordinates import SeriesCoordinates
 from lostsales.learn.cfqi.targets import ActionValueFunction
 from lostsales.learn.function.depth_regression import HyperparameterSearch, build
 from lostsales.learn.function.q_function import ActionScaler, FunctionClass, QFunction, Scaler
-from lostsales.policy.action_grid import ActionGrid, keep_largest
+from lostsales.policy.action_grid import keep_largest
 from lostsales.policy.history import blocks_of_rows
 from lostsales.types import Bools, Floats
 
@@ -37,10 +37,10 @@ class SafeActions:
         """No run has to end."""
         return cls(kind, None, eps, NEVER, arrival)
 
-    def mask(
-        self, depth: int, block: Floats, feasible: Bools, grid: ActionGrid, scale: float = 1.0
-    ) -> tuple[Bools, Bools]:
+    def mask(self, depth: int, block: Floats, feasible: Bools, actions: Floats) -> tuple[Bools, Bools]:
         """Feasible actions that are safe at a depth, (rows, actions), and rows at which none is safe enough, (rows,).
+
+        `actions` are the coordinates of the actions, (actions, 2).
 
         The paper's: the highest price with the largest order. The learned: those that end the run with probability at
         least 1 - eps, else the likeliest; the paper's in runs longer than learned where every learned one ended.
@@ -49,7 +49,7 @@ class SafeActions:
         not before a run has begun), and where no action is safe enough.
         """
         no_row = np.zeros(len(feasible), dtype=bool)
-        price, order = grid.pairs.T
+        price, order = actions.T
         ends_at = max(self.depth, 1)  # with max_depth 0 any run is too long
         always_ended = self.kind == "learned" and self.chance is None
         if self.arrival == "after" and 1 <= depth == ends_at - 1 and not always_ended:
@@ -58,7 +58,7 @@ class SafeActions:
             return feasible, no_row
         if self.kind == "paper" or self.chance is None:
             return keep_largest(keep_largest(feasible, order), price), no_row
-        chance = np.where(feasible, self.chance.values(block, grid.pairs / [1.0, scale]), -np.inf)
+        chance = np.where(feasible, self.chance.values(block, actions), -np.inf)
         enough: Bools = chance >= 1 - self.eps
         none = np.asarray(~enough.any(axis=1))
         likeliest = feasible & (chance >= chance.max(axis=1, keepdims=True) - ROUNDING)
@@ -83,11 +83,11 @@ def fit_safe_actions(
     ends = runs.observed.is_observed[rows].astype(np.float64)
     if kind == "learned" and depth and not ends.all():
         series = log.series[rows]
-        scale, values = coordinates.scale[series], coordinates.values[series]
-        block = blocks_of_rows(log, runs.anchor_demand[rows], rows, depth, scale, values)
+        scale, values, usual = coordinates.scale[series], coordinates.values[series], coordinates.usual_price[series]
+        block = blocks_of_rows(log, runs.anchor_demand[rows], rows, depth, scale, values, usual)
         # An order that arrives after sales cannot end the run: an effect of it would be noise.
         order = np.asarray(log.order)[rows] if log.problem.arrival == "before" else np.zeros(len(rows))
-        action = np.column_stack([log.price[rows], order / scale])
+        action = np.column_stack([log.price[rows] / usual, order / scale])
         chance = _chance_to_end(block, action, ends, folds_of(holdout, rows), settings)
     return SafeActions(kind, chance, eps, depth, log.problem.arrival)
 

@@ -1,4 +1,4 @@
-"""Coordinates of a series beside its history: its scale and its attributes."""
+"""Coordinates of a series beside its history: its scale, its usual price and its attributes."""
 
 import warnings
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ import numpy as np
 
 from lostsales.data.encoding import attribute_columns
 from lostsales.data.log import SalesLog
-from lostsales.data.scale import mean_observed_demand, rounded_scale, size_range
+from lostsales.data.scale import mean_observed_demand, rounded_scale, size_range, usual_price
 from lostsales.demand.censoring.runs import Runs
 from lostsales.policy.view import View
 from lostsales.types import Array, Bools, Floats
@@ -15,12 +15,13 @@ from lostsales.types import Array, Bools, Floats
 
 @dataclass(frozen=True, eq=False)
 class SeriesCoordinates:
-    """By series: the scale that divides its units and profits, and its attributes as numbers."""
+    """By series: the scale and the usual price that divide its units and its money, and its attributes as numbers."""
 
     names: Array  # (series,) text
     scale: Floats  # (series,)
     columns: tuple[str, ...]  # attributes; one with text as `name=text`, one column a text
     values: Floats  # (series, columns)
+    usual_price: Floats  # (series,) 1 where series do not differ in price
 
     @classmethod
     def of(cls, log: SalesLog, runs: Runs) -> "SeriesCoordinates":
@@ -31,7 +32,7 @@ class SeriesCoordinates:
             _warn(*sizes)
             scale = rounded_scale(mean)
         columns, values = attribute_columns(log.attributes, len(log.names))
-        return cls(log.names, scale, columns, values)
+        return cls(log.names, scale, columns, values, usual_price(log))
 
     @property
     def one_scale(self) -> bool:
@@ -40,22 +41,24 @@ class SeriesCoordinates:
 
     @property
     def vary(self) -> bool:
-        """True where series differ in scale or attributes."""
-        return bool(self.columns) or not self.one_scale
+        """True where series differ in scale, price or attributes."""
+        return bool(self.columns) or not self.one_scale or bool((self.usual_price != 1).any())
 
-    def of_view(self, view: View) -> tuple[Floats, Floats, Bools]:
-        """Scale and attributes of the series of a view, and which series are unknown.
+    def of_view(self, view: View) -> "ViewCoordinates":
+        """The coordinates of the series of a view.
 
-        An unknown series has the scale of its own recent demand and the attributes in the view; where these are absent,
-        the median scale and the mean attributes.
+        An unknown series has the scale of its own recent demand, its last price and the attributes in the view; where
+        these are absent, the median scale and price and the mean attributes.
         """
         context, rows = view.context, len(view.stock)
         place = {name: index for index, name in enumerate(self.names)}
         names = [None] * rows if view.names is None else view.names
         at = np.array([place.get(name, -1) for name in names], dtype=np.int64)
         new = at < 0
-        values, scale = self.values[at], self.scale[at]
+        values, scale, price = self.values[at], self.scale[at], self.usual_price[at]
         values[new], scale[new] = self.values.mean(axis=0), np.median(self.scale)
+        last = view.last_price[new]
+        price[new] = np.where((self.usual_price != 1).any() & (last > 0), last, np.median(self.usual_price))
         if context is not None and new.any():
             recent = context.mean_demand[new]
             scale[new] = np.where((recent > 0) & (not self.one_scale), rounded_scale(recent), scale[new])
@@ -64,11 +67,16 @@ class SeriesCoordinates:
                 if name in context.attributes:
                     texts = context.attributes[name][new]
                     values[new, index] = texts == level if level else texts.astype(np.float64)
-        return scale, values, new
+        return ViewCoordinates(scale, values, price, new)
 
     def to_arrays(self) -> dict[str, Array]:
         """The arrays of a policy file; names as text of one width."""
-        return {"series_names": self.names.astype(str), "series_scale": self.scale, "series_values": self.values}
+        return {
+            "series_names": self.names.astype(str),
+            "series_scale": self.scale,
+            "series_values": self.values,
+            "series_price": self.usual_price,
+        }
 
     @classmethod
     def from_arrays(cls, columns: list[str] | None, arrays: dict[str, Array]) -> "SeriesCoordinates | None":
@@ -76,7 +84,18 @@ class SeriesCoordinates:
         if columns is None:
             return None
         names = arrays["series_names"].astype(object)
-        return cls(names, arrays["series_scale"], tuple(columns), arrays["series_values"])
+        price = arrays.get("series_price", np.ones(len(names)))
+        return cls(names, arrays["series_scale"], tuple(columns), arrays["series_values"], price)
+
+
+@dataclass(frozen=True, eq=False)
+class ViewCoordinates:
+    """The coordinates of the series of a view."""
+
+    scale: Floats  # (rows,)
+    attributes: Floats | None  # (rows, columns)
+    usual_price: Floats  # (rows,)
+    is_unknown: Bools  # (rows,) the log did not have the series
 
 
 def _warn(low: float, high: float) -> None:

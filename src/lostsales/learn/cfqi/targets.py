@@ -6,10 +6,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from lostsales.learn.cfqi.own_actions import OwnActions
 from lostsales.learn.cfqi.partition import Partition
 from lostsales.types import Bools, Floats, Ints
 
-KEPT_ROWS = 100_000  # above, features of the next histories are recomputed in each iteration
+KEPT_SCORES = 20_000_000  # above, features of the next histories are recomputed in each iteration
 CHUNK = 20_000
 
 
@@ -48,7 +49,7 @@ class RegressionDesign(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class NextHistories:
-    """Next histories of one depth and scale against the grid of actions."""
+    """Next histories of one depth against actions of the same coordinates."""
 
     rows: Ints  # (rows,) of the partition before
     depth: int
@@ -89,22 +90,23 @@ class NextValues:
         part: Partition,
         depth: int,
         allowed: tuple[Bools | None, Bools | None],
-        actions: Floats,
+        actions: OwnActions,
         designs: list[Any],
     ) -> "NextValues":
         """The next history has depth 0 after observed demand, else depth + 1."""
-        after, scale_of = [], np.ones(len(part.rows)) if part.scale is None else part.scale
+        after, ones = [], np.ones(len(part.rows))
+        scale = ones if part.scale is None else part.scale
+        usual = ones if part.usual_price is None else part.usual_price
         for rows, to, block, may in (
             (np.flatnonzero(part.is_observed), 0, part.next_observed, allowed[0]),
             (np.flatnonzero(~part.is_observed), depth + 1, part.next_censored, allowed[1]),
         ):
             if block is None:
                 continue
-            for scale in np.unique(scale_of[rows]):
-                at = np.flatnonzero(scale_of[rows] == scale)
-                there, scaled = block[at], actions / [1.0, scale]
-                scorer = designs[to].scorer(there, scaled) if len(at) <= KEPT_ROWS else None
-                after.append(NextHistories(rows[at], to, there, None if may is None else may[at], scaled, scorer))
+            for at, own in actions.groups(usual[rows], scale[rows]):
+                there, kept = block[at], len(at) * len(own) <= KEPT_SCORES
+                scorer = designs[to].scorer(there, own) if kept else None
+                after.append(NextHistories(rows[at], to, there, None if may is None else may[at], own, scorer))
         return cls(len(part.rows), tuple(after))
 
     def value(self, q: list[ActionValueFunction], beta: float) -> Floats:

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lostsales.data.economics import units_available
 from lostsales.data.encoding import feature_columns
 from lostsales.data.problem import Problem
 from lostsales.learn.planner.decision_loops import PricedRows, mean_above
@@ -30,7 +29,7 @@ class BeliefTracker:
     """Moves the mean of the belief from period to period, averaged over the laws of demand."""
 
     problem: Problem
-    prices: Floats  # (prices,) of the tables
+    prices: Floats  # (prices,) of the tables, relative to the usual price
     states: MarketStates
     series: SeriesTable
     tables: tuple[tuple[LatentTable, ...], ...]  # by group and law
@@ -47,15 +46,13 @@ class BeliefTracker:
             then, action = closed[back - 1]
             first = rows[depth[rows] == back]
             mean[first] = then.last_sales[first]
-            available = units_available(
-                then.stock[rows], action.order[rows], self.problem.arrival, self.problem.capacity
-            )
+            relative = action.price[rows] / self.series.usual_price[entry[rows]]
             priced = PricedRows(
                 z_position=self.states.z_position(self._features(then, entry, rows), self.series.effect[entry[rows]]),
-                price_position=position(action.price[rows], self.prices),
+                price_position=position(relative, self.prices),
                 depth=depth[rows] - back,
                 lag=mean[rows],
-                available=available,
+                available=view.censoring_level(back, self.problem)[rows],
             )
             mean[rows] = self._mean_above(entry[rows], priced)
         features = self._features(view, entry, np.arange(len(entry)))
@@ -64,7 +61,8 @@ class BeliefTracker:
     def expected_demand(self, view: View, belief: Belief, price: Floats) -> Floats:
         """E[D] of today at a price, (rows,)."""
         depth, no_censoring = view.depth.astype(np.int64), np.full(len(price), -1.0)
-        rows = PricedRows(belief.z_position, position(price, self.prices), depth, belief.mean, no_censoring)
+        relative = price / self.series.usual_price[belief.entry]
+        rows = PricedRows(belief.z_position, position(relative, self.prices), depth, belief.mean, no_censoring)
         return self._mean_above(belief.entry, rows)
 
     def _features(self, view: View, entry: Ints, rows: Ints) -> Floats:
@@ -74,11 +72,12 @@ class BeliefTracker:
 
     def _mean_above(self, entry: Ints, rows: PricedRows) -> Floats:
         """E[D | D > available], averaged over the laws, (rows,)."""
-        means = np.zeros(len(entry))
+        means, to_group = np.zeros(len(entry)), self.series.to_group[entry]
+        rows = rows._replace(lag=rows.lag * to_group, available=rows.available * to_group)
         for group, own in self.series.by_group(entry):
             of_group = rows.take(own)
             for table in self.tables[group]:
                 out = np.empty(len(own))
                 mean_above(out, of_group, table, self.strict)
                 means[own] += out / len(self.tables[group])
-        return means
+        return means / to_group

@@ -65,9 +65,12 @@ def _values_of_orders(q: Floats, by_available: Floats, today: Today, grid: State
     """`expected_values` of every order and stock, (orders, stocks); from `by_available` where orders have arrived."""
     stocks, _, _, orders = grid
     physics, n_stocks, step = dynamics.physics, len(stocks), dynamics.stock_step
-    if physics.after:
+    if physics.after and physics.netted:
         for y in range(n_stocks):
             expected_values(q[:, y], today, stocks[y], orders, dynamics)
+        return
+    if physics.after:
+        _values_of_later_orders(q, today, orders, dynamics)
         return
     top = min(physics.capacity / step, n_stocks - 1)
     at_top = interpolate(by_available, top)
@@ -80,6 +83,69 @@ def _values_of_orders(q: Floats, by_available: Floats, today: Today, grid: State
         for y in range(below, n_stocks):
             position = y + orders[o] / step
             q[o, y] = at_top if position >= top else interpolate(by_available, position)
+
+
+@compiled
+def _values_of_later_orders(q: Floats, today: Today, orders: Floats, dynamics: Dynamics) -> None:
+    """`expected_values` of every order and stock, (orders, stocks), where orders arrive after sales.
+
+    What follows an observed demand depends on stock + order alone, so that sums over demands are shared: as the stock
+    rises, further demands become observed and are added.
+    """
+    demand, probability, next_values, by_demand, price, depth = today
+    physics, discount, step, lag_step = dynamics
+    n_orders, n_stocks = q.shape
+    top, reach = n_stocks - 1, n_stocks + int(np.ceil(orders[n_orders - 1] / step)) + 1
+    ahead = np.zeros(reach)  # by stock + order: expected value after the demands that are observed
+    most = physics.capacity / step
+    mean_demand = 0.0
+    for k in range(len(demand)):
+        mean_demand += probability[k] * demand[k]
+    truncated = physics.truncates and depth == physics.depth_cap
+    next_depth = 0 if truncated else min(depth + 1, physics.depth_cap)
+    hidden = next_values[next_depth]
+    last_lag = len(hidden) - 1
+    n_observed, p_observed, demand_observed = 0, 0.0, 0.0
+    for y in range(n_stocks):
+        available = y * step
+        while n_observed < len(demand):
+            left = available - demand[n_observed]
+            if not (left > 0 or (left == 0 and physics.strict)):
+                break
+            k, position = n_observed, demand[n_observed] / step
+            for x in range(y, reach):
+                at = min(min(x - position, most), top)
+                low = min(int(at), top - 1)
+                weight = at - low
+                ahead[x] += probability[k] * (by_demand[k, low] * (1 - weight) + by_demand[k, low + 1] * weight)
+            p_observed += probability[k]
+            demand_observed += probability[k] * demand[k]
+            n_observed += 1
+        p_hidden = 0.0 if n_observed == len(demand) else 1.0 - p_observed
+        excess = mean_demand - demand_observed - p_hidden * available
+        leftover = p_observed * available - demand_observed
+        profit = price * (demand_observed + p_hidden * available) - physics.holding_cost * leftover
+        profit -= 0.0 if truncated else physics.lost_cost * excess
+        row, lag_weight = 0, 0.0
+        if p_hidden > 1e-12:
+            mean = available if truncated else available + excess / p_hidden
+            lag = min(mean / lag_step, last_lag)
+            row = min(int(lag), last_lag - 1)
+            lag_weight = lag - row
+        for o in range(n_orders):
+            whole = int(np.rint(orders[o] / step))
+            if abs(orders[o] - whole * step) > 1e-9 * step:  # between two stocks of the grid
+                expected_values(q[o : o + 1, y], today, available, orders[o : o + 1], dynamics)
+                continue
+            value = ahead[y + whole]
+            if p_hidden > 1e-12:
+                at = min(min(whole * 1.0, most), top)
+                low = min(int(at), top - 1)
+                weight = at - low
+                below = hidden[row, low] * (1 - weight) + hidden[row, low + 1] * weight
+                above = hidden[row + 1, low] * (1 - weight) + hidden[row + 1, low + 1] * weight
+                value += p_hidden * (below * (1 - lag_weight) + above * lag_weight)
+            q[o, y] = profit + discount * value
 
 
 @compiled

@@ -19,17 +19,20 @@ from lostsales.types import Floats, Ints
 
 
 class Rows(NamedTuple):
-    """Open rows, every array (rows,) but w; a position is a fractional index into nodes."""
+    """Open rows, every array (rows,) unless said; a position is a fractional index into nodes."""
 
     z_position: Floats
     w_position: Floats  # (rows, prices)
     depth: Ints
     lag: Floats  # mean of the belief over the last demand
     stock: Floats
+    price: Floats  # (rows, prices) that may be charged
+    price_position: Floats  # (rows, prices)
+    order: Floats  # (rows, orders) that may be placed, rising
 
     def take(self, rows: Ints) -> "Rows":
         """Some of the rows."""
-        return Rows(self.z_position[rows], self.w_position[rows], self.depth[rows], self.lag[rows], self.stock[rows])
+        return Rows._make(each[rows] for each in self)
 
 
 class PricedRows(NamedTuple):
@@ -43,46 +46,54 @@ class PricedRows(NamedTuple):
 
     def take(self, rows: Ints) -> "PricedRows":
         """Some of the rows."""
-        z_position, price_position = self.z_position[rows], self.price_position[rows]
-        return PricedRows(z_position, price_position, self.depth[rows], self.lag[rows], self.available[rows])
+        return PricedRows._make(each[rows] for each in self)
 
 
 @compiled
-def _demand_atoms(table: LatentTable, depth: int, z_position: float, p: int, lag: float, atoms: Floats) -> None:
-    """The atoms of demand between the nodes of z and of the lag."""
+def _demand_atoms(
+    table: LatentTable, depth: int, z_position: float, price_position: float, lag: float, atoms: Floats
+) -> None:
+    """The atoms of demand between the nodes of z, of the price and of the lag."""
     latents = table.latents
-    z_last, lag_last = latents.shape[1] - 1, latents.shape[3] - 1
+    z_last, price_last, lag_last = latents.shape[1] - 1, latents.shape[2] - 1, latents.shape[3] - 1
+    price_position = min(max(price_position, 0.0), price_last)
+    p = min(int(price_position), max(price_last - 1, 0))
+    price_weight = price_position - p
     z_position, lag_position = min(max(z_position, 0.0), z_last), min(max(lag / table.lag_step, 0.0), lag_last)
     z, lag_node = min(int(z_position), max(z_last - 1, 0)), min(int(lag_position), max(lag_last - 1, 0))
     z_weight, weight = z_position - z, lag_position - lag_node
     lag_next, shape = min(lag_node + 1, lag_last), min(depth, len(latents) - 1)
-    at_z, at_z_next = latents[shape, z, p], latents[shape, min(z + 1, z_last), p]
+    at_z, at_z_next = latents[shape, z], latents[shape, min(z + 1, z_last)]
     for k in range(len(atoms)):
-        latent = at_z[lag_node, k] * (1 - weight) + at_z[lag_next, k] * weight
+        latent = at_z[p, lag_node, k] * (1 - weight) + at_z[p, lag_next, k] * weight
         if z_weight > 0:
-            high = at_z_next[lag_node, k] * (1 - weight) + at_z_next[lag_next, k] * weight
+            high = at_z_next[p, lag_node, k] * (1 - weight) + at_z_next[p, lag_next, k] * weight
             latent = latent * (1 - z_weight) + high * z_weight
+        if price_weight > 0:
+            dear = at_z[p + 1, lag_node, k] * (1 - weight) + at_z[p + 1, lag_next, k] * weight
+            if z_weight > 0:
+                high = at_z_next[p + 1, lag_node, k] * (1 - weight) + at_z_next[p + 1, lag_next, k] * weight
+                dear = dear * (1 - z_weight) + high * z_weight
+            latent = latent * (1 - price_weight) + dear * price_weight
         relative = np.exp(latent) if table.multiplicative else latent
         demand = min(max(relative, 0.0), table.demand_max) * table.scale
         atoms[k] = np.rint(demand) if table.integer else demand
 
 
 @compiled
-def action_values(
-    q: Floats, rows: Rows, table: LatentTable, by_node: Floats, prices: Floats, orders: Floats, dynamics: Dynamics
-) -> None:
+def action_values(q: Floats, rows: Rows, table: LatentTable, by_node: Floats, dynamics: Dynamics) -> None:
     """Q of every action by one-period lookahead, (rows, actions); `by_node` is E[V(next state) | w]."""
     physics, _, stock_step, lag_step = dynamics
     n_nodes, n_depths, n_lags, n_stocks = by_node.shape
-    n_atoms, n_orders = table.latents.shape[4], len(orders)
+    n_atoms, n_orders = table.latents.shape[4], rows.order.shape[1]
     next_values, by_demand = np.zeros((n_depths, n_lags, n_stocks)), np.empty((n_atoms, n_stocks))
     atoms, demands, probabilities, arrived = np.empty(n_atoms), np.empty(n_atoms), np.empty(n_atoms), np.zeros(1)
     for row in range(len(rows.stock)):
-        stock, depth = rows.stock[row], min(rows.depth[row], n_depths - 1)
+        stock, depth, orders = rows.stock[row], min(rows.depth[row], n_depths - 1), rows.order[row]
         next_depth = min(depth + 1, n_depths - 1)
         reach = min(int((stock + orders[n_orders - 1]) / stock_step) + 2, n_stocks)
-        for p in range(len(prices)):
-            _demand_atoms(table, depth, rows.z_position[row], p, rows.lag[row], atoms)
+        for p in range(rows.price.shape[1]):
+            _demand_atoms(table, depth, rows.z_position[row], rows.price_position[row, p], rows.lag[row], atoms)
             count = distinct_demands(atoms, demands, probabilities)
             demand, probability = demands[:count], probabilities[:count]
             position = min(max(rows.w_position[row, p], 0.0), n_nodes - 1.0)
@@ -95,7 +106,7 @@ def action_values(
                 interpolate_next_values(by_node, node, position - node, next_depth, lags, reach, next_values)
             interpolate_demands(demand, next_values[0], lag_step, reach, by_demand)
             q_price = q[row, p * n_orders : (p + 1) * n_orders]
-            today = Today(demand, probability, next_values, by_demand, prices[p], depth)
+            today = Today(demand, probability, next_values, by_demand, rows.price[row, p], depth)
             if physics.after:
                 expected_values(q_price, today, stock, orders, dynamics)
             for o in range(n_orders):
@@ -108,16 +119,11 @@ def action_values(
 @compiled
 def mean_above(means: Floats, rows: PricedRows, table: LatentTable, strict: bool) -> None:
     """E[D | D > available], the mean of the belief after one more stock-out, (rows,); not strict: D >= available."""
-    n_atoms, last = table.latents.shape[4], table.latents.shape[2] - 1
-    demand, high = np.empty(n_atoms), np.empty(n_atoms)
+    n_atoms = table.latents.shape[4]
+    demand = np.empty(n_atoms)
     for row in range(len(means)):
-        position = min(max(rows.price_position[row], 0.0), last)
-        p = min(int(position), max(last - 1, 0))
-        weight, available = position - p, rows.available[row]
-        _demand_atoms(table, rows.depth[row], rows.z_position[row], p, rows.lag[row], demand)
-        if weight > 0:
-            _demand_atoms(table, rows.depth[row], rows.z_position[row], p + 1, rows.lag[row], high)
-            demand = demand * (1 - weight) + high * weight
+        available = rows.available[row]
+        _demand_atoms(table, rows.depth[row], rows.z_position[row], rows.price_position[row], rows.lag[row], demand)
         total, n_above = 0.0, 0
         for k in range(n_atoms):
             if demand[k] > available or (not strict and demand[k] >= available):

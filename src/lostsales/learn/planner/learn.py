@@ -2,12 +2,13 @@
 
 import warnings
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from lostsales.data.ladders import PRICE_RUNGS, Ladders
 from lostsales.data.log import SalesLog
 from lostsales.data.progress import Progress
 from lostsales.demand.censoring.evidence import Evidence
@@ -22,6 +23,8 @@ from lostsales.learn.planner.policy_iteration import solve
 from lostsales.learn.planner.series_table import SeriesTable
 from lostsales.learn.planner.state_grid import Dynamics, StateGrid, state_grids
 from lostsales.learn.training_data import TrainingData
+from lostsales.policy.action_grid import ActionGrid
+from lostsales.policy.rules import Rules
 from lostsales.types import Array, Bools, Floats
 
 if TYPE_CHECKING:
@@ -38,7 +41,7 @@ def learn(
 ) -> PlanPolicy:
     """Fit the law of demand unless a model is given, and plan on it."""
     with threadpool_limits(1):
-        data = TrainingData.of(log, least_rows=0)
+        data = TrainingData.of(log, settings.rules, least_rows=0)
         model = fit_demand(log, settings.families, settings.seed) if model is None else model
         for message in model.warnings:
             warnings.warn(message, stacklevel=4)
@@ -46,39 +49,43 @@ def learn(
 
 
 def _plan(data: TrainingData, model: DemandModel, settings: "Planner", progress: Progress | None) -> PlanPolicy:
-    log, law, problem = data.log, model.law, data.problem
+    log, law, problem = data.log, model.law, data.log.problem
     assert log.costs is not None  # TrainingData has checked
-    physics = Physics.of(problem, log.costs, strict=log.stockout is not None)
     discount = max(problem.discount, LEAST_DISCOUNT) if settings.discount is None else settings.discount
     states = market_states(model.evidence, law, settings.seed)
     series = SeriesTable.of(log, law)
+    common = Physics.of(problem, log.costs, strict=log.records_stockouts)
+    physics = tuple(common.with_costs(costs) for costs in series.group_costs)
     latent = complete_latents(model.evidence, law, settings.seed).latent
     highest = 1.2 * float(np.quantile(law.demand(latent, 1.0), 0.99))
-    grids = state_grids(highest * series.group_scale, data.grid.prices, data.grid.orders, physics, discount)
-    allowed = _allowed(data, model, settings)
+    ladders = _ladders(data, model)
+    prices = _price_nodes(ladders, model)
+    orders = ladders.coarse().orders_of(series.group_scale)
+    grids = state_grids(highest * series.group_scale, prices, orders, physics, discount)
     planning = _Planning(
         evidence=model.evidence,
         laws=_laws(log, model, settings, len(grids)),
         states=states,
         scales=series.group_scale,
         grids=grids,
-        allowed=allowed,
+        allowed=tuple(_allowed(data.rules, series, group, grid) for group, grid in enumerate(grids)),
         physics=physics,
         discount=discount,
         iterations=settings.iterations,
     )
     latents, next_values = planning.run(progress)
     return PlanPolicy(
-        problem=problem,
-        rules=settings.rules,
-        physics=physics,
+        problem=data.problem_with(ladders if not ladders.relative else data.shared_ladders),
+        rules=data.rules,
+        ladders=ladders,
+        prices=prices,
+        physics=common,
         states=states,
         series=series,
         latents=latents,
         next_values=next_values,
         steps=np.array([grid.steps for grid in grids]),
         ranges=_ranges(log, states, model),
-        allowed=allowed,
         multiplicative=law.family.multiplicative,
         integer=law.integer,
         demand_max=law.demand_max,
@@ -91,12 +98,24 @@ def _plan(data: TrainingData, model: DemandModel, settings: "Planner", progress:
     )
 
 
-def _allowed(data: TrainingData, model: DemandModel, settings: "Planner") -> Bools:
-    """Actions that pass the rules; where the price never varied, of that price only."""
-    allowed = settings.rules.standing(data.grid)
-    if len(model.prices) == 1:
-        allowed &= data.grid.pairs[:, 0] == model.prices[0]
-    return allowed
+def _ladders(data: TrainingData, model: DemandModel) -> Ladders:
+    """The ladders of the log; where the price never varied, of that price only."""
+    ladders = data.ladders
+    return replace(ladders, prices=model.prices) if len(model.prices) == 1 else ladders
+
+
+def _price_nodes(ladders: Ladders, model: DemandModel) -> Floats:
+    """Prices relative to the usual one at which a plan is made, (prices,)."""
+    if ladders.relative_prices or (model.law.usual_price == 1).all():
+        return ladders.coarse().prices
+    return np.unique(np.quantile(model.evidence.price, np.linspace(0, 1, PRICE_RUNGS), method="nearest"))
+
+
+def _allowed(rules: Rules, series: SeriesTable, group: int, grid: StateGrid) -> Bools:
+    """Actions of the plan of a group that pass the rules, (actions,): in money, at the usual price of the group."""
+    usual = float(np.median(series.usual_price[series.group == group]))
+    free = rules.model_copy(update={"price_endings": None, "price_ladder": None, "multiple": None})
+    return free.standing(ActionGrid(grid.prices * usual, grid.orders, np.inf, usual * series.group_costs[group, 1]))
 
 
 def _laws(log: SalesLog, model: DemandModel, settings: "Planner", n_groups: int) -> tuple[DemandLaw, ...]:
@@ -114,8 +133,8 @@ class _Planning:
     states: MarketStates
     scales: Floats  # (groups,)
     grids: tuple[StateGrid, ...]  # by group
-    allowed: Bools  # (actions,)
-    physics: Physics
+    allowed: tuple[Bools, ...]  # by group, (actions,)
+    physics: tuple[Physics, ...]  # by group
     discount: float
     iterations: int | None
 
@@ -146,9 +165,8 @@ class _Planning:
         grid, scale = self.grids[group], float(self.scales[group])
         latents = latent_atoms(self.evidence, self.laws[law], self.states, grid.prices, grid.lags / scale)
         demand = self.laws[law].demand(latents, scale)
-        dynamics = Dynamics(self.physics, self.discount, *grid.steps)
-        allowed = self.allowed.reshape(len(grid.prices), -1)[:, : len(grid.orders)].ravel()
-        return latents, solve(demand, self.states, grid, dynamics, allowed, self.iterations, start)
+        dynamics = Dynamics(self.physics[group], self.discount, *grid.steps)
+        return latents, solve(demand, self.states, grid, dynamics, self.allowed[group], self.iterations, start)
 
 
 def _stacked(tables: Array) -> Floats:
@@ -158,8 +176,8 @@ def _stacked(tables: Array) -> Floats:
 
 
 def _ranges(log: SalesLog, states: MarketStates, model: DemandModel) -> Floats:
-    """Least and most of z and of the stock in the log, (2, 2)."""
+    """Least and most of z and of the stock, in units of scale, in the log, (2, 2)."""
     evidence = model.evidence
     z = states.z(evidence.market, model.law.effect[evidence.series])
-    stock = np.asarray(log.stock)
+    stock = np.asarray(log.stock) / model.law.scale[log.series]
     return np.array([[z.min(), stock.min()], [z.max(), stock.max()]])

@@ -6,6 +6,7 @@ import numpy as np
 
 from lostsales.data.economics import UnitCosts
 from lostsales.data.problem import Problem
+from lostsales.types import Floats
 
 BELIEF_SHAPES = 3  # of the last demand: observed, hidden by one stock-out, hidden by several
 
@@ -42,6 +43,11 @@ class Physics(NamedTuple):
             fixed_order_cost=mean.fixed_order,
             depth_cap=problem.longest_run or BELIEF_SHAPES - 1,
         )
+
+    def with_costs(self, costs: Floats) -> "Physics":
+        """The same with other costs: of a lost sale, an order, holding, and the fixed cost of an order."""
+        lost, order, holding, fixed = map(float, costs)
+        return self._replace(lost_cost=lost, order_cost=order, holding_cost=holding, fixed_order_cost=fixed)
 
     @property
     def costs(self) -> tuple[float, float, float, float]:

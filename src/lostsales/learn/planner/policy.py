@@ -7,24 +7,26 @@ from typing import Any, Literal
 import numpy as np
 
 from lostsales.data.economics import UnitCosts
+from lostsales.data.ladders import Ladders
 from lostsales.data.problem import Problem
 from lostsales.learn.planner.belief import Belief, BeliefTracker
 from lostsales.learn.planner.decision_loops import Rows, action_values
 from lostsales.learn.planner.latent_table import LatentTable
-from lostsales.learn.planner.market_states import MarketStates
+from lostsales.learn.planner.market_states import MarketStates, position
 from lostsales.learn.planner.physics import Physics
 from lostsales.learn.planner.series_table import SeriesTable
 from lostsales.learn.planner.state_grid import Dynamics
-from lostsales.policy.action_grid import ActionGrid, keep_largest
+from lostsales.policy.action_grid import ActionGrid, keep_largest, room_of
 from lostsales.policy.base import PolicyBase
 from lostsales.policy.decision import Decision, greedy
 from lostsales.policy.file_format import Artefact, arrays_of
 from lostsales.policy.rules import Rules
 from lostsales.policy.view import Action, View
-from lostsales.types import Array, Bools, Floats
+from lostsales.types import Array, Bools, Floats, Ints
 
 NO_SAFE_DEPTH = 1 << 30
 CHUNK = 4_000  # rows scored at once
+PRICE_REACH = 0.02  # prices so little beyond the nodes of a plan are within them
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,14 +35,15 @@ class PlanPolicy(PolicyBase):
 
     problem: Problem
     rules: Rules
+    ladders: Ladders
+    prices: Floats  # (prices,) nodes of the plans, relative to the usual price
     physics: Physics
     states: MarketStates
     series: SeriesTable
     latents: Floats  # (groups, laws, belief shapes, z nodes, prices, lags, atoms)
     next_values: Floats  # (groups, laws, w nodes, depths, lags, stocks)
     steps: Floats  # (groups, 2) of stock and last demand
-    ranges: Floats  # (2, 2) least and most of z and the stock in the log
-    allowed: Bools  # (actions,)
+    ranges: Floats  # (2, 2) least and most of z and the stock, in units of scale, in the log
     multiplicative: bool
     integer: bool
     demand_max: float
@@ -51,11 +54,6 @@ class PlanPolicy(PolicyBase):
     usual_demand: float
     family: str
     observes: Literal["history"] = "history"
-
-    @cached_property
-    def grid(self) -> ActionGrid:
-        """The actions."""
-        return ActionGrid.of(self.problem)
 
     @cached_property
     def tables(self) -> tuple[tuple[LatentTable, ...], ...]:
@@ -70,7 +68,7 @@ class PlanPolicy(PolicyBase):
     def tracker(self) -> BeliefTracker:
         """The belief over the last demand."""
         strict = self.physics.strict
-        return BeliefTracker(self.problem, self.grid.prices, self.states, self.series, self.tables, strict)
+        return BeliefTracker(self.problem, self.prices, self.states, self.series, self.tables, strict)
 
     def summary(self) -> dict[str, Any]:
         """The method."""
@@ -78,30 +76,30 @@ class PlanPolicy(PolicyBase):
 
     def decide(self, view: View, rng: np.random.Generator) -> Action:  # noqa: ARG002, the protocol passes it
         """Price and order of every series."""
-        values, _ = self._values(view, self.tracker.belief(view))
-        return Action(*self.grid.pairs[values.argmax(axis=1)].T)
+        scored = self._scored(view, self.tracker.belief(view))
+        return scored.grid.taken(scored.values.argmax(axis=1))
 
     def explain(self, view: View) -> Decision:
         """The decision with its value, runner-up and warnings, the mean of the last demand and today's expected one."""
         belief = self.tracker.belief(view)
-        values, penalty = self._values(view, belief)
-        found, pairs, rows = greedy(values), self.grid.pairs, np.arange(len(values))
-        price, order = pairs[found.best].T
-        runner_up_price, runner_up_order = found.runner_up(pairs)
-        scales_matter = len(self.series.group_scale) > 1 or self.series.effect.any()
+        scored = self._scored(view, belief)
+        found, rows = greedy(scored.values), np.arange(len(scored.values))
+        price, order = scored.grid.taken(found.best)
+        second = scored.grid.taken(found.second)
+        has_second = ~np.isnan(found.margin)
         return Decision(
             price=price,
             order=order,
             value=found.value,
-            penalty=penalty[rows, found.best],
+            penalty=scored.penalty[rows, found.best],
             safe=view.depth >= self.safe_depth,
-            runner_up_price=runner_up_price,
-            runner_up_order=runner_up_order,
+            runner_up_price=np.where(has_second, second.price, np.nan),
+            runner_up_order=np.where(has_second, second.order, np.nan),
             margin=found.margin,
             unsafe=np.zeros(len(rows), dtype=bool),
             beyond=view.depth > self.learned_depth,
             outside=self._is_outside(view, belief),
-            unknown_series=self.series.is_unknown(belief.entry) if scales_matter else None,
+            unknown_series=self.series.is_unknown(belief.entry) if self.series.differs else None,
             more={
                 "last_demand": belief.mean,
                 "expected_demand": self.tracker.expected_demand(view, belief, price),
@@ -111,23 +109,41 @@ class PlanPolicy(PolicyBase):
     def _is_outside(self, view: View, belief: Belief) -> Bools:
         """Rows whose z or stock lies outside the log, (rows,)."""
         z = self.states.z(belief.features, self.series.effect[belief.entry])
-        state = np.column_stack([z, view.stock])
+        state = np.column_stack([z, view.stock / self.series.scale[belief.entry]])
         slack = 1e-9 * (1 + self.ranges[1] - self.ranges[0])
         return np.asarray(((state < self.ranges[0] - slack) | (state > self.ranges[1] + slack)).any(axis=1))
 
-    def _values(self, view: View, belief: Belief) -> tuple[Floats, Floats]:
-        """Value of every action, -inf where it is not allowed, and the penalty of pessimism in it, (rows, actions)."""
-        effect = self.series.effect[belief.entry]
+    def _scored(self, view: View, belief: Belief) -> "_Scored":
+        """Values of the actions of each row: of all, or of a coarse choice first and then of those around the best."""
+        prices = self.ladders.prices_of(self.series.usual_price[belief.entry])
+        orders = self.ladders.orders_of(self.series.scale[belief.entry])
+        some_prices, some_orders = self.ladders.coarse_rungs
+        scored = self._values(view, belief, prices[:, some_prices], orders[:, some_orders])
+        if len(some_prices) == prices.shape[1] and len(some_orders) == orders.shape[1]:
+            return scored
+        price, order = np.divmod(scored.values.argmax(axis=1), len(some_orders))
+        near_prices, near_orders = _around(some_prices, price), _around(some_orders, order)
+        rows = np.arange(len(prices))[:, None]
+        return self._values(view, belief, prices[rows, near_prices], orders[rows, near_orders])
+
+    def _values(self, view: View, belief: Belief, prices: Floats, orders: Floats) -> "_Scored":
+        """Value of every pair of each row's prices (rows, prices) and orders (rows, orders)."""
+        series, entry = self.series, belief.entry
+        usual, to_group = series.usual_price[entry], series.to_group[entry]
+        relative = prices / usual[:, None]
         rows = Rows(
             z_position=belief.z_position,
-            w_position=self.states.w_position(belief.features, effect, self.grid.prices),
+            w_position=self.states.w_position(belief.features, series.effect[entry], relative),
             depth=view.depth.astype(np.int64),
-            lag=belief.mean,
-            stock=view.stock.astype(np.float64),
+            lag=belief.mean * to_group,
+            stock=view.stock * to_group,
+            price=relative,
+            price_position=position(relative, self.prices),
+            order=orders * to_group[:, None],
         )
-        values = np.empty((len(view.stock), len(self.grid)))
+        values = np.empty((len(prices), prices.shape[1] * orders.shape[1]))
         penalty = np.zeros_like(values)
-        for group, of_group in self.series.by_group(belief.entry):
+        for group, of_group in series.by_group(entry):
             for start in range(0, len(of_group), CHUNK):
                 chunk = of_group[start : start + CHUNK]
                 by_law = self._values_by_law(group, rows.take(chunk))
@@ -135,38 +151,49 @@ class PlanPolicy(PolicyBase):
                 if self.pessimism and len(by_law) > 1:
                     low = np.quantile(by_law, 0.5 * (1 - self.pessimism), axis=0)
                     penalty[chunk] = np.maximum(values[chunk] - low, 0.0)
-        values -= penalty
-        values[~self._allowed(view)] = -np.inf
-        return values, penalty
+        money = (usual / to_group)[:, None]
+        values, penalty = (values - penalty) * money, penalty * money
+        grid = ActionGrid(prices, orders, room_of(self.problem), series.order_cost[entry])
+        values[~self._allowed(view, grid, relative)] = -np.inf
+        return _Scored(grid, values, penalty)
 
     def _values_by_law(self, group: int, rows: Rows) -> Floats:
-        """Value of every action under every law, (laws, rows, actions)."""
-        dynamics = Dynamics(self.physics, self.discount, *map(float, self.steps[group]))
-        values = np.empty((self.latents.shape[1], len(rows.stock), len(self.grid)))
+        """Value of every action under every law, (laws, rows, actions), relative to the usual price."""
+        physics = self.physics.with_costs(self.series.group_costs[group])
+        dynamics = Dynamics(physics, self.discount, *map(float, self.steps[group]))
+        values = np.empty((self.latents.shape[1], len(rows.stock), rows.price.shape[1] * rows.order.shape[1]))
         for each, table, next_values in zip(values, self.tables[group], self.next_values[group], strict=True):
-            action_values(each, rows, table, next_values, self.grid.prices, self.grid.orders, dynamics)
+            action_values(each, rows, table, next_values, dynamics)
         return values
 
-    def _allowed(self, view: View) -> Bools:
-        """Actions that each row may take, (rows, actions); from the safe depth on the paper's safe action only."""
-        price, order = self.grid.pairs.T
-        feasible = self.rules.feasible(self.grid, view.stock, view.last_price, view.features_by_name(self.asks))
-        allowed = feasible & self.allowed
-        allowed = np.where(allowed.any(axis=1, keepdims=True), allowed, feasible)
+    def _allowed(self, view: View, grid: ActionGrid, relative_price: Floats) -> Bools:
+        """Actions that each row may take, (rows, actions); from the safe depth on the paper's safe action only.
+
+        Prices beyond those of the plan are not allowed where there are others: nothing is known of demand there.
+        """
+        allowed = self.rules.feasible(grid, view.stock, view.last_price, view.features_by_name(self.asks))
+        reach = PRICE_REACH * self.prices[[0, -1]] * [-1, 1] + self.prices[[0, -1]]
+        near = (relative_price >= reach[0]) & (relative_price <= reach[1])
+        if not near.all():
+            within = allowed & np.repeat(near, grid.orders.shape[1], axis=1)
+            allowed = np.where(within.any(axis=1, keepdims=True), within, allowed)
         deep = view.depth >= self.safe_depth
         if deep.any():
+            price, order = (np.broadcast_to(each, allowed.shape)[deep] for each in (grid.price, grid.order))
             allowed[deep] = keep_largest(keep_largest(allowed[deep], order), price)
         return allowed
 
     def to_artefact(self) -> Artefact:
-        """The arrays and settings of the file; `barred` are the actions that are not allowed."""
+        """The arrays and settings of the file."""
         arrays: dict[str, Array] = {
             "latents": self.latents.astype(np.float32),
             "following": self.next_values.astype(np.float32),
             "steps": self.steps,
             "costs": np.array(self.physics.costs),
             "ranges": self.ranges,
-            "barred": ~self.allowed,
+            "nodes": self.prices,
+            "ladder_prices": self.ladders.prices,
+            "ladder_orders": self.ladders.orders,
         }
         arrays |= {f"states_{name}": each for name, each in self.states.to_arrays().items()}
         arrays |= {f"shops_{name}": each for name, each in self.series.to_arrays().items()}
@@ -182,6 +209,7 @@ class PlanPolicy(PolicyBase):
             "usual_demand": self.usual_demand,
             "family": self.family,
             "rules": self.rules.saved(),
+            "ladders": self.ladders.settings(),
         }
         return Artefact("plan", self.observes, None, self.problem, settings, arrays)
 
@@ -189,17 +217,45 @@ class PlanPolicy(PolicyBase):
     def from_artefact(cls, artefact: Artefact) -> "PlanPolicy":
         """From `to_artefact`."""
         arrays, settings = artefact.arrays, dict(artefact.settings)
-        costs, strict = UnitCosts(*map(float, arrays["costs"])), settings.pop("strict")
+        costs, strict = arrays["costs"], settings.pop("strict")
+        series = SeriesTable.from_arrays(arrays_of("shops", arrays), costs)
         return cls(
             problem=artefact.problem,
             rules=Rules.of_saved(settings.pop("rules")),
-            physics=Physics.of(artefact.problem, costs, strict),
+            ladders=_ladders_of(artefact, settings.pop("ladders", None)),
+            prices=arrays.get("nodes", np.array(artefact.problem.prices)),
+            physics=Physics.of(artefact.problem, UnitCosts(*map(float, costs)), strict),
             states=MarketStates.from_arrays(arrays_of("states", arrays)),
-            series=SeriesTable.from_arrays(arrays_of("shops", arrays)),
+            series=series,
             latents=arrays["latents"].astype(np.float64),
             next_values=arrays["following"].astype(np.float64),
             steps=arrays["steps"],
             ranges=arrays["ranges"],
-            allowed=~arrays["barred"],
             **settings,
         )
+
+
+def _ladders_of(artefact: Artefact, settings: dict[str, Any] | None) -> Ladders:
+    """The ladders of a file; in files of old the grid of the problem without the prices that are `barred`."""
+    if settings is not None:
+        arrays = artefact.arrays
+        return Ladders.of_settings(arrays["ladder_prices"], arrays["ladder_orders"], settings)
+    grid = ActionGrid.of(artefact.problem)
+    barred = artefact.arrays["barred"].reshape(len(grid.prices), -1)
+    return Ladders(grid.prices[~barred.all(axis=1)], grid.orders[~barred.all(axis=0)])
+
+
+@dataclass(frozen=True, eq=False)
+class _Scored:
+    """Rows of a view against the actions of each."""
+
+    grid: ActionGrid  # one a row
+    values: Floats  # (rows, actions) less the penalty, -inf where an action is not allowed
+    penalty: Floats  # (rows, actions) of pessimism
+
+
+def _around(rungs: Ints, best: Ints) -> Ints:
+    """All rungs from the coarse one below the best to the one above, (rows, rungs); as many for each row."""
+    width = min(2 * int(np.diff(rungs).max(initial=1)) + 1, int(rungs[-1]) + 1)
+    first = np.clip(rungs[np.maximum(best - 1, 0)], 0, rungs[-1] + 1 - width)
+    return np.asarray(first[:, None] + np.arange(width))

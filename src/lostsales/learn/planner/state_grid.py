@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lostsales.data.ladders import common_step
 from lostsales.learn.planner.physics import Physics
 from lostsales.types import Floats
 
@@ -35,30 +36,36 @@ class Dynamics(NamedTuple):
 
 
 def state_grids(
-    highest: Floats, prices: Floats, orders: Floats, physics: Physics, discount: float
+    highest: Floats, prices: Floats, orders: Floats, physics: tuple[Physics, ...], discount: float
 ) -> tuple[StateGrid, ...]:
-    """A grid for each largest demand D that matters, (scales,), all with as many points.
+    """A grid for each largest demand D that matters, (groups,), with its orders, (groups, orders); all of one size.
 
     Orders beyond two such demands and two economic batches, 2 (D + sqrt(2 K D / h)) with capital costs in h, are not
-    planned with, so that products of different scale can share a list of orders.
+    planned with.
     """
-    holding = physics.holding_cost + (1 - discount) * physics.order_cost
-    batch = np.sqrt(2 * physics.fixed_order_cost * highest / max(holding, 1e-9))
-    own = [orders[: np.searchsorted(orders, each) + 1] for each in 2 * (highest + batch)]
-    most = np.minimum(physics.capacity, highest + [each[-1] for each in own])
-    steps = [_stock_step(each, orders) for each in most]
-    n_stocks = max(int(np.ceil(most / np.array(steps) - 1e-9).max()) + 1, 2)
+    own, most = [], []
+    for top, rungs, each in zip(highest, orders, physics, strict=True):
+        holding = each.holding_cost + (1 - discount) * each.order_cost
+        enough = 2 * (top + np.sqrt(2 * each.fixed_order_cost * top / max(holding, 1e-9)))
+        own.append(rungs[: np.searchsorted(rungs, enough) + 1])
+        most.append(min(each.capacity, top + own[-1][-1]))
+    steps = [_stock_step(each, rungs) for each, rungs in zip(most, own, strict=True)]
+    n_stocks = max(int(np.ceil(top / step - 1e-9)) for top, step in zip(most, steps, strict=True)) + 1
     lag_steps = np.maximum(highest / (LAGS - 1), 1e-9)
     return tuple(
-        StateGrid(step * np.arange(float(n_stocks)), lag_step * np.arange(float(LAGS)), prices, each)
-        for step, lag_step, each in zip(steps, lag_steps, own, strict=True)
+        StateGrid(
+            step * np.arange(float(max(n_stocks, 2))),
+            lag_step * np.arange(float(LAGS)),
+            prices,
+            np.unique(rungs),
+        )
+        for step, lag_step, rungs in zip(steps, lag_steps, own, strict=True)
     )
 
 
 def _stock_step(most: float, orders: Floats) -> float:
-    """The step of a grid up to `most`: whole where orders are, a multiple of what all orders are multiples of."""
-    step = most / (STOCKS - 1)
-    if (orders != np.rint(orders)).any() or not orders.any():
+    """The step of a grid up to `most`: a multiple or a part of what all orders are multiples of."""
+    step, unit = max(most, 1e-9) / (STOCKS - 1), common_step(orders)
+    if unit == 0:
         return step
-    unit = float(np.gcd.reduce(orders[orders > 0].astype(np.int64)))
-    return unit * float(np.ceil(step / unit)) if step > unit else max(1.0, float(np.floor(step)))
+    return unit * float(np.ceil(step / unit - 1e-9)) if step > unit else unit / float(np.ceil(unit / step - 1e-9))

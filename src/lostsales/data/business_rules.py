@@ -1,0 +1,43 @@
+"""Business rules as keys: what a shop will not do, on top of the ladders of prices and orders."""
+
+from typing import Annotated
+
+from pydantic import ConfigDict, Field
+
+from lostsales.data.settings import StrictSettings
+
+
+class BusinessRules(StrictSettings):
+    """The `[rules]` table of a problem; a learner's own `rules` win over it.
+
+    Examples
+    --------
+    >>> BusinessRules(multiple=6, least_margin=0.2).multiple
+    6.0
+
+    """
+
+    model_config = ConfigDict(populate_by_name=True)
+
+    # The aliases are the names in policy files.
+    multiple: Annotated[float, Field(gt=0)] | None = Field(
+        None, alias="order_multiple", description="Orders come in cases of so many."
+    )
+    minimum: Annotated[float, Field(ge=0)] | None = Field(
+        None, alias="order_minimum", description="An order is none or at least this."
+    )
+    least_margin: Annotated[float, Field(ge=0, lt=1)] | None = Field(
+        None, description="Least gross margin as a share of the price: (price - order cost) / price."
+    )
+    greatest_price_change: Annotated[float, Field(ge=0)] | None = Field(
+        None, description="Against the price of the period before, in money; waived where no price lies within it."
+    )
+    greatest_price_change_percent: Annotated[float, Field(ge=0)] | None = Field(
+        None, description="Against the price of the period before, in percent of it; waived where no price lies within."
+    )
+    price_endings: tuple[Annotated[float, Field(ge=0, lt=1)], ...] | None = Field(
+        None, description="What prices end in, such as [0.99, 0.49]."
+    )
+    price_ladder: tuple[float, ...] | None = Field(None, description="Only these prices.")
+    forbidden: tuple[tuple[float, float], ...] = Field((), description="Pairs of price and order that are not allowed.")
+    order_days: str | None = Field(None, description="A feature that is 0 where no order may be placed.")

@@ -1,0 +1,110 @@
+"""What each row of a log tells about its demand: exact, at least, between, or nothing."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from lostsales.data.log import SalesLog
+from lostsales.data.problem import Problem
+from lostsales.types import Bools, Floats, Ints
+
+# How a row was read, by name, in the order of the codes below.
+ROW_KINDS = {
+    "exact": "exactly the sales: not out of stock",
+    "next_stock": "exact, read off the next stock (balance netted)",
+    "flagged": "above what was available (where no stock is recorded, above the sales): by the stock-out flag",
+    "sold_out": "at least what was available: sold out, whether more was asked for is not recorded",
+    "part_of_period": "at least the sales: out of stock for a time, and not known to have sold out",
+    "between": "between the sales and what the time out of stock allows (out_of_stock_pace)",
+    "nothing": "nothing: out of stock, and nothing sold",
+}
+EXACT, NEXT_STOCK, FLAGGED, SOLD_OUT, PART_OF_PERIOD, BETWEEN, NOTHING = range(len(ROW_KINDS))
+
+
+@dataclass(frozen=True, eq=False)
+class DemandBounds:
+    """Bounds on the demand of every row; a hidden demand is at least the log's `censoring_level`."""
+
+    kind: Ints  # (rows,) index into ROW_KINDS
+    is_exact: Bools  # (rows,)
+    demand: Floats  # (rows,) the demand where it is exact, else the sales
+    is_strict: Bools  # (rows,) a hidden demand lies above its censoring level, not at it
+    most: Floats  # (rows,) the most that a hidden demand can be, inf where nothing tells
+    integer: bool  # demand comes in whole units
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Rows of each kind."""
+        return dict(zip(ROW_KINDS, np.bincount(self.kind, minlength=len(ROW_KINDS)).tolist(), strict=True))
+
+
+def demand_bounds(log: SalesLog) -> DemandBounds:
+    """Read every row of a log.
+
+    A stock-out flag at a sell-out says that demand was above what was available; without a flag, or by the time out of
+    stock, it was at least that. Out of stock with units left over, the shelf was empty for a part of the period: demand
+    was at least the sales. Under the balance "netted" a positive next stock gives the demand back (Section 2.1).
+    """
+    level, hidden = log.censoring_level, log.censored
+    demand, shown = log.sales.copy(), _read_off_next_stock(log)
+    back = hidden & ~np.isnan(shown)
+    demand[back] = shown[back]
+    integer = bool(_whole(demand) and _whole(level[np.isfinite(level)]))
+    most = np.where(hidden, _most(log, integer), np.inf)
+    is_exact = ~hidden | back | (most <= level)
+    is_strict = np.zeros(len(log), dtype=bool)
+    if log.stockout is not None:
+        is_strict = ~hidden | (log.stockout & ~log.is_partial)
+    kind = np.full(len(log), EXACT)
+    weak = PART_OF_PERIOD if log.demand_only else np.where(log.is_partial, PART_OF_PERIOD, SOLD_OUT)
+    kind[hidden] = np.where(is_strict, FLAGGED, weak)[hidden]
+    kind[hidden & ~is_strict & (level <= 0)] = NOTHING
+    kind[np.isfinite(most)] = BETWEEN
+    kind[back] = NEXT_STOCK
+    return DemandBounds(kind, is_exact, demand, is_strict, most, integer)
+
+
+def _most(log: SalesLog, integer: bool) -> Floats | float:
+    """The most that demand can have been: while out of stock it ran at most `out_of_stock_pace` times as fast.
+
+    Without sales there is no pace to go by.
+    """
+    pace, share = log.problem.out_of_stock_pace, log.out_share
+    if pace is None or share is None:
+        return np.inf
+    with np.errstate(divide="ignore", invalid="ignore"):
+        most = log.sales * (1 + pace * share / (1 - share))
+    told = (share > 0) & (share < 1) & (log.sales > 0)
+    return np.where(told, np.floor(most) if integer else most, np.inf)
+
+
+def _read_off_next_stock(log: SalesLog) -> Floats:
+    """The demand of each row as its next stock shows it, else NaN."""
+    shown = np.full(len(log), np.nan)
+    if log.stock is None or log.order is None or len(log) < 2:
+        return shown
+    arrived = log.order if log.received is None else log.received
+    moved = 0.0 if log.adjustment is None else log.adjustment[:-1]
+    read = shown_by_next_stock(log.problem, log.stock[:-1], arrived[:-1], log.stock[1:] - moved)
+    shown[:-1] = np.where(log.has_next[:-1], read, np.nan)
+    return shown
+
+
+def shown_by_next_stock(problem: Problem, stock_t: Floats, arrived_t: Floats, stock_tp1: Floats) -> Floats:
+    """D_t = Y_t + O_t - Y_{t+1} where the netted balance shows it, else NaN.
+
+    A stock that is larger than what arrived did not come about by this balance.
+
+    >>> problem, three = Problem(balance="netted"), np.full(3, 3.0)
+    >>> shown_by_next_stock(problem, three, three + 2, np.array([0.0, 4.0, 6.0]))
+    array([nan,  4., nan])
+    """
+    if problem.balance != "netted" or problem.arrival != "after":
+        return np.full(len(stock_t), np.nan)
+    below = np.inf if problem.capacity is None else problem.capacity
+    clear = (stock_tp1 > 0) & (stock_tp1 < below) & (stock_tp1 <= arrived_t)
+    return np.where(clear, stock_t + arrived_t - stock_tp1, np.nan)
+
+
+def _whole(values: Floats) -> bool:
+    return bool((values == np.rint(values)).all())

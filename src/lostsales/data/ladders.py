@@ -1,0 +1,247 @@
+"""Ladders of prices and orders: what may be recommended, whatever the log contains.
+
+A declared list is a ladder as it stands. Otherwise a ladder is derived from the log: few prices at quantiles, spelled
+as the log spells its prices, and orders in the log's multiples up to what demand can need. Where series differ in price
+or in size, the rungs are relative to each series' usual price and size, and are rounded in the units of the series.
+"""
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from lostsales.data.business_rules import BusinessRules
+from lostsales.data.log import SalesLog
+from lostsales.data.scale import TINY, series_scale, usual_price
+from lostsales.errors import SettingError
+from lostsales.types import Bools, Floats, Ints
+
+MOST_PRICES = 24  # so many different prices in a log are a ladder themselves; of more, some are chosen
+PRICE_RUNGS = 12
+MOST_ORDERS = 64
+ORDER_RUNGS = 40
+ENOUGH = 0.95  # share of the prices that a rule of spelling must fit
+PRICE_STEPS = (10.0, 5.0, 1.0, 0.5, 0.1, 0.05, 0.01)
+
+
+@dataclass(frozen=True, eq=False)
+class Ladders:
+    """Rungs of price and order, relative to the usual price and the size of a series where series differ in these."""
+
+    prices: Floats  # (prices,) rising
+    orders: Floats  # (orders,) rising
+    relative_prices: bool = False
+    relative_orders: bool = False
+    price_step: float = 0.0  # a relative price is rounded to a multiple of this plus an ending; 0: not rounded
+    price_endings: tuple[float, ...] = (0.0,)
+    order_multiple: float = 1.0  # of relative orders
+
+    @classmethod
+    def of(cls, log: SalesLog, rules: BusinessRules | None = None, relative: bool = True) -> "Ladders":
+        """What the problem declares, else what the log suggests, as far as the rules allow it.
+
+        Not `relative`: one ladder for all series, whether they differ or not.
+
+        >>> from lostsales.simulation.simulator import simulate
+        >>> log, _ = simulate("released", episodes=5, seed=1)
+        >>> Ladders.of(log).prices
+        array([2., 4., 6.])
+        """
+        rules = BusinessRules() if rules is None else rules
+        order = np.zeros(1) if log.order is None else log.order
+        ladders = cls(**_prices(log, rules, relative) | _orders(log, order, rules, relative))
+        if not len(ladders.prices) or not len(ladders.orders):
+            raise SettingError("no action of the grid passes the rules: no price or no order of the ladder does")
+        return ladders
+
+    @property
+    def relative(self) -> bool:
+        """True where series have ladders of their own."""
+        return self.relative_prices or self.relative_orders
+
+    def prices_of(self, usual: Floats | float) -> Floats:
+        """The prices of series of a usual price, (..., prices).
+
+        >>> Ladders(np.array([0.8, 1.0]), np.zeros(1), True, price_step=1.0, price_endings=(0.99,)).prices_of(4.99)
+        array([3.99, 4.99])
+        """
+        usual = np.asarray(usual, dtype=np.float64)[..., None]
+        if not self.relative_prices:
+            return np.broadcast_to(self.prices, (*usual.shape[:-1], len(self.prices)))
+        prices = self.prices * usual
+        return snapped(prices, self.price_step, self.price_endings) if self.price_step else prices
+
+    def orders_of(self, size: Floats | float) -> Floats:
+        """The orders of series of a size, (..., orders): multiples that reach as far as its rungs; a last one repeats.
+
+        >>> Ladders(np.ones(1), np.array([0.0, 1.0, 2.0]), relative_orders=True, order_multiple=6.0).orders_of(9.0)
+        array([ 0., 12., 18.])
+        """
+        size = np.asarray(size, dtype=np.float64)[..., None]
+        if not self.relative_orders:
+            return np.broadcast_to(self.orders, (*size.shape[:-1], len(self.orders)))
+        multiple, most = self.order_multiple, self.orders[-1] * size
+        if multiple == 0:
+            return np.asarray(self.orders * size)
+        most = np.maximum(np.ceil(most / multiple - 1e-9), 1.0)
+        step = np.maximum(np.rint(self.orders[1] * size / multiple), 1.0)
+        return np.asarray(multiple * np.minimum(step * np.arange(len(self.orders)), most))
+
+    def settings(self) -> dict[str, Any]:
+        """All but the rungs, as a policy file holds it."""
+        return {name: value for name, value in asdict(self).items() if name not in ("prices", "orders")}
+
+    @classmethod
+    def of_settings(cls, prices: Floats, orders: Floats, settings: dict[str, Any]) -> "Ladders":
+        """From rungs and `settings`."""
+        return cls(prices, orders, **settings | {"price_endings": tuple(settings["price_endings"])})
+
+    def coarse(self) -> "Ladders":
+        """Few rungs where there are many, the first and the last among them."""
+        prices, orders = self.coarse_rungs
+        return replace(self, prices=self.prices[prices], orders=self.orders[orders])
+
+    @property
+    def coarse_rungs(self) -> tuple[Ints, Ints]:
+        """The rungs of `coarse` among prices and orders."""
+        return (
+            thinned(len(self.prices), MOST_PRICES, PRICE_RUNGS),
+            thinned(len(self.orders), MOST_ORDERS, ORDER_RUNGS + 1),
+        )
+
+
+def _prices(log: SalesLog, rules: BusinessRules, relative: bool) -> dict[str, Any]:
+    """The fields of `Ladders` that are about prices."""
+    if rules.price_ladder is not None or log.problem.prices is not None:
+        only = log.problem.prices if rules.price_ladder is None else rules.price_ladder
+        prices = np.array(sorted(set(log.problem.prices or only or ()) & set(only or ())))
+        return {"prices": prices if rules.price_endings is None else prices[_ends(prices, rules.price_endings)]}
+    usual = usual_price(log)[log.series]
+    if relative and (usual != usual[:1]).any():
+        step, ending = price_spelling(log.price)
+        if rules.price_endings is not None:
+            step, endings = 1.0, rules.price_endings
+        else:
+            endings = (ending,)
+        rungs = _price_rungs(log.price / usual, log.price)
+        return {"prices": rungs, "relative_prices": True, "price_step": step, "price_endings": endings}
+    prices = _price_rungs(log.price, log.price)
+    return {"prices": prices if rules.price_endings is None else np.unique(snapped(prices, 1.0, rules.price_endings))}
+
+
+def _orders(log: SalesLog, order: Floats, rules: BusinessRules, relative: bool) -> dict[str, Any]:
+    """The fields of `Ladders` that are about orders."""
+    if log.problem.orders is not None:
+        orders = np.array(log.problem.orders)
+        if rules.multiple is not None:
+            orders = orders[np.abs(orders - np.rint(orders / rules.multiple) * rules.multiple) < 1e-9 * (1 + orders)]
+        return {"orders": orders[(orders == 0) | (orders >= (rules.minimum or 0.0))]}
+    size, multiple = series_scale(log)[log.series], rules.multiple or order_multiple(order)
+    if relative and (size != size[:1]).any():
+        rungs = _relative_order_rungs(order / size, log.sales / size)
+        return {"orders": rungs, "relative_orders": True, "order_multiple": multiple}
+    orders = _order_rungs(order, log.sales, multiple)
+    if rules.multiple is not None:
+        orders = np.unique(np.ceil(orders / multiple - 1e-9) * multiple)
+    return {"orders": orders[(orders == 0) | (orders >= (rules.minimum or 0.0))]}
+
+
+def _ends(prices: Floats, endings: tuple[float, ...]) -> Bools:
+    return np.asarray((np.abs((prices % 1)[:, None] - np.array(endings)) < 1e-6).any(axis=1))
+
+
+def thinned(count: int, most: int, kept: int) -> Ints:
+    """Indices of all rungs where there are at most `most`, else of `kept` of them, evenly, with both ends.
+
+    >>> thinned(5, 4, 3), thinned(2, 4, 3)
+    (array([0, 2, 4]), array([0, 1]))
+    """
+    if count <= most:
+        return np.arange(count)
+    return np.unique(np.rint(np.linspace(0, count - 1, kept)).astype(np.int64))
+
+
+def price_spelling(prices: Floats) -> tuple[float, float]:
+    """Step and offset that (nearly) all prices fit: (1, 0.99) of 2.99 and 5.99, (0.01, 0) of any cents, (0, 0) of none.
+
+    >>> price_spelling(np.array([2.99, 5.99, 3.99])), price_spelling(np.array([2.99, 3.49, 3.17]))
+    ((1.0, 0.99), (0.01, 0.0))
+    """
+    cents = np.rint(prices * 100)
+    if np.mean(np.abs(prices * 100 - cents) > 1e-6) > 1 - ENOUGH:
+        return 0.0, 0.0
+    for step in PRICE_STEPS:
+        whole = round(step * 100)
+        rest, count = np.unique(cents.astype(np.int64) % whole, return_counts=True)
+        if count.max() >= ENOUGH * len(cents) and len(np.unique(cents)) > 1:
+            return step, float(rest[count.argmax()]) / 100
+    return 0.01, 0.0
+
+
+def snapped(values: Floats, step: float, endings: tuple[float, ...] = (0.0,)) -> Floats:
+    """The nearest of the multiples of step plus an ending, above 0."""
+    ends = np.array(endings)
+    whole = np.maximum(np.rint((values[..., None] - ends) / step), np.where(ends > 0, 0.0, 1.0))
+    near = whole * step + ends
+    best = np.abs(near - values[..., None]).argmin(axis=-1)
+    return np.asarray(np.round(np.take_along_axis(near, best[..., None], axis=-1)[..., 0], 10))
+
+
+def order_multiple(orders: Floats) -> float:
+    """The largest number of which all orders are multiples; 0 where they have none worth the name.
+
+    >>> order_multiple(np.array([0.0, 12.0, 36.0])), order_multiple(np.array([0.5, 1.25])), order_multiple(np.zeros(2))
+    (12.0, 0.25, 1.0)
+    """
+    return common_step(orders) if (orders > 0).any() else 1.0
+
+
+def common_step(values: Floats) -> float:
+    """The largest step of which all values are multiples, to a millionth of it; 0 where values are continuous.
+
+    >>> common_step(np.array([0.25, 1.0])), common_step(np.array([1.5, 2.0])), common_step(np.array([np.pi, 1.0]))
+    (0.25, 0.5, 0.0)
+    """
+    positive = np.unique(values[np.isfinite(values) & (values > 0)])
+    if not len(positive):
+        return 0.0
+    least, step = float(positive[0]), float(positive[0])
+    for _ in range(64):  # Euclid's algorithm on all values at once
+        rest = np.abs(positive - np.rint(positive / step) * step)
+        off = rest > 1e-6 * step
+        if not off.any():
+            # The mean over values is more exact than any one of them.
+            return float(positive.sum() / np.rint(positive / step).sum())
+        step = float(rest[off].min())
+        if step < 1e-4 * least or step < 1e-9 * positive[-1]:
+            return 0.0
+    return 0.0
+
+
+def _price_rungs(prices: Floats, spelled: Floats) -> Floats:
+    """The prices themselves where they are few, else those nearest to even quantiles."""
+    found = np.unique(prices)
+    if len(found) <= MOST_PRICES and len(np.unique(spelled)) <= MOST_PRICES:
+        return found
+    levels = np.linspace(0.01, 0.99, PRICE_RUNGS)
+    return np.unique(np.quantile(prices, levels, method="nearest"))
+
+
+def _order_rungs(orders: Floats, sales: Floats, multiple: float) -> Floats:
+    """The orders themselves where they are few, else multiples from 0 to what was ordered and to twice what sold."""
+    found = np.unique(orders)
+    if len(found) <= MOST_ORDERS:
+        return found
+    most = _most(orders, sales)
+    unit = multiple or most / ORDER_RUNGS
+    step = unit * np.ceil(most / (unit * ORDER_RUNGS) - 1e-9)
+    return np.asarray(step * np.arange(np.ceil(most / step - 1e-9) + 1))
+
+
+def _relative_order_rungs(orders: Floats, sales: Floats) -> Floats:
+    return np.linspace(0.0, max(_most(orders, sales), TINY), ORDER_RUNGS + 1)
+
+
+def _most(orders: Floats, sales: Floats) -> float:
+    """What demand can need in one order."""
+    return max(float(np.quantile(orders, 0.995)), 2 * float(np.quantile(sales, 0.99)))
