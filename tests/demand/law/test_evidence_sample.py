@@ -66,7 +66,8 @@ def test_a_law_of_a_sample_has_the_effects_of_all_series(monkeypatch: pytest.Mon
     whole = fit_demand(log, (LINEAR,))
     monkeypatch.setattr("lostsales.demand.law.selection.MOST_FITTED", 900)
     model = fit_demand(log, (LINEAR,))
-    assert model.notes == (f"learned from {len(model.sample):,} of {len(model.evidence):,} rows, in blocks drawn at random",)
+    rows = f"{len(model.sample):,} of {len(model.evidence):,} rows"
+    assert model.notes == (f"learned from {rows}, in blocks drawn at random",)
     absent = ~np.isin(np.arange(60), model.sample.series)
     assert absent.any()
     assert np.corrcoef(model.law.effect[absent], whole.law.effect[absent])[0, 1] > 0.98

@@ -16,7 +16,7 @@ ROWS_A_COVARIATE = 3
 # Deeper rows share a law: what happened longer ago tells little, and covariates grow with the depth.
 MOST_DEPTHS = 20
 # By default a law is learned from at most so many rows: more narrow no error that matters, and slow every filled row.
-MOST_ROWS = 20_000
+MOST_ROWS = 10_000
 
 
 @dataclass(frozen=True, eq=False)
