@@ -3,15 +3,30 @@
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
+import numpy as np
+from pydantic import BeforeValidator, Field, ValidationError, ValidationInfo, field_validator, model_validator
 
 from lostsales.data.business_rules import BusinessRules
 from lostsales.data.economics import Arrival, Balance, CapacityRule
+from lostsales.data.format import Format
 from lostsales.data.labels import spelled
 from lostsales.data.settings import Settings, checked, read_toml, to_toml
 from lostsales.errors import SettingError
 
-NonNegative = Annotated[float, Field(ge=0)]
+
+def is_number(value: object) -> bool:
+    """A number, and no truth value, which Python takes for one."""
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
+
+
+def _no_truth_value(value: object) -> object:
+    if isinstance(value, bool | np.bool_):
+        raise ValueError("Input should be a valid number")
+    return value
+
+
+Number = Annotated[float, BeforeValidator(_no_truth_value)]
+NonNegative = Annotated[Number, Field(ge=0)]
 Level = str | bool | int | float
 HELP = "docs/problem.md lists every key; `lostsales init TABLE --out -` proposes a problem for a table"
 
@@ -30,7 +45,7 @@ class PriceRange(Settings):
 
     lowest: NonNegative = Field(alias="from")
     to: NonNegative
-    step: Annotated[float, Field(gt=0)]
+    step: Annotated[Number, Field(gt=0)]
 
     @property
     def values(self) -> tuple[float, ...]:
@@ -47,7 +62,7 @@ class OrderRange(Settings):
 
     example: ClassVar[str] = "{multiple = 12, most = 480}"
 
-    multiple: Annotated[float, Field(gt=0)] = 1.0
+    multiple: Annotated[Number, Field(gt=0)] = 1.0
     most: NonNegative
 
     @property
@@ -80,7 +95,7 @@ class Shop(Settings):
         "the paper.",
         examples=["netted"],
     )
-    capacity: Annotated[float, Field(gt=0)] | None = Field(
+    capacity: Annotated[Number, Field(gt=0)] | None = Field(
         None, description="The most that can be in stock; no limit unless given.", examples=[25]
     )
     capacity_rule: CapacityRule = Field(
@@ -89,7 +104,7 @@ class Shop(Settings):
         "allowed (`forbid`).",
         examples=["forbid"],
     )
-    longest_run: Annotated[int, Field(ge=1)] | None = Field(
+    longest_run: Annotated[int, BeforeValidator(_no_truth_value), Field(ge=1)] | None = Field(
         None,
         description="After so many stock-outs in a row demand is truncated to what is available: simulated logs only, "
         "absent in real ones.",
@@ -97,17 +112,17 @@ class Shop(Settings):
     )
     prices: tuple[NonNegative, ...] | None = Field(
         None,
-        description="The prices that may be recommended: a rising list, or a range "
-        "`{from = 3.49, to = 5.99, step = 0.5}`; derived from the log unless given.",
-        examples=[[3.49, 3.99, 4.49]],
+        description="The prices that may be recommended: a rising list, or a range of equal steps. Unless given, "
+        "derived from the log: its prices where they are few, else some of them; by product where products differ.",
+        examples=[[3.49, 3.99, 4.49], {"from": 3.49, "to": 5.99, "step": 0.5}],
     )
     orders: tuple[NonNegative, ...] | None = Field(
         None,
-        description="The orders that may be recommended: a rising list, or a range "
-        "`{multiple = 12, most = 480}`; derived from the log unless given.",
-        examples=[[0, 12, 24]],
+        description="The orders that may be recommended: a rising list, or the multiples up to the most. Unless given, "
+        "derived from the log: its orders where they are few, else multiples up to what demand can need.",
+        examples=[[0, 12, 24], {"multiple": 12, "most": 480}],
     )
-    discount: Annotated[float, Field(ge=0, lt=1)] = Field(
+    discount: Annotated[Number, Field(ge=0, lt=1)] = Field(
         0.9, description="What profit is worth one period later.", examples=[0.99]
     )
 
@@ -179,23 +194,6 @@ class Costs(Settings):
         examples=[0.05],
     )
     fixed_order: NonNegative = Field(0.0, description="Of every order, whatever its size.", examples=[15])
-
-
-class Format(Settings):
-    """How numbers and dates are written, where the table holds them as text."""
-
-    decimal: str = Field(".", description="The decimal sign.", examples=[","])
-    thousands: str | None = Field(
-        None, description="The sign between groups of three digits; none unless given.", examples=["."]
-    )
-    currency: str | None = Field(
-        None, description="A sign or word before or after amounts, which is left out.", examples=["€"]
-    )
-    dates: str | tuple[str, ...] | None = Field(
-        None,
-        description="The format of dates, or several, in the letters of `strptime`; ISO (2026-03-01) unless given.",
-        examples=["%d.%m.%Y"],
-    )
 
 
 class Columns(Settings):
@@ -300,23 +298,34 @@ class Problem(Shop):
         None, description="The price of every row, where the table has no column of it.", examples=[2]
     )
     columns: Columns = Field(Columns(), description="The names of the columns, where they differ from ours.")
+    format: Format = Field(Format(), description="How numbers and dates are written, where they are text.")
     rules: BusinessRules = Field(
-        BusinessRules(),
-        description="What the shop will not do: order multiples, margins, price changes, endings of prices.",
+        BusinessRules(), description="What the shop will not do; a learner's own `rules` win over these."
     )
-    open_time: Annotated[float, Field(gt=0)] | str | None = Field(
+    open_time: Annotated[Number, Field(gt=0)] | str | None = Field(
         None,
         description="Length of a period in the unit of the column `out_of_stock` (16 hours, 30 days; 1 where it is a "
         "share), or the column of it.",
         examples=[16],
     )
-    out_of_stock_pace: Annotated[float, Field(gt=0)] | None = Field(
+    out_of_stock_pace: Annotated[Number, Field(gt=0)] | None = Field(
         None,
         description="While out of stock, demand ran at most so many times as fast as sales in the rest of the period. "
         "It gives the demand of such rows an upper end; without it they tell only that demand was at least the sales.",
-        examples=[1.5],
+        examples=[3],
     )
-    format: Format = Field(Format(), description="How numbers and dates are written, where they are text.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _constant_price(cls, keys: Any) -> Any:
+        """`[columns] price = 2` means `price = 2`."""
+        columns = keys.get("columns") if isinstance(keys, dict) else None
+        if not isinstance(columns, dict) or not is_number(columns.get("price")):
+            return keys
+        named = {name: column for name, column in columns.items() if name != "price"}
+        if keys.get("price", columns["price"]) != columns["price"]:
+            raise ValueError(f"price is {keys['price']!r}, but columns.price is {columns['price']!r}")
+        return keys | {"columns": named, "price": columns["price"]}
 
     @field_validator("features", mode="before")
     @classmethod
@@ -354,7 +363,7 @@ class Problem(Shop):
     def to_toml(self) -> str:
         """The text from which `from_toml` reads this problem again."""
         keys = self.model_dump(exclude_none=True) | {
-            table: getattr(self, table).model_dump(exclude_defaults=True) for table in ("columns", "rules", "format")
+            table: getattr(self, table).model_dump(exclude_defaults=True) for table in ("columns", "format", "rules")
         }
         if self.features:
             keys["features"] = [
@@ -363,15 +372,23 @@ class Problem(Shop):
             ]
         return to_toml({key: value for key, value in keys.items() if value not in ((), {})})
 
+    @property
+    def reads(self) -> frozenset[str]:
+        """The columns that reading a log with this problem looks at."""
+        names = {name for name in self.columns.model_dump().values() if isinstance(name, str)}
+        either = (self.costs.lost, self.costs.order, self.costs.holding, self.open_time)
+        costs = {each for each in either if isinstance(each, str)}
+        return frozenset(
+            names | costs | {*self.columns.series_parts, *self.attributes, *(each.name for each in self.features)}
+        )
+
     @classmethod
     def of(cls, given: "Problem | str | Path | None", beside: Path | None) -> "Problem":
-        """The problem that was given, else the TOML beside the table, else the defaults."""
+        """The problem that was given, else the TOML file `beside` the table, else the defaults."""
         if isinstance(given, Problem):
             return given
         if isinstance(given, str | Path):
             return cls.from_toml(given)
         if given is not None:
             raise SettingError(f"a problem is a Problem or the path of a TOML file, but a {type(given).__name__} came")
-        if beside is not None and beside.name and beside.with_suffix(".toml").is_file():
-            return cls.from_toml(beside.with_suffix(".toml"))
-        return cls()
+        return cls() if beside is None else cls.from_toml(beside)

@@ -8,8 +8,9 @@ import duckdb
 import numpy as np
 
 from lostsales.data.labels import spelled
-from lostsales.data.reading.files import open_file
-from lostsales.data.reading.table import open_table
+from lostsales.data.reading.opening import open_files
+from lostsales.data.reading.paths import files_of
+from lostsales.data.reading.table import Table, open_table
 from lostsales.errors import LostSalesError
 from lostsales.types import Array
 
@@ -80,10 +81,10 @@ class Source:
 def open_source(source: Any) -> Source:
     """A CSV or Parquet file, or a pandas, polars or Arrow table."""
     if isinstance(source, str | Path):
-        file = open_file(Path(source), keep=False)
+        file = open_files(files_of(source), keep=False)
         return Source(file.connection, file.kinds, file.rows)
     table = open_table(source)
-    columns = {f"c{index}": _plain(table.values(name)) for index, name in enumerate(table.columns)}
+    columns = {f"c{index}": _plain(table, name) for index, name in enumerate(table.columns)}
     connection = duckdb.connect()
     connection.register("columns", columns)
     connection.execute("CREATE TABLE log AS SELECT * FROM columns")
@@ -92,9 +93,15 @@ def open_source(source: Any) -> Source:
     return Source(connection, {name: (column, kind) for name, (column, kind, *_) in named}, table.rows)
 
 
-def _plain(values: Array) -> Array:
-    """Objects as text, which DuckDB can hold whatever they are."""
-    if values.dtype.kind != "O":
-        return values
-    texts = [None if value is None or value != value else spelled(value) for value in values]
+def _plain(table: Table, column: str) -> Array:
+    """Numbers, truth values and moments as they are, all else as text, which DuckDB can hold whatever it is."""
+    cells = table.cells(column)
+    if cells.texts is None and cells.others is None:
+        values = next((each for each in (cells.numbers, cells.moments) if each is not None), None)
+        if values is not None:
+            return values
+    if cells.truths is not None and cells.texts is None and not np.isnan(cells.truths).any():
+        return cells.truths.astype(bool)
+    shown = table.shown(column, np.arange(table.rows))
+    texts = [None if value is None or value != value else spelled(value) for value in shown]
     return np.array(texts, dtype=object)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from lostsales.data.writing import replacing
+from lostsales.data.output_files import check_output, replacing
 from lostsales.errors import LostSalesError
 
 
@@ -11,12 +11,7 @@ def problem_target(table: Path, out: Path | None, force: bool) -> Path:
     target = table.with_suffix(".toml") if out is None and table.name else out
     if target is None or target.suffix != ".toml":
         raise LostSalesError(f"a problem is written to a file that ends in .toml, but {target} does not")
-    if not target.parent.is_dir():
-        raise LostSalesError(f"there is no folder {target.parent} to write {target.name} into")
-    if target.is_dir():
-        raise LostSalesError(f"{target} is a folder, and a problem is written into a file")
-    if target.exists() and table.exists() and target.samefile(table):
-        raise LostSalesError(f"{target} is the table itself, and is not replaced")
+    check_output(target, (table,))
     if target.exists() and not force:
         raise LostSalesError(
             f"{target} is there already: --force replaces it, --out writes another file, --out - prints the proposal"

@@ -23,7 +23,7 @@ from lostsales.demand.censoring.runs import LEAST_ROWS, Runs, find_runs, paper_v
 from lostsales.demand.survival.imputation import Imputation, impute
 
 LEVEL = 0.05
-MOST_FILLED = 50_000  # stock-outs whose identification is examined
+MOST_FILLED = 10_000  # stock-outs whose identification is examined: shares are then good to a hundredth
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,9 @@ def _impute(log: SalesLog, runs: Runs, seed: int, progress: Progress | None) -> 
     only = np.zeros(len(log), dtype=bool)
     only[rows] = True
     filled = impute(log, replicates=0, runs=runs, only=only, seed=seed, progress=progress)
-    share = f"{filled.identified[only].mean():.0%} of the hidden demands can be told from similar periods"
+    hidden = int(np.count_nonzero(~runs.observed.is_observed))
+    sampled = f" (judged from {len(rows):,} of {hidden:,}, drawn at random)" if len(rows) < hidden else ""
+    share = f"{filled.identified[only].mean():.0%} of the hidden demands can be told from similar periods{sampled}"
     return filled, f"{share}; the others lie between what was sold and demand_max = {filled.demand_max:g}"
 
 
@@ -196,6 +198,9 @@ def _collect_next(
         advice.append("periods with ample stock: so far every one was a stock-out")
     if not log.records_stockouts:
         advice.append("a stock-out flag: without it a period that sold exactly what was there counts as a stock-out")
+    if unbounded := int(np.count_nonzero(~runs.observed.is_learnable)):
+        pace = "how fast demand ran while out of stock (out_of_stock, open_time and out_of_stock_pace)"
+        advice.append(f"{pace}: {unbounded:,} rows were out for part of the period and tell only the least demand")
     if np.isnan(log.last_sales).any():
         advice.append("the sales before the first period (last_sales): without them a series loses its first rows")
     if len(np.unique(log.price)) == 1:
