@@ -34,7 +34,7 @@ class Format(Settings):
 
     decimal: Annotated[str, Field(pattern=r"^[.,]$")] = Field(".", description="The decimal sign.", examples=[","])
     thousands: Annotated[str, Field(min_length=1, max_length=1)] | None = Field(
-        None, description="The sign between groups of three digits; none unless given.", examples=["."]
+        None, description="The sign between groups of three digits; none unless given.", examples=[","]
     )
     currency: Annotated[str, Field(min_length=1, max_length=10)] | None = Field(
         None, description="A sign or word before or after amounts, which is left out.", examples=["€"]

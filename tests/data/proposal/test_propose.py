@@ -52,6 +52,18 @@ def test_frames_are_looked_at_as_files_are(tmp_path: Path) -> None:
     assert propose(pl.from_pandas(table)).problem == expected
 
 
+def test_several_files_are_one_table(tmp_path: Path) -> None:
+    table = retail_inventory()
+    (tmp_path / "parts").mkdir()
+    paths = [tmp_path / "parts" / f"{part}.csv" for part in "ab"]
+    for path, part in zip(paths, (table.iloc[:80], table.iloc[80:]), strict=True):
+        part.to_csv(path, index=False)
+    for source in (paths, tmp_path / "parts"):
+        found = propose(source)
+        assert (found.rows, found.is_readable) == (180, True)
+        assert found.columns["sales"] == "Units Sold"
+
+
 def test_a_name_that_its_content_contradicts_is_not_taken() -> None:
     table = rows().drop(columns=["price"])
     table["Price"] = np.where(table["promo"] == 1, "cheap", "dear")

@@ -79,8 +79,8 @@ class Source:
 
 
 def open_source(source: Any) -> Source:
-    """A CSV or Parquet file, or a pandas, polars or Arrow table."""
-    if isinstance(source, str | Path):
+    """CSV or Parquet files, or a pandas, polars or Arrow table."""
+    if isinstance(source, str | Path | list | tuple):
         file = open_files(files_of(source), keep=False)
         return Source(file.connection, file.kinds, file.rows)
     table = open_table(source)
