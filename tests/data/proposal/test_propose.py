@@ -133,7 +133,7 @@ def test_thousands_that_could_be_fractions_are_said_to_be() -> None:
 def test_dates_without_separators() -> None:
     table = rows().rename(columns={"place": "store"})
     found = propose(table.assign(date=table["date"].dt.strftime("%Y%m%d").astype(int)))
-    assert found.problem.format.dates == "%Y%m%d"
+    assert (found.problem.format.dates, found.is_readable) == ("%Y%m%d", True)
     assert "daily" in found.text
 
 
