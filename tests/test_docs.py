@@ -13,7 +13,7 @@ from lostsales.data.writing import write_log
 from lostsales.learn.fit import fit
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
-from tests import commands_page, methods_page
+from tests import commands_page, methods_page, problem_page
 from tests.commands_page import commands, examples
 from tests.learn.small import days, frame_of, small_log
 
@@ -82,7 +82,7 @@ def test_the_commands_of_the_readme_run_one_after_the_other(tmp_path: Path, monk
 
 
 def test_generated_pages_are_up_to_date() -> None:
-    for generated in (commands_page, methods_page):
+    for generated in (commands_page, methods_page, problem_page):
         assert generated.PAGE.read_text(encoding="utf-8") == generated.page(), "run make pages"
 
 

@@ -164,7 +164,7 @@ def test_nothing_half_written_remains(
     path = tmp_path / "log.csv"
     path.write_text("kept")
     (tmp_path / "log.toml").mkdir()  # the problem cannot be written here
-    assert "cannot be written" in failure(monkeypatch, capsys, "simulate", "released", "--out", path)
+    assert "log.toml is a folder" in failure(monkeypatch, capsys, "simulate", "released", "--out", path)
     assert sorted(each.name for each in tmp_path.iterdir()) == ["log.csv", "log.toml"]
 
 

@@ -12,6 +12,7 @@ from lostsales.apps.commands.evaluate import evaluate
 from lostsales.apps.commands.experiment import experiment
 from lostsales.apps.commands.fit import FitCommand, fit
 from lostsales.apps.commands.impute import impute
+from lostsales.apps.commands.init import init
 from lostsales.apps.commands.inspect import inspect
 from lostsales.apps.commands.methods import methods
 from lostsales.apps.commands.recommend import recommend
@@ -22,8 +23,8 @@ from lostsales.errors import LostSalesError
 
 ABOUT = "Learn prices and orders from a shop's own history, when stock-outs hid part of the demand."
 COMMANDS = (
-    simulate, inspect, audit, impute, demand, methods, fit, recommend, evaluate, compare, report, solve, calibrate,
-    experiment,
+    simulate, init, inspect, audit, impute, demand, methods, fit, recommend, evaluate, compare, report, solve,
+    calibrate, experiment,
 )  # fmt: skip
 
 app = typer.Typer(

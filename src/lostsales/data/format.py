@@ -14,17 +14,6 @@ _YEAR = re.compile(r"%-?[yYG]")
 class Format(Settings):
     """How a table writes numbers and dates; it holds for columns of text, and nothing is guessed.
 
-    Parameters
-    ----------
-    decimal : {".", ","}
-        Between whole numbers and fractions.
-    thousands : str, optional
-        Between groups of three digits, such as ".", ",", "'" or a space.
-    currency : str, optional
-        Before or after a number, such as "€" or "kr".
-    dates : str or tuple of str
-        Of the periods, such as "%d.%m.%Y" or "%m/%d/%Y"; without it only ISO dates (2026-03-01) are read.
-
     Examples
     --------
     >>> Format(decimal=",", thousands=".", currency="€", dates="%d.%m.%Y").date_formats
@@ -32,15 +21,25 @@ class Format(Settings):
 
     """
 
-    decimal: Annotated[str, Field(pattern=r"^[.,]$")] = "."
-    thousands: Annotated[str, Field(min_length=1, max_length=1)] | None = None
-    currency: Annotated[str, Field(min_length=1, max_length=10)] | None = None
-    dates: str | tuple[str, ...] = ()
+    decimal: Annotated[str, Field(pattern=r"^[.,]$")] = Field(
+        ".", description="The decimal sign, a point or a comma.", examples=[","]
+    )
+    thousands: Annotated[str, Field(min_length=1, max_length=1)] | None = Field(
+        None, description="The sign between groups of three digits; none unless given.", examples=["."]
+    )
+    currency: Annotated[str, Field(min_length=1, max_length=10)] | None = Field(
+        None, description="A sign or word before or after amounts, which is left out.", examples=["€"]
+    )
+    dates: str | tuple[str, ...] | None = Field(
+        None,
+        description="The format of dates, or several, in the letters of `strptime`; ISO (2026-03-01) unless given.",
+        examples=["%d.%m.%Y"],
+    )
 
     @property
     def date_formats(self) -> tuple[str, ...]:
         """The declared formats of dates, in their order."""
-        return (self.dates,) if isinstance(self.dates, str) else self.dates
+        return (self.dates,) if isinstance(self.dates, str) else self.dates or ()
 
     @field_validator("thousands")
     @classmethod
@@ -58,8 +57,8 @@ class Format(Settings):
 
     @field_validator("dates")
     @classmethod
-    def _are_formats(cls, dates: str | tuple[str, ...]) -> str | tuple[str, ...]:
-        for each in (dates,) if isinstance(dates, str) else dates:
+    def _are_formats(cls, dates: str | tuple[str, ...] | None) -> str | tuple[str, ...] | None:
+        for each in (dates,) if isinstance(dates, str) else dates or ():
             if not _YEAR.search(each) or not set(re.findall(r"%(.?)", each.replace("%%", ""))) <= _DIRECTIVES:
                 raise ValueError('must be formats such as "%d.%m.%Y" or "%m/%d/%Y"')
         return dates

@@ -1,6 +1,7 @@
 """Labels as codes: series, categories and attributes, of columns of any type."""
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,21 @@ def texts_of(labels: tuple[Ints, Array]) -> Array:
     shown = np.empty(len(codes), dtype=object)
     shown[codes >= 0] = texts[codes[codes >= 0]]
     return shown
+
+
+def beside(columns: dict[str, Array], taken: Iterable[str], prefix: str) -> dict[str, Array]:
+    """Columns to stand beside others: one whose name is taken gets the prefix, as often as it takes.
+
+    >>> list(beside({"value": np.zeros(1), "flag": np.zeros(1)}, ["flag"], "recommended_"))
+    ['value', 'recommended_flag']
+    """
+    names, found = set(taken), {}
+    for name, values in columns.items():
+        while name in names:
+            name = f"{prefix}{name}"
+        names.add(name)
+        found[name] = values
+    return found
 
 
 def spelled(value: object) -> str:

@@ -100,6 +100,7 @@ class SalesLog:
     costs: UnitCosts | None = None
     attributes: dict[str, Array] = field(default_factory=dict)  # each (series,)
     notes: LogNotes = LogNotes()
+    levels: dict[str, tuple[str, ...]] | None = None  # of attributes that are text, in the whole that this is a part of
 
     def __post_init__(self) -> None:
         columns = [getattr(self, each.name) for each in fields(self)] + list(self.attributes.values())

@@ -13,6 +13,7 @@ from lostsales.apps.commands.options import (
     Log,
     ProblemFile,
     Seed,
+    log_files,
     names,
 )
 from lostsales.apps.commands.reading import read_sales
@@ -38,13 +39,13 @@ def compare(
 
     from lostsales.apps.views.comparison import print_comparison
     from lostsales.apps.views.console import print_json, progress
+    from lostsales.data.output_files import check_output
     from lostsales.evaluation.compare import compare as run_comparison
     from lostsales.evaluation.compare import usual_methods
     from lostsales.learn.fit import fit
-    from lostsales.policy.file_format import check_place
 
     if out is not None:
-        check_place(out)
+        check_output(out, log_files(log, problem))
     chosen = names(methods) or usual_methods()
     sales = read_sales(log, problem, drop_bad_rows, dropped_rows, verb="compare")
     with progress("fitting and evaluating") as report, warnings.catch_warnings():

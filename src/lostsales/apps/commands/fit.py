@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperOption
 
-from lostsales.apps.commands.options import DropBadRows, DroppedRows, Json, Log, ProblemFile
+from lostsales.apps.commands.options import DropBadRows, DroppedRows, Json, Log, ProblemFile, log_files
 from lostsales.apps.commands.reading import read_sales
 
 
@@ -53,12 +53,12 @@ def fit(
 
     from lostsales.apps.views.console import err, print_json, progress
     from lostsales.apps.views.learning import print_fit
+    from lostsales.data.output_files import check_output
     from lostsales.data.settings import checked_json, read_toml, with_settings
     from lostsales.learn.fit import fit as learn
     from lostsales.learn.learner import LEARNERS
-    from lostsales.policy.file_format import check_place
 
-    check_place(out)
+    check_output(out, (*log_files(log, problem), config))
     keys = with_settings({} if config is None else read_toml(config), settings or (), "rules.multiple=6")
     keys |= {key: value for key, value in {"iterations": iterations, "seed": seed}.items() if value is not None}
     learner = checked_json(LEARNERS.get(method), keys, f"method {method}")

@@ -5,9 +5,8 @@ from typing import Annotated
 
 import typer
 
-from lostsales.apps.commands.options import DropBadRows, DroppedRows, Json, Log, ProblemFile
+from lostsales.apps.commands.options import DropBadRows, DroppedRows, Json, Log, ProblemFile, log_files
 from lostsales.apps.commands.reading import read_sales
-from lostsales.errors import LostSalesError
 
 
 def impute(
@@ -33,13 +32,11 @@ def impute(
     """
     from lostsales.apps.views.console import print_json, progress
     from lostsales.apps.views.imputation import print_imputation
-    from lostsales.data.writing import check_target
+    from lostsales.data.writing import check_table
     from lostsales.demand.survival.filled_log import check_choice, summary, write_filled
     from lostsales.demand.survival.imputation import impute as run_impute
 
-    check_target(out)
-    if out.resolve() == log.resolve():
-        raise LostSalesError(f"--out {out} would overwrite the log; give the filled log a name of its own")
+    check_table(out, log_files(log, problem))
     chosen_estimator, chosen_tail = check_choice(estimator, tail)
     with progress("imputing") as report:
         table = read_sales(log, problem, drop_bad_rows, dropped_rows)

@@ -30,6 +30,19 @@ Estimators = Annotated[list[str] | None, typer.Option("--estimator", help="Only 
 Seed = Annotated[int, typer.Option(help="The same seed gives the same answer.")]
 
 
+def log_files(log: Path, problem: Path | None) -> tuple[Path, ...]:
+    """The files that reading a log reads: the table or tables, and its problem, by default beside it."""
+    from lostsales.data.reading.paths import files_of, problem_beside
+
+    beside = problem_beside(log) if problem is None else problem
+    return files_of(log) if beside is None else (*files_of(log), beside)
+
+
+def named_files(*names: str) -> tuple[Path, ...]:
+    """Those of scenarios and policies that are files, not names."""
+    return tuple(Path(name) for name in names if Path(name).is_file())
+
+
 def names(text: str) -> tuple[str, ...]:
     """The names of a list with commas or spaces between.
 

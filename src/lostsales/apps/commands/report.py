@@ -14,6 +14,7 @@ from lostsales.apps.commands.options import (
     PolicyFile,
     ProblemFile,
     Seed,
+    log_files,
     names,
 )
 from lostsales.apps.commands.reading import read_sales
@@ -46,7 +47,7 @@ def report(
     from lostsales.apps.views.console import print_facts, print_json, progress
     from lostsales.policy.file_format import load
 
-    check_page(out)
+    check_page(out, (policy, *log_files(log, problem)))
     decides = load(policy)
     method = method_of(decides)
     with progress("reading") as tick:

@@ -7,6 +7,7 @@ from typing import Any
 import duckdb
 import numpy as np
 
+from lostsales.data.memory import memory_limit
 from lostsales.data.reading.text import is_missing
 from lostsales.types import Array, Bools, Floats, Ints
 
@@ -21,6 +22,7 @@ def connect() -> duckdb.DuckDBPyConnection:
             "autoload_known_extensions": False,
             "autoinstall_known_extensions": False,
             "temp_directory": "",
+            "memory_limit": f"{memory_limit()}B",
         }
     )
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import duckdb
 
+from lostsales.data.memory import check_memory, memory_limit
 from lostsales.data.reading.cells import connect
 from lostsales.data.reading.files import FileTable, execute
 from lostsales.data.reading.paths import is_parquet
@@ -18,21 +19,26 @@ from lostsales.errors import LostSalesError
 
 DELIMITERS = ",;\t|"
 MOST_COLUMNS = 10_000
+MOST_COMPRESSION = 1_032  # times, of the method that gzip uses
+CHUNK = 2**20  # bytes
 MOST_HEADER = 2_000_000  # bytes; DuckDB's longest line
 
 Header = tuple[tuple[str, ...], str]  # names, delimiter
 
 
-def open_files(paths: tuple[Path, ...], reads: Collection[str] | None = None) -> FileTable:
-    """One table of all rows, file after file; of CSV files only the columns in `reads` are kept, if any are given."""
+def open_files(paths: tuple[Path, ...], reads: Collection[str] | None = None, *, keep: bool = True) -> FileTable:
+    """One table of all rows, file after file; of CSV files only the columns in `reads` are kept, if any are given.
+
+    A CSV is read once and kept, or else again for every question.
+    """
     connection = connect()
     name = str(paths[0]) if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
-    return (_open_parquet if is_parquet(paths[0]) else _open_csv)(connection, name, paths, reads)
+    if is_parquet(paths[0]):
+        return _open_parquet(connection, name, paths)
+    return _open_csv(connection, name, paths, reads, keep)
 
 
-def _open_parquet(
-    connection: duckdb.DuckDBPyConnection, name: str, paths: tuple[Path, ...], _: Collection[str] | None
-) -> FileTable:
+def _open_parquet(connection: duckdb.DuckDBPyConnection, name: str, paths: tuple[Path, ...]) -> FileTable:
     files, first = [], ()
     for path in paths:
         source = f"read_parquet({_literal(path)}, hive_partitioning = false)"
@@ -51,7 +57,11 @@ def _open_parquet(
 
 
 def _open_csv(
-    connection: duckdb.DuckDBPyConnection, name: str, paths: tuple[Path, ...], reads: Collection[str] | None
+    connection: duckdb.DuckDBPyConnection,
+    name: str,
+    paths: tuple[Path, ...],
+    reads: Collection[str] | None,
+    keep: bool,
 ) -> FileTable:
     """All columns are read as text: sniffing dialect and types from a sample can drop rows or zeros silently."""
     headers = {path: _header(path) for path in paths}
@@ -60,18 +70,38 @@ def _open_csv(
         _check_same(paths[0], names, path, columns)
     kept = [column for column in names if reads is None or column in reads] or list(names[:1])
     place = {column: f"c{index}" for index, column in enumerate(names)}
-    fields = ", ".join(f"{place[column]} VARCHAR" for column in kept)
-    execute(connection, name, f"CREATE TABLE log ({fields})")
+    chosen = ", ".join(place[column] for column in kept)
+    parts = {path: f"SELECT {chosen} FROM {_csv(path, headers[path], place)}" for path in paths}
+    if keep:
+        execute(connection, name, f"CREATE TABLE log ({', '.join(f'{place[column]} VARCHAR' for column in kept)})")
     files = []
-    for path in paths:
-        columns, delimiter = headers[path]
-        options = f"auto_detect=false, header=true, delim='{delimiter}', quote='\"', escape='\"'"
-        types = ", ".join(f"{place[column]}: 'VARCHAR'" for column in columns)
-        chosen = ", ".join(place[column] for column in kept)
-        source = f"read_csv({_literal(path)}, {options}, columns={{{types}}})"
-        ((rows,),) = execute(connection, str(path), f"INSERT INTO log SELECT {chosen} FROM {source}").fetchall()
-        files.append((path, int(rows)))
+    for path, part in parts.items():
+        check_memory(str(path), _size(path) if keep else 0)
+        sql = f"INSERT INTO log {part}" if keep else f"SELECT count(*) FROM ({part})"
+        files.append((path, int(execute(connection, str(path), sql).fetchall()[0][0])))
+    if not keep:
+        execute(connection, name, f"CREATE VIEW log AS {' UNION ALL '.join(parts.values())}")
     return FileTable(connection, name, names, {column: (place[column], "text") for column in kept}, tuple(files))
+
+
+def _csv(path: Path, header: Header, place: dict[str, str]) -> str:
+    """The rows of a CSV file as SQL, its columns named by their place in the first file."""
+    columns, delimiter = header
+    types = ", ".join(f"{place[column]}: 'VARCHAR'" for column in columns)
+    options = f"auto_detect=false, header=true, delim='{delimiter}', quote='\"', escape='\"'"
+    return f"read_csv({_literal(path)}, {options}, columns={{{types}}})"
+
+
+def _size(path: Path) -> int:
+    """Bytes of the text in a file; of a compressed one counted only where it could be more than there is room for."""
+    size = path.stat().st_size
+    if path.suffix.lower() != ".gz" or size * MOST_COMPRESSION <= (limit := memory_limit()):
+        return size
+    size = 0
+    with gzip.open(path) as file:
+        while size <= limit and (chunk := file.read(CHUNK)):
+            size += len(chunk)
+    return size
 
 
 def _header(path: Path) -> Header:
