@@ -116,7 +116,7 @@ def is_missing(value: Any) -> bool:
         return True
     try:
         return bool(value != value)
-    except (TypeError, ValueError):  # pandas' NA, and arrays
+    except (TypeError, ValueError, ArithmeticError):  # pandas' NA, arrays, and a signalling NaN
         return type(value).__name__ == "NAType"
 
 

@@ -21,6 +21,7 @@ DELIMITERS = ",;\t|"
 MOST_COLUMNS = 10_000
 MOST_COMPRESSION = 1_032  # times, of the method that gzip uses
 CHUNK = 2**20  # bytes
+BYTES_A_TEXT = 40  # of a value: as text in DuckDB, and as it is read
 MOST_HEADER = 2_000_000  # bytes; DuckDB's longest line
 
 Header = tuple[tuple[str, ...], str]  # names, delimiter
@@ -41,6 +42,9 @@ def open_files(paths: tuple[Path, ...], reads: Collection[str] | None = None, *,
 def _open_parquet(connection: duckdb.DuckDBPyConnection, name: str, paths: tuple[Path, ...]) -> FileTable:
     files, first = [], ()
     for path in paths:
+        # The schema is quick to look at, where describing very many columns takes minutes.
+        schema = execute(connection, str(path), f"SELECT count(*) FROM parquet_schema({_literal(path)})").fetchall()
+        _check_width(path, schema[0][0] - 1)
         source = f"read_parquet({_literal(path)}, hive_partitioning = false)"
         columns = tuple(column for column, *_ in execute(connection, str(path), f"DESCRIBE FROM {source}").fetchall())
         _check_columns(path, columns)
@@ -76,7 +80,8 @@ def _open_csv(
         execute(connection, name, f"CREATE TABLE log ({', '.join(f'{place[column]} VARCHAR' for column in kept)})")
     files = []
     for path, part in parts.items():
-        check_memory(str(path), _size(path) if keep else 0)
+        if keep:
+            _check_size(path, len(kept))
         sql = f"INSERT INTO log {part}" if keep else f"SELECT count(*) FROM ({part})"
         files.append((path, int(execute(connection, str(path), sql).fetchall()[0][0])))
     if not keep:
@@ -92,16 +97,22 @@ def _csv(path: Path, header: Header, place: dict[str, str]) -> str:
     return f"read_csv({_literal(path)}, {options}, columns={{{types}}})"
 
 
-def _size(path: Path) -> int:
-    """Bytes of the text in a file; of a compressed one counted only where it could be more than there is room for."""
-    size = path.stat().st_size
-    if path.suffix.lower() != ".gz" or size * MOST_COMPRESSION <= (limit := memory_limit()):
-        return size
-    size = 0
-    with gzip.open(path) as file:
-        while size <= limit and (chunk := file.read(CHUNK)):
-            size += len(chunk)
-    return size
+def _check_size(path: Path, columns: int) -> None:
+    """Refuse a file whose rows would not fit into memory; they are counted only where they could be too many."""
+    packed = path.suffix.lower() == ".gz"
+    most_text = path.stat().st_size * (MOST_COMPRESSION if packed else 1)
+    most_rows = memory_limit() // (columns * BYTES_A_TEXT)
+    if most_text // 2 <= most_rows:  # a row has a character and its end
+        return
+    rows = 0
+    try:
+        with gzip.open(path) if packed else path.open("rb") as file:
+            while rows <= most_rows and (chunk := file.read(CHUNK)):
+                rows += chunk.count(b"\n") or chunk.count(b"\r")
+    except (OSError, EOFError, zlib.error) as error:
+        raise LostSalesError(f"{path} cannot be read: {error}") from None
+    more = "more than " if rows > most_rows else ""
+    check_memory(f"{path} with {more}{rows:,} rows", rows * columns * BYTES_A_TEXT)
 
 
 def _header(path: Path) -> Header:
@@ -134,9 +145,13 @@ def _first_line(path: Path) -> bytes:
     return line
 
 
+def _check_width(path: Path, columns: int) -> None:
+    if columns > MOST_COLUMNS:
+        raise LostSalesError(f"{path} must have at most {MOST_COLUMNS:,} columns, but it has {columns:,}")
+
+
 def _check_columns(path: Path, names: tuple[str, ...]) -> None:
-    if len(names) > MOST_COLUMNS:
-        raise LostSalesError(f"{path} must have at most {MOST_COLUMNS:,} columns, but it has {len(names):,}")
+    _check_width(path, len(names))
     if twice := sorted(name for name, count in Counter(names).items() if count > 1):
         raise LostSalesError(f"the columns of {path} must have different names, but {', '.join(twice)} comes again")
 
