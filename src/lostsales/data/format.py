@@ -7,7 +7,7 @@ from pydantic import Field, field_validator, model_validator
 
 from lostsales.data.settings import Settings
 
-_DIRECTIVES = frozenset("aAbBdfgGHIjmMpSuVyYzUW%-")
+_DIRECTIVE = re.compile(r"%(?:-[dmyHIMSj]|[aAbBdfGHIjmMpSuVyYzUW%])")
 _YEAR = re.compile(r"%-?[yYG]")
 
 
@@ -21,17 +21,15 @@ class Format(Settings):
 
     """
 
-    decimal: Annotated[str, Field(pattern=r"^[.,]$")] = Field(
-        ".", description="The decimal sign, a point or a comma.", examples=[","]
-    )
+    decimal: Annotated[str, Field(pattern=r"^[.,]$")] = Field(".", description="The decimal sign.", examples=[","])
     thousands: Annotated[str, Field(min_length=1, max_length=1)] | None = Field(
-        None, description="The sign between groups of three digits; none unless given.", examples=["."]
+        None, description="The sign between groups of three digits; none unless given.", examples=[","]
     )
     currency: Annotated[str, Field(min_length=1, max_length=10)] | None = Field(
         None, description="A sign or word before or after amounts, which is left out.", examples=["€"]
     )
-    dates: str | tuple[str, ...] | None = Field(
-        None,
+    dates: str | tuple[str, ...] = Field(
+        (),
         description="The format of dates, or several, in the letters of `strptime`; ISO (2026-03-01) unless given.",
         examples=["%d.%m.%Y"],
     )
@@ -39,7 +37,7 @@ class Format(Settings):
     @property
     def date_formats(self) -> tuple[str, ...]:
         """The declared formats of dates, in their order."""
-        return (self.dates,) if isinstance(self.dates, str) else self.dates or ()
+        return (self.dates,) if isinstance(self.dates, str) else self.dates
 
     @field_validator("thousands")
     @classmethod
@@ -57,9 +55,9 @@ class Format(Settings):
 
     @field_validator("dates")
     @classmethod
-    def _are_formats(cls, dates: str | tuple[str, ...] | None) -> str | tuple[str, ...] | None:
-        for each in (dates,) if isinstance(dates, str) else dates or ():
-            if not _YEAR.search(each) or not set(re.findall(r"%(.?)", each.replace("%%", ""))) <= _DIRECTIVES:
+    def _are_formats(cls, dates: str | tuple[str, ...]) -> str | tuple[str, ...]:
+        for each in (dates,) if isinstance(dates, str) else dates:
+            if not _YEAR.search(each) or "%" in _DIRECTIVE.sub("", each):
                 raise ValueError('must be formats such as "%d.%m.%Y" or "%m/%d/%Y"')
         return dates
 

@@ -28,6 +28,7 @@ def _no_truth_value(value: object) -> object:
 Number = Annotated[float, BeforeValidator(_no_truth_value)]
 NonNegative = Annotated[Number, Field(ge=0)]
 Level = str | bool | int | float
+HELP = "docs/problem.md lists every key; `lostsales init TABLE --out -` proposes a problem for a table"
 
 
 MOST_RUNGS = 10_000
@@ -354,7 +355,10 @@ class Problem(Shop):
     @classmethod
     def from_toml(cls, path: str | Path) -> "Problem":
         """The problem in a TOML file."""
-        return checked(cls, read_toml(Path(path)), f"problem {path}")
+        try:
+            return checked(cls, read_toml(Path(path)), f"problem {path}")
+        except SettingError as error:
+            raise SettingError(f"{error}\n{HELP}") from None
 
     def to_toml(self) -> str:
         """The text from which `from_toml` reads this problem again."""

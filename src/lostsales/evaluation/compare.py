@@ -14,7 +14,7 @@ from lostsales.evaluation.evaluate import checked_estimators, evaluate_on, prepa
 from lostsales.evaluation.prepared_log import PreparedLog
 from lostsales.evaluation.results import Earned, Estimand, Estimate, Interval, plain
 from lostsales.evaluation.task import check_horizon
-from lostsales.learn.fit import learner_of
+from lostsales.learn.fit import fit_counted, learner_of
 from lostsales.learn.learner import LEARNERS, Learner
 from lostsales.types import Floats
 
@@ -218,7 +218,7 @@ def _cross_fit(learner: Learner, log: SalesLog, folds: "list[Fold]", progress: P
     """One policy a fold, fitted without it."""
     policies = []
     for number, fold in enumerate(folds):
-        policies.append(learner.fit(without(log, fold.held_out)))
+        policies.append(fit_counted(learner, without(log, fold.held_out)))
         progress(number + 1, len(folds))
     return CrossFittedPolicy(
         tuple(policies), {name: number for number, fold in enumerate(folds) for name in fold.names}

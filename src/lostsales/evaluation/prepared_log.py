@@ -11,12 +11,13 @@ from functools import cached_property
 import numpy as np
 
 from lostsales.data.log import SalesLog
+from lostsales.data.parallel import in_parallel
 from lostsales.data.progress import Progress, stages
 from lostsales.data.readiness import check_decidable
 from lostsales.data.splits import ResamplingUnits, units_of
 from lostsales.demand.censoring.runs import Runs, find_runs
 from lostsales.demand.law.demand_law import DemandLaw, Family
-from lostsales.demand.law.estimation import complete_latents, fit_family
+from lostsales.demand.law.estimation import complete_latents
 from lostsales.demand.law.selection import DemandModel, fit_demand
 from lostsales.demand.survival.imputation import impute
 from lostsales.errors import LostSalesError
@@ -45,20 +46,20 @@ class LeaveOneOutLaws:
     @classmethod
     def of(cls, model: DemandModel, units: ResamplingUnits, seed: int, progress: Progress) -> "LeaveOneOutLaws":
         """Fit all laws, each from the evidence of the demand model."""
-        evidence, scale = model.evidence, model.law.scale
         law = model.law
         if model.family.mean in SMOOTHED_MEANS:
-            law = fit_family(evidence, Family("undersmoothed", model.family.multiplicative), scale, seed=seed)
-        without = []
-        for unit in range(len(units)):
-            counts = (units.of_row[evidence.rows] != unit).astype(np.float64)
-            without.append(fit_family(evidence, law.family, scale, weights=counts, start=law, seed=seed))
-            progress(unit + 1, len(units))
+            law = model.fit_law(Family("undersmoothed", model.family.multiplicative), seed=seed)
+        unit_of = units.of_row[model.evidence.rows]
+
+        def fit_without(unit: int) -> DemandLaw:
+            return model.fit_law(law.family, weights=(unit_of != unit).astype(np.float64), start=law, seed=seed)
+
+        without = in_parallel(fit_without, range(len(units)), None, progress)
         alternatives = [] if law is model.law else [model.law]
         for each in model.candidates:
             other_noise = each.family.multiplicative != model.family.multiplicative
             if other_noise and each.behind <= RIVAL_ERRORS * each.error:
-                alternatives.append(fit_family(evidence, each.family, scale, seed=seed))
+                alternatives.append(model.fit_law(each.family, seed=seed))
         return cls(model, law, tuple(without), tuple(alternatives))
 
 
@@ -87,7 +88,8 @@ class PreparedLog:
         except LostSalesError as error:
             lost = impute(log, runs=runs, replicates=0, seed=seed).expected_lost
             return cls(log, runs, units, log.profit(lost), None, str(error), seed)
-        outside = ~runs.observed.is_observed & (runs.depth < 0)  # censored rows that the law does not cover
+        outside = ~runs.observed.is_observed  # censored rows that the law does not cover
+        outside[model.evidence.rows] = False
         lost = np.zeros(len(log))
         if outside.any():
             lost[outside] = impute(log, runs=runs, replicates=0, seed=seed, only=outside).expected_lost[outside]

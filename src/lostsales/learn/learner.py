@@ -1,7 +1,7 @@
 """What a learner is: its settings, and how it learns a policy from a log."""
 
 from abc import abstractmethod
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Self
 
 from pydantic import Field
 
@@ -42,6 +42,10 @@ class Learner(StrictSettings):
     )
     rules: Rules = Field(Rules(), description="Business rules that every action obeys.")
     seed: Annotated[int, Field(ge=0)] = Field(0, description="The same seed gives the same policy.")
+
+    def in_units(self, unit: float) -> Self:
+        """The same settings for a log whose quantities are counted in a unit."""
+        return self.model_copy(update={"rules": self.rules.in_units(unit)})
 
     @abstractmethod
     def fit(self, log: SalesLog, progress: Progress | None = None) -> SavedPolicy:

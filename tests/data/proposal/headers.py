@@ -270,10 +270,62 @@ def vn2() -> pd.DataFrame:
     )
 
 
+def walmart() -> pd.DataFrame:
+    """Weekly money of a department, with a price of fuel that is not its price."""
+    table = rows("W")
+    return pd.DataFrame(
+        {
+            "Store": table["place"],
+            "Dept": table["item"],
+            "Date": table["date"],
+            "Weekly_Sales": table["sales"] * 101.37,
+            "IsHoliday": table["promo"] == 1,
+            "Fuel_Price": 3 + 0.001 * (np.arange(len(table)) % 97),
+            "MarkDown1": None,
+        }
+    )
+
+
+def point_of_sale() -> pd.DataFrame:
+    """American amounts, units beside money, and a unit cost."""
+    table = rows()
+    return pd.DataFrame(
+        {
+            "Sales Date": table["date"].dt.strftime("%m/%d/%Y"),
+            "Store Name": "Store " + table["place"],
+            "SKU": table["item"],
+            "POS Qty": table["sales"],
+            "POS Sales": (table["sales"] * table["price"]).round(2),
+            "Unit Selling Price": [f"${price * 1000:,.2f}" for price in table["price"]],
+            "Unit Cost": [f"${price * 600:,.2f}" for price in table["price"]],
+            "On Hand Qty": table["stock"],
+            "Qty Ordered": table["order"],
+            "EOD": table["stock"] + table["order"] - table["sales"],
+            "Stockout Flag (Y/N)": np.where(table["out"], "Y", "N"),
+        }
+    )
+
+
+def numbered_places() -> pd.DataFrame:
+    """A second part of the series whose name says nothing, and a flag in words that are not read."""
+    table = rows("W")
+    return pd.DataFrame(
+        {
+            "Semana": (table["date"] - table["date"].min()).dt.days // 7 + 3,
+            "Zona": table["place"],
+            "Producto_ID": table["item"],
+            "Venta_uni_hoy": table["sales"],
+            "Venta_hoy": table["sales"] * 8.38,
+            "Agotado": np.where(table["out"], "si", "nada"),
+        }
+    )
+
+
 TABLES: dict[str, Callable[[], pd.DataFrame]] = {
     each.__name__: each
     for each in (
         m5, rossmann, online_retail, store_item, nixtla, gluonts, health_ledger, german_erp, shopify, fresh_retail,
         dominicks, retail_inventory, french, favorita, unknown_names, vn2,
+        walmart, point_of_sale, numbered_places,
     )
 }  # fmt: skip

@@ -7,7 +7,7 @@ import pytest
 
 from lostsales.data.encoding import market_names
 from lostsales.data.problem import Columns, Feature, Problem
-from lostsales.demand.censoring.evidence import gather_evidence
+from lostsales.demand.censoring.evidence import MOST_HIDDEN, gather_evidence
 from tests.demand.logs import COSTS, log_of_draws, log_of_flags
 from tests.learn.small import small_log
 
@@ -95,3 +95,10 @@ def test_logs_whose_stock_outs_sold_out_are_read_as_ever(name: str, flag: bool) 
     truncated = False if longest is None else (found.depth >= longest) & (sales >= available)
     np.testing.assert_array_equal(found.high, np.where(hidden | truncated, INF, sales + 0.5))
     np.testing.assert_array_equal(found.is_informative, np.isfinite(found.low) | np.isfinite(found.high))
+
+
+def test_rows_deep_in_a_long_run_are_left_out_until_a_demand_is_known_again() -> None:
+    run = MOST_HIDDEN + 50
+    found = gather_evidence(log_of_flags(f"45{'x' * run}67"))
+    np.testing.assert_array_equal(found.rows, [*range(1, 2 + MOST_HIDDEN + 1), run + 3])
+    np.testing.assert_array_equal(found.depth, [0, *range(MOST_HIDDEN + 1), 0])

@@ -201,3 +201,38 @@ def test_loops_compile_where_nothing_can_be_cached(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(FunctionCache, "__init__", refuse)
     assert compiled(lambda number: number + 1)(2) == 3
+
+
+@pytest.mark.parametrize("kind", ["tied", "spread", "outlier"])
+def test_levels_are_sorted_in_buckets_as_a_stable_sort_does(kind: str) -> None:
+    rng = np.random.default_rng(7)
+    values = {
+        "tied": np.rint(rng.normal(20, 5, 5_000)),
+        "spread": rng.gamma(2.0, 10.0, 5_000),
+        "outlier": np.r_[rng.normal(0, 1, 4_999), 1e9],
+    }[kind]
+    order = loops._rising(values)
+    assert sorted(order.tolist()) == list(range(5_000))
+    np.testing.assert_array_equal(values[order], np.sort(values))
+    if kind == "tied":
+        np.testing.assert_array_equal(order, np.argsort(values, kind="stable"))
+
+
+@pytest.mark.parametrize("integer", [True, False])
+def test_the_error_is_the_spread_over_curves_of_resampled_units(integer: bool) -> None:
+    """Each resample as a weighted Kaplan-Meier curve of its own."""
+    sample, least = sample_of(integer=integer), np.rint(LEAST)
+    counts = np.random.default_rng(8).multinomial(12, np.full(12, 1 / 12), size=30).astype(np.float64)
+    _, error = sample.mean_excess(QUERIES, least, least, 3.0, counts)
+    near = loops.work_arrays(ROWS)
+    for row, point in enumerate(QUERIES):
+        count = loops.neighbours(point, sample.rows, 0, 0, sample._kernel(3.0), near)
+        found = []
+        for drawn in counts:
+            weight = near.weight[:count] * drawn[sample.rows.unit[near.row[:count]]]
+            used = weight > 0
+            curve = kaplan_meier(
+                near.level[:count][used], near.is_event[:count][used], weight[used], demand_max=30, integer=integer
+            )
+            found.append(curve.mean_excess(least[row], least[row]))
+        assert error[row] == pytest.approx(np.std(found, ddof=1), rel=1e-9)

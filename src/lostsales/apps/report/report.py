@@ -92,7 +92,7 @@ def report(
     return found
 
 
-def check_page(path: Path, inputs: Iterable[Path] = ()) -> None:
+def check_page(path: Path, inputs: Iterable[Path | None] = ()) -> None:
     """Refuse a path that no page can be written to, before any work."""
     if path.suffix not in (".html", ".htm"):
         raise LostSalesError(f"a report is a page: its name must end in .html, but {path} came")

@@ -51,6 +51,9 @@ def demand_json(model: DemandModel, found: PriceResponse) -> dict[str, Any]:
             "memory_p_value": fit.memory_p_value,
             "fits": fit.fits,
         },
+        "learned_from_rows": len(model.sample),
+        "resampled_rows": found.resampled_rows,
+        "notes": list(model.notes),
         "warnings": list(model.warnings),
     }
 

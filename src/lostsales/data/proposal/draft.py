@@ -62,8 +62,8 @@ def _write_others(found: TableFindings, out: TomlText) -> None:
         out.array("attributes", list(found.others.attributes))
     for name, why in found.others.left_out:
         out.comment(f"Not used: {name!r}, {why}.")
-    for mismatch in found.roles.mismatches:
-        out.comment(f"CHECK: {mismatch}.")
+    for name, why in found.roles.mismatches.items():
+        out.comment(f"CHECK: {name!r} {why}.")
 
 
 def _write_costs(found: TableFindings, out: TomlText) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from lostsales.data.problem import Columns, Feature
-from lostsales.data.proposal.keys import Keys, period_sql
+from lostsales.data.proposal.keys import Keys, period_sql, series_sql
 from lostsales.data.proposal.names import fit
 from lostsales.data.proposal.profile import Column, Profile
 from lostsales.data.proposal.sample import Sample
@@ -26,7 +26,7 @@ class Others:
 
 
 def find_others(sample: Sample, found: Profile, keys: Keys, taken: set[str], outcomes: set[str], sales: str) -> Others:
-    """Sort the columns that have no role; `taken` have one."""
+    """Sort the columns that are not `taken` by a role or a comment of their own."""
     columns = [each for name, each in found.columns.items() if name not in taken]
     others = Others()
     within, with_time, correlation = _facts(sample, found, keys, columns, sales)
@@ -34,6 +34,8 @@ def find_others(sample: Sample, found: Profile, keys: Keys, taken: set[str], out
         name = column.name
         if reason := _useless(column, sample.rows, keys) or (name in _OURS and "has a name that means another role"):
             others.left_out.append((name, reason))
+        elif fit(name, "period") >= 0.9 and fit(name, "calendar") < 0.9 and column.kind == "text":
+            others.left_out.append((name, f"named as a period, but no date and no whole number: {column.shown}"))
         elif name in outcomes:
             others.left_out.append((name, "known only when the period is over"))
         elif within[name] <= 1 < keys.n_series:
@@ -91,7 +93,7 @@ def _facts(
     sample: Sample, found: Profile, keys: Keys, columns: list[Column], sales: str
 ) -> tuple[dict[str, int], set[str], dict[str, float]]:
     """Values within a series at most; columns that rise with the period; correlations with sales."""
-    group = ", ".join(found.columns[name].sql for name in keys.series) or "1"
+    group = series_sql(found, keys.series)
     if not columns:
         return {}, set(), {}
     counts = ", ".join(f"count(DISTINCT {each.sql}) AS n{index}" for index, each in enumerate(columns))

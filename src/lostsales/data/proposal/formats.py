@@ -22,7 +22,8 @@ _DAYS = (
 )  # fmt: skip
 _TIMES = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
 _MONTHS = ("%m/%Y", "%m.%Y", "%m-%Y", "%b %Y", "%B %Y", "%b-%Y", "%b-%y", "%b %y", "%Y/%m", "%Y.%m")
-DATE_FORMATS = (*(day + time for time, day in product(_TIMES, _DAYS)), *_MONTHS)
+ISO_WEEK = "%G-W%V"  # its Monday; Python wants to be told
+DATE_FORMATS = (*(day + time for time, day in product(_TIMES, _DAYS)), *_MONTHS, ISO_WEEK)
 
 
 class NumberStyle(NamedTuple):
@@ -120,6 +121,8 @@ def regularity(moments: list[datetime]) -> float:
 
 
 def _moment(text: str, form: str) -> datetime | None:
+    if form == ISO_WEEK:
+        text, form = f"{text}-1", f"{form}-%u"
     try:
         return datetime.strptime(text, form)
     except ValueError:

@@ -48,6 +48,11 @@ def period_sql(period: Column) -> str:
     return f"try_strptime(CAST(CAST({period.sql} AS BIGINT) AS VARCHAR), '{period.compact_dates}')"
 
 
+def series_sql(found: Profile, series: tuple[str, ...]) -> str:
+    """The columns of the series; a constant, and no position, where there is none."""
+    return ", ".join(found.columns[name].sql for name in series) or "coalesce(1, 1)"
+
+
 def _periods(found: Profile) -> list[Column]:
     scores = {}
     for column in found.columns.values():
@@ -63,7 +68,7 @@ def _series(sample: Sample, found: Profile, period: Column | None) -> tuple[tupl
     """The columns, and how many rows they and the period do not tell apart."""
     usable = [each for each in found.columns.values() if _may_be_key(each, sample.rows) and each is not period]
     best: tuple[tuple[str, ...], int] | None = None
-    for names in _attempts(usable):
+    for names in _attempts(usable, sample.rows):
         if period is None:
             return names, 0
         keys = [found.columns[name].sql for name in names]
@@ -83,7 +88,7 @@ def _may_be_key(column: Column, rows: int) -> bool:
     return is_label and column.distinct < max(rows, 2) and column.compact_dates is None
 
 
-def _attempts(usable: list[Column]) -> Iterator[tuple[str, ...]]:
+def _attempts(usable: list[Column], rows: int) -> Iterator[tuple[str, ...]]:
     """Columns that may name a series together, the likeliest first."""
     roles = ("series", "item", "place", "group")
     named: dict[str, list[str]] = {}
@@ -100,9 +105,11 @@ def _attempts(usable: list[Column]) -> Iterator[tuple[str, ...]]:
     first = [*places[:1], *items[:1]]
     yield from ((*first, name) for name in more if name not in first)
     yield from ((*first, *pair) for pair in combinations([name for name in more if name not in first], 2))
-    if items or places or whole:
-        return  # named, so that rows which they do not tell apart are transactions
     others = [each for each in usable if not fit(each.name, "document") and _best_fit(each.name) < 0.5]
+    if first:
+        # Labels that stand for many rows each; numbers that differ from row to row are quantities.
+        yield from ((*first, each.name) for each in others if 1 < each.distinct <= rows / 10 and not each.is_flag)
+        return
     texts = [each.name for each in others if each.kind == "text"]
     yield from ((name,) for name in texts)
     yield from combinations(texts[:6], 2)
@@ -116,7 +123,7 @@ def _best_fit(name: str) -> float:
 
 def _facts(sample: Sample, found: Profile, series: tuple[str, ...], period: Column | None) -> tuple[int, int, str]:
     """Number of series, holes in their periods, and the usual step in words."""
-    keys = ", ".join(found.columns[name].sql for name in series) or "1"
+    keys = series_sql(found, series)
     ((n_series,),) = sample.query(f"SELECT count(DISTINCT ({keys},)) FROM log")
     if period is None:
         return int(n_series), 0, ""

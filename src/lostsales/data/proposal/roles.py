@@ -8,6 +8,7 @@ from lostsales.data.proposal.profile import Column, Profile
 
 CLOSE = 0.08  # two fits that differ by less are both worth a word
 _LIKELY = 0.35
+_AFTERWARDS = ("sales", "closing", "stockout", "in_stock", "time_out")  # not known before a decision
 
 
 def _is_quantity(column: Column) -> bool:
@@ -53,7 +54,7 @@ class Roles:
     column: dict[str, str] = field(default_factory=dict)  # role: column
     others: dict[str, tuple[str, ...]] = field(default_factory=dict)  # role: columns that fit nearly as well
     outcomes: set[str] = field(default_factory=set)  # known only afterwards
-    mismatches: list[str] = field(default_factory=list)  # names that their content contradicts
+    mismatches: dict[str, str] = field(default_factory=dict)  # columns whose content contradicts their name
 
 
 def find_roles(found: Profile, keys: tuple[str, ...]) -> Roles:
@@ -67,12 +68,17 @@ def find_roles(found: Profile, keys: tuple[str, ...]) -> Roles:
         scores += [(score, role, column.name) for role, score in suited.items()]
         best = max(fits, key=lambda role: fits[role])
         if fits[best] > 0.9 and not suited and column.kind != "list":
-            roles.mismatches.append(
-                f"{column.name!r} is named as if it held {WORDS[best]}, but its values are not {CONTENT[best][1]} "
-                f"({column.shown}): not taken"
+            roles.mismatches[column.name] = (
+                f"is named as if it held {WORDS[best]}, but its values are not {CONTENT[best][1]}: {column.shown}"
             )
         if (score := fit(column.name, "outcome")) >= _LIKELY:
             scores.append((score - 0.01, "outcome", column.name))
+    if any(role == "sales" and found.columns[name].is_whole for _, role, name in scores):
+        # Beside whole numbers, fractions are money.
+        scores = [
+            (score - 0.15 * (role == "sales" and not found.columns[name].is_whole), role, name)
+            for score, role, name in scores
+        ]
     taken: dict[str, float] = {}
     for score, role, name in sorted(scores, key=lambda each: -each[0]):
         if name in roles.column.values() or name in roles.outcomes:
@@ -84,6 +90,10 @@ def find_roles(found: Profile, keys: tuple[str, ...]) -> Roles:
         elif taken[role] - score < CLOSE and found.columns[name].distinct > 1:
             roles.others[role] = (*roles.others.get(role, ()), name)
     _share_as_price(roles, candidates)
+    used = set(roles.column.values())
+    roles.outcomes |= {
+        name for score, role, name in scores if role in _AFTERWARDS and score >= _LIKELY and name not in used
+    }
     return roles
 
 

@@ -79,12 +79,12 @@ class Source:
 
 
 def open_source(source: Any) -> Source:
-    """A CSV or Parquet file, or a pandas, polars or Arrow table."""
-    if isinstance(source, str | Path):
+    """CSV or Parquet files, or a pandas, polars or Arrow table."""
+    if isinstance(source, str | Path | list | tuple):
         file = open_files(files_of(source), keep=False)
         return Source(file.connection, file.kinds, file.rows)
     table = open_table(source)
-    columns = {f"c{index}": _typed(table, name) for index, name in enumerate(table.columns)}
+    columns = {f"c{index}": _plain(table, name) for index, name in enumerate(table.columns)}
     connection = duckdb.connect()
     connection.register("columns", columns)
     connection.execute("CREATE TABLE log AS SELECT * FROM columns")
@@ -93,12 +93,15 @@ def open_source(source: Any) -> Source:
     return Source(connection, {name: (column, kind) for name, (column, kind, *_) in named}, table.rows)
 
 
-def _typed(table: Table, column: str) -> Array:
-    """Numbers, truth values and moments as they are, everything else as text, which DuckDB can hold whatever it is."""
+def _plain(table: Table, column: str) -> Array:
+    """Numbers, truth values and moments as they are, all else as text, which DuckDB can hold whatever it is."""
     cells = table.cells(column)
-    if cells.truths is not None and cells.texts is None:
-        return cells.truths.astype(bool) if not np.isnan(cells.truths).any() else cells.truths
     if cells.texts is None and cells.others is None:
-        return next(np.asarray(part) for part in (cells.numbers, cells.moments) if part is not None)
-    texts = [None if is_missing(value) else spelled(value) for value in table.shown(column, np.arange(table.rows))]
+        values = next((each for each in (cells.numbers, cells.moments) if each is not None), None)
+        if values is not None:
+            return values
+    if cells.truths is not None and cells.texts is None and not np.isnan(cells.truths).any():
+        return cells.truths.astype(bool)
+    shown = table.shown(column, np.arange(table.rows))
+    texts = [None if is_missing(value) else spelled(value) for value in shown]
     return np.array(texts, dtype=object)

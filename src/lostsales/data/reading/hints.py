@@ -27,7 +27,7 @@ _SAMPLE = 20  # different texts on which formats of dates are tried first
 def number_hint(texts: Texts, written: Format) -> str:
     """The declaration that reads the numbers of a column, or both where two would; empty where none does."""
     text = texts.expression
-    if declared := _declaration(written.model_copy(update={"dates": None})):
+    if declared := _declaration(written.model_copy(update={"dates": ()})):
         return f"it is not as declared, [format] {declared}"
     unread = texts.some(f"NOT {is_missing(text)} AND {as_number(text, written)} IS NULL", _LOOKED_AT)
     currency = next(filter(None, map(_currency, unread)), None)

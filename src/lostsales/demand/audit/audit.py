@@ -23,7 +23,7 @@ from lostsales.demand.censoring.runs import LEAST_ROWS, Runs, find_runs, paper_v
 from lostsales.demand.survival.imputation import Imputation, impute
 
 LEVEL = 0.05
-MOST_FILLED = 50_000  # stock-outs whose identification is examined
+MOST_FILLED = 10_000  # stock-outs whose identification is examined: shares are then good to a hundredth
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,9 @@ def _impute(log: SalesLog, runs: Runs, seed: int, progress: Progress | None) -> 
     only = np.zeros(len(log), dtype=bool)
     only[rows] = True
     filled = impute(log, replicates=0, runs=runs, only=only, seed=seed, progress=progress)
-    share = f"{filled.identified[only].mean():.0%} of the hidden demands can be told from similar periods"
+    hidden = int(np.count_nonzero(~runs.observed.is_observed))
+    sampled = f" (judged from {len(rows):,} of {hidden:,}, drawn at random)" if len(rows) < hidden else ""
+    share = f"{filled.identified[only].mean():.0%} of the hidden demands can be told from similar periods{sampled}"
     return filled, f"{share}; the others lie between what was sold and demand_max = {filled.demand_max:g}"
 
 

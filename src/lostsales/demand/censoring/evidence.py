@@ -13,6 +13,8 @@ from lostsales.types import Bools, Floats, Ints, exceeds
 
 # Continuous demand is taken as observed to this share of its standard deviation.
 RESOLUTION = 0.02
+# Rows after more stock-outs in a row are left out: their last demand is a guess of guesses, drawn period by period.
+MOST_HIDDEN = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,13 +57,14 @@ def _teaches(is_learnable: Bools, rows: Ints, depth: Ints) -> Bools:
 
 
 def gather_evidence(log: SalesLog, usual: Floats | None = None) -> Evidence:
-    """The evidence of a log; rows before the first observed demand of a series have no lag and are left out.
+    """The evidence of a log.
 
+    Rows before the first observed demand of a series have no lag and are left out, and so are those deep in a long run.
     `usual` are the usual prices of its series, (series,), found in the log unless given.
     """
     runs = find_runs(log)
     observed = runs.observed
-    rows = np.flatnonzero(runs.depth >= 0)
+    rows = np.flatnonzero((runs.depth >= 0) & (runs.depth <= MOST_HIDDEN))
     depth = runs.depth[rows]
     position = np.full(len(log), -1)
     position[rows] = np.arange(len(rows))

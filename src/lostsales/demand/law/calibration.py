@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lostsales.demand.censoring.evidence import Evidence
+from lostsales.demand.law.evidence_sample import segment_starts
 from lostsales.types import Floats
 
 LEVEL = 1e-3
@@ -72,7 +73,7 @@ def _link(evidence: Evidence, pit: Floats, periods: int) -> tuple[float, float]:
 
     here = np.where(evidence.is_informative, pit - 0.5, 0.0)
     total, at = np.r_[0.0, np.cumsum(here)], np.arange(len(here))
-    first = np.maximum(at - periods, np.searchsorted(evidence.series, evidence.series))
+    first = np.maximum(at - periods, segment_starts(evidence))
     rows = evidence.is_informative & (at > first)
     # Divided by the root of how many there are, so that each has equal variance.
     before = (total[at] - total[first])[rows] / np.sqrt((at - first)[rows])

@@ -52,8 +52,8 @@ def complete_latents(evidence: Evidence, law: DemandLaw, seed: int = 0, draws: i
     particles = Particles(latent, lag, np.empty(rows), np.empty(rows))
     intervals, random = Intervals(low, high, evidence.is_informative), RandomNumbers(uniform, pick)
     noise = NoiseGrid(law.residuals.grid, law.residuals.cdf)
-    for depth in range(int(evidence.depth.max(initial=0)) + 1):
-        at = np.flatnonzero(evidence.depth == depth)
+    by_depth = np.argsort(evidence.depth, kind="stable")
+    for depth, at in enumerate(np.split(by_depth, np.cumsum(np.bincount(evidence.depth))[:-1])):
         parent = evidence.parent[at]
         if depth:
             lag[at] = law.demand(latent[parent], scale[at, None]) / scale[at, None]
@@ -164,10 +164,11 @@ def _iterate(evidence: Evidence, law: DemandLaw, weights: Floats, seed: int) -> 
     return replace(law, mean=mean, residuals=residuals, effect=effect)
 
 
-def with_effects(evidence: Evidence, law: DemandLaw, seed: int = 0) -> DemandLaw:
-    """The law with series effects fitted to these rows; all else stays."""
+def with_effects(evidence: Evidence, law: DemandLaw, seed: int = 0, weights: Floats | None = None) -> DemandLaw:
+    """The law with series effects fitted to these rows, counted by `weights`; all else stays."""
+    weights = np.ones(len(evidence)) if weights is None else weights
     for _ in range(2 if law.effect.any() else 0):
-        inputs, latent, series, counted = _drawn(evidence, law, np.ones(len(evidence)), seed)
+        inputs, latent, series, counted = _drawn(evidence, law, weights, seed)
         law = replace(law, effect=_series_effects(latent - law.mean(inputs), series, counted, len(law.scale)))
     return law
 

@@ -10,8 +10,9 @@ from lostsales.data.progress import Progress
 from lostsales.data.splits import hold_out
 from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.demand.law.estimation import complete_latents
+from lostsales.demand.law.evidence_sample import sample_blocks
 from lostsales.demand.law.means import LinearMean
-from lostsales.demand.law.selection import DemandModel, bootstrap_laws
+from lostsales.demand.law.selection import MOST_RESAMPLED, DemandModel, bootstrap_laws
 from lostsales.types import Floats, Ints
 
 MOST_PRICES = 9
@@ -44,6 +45,7 @@ class PriceResponse:
     elasticity_error: float
     slopes: tuple[Slope, ...]  # empty where the mean is not linear
     draws: int  # laws behind band and errors
+    resampled_rows: int  # behind each of these laws; errors are scaled to all rows
     relative: bool = False  # prices are relative to the usual price of each series
 
 
@@ -87,7 +89,9 @@ def price_response(
     """
     from scipy.special import stdtrit
 
-    laws = bootstrap_laws(log, model, draws, seed, progress, fresh=True)
+    held = hold_out(log, gap=1)
+    sample = sample_blocks(model.sample, MOST_RESAMPLED, seed)
+    laws = bootstrap_laws(log, model, draws, seed, progress, fresh=True, sample=sample)
     price = log.price / model.law.usual_price[log.series]
     prices = np.unique(price)
     if len(prices) > MOST_PRICES:
@@ -95,9 +99,12 @@ def price_response(
     demand = expected_demand(model, model.law, prices, LAGS, seed)
     own = [expected_demand(model, law, prices, 1, seed + 1 + number) for number, law in enumerate(laws)]
     others = np.array(own).reshape(-1, len(prices))
-    units = hold_out(log, gap=1).units
+    # Of m out of n units the variance is n / m times that of all; the sample is drawn in blocks, not in units, so that
+    # where it holds a part of every series the errors are too wide.
+    drawn, of_all = (len(np.unique(held.unit[each.rows])) for each in (sample, model.evidence))
+    units, shrunk = round(held.units * drawn / of_all), float(np.sqrt(drawn / of_all))
     freedom = max(min(len(laws), units) - 1, 1)  # few laws and few series both make the error itself uncertain
-    half = float(stdtrit(freedom, (1 + COVERAGE) / 2)) * _spread(others, units)
+    half = float(stdtrit(freedom, (1 + COVERAGE) / 2)) * shrunk * _spread(others, units)
     nearest = np.searchsorted((prices[1:] + prices[:-1]) / 2, price)
     rows = np.bincount(nearest, minlength=len(prices))
     return PriceResponse(
@@ -108,9 +115,10 @@ def price_response(
         low=np.maximum(demand - half, 0.0),
         high=demand + half,
         elasticity=float(_elasticity(prices, demand)),
-        elasticity_error=float(_spread(_elasticity(prices, others), units)),
-        slopes=_slopes(log, model.law, laws, units),
+        elasticity_error=float(shrunk * _spread(_elasticity(prices, others), units)),
+        slopes=_slopes(log, model.law, laws, units, shrunk),
         draws=len(laws),
+        resampled_rows=len(sample),
         relative=bool((model.law.usual_price != 1).any()),
     )
 
@@ -120,7 +128,7 @@ def expected_demand(model: DemandModel, law: DemandLaw, prices: Floats, draws: i
 
     Hidden last demands are drawn from the law.
     """
-    evidence = model.evidence
+    evidence = model.sample
     at = np.linspace(0, len(evidence) - 1, min(len(evidence), MOST_ROWS)).astype(np.int64)
     lags = complete_latents(evidence, law, seed).lag[at, :draws]
     series, atoms, same = evidence.series[at], law.residuals.atoms(ATOMS), np.ones(len(at))
@@ -152,11 +160,11 @@ def _elasticity(prices: Floats, demand: Floats) -> Floats:
         return np.asarray(np.log(demand[..., last] / demand[..., first]) / np.log(prices[last] / prices[first]))
 
 
-def _slopes(log: SalesLog, law: DemandLaw, laws: list[DemandLaw], units: int) -> tuple[Slope, ...]:
+def _slopes(log: SalesLog, law: DemandLaw, laws: list[DemandLaw], units: int, shrunk: float) -> tuple[Slope, ...]:
     if not isinstance(law.mean, LinearMean):
         return ()
     changes = _changes(law)
-    errors = _spread(np.array([_changes(each) for each in laws]).reshape(-1, len(changes)), units)
+    errors = shrunk * _spread(np.array([_changes(each) for each in laws]).reshape(-1, len(changes)), units)
     names = (*market_names(log), "price", "last demand")
     return tuple(
         Slope(name, float(change), float(error)) for name, change, error in zip(names, changes, errors, strict=True)

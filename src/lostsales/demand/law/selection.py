@@ -12,19 +12,24 @@ from importlib.util import find_spec
 import numpy as np
 
 from lostsales.data.log import SalesLog
-from lostsales.data.progress import Progress
+from lostsales.data.parallel import in_parallel
+from lostsales.data.progress import Progress, stages
 from lostsales.data.scale import series_scale
 from lostsales.data.splits import BY_SERIES, FoldMasks, folds_of, hold_out, resample_counts
 from lostsales.demand.censoring.evidence import Evidence, gather_evidence
 from lostsales.demand.law.calibration import Calibration, calibrate
 from lostsales.demand.law.demand_law import DemandLaw, Family
-from lostsales.demand.law.estimation import complete_latents, fit_family, with_effects
+from lostsales.demand.law.estimation import CompletedLatents, complete_latents, fit_family, with_effects
+from lostsales.demand.law.evidence_sample import drawn_blocks, sample_blocks
 from lostsales.demand.law.means import MEANS
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.types import Floats
 
 LEAST_ROWS = 10
-SCORED_ROWS = 1_000, 10_000  # families are compared on a tenth of the rows, within these, of whole series
+SCORED_ROWS = 1_000, 10_000  # families are compared on a tenth of the rows, within these, of whole series ...
+MOST_SCORED = 15_000  # ... or, where whole series are more than this, of blocks of them
+MOST_FITTED = 20_000  # a law is learned from at most so many rows: further ones narrow no error that matters
+MOST_RESAMPLED = 6_000  # rows of a bootstrap behind standard errors, which are scaled to all rows
 BOOSTED_ROWS = 5_000  # trees are tried from so many rows on
 MOST_GAP = 3  # periods left out around a block in time
 BEYOND_CHANCE = 2.0  # standard errors ...
@@ -69,6 +74,7 @@ class DemandModel:
 
     law: DemandLaw
     evidence: Evidence
+    sample: Evidence  # what laws are learned from: the evidence, or blocks of it where it is large
     candidates: tuple[FamilyScore, ...]  # simplest first
     calibration: Calibration  # on held-out rows
     held_out: str  # "series" or "blocks in time"
@@ -78,6 +84,34 @@ class DemandModel:
     def family(self) -> Family:
         """The chosen family."""
         return self.law.family
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was left to a sample."""
+        if self.sample is self.evidence:
+            return ()
+        return (f"learned from {len(self.sample):,} of {len(self.evidence):,} rows, in blocks drawn at random",)
+
+    def fit_law(
+        self,
+        family: Family,
+        *,
+        weights: Floats | None = None,
+        start: DemandLaw | None = None,
+        sample: Evidence | None = None,
+        seed: int = 0,
+    ) -> DemandLaw:
+        """Fit a law to the sample, or to a part of it, and series effects to the evidence, or to the whole sample.
+
+        `weights` count the rows of the evidence.
+        """
+        sample, whole = (self.sample, self.evidence) if sample is None else (sample, self.sample)
+
+        def own(part: Evidence) -> Floats | None:
+            return None if weights is None else weights[np.searchsorted(self.evidence.rows, part.rows)]
+
+        law = fit_family(sample, family, self.law.scale, own(sample), start, seed)
+        return law if sample is whole else with_effects(whole, law, seed, own(whole))
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -143,16 +177,19 @@ def fit_demand(
     scale = series_scale(log)
     scored, folds, by = _scored_rows(log, evidence, seed)
     trials: dict[Family, FamilyTrial] = {}
-    for done, family in enumerate(sorted(families, key=lambda each: _complexity(each.mean))):
+    sample = sample_blocks(evidence, MOST_FITTED, seed)
+    *comparing, fitting = stages(progress, [1.0] * len(families) + [len(sample) / len(scored) / len(folds)])
+    for family, tick in zip(sorted(families, key=lambda each: _complexity(each.mean)), comparing, strict=True):
         if not _is_ruled_out(family, trials):
-            trials[family] = _cross_validate(family, trials, scored, folds, scale, seed)
-        if progress:
-            progress(done + 1, len(families) + 1)
+            trials[family] = _cross_validate(family, trials, scored, folds, scale, seed, tick)
+        tick(1, 1)
     candidates = _compare(trials)
     chosen = _choose(trials)
-    law = fit_family(evidence, chosen, scale, seed=seed)
+    law = fit_family(sample, chosen, scale, seed=seed)
+    law = law if sample is evidence else with_effects(evidence, law, seed)
+    fitting(1, 1)
     calibration = calibrate(scored, trials[chosen].probabilities)
-    return DemandModel(law, evidence, candidates, calibration, by, np.unique(log.price))
+    return DemandModel(law, evidence, sample, candidates, calibration, by, np.unique(log.price))
 
 
 def bootstrap_laws(
@@ -162,22 +199,23 @@ def bootstrap_laws(
     seed: int = 0,
     progress: Progress | None = None,
     fresh: bool = False,
+    sample: Evidence | None = None,
 ) -> list[DemandLaw]:
     """Laws fitted to resampled series (or blocks in time), each started at the fitted law unless `fresh`.
 
-    The former is quicker, but iterations depend on their start, so that these laws vary too little.
+    The former is quicker, but iterations depend on their start, so that these laws vary too little. `sample` is a part
+    of the evidence to resample in place of the model's own.
     """
     evidence, law = model.evidence, model.law
     held = hold_out(log, gap=1)
-    laws = []
-    for done, count in enumerate(resample_counts(held.units, draws, seed)):
-        weights = count[held.unit[evidence.rows]]
-        if weights @ np.isfinite(evidence.high) > 0:
-            start = None if fresh else law
-            laws.append(fit_family(evidence, law.family, law.scale, weights, start=start, seed=seed))
-        if progress:
-            progress(done + 1, draws)
-    return laws
+    start = None if fresh else law
+    weights = (count[held.unit[evidence.rows]] for count in resample_counts(held.units, draws, seed))
+    drawn = [each for each in weights if each @ np.isfinite(evidence.high) > 0]
+
+    def refit(counts: Floats) -> DemandLaw:
+        return model.fit_law(law.family, weights=counts, start=start, sample=sample, seed=seed)
+
+    return in_parallel(refit, drawn, None, progress)
 
 
 def _scored_rows(log: SalesLog, evidence: Evidence, seed: int) -> tuple[Evidence, FoldMasks, str]:
@@ -194,6 +232,8 @@ def _scored_rows(log: SalesLog, evidence: Evidence, seed: int) -> tuple[Evidence
         chosen = series[np.unique(held.clock[log.starts[series]], return_index=True)[1]]
         place = np.arange(len(evidence)) - np.searchsorted(evidence.series, evidence.series)
         kept = np.isin(evidence.series, chosen) & (place < wanted // len(chosen))
+    elif np.count_nonzero(kept) > MOST_SCORED:
+        kept = drawn_blocks(evidence, int(wanted), seed)
     scored = evidence.part(kept)
     return scored, folds_of(held, scored.rows), held.by
 
@@ -205,6 +245,7 @@ def _cross_validate(
     folds: FoldMasks,
     scale: Floats,
     seed: int,
+    progress: Progress,
 ) -> FamilyTrial:
     """Fit without each fold in turn.
 
@@ -212,13 +253,17 @@ def _cross_validate(
     depend on their start.
     """
     linear = trials.get(replace(family, mean="linear"))
+
+    def fit_without(at: int) -> tuple[DemandLaw, CompletedLatents]:
+        start = None if linear is None else linear.laws[at]
+        used = folds[at][1].astype(np.float64)
+        law = fit_family(evidence, family, scale, weights=used, start=start, seed=seed)
+        # Series effects are fitted to the held-out rows too, as in use they are known; all else is held out.
+        return law, complete_latents(evidence, with_effects(evidence, law, seed), seed)
+
     score, below, within = (np.full(len(evidence), np.nan) for _ in range(3))
     laws = []
-    for at, (out, used) in enumerate(folds):
-        start = None if linear is None else linear.laws[at]
-        law = fit_family(evidence, family, scale, weights=used.astype(np.float64), start=start, seed=seed)
-        # Series effects are fitted to the held-out rows too, as in use they are known; all else is held out.
-        done = complete_latents(evidence, with_effects(evidence, law, seed), seed)
+    for (out, _), (law, done) in zip(folds, in_parallel(fit_without, range(len(folds)), None, progress), strict=True):
         score[out], below[out], within[out] = done.score[out], done.below[out], done.within[out]
         laws.append(law)
     return FamilyTrial(score, (below, within), tuple(laws))

@@ -23,7 +23,7 @@ from lostsales.types import Bools, Floats, Ints
 LEAST_EVENTS = 10
 THREADS = min(2, os.cpu_count() or 1)
 CHUNK = 256
-NO_RESAMPLES = np.zeros((0, 1))
+NO_RESAMPLES = np.zeros((1, 0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +74,8 @@ class CensoredSample:
 
         The error is the standard deviation over the resamples in `counts` (replicates, units).
         """
-        found = self._over_rows(points, point, least, self._kernel(bandwidth), counts, progress)
+        drawn = np.ascontiguousarray(counts.T)
+        found = self._over_rows(points, point, least, self._kernel(bandwidth), drawn, progress)
         return found.mean, found.error
 
     def support(self, points: Floats, point: Floats, least: Floats, radius: float) -> tuple[Floats, Ints]:
@@ -91,7 +92,7 @@ class CensoredSample:
         point: Floats,
         least: Floats,
         kernel: loops.LocalKernel,
-        counts: Floats,
+        drawn: Floats,
         progress: Progress | None,
     ) -> loops.Excess:
         rows = len(points)
@@ -99,7 +100,7 @@ class CensoredSample:
 
         def run(part: slice) -> None:
             chunk = loops.Excess._make(column[part] for column in out)
-            loops.mean_excess_loop(points[part], point[part], least[part], self.rows, kernel, counts, chunk)
+            loops.mean_excess_loop(points[part], point[part], least[part], self.rows, kernel, drawn, chunk)
 
         _in_chunks(run, rows, progress)
         return out

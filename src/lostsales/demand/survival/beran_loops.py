@@ -10,6 +10,9 @@ from lostsales.demand.survival.tail import TAIL_LAST, TAIL_REFUSE
 from lostsales.types import Bools, Floats, Ints
 
 GROWTH = 1.5
+FEW_LEVELS = 1_000  # beyond these levels are sorted in buckets, in linear time
+MOST_BUCKETS = 4096  # of such a sort ...
+MOST_INSERTED = 64  # ... and entries of one that are sorted by insertion
 WIDEST = 1e4
 
 _tail_area, _tail_rate = compiled(rule.tail_area), compiled(rule.tail_rate)
@@ -76,16 +79,37 @@ def _first_from(points: Floats, value: float) -> int:
 
 
 @compiled
-def _near(
-    point: Floats, sample: Sample, lower: int, upper: int, h: float, events_only: bool, row: Ints, weight: Floats
-) -> int:
-    """Fill `row` and `weight` with the rows within h of `point`, or only those with observed demand."""
+def _has_events(point: Floats, sample: Sample, lower: int, upper: int, h: float, least_events: int) -> bool:
+    """Whether so many rows with observed demand lie within h of `point`."""
     points, is_event, clock = sample.points, sample.is_event, sample.clock
+    count = 0
+    if least_events <= 0:
+        return True
+    for at in range(_first_from(points, point[0] - h), len(points)):
+        if points[at, 0] > point[0] + h:
+            break
+        if not is_event[at] or lower <= clock[at] < upper:
+            continue
+        distance, axis = 0.0, 0
+        while axis < points.shape[1] and distance < h * h:
+            distance += (points[at, axis] - point[axis]) ** 2
+            axis += 1
+        if distance < h * h:
+            count += 1
+            if count == least_events:
+                return True
+    return False
+
+
+@compiled
+def _near(point: Floats, sample: Sample, lower: int, upper: int, h: float, row: Ints, weight: Floats) -> int:
+    """Fill `row` and `weight` with the rows within h of `point`."""
+    points, clock = sample.points, sample.clock
     count = 0
     for at in range(_first_from(points, point[0] - h), len(points)):
         if points[at, 0] > point[0] + h:
             break
-        if (events_only and not is_event[at]) or lower <= clock[at] < upper:
+        if lower <= clock[at] < upper:
             continue
         distance, axis = 0.0, 0
         while axis < points.shape[1] and distance < h * h:
@@ -95,6 +119,47 @@ def _near(
             row[count], weight[count] = at, 1.0 - distance / (h * h)
             count += 1
     return count
+
+
+@compiled
+def _rising(values: Floats) -> Ints:
+    """The order in which values rise, ties in their own order: in buckets, as most levels are tied or evenly spread."""
+    count = len(values)
+    order = np.arange(count)
+    low, high = np.inf, -np.inf
+    for value in values:
+        low, high = min(low, value), max(high, value)
+    if count < 2 or low == high:
+        return order
+    buckets = min(count, MOST_BUCKETS)
+    per_value = (buckets - 1) / (high - low)
+    ends = np.zeros(buckets + 1, dtype=np.int64)
+    for value in values:
+        ends[int((value - low) * per_value) + 1] += 1
+    for bucket in range(buckets):
+        ends[bucket + 1] += ends[bucket]
+    place = ends[:-1].copy()
+    for at in range(count):
+        bucket = int((values[at] - low) * per_value)
+        order[place[bucket]] = at
+        place[bucket] += 1
+    # Within a bucket by insertion, which leaves ties as they are; levels far out in a tail may crowd one bucket.
+    for bucket in range(buckets):
+        start, stop = ends[bucket], ends[bucket + 1]
+        low, high = np.inf, -np.inf
+        for at in range(start, stop):
+            low, high = min(low, values[order[at]]), max(high, values[order[at]])
+        if stop - start > MOST_INSERTED and low < high:
+            part = order[start:stop].copy()
+            order[start:stop] = part[np.argsort(values[part])]
+        elif low < high:
+            for at in range(start + 1, stop):
+                moved, to = order[at], at
+                while to > start and values[order[to - 1]] > values[moved]:
+                    order[to] = order[to - 1]
+                    to -= 1
+                order[to] = moved
+    return order
 
 
 @compiled
@@ -108,9 +173,9 @@ def neighbours(point: Floats, sample: Sample, lower: int, upper: int, kernel: Lo
     row, weight, level, event = near
     h = kernel.bandwidth
     widest = WIDEST * h
-    while h <= widest and _near(point, sample, lower, upper, h, True, row, weight) < kernel.least_events:
+    while h <= widest and not _has_events(point, sample, lower, upper, h, kernel.least_events):
         h *= GROWTH
-    count: int = _near(point, sample, lower, upper, h, False, row, weight)
+    count: int = _near(point, sample, lower, upper, h, row, weight)
     for i in range(count):
         at = row[i]
         event[i] = is_event[at]
@@ -123,7 +188,7 @@ def neighbours(point: Floats, sample: Sample, lower: int, upper: int, kernel: Lo
         level[i] = min(demand[at] + shift, kernel.demand_max)
         if is_event[at]:
             level[i] = max(level[i], 0.0)
-    order = np.argsort(level[:count])
+    order = np.argsort(level[:count]) if count <= FEW_LEVELS else _rising(level[:count])
     row[:count], weight[:count] = row[:count][order], weight[:count][order]
     level[:count], event[:count] = level[:count][order], event[:count][order]
     return count
@@ -142,11 +207,29 @@ def tied(level: Floats, is_event: Bools, weight: Floats, count: int, i: int, at:
 
 
 @compiled
+def _with_tail(
+    survival: float, at_point: float, area: float, last: float, point: float, least: float, kernel: LocalKernel
+) -> tuple[float, float]:
+    """Mean excess from the area below a curve up to its `last` level, and the share of the tail rule's mass in it."""
+    tail, demand_max, integer = kernel.tail, kernel.demand_max, kernel.integer
+    if at_point <= 0.0:
+        return _excess_without_mass(tail, demand_max - least), 1.0
+    share, start = survival / at_point, max(last, least)
+    if survival > 0.0 and start < demand_max and tail != TAIL_LAST:
+        if tail == TAIL_REFUSE:
+            return np.nan, share
+        rate = _tail_rate(tail, survival, last)
+        area += _tail_area(survival, last, start, demand_max, rate, integer)
+        if point > last:
+            at_point *= np.exp(-rate * ((np.floor(point) if integer else point) - last))
+    return area / at_point, share
+
+
+@compiled
 def excess_of(
     level: Floats, is_event: Bools, weight: Floats, count: int, point: float, least: float, kernel: LocalKernel
 ) -> tuple[float, float]:
     """Mean excess E[D | D > point] - least of neighbours in order, and the tail rule's share of the mass above."""
-    tail, demand_max, integer = kernel.tail, kernel.demand_max, kernel.integer
     at_risk = weight[:count].sum()
     survival, at_point, area, last = 1.0, 1.0, 0.0, 0.0
     i = 0
@@ -163,31 +246,93 @@ def excess_of(
         last = here
         if here <= point:
             at_point = survival
-    if at_point <= 0.0:
-        return _excess_without_mass(tail, demand_max - least), 1.0
-    share, start = survival / at_point, max(last, least)
-    if survival > 0.0 and start < demand_max and tail != TAIL_LAST:
-        if tail == TAIL_REFUSE:
-            return np.nan, share
-        rate = _tail_rate(tail, survival, last)
-        area += _tail_area(survival, last, start, demand_max, rate, integer)
-        if point > last:
-            at_point *= np.exp(-rate * ((np.floor(point) if integer else point) - last))
-    return area / at_point, share
+    found: tuple[float, float] = _with_tail(survival, at_point, area, last, point, least, kernel)
+    return found
+
+
+class Resampled(NamedTuple):
+    """Work arrays of one row's curves over all resamples, each (replicates,)."""
+
+    at_risk: Floats
+    survival: Floats
+    at_point: Floats
+    area: Floats
+    events: Floats
+    gone: Floats
+
+
+@compiled
+def _resampled_error(
+    near: Neighbours, count: int, unit: Ints, drawn: Floats, point: float, least: float, mean: float,
+    kernel: LocalKernel, work: Resampled,
+) -> float:  # fmt: skip
+    """Standard deviation of the mean excess over resamples.
+
+    All curves advance together, level by level, so that the inner loops run over resamples, which lie side by side.
+    """
+    row, weight, level, is_event = near
+    replicates = drawn.shape[1]
+    at_risk, survival, at_point, area, events, gone = work
+    at_risk[:], survival[:], at_point[:], area[:] = 0.0, 1.0, 1.0, 0.0
+    for i in range(count):
+        times = drawn[unit[row[i]]]
+        for r in range(replicates):
+            at_risk[r] += weight[i] * times[r]
+    any_weight = at_risk > 0.0
+    last = 0.0
+    i = 0
+    while i < count:
+        here, any_event = level[i], False
+        if here > least:
+            width = here - max(last, least)
+            for r in range(replicates):
+                area[r] += survival[r] * width
+        events[:], gone[:] = 0.0, 0.0
+        while i < count and level[i] == here:
+            times = drawn[unit[row[i]]]
+            for r in range(replicates):
+                gone[r] += weight[i] * times[r]
+            if is_event[i]:
+                any_event = True
+                for r in range(replicates):
+                    events[r] += weight[i] * times[r]
+            i += 1
+        if any_event:
+            for r in range(replicates):
+                left = survival[r] * max(0.0, 1.0 - events[r] / at_risk[r])
+                survival[r] = left if left >= 1e-12 else 0.0
+        for r in range(replicates):
+            at_risk[r] = max(at_risk[r] - gone[r], 1e-300)
+        last = here
+        if here <= point:
+            at_point[:] = survival
+    total, square = 0.0, 0.0
+    for r in range(replicates):
+        # A resample with nothing at risk carries no information: the row's own curve stands in.
+        value = 0.0
+        if any_weight[r]:
+            again, _ = _with_tail(survival[r], at_point[r], area[r], last, point, least, kernel)
+            value = again - mean
+        total += value
+        square += value * value
+    return float(np.sqrt(max(square - total * total / replicates, 0.0) / (replicates - 1)))
 
 
 @compiled
 def mean_excess_loop(
-    points: Floats, point: Floats, least: Floats, sample: Sample, kernel: LocalKernel, counts: Floats, out: Excess
+    points: Floats, point: Floats, least: Floats, sample: Sample, kernel: LocalKernel, drawn: Floats, out: Excess
 ) -> None:
     """Mean excess, tail share, events above `least` and bootstrap standard error of every row.
 
-    `counts` (replicates, units) is how often each resample draws a unit.
+    `drawn` (units, replicates) is how often each resample draws a unit.
     """
     near = work_arrays(len(sample.points))
-    row_of, weight, level, is_event = near
-    drawn = np.empty(len(sample.points))
-    replicates = len(counts)
+    _, weight, level, is_event = near
+    replicates = drawn.shape[1]
+    work = Resampled(
+        np.empty(replicates), np.empty(replicates), np.empty(replicates), np.empty(replicates), np.empty(replicates),
+        np.empty(replicates),
+    )  # fmt: skip
     for row in range(len(points)):
         count = neighbours(points[row], sample, 0, 0, kernel, near)
         out.mean[row], out.tail_share[row] = excess_of(level, is_event, weight, count, point[row], least[row], kernel)
@@ -195,20 +340,11 @@ def mean_excess_loop(
         for i in range(count):
             if is_event[i] and level[i] > least[row]:
                 out.events_above[row] += 1
-        total, square = 0.0, 0.0
-        for replicate in range(replicates):
-            for i in range(count):
-                drawn[i] = weight[i] * counts[replicate, sample.unit[row_of[i]]]
-            # A resample with nothing at risk carries no information: the row's own curve stands in.
-            value = 0.0
-            if drawn[:count].sum() > 0.0:
-                again, _ = excess_of(level, is_event, drawn, count, point[row], least[row], kernel)
-                value = again - out.mean[row]
-            total += value
-            square += value * value
         out.error[row] = np.nan
         if replicates > 1:
-            out.error[row] = np.sqrt(max(square - total * total / replicates, 0.0) / (replicates - 1))
+            out.error[row] = _resampled_error(
+                near, count, sample.unit, drawn, point[row], least[row], out.mean[row], kernel, work
+            )
 
 
 @compiled

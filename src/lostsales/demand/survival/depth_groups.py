@@ -13,8 +13,10 @@ from lostsales.types import Bools, Floats, Ints
 
 # A depth needs so many rows for each of its covariates to have a law of its own.
 ROWS_A_COVARIATE = 3
+# Deeper rows share a law: what happened longer ago tells little, and covariates grow with the depth.
+MOST_DEPTHS = 20
 # By default a law is learned from at most so many rows: more narrow no error that matters, and slow every filled row.
-MOST_ROWS = 20_000
+MOST_ROWS = 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +63,7 @@ def _separate_depths(log: SalesLog, runs: Runs) -> int:
     width = len(market(log, np.zeros(1, dtype=np.int64))) + 1
     needed = np.maximum(LEAST_ROWS, ROWS_A_COVARIATE * width * np.arange(1, len(at_depth) + 1))
     own = 0
-    while own < len(at_depth) and at_depth[own] >= needed[own]:
+    while own < min(len(at_depth), MOST_DEPTHS) and at_depth[own] >= needed[own]:
         own += 1
     while own and 0 < at_depth[own:].sum() < needed[own]:
         own -= 1
