@@ -30,11 +30,12 @@ Estimators = Annotated[list[str] | None, typer.Option("--estimator", help="Only 
 Seed = Annotated[int, typer.Option(help="The same seed gives the same answer.")]
 
 
-def log_files(log: Path, problem: Path | None) -> tuple[Path | None, ...]:
-    """The files that reading a log reads: the tables, and the problem, by default beside them."""
+def log_files(log: Path, problem: Path | None) -> tuple[Path, ...]:
+    """The files that reading a log reads: the table or tables, and its problem, by default beside it."""
     from lostsales.data.reading.paths import files_of, problem_beside
 
-    return *files_of(log), problem_beside(log) if problem is None else problem
+    beside = problem_beside(log) if problem is None else problem
+    return files_of(log) if beside is None else (*files_of(log), beside)
 
 
 def named_files(*names: str) -> tuple[Path, ...]:
