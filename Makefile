@@ -70,6 +70,7 @@ slowish: $(READY)
 pages: $(READY)
 	$(BIN)/python -m tests.commands_page
 	$(BIN)/python -m tests.methods_page
+	$(BIN)/python -m tests.problem_page
 
 docs: pages
 	$(BIN)/python -m tests.api_reference

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +10,13 @@ import pytest
 from typer.testing import CliRunner
 
 from lostsales.apps.cli import app
+from lostsales.data.problem import Problem
+from lostsales.data.settings import checked
 from lostsales.data.writing import write_log
 from lostsales.learn.fit import fit
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
-from tests import commands_page, methods_page
+from tests import commands_page, methods_page, problem_page
 from tests.commands_page import commands, examples
 from tests.learn.small import days, frame_of, small_log
 
@@ -58,12 +61,22 @@ def test_the_quick_start_from_end_to_end(whole: bool, shop: Path, capsys: pytest
     ((_, table),) = blocks(start, "csv")
     assert (shop / "sales.csv").read_text().splitlines()[0] == table.splitlines()[0]
     ((_, problem),) = blocks(start, "toml")
-    (shop / "sales.toml").write_text(problem)
     lines = [line for _, text in blocks(start, "sh") for line in text.splitlines()]
-    assert {shlex.split(line)[1] for line in lines} >= {"inspect", "audit", "impute", "fit", "evaluate", "recommend"}
+    assert {shlex.split(line)[1] for line in lines} >= {
+        "init",
+        "inspect",
+        "audit",
+        "impute",
+        "fit",
+        "evaluate",
+        "recommend",
+    }
     for line in lines:
         if whole or shlex.split(line)[1] not in SLOW:
             assert run(line), line
+        if line == "lostsales init sales.csv":
+            assert Problem.from_toml("sales.toml").columns == checked(Problem, tomllib.loads(problem), "").columns
+            (shop / "sales.toml").write_text(problem)  # as edited
     for text in (start, ROOT / "README.md"):
         ((_, code),) = blocks(text, "python")
         named: dict[str, Any] = {}
@@ -82,7 +95,7 @@ def test_the_commands_of_the_readme_run_one_after_the_other(tmp_path: Path, monk
 
 
 def test_generated_pages_are_up_to_date() -> None:
-    for generated in (commands_page, methods_page):
+    for generated in (commands_page, methods_page, problem_page):
         assert generated.PAGE.read_text(encoding="utf-8") == generated.page(), "run make pages"
 
 

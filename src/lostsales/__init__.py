@@ -11,6 +11,8 @@ if _typing.TYPE_CHECKING:
     from lostsales.data.describe import Description as Description
     from lostsales.data.log import SalesLog as SalesLog
     from lostsales.data.problem import Problem as Problem
+    from lostsales.data.proposal.propose import Proposal as Proposal
+    from lostsales.data.proposal.propose import propose as propose
     from lostsales.data.reading.gate import read_log as read_log
     from lostsales.data.writing import write_log as write_log
     from lostsales.demand.audit.audit import Audit as Audit
@@ -62,6 +64,7 @@ _ROOMS = {
     "data.describe": ("Description",),
     "data.log": ("SalesLog",),
     "data.problem": ("Problem",),
+    "data.proposal.propose": ("Proposal", "propose"),
     "data.reading.gate": ("read_log",),
     "data.writing": ("write_log",),
     "demand.audit.audit": ("Audit", "audit"),

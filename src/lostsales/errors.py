@@ -12,7 +12,8 @@ class SettingError(LostSalesError):
 class LogError(LostSalesError):
     """A table cannot be read as a sales log; `findings` lists every reason."""
 
-    def __init__(self, source: str, findings: tuple[str, ...]) -> None:
+    def __init__(self, source: str, findings: tuple[str, ...], advice: str = "") -> None:
         self.findings = findings
-        reasons = "".join(f"\n  - {finding}" for finding in findings)
-        super().__init__(f"{source} is not a usable sales log (rows count from 0):{reasons}")
+        self.advice = advice
+        lines = [f"{source} is not a usable sales log (rows count from 0):", *(f"  - {each}" for each in findings)]
+        super().__init__("\n".join([*lines, advice] if advice else lines))

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -109,7 +110,7 @@ def test_brackets_in_names_are_shown_as_they_are(tmp_path: Path) -> None:
         (("simulate", "released", "--out", "no/log.csv"), "there is no folder no to write log.csv into"),
         (("simulate", "released", "--out", "a.csv", "--truth", "a.csv"), "need a file each, but both are a.csv"),
         (("inspect", "nowhere.csv"), "there is no file nowhere.csv"),
-        (("inspect", "."), "is a folder"),
+        (("inspect", "."), "must have a .csv or .parquet file, but it has none"),
         (("nonsense",), "No such command 'nonsense'"),
     ],
 )
@@ -136,13 +137,34 @@ def test_every_fault_of_a_log_is_shown(
     assert "row 1 (series=a, period=1) repeats row 0" in message
 
 
+def test_the_version_is_shown() -> None:
+    assert run("--version").strip() == f"lostsales {version('lostsales')}"
+
+
+@pytest.mark.parametrize("chosen", [(), ("--dropped-rows", "bad.csv")])
+def test_bad_rows_are_left_out_when_asked_and_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, chosen: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, row in (("sales-1.csv", "a,1,5,2,0,1"), ("sales-2.csv", "a,2,4,2,0,many")):
+        (tmp_path / name).write_text(f"series,period,stock,price,order,sales\n{row}\n")
+    found = run_json("inspect", "sales-*.csv", "--drop-bad-rows", *chosen)
+    target = tmp_path / (chosen[1] if chosen else "sales-1.dropped.csv")
+    assert (found["rows"], found["notes"]["rows_dropped"]) == (1, 1)
+    assert Path(found["notes"]["dropped_file"]).resolve() == target
+    assert target.read_text().splitlines()[1] == "row 0 of sales-2.csv,sales must be a number,a,2,4,2,0,many"
+    text = run("inspect", "sales-*.csv", "--drop-bad-rows", *chosen)
+    assert "rows left out" in text
+    assert "1 that could not be used, written with the reasons to" in " ".join(text.split())
+
+
 def test_nothing_half_written_remains(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     path = tmp_path / "log.csv"
     path.write_text("kept")
     (tmp_path / "log.toml").mkdir()  # the problem cannot be written here
-    assert "cannot be written" in failure(monkeypatch, capsys, "simulate", "released", "--out", path)
+    assert "log.toml is a folder" in failure(monkeypatch, capsys, "simulate", "released", "--out", path)
     assert sorted(each.name for each in tmp_path.iterdir()) == ["log.csv", "log.toml"]
 
 

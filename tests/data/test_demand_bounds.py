@@ -216,7 +216,7 @@ def test_bounds_contain_the_hidden_demand_however_stock_outs_are_recorded(seed: 
     if flag:  # somebody was turned away
         times: dict[str, Any] = {"stockout": truth.demand > sales}
     else:  # whether or not somebody was
-        hours = np.where(log.stockout, np.maximum(out, 0.1), out)
+        hours = np.where(np.asarray(log.stockout), np.maximum(out, 0.1), out)
         problem = log.problem.model_copy(update={"columns": Columns(out_of_stock="hours")})
         times = {"stockout": None, "out_of_stock": hours, "problem": problem}
     partial = replace(log, sales=sales, **times)

@@ -21,8 +21,9 @@ def problem_in(folder: Path, text: str) -> Problem:
 def reasons(folder: Path, text: str) -> list[str]:
     with pytest.raises(SettingError) as caught:
         problem_in(folder, text)
-    first, *rest = str(caught.value).splitlines()
+    first, *rest, last = str(caught.value).splitlines()
     assert first == f"problem {folder / 'problem.toml'} is not usable:"
+    assert "docs/problem.md" in last
     return [line.removeprefix("  - ") for line in rest]
 
 

@@ -4,6 +4,7 @@ import numpy as np
 
 from lostsales.data.scale import (
     GROUP_RATIO,
+    MOST_GROUPS,
     STEP,
     like_groups,
     mean_observed_demand,
@@ -49,3 +50,10 @@ def test_groups_hold_rows_that_are_alike_in_every_column() -> None:
     np.testing.assert_array_equal(like_groups(np.column_stack([scale, cost])), [0, 0, 1, 2, 3])
     for each in range(3):
         assert scale[group == each].max() / scale[group == each].min() <= GROUP_RATIO
+
+
+def test_a_range_of_scales_without_end_makes_a_limited_number_of_groups() -> None:
+    scale = np.logspace(-9, 15, 5_000)
+    group = like_groups(scale[:, None])
+    assert group.max() < MOST_GROUPS
+    assert (np.diff(group) >= 0).all()

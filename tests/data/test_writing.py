@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from lostsales.data.log import SalesLog
+from lostsales.data.output_files import replacing
 from lostsales.data.problem import Columns, Costs, Feature, Problem
 from lostsales.data.reading.gate import read_log
-from lostsales.data.writing import replacing, write_log, write_table
+from lostsales.data.writing import write_log, write_table
 from lostsales.errors import LostSalesError
 from tests.tables import assert_equal_logs, log_of
 
@@ -110,7 +111,7 @@ def test_a_table_that_cannot_be_written_leaves_no_problem_either(
     [
         ("table.xlsx", "must end in .parquet or .csv"),
         ("nowhere/table.csv", "there is no folder"),
-        ("folder.csv", "is a folder, and a table is written into a file"),
+        ("folder.csv", "is a folder, and an output replaces regular files only"),
     ],
 )
 def test_targets_that_are_none(tmp_path: Path, name: str, expected: str) -> None:

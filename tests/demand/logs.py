@@ -1,13 +1,14 @@
 """Small logs with censored demand."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from lostsales.data.log import SalesLog
-from lostsales.data.problem import Costs, Problem
+from lostsales.data.problem import Columns, Costs, Problem
 from lostsales.data.reading.gate import read_log
 from lostsales.types import Bools, Floats
 
@@ -78,3 +79,16 @@ def late_orders(lead: int, series: int = 8, periods: int = 60) -> pd.DataFrame:
     columns = {"stock": stock, "order": order, "sales": sales, "price": rng.integers(3, 6, shape)}
     keys = {"series": np.repeat(np.arange(series), periods), "period": np.tile(np.arange(periods), series)}
     return pd.DataFrame(keys | {name: values.ravel() for name, values in columns.items()})
+
+
+def partly_out(log: SalesLog, demand: Floats, share: float, pace: float | None = None) -> SalesLog:
+    """A log in which a share of all rows was out of stock for up to half of the period, whatever the demand."""
+    rng = np.random.default_rng(5)
+    out = np.where(rng.random(len(log)) < share, np.rint(rng.uniform(1, 8, len(log))), 0.0)
+    sales = np.minimum(rng.binomial(demand.astype(int), 1 - out / 16), log.sales).astype(float)
+    # Sold out at an even pace, the shelf was empty for the share of the demand that was lost.
+    lost = np.ceil(16 * (1 - sales / np.maximum(demand, 1.0)))
+    hours = np.where(np.asarray(log.stockout), np.maximum(out, lost), out)
+    columns = Columns(out_of_stock="hours")
+    update = {"columns": columns, "open_time": 16.0, "out_of_stock_pace": pace}
+    return replace(log, problem=log.problem.model_copy(update=update), sales=sales, out_of_stock=hours, stockout=None)

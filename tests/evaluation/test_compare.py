@@ -1,7 +1,7 @@
 """`compare`: cross-fitting, ranking and choice."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -108,6 +108,18 @@ def test_without_a_proven_gain_there_is_no_choice() -> None:
     found = compare(log, ("behaviour",))
     assert found.choice is None
     assert found.sentence.startswith(KEEP_CURRENT)
+
+
+def test_a_stock_off_its_balance_leads_to_no_choice_whatever_the_figures(found: Comparison) -> None:
+    log = small_log("nonlinear", 10)
+    broken = replace(log, notes=replace(log.notes, balance_rows=100, off_balance_rows=99, follows_if="pigs fly"))
+    withheld = compare(broken, METHODS, settings=INVALID, seed=2)
+    assert found.choice is not None  # of the same figures
+    assert [each.gain for each in withheld.candidates] == [each.gain for each in found.candidates]
+    assert withheld.choice is None
+    finding = "the stock of the log does not follow its balance in 99.0% of rows (it would if pigs fly)"
+    assert withheld.sentence == f"{KEEP_CURRENT}: which method gains cannot be told, as {finding}"
+    assert withheld.notes == (broken.notes.balance_warning,)
 
 
 def test_invalid_arguments_raise() -> None:

@@ -1,7 +1,7 @@
 """`evaluate`, for every estimator."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -160,6 +160,23 @@ def test_progress_rises_to_the_whole_and_estimators_may_be_a_list() -> None:
     assert found.by("model").scored
     assert calls == sorted(calls)
     assert calls[-1] == (1000, 1000)
+
+
+def test_no_gain_is_claimed_from_a_stock_off_its_balance() -> None:
+    log = small_log("newsvendor", 10)
+    policy = fit(log, "newsvendor")
+    trusted = evaluate(policy, log, estimators=("fqe",), horizon=5)
+    broken = replace(log, notes=replace(log.notes, balance_rows=100, off_balance_rows=6))
+    found = evaluate(policy, broken, estimators=("fqe",), horizon=5)
+    assert trusted.sentence.startswith("a proven gain")
+    assert trusted.withheld == ""
+    said = "the stock of the log does not follow its balance in 6.0% of rows"
+    assert found.sentence == f"whether it gains cannot be told: {said}"
+    assert found.to_json()["withheld"] == said
+    assert found.notes == (broken.notes.balance_warning,)
+    assert found.best is not None
+    assert trusted.best is not None
+    assert found.best.gain == trusted.best.gain
 
 
 def test_invalid_arguments_raise_with_a_reason() -> None:

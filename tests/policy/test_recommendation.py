@@ -233,3 +233,20 @@ def test_a_policy_that_needs_true_demand_cannot_recommend() -> None:
     beliefs = solve_reference(scenario("released"), "pi-star", Criterion(1.0, 2), method="beliefs").policy
     with pytest.raises(LostSalesError, match="can only be simulated"):
         recommendation(beliefs, None, pd.DataFrame())
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("name", ["value", "flag", "order_and_price", "price"])
+def test_a_series_column_named_like_one_of_the_answer_stays(policy: QPolicy, library: str, name: str) -> None:
+    recent, today = days(small_log("released", seed=2), 10)
+    names = {"series": name, "price": "charged"}
+    columns = policy.problem.columns.model_copy(update=names)
+    other = replace(policy, problem=policy.problem.model_copy(update={"columns": columns}))
+    convert = LIBRARIES[library]
+    answer = other.recommend(*(convert(frame.rename(columns=names)) for frame in (recent, today)))
+    found = answer if isinstance(answer, pd.DataFrame) else answer.to_pandas()
+    expected = policy.recommend(recent, today)
+    assert found[name].tolist() == today["series"].tolist()
+    for column in expected.columns.drop(["series"]):
+        shown = f"recommended_{column}" if column == name else column
+        np.testing.assert_array_equal(found[shown], expected[column])

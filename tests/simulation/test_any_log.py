@@ -94,8 +94,6 @@ CORRUPTIONS: dict[str, tuple[Corrupt, str]] = {
     "missing series": (_put("series", None), "series must be present"),
     "missing period": (_put("period", None), "period must be present"),
     "half a period": (_put("period", 0.5), "period must be a whole number"),
-    "price off the grid": (_put("price", 3.33), "price must be one of the declared"),
-    "order off the grid": (_put("order", 0.5), "order must be one of the declared"),
     "no truth value": (_put("stockout", "perhaps"), "stockout must be true or false"),
     "sales above available": (_sell_too_much, "sales must not exceed what was available"),
     "flag against sales": (_contradict, "where stockout says that demand was hidden"),

@@ -1,5 +1,7 @@
 """The command line. Every command imports what it needs when it runs, so that `--help` is quick."""
 
+from typing import Annotated
+
 import typer
 
 from lostsales.apps.commands.audit import audit
@@ -10,6 +12,7 @@ from lostsales.apps.commands.evaluate import evaluate
 from lostsales.apps.commands.experiment import experiment
 from lostsales.apps.commands.fit import FitCommand, fit
 from lostsales.apps.commands.impute import impute
+from lostsales.apps.commands.init import init
 from lostsales.apps.commands.inspect import inspect
 from lostsales.apps.commands.methods import methods
 from lostsales.apps.commands.recommend import recommend
@@ -20,8 +23,8 @@ from lostsales.errors import LostSalesError
 
 ABOUT = "Learn prices and orders from a shop's own history, when stock-outs hid part of the demand."
 COMMANDS = (
-    simulate, inspect, audit, impute, demand, methods, fit, recommend, evaluate, compare, report, solve, calibrate,
-    experiment,
+    simulate, init, inspect, audit, impute, demand, methods, fit, recommend, evaluate, compare, report, solve,
+    calibrate, experiment,
 )  # fmt: skip
 
 app = typer.Typer(
@@ -32,6 +35,25 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
 )
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"lostsales {version('lostsales')}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and end.")
+    ] = False,
+) -> None:
+    """Learn prices and orders from a shop's own history, when stock-outs hid part of the demand."""
+
+
 for command in COMMANDS:
     app.command(cls=FitCommand if command is fit else None)(command)
 

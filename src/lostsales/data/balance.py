@@ -43,7 +43,7 @@ def nets_orders(log: SalesLog) -> bool:
         off_balance(replace(log, problem=log.problem.model_copy(update={"balance": balance})))[1]
         for balance in BALANCES
     )
-    return lost_sales - netted > decisive / 2
+    return bool(lost_sales - netted > decisive / 2)
 
 
 def other_reading(log: SalesLog) -> tuple[str, float]:

@@ -70,6 +70,9 @@ class Description:
             lines.append(
                 ("columns not used", f"{', '.join(notes.unused_columns)} (declare them under features to use them)")
             )
+        if notes.rows_dropped:
+            where = f", written with the reasons to {notes.dropped_file}" if notes.dropped_file else ""
+            lines.append(("rows left out", f"{notes.rows_dropped:,} that could not be used{where}"))
         repaired = []
         if notes.rows_moved:
             repaired.append(f"{notes.rows_moved:,} rows put into order of series and period")
@@ -141,6 +144,29 @@ def describe(log: SalesLog) -> Description:
         row_kinds=demand_bounds(log).counts,
         stockouts_by=_stockouts_by(log),
     )
+
+
+def one_line(log: SalesLog) -> str:
+    """What `print(log)` shows.
+
+    >>> from lostsales.simulation.scenario import Scenario
+    >>> from lostsales.simulation.simulator import simulate
+    >>> print(simulate(Scenario.load("newsvendor"), episodes=5, seed=1)[0])
+    SalesLog: 250 rows, 5 series, periods 0 to 49, 19% stock-outs, prices 4 to 8 (5 values), orders 0 to 20 (21 values)
+    """
+    if not len(log):
+        return "SalesLog: no rows"
+    parts = [f"{len(log):,} rows", f"{len(log.names):,} series"]
+    parts += [f"periods {_period(log.period.min())} to {_period(log.period.max())}"]
+    parts += [f"{log.censored.mean():.0%} stock-outs", f"prices {_span(log.price)}"]
+    return "SalesLog: " + ", ".join([*parts, "no orders" if log.order is None else f"orders {_span(log.order)}"])
+
+
+def _span(values: Floats) -> str:
+    different = np.unique(values)
+    if len(different) == 1:
+        return f"always {different[0]:g}"
+    return f"{different[0]:g} to {different[-1]:g} ({len(different):,} values)"
 
 
 def _stockouts_by(log: SalesLog) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from lostsales.data.labels import plain_number
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Feature
 from lostsales.types import Array, Floats, Ints
@@ -20,24 +21,29 @@ def feature_columns(features: Iterable[Feature], values_of: Iterable[Floats]) ->
 
 def attributes(log: SalesLog, rows: Ints) -> list[Floats]:
     """The attributes of the series of rows, one array (rows,) each column."""
-    return list(attribute_columns(log.attributes, len(log.names))[1][log.series[rows]].T)
+    return list(attribute_columns(log)[1][log.series[rows]].T)
 
 
-def attribute_columns(attributes: dict[str, Array], series: int) -> tuple[tuple[str, ...], Floats]:
-    """The attributes of series as a matrix (series, columns) and the names of its columns.
+def attribute_levels(log: SalesLog) -> dict[str, tuple[str, ...]]:
+    """The levels of each attribute that is text; those of the whole log where this is a part of one.
 
-    >>> attribute_columns({"size": np.array(["1", "2.5"]), "place": np.array(["sea", "hill"])}, series=2)
-    (('size', 'place=hill', 'place=sea'), array([[1. , 0. , 1. ],
-           [2.5, 1. , 0. ]]))
+    A part shows fewer levels, or only those that are numbers: encoded by itself it would have other columns.
     """
+    if log.levels is not None:
+        return log.levels
+    return {name: tuple(sorted(set(texts))) for name, texts in log.attributes.items() if _numbers(texts) is None}
+
+
+def attribute_columns(log: SalesLog) -> tuple[tuple[str, ...], Floats]:
+    """The attributes of series as a matrix (series, columns) and the names of its columns: one a level of a text."""
     names: list[str] = []
     columns: list[Floats] = []
-    for name, texts in attributes.items():
-        numbers = _numbers(texts)
-        levels = [] if numbers is not None else sorted(set(texts))
+    levels_of = attribute_levels(log)
+    for name, texts in log.attributes.items():
+        levels = levels_of.get(name, ())
         names += [f"{name}={level}" for level in levels] or [name]
-        columns += [(texts == level).astype(np.float64) for level in levels] if numbers is None else [numbers]
-    return tuple(names), np.column_stack(columns) if columns else np.zeros((series, 0))
+        columns += [(texts == level).astype(np.float64) for level in levels] or [texts.astype(np.float64)]
+    return tuple(names), np.column_stack(columns) if columns else np.zeros((len(log.names), 0))
 
 
 def market_names(log: SalesLog) -> tuple[str, ...]:
@@ -46,11 +52,10 @@ def market_names(log: SalesLog) -> tuple[str, ...]:
     for feature in log.problem.features:
         levels = (feature.levels or ()) if feature.kind == "categorical" else ()
         names += [f"{feature.name}={level}" for level in levels] or [feature.name]
-    return (*names, *attribute_columns(log.attributes, len(log.names))[0])
+    return (*names, *attribute_columns(log)[0])
 
 
 def _numbers(texts: Array) -> Floats | None:
-    try:
-        return texts.astype(np.float64)
-    except ValueError:
-        return None
+    """The numbers that all texts are, in plain digits; "nan" is a text."""
+    numbers = np.array([plain_number(text) for text in texts], dtype=np.float64)
+    return numbers if np.isfinite(numbers).all() else None

@@ -1,5 +1,7 @@
 """Labels as codes: series, categories and attributes, of columns of any type."""
 
+import re
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -7,6 +9,7 @@ import numpy as np
 from lostsales.types import Array, Ints
 
 SERIES_SEPARATOR = " / "
+_PLAIN_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 def coded(values: Array) -> tuple[Ints, Array]:
@@ -53,6 +56,21 @@ def texts_of(labels: tuple[Ints, Array]) -> Array:
     return shown
 
 
+def beside(columns: dict[str, Array], taken: Iterable[str], prefix: str) -> dict[str, Array]:
+    """Columns to stand beside others: one whose name is taken gets the prefix, as often as it takes.
+
+    >>> list(beside({"value": np.zeros(1), "flag": np.zeros(1)}, ["flag"], "recommended_"))
+    ['value', 'recommended_flag']
+    """
+    names, found = set(taken), {}
+    for name, values in columns.items():
+        while name in names:
+            name = f"{prefix}{name}"
+        names.add(name)
+        found[name] = values
+    return found
+
+
 def spelled(value: object) -> str:
     """A label as text: whole numbers without a decimal point, truth values in lower case, days without a time.
 
@@ -88,5 +106,28 @@ def _run_starts(values: Array) -> Ints:
     return np.flatnonzero(np.r_[True, changes]) if len(values) else np.zeros(0, dtype=np.int64)
 
 
+def is_missing(value: Any) -> bool:
+    """None, NaN, NaT and their like, which do not equal themselves.
+
+    >>> is_missing(None), is_missing(float("nan")), is_missing([1])
+    (True, True, False)
+    """
+    if value is None:
+        return True
+    try:
+        return bool(value != value)
+    except (TypeError, ValueError):  # pandas' NA, and arrays
+        return type(value).__name__ == "NAType"
+
+
+def plain_number(text: str) -> float:
+    """The number that a text writes in plain digits, else NaN.
+
+    >>> plain_number("1.50"), plain_number("1_000"), plain_number("nan")
+    (1.5, nan, nan)
+    """
+    return float(text) if _PLAIN_NUMBER.fullmatch(text) else float("nan")
+
+
 def _text(value: Any) -> str | None:
-    return None if value is None or value != value else spelled(value)
+    return None if is_missing(value) else spelled(value)

@@ -6,13 +6,15 @@ or in size, the rungs are relative to each series' usual price and size, and are
 """
 
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from pydantic import Field
 
 from lostsales.data.business_rules import BusinessRules
 from lostsales.data.log import SalesLog
 from lostsales.data.scale import TINY, series_scale, usual_price
+from lostsales.data.settings import StrictSettings
 from lostsales.errors import SettingError
 from lostsales.types import Bools, Floats, Ints
 
@@ -22,6 +24,16 @@ MOST_ORDERS = 64
 ORDER_RUNGS = 40
 ENOUGH = 0.95  # share of the prices that a rule of spelling must fit
 PRICE_STEPS = (10.0, 5.0, 1.0, 0.5, 0.1, 0.05, 0.01)
+
+
+class LadderSettings(StrictSettings):
+    """All but the rungs, as a policy file holds it."""
+
+    relative_prices: bool
+    relative_orders: bool
+    price_step: Annotated[float, Field(ge=0)]
+    price_endings: Annotated[tuple[Annotated[float, Field(ge=0)], ...], Field(min_length=1, max_length=100)]
+    order_multiple: Annotated[float, Field(ge=0)]
 
 
 @dataclass(frozen=True, eq=False)

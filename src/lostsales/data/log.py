@@ -23,6 +23,9 @@ class LogNotes:
     balance_rows: int = 0  # rows whose next stock could be checked against the balance
     off_balance_rows: int = 0  # of these, rows whose next stock does not follow
     unused_columns: tuple[str, ...] = ()
+    rows_dropped: int = 0  # rows that could not be used and were left out, as the reader was told to
+    dropped_file: str = ""  # where they were written
+    missing_costs: tuple[str, ...] = ()  # unit costs that neither the problem nor the table has
     follows_if: str = ""  # the reading under which a stock off its balance would follow, where one was found
     follows_if_share: float = 0.0  # of the next stocks that this reading gives
 
@@ -97,6 +100,7 @@ class SalesLog:
     costs: UnitCosts | None = None
     attributes: dict[str, Array] = field(default_factory=dict)  # each (series,)
     notes: LogNotes = LogNotes()
+    levels: dict[str, tuple[str, ...]] | None = None  # of attributes that are text, in the whole that this is a part of
 
     def __post_init__(self) -> None:
         columns = [getattr(self, each.name) for each in fields(self)] + list(self.attributes.values())
@@ -107,6 +111,11 @@ class SalesLog:
 
     def __len__(self) -> int:
         return len(self.sales)
+
+    def __repr__(self) -> str:
+        from lostsales.data.describe import one_line
+
+        return one_line(self)
 
     @property
     def demand_only(self) -> bool:

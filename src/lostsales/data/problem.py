@@ -1,18 +1,34 @@
 """The problem behind a log: timing, balance, grids, costs, features and column names."""
 
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
+import numpy as np
+from pydantic import BeforeValidator, Field, ValidationError, ValidationInfo, field_validator, model_validator
 
 from lostsales.data.business_rules import BusinessRules
 from lostsales.data.economics import Arrival, Balance, CapacityRule
+from lostsales.data.format import Format
 from lostsales.data.labels import spelled
 from lostsales.data.settings import Settings, checked, read_toml, to_toml
 from lostsales.errors import SettingError
 
-NonNegative = Annotated[float, Field(ge=0)]
+
+def is_number(value: object) -> bool:
+    """A number, and no truth value, which Python takes for one."""
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
+
+
+def _no_truth_value(value: object) -> object:
+    if isinstance(value, bool | np.bool_):
+        raise ValueError("Input should be a valid number")
+    return value
+
+
+Number = Annotated[float, BeforeValidator(_no_truth_value)]
+NonNegative = Annotated[Number, Field(ge=0)]
 Level = str | bool | int | float
+HELP = "docs/problem.md lists every key; `lostsales init TABLE --out -` proposes a problem for a table"
 
 
 MOST_RUNGS = 10_000
@@ -29,7 +45,7 @@ class PriceRange(Settings):
 
     lowest: NonNegative = Field(alias="from")
     to: NonNegative
-    step: Annotated[float, Field(gt=0)]
+    step: Annotated[Number, Field(gt=0)]
 
     @property
     def values(self) -> tuple[float, ...]:
@@ -46,7 +62,7 @@ class OrderRange(Settings):
 
     example: ClassVar[str] = "{multiple = 12, most = 480}"
 
-    multiple: Annotated[float, Field(gt=0)] = 1.0
+    multiple: Annotated[Number, Field(gt=0)] = 1.0
     most: NonNegative
 
     @property
@@ -67,14 +83,48 @@ def _steps(first: float, last: float, step: float) -> tuple[float, ...]:
 class Shop(Settings):
     """How stock and money move, in a log and in a scenario."""
 
-    arrival: Arrival = "after"
-    balance: Balance = "lost-sales"
-    capacity: Annotated[float, Field(gt=0)] | None = None
-    capacity_rule: CapacityRule = "discard"
-    longest_run: Annotated[int, Field(ge=1)] | None = None
-    prices: tuple[NonNegative, ...] | None = None
-    orders: tuple[NonNegative, ...] | None = None
-    discount: Annotated[float, Field(ge=0, lt=1)] = 0.9
+    arrival: Arrival = Field(
+        "after",
+        description="When an order can be sold: `after` the sales of its period (in the next one), or `before` them "
+        "(it is there when the doors open).",
+        examples=["before"],
+    )
+    balance: Balance = Field(
+        "lost-sales",
+        description="What becomes of demand that was not served: it is lost, or `netted` against the next order as in "
+        "the paper.",
+        examples=["netted"],
+    )
+    capacity: Annotated[Number, Field(gt=0)] | None = Field(
+        None, description="The most that can be in stock; no limit unless given.", examples=[25]
+    )
+    capacity_rule: CapacityRule = Field(
+        "discard",
+        description="An order that does not fit into the capacity is paid for and discarded (`discard`), or not "
+        "allowed (`forbid`).",
+        examples=["forbid"],
+    )
+    longest_run: Annotated[int, BeforeValidator(_no_truth_value), Field(ge=1)] | None = Field(
+        None,
+        description="After so many stock-outs in a row demand is truncated to what is available: simulated logs only, "
+        "absent in real ones.",
+        examples=[3],
+    )
+    prices: tuple[NonNegative, ...] | None = Field(
+        None,
+        description="The prices that may be recommended: a rising list, or a range of equal steps. Unless given, "
+        "derived from the log: its prices where they are few, else some of them; by product where products differ.",
+        examples=[[3.49, 3.99, 4.49], {"from": 3.49, "to": 5.99, "step": 0.5}],
+    )
+    orders: tuple[NonNegative, ...] | None = Field(
+        None,
+        description="The orders that may be recommended: a rising list, or the multiples up to the most. Unless given, "
+        "derived from the log: its orders where they are few, else multiples up to what demand can need.",
+        examples=[[0, 12, 24], {"multiple": 12, "most": 480}],
+    )
+    discount: Annotated[Number, Field(ge=0, lt=1)] = Field(
+        0.9, description="What profit is worth one period later.", examples=[0.99]
+    )
 
     @field_validator("prices", "orders", mode="before")
     @classmethod
@@ -106,9 +156,17 @@ class Shop(Settings):
 class Feature(Settings):
     """A column that describes the market before the decision."""
 
-    name: str
-    kind: Annotated[str, Field(pattern="^(numeric|categorical)$")] = "numeric"
-    levels: tuple[Level, ...] | None = None
+    name: str = Field(description="The column.", examples=["weekday"])
+    kind: Literal["numeric", "categorical"] = Field(
+        "numeric",
+        description="Whether its values are numbers, or names that have no order.",
+        examples=["categorical"],
+    )
+    levels: tuple[Level, ...] | None = Field(
+        None,
+        description="The values that a categorical feature may have; those in the table unless given.",
+        examples=[["Mon", "Tue", "Wed"]],
+    )
 
     @model_validator(mode="after")
     def _levels_are_categorical(self) -> "Feature":
@@ -122,31 +180,80 @@ class Feature(Settings):
 class Costs(Settings):
     """Unit costs: a constant, the name of a column, or absent (then the log's own cost column is used)."""
 
-    lost: NonNegative | str | None = None
-    order: NonNegative | str | None = None
-    holding: NonNegative | str | None = None
-    fixed_order: NonNegative = 0.0
+    lost: NonNegative | str | None = Field(
+        None,
+        description="Of a unit of demand that was not served, beyond the margin that was not earned.",
+        examples=[2],
+    )
+    order: NonNegative | str | None = Field(
+        None, description="Of a unit that is ordered: the purchase price.", examples=["purchase_price"]
+    )
+    holding: NonNegative | str | None = Field(
+        None,
+        description="Of a unit that is left at the end of a period: capital, room, what spoils.",
+        examples=[0.05],
+    )
+    fixed_order: NonNegative = Field(0.0, description="Of every order, whatever its size.", examples=[15])
 
 
 class Columns(Settings):
     """Names of the columns of the table; several columns may name a series together."""
 
-    series: str | Annotated[tuple[str, ...], Field(min_length=1)] = "series"
-    period: str = "period"
-    stock: str = "stock"
-    price: str = "price"
-    order: str = "order"
-    sales: str = "sales"
-    stockout: str = "stockout"
-    last_sales: str = "last_sales"
-    last_stockout: str = "last_stockout"
-    received: str = "received"
-    adjustment: str = "adjustment"
-    out_of_stock: str | None = None  # time out of stock within the period
-    in_stock: str | None = None  # false: out of stock for part or all of the period
-    lost_cost: str = "lost_cost"
-    order_cost: str = "order_cost"
-    holding_cost: str = "holding_cost"
+    series: str | Annotated[tuple[str, ...], Field(min_length=1)] = Field(
+        "series",
+        description="What names a series: one product in one place. Several columns may name it together.",
+        examples=[["Store ID", "Product ID"]],
+    )
+    period: str = Field("period", description="Day, week or month: a date, or a whole number.", examples=["Date"])
+    stock: str = Field("stock", description="Units on hand when the period opens.", examples=["Inventory Level"])
+    price: str = Field("price", description="What a customer pays for a unit.", examples=["Price"])
+    order: str = Field("order", description="Units ordered in the period.", examples=["Units Ordered"])
+    sales: str = Field("sales", description="Units sold in the period, not money.", examples=["Units Sold"])
+    stockout: str = Field(
+        "stockout",
+        description="True where demand was above what was available. Without it every row that sold all there was "
+        "counts as a stock-out.",
+        examples=["ran_out"],
+    )
+    last_sales: str = Field(
+        "last_sales",
+        description="Sales of the period before the first row of a series; read in that row only, may be empty.",
+        examples=["previous_sales"],
+    )
+    last_stockout: str = Field(
+        "last_stockout",
+        description="Whether the period before the first row ended in a stock-out; read in that row only.",
+        examples=["previous_stockout"],
+    )
+    received: str = Field(
+        "received",
+        description="Units that arrived, where that differs from what was ordered.",
+        examples=["Quantity Received"],
+    )
+    adjustment: str = Field(
+        "adjustment",
+        description="Correction of the stock before the next period: spoilage and theft below zero, finds above.",
+        examples=["Stock Correction"],
+    )
+    out_of_stock: str | None = Field(
+        None,
+        description="Time out of stock within the period, in hours, days or as a share; `open_time` is the whole.",
+        examples=["Days Out of Stock"],
+    )
+    in_stock: str | None = Field(
+        None,
+        description="False where the shelf was empty for part or all of the period: a stock-out flag, inverted.",
+        examples=["in_stock"],
+    )
+    lost_cost: str = Field(
+        "lost_cost", description="Unit cost of lost sales row by row, as `costs.lost`.", examples=["penalty"]
+    )
+    order_cost: str = Field(
+        "order_cost", description="Unit cost of orders row by row, as `costs.order`.", examples=["purchase_price"]
+    )
+    holding_cost: str = Field(
+        "holding_cost", description="Unit cost of holding row by row, as `costs.holding`.", examples=["storage_fee"]
+    )
 
     @property
     def series_parts(self) -> tuple[str, ...]:
@@ -162,39 +269,7 @@ class Columns(Settings):
 
 
 class Problem(Shop):
-    """Everything about a log that is not in its table; as TOML, the same keys.
-
-    Parameters
-    ----------
-    arrival : {"after", "before"}
-        Whether an order arrives after the sales of its period or before.
-    balance : {"lost-sales", "netted"}
-        Whether unmet demand is lost, or served from the next order as in the paper.
-    capacity, capacity_rule
-        The most that can be in stock, and whether an excess order is discarded ("discard") or not allowed ("forbid").
-    longest_run : int, optional
-        After so many stock-outs in a row demand is truncated to what is available (simulated logs only).
-    prices, orders : tuple of float, optional
-        What may be recommended: lists, or ranges ``{from, to, step}`` and ``{multiple, most}``; derived from the log
-        unless given.
-    discount : float
-        Of one period.
-    features : tuple of Feature or str
-        Columns that describe the market before the decision.
-    attributes : tuple of str
-        Columns that are constant in a series.
-    costs : Costs
-        Unit costs, constants or columns.
-    columns : Columns
-        Names of the columns of the table.
-    rules : BusinessRules
-        What the shop will not do: order multiples, margins, price changes, endings of prices.
-    open_time : float or str, optional
-        Length of a period in the unit of the column `out_of_stock` (16 hours, 30 days; 1 where it is a share), or the
-        column of it.
-    out_of_stock_pace : float, optional
-        While out of stock, demand ran at most so many times as fast as sales in the rest of the period. It gives the
-        demand of such rows an upper end; without it they tell only that demand was at least the sales.
+    """Everything about a log that is not in its table; as TOML, the same keys (`docs/problem.md` lists them).
 
     Raises
     ------
@@ -209,13 +284,48 @@ class Problem(Shop):
 
     """
 
-    features: tuple[Feature, ...] = ()
-    attributes: tuple[str, ...] = ()
-    costs: Costs = Costs()
-    columns: Columns = Columns()
-    rules: BusinessRules = BusinessRules()
-    open_time: Annotated[float, Field(gt=0)] | str | None = None
-    out_of_stock_pace: Annotated[float, Field(gt=0)] | None = None
+    features: tuple[Feature, ...] = Field(
+        (),
+        description="Columns that describe the market and are known before the decision. A name alone is a numeric "
+        "feature.",
+        examples=[["promotion", {"name": "weekday", "kind": "categorical"}]],
+    )
+    attributes: tuple[str, ...] = Field(
+        (), description="Columns that are the same in all rows of a series.", examples=[["category", "region"]]
+    )
+    costs: Costs = Field(Costs(), description="Unit costs: a number, or the name of a column.")
+    price: NonNegative | None = Field(
+        None, description="The price of every row, where the table has no column of it.", examples=[2]
+    )
+    columns: Columns = Field(Columns(), description="The names of the columns, where they differ from ours.")
+    format: Format = Field(Format(), description="How numbers and dates are written, where they are text.")
+    rules: BusinessRules = Field(
+        BusinessRules(), description="What the shop will not do; a learner's own `rules` win over these."
+    )
+    open_time: Annotated[Number, Field(gt=0)] | str | None = Field(
+        None,
+        description="Length of a period in the unit of the column `out_of_stock` (16 hours, 30 days; 1 where it is a "
+        "share), or the column of it.",
+        examples=[16],
+    )
+    out_of_stock_pace: Annotated[Number, Field(gt=0)] | None = Field(
+        None,
+        description="While out of stock, demand ran at most so many times as fast as sales in the rest of the period. "
+        "It gives the demand of such rows an upper end; without it they tell only that demand was at least the sales.",
+        examples=[3],
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _constant_price(cls, keys: Any) -> Any:
+        """`[columns] price = 2` means `price = 2`."""
+        columns = keys.get("columns") if isinstance(keys, dict) else None
+        if not isinstance(columns, dict) or not is_number(columns.get("price")):
+            return keys
+        named = {name: column for name, column in columns.items() if name != "price"}
+        if keys.get("price", columns["price"]) != columns["price"]:
+            raise ValueError(f"price is {keys['price']!r}, but columns.price is {columns['price']!r}")
+        return keys | {"columns": named, "price": columns["price"]}
 
     @field_validator("features", mode="before")
     @classmethod
@@ -245,13 +355,15 @@ class Problem(Shop):
     @classmethod
     def from_toml(cls, path: str | Path) -> "Problem":
         """The problem in a TOML file."""
-        return checked(cls, read_toml(Path(path)), f"problem {path}")
+        try:
+            return checked(cls, read_toml(Path(path)), f"problem {path}")
+        except SettingError as error:
+            raise SettingError(f"{error}\n{HELP}") from None
 
     def to_toml(self) -> str:
         """The text from which `from_toml` reads this problem again."""
         keys = self.model_dump(exclude_none=True) | {
-            "columns": self.columns.model_dump(exclude_defaults=True),
-            "rules": self.rules.model_dump(exclude_defaults=True),
+            table: getattr(self, table).model_dump(exclude_defaults=True) for table in ("columns", "format", "rules")
         }
         if self.features:
             keys["features"] = [
@@ -260,15 +372,23 @@ class Problem(Shop):
             ]
         return to_toml({key: value for key, value in keys.items() if value not in ((), {})})
 
+    @property
+    def reads(self) -> frozenset[str]:
+        """The columns that reading a log with this problem looks at."""
+        names = {name for name in self.columns.model_dump().values() if isinstance(name, str)}
+        either = (self.costs.lost, self.costs.order, self.costs.holding, self.open_time)
+        costs = {each for each in either if isinstance(each, str)}
+        return frozenset(
+            names | costs | {*self.columns.series_parts, *self.attributes, *(each.name for each in self.features)}
+        )
+
     @classmethod
     def of(cls, given: "Problem | str | Path | None", beside: Path | None) -> "Problem":
-        """The problem that was given, else the TOML beside the table, else the defaults."""
+        """The problem that was given, else the TOML file `beside` the table, else the defaults."""
         if isinstance(given, Problem):
             return given
         if isinstance(given, str | Path):
             return cls.from_toml(given)
         if given is not None:
             raise SettingError(f"a problem is a Problem or the path of a TOML file, but a {type(given).__name__} came")
-        if beside is not None and beside.name and beside.with_suffix(".toml").is_file():
-            return cls.from_toml(beside.with_suffix(".toml"))
-        return cls()
+        return cls() if beside is None else cls.from_toml(beside)

@@ -45,6 +45,31 @@ def setting_fields(model: type[BaseModel], prefix: str = "") -> list[SettingFiel
     return found
 
 
+def table_fields(model: type[BaseModel]) -> list[SettingField]:
+    """The settings of a model as the rows of one table; one that is a table itself is named with its keys.
+
+    Examples
+    --------
+    >>> from lostsales.data.problem import Problem
+    >>> table_fields(Problem)[-1].type
+    'table with decimal, thousands, currency, dates'
+
+    """
+    return [
+        SettingField(name, _type_text(annotation), _shown(default), description)
+        for name, annotation, default, description in _members(model)
+    ]
+
+
+def nested_settings(model: type[BaseModel]) -> dict[str, type[Any]]:
+    """The settings within a model by key, also those in a list or beside other types."""
+    found: dict[str, type[Any]] = {}
+    for name, annotation, *_ in _members(model):
+        options = [item for each in _options(annotation) for item in (each, *get_args(each))]
+        found.update((name, each) for each in options if _is_settings(each))
+    return found
+
+
 def keys_at(model: type[Any], path: list[str]) -> list[str]:
     """The keys that settings have at a dotted path, none where that place has no settings."""
     models = [model]
@@ -114,7 +139,12 @@ def _type_text(annotation: Any) -> str:
         if _is_settings(item):
             return f"list of tables with {', '.join(keys_at(item, []))}"
         inner = _type_text(item)
-        return f"list of {inner.replace('list', 'lists') if inner.startswith('list') else f'{inner}s'}"
+        if inner.startswith("list"):
+            return f"list of {inner.replace('list', 'lists')}"
+        word, comma, bounds = inner.partition(",")
+        return f"list of ({inner})" if _is_union(item) else f"list of {word}s{comma}{bounds}"
+    if _is_settings(annotation):
+        return f"table with {', '.join(keys_at(annotation, []))}"
     return _WORDS.get(annotation, "")
 
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from lostsales.data.encoding import attribute_levels
 from lostsales.data.log import SalesLog
 from lostsales.types import Array, Bools, Ints
 
@@ -53,4 +54,5 @@ def _take(log: SalesLog, rows: Ints, begins: Bools) -> SalesLog:
         open_time=of_rows(log.open_time),
         costs=None if log.costs is None else log.costs.at(rows),
         attributes={name: values[old] for name, values in log.attributes.items()},
+        levels=attribute_levels(log),
     )

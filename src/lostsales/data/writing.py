@@ -1,56 +1,72 @@
-"""Atomic writing of tables and logs: to a temporary file, then renamed."""
+"""Writing of tables, and of logs with their problem beside them."""
 
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+import tomllib
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 
 from lostsales.data.labels import SERIES_SEPARATOR, spelled
 from lostsales.data.log import SalesLog
+from lostsales.data.output_files import check_output, replacing_together
+from lostsales.data.problem import Problem
+from lostsales.data.settings import checked
 from lostsales.errors import LostSalesError
 from lostsales.types import Array
 
+WRITTEN = "# The problem of the log beside, written with it by lostsales.\n"
 FORMATS = {".parquet": "FORMAT parquet", ".csv": "FORMAT csv, HEADER"}
 
 
-def check_target(path: Path) -> None:
-    """Raise where no table can be written to a path, before any work."""
+def check_table(path: Path, inputs: Iterable[Path | None] = ()) -> None:
+    """Raise where no table can be written to a path, before any work; see `check_output`."""
     if path.suffix not in FORMATS:
         raise LostSalesError(f"{path} must end in .parquet or .csv")
-    if not path.parent.is_dir():
-        raise LostSalesError(f"there is no folder {path.parent} to write {path.name} into")
-    if path.is_dir():
-        raise LostSalesError(f"{path} is a folder, and a table is written into a file")
+    check_output(path, inputs)
 
 
-@contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """A temporary path that replaces `path` when the block succeeds and is removed when it does not."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        yield temporary
-        temporary.replace(path)
-    except OSError as error:
-        raise LostSalesError(f"{path} cannot be written: {error.strerror or error}") from None
-    finally:
-        temporary.unlink(missing_ok=True)
+def check_log(path: Path, inputs: Iterable[Path | None] = ()) -> None:
+    """Raise where no log can be written to a path: neither the table nor the problem beside it may be in the way."""
+    files = tuple(inputs)
+    beside = path.with_suffix(".toml")
+    for each in files:
+        if each is not None and beside.exists() and each.exists() and beside.samefile(each):
+            raise LostSalesError(
+                f"{path} would come with its problem in {beside}, which is an input; give the log another name"
+            )
+    check_table(path, files)
+    check_output(beside)
+    _check_problem_beside(path)
 
 
 def write_table(columns: dict[str, Array], path: str | Path) -> None:
     """Write columns of equal length as Parquet or CSV, by the ending of `path`."""
+    write_tables({Path(path): columns})
+
+
+def write_tables(tables: dict[Path, dict[str, Array]], texts: dict[Path, str] | None = None) -> None:
+    """Write tables that belong together, and texts beside them: all of them or none; the last table comes last."""
+    for path in tables:
+        if path.suffix not in FORMATS:
+            raise LostSalesError(f"{path} must end in .parquet or .csv")
+    with replacing_together(*(texts or {}), *tables) as temporaries:
+        for temporary, text in zip(temporaries, (texts or {}).values(), strict=False):
+            temporary.write_text(text, encoding="utf-8")
+        for temporary, (path, columns) in zip(temporaries[len(texts or {}) :], tables.items(), strict=True):
+            _copy(columns, path, temporary)
+
+
+def _copy(columns: dict[str, Array], path: Path, temporary: Path) -> None:
     import duckdb
 
-    target = Path(path)
-    check_target(target)
-    with replacing(target) as temporary, duckdb.connect() as connection:
+    quoted = str(temporary).replace("'", "''")
+    with duckdb.connect() as connection:
         connection.register("columns", columns)
-        quoted = str(temporary).replace("'", "''")
         try:
-            connection.execute(f"COPY columns TO '{quoted}' ({FORMATS[target.suffix]})")
+            # Without a temporary file of its own: ours is one.
+            connection.execute(f"COPY columns TO '{quoted}' ({FORMATS[path.suffix]}, USE_TMP_FILE false)")
         except duckdb.Error as error:
-            raise LostSalesError(f"{target} cannot be written: {str(error).splitlines()[0]}") from None
+            raise LostSalesError(f"{path} cannot be written: {str(error).splitlines()[0]}") from None
 
 
 def write_log(log: SalesLog, path: str | Path) -> None:
@@ -61,12 +77,13 @@ def write_log(log: SalesLog, path: str | Path) -> None:
     log : SalesLog
         The log.
     path : path
-        Of a file that ends in .parquet or .csv, in a folder that exists; files of this name are replaced.
+        Of a file that ends in .parquet or .csv, in a folder that exists; a table of this name is replaced, and the
+        problem beside it where this function wrote it.
 
     Raises
     ------
     LostSalesError
-        The path has another ending, or cannot be written.
+        The path has another ending, cannot be written, or a TOML that people wrote lies beside it.
 
     Examples
     --------
@@ -81,10 +98,35 @@ def write_log(log: SalesLog, path: str | Path) -> None:
     True
 
     """
-    target = Path(path)
-    with replacing(target.with_suffix(".toml")) as temporary:
-        temporary.write_text(log.problem.to_toml(), encoding="utf-8")
-        write_table(log_columns(log), target)
+    write_log_with(log, Path(path), {})
+
+
+def write_log_with(log: SalesLog, path: Path, tables: dict[Path, dict[str, Array]]) -> None:
+    """Write a log as `write_log` does, together with tables that belong to it."""
+    _check_problem_beside(path)
+    write_tables(tables | {path: log_columns(log)}, {path.with_suffix(".toml"): WRITTEN + log.problem.to_toml()})
+
+
+def _check_problem_beside(path: Path) -> None:
+    """A TOML beside a log is replaced only where it was written with one."""
+    beside = path.with_suffix(".toml")
+    if not beside.is_file():
+        return
+    text = beside.read_bytes()
+    if not text.startswith(WRITTEN.encode()) and not _is_ours(text):
+        raise LostSalesError(
+            f"{path} would come with its problem in {beside}, and a file of that name is there that lostsales did not "
+            "write; give the log another name"
+        )
+
+
+def _is_ours(text: bytes) -> bool:
+    """Whether a TOML without our first line, as version 0.2 wrote it, is nothing but a problem as we spell it."""
+    try:
+        shown = text.decode()
+        return checked(Problem, tomllib.loads(shown), "a problem").to_toml() == shown
+    except (ValueError, LostSalesError):
+        return False
 
 
 def key_columns(log: SalesLog) -> dict[str, Array]:
@@ -103,7 +145,8 @@ def log_columns(log: SalesLog) -> dict[str, Array]:
     for name, texts in log.attributes.items():
         columns[name] = texts[log.series]
     for role in ("stock", "price", "order", "sales", "stockout", "received", "adjustment"):
-        if (values := getattr(log, role)) is not None:
+        constant = role == "price" and log.problem.price is not None  # the problem says it
+        if (values := getattr(log, role)) is not None and not constant:
             columns[getattr(names, role)] = values
     if log.out_of_stock is not None:
         if names.out_of_stock is not None:

@@ -13,6 +13,7 @@ import numpy as np
 from lostsales.data.log import SalesLog
 from lostsales.data.parallel import in_parallel
 from lostsales.data.progress import Progress, stages
+from lostsales.data.readiness import check_decidable
 from lostsales.data.splits import ResamplingUnits, units_of
 from lostsales.demand.censoring.runs import Runs, find_runs
 from lostsales.demand.law.demand_law import DemandLaw, Family
@@ -143,10 +144,7 @@ def check_log(log: SalesLog) -> None:
     """Raise where a policy cannot be evaluated on a log."""
     if not isinstance(log, SalesLog):
         raise LostSalesError(f"evaluate judges from a log that `read_log` gives, but a {type(log).__name__} came")
-    if log.demand_only:
-        raise LostSalesError("evaluate needs stock and orders, and this log has none")
-    if log.costs is None:
-        raise LostSalesError("evaluate needs unit costs: give [costs] lost, order and holding in the problem")
+    check_decidable(log, "evaluate")
 
 
 def _expected_lost(log: SalesLog, model: DemandModel, law: DemandLaw, otherwise: Floats, seed: int) -> Floats:

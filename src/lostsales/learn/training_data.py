@@ -7,6 +7,7 @@ import numpy as np
 from lostsales.data.ladders import Ladders
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
+from lostsales.data.readiness import check_decidable
 from lostsales.demand.censoring.runs import LEAST_ROWS, Runs, find_runs
 from lostsales.errors import LostSalesError
 from lostsales.policy.action_grid import ActionGrid, room_of
@@ -27,12 +28,7 @@ class TrainingData:
         cls, log: SalesLog, rules: Rules, max_depth: int | None = None, least_rows: int = LEAST_ROWS
     ) -> "TrainingData":
         """Refuse a log without stock, orders or costs, or with fewer than `least_rows` usable rows at depth 0."""
-        if log.demand_only:
-            raise LostSalesError(
-                "fit needs stock and orders, and this log has none; audit, impute and demand can use it"
-            )
-        if log.costs is None:
-            raise LostSalesError("fit needs unit costs: give [costs] lost, order and holding in the problem")
+        check_decidable(log, "fit")
         runs = find_runs(log, max_depth)
         rows = int(np.count_nonzero(runs.usable & (runs.depth == 0)))
         if rows < least_rows:

@@ -2,41 +2,60 @@
 
 The file is an npz (a zip of plain arrays, nothing pickled). Its member `metadata` is JSON: format, kind, what the
 policy observes, its horizon, its problem, the settings of its kind, and the SHA-256 of every array; `checksum` is the
-SHA-256 of that JSON.
+SHA-256 of that JSON, and so binds everything that is read.
+
+Reading checks the structure first (members, sizes, metadata, then type and shape of every array), and what the numbers
+may be (`file_content`) before a policy is made of them.
 """
 
 import json
+import lzma
 import struct
+import tokenize
 import zipfile
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
-from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import IO, Annotated, Any, NoReturn
 
 import numpy as np
+from pydantic import Field
 
+from lostsales.data.output_files import replacing
 from lostsales.data.problem import Problem
-from lostsales.data.settings import checked
-from lostsales.data.writing import replacing
+from lostsales.data.settings import StrictSettings, checked, checked_json
 from lostsales.errors import LostSalesError
+from lostsales.policy.file_content import Content, Header
 from lostsales.policy.policy import Observes, SavedPolicy
 from lostsales.registry import Registry
 from lostsales.types import Array
 
 FORMAT = 1
+MOST_METADATA = 16 << 20  # bytes
+MOST_MEMBERS = 100_000
+MOST_NPY_HEADER = 10_000  # bytes
+# A file may unpack to so many bytes, and so many times its own size more; `save` does not compress what would not fit.
+FREE_BYTES = 128 << 20
+FREE_RATIO = 20
 
-# What numpy and zipfile raise on a file that is none of theirs, or no longer whole.
+# What numpy, zipfile and json raise on a file that is none of theirs, or no longer whole.
 _DAMAGE = (
     zipfile.BadZipFile,
     zlib.error,
+    lzma.LZMAError,
     struct.error,
+    tokenize.TokenError,
+    SyntaxError,
     ValueError,
+    TypeError,
     OSError,
     EOFError,
     KeyError,
-    RuntimeError,
+    IndexError,
+    RuntimeError,  # also NotImplementedError and RecursionError
     OverflowError,
     MemoryError,
 )
@@ -66,6 +85,18 @@ def arrays_of(prefix: str, arrays: dict[str, Array]) -> dict[str, Array]:
     return {name.removeprefix(f"{prefix}_"): each for name, each in arrays.items() if name.startswith(f"{prefix}_")}
 
 
+class _Metadata(StrictSettings):
+    """The JSON of a policy file."""
+
+    format: int
+    kind: str
+    observes: Observes
+    horizon: Annotated[int, Field(ge=1)] | None
+    problem: dict[str, Any]
+    settings: dict[str, Any]
+    arrays: dict[str, str]  # SHA-256 by name
+
+
 def save(policy: SavedPolicy, path: str | Path) -> None:
     """Write a policy to a file, which takes its place only when it is whole."""
     artefact = policy.to_artefact()
@@ -78,20 +109,22 @@ def save(policy: SavedPolicy, path: str | Path) -> None:
         "settings": artefact.settings,
         "arrays": {name: _digest(array) for name, array in artefact.arrays.items()},
     }
-    text = json.dumps(metadata, ensure_ascii=False, allow_nan=False).encode()
+    try:
+        text = json.dumps(metadata, ensure_ascii=False, allow_nan=False).encode()
+    except ValueError as error:
+        raise LostSalesError(
+            f"the policy cannot be saved: it holds a figure that is not finite ({error}), as prices, costs or "
+            "quantities that are too large lead to"
+        ) from None
     members: dict[str, Any] = {f"array_{name}": array for name, array in artefact.arrays.items()}
     members |= {"metadata": np.frombuffer(text, np.uint8), "checksum": np.array(sha256(text).hexdigest())}
-    check_place(Path(path))
-    with replacing(Path(path)) as temporary, temporary.open("wb") as file:
-        np.savez_compressed(file, **members)
-
-
-def check_place(path: Path) -> None:
-    """Refuse a path that no policy can be written to, before any work."""
-    if not path.parent.is_dir():
-        raise LostSalesError(f"there is no folder {path.parent} to write {path.name} into")
-    if path.is_dir():
-        raise LostSalesError(f"a policy is one file, but {path} is a folder")
+    with replacing(Path(path)) as temporary:
+        with temporary.open("wb") as file:
+            np.savez_compressed(file, **members)
+        unpacked = sum(array.nbytes + MOST_NPY_HEADER for array in members.values())
+        if unpacked > _most_bytes(temporary):
+            with temporary.open("wb") as file:
+                np.savez(file, **members)
 
 
 def load(path: str | Path) -> SavedPolicy:
@@ -123,40 +156,145 @@ def load(path: str | Path) -> SavedPolicy:
 
     """
     artefact = read_artefact(Path(path))
-    return POLICIES.get(artefact.kind).from_artefact(artefact)
+    with _usable(path):
+        return POLICIES.get(artefact.kind).from_artefact(artefact)
 
 
 def read_artefact(path: Path) -> Artefact:
     """The checked content of a policy file."""
     if not path.is_file():
         raise LostSalesError(f"there is no policy file {path}")
+    with _whole(path), path.open("rb") as file, zipfile.ZipFile(file) as archive:
+        _check_members(archive, path)
+        text = _read(archive, "metadata").tobytes()
+        checksum = _read(archive, "checksum")
+        if checksum.shape or sha256(text).hexdigest() != str(checksum):
+            raise LostSalesError(f"{path} is damaged or was altered: its metadata do not match their checksum")
+        metadata = _metadata(text, path)
+        members = {name.removeprefix("array_"): name for name in _names(archive) - {"metadata", "checksum"}}
+        if set(members) != set(metadata.arrays) or set(members.values()) != {f"array_{name}" for name in members}:
+            raise LostSalesError(f"{path} is damaged or was altered: its arrays are not those that its metadata name")
+        with _usable(path):
+            problem = checked(Problem, metadata.problem, "its problem")
+            content = _content(metadata, problem)
+            sizes = {}
+            if content is not None:
+                content.check_names(members)
+                sizes = content.check_shapes({name: _described(archive, member) for name, member in members.items()})
+        arrays: dict[str, Array] = {}
+        for name, member in members.items():
+            arrays[name] = _read(archive, member)
+            if _digest(arrays[name]) != metadata.arrays[name]:
+                raise LostSalesError(f"{path} is damaged or was altered: its arrays do not match their checksums")
+            if content is not None:
+                with _usable(path):
+                    content.check_values(name, arrays[name], sizes)
+    return Artefact(metadata.kind, metadata.observes, metadata.horizon, problem, metadata.settings, arrays)
+
+
+@contextmanager
+def _whole(path: Path) -> Iterator[None]:
+    """What reading a damaged file raises becomes one error."""
     try:
-        content = np.load(BytesIO(path.read_bytes()), allow_pickle=False)
-        members: dict[str, Array] = dict(content) if isinstance(content, np.lib.npyio.NpzFile) else {}
+        yield
+    except LostSalesError:
+        raise
     except _DAMAGE:
-        members = {}
-    if not members:
+        raise LostSalesError(f"{path} is not a policy file, or it is damaged") from None
+
+
+@contextmanager
+def _usable(path: str | Path) -> Iterator[None]:
+    """What a file says that is whole and yet no policy becomes one error with its name."""
+    try:
+        yield
+    except LostSalesError as error:
+        raise LostSalesError(f"{path} holds no usable policy: {error}") from None
+    except _DAMAGE as error:
+        raise LostSalesError(f"{path} holds no usable policy: {type(error).__name__}: {error}") from None
+
+
+def _names(archive: zipfile.ZipFile) -> set[str]:
+    return {info.filename.removesuffix(".npy") for info in archive.infolist()}
+
+
+def _check_members(archive: zipfile.ZipFile, path: Path) -> None:
+    """Plain arrays under different names, of a size that such a file can have."""
+    members = archive.infolist()
+    plain = all(
+        info.filename.endswith(".npy") and info.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+        for info in members
+    )
+    if not plain or not {"metadata", "checksum"} <= _names(archive) or len(_names(archive)) < len(members):
         raise LostSalesError(f"{path} is not a policy file, or it is damaged")
-    text = members.pop("metadata", np.zeros(0, np.uint8)).tobytes()
-    if sha256(text).hexdigest() != str(members.pop("checksum", "")):
-        raise LostSalesError(f"{path} is damaged or was altered: its metadata do not match their checksum")
-    metadata = json.loads(text)
-    if metadata["format"] > FORMAT:
+    unpacked, most = sum(info.file_size for info in members), _most_bytes(path)
+    if unpacked > most or len(members) > MOST_MEMBERS or archive.getinfo("metadata.npy").file_size > MOST_METADATA:
         raise LostSalesError(
-            f"{path} was saved by a newer lostsales: its format is {metadata['format']}, the latest known is {FORMAT}"
+            f"{path} is refused: it would unpack to {unpacked / 1e6:,.0f} MB in {len(members):,} arrays, more than a "
+            "policy file of its size can need"
         )
-    if metadata["kind"] not in POLICIES:
+
+
+def _most_bytes(path: Path) -> int:
+    return FREE_BYTES + FREE_RATIO * path.stat().st_size
+
+
+def _metadata(text: bytes, path: Path) -> _Metadata:
+    keys = json.loads(text, parse_constant=_refuse_constant)
+    if isinstance(keys, dict) and isinstance(keys.get("format"), int) and keys["format"] > FORMAT:
         raise LostSalesError(
-            f"{path} holds a policy of kind {metadata['kind']!r}, and no installed package has it; "
+            f"{path} was saved by a newer lostsales: its format is {keys['format']}, the latest known is {FORMAT}"
+        )
+    with _usable(path):
+        metadata = checked_json(_Metadata, keys, "its metadata")
+    if metadata.kind not in POLICIES:
+        raise LostSalesError(
+            f"{path} holds a policy of kind {metadata.kind!r}, and no installed package has it; "
             f"installed are {', '.join(POLICIES.names)}"
         )
-    arrays = {name.removeprefix("array_"): array for name, array in members.items()}
-    if {name: _digest(array) for name, array in arrays.items()} != metadata["arrays"]:
-        raise LostSalesError(f"{path} is damaged or was altered: its arrays do not match their checksums")
-    problem = checked(Problem, metadata["problem"], f"the problem of {path}")
-    return Artefact(metadata["kind"], metadata["observes"], metadata["horizon"], problem, metadata["settings"], arrays)
+    return metadata
+
+
+def _refuse_constant(text: str) -> NoReturn:
+    raise ValueError(f"{text} is not JSON")
+
+
+def _content(metadata: _Metadata, problem: Problem) -> Content | None:
+    """What a file of this kind may hold; None where another package does not say."""
+    declares = getattr(POLICIES.get(metadata.kind), "content", None)
+    if declares is None:
+        return None
+    content: Content = declares(Header(problem, metadata.settings, frozenset(metadata.arrays)))
+    return content
+
+
+def _described(archive: zipfile.ZipFile, member: str) -> tuple[np.dtype[Any], tuple[int, ...]]:
+    """Type and shape of an array, whose numbers are not read."""
+    with archive.open(f"{member}.npy") as stream:
+        return _npy_header(stream)
+
+
+def _npy_header(stream: IO[bytes]) -> tuple[np.dtype[Any], tuple[int, ...]]:
+    readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+    shape, _, dtype = readers[np.lib.format.read_magic(stream)](stream)
+    if dtype.hasobject or dtype.names is not None or any(size < 0 for size in shape):
+        raise ValueError("not an array of plain values")
+    return dtype, shape
+
+
+def _read(archive: zipfile.ZipFile, member: str) -> Array:
+    """An array, which fills its member to the last byte."""
+    dtype, shape = _described(archive, member)
+    if dtype.itemsize * int(np.prod(shape, dtype=object)) > archive.getinfo(f"{member}.npy").file_size:
+        raise ValueError("an array larger than its member")
+    with archive.open(f"{member}.npy") as stream:
+        array: Array = np.lib.format.read_array(stream, allow_pickle=False)
+        if stream.read(1):
+            raise ValueError("more than an array")
+    return array
 
 
 def _digest(array: Array) -> str:
-    described = f"{array.dtype.str} {array.shape} ".encode()
-    return sha256(described + np.ascontiguousarray(array).tobytes()).hexdigest()
+    digest = sha256(f"{array.dtype.str} {array.shape} ".encode())
+    digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data if array.size else b"")
+    return digest.hexdigest()

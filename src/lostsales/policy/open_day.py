@@ -9,7 +9,7 @@ from lostsales.data.labels import texts_of
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
 from lostsales.data.reading.columns import ColumnReader
-from lostsales.data.reading.findings import Findings
+from lostsales.data.reading.findings import Findings, listed
 from lostsales.data.reading.gate import HOLE, read_table
 from lostsales.data.reading.table import Table
 from lostsales.demand.censoring.observed import Observed
@@ -81,9 +81,9 @@ def read_open_day(problem: Problem, recent: Table | None, today: Table, usual_de
 
 
 def _read_recent(problem: Problem, recent: Table) -> SalesLog:
-    """Closed rows, checked as a log; prices and orders outside the grid of the policy are allowed."""
+    """Closed rows, checked as a log."""
     try:
-        return read_table(recent, problem.model_copy(update={"prices": None, "orders": None, "attributes": ()}))
+        return read_table(recent, problem.model_copy(update={"attributes": ()}))
     except LogError as error:
         raise LogError(f"recent ({recent.name})", error.findings) from None
 
@@ -138,12 +138,11 @@ class _Today:
     @classmethod
     def read(cls, problem: Problem, today: Table) -> "_Today":
         """The open rows, or one error that lists every finding."""
-        findings, names = Findings(f"today ({today.name})"), problem.columns
-        reader = ColumnReader(today, findings)
+        findings, names = Findings(f"today ({today.name})", today.place), problem.columns
+        reader = ColumnReader(today, findings, problem.format)
         wanted = [*names.series_parts, names.period, names.stock, *(feature.name for feature in problem.features)]
         if missing := [column for column in wanted if column not in today.columns]:
-            had = ", ".join(map(repr, today.columns)) or "no columns"
-            findings.add(f"missing column {', '.join(map(repr, missing))}; the table has {had}")
+            findings.add(f"missing column {', '.join(map(repr, missing))}; the table has {listed(today.columns)}")
         findings.raise_if_any()
         codes, texts = findings.series_of = reader.series(names.series_parts)
         period = findings.period_of = reader.period(names.period)
@@ -205,10 +204,11 @@ class _Today:
 def _features(problem: Problem, today: Table, reader: ColumnReader) -> tuple[Floats, Bools]:
     """The features, and rows with a level that the log never had, whose code is -1."""
     features, unseen = np.empty((today.rows, len(problem.features))), np.zeros(today.rows, dtype=bool)
-    lenient = ColumnReader(today, Findings(today.name))  # an unknown level is a flag here, and no finding
+    # An unknown level is a flag here, and no finding.
+    lenient = ColumnReader(today, Findings(today.name), problem.format)
     for index, feature in enumerate(problem.features):
         if feature.kind == "numeric":
-            features[:, index] = reader.number(feature.name, negative=True)
+            features[:, index] = reader.number(feature.name, negative=True, truths=True)
         else:
             present = reader.labels(feature.name)[0] >= 0
             features[:, index] = lenient.levels(feature)[1]

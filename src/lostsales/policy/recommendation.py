@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from lostsales.data.labels import beside
 from lostsales.data.reading.table import open_table
 from lostsales.errors import LostSalesError
 from lostsales.policy.open_day import read_open_day
@@ -25,6 +26,11 @@ class Recommendation:
     keys: dict[str, Array]  # the columns that name a row
     columns: dict[str, Array]  # price, order, depth, value, ...
 
+    @property
+    def table(self) -> dict[str, Array]:
+        """All columns; one of the decision that is named like a key is `recommended_` and its name."""
+        return self.keys | beside(self.columns, self.keys, "recommended_")
+
 
 def recommend(policy: SavedPolicy, recent: Any, today: Any) -> Any:
     """The recommendation as a table of the same library as `today`, whose key columns stay as they came."""
@@ -34,7 +40,8 @@ def recommend(policy: SavedPolicy, recent: Any, today: Any) -> Any:
         raise LostSalesError("today must be a pandas, polars or Arrow table; `lostsales recommend` reads files")
     found = recommendation(policy, recent, today)
     frame = nw.from_native(today, eager_only=True)
-    columns = (nw.new_series(name, values, backend=frame.implementation) for name, values in found.columns.items())
+    own = beside(found.columns, found.keys, "recommended_")
+    columns = (nw.new_series(name, values, backend=frame.implementation) for name, values in own.items())
     return frame.select(*found.keys).with_columns(*columns).to_native()
 
 

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from lostsales.data.output_files import replacing
 from lostsales.data.progress import Progress
-from lostsales.data.writing import replacing
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.evaluation.estimators.estimator import ESTIMATORS
 from lostsales.evaluation.evaluate import evaluate

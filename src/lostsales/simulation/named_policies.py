@@ -42,7 +42,8 @@ def saved_policy(path: str | Path, scenario: Scenario) -> SavedPolicy:
     made_for, runs_in = policy.problem, scenario.problem
     for key in ("prices", "orders", "features", "arrival", "balance", "capacity", "capacity_rule"):
         wanted, came = getattr(made_for, key), getattr(runs_in, key)
-        if wanted != came:
+        fits = set(wanted) <= set(came) if key in ("prices", "orders") and wanted and came else wanted == came
+        if not fits:
             raise SettingError(
                 f"policy {path} was made for {key} {_shown(wanted)}, but scenario {scenario.name} has {_shown(came)}"
             )

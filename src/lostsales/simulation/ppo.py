@@ -2,19 +2,30 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
+from pydantic import Field
 
 from lostsales.data.problem import Problem
 from lostsales.data.progress import Progress
+from lostsales.data.settings import StrictSettings, checked_json
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.policy.action_grid import ActionGrid
 from lostsales.policy.base import PolicyBase
+from lostsales.policy.file_content import POSITIVE, Content, Header, action_sizes, numbers
 from lostsales.policy.file_format import Artefact
 from lostsales.policy.view import Action, View
 from lostsales.simulation.scenario import Scenario
 from lostsales.types import Array, Floats
+
+
+class PpoTraining(StrictSettings):
+    """The training, in a policy file."""
+
+    steps: Annotated[int, Field(ge=0)]
+    discount: Annotated[float, Field(ge=0, le=1)]
+    seed: Annotated[int, Field(ge=0)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +63,20 @@ class PpoPolicy(PolicyBase):
         logits, prices = self.logits(np.column_stack([*view.features, view.stock, view.last_demand])), self.grid.prices
         order = np.minimum(logits[:, len(prices) :].argmax(axis=1), self.grid.feasible_orders(view.stock) - 1)
         return Action(prices[logits[:, : len(prices)].argmax(axis=1)], self.grid.orders[order])
+
+    @classmethod
+    def content(cls, header: Header) -> Content:
+        """What a file of this kind may hold: the layers of one network."""
+        checked_json(PpoTraining, header.settings, "its settings")
+        layers = sum(name.startswith("bias_") for name in header.names)
+        sizes = action_sizes(header.problem) | {"width 0": len(header.problem.features) + 2}
+        arrays = {"centre": numbers("width 0"), "scale": numbers("width 0", least=POSITIVE)}
+        for layer in range(layers):
+            width = f"width {layer + 1}" if layer < layers - 1 else "prices+orders"
+            arrays |= {f"weight_{layer}": numbers(width, f"width {layer}"), f"bias_{layer}": numbers(width)}
+        if not layers:
+            raise LostSalesError("it has no network")
+        return Content(arrays, sizes)
 
     def to_artefact(self) -> Artefact:
         """What has to be saved."""

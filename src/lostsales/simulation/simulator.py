@@ -19,7 +19,7 @@ from lostsales.policy.rollout import Step, play
 from lostsales.policy.simple import Uniform
 from lostsales.simulation.named_policies import named_policy
 from lostsales.simulation.scenario import Scenario, as_scenario
-from lostsales.types import Bools, Floats, Ints
+from lostsales.types import Array, Bools, Floats, Ints
 
 # Episodes of a block (docs/decisions/simulator.md); the size determines the random streams, so it is fixed.
 BLOCK = 16384
@@ -54,10 +54,13 @@ class HiddenTruth:
     profit: Floats  # (rows,)
     truncated: Bools  # (rows,)
 
+    def columns(self, log: SalesLog) -> dict[str, Array]:
+        """The truth with the series and period of its log, by name of the column."""
+        return key_columns(log) | {each.name: getattr(self, each.name) for each in fields(self)}
+
     def write(self, log: SalesLog, path: str | Path) -> None:
-        """Write the truth with the series and period of its log."""
-        columns = {each.name: getattr(self, each.name) for each in fields(self)}
-        write_table(key_columns(log) | columns, path)
+        """Write the columns as a table."""
+        write_table(self.columns(log), path)
 
 
 @dataclass(frozen=True)

@@ -115,7 +115,7 @@ def test_mistakes_about_files(
     assert "must end in .parquet or .csv" in failure(monkeypatch, capsys, "impute", log_path, "--out", tmp_path / "a.x")
     assert "must not be negative" in failure(monkeypatch, capsys, "audit", log_path, "--cap", -2)
     same = failure(monkeypatch, capsys, "impute", log_path, "--out", log_path)
-    assert "would overwrite the log" in same
+    assert "would overwrite the input" in same
 
 
 def test_without_the_survival_library_its_models_say_what_to_install(

@@ -2,10 +2,12 @@
 
 import json
 import re
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -129,3 +131,14 @@ def test_the_verb_writes_the_page_of_a_policy_in_memory(folder: Path, tmp_path: 
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
     with pytest.raises(LostSalesError, match=r"must end in \.html, but report\.pdf came"):
         lostsales.report(policy, log, "report.pdf")
+
+
+def test_a_report_on_a_log_with_attributes_that_are_text(tmp_path: Path) -> None:
+    """The series shown have fewer levels than the log."""
+    log, _ = simulate(scenario("released"), episodes=12, seed=2)
+    places = np.array([f"place {at // 2}" for at in range(12)], dtype=object)
+    problem = log.problem.model_copy(update={"attributes": ("place",)})
+    log = replace(log, attributes={"place": places}, problem=problem)
+    found = lostsales.report(lostsales.fit(log, "base-stock"), log, tmp_path / "page.html", methods=(), horizon=5)
+    assert len(found.traces) == 5
+    assert all(np.isfinite(trace.expected[trace.hidden]).all() for trace in found.traces)

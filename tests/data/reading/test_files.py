@@ -1,6 +1,7 @@
 """CSV and Parquet files: what is read, and what is refused in one message."""
 
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pandas as pd
@@ -84,7 +85,10 @@ def test_iso_dates_in_a_csv_and_offsets_as_utc(tmp_path: Path, moments: tuple[st
 
 def test_a_date_that_could_be_read_in_two_ways_is_refused(tmp_path: Path) -> None:
     (found,) = findings(csv(tmp_path, HEADER + "a,01/03/2026,5,2,0,1\n"))
-    assert found == "period must be a whole number or a date such as 2026-03-01, but row 0 (series=a) has '01/03/2026'"
+    assert found.startswith(
+        "period must be a whole number or a date such as 2026-03-01, but row 0 (series=a) has '01/03"
+    )
+    assert found.endswith('dates = "%d/%m/%Y", or [format] dates = "%m/%d/%Y": it can be read both ways')
 
 
 @pytest.mark.parametrize(
@@ -112,9 +116,9 @@ def test_csv_that_is_no_table(tmp_path: Path, text: str, encoding: str, expected
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("", "is a folder"),
+        ("", "must have a .csv or .parquet file, but it has none"),
         ("nowhere.csv", "there is no file"),
-        ("folder.parquet", "is a folder"),
+        ("folder.parquet", "must have a .csv or .parquet file, but it has none"),
         ("log.xlsx", "must end in .csv or .parquet"),
     ],
 )
@@ -125,7 +129,7 @@ def test_paths_that_are_no_table(tmp_path: Path, name: str, expected: str) -> No
 
 
 def test_an_empty_path_is_refused() -> None:
-    assert "is a folder" in refusal("")
+    assert "the path is empty" in refusal("")
 
 
 @pytest.mark.parametrize("damage", ["cut", "zeros", "empty", "text"])
@@ -140,28 +144,32 @@ def test_damaged_parquet(tmp_path: Path, damage: str) -> None:
 
 def test_every_type_of_duckdb_has_a_reading(tmp_path: Path) -> None:
     """Numbers of any width, moments with and without zone, and text of whatever else there is."""
-    expected = {
-        "1::UTINYINT": 1.0,
-        "1::HUGEINT": 1.0,
-        "1.5::DECIMAL(9, 2)": 1.5,
-        "1.5::FLOAT": 1.5,
-        "true": True,
-        "DATE '2026-03-01'": pd.Timestamp("2026-03-01").to_datetime64(),
-        "TIMESTAMPTZ '2026-03-01 00:00:00+01:00'": pd.Timestamp("2026-02-28T23:00").to_datetime64(),
-        "TIMESTAMP_NS '2026-03-01'": pd.Timestamp("2026-03-01").to_datetime64(),
-        "[1, 2]": "[1, 2]",
-        "TIME '12:00:00'": "12:00:00",
-        "'x'::ENUM('x')": "x",
-        "'550e8400-e29b-41d4-a716-446655440000'::UUID": "550e8400-e29b-41d4-a716-446655440000",
-        "NULL::INTEGER": None,
+    day = pd.Timestamp("2026-03-01").to_datetime64()
+    expected: dict[str, tuple[str, object]] = {
+        "1::UTINYINT": ("numbers", 1.0),
+        "1::HUGEINT": ("numbers", 1.0),
+        "1.5::DECIMAL(9, 2)": ("numbers", 1.5),
+        "1.5::FLOAT": ("numbers", 1.5),
+        "true": ("truths", 1.0),
+        "DATE '2026-03-01'": ("moments", day),
+        "TIMESTAMPTZ '2026-03-01 00:00:00+01:00'": ("moments", pd.Timestamp("2026-02-28T23:00").to_datetime64()),
+        "TIMESTAMP_NS '2026-03-01'": ("moments", day),
+        "TIMESTAMP 'infinity'": ("others", True),
+        "[1, 2]": ("texts", "[1, 2]"),
+        "TIME '12:00:00'": ("texts", "12:00:00"),
+        "'x'::ENUM('x')": ("texts", "x"),
+        "'550e8400-e29b-41d4-a716-446655440000'::UUID": ("texts", "550e8400-e29b-41d4-a716-446655440000"),
+        "NULL::INTEGER": ("missing", True),
     }
     path = tmp_path / "types.parquet"
     parts = ", ".join(f"{value} AS c{index}" for index, value in enumerate(expected))
     duckdb.sql(f"COPY (SELECT {parts}) TO '{path}'")
     table = open_table(path)
-    for index, value in enumerate(expected.values()):
-        (read,) = table.values(f"c{index}")
-        assert read == value or (value is None and read != read), f"c{index}"
+    for index, (kind, value) in enumerate(expected.values()):
+        cells = table.cells(f"c{index}")
+        found: Any = cells.missing() if kind == "missing" else getattr(cells, kind)
+        found = found.fetch(found.expression) if kind == "texts" else found
+        assert found.tolist() == [value] or found[0] == value, f"c{index}"
 
 
 @pytest.mark.parametrize("kind", ["BIGINT", "DOUBLE", "VARCHAR", "DECIMAL(9, 0)", "UBIGINT"])

@@ -133,7 +133,7 @@ def test_a_missing_flag_is_named(source: Any) -> None:
         ([[1], [2], [3], [4], [5]], "[1]"),
         ([np.array([1, 2])] * 5, "[1, 2]"),
         ([1j] * 5, "1j"),
-        (np.array([10**400] * 5, dtype=object), str(10**400)),
+        (np.array([10**199] * 5, dtype=object) ** 2, f"1{'0' * 196}..."),
         (["1,5"] * 5, "'1,5'"),
     ],
 )
@@ -196,7 +196,7 @@ def test_negative_zero_and_decimals() -> None:
     assert np.unique(np.asarray(log_of(order=[-0.0, 0.0, 1.0, 4.0, 0.0]).order)).tolist() == [0, 1, 4]
 
 
-@pytest.mark.parametrize("source", [None, 5, {"a": [1]}, [1, 2], pd.Series([1]), pl.LazyFrame({"a": [1]})])
+@pytest.mark.parametrize("source", [None, 5, {"a": [1]}, [1, 2], pd.Series([1])])
 def test_what_is_no_table_is_refused(source: Any) -> None:
     with pytest.raises(LostSalesError, match=f"but a {type(source).__name__} came"):
         read_log(source)

@@ -117,7 +117,6 @@ def test_an_empty_table_is_refused() -> None:
 def test_all_faults_come_in_one_error() -> None:
     problem = Problem(attributes=("store",), features=("weather",))
     source = frame(
-        price=[3, 2, 2, 2, 2],
         stock=[-5, 4, 2, 3, 4],
         sales=[1, 9, np.nan, 3, 1],
         period=[1, 2, 3, 1, 1],
@@ -134,6 +133,13 @@ def test_all_faults_come_in_one_error() -> None:
     )
     assert [text for text in found if not text.startswith(subjects)] == []
     assert len(found) == len(subjects)
+
+
+def test_prices_and_orders_off_the_declared_grid_are_data_like_any_other() -> None:
+    log = log_of(Problem(prices=(2, 3), orders=(0, 4)))
+    assert log.price.tolist() == [2, 4, 2, 4, 4]
+    assert log.order is not None
+    assert log.order.tolist() == [0, 0, 1, 4, 0]
 
 
 def test_many_bad_rows_are_counted_and_three_are_shown() -> None:

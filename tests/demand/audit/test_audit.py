@@ -203,6 +203,14 @@ def test_orders_that_take_two_weeks_are_recognised_and_not_called_fit() -> None:
     assert "orders arrive 14 periods later" in found.conclusion
 
 
+def test_stock_outs_for_part_of_a_period_are_counted_and_lead_to_advice() -> None:
+    found = audit(log_of_flags(*["4x735x2x46"] * 12, stock=[10.0, 8.0, *[10.0] * 4, 10.0, 3.0, 10.0, 10.0] * 12))
+    assert found.row_kinds["part_of_period"] == 24
+    assert found.row_kinds["flagged"] == 12
+    (advice,) = [each for each in found.collect_next if "out_of_stock_pace" in each]
+    assert "24 rows were out for part of the period" in advice
+
+
 def test_arrival_before_has_one_balance() -> None:
     assert audit(simulated("released")).follows.startswith("lost-sales (with arrival 'before'")
 

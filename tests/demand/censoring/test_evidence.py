@@ -3,9 +3,10 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from lostsales.data.encoding import market_names
-from lostsales.data.problem import Feature, Problem
+from lostsales.data.problem import Columns, Feature, Problem
 from lostsales.demand.censoring.evidence import MOST_HIDDEN, gather_evidence
 from tests.demand.logs import COSTS, log_of_draws, log_of_flags
 from tests.learn.small import small_log
@@ -58,6 +59,42 @@ def test_columns_of_the_market_have_names() -> None:
     log = replace(log, attributes={"place": np.array(["hill"])})
     assert market_names(log) == ("rain", "day=Mon", "day=Tue", "place=hill")
     np.testing.assert_array_equal(gather_evidence(log).market, [[1, 0, 1, 1], [2, 1, 0, 1], [3, 0, 1, 1]])
+
+
+def test_a_stock_out_for_part_of_a_period_bounds_its_own_demand_and_teaches_no_law() -> None:
+    """Its censoring point is the sales, which depend on demand, and it is the lag of the next row."""
+    found = gather_evidence(log_of_flags("4x75", stock=[10.0, 8.0, 10.0, 10.0]))
+    np.testing.assert_array_equal(found.low, [2.5, 6.5, 4.5])  # at least 3
+    np.testing.assert_array_equal(found.high, [INF, 7.5, 5.5])
+    np.testing.assert_array_equal(found.is_censored, [True, False, False])
+    np.testing.assert_array_equal(found.is_informative, [False, False, True])
+    np.testing.assert_array_equal(found.parent, [-1, 0, -1])
+
+
+def test_an_interval_has_both_ends_and_teaches() -> None:
+    problem = Problem(costs=COSTS, columns=Columns(out_of_stock="out"), open_time=1, out_of_stock_pace=2)
+    found = gather_evidence(log_of_flags("4x7", problem=problem, stock=[10.0, 8.0, 10.0], out=[0.0, 0.5, 0.0]))
+    np.testing.assert_array_equal(found.low, [2.5, 6.5])
+    np.testing.assert_array_equal(found.high, [9.5, 7.5])  # 3 (1 + 2)
+    np.testing.assert_array_equal(found.is_informative, [True, True])
+    np.testing.assert_array_equal(found.is_censored, [True, False])
+
+
+@pytest.mark.parametrize("name", ["released", "steady", "nonlinear"])
+@pytest.mark.parametrize("flag", [True, False])
+def test_logs_whose_stock_outs_sold_out_are_read_as_ever(name: str, flag: bool) -> None:
+    """Flag: above what was available; none: at least that; and no upper end."""
+    log = small_log(name)
+    log = log if flag else replace(log, stockout=None)
+    found = gather_evidence(log)
+    available, sales = log.available[found.rows], log.sales[found.rows]
+    hidden = np.asarray(log.stockout)[found.rows] if flag else sales >= available
+    low = np.where(hidden, available + (0.5 if flag else -0.5), sales - 0.5)
+    np.testing.assert_array_equal(found.low, np.where(low < 0, -INF, low))
+    longest = log.problem.longest_run
+    truncated = False if longest is None else (found.depth >= longest) & (sales >= available)
+    np.testing.assert_array_equal(found.high, np.where(hidden | truncated, INF, sales + 0.5))
+    np.testing.assert_array_equal(found.is_informative, np.isfinite(found.low) | np.isfinite(found.high))
 
 
 def test_rows_deep_in_a_long_run_are_left_out_until_a_demand_is_known_again() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lostsales.data.problem import Problem
+from lostsales.data.problem import Columns, Problem
 from lostsales.data.reading.gate import read_log
 from lostsales.demand.censoring.observed import observe
 from tests.demand.logs import log_of_flags
@@ -22,6 +22,25 @@ def test_a_flag_censors_at_what_was_available_and_its_absence_is_an_event_there(
     np.testing.assert_array_equal(observed.available, [10, 3, 3])
     assert observed.integer
     assert observed.any_observed
+
+
+def test_with_units_left_over_a_flag_censors_just_below_the_sales() -> None:
+    observed = observe(log_of_flags("4x3", stock=[10.0, 5.0, 3.0]))
+    np.testing.assert_array_equal(observed.is_observed, [True, False, True])
+    np.testing.assert_array_equal(observed.censored_above[1:2], [2])
+    np.testing.assert_array_equal(observed.available, [10, 3, 3])
+    np.testing.assert_array_equal(observed.is_partial, [False, True, False])
+    np.testing.assert_array_equal(observed.is_learnable, [True, False, True])
+
+
+def test_an_interval_is_learned_from_by_its_middle() -> None:
+    problem = Problem(columns=Columns(out_of_stock="out"), open_time=1, out_of_stock_pace=2)
+    observed = observe(log_of_flags("4x3", problem=problem, stock=[10.0, 5.0, 3.0], out=[0.0, 0.5, 0.0]))
+    np.testing.assert_array_equal(observed.at_most, [np.inf, 9, np.inf])
+    demand, is_event = observed.sample
+    np.testing.assert_array_equal(demand, [4, 6, 3])
+    np.testing.assert_array_equal(is_event, [True, True, True])
+    assert not observed.is_observed[1]
 
 
 def test_without_a_flag_a_sell_out_is_censored_just_below() -> None:

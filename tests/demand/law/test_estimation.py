@@ -14,8 +14,10 @@ from lostsales.demand.law.demand_law import DemandLaw, Family
 from lostsales.demand.law.estimation import complete_latents, fit_family, with_effects
 from lostsales.demand.law.means import LinearMean
 from lostsales.demand.law.residuals import Residuals
+from lostsales.simulation.scenario import Scenario
+from lostsales.simulation.simulator import simulate
 from lostsales.types import Floats
-from tests.demand.logs import log_of_draws
+from tests.demand.logs import log_of_draws, partly_out
 from tests.learn.small import small_log
 
 LINEAR = Family("linear", False)
@@ -244,3 +246,35 @@ def test_normal_noise_is_an_option() -> None:
     spread = normal.residuals.spread
     assert spread == pytest.approx(2.0, rel=0.1)
     assert normal.residuals.below(np.array([spread]))[0] == pytest.approx(norm.cdf(1), abs=1e-3)
+
+
+@pytest.mark.parametrize("pace", [None, 2.0])
+def test_stock_outs_for_part_of_a_period_do_not_move_the_law(pace: float | None) -> None:
+    """A quarter of the rows lost the demand of some hours; taken for demand, their sales would lower the mean."""
+    log, truth = simulate(Scenario.load("steady"), episodes=60, seed=4)
+    partial = partly_out(log, truth.demand, 0.25, pace)
+    hours = np.where(partial.is_partial, 0.0, np.asarray(partial.out_of_stock))
+    true = gather_evidence(log)
+    lag = np.where(true.parent >= 0, truth.demand[true.rows - 1], true.lag)
+    bias = {}
+    for name, each in (("partial", partial), ("naive", replace(partial, out_of_stock=hours))):
+        law = fit_family(gather_evidence(each), Family("linear", False), np.ones(len(log.names)))
+        predicted = law.mean(law.inputs(true.market, true.price, lag)) + law.residuals.mean
+        # Demand is not negative, so rows of a mean near zero say nothing about it.
+        rows = truth.demand[true.rows] > 0
+        bias[name] = float((predicted - truth.demand[true.rows])[rows].mean())
+    assert abs(bias["partial"]) < 0.05 * truth.demand.mean()
+    assert bias["naive"] < bias["partial"] - 0.15
+
+
+def test_an_interval_is_drawn_within_its_ends() -> None:
+    log, truth = simulate(Scenario.load("steady"), episodes=10, seed=4)
+    partial = partly_out(log, truth.demand, 0.25, 2.0)
+    evidence = gather_evidence(partial)
+    law = fit_family(evidence, Family("linear", False), np.ones(len(log.names)))
+    drawn = complete_latents(evidence, law, draws=40).latent
+    rows = evidence.is_censored & np.isfinite(evidence.high)
+    assert rows.sum() > 30
+    assert (drawn[rows] >= evidence.low[rows, None]).all()
+    assert (drawn[rows] <= evidence.high[rows, None]).all()
+    assert np.ptp(drawn[rows], axis=1).max() > 1

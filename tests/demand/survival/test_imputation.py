@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import truncnorm
 
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Costs, Feature, Problem
@@ -20,9 +21,41 @@ from lostsales.errors import LostSalesError, SettingError
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
 from lostsales.types import Floats
-from tests.demand.logs import COSTS, log_of_draws, log_of_flags
+from tests.demand.logs import COSTS, log_of_draws, log_of_flags, partly_out
 
 STRONG = ("demand.price=-12", "demand.intercept=58", "demand.rho=0.5", "demand.noise.scale=1")
+
+
+def test_stock_outs_for_part_of_a_period_leave_the_filled_demand_of_sold_out_rows_as_it_was() -> None:
+    log, truth = simulate(Scenario.load("steady"), episodes=50, seed=2)
+    partial = partly_out(log, truth.demand, 0.25)
+    assert 0.1 < partial.is_partial.mean() < 0.25
+    whole = partial.censored & ~partial.is_partial
+    filled = impute(partial, replicates=0)
+    assert (filled.expected_demand >= partial.sales).all()
+    lost = truth.demand - partial.available
+    assert filled.expected_lost[whole].mean() == pytest.approx(lost[whole].mean(), rel=0.1)
+    # The bound alone, E[D | D >= sales], is too high for rows that lost little of their demand.
+    part = partial.is_partial
+    assert truth.demand[part].mean() < filled.expected_demand[part].mean() < 1.5 * truth.demand[part].mean()
+
+
+def test_with_the_pace_of_demand_known_partial_stock_outs_are_filled_to_their_demand() -> None:
+    log, truth = simulate(Scenario.load("steady"), episodes=50, seed=2)
+    partial = partly_out(log, truth.demand, 0.25, pace=2.0)
+    filled, part = impute(partial, replicates=5), partial.is_partial
+    observed = observe(partial)
+    assert (filled.expected_demand <= observed.at_most)[filled.hidden].all()
+    assert partial.sales[part].mean() < 0.8 * truth.demand[part].mean()
+    assert filled.expected_demand[part].mean() == pytest.approx(truth.demand[part].mean(), rel=0.05)
+
+
+def test_the_mean_of_a_normal_law_within_an_interval_is_scipys() -> None:
+    low, high, mean = np.array([0.0, 3.0, -2.0]), np.array([2.0, 9.0, np.inf]), np.array([1.5, 2.0, 1.0])
+    expected = truncnorm.mean((low - mean) / 2, (high - mean) / 2, loc=mean, scale=2.0)
+    np.testing.assert_allclose(module.normal_mean_between(mean, 2.0, low, high), expected, rtol=1e-10)
+    far = module.normal_mean_between(np.array([0.0]), 1.0, np.array([50.0]), np.array([52.0]))
+    np.testing.assert_array_equal(far, [51.0])
 
 
 def errors(scenario: str, settings: tuple[str, ...], seed: int) -> dict[str, tuple[float, float]]:

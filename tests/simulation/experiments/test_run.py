@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import lostsales
 from lostsales.data.log import SalesLog
 from lostsales.data.progress import Progress
-from lostsales.data.reading.files import open_file
 from lostsales.data.sublogs import series_of
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.learn.baselines.threshold_tuning import BaseStock
@@ -107,12 +107,12 @@ def test_killed_experiment_resumes_without_loss(tmp_path: Path) -> None:
     assert cells == Counter(whole.cells())
     assert json.loads(ended.stdout)["cells"] == len(after)
     alone = {each.cell: each for each in run_experiment(whole, tmp_path / "alone", workers=1)}
-    table = open_file(folder / "results.parquet")
-    keys = zip(*(table.values(key).tolist() for key in Cell._fields), strict=True)
+    table = pd.read_parquet(folder / "results.parquet")
+    keys = zip(*(table[key].tolist() for key in Cell._fields), strict=True)
     expected = [
         alone[Cell(behaviour, int(episodes), int(run), method)].value for behaviour, episodes, run, method in keys
     ]
-    assert table.values("value").tolist() == expected
+    assert table["value"].tolist() == expected
 
 
 def test_incomplete_line_of_the_journal_is_cut_off(tmp_path: Path, done: tuple[Path, list[CellResult]]) -> None:
@@ -199,7 +199,7 @@ def test_failed_method_is_a_result_with_its_reason(tmp_path: Path, monkeypatch: 
     assert [(row.n, row.failed) for row in rows if row.method == "fails"] == [(0, 2)] * 4
     assert [(row.n, row.failed) for row in rows if row.method == "c-fqi"] == [(2, 0)] * 4
     write_tables(results, rows, check_claims(results), tmp_path)
-    assert np.isnan(open_file(tmp_path / "results.parquet").values("value")).sum() == len(bad)
+    assert np.isnan(pd.read_parquet(tmp_path / "results.parquet")["value"]).sum() == len(bad)
 
 
 def test_ctrl_c_reports_how_to_resume(tmp_path: Path) -> None:
@@ -262,5 +262,5 @@ def test_experiment_writes_the_tables_of_the_same_cells(done: tuple[Path, list[C
     keys = asked.model_dump(include={"levels", "runs", "methods", "iterations", "test_episodes"})
     found = experiment(TINY, folder, **keys, workers=1)
     assert (found.experiment, found.finished) == (asked, finished)
-    assert open_file(folder / "results.parquet").values("value").tolist() == [each.value for each in finished]
+    assert pd.read_parquet(folder / "results.parquet")["value"].tolist() == [each.value for each in finished]
     assert {"summary.csv", "claims.csv", "times.csv"} <= {path.name for path in folder.iterdir()}

@@ -4,13 +4,16 @@ from typing import Annotated
 
 import typer
 
-from lostsales.apps.commands.options import Json, Log, ProblemFile
+from lostsales.apps.commands.options import DropBadRows, DroppedRows, Json, Log, ProblemFile
+from lostsales.apps.commands.reading import read_sales
 
 
 def audit(
     log: Log,
     problem: ProblemFile = None,
     cap: Annotated[int | None, typer.Option(help="Greatest depth to learn (K); the paper's rule unless given.")] = None,
+    drop_bad_rows: DropBadRows = False,
+    dropped_rows: DroppedRows = None,
     as_json: Json = False,
 ) -> None:
     """Report what can be learned from a log: stock-out runs, hidden demand, assumptions, and what to collect next.
@@ -19,11 +22,10 @@ def audit(
     """
     from lostsales.apps.views.audit import print_audit
     from lostsales.apps.views.console import print_json, progress
-    from lostsales.data.reading.gate import read_log
     from lostsales.demand.audit.audit import audit as run_audit
 
     with progress("auditing") as report:
-        found = run_audit(read_log(log, problem), cap=cap, progress=report)
+        found = run_audit(read_sales(log, problem, drop_bad_rows, dropped_rows), cap=cap, progress=report)
     if as_json:
         print_json(found.as_json())
     else:

@@ -5,7 +5,15 @@ from typing import Annotated
 
 import typer
 
-from lostsales.apps.commands.options import Estimators, Json, ScenarioName, ScenarioSettings, Seed, whole_numbers
+from lostsales.apps.commands.options import (
+    Estimators,
+    Json,
+    ScenarioName,
+    ScenarioSettings,
+    Seed,
+    named_files,
+    whole_numbers,
+)
 
 
 def calibrate(
@@ -34,11 +42,14 @@ def calibrate(
 
     from lostsales.apps.views.console import print_json, progress
     from lostsales.apps.views.coverage import print_coverage
+    from lostsales.data.output_files import check_output
     from lostsales.errors import LostSalesError
     from lostsales.evaluation.estimators.estimator import ESTIMATORS
     from lostsales.simulation.coverage_study import Study, coverage, run_study
     from lostsales.simulation.scenario import Scenario
 
+    if out is not None:
+        check_output(out, named_files(scenario, policy, behaviour))
     sizes = whole_numbers("series", series, "5,20,50")
     asked = Study(
         Scenario.load(scenario, tuple(settings or ())), policy, behaviour, epsilon, sizes, replications,

@@ -5,7 +5,18 @@ from typing import Annotated
 
 import typer
 
-from lostsales.apps.commands.options import Horizon, Json, Log, ProblemFile, Seed, names
+from lostsales.apps.commands.options import (
+    DropBadRows,
+    DroppedRows,
+    Horizon,
+    Json,
+    Log,
+    ProblemFile,
+    Seed,
+    log_files,
+    names,
+)
+from lostsales.apps.commands.reading import read_sales
 
 
 def compare(
@@ -16,6 +27,8 @@ def compare(
     horizon: Horizon = None,
     out: Annotated[Path | None, typer.Option(help="Fit the chosen method to the whole log and save it here.")] = None,
     seed: Seed = 0,
+    drop_bad_rows: DropBadRows = False,
+    dropped_rows: DroppedRows = None,
     as_json: Json = False,
 ) -> None:
     """Fit several methods, evaluate each on series held out from it, and name the one to deploy, or none.
@@ -26,16 +39,15 @@ def compare(
 
     from lostsales.apps.views.comparison import print_comparison
     from lostsales.apps.views.console import print_json, progress
-    from lostsales.data.reading.gate import read_log
+    from lostsales.data.output_files import check_output
     from lostsales.evaluation.compare import compare as run_comparison
     from lostsales.evaluation.compare import usual_methods
     from lostsales.learn.fit import fit
-    from lostsales.policy.file_format import check_place
 
     if out is not None:
-        check_place(out)
+        check_output(out, log_files(log, problem))
     chosen = names(methods) or usual_methods()
-    sales = read_log(log, problem)
+    sales = read_sales(log, problem, drop_bad_rows, dropped_rows, verb="compare")
     with progress("fitting and evaluating") as report, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = run_comparison(sales, chosen, estimator=estimator, horizon=horizon, seed=seed, progress=report)

@@ -4,7 +4,8 @@ from typing import Annotated
 
 import typer
 
-from lostsales.apps.commands.options import Json, Log, ProblemFile
+from lostsales.apps.commands.options import DropBadRows, DroppedRows, Json, Log, ProblemFile
+from lostsales.apps.commands.reading import read_sales
 
 
 def demand(
@@ -12,6 +13,8 @@ def demand(
     problem: ProblemFile = None,
     replicates: Annotated[int, typer.Option(min=2, help="Bootstrap samples behind the band.")] = 20,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same answer.")] = 0,
+    drop_bad_rows: DropBadRows = False,
+    dropped_rows: DroppedRows = None,
     as_json: Json = False,
 ) -> None:
     """Estimate the law of demand: effects, price response with a band, calibration, and warnings where it does not fit.
@@ -20,12 +23,11 @@ def demand(
     """
     from lostsales.apps.views.console import print_json, progress
     from lostsales.apps.views.demand import demand_json, print_demand
-    from lostsales.data.reading.gate import read_log
     from lostsales.demand.law.price_response import price_response
     from lostsales.demand.law.selection import fit_demand
 
     with progress("comparing models") as report:
-        table = read_log(log, problem)
+        table = read_sales(log, problem, drop_bad_rows, dropped_rows)
         model = fit_demand(table, seed=seed, progress=report)
     with progress("fitting resampled series") as report:
         found = price_response(table, model, replicates, seed, report)

@@ -4,7 +4,18 @@ from typing import Annotated
 
 import typer
 
-from lostsales.apps.commands.options import Estimators, Horizon, Json, Log, PolicyFile, ProblemFile, Seed
+from lostsales.apps.commands.options import (
+    DropBadRows,
+    DroppedRows,
+    Estimators,
+    Horizon,
+    Json,
+    Log,
+    PolicyFile,
+    ProblemFile,
+    Seed,
+)
+from lostsales.apps.commands.reading import read_sales
 
 
 def evaluate(
@@ -20,6 +31,8 @@ def evaluate(
         bool, typer.Option("--diagnose", help="Also estimate the terms of the regret bound, with advice.")
     ] = False,
     seed: Seed = 0,
+    drop_bad_rows: DropBadRows = False,
+    dropped_rows: DroppedRows = None,
     as_json: Json = False,
 ) -> None:
     """Estimate from a log alone what a policy would earn, what was earned, and the gain, with 95 % intervals.
@@ -29,7 +42,6 @@ def evaluate(
     from lostsales.apps.views.console import print_json, progress
     from lostsales.apps.views.evaluation import print_diagnostics, print_evaluation
     from lostsales.data.progress import stages
-    from lostsales.data.reading.gate import read_log
     from lostsales.evaluation.diagnostics.diagnose import diagnose as run_diagnostics
     from lostsales.evaluation.evaluate import checked_estimators, evaluate_on, prepare
     from lostsales.evaluation.task import EvaluationTask, check_policy
@@ -37,7 +49,7 @@ def evaluate(
 
     decides = load(policy)
     only = checked_estimators(estimator)
-    sales = read_log(log, problem)
+    sales = read_sales(log, problem, drop_bad_rows, dropped_rows, verb="evaluate")
     check_policy(decides, sales, horizon, start_stock)
     with progress("learning the law of demand and evaluating") as report:
         preparing, evaluating = stages(report, (1, 1))

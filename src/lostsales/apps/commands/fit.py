@@ -6,7 +6,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperOption
 
-from lostsales.apps.commands.options import Json, Log, ProblemFile
+from lostsales.apps.commands.options import DropBadRows, DroppedRows, Json, Log, ProblemFile, log_files
+from lostsales.apps.commands.reading import read_sales
 
 
 class FitCommand(TyperCommand):
@@ -38,6 +39,8 @@ def fit(
     config: Annotated[Path | None, typer.Option(help="TOML with settings of the method.")] = None,
     iterations: Annotated[int | None, typer.Option(help="K; the method's own rule unless given.")] = None,
     seed: Annotated[int | None, typer.Option(help="The same seed gives the same policy; 0 unless given.")] = None,
+    drop_bad_rows: DropBadRows = False,
+    dropped_rows: DroppedRows = None,
     as_json: Json = False,
 ) -> None:
     """Learn a policy (prices and orders) from a log, and save it. `lostsales methods METHOD` lists the settings.
@@ -50,19 +53,18 @@ def fit(
 
     from lostsales.apps.views.console import err, print_json, progress
     from lostsales.apps.views.learning import print_fit
-    from lostsales.data.reading.gate import read_log
+    from lostsales.data.output_files import check_output
     from lostsales.data.settings import checked_json, read_toml, with_settings
     from lostsales.learn.fit import fit as learn
     from lostsales.learn.learner import LEARNERS
-    from lostsales.policy.file_format import check_place
 
-    check_place(out)
+    check_output(out, (*log_files(log, problem), config))
     keys = with_settings({} if config is None else read_toml(config), settings or (), "rules.multiple=6")
     keys |= {key: value for key, value in {"iterations": iterations, "seed": seed}.items() if value is not None}
     learner = checked_json(LEARNERS.get(method), keys, f"method {method}")
     with progress("learning") as report, warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
-        policy = learn(read_log(log, problem), learner, progress=report)
+        policy = learn(read_sales(log, problem, drop_bad_rows, dropped_rows, verb="fit"), learner, progress=report)
     for warning in warned:
         err.print(f"[yellow]Warning:[/] {warning.message}", highlight=False, soft_wrap=True)
     policy.save(out)

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from lostsales.apps.commands.options import Json, Log, ProblemFile
-from lostsales.errors import LostSalesError
+from lostsales.apps.commands.options import DropBadRows, DroppedRows, Json, Log, ProblemFile, log_files
+from lostsales.apps.commands.reading import read_sales
 
 
 def impute(
@@ -22,6 +22,8 @@ def impute(
     ] = "to_max",
     replicates: Annotated[int, typer.Option(help="Bootstrap samples behind the standard errors.")] = 50,
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
+    drop_bad_rows: DropBadRows = False,
+    dropped_rows: DroppedRows = None,
     as_json: Json = False,
 ) -> None:
     """Impute the demand and the profit that stock-outs hid, and write the log with them.
@@ -30,17 +32,14 @@ def impute(
     """
     from lostsales.apps.views.console import print_json, progress
     from lostsales.apps.views.imputation import print_imputation
-    from lostsales.data.reading.gate import read_log
-    from lostsales.data.writing import check_target
+    from lostsales.data.writing import check_table
     from lostsales.demand.survival.filled_log import check_choice, summary, write_filled
     from lostsales.demand.survival.imputation import impute as run_impute
 
-    check_target(out)
-    if out.resolve() == log.resolve():
-        raise LostSalesError(f"--out {out} would overwrite the log; give the filled log a name of its own")
+    check_table(out, log_files(log, problem))
     chosen_estimator, chosen_tail = check_choice(estimator, tail)
     with progress("imputing") as report:
-        table = read_log(log, problem)
+        table = read_sales(log, problem, drop_bad_rows, dropped_rows)
         filled = run_impute(
             table,
             estimator=chosen_estimator,

@@ -8,7 +8,17 @@ import typer
 from lostsales.errors import SettingError
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
-Log = Annotated[Path, typer.Argument(help="A sales log (CSV or Parquet).")]
+Log = Annotated[
+    Path,
+    typer.Argument(help="A sales log (CSV or Parquet): a file, a folder of files, or a pattern such as 'sales-*.csv'."),
+]
+DropBadRows = Annotated[
+    bool,
+    typer.Option("--drop-bad-rows", help="Leave out rows that cannot be used; they are written beside the log."),
+]
+DroppedRows = Annotated[
+    Path | None, typer.Option("--dropped-rows", help="Where --drop-bad-rows writes them (CSV), with the reasons.")
+]
 ProblemFile = Annotated[Path | None, typer.Option("--problem", help="TOML with what the table cannot say.")]
 PolicyFile = Annotated[Path, typer.Argument(help="A saved policy.")]
 ScenarioName = Annotated[str, typer.Argument(help="A preset by name, or the path of a TOML file.")]
@@ -18,6 +28,18 @@ ScenarioSettings = Annotated[
 Horizon = Annotated[int | None, typer.Option(help="Periods to look ahead; the usual length of a series unless given.")]
 Estimators = Annotated[list[str] | None, typer.Option("--estimator", help="Only these; all unless given.")]
 Seed = Annotated[int, typer.Option(help="The same seed gives the same answer.")]
+
+
+def log_files(log: Path, problem: Path | None) -> tuple[Path | None, ...]:
+    """The files that reading a log reads: the tables, and the problem, by default beside them."""
+    from lostsales.data.reading.paths import files_of, problem_beside
+
+    return *files_of(log), problem_beside(log) if problem is None else problem
+
+
+def named_files(*names: str) -> tuple[Path, ...]:
+    """Those of scenarios and policies that are files, not names."""
+    return tuple(Path(name) for name in names if Path(name).is_file())
 
 
 def names(text: str) -> tuple[str, ...]:

@@ -21,15 +21,15 @@ def recommend(
     """
     from lostsales.apps.views.console import print_json
     from lostsales.apps.views.recommendation import print_recommendation, recommendation_json
-    from lostsales.data.writing import check_target, write_table
+    from lostsales.data.writing import check_table, write_table
     from lostsales.policy.file_format import load
     from lostsales.policy.recommendation import recommendation
 
     if out is not None:
-        check_target(out)
+        check_table(out, (policy, today, recent))
     found = recommendation(load(policy), recent, today)
     if out is not None:
-        write_table(found.keys | found.columns, out)
+        write_table(found.table, out)
     if as_json:
         print_json(recommendation_json(found))
     else:

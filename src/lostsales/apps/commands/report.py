@@ -5,7 +5,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lostsales.apps.commands.options import Horizon, Json, Log, PolicyFile, ProblemFile, Seed, names
+from lostsales.apps.commands.options import (
+    DropBadRows,
+    DroppedRows,
+    Horizon,
+    Json,
+    Log,
+    PolicyFile,
+    ProblemFile,
+    Seed,
+    log_files,
+    names,
+)
+from lostsales.apps.commands.reading import read_sales
 
 if TYPE_CHECKING:
     from lostsales.apps.report.page import ReportOrigin
@@ -21,6 +33,8 @@ def report(
     ] = "base-stock,newsvendor",
     horizon: Horizon = None,
     seed: Seed = 0,
+    drop_bad_rows: DropBadRows = False,
+    dropped_rows: DroppedRows = None,
     as_json: Json = False,
 ) -> None:
     """Write one page for a manager: data, policy, what it would change and gain, and how certain that is.
@@ -31,15 +45,14 @@ def report(
     from lostsales.apps.report.report import report as write_report
     from lostsales.apps.views.console import out as screen
     from lostsales.apps.views.console import print_facts, print_json, progress
-    from lostsales.data.reading.gate import read_log
     from lostsales.policy.file_format import load
 
-    check_page(out)
+    check_page(out, (policy, *log_files(log, problem)))
     decides = load(policy)
     method = method_of(decides)
     with progress("reading") as tick:
-        sales = read_log(log, problem, tick)
-    origin = _origin(method, policy, log, out, problem, methods, horizon, seed)
+        sales = read_sales(log, problem, drop_bad_rows, dropped_rows, tick, verb="report")
+    origin = _origin(method, policy, log, out, problem, methods, horizon, seed, sales.notes.dropped_file)
     with progress("evaluating and drawing") as tick:
         found = write_report(
             decides,
@@ -65,17 +78,28 @@ def report(
 
 
 def _origin(
-    method: str, policy: Path, log: Path, out: Path, problem: Path | None, methods: str, horizon: int | None, seed: int
+    method: str,
+    policy: Path,
+    log: Path,
+    out: Path,
+    problem: Path | None,
+    methods: str,
+    horizon: int | None,
+    seed: int,
+    dropped: str,
 ) -> "ReportOrigin":
     """The command as it was given, and its files."""
     import shlex
 
     from lostsales.apps.report.report import origin_of
+    from lostsales.data.reading.paths import files_of, problem_beside
 
     given = {"--problem": problem, "--methods": methods, "--horizon": horizon, "--seed": seed, "--out": out}
+    given |= {"--dropped-rows": dropped or None}
     options = [text for name, value in given.items() if value is not None for text in (name, str(value))]
-    beside = log.with_suffix(".toml") if problem is None else problem
-    files = [("log", log), ("policy", policy)] + ([("problem", beside)] if beside.is_file() else [])
+    beside = problem_beside(log) if problem is None else problem
+    files = [*(("log", each) for each in files_of(log)), ("policy", policy)]
+    files += [] if beside is None else [("problem", beside)]
     return origin_of(
         method, log.name, shlex.join(["lostsales", "report", str(policy), str(log), *options]), seed, files
     )

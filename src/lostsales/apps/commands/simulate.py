@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from lostsales.apps.commands.options import Json, ScenarioName, ScenarioSettings
+from lostsales.apps.commands.options import Json, ScenarioName, ScenarioSettings, named_files
 from lostsales.errors import LostSalesError
 
 
@@ -30,15 +30,17 @@ def simulate(
 
     from lostsales.apps.views.console import print_json, progress
     from lostsales.apps.views.simulation import print_simulation
-    from lostsales.data.writing import check_target, write_log
+    from lostsales.data.writing import check_log, check_table, write_log_with, write_tables
     from lostsales.simulation.named_policies import named_policy
     from lostsales.simulation.scenario import Scenario
     from lostsales.simulation.simulator import evaluate_policy, simulate, summarise
 
-    for target in (out, truth):
-        if target is not None:
-            check_target(target)
-    if out is not None and out == truth:
+    inputs = named_files(scenario, policy)
+    if out is not None:
+        check_log(out, inputs)
+    if truth is not None:
+        check_table(truth, inputs)
+    if out is not None and truth is not None and out.resolve() == truth.resolve():
         raise LostSalesError(f"the log and the hidden truth need a file each, but both are {out}")
     shop = Scenario.load(scenario, tuple(settings or ()))
     decides = named_policy(policy, shop, epsilon)
@@ -48,10 +50,11 @@ def simulate(
         else:
             log, hidden = simulate(shop, decides, episodes, seed, report)
             summary = summarise(log, hidden)
-            if out is not None:
-                write_log(log, out)
-            if truth is not None:
-                hidden.write(log, truth)
+            hidden_table = {} if truth is None else {truth: hidden.columns(log)}
+            if out is None:
+                write_tables(hidden_table)
+            else:
+                write_log_with(log, out, hidden_table)
     if as_json:
         print_json(asdict(summary))
     else:

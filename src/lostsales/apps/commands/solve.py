@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from lostsales.apps.commands.options import Json, ScenarioName, ScenarioSettings
+from lostsales.apps.commands.options import Json, ScenarioName, ScenarioSettings, named_files
 from lostsales.errors import SettingError
 
 if TYPE_CHECKING:
@@ -44,11 +44,11 @@ def solve(
     """
     from lostsales.apps.views.console import print_json, progress
     from lostsales.apps.views.simulation import print_solution
-    from lostsales.policy.file_format import check_place
+    from lostsales.data.output_files import check_output
     from lostsales.simulation.exact.solve import criterion_of, solve_reference
     from lostsales.simulation.scenario import Scenario
 
-    check_place(out)
+    check_output(out, named_files(scenario))
     world = Scenario.load(scenario, tuple(settings or ()))
     criterion = criterion_of(world, discount, horizon)
     if target == "ppo":

@@ -2,7 +2,7 @@
 
 import platform
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
 from importlib.metadata import version
@@ -10,8 +10,8 @@ from pathlib import Path
 
 from lostsales.apps.report.page import ReportOrigin, render
 from lostsales.data.log import SalesLog
+from lostsales.data.output_files import check_output, replacing
 from lostsales.data.progress import Progress
-from lostsales.data.writing import replacing
 from lostsales.errors import LostSalesError
 from lostsales.evaluation.report.contents import ReportContents, report_contents
 from lostsales.policy.file_format import load
@@ -75,7 +75,7 @@ def report(
 
     """
     page = Path(path)
-    check_page(page)
+    check_page(page, (Path(policy),) if isinstance(policy, str | Path) else ())
     decides = load(policy) if isinstance(policy, str | Path) else policy
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what a fit warns of stands in the report
@@ -92,14 +92,11 @@ def report(
     return found
 
 
-def check_page(path: Path) -> None:
+def check_page(path: Path, inputs: Iterable[Path | None] = ()) -> None:
     """Refuse a path that no page can be written to, before any work."""
     if path.suffix not in (".html", ".htm"):
         raise LostSalesError(f"a report is a page: its name must end in .html, but {path} came")
-    if not path.parent.is_dir():
-        raise LostSalesError(f"there is no folder {path.parent} to write {path.name} into")
-    if path.is_dir():
-        raise LostSalesError(f"{path} is a folder, and a report is one file")
+    check_output(path, inputs)
 
 
 def method_of(policy: SavedPolicy) -> str:

@@ -12,7 +12,7 @@ from rich.text import Text
 from lostsales.apps.views.console import out as screen
 from lostsales.apps.views.console import plain_table
 from lostsales.apps.views.experiment_figures import draw_figures
-from lostsales.data.writing import replacing
+from lostsales.data.output_files import replacing
 from lostsales.simulation.experiments.claims import Claim, check_claims
 from lostsales.simulation.experiments.design import REFERENCE
 from lostsales.simulation.experiments.results import ExperimentResults, Row, summarise_results

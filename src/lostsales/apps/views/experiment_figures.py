@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lostsales.data.writing import replacing
+from lostsales.data.output_files import replacing
 from lostsales.simulation.experiments.design import BEHAVIOURS, REFERENCE
 from lostsales.simulation.experiments.published import Published, published_results
 from lostsales.simulation.experiments.results import ExperimentResults, Row, summarise_results

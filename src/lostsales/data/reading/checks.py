@@ -5,7 +5,7 @@ import numpy as np
 from lostsales.data.economics import units_available
 from lostsales.data.labels import texts_of
 from lostsales.data.problem import Problem
-from lostsales.data.reading.findings import Findings
+from lostsales.data.reading.findings import Findings, PlainText
 from lostsales.types import Array, Floats, Ints, exceeds
 
 
@@ -44,13 +44,23 @@ def check_duplicates(findings: Findings, codes: Ints, period: Array, ordering: I
     rows = np.arange(len(codes)) if ordering is None else ordering
     code, time = codes[rows], period[rows]
     again = np.r_[False, (code[1:] == code[:-1]) & (time[1:] == time[:-1]) & (code[1:] >= 0)]
-    findings.check(again, "a series must have one row a period", np.r_[0, rows[:-1]], verb="repeats row", rows=rows)
+    findings.check(
+        again,
+        "a series must have one row a period",
+        lambda positions: np.array(
+            [PlainText(findings.place(int(rows[each - 1]))) for each in positions], dtype=object
+        ),
+        verb="repeats",
+        rows=rows,
+    )
 
 
 def check_constant(findings: Findings, name: str, attribute: tuple[Ints, Array], series: Ints) -> None:
     """An attribute is the same in all rows of a series."""
     codes = attribute[0]
     rows = np.flatnonzero((codes >= 0) & (series >= 0))
+    if not len(rows):
+        return
     first = np.zeros(series.max() + 1, dtype=np.int64)
     first[series[rows[::-1]]] = rows[::-1]  # the last write wins: the first row
     differs = (codes != codes[first[series]]) & (codes >= 0) & (series >= 0)

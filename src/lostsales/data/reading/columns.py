@@ -1,22 +1,26 @@
 """Columns of a table as checked arrays: numbers, flags, periods, categories."""
 
-import re
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from typing import Any
 
 import numpy as np
 
-from lostsales.data.labels import SERIES_SEPARATOR, joined, spelled, texts_of
+from lostsales.data.format import Format
+from lostsales.data.labels import SERIES_SEPARATOR, joined, plain_number, spelled, texts_of
 from lostsales.data.problem import Feature
 from lostsales.data.progress import Progress
+from lostsales.data.reading.cells import Cells, Texts
 from lostsales.data.reading.findings import Findings
+from lostsales.data.reading.hints import date_hint, number_hint
 from lostsales.data.reading.table import Table
+from lostsales.data.reading.text import as_flag, as_moment, as_number, by_date_format, stripped
 from lostsales.types import Array, Bools, Floats, Ints
 
 # Beyond this a float no longer tells whole numbers apart.
 LARGEST_WHOLE = 2.0**53
-# The words that DuckDB reads as truth values in a CSV.
-FLAGS = dict.fromkeys(("true", "t", "yes", "y", "1"), 1.0) | dict.fromkeys(("false", "f", "no", "n", "0"), 0.0)
+# More levels than a category of a market has; a name or a number was declared as one.
+MOST_LEVELS = 1_000
+SHOWN_LEVELS = 8
 
 
 @dataclass
@@ -28,22 +32,23 @@ class ColumnReader:
 
     table: Table
     findings: Findings
+    written: Format
     progress: Progress | None = None
     used: set[str] = field(default_factory=set)
 
-    def number(self, column: str, *, gaps: bool = False, negative: bool = False) -> Floats:
-        """Finite numbers; NaN only where there may be `gaps`."""
-        values = self._values(column)
-        if values is None:
+    def number(self, column: str, *, gaps: bool = False, negative: bool = False, truths: bool = False) -> Floats:
+        """Finite numbers; NaN only where there may be `gaps`; with `truths`, true and false are 1 and 0."""
+        cells = self._cells(column)
+        if cells is None:
             return np.full(self.table.rows, np.nan)
-        if values.dtype.kind == "M":
-            self.findings.check(~np.isnat(values), f"{column} must be a number", values)
-            return np.full(len(values), np.nan)
-        missing, numbers = _missing(values), _as_numbers(values)
-        if values.dtype.kind == "O":
-            self.findings.check(np.isnan(numbers) & ~missing, f"{column} must be a number", values)
-        if not gaps:
-            self.findings.check(missing, f"{column} must be present", verb="has none")
+        numbers = _numbers(cells, self.written)
+        if truths:
+            numbers = _with_truths(numbers, cells)
+        if np.isnan(numbers).any():
+            missing = cells.missing()
+            self._check(np.isnan(numbers) & ~missing, f"{column} must be a number", column, cells, number_hint)
+            if not gaps:
+                self.findings.check(missing, f"{column} must be present", verb="has none")
         infinite = np.isinf(numbers)
         self.findings.check(infinite, f"{column} must be finite", numbers)
         below = (numbers < 0) & ~infinite if not negative else np.zeros(len(numbers), dtype=bool)
@@ -56,36 +61,35 @@ class ColumnReader:
 
     def flag(self, column: str, *, gaps: bool = False) -> Bools | None:
         """True or false, where there are `gaps` false; None where the table has no such column."""
-        values = self._values(column)
-        if values is None or values.dtype.kind == "b":
-            return values
-        missing = _missing(values)
-        if values.dtype.kind == "O":
-            numbers = np.array([FLAGS.get(spelled(value).lower(), -1.0) for value in values])
-        else:
-            numbers = values if values.dtype.kind == "f" else np.full(len(values), -1.0)
-        self.findings.check((numbers != 0) & (numbers != 1) & ~missing, f"{column} must be true or false", values)
-        if not gaps:
-            self.findings.check(missing, f"{column} must be true or false", verb="has none")
+        cells = self._cells(column)
+        if cells is None:
+            return None
+        texts = None if cells.texts is None else cells.texts.fetch(as_flag(cells.texts.expression))
+        numbers = _first_of(cells.rows, cells.truths, cells.numbers, texts)
+        wrong = (numbers != 0) & (numbers != 1)
+        if wrong.any():
+            missing = cells.missing()
+            self._check(wrong & ~missing, f"{column} must be true or false", column, cells)
+            if not gaps:
+                self.findings.check(missing, f"{column} must be true or false", verb="has none")
         return np.asarray(numbers == 1)
 
     def period(self, column: str) -> Array:
         """Whole numbers as float64, or moments as datetime64[us]; NaN or NaT where reported."""
-        values = self._values(column)
-        if values is None:
+        cells = self._cells(column)
+        if cells is None:
             return np.full(self.table.rows, np.nan)
-        missing, read = _missing(values), values
-        if values.dtype.kind == "O":
-            read = _as_numbers(values)
-            if (np.isnan(read) & ~missing).any():
-                read = np.array([_moment(value) for value in values], dtype="datetime64[us]")
-        elif values.dtype.kind == "b":
-            read = np.full(len(values), np.nan)
-        wrong = _missing(read)
+        read = self._moments_or_numbers(column, cells)
+        wrong = np.isnat(read) if read.dtype.kind == "M" else np.isnan(read)
         if read.dtype.kind == "f":
             wrong |= (np.abs(read) > LARGEST_WHOLE) | (read != np.rint(read))
-        self.findings.check(missing, f"{column} must be present", verb="has none")
-        self.findings.check(wrong & ~missing, f"{column} must be a whole number or a date such as 2026-03-01", values)
+        if wrong.any():
+            missing = cells.missing()
+            self.findings.check(missing, f"{column} must be present", verb="has none")
+            wanted = "a whole number or a date such as 2026-03-01"
+            if self.written.date_formats:
+                wanted = f"a date as the problem declares it ({' or '.join(self.written.date_formats)})"
+            self._check(wrong & ~missing, f"{column} must be {wanted}", column, cells, date_hint)
         return np.where(wrong, np.nan, read) if wrong.any() and read.dtype.kind == "f" else read
 
     def series(self, columns: tuple[str, ...]) -> tuple[Ints, Array]:
@@ -115,21 +119,61 @@ class ColumnReader:
         """A categorical feature with its levels (those in the table unless declared), and the level of each row."""
         codes, texts = labels = self.labels(feature.name)
         if feature.levels is None:
+            if len(texts) > MOST_LEVELS:
+                self.findings.add(
+                    f"{feature.name} must have at most {MOST_LEVELS:,} levels as a category, "
+                    f"but it has {len(texts):,}: declare it as a number, or group its levels"
+                )
+                return feature, np.full(len(codes), -1)
             feature = feature.model_copy(update={"levels": tuple(sorted(texts))})
         level_index = {spelled(level): index for index, level in enumerate(feature.levels or ())}
         level_of = np.array([level_index.get(text, level_index.get(_plain(text), -1)) for text in texts] + [-1])
         level = level_of[codes]
         unknown = (level < 0) & (codes >= 0)
         if unknown.any():
-            self.findings.check(unknown, f"{feature.name} must be one of {', '.join(level_index)}", texts_of(labels))
+            listed = ", ".join(
+                [*list(level_index)[:SHOWN_LEVELS], *(["..."] if len(level_index) > SHOWN_LEVELS else [])]
+            )
+            self.findings.check(unknown, f"{feature.name} must be one of {listed}", texts_of(labels))
         return feature, level
 
-    def _values(self, column: str) -> Array | None:
+    def _moments_or_numbers(self, column: str, cells: Cells) -> Array:
+        """The periods as moments or as numbers, whichever more rows can be read as."""
+        declared = self.written.date_formats
+        texts = cells.texts
+        if declared and cells.numbers is not None:  # 20260301 in a column of numbers
+            texts = Texts.of_whole(cells.numbers) if texts is None else texts
+        moments = None if texts is None else texts.fetch(as_moment(texts.expression, self.written))
+        found = cells.moments if moments is None else moments
+        if cells.moments is not None and moments is not None:
+            found = np.where(np.isnat(cells.moments), moments, cells.moments)
+        if len(declared) > 1 and texts is not None:
+            self._check_one_reading(column, texts)
+        numbers = np.full(cells.rows, np.nan) if declared else _numbers(cells, Format())
+        if found is None or int((~np.isnat(found)).sum()) < max(int((~np.isnan(numbers)).sum()), 1):
+            return numbers
+        return np.asarray(found, dtype="datetime64[us]")
+
+    def _check_one_reading(self, column: str, texts: Texts) -> None:
+        bare = stripped(texts.expression)
+        readings = ", ".join(by_date_format(bare, each) for each in self.written.date_formats)
+        differ = texts.fetch(f"coalesce(least({readings}) <> greatest({readings}), false)").astype(bool)
+        wanted = (
+            f"{column} must be one date, whichever declared format ({', '.join(self.written.date_formats)}) reads it"
+        )
+        self.findings.check(differ, wanted, lambda rows: self.table.shown(column, rows))
+
+    def _check(self, wrong: Bools, wanted: str, column: str, cells: Cells, hint: Any = None) -> None:
+        texts = cells.texts
+        advice = None if hint is None or texts is None else lambda: str(hint(texts, self.written))
+        self.findings.check(wrong, wanted, lambda rows: self.table.shown(column, rows), hint=advice)
+
+    def _cells(self, column: str) -> Cells | None:
         if column not in self.table.columns:
             return None
-        values = self.table.values(column)
+        cells = self.table.cells(column)
         self._note(column)
-        return values
+        return cells
 
     def _note(self, column: str) -> None:
         self.used.add(column)
@@ -137,39 +181,34 @@ class ColumnReader:
             self.progress(len(self.used), len(self.table.columns) + 1)
 
 
-def _missing(values: Array) -> Bools:
-    if values.dtype.kind == "O":
-        return np.array([value is None or value != value for value in values], dtype=bool)
-    return np.isnat(values) if values.dtype.kind == "M" else np.isnan(values)
+def _numbers(cells: Cells, written: Format) -> Floats:
+    """The numbers of a column, NaN where a row is none."""
+    texts = None if cells.texts is None else cells.texts.fetch(as_number(cells.texts.expression, written))
+    return _first_of(cells.rows, cells.numbers, texts)
 
 
-def _as_numbers(values: Array) -> Floats:
-    """NaN where a value is no number."""
-    return (
-        np.array([_number(value) for value in values])
-        if values.dtype.kind == "O"
-        else values.astype(np.float64, copy=False)
-    )
+def _with_truths(numbers: Floats, cells: Cells) -> Floats:
+    """Truth values as 1 and 0, in words only where the whole column is words."""
+    found = _first_of(cells.rows, numbers, cells.truths)
+    if cells.texts is not None and np.isnan(found).any():
+        words = cells.texts.fetch(as_flag(cells.texts.expression))
+        if (np.isin(words, (0, 1)) | cells.missing() | ~np.isnan(_first_of(cells.rows, cells.truths))).all():
+            return _first_of(cells.rows, cells.truths, words)
+    return found
 
 
-def _number(value: object) -> float:
-    try:
-        return float(value)  # type: ignore[arg-type]
-    except (ValueError, TypeError, OverflowError):
-        return float("nan")
-
-
-def _moment(value: object) -> np.datetime64:
-    text = f"{value}-01" if re.fullmatch(r"\d{4}-\d{2}", str(value)) else str(value)
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        return np.datetime64("NaT", "us")
-    naive = moment if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)
-    return np.datetime64(naive, "us")
+def _first_of(rows: int, *columns: Floats | None) -> Floats:
+    """The first value of each row that is no NaN."""
+    given = [column for column in columns if column is not None]
+    if not given:
+        return np.full(rows, np.nan)
+    found = given[0]
+    for column in given[1:]:
+        found = np.where(np.isnan(found), column, found)
+    return found.astype(np.float64, copy=False)
 
 
 def _plain(text: str) -> str:
     """How a level that came as text would be spelled, had it come as a number or a truth value."""
-    number = _number(text)
+    number = plain_number(text)
     return spelled(number) if number == number else text.lower() if text.lower() in ("true", "false") else text

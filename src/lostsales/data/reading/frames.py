@@ -1,12 +1,20 @@
 """Tables in memory: pandas, polars and Arrow behind narwhals."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any
 
 import narwhals as nw
 import numpy as np
 
-from lostsales.data.labels import coded
+from lostsales.data.labels import coded, is_missing
+from lostsales.data.reading.cells import Cells, Texts
+from lostsales.errors import LostSalesError
 from lostsales.types import Array, Ints
+
+NO_MOMENT = np.datetime64("NaT", "us")
 
 
 @dataclass(frozen=True)
@@ -22,21 +30,26 @@ class FrameTable:
         """How many rows there are."""
         return len(self.frame)
 
-    def values(self, column: str) -> Array:
-        """The column as float64, bool, datetime64[us] or else objects."""
-        series = self.frame[column]
+    def place(self, row: int) -> str:
+        """The name of a row in messages."""
+        return f"row {row}"
+
+    def cells(self, column: str) -> Cells:
+        """The column as it came."""
+        series, rows = self.frame[column], self.rows
         dtype = series.dtype
         if dtype.is_numeric():
-            return np.array(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
+            return Cells(rows, numbers=np.array(series.cast(nw.Float64).to_numpy(), dtype=np.float64))
         if isinstance(dtype, nw.Datetime) and dtype.time_zone is not None:
             series = series.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
         if dtype == nw.Date or dtype == nw.Datetime:
-            return np.array(series.to_numpy(), dtype="datetime64[us]")
+            return Cells(rows, moments=np.array(series.to_numpy(), dtype="datetime64[us]"))
         if dtype == nw.Boolean:
             missing = series.is_null().to_numpy()
-            truths = np.array(series.fill_null(value=False).to_numpy(), dtype=bool)
-            return np.where(missing, np.nan, truths) if missing.any() else truths
-        return _objects(series)
+            truths = np.array(series.fill_null(value=False).to_numpy(), dtype=np.float64)
+            return Cells(rows, truths=np.where(missing, np.nan, truths))
+        objects = _objects(series)
+        return Cells(rows, texts=Texts.of(objects)) if _all_text(objects) else _by_kind(objects)
 
     def labels(self, column: str) -> tuple[Ints, Array]:
         """Text is coded by the frame's own library, everything else by numpy."""
@@ -47,15 +60,103 @@ class FrameTable:
             if not found:
                 return np.full(len(text), -1), np.zeros(0, dtype=object)
             codes = text.replace_strict(found, range(len(found)), default=-1, return_dtype=nw.Int64)
-            return np.array(codes.to_numpy(), dtype=np.int64), np.array(found, dtype=object)
+            return _written(column, np.array(codes.to_numpy(), dtype=np.int64), np.array(found, dtype=object))
         if series.dtype.is_integer():
             return coded(_objects(series) if series.is_null().any() else np.asarray(series.to_numpy()))
-        return coded(self.values(column))
+        if series.dtype == nw.Date or series.dtype == nw.Datetime:
+            return coded(np.asarray(self.cells(column).moments))
+        if series.dtype.is_numeric():
+            return coded(np.asarray(self.cells(column).numbers))
+        return _written(column, *coded(_objects(series)))
+
+    def shown(self, column: str, rows: Ints) -> Array:
+        """The values of some rows as they came."""
+        return _objects(self.frame[column][rows.tolist()])
+
+
+def collected(
+    lazy: nw.LazyFrame[Any], reads: Collection[str] | None
+) -> tuple[nw.DataFrame[nw.typing.IntoDataFrame], tuple[str, ...]]:
+    """A lazy table, of which only the columns in `reads` are computed, and the names of all.
+
+    All columns at once, since the order of rows may differ from one computation to the next.
+    """
+    try:
+        names = tuple(lazy.collect_schema().names())
+        chosen = [name for name in names if reads is None or name in reads] or list(names[:1])
+        return lazy.select(*chosen).collect(), names
+    except Exception as error:  # noqa: BLE001, a lazy table fails with whatever its library or its user's code raises
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise LostSalesError(f"the lazy table cannot be computed: {reason}") from None
 
 
 def _objects(series: nw.Series[nw.typing.IntoSeries]) -> Array:
     # As lists, since arrays within an array could not be compared.
     values = (each.tolist() if isinstance(each, np.ndarray) else each for each in series.to_list())
     objects: Array = np.fromiter(values, dtype=object, count=len(series))
-    objects[series.is_null().to_numpy()] = None
+    objects[np.asarray(series.is_null().to_numpy(), dtype=bool)] = None
     return objects
+
+
+def _by_kind(objects: Array) -> Cells:
+    """Objects of any type, each among its kind."""
+    rows = len(objects)
+    numbers, truths = np.full(rows, np.nan), np.full(rows, np.nan)
+    moments, texts = np.full(rows, NO_MOMENT), np.full(rows, None, dtype=object)
+    others = np.zeros(rows, dtype=bool)
+    for row, value in enumerate(objects):
+        match _plain(value):
+            case None:
+                pass
+            case bool(truth):
+                truths[row] = truth
+            case float(number):
+                numbers[row] = number
+            case np.datetime64() as moment:
+                moments[row] = moment
+            case str(text):
+                texts[row] = text
+            case _:
+                others[row] = True
+    return Cells(rows, numbers, truths, moments, Texts.of(texts), others)
+
+
+def _plain(value: Any) -> object:
+    """None, a bool, a float, a datetime64, a str that can be written, or anything else as it is."""
+    if isinstance(value, str):
+        return str(value) if _can_be_written(value) else ...
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    if is_missing(value):
+        return None
+    try:
+        if isinstance(value, int | float | np.number | Decimal) and not isinstance(value, complex | np.complexfloating):
+            return float(value)
+        if isinstance(value, datetime) and value.tzinfo is not None:
+            value = value.astimezone(UTC).replace(tzinfo=None)
+        if isinstance(value, date):
+            return np.datetime64(value, "us")
+        if isinstance(value, np.datetime64):
+            return value.astype("datetime64[us]")
+    except (ValueError, TypeError, OverflowError):
+        return ...
+    # A period of pandas is its first moment.
+    start = getattr(value, "start_time", None)
+    return _plain(start) if isinstance(start, datetime) else ...
+
+
+def _all_text(objects: Array) -> bool:
+    return all(value is None or (type(value) is str and _can_be_written(value)) for value in objects)
+
+
+def _written(column: str, codes: Ints, texts: Array) -> tuple[Ints, Array]:
+    if bad := [text for text in texts if not _can_be_written(text)]:
+        raise LostSalesError(f"{column} must be text that UTF-8 can write, but {bad[0]!a} came")
+    return codes, texts
+
+
+def _can_be_written(text: str) -> bool:
+    try:
+        return text.isascii() or bool(text.encode()) or not text
+    except UnicodeEncodeError:
+        return False

@@ -9,8 +9,10 @@ from pathlib import Path
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Columns, Feature, Problem
 from lostsales.data.progress import Progress
-from lostsales.data.reading.files import FileTable, open_file
+from lostsales.data.reading.files import FileTable
 from lostsales.data.reading.gate import read_table
+from lostsales.data.reading.opening import open_files
+from lostsales.data.reading.paths import files_of
 from lostsales.errors import LostSalesError
 
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -45,7 +47,7 @@ def read_freshretail(path: str | Path, progress: Progress | None = None) -> Sale
 
     `usual_sales`, the mean sales of the series' days without stock-out, tells series of different size apart.
     """
-    table = open_file(Path(path))
+    table = open_files(files_of(path))
     found = {ours: next((name for name in names if name in table.columns), None) for ours, names in SOURCES.items()}
     if missing := [" or ".join(SOURCES[ours]) for ours, name in found.items() if name is None]:
         raise LostSalesError(f"{path} is not laid out as FreshRetailNet-50K: it has no column {', '.join(missing)}")
@@ -65,4 +67,4 @@ def read_freshretail(path: str | Path, progress: Progress | None = None) -> Sale
         "usual_sales": (f"round({usual}, 4)", "DOUBLE"),
     }
     kinds |= {name: (source[name], "DOUBLE") for name in NUMERIC}
-    return read_table(FileTable(table.connection, table.path, kinds), PROBLEM, progress)
+    return read_table(FileTable(table.connection, table.name, tuple(kinds), kinds, table.files), PROBLEM, progress)

@@ -13,26 +13,39 @@ from lostsales.data.problem import Problem
 from lostsales.data.progress import Progress
 from lostsales.data.reading.checks import check_constant, check_duplicates, check_out_of_stock, check_stock
 from lostsales.data.reading.columns import ColumnReader
-from lostsales.data.reading.findings import Findings
+from lostsales.data.reading.dropping import DroppedRows, dropped_file
+from lostsales.data.reading.findings import Findings, listed
+from lostsales.data.reading.paths import problem_beside
 from lostsales.data.reading.table import Table, open_table
+from lostsales.errors import LogError
 from lostsales.types import Array, Floats, Ints
 
 # A step in time longer than this many shortest steps is a hole; months differ by less.
 HOLE = 1.5
 
 
-def read_log(source: Any, problem: Problem | str | Path | None = None, progress: Progress | None = None) -> SalesLog:
+def read_log(
+    source: Any,
+    problem: Problem | str | Path | None = None,
+    progress: Progress | None = None,
+    *,
+    drop_bad_rows: bool | str | Path = False,
+) -> SalesLog:
     """Read and validate a table of sales.
 
     Parameters
     ----------
     source : path or table
-        A CSV or Parquet file, or a pandas, polars or Arrow table: one row a series and period.
+        A CSV or Parquet file, a folder or a pattern (`sales-*.csv`) or a list of such files, or a pandas, polars or
+        Arrow table, lazy or not: one row a series and period.
     problem : Problem or path, optional
         Timing, costs, features and column names, or the TOML file of them; by default the TOML file beside the table
         (`log.toml` beside `log.parquet`), else the defaults of `Problem`.
     progress : callable, optional
         Called with columns done and columns in total.
+    drop_bad_rows : bool or path
+        Leave out rows that cannot be used, instead of refusing the table. They are counted in `notes` and written with
+        the reason to this path, or beside the file that was read (`log.dropped.csv` beside `log.csv`).
 
     Returns
     -------
@@ -55,8 +68,17 @@ def read_log(source: Any, problem: Problem | str | Path | None = None, progress:
     ([5.0, 4.0], [False, True])
 
     """
-    beside = Path(source) if isinstance(source, str | Path) else None
-    return read_table(open_table(source), Problem.of(problem, beside), progress)
+    beside = problem_beside(source)
+    chosen = Problem.of(problem, beside)
+    if drop_bad_rows is False:
+        return read_table(open_table(source, chosen.reads), chosen, progress)
+    target = dropped_file(source, drop_bad_rows, (problem, beside))
+    dropped = DroppedRows(open_table(source))
+    log = _read_good_rows(dropped, chosen, progress)
+    if dropped.reasons and target is not None:
+        dropped.write(target)
+    notes = replace(log.notes, rows_dropped=len(dropped.reasons), dropped_file="" if target is None else str(target))
+    return replace(log, notes=notes) if dropped.reasons else log
 
 
 def read_table(table: Table, problem: Problem, progress: Progress | None = None) -> SalesLog:
@@ -64,14 +86,29 @@ def read_table(table: Table, problem: Problem, progress: Progress | None = None)
     return _Gate(table, problem, progress).pass_through()
 
 
+def _read_good_rows(dropped: DroppedRows, problem: Problem, progress: Progress | None) -> SalesLog:
+    """The log without the rows that have findings; what rows must share is checked among those that remain."""
+    while True:
+        gate = _Gate(dropped.rest(), problem, progress, rows_first=True)
+        try:
+            return gate.pass_through()
+        except LogError:
+            kept = dropped.kept()
+            dropped.add(gate.findings, kept)
+            if not gate.findings.only_rows or not len(dropped.kept()):
+                raise
+
+
 class _Gate:
     """One reading: every column and every finding first, then one error or one log."""
 
-    def __init__(self, table: Table, problem: Problem, progress: Progress | None) -> None:
+    def __init__(self, table: Table, problem: Problem, progress: Progress | None, *, rows_first: bool = False) -> None:
         self.table = table
         self.problem = problem
-        self.findings = Findings(table.name)
-        self.reader = ColumnReader(table, self.findings, progress)
+        self.findings = Findings(table.name, table.place)
+        self.reader = ColumnReader(table, self.findings, problem.format, progress)
+        self.rows_first = rows_first
+        self.missing_costs: list[str] = []
 
     def pass_through(self) -> SalesLog:
         self._require_columns()
@@ -79,14 +116,18 @@ class _Gate:
             self.findings.add("a log needs at least one row, but the table is empty")
             self.findings.raise_if_any()
         self._read()
-        self._check()
-        self.findings.raise_if_any()
+        self._check_rows()
+        if self.rows_first:
+            self.findings.raise_if_any(self.table.rows)
+        self._check_series()
+        self.findings.raise_if_any(self.table.rows)
         return self._log()
 
     def _require_columns(self) -> None:
         names, costs, have = self.problem.columns, self.problem.costs, self.table.columns
         demand_only = names.stock not in have and names.order not in have
-        wanted = [*names.series_parts, names.period, names.price, names.sales]
+        wanted = [*names.series_parts, names.period, names.sales]
+        wanted += [] if self.problem.price is not None else [names.price]
         recorded = [name for name in (names.out_of_stock, names.in_stock) if name is not None]
         wanted += ([] if recorded else [names.stockout]) if demand_only else [names.stock, names.order]
         wanted += recorded + [each for each in (self.problem.open_time,) if isinstance(each, str)]
@@ -100,7 +141,12 @@ class _Gate:
                 hint = f" (a ledger without orders: [columns] order = {names.received!r})"
             self.findings.add(
                 f"missing column {', '.join(map(repr, missing))}{hint}; "
-                f"the table has {', '.join(map(repr, have)) or 'no columns'}"
+                f"the table has {listed(have)}" + self._price_hint(missing)
+            )
+        if self.problem.price is not None and names.price in have:
+            self.findings.add(
+                f"the problem says price = {self.problem.price:g}, but the table has a column {names.price!r} too: "
+                "take the key out of the problem to read the column, or the column out of the table"
             )
 
     def _read(self) -> None:
@@ -110,7 +156,7 @@ class _Gate:
         stocked = names.stock in self.table.columns
         self.rows: dict[str, Any] = {
             "features": self._features(),
-            "price": reader.number(names.price),
+            "price": reader.number(names.price) if self.problem.price is None else self._constant_price(),
             "sales": reader.number(names.sales),
             "stock": reader.number(names.stock) if stocked else None,
             "order": reader.number(names.order) if stocked else None,
@@ -125,6 +171,13 @@ class _Gate:
         self.last_stockout = reader.flag(names.last_stockout, gaps=True)
         self.attributes = {name: reader.labels(name) for name in self.problem.attributes}
 
+    def _price_hint(self, missing: list[str]) -> str:
+        constant = "; where the price never changes, the problem may say price = 2 instead"
+        return constant if self.problem.columns.price in missing else ""
+
+    def _constant_price(self) -> Floats:
+        return np.full(self.table.rows, self.problem.price, dtype=np.float64)
+
     def _out_of_stock(self) -> Floats | None:
         """The time out of stock; of a flag that says in stock or not, 1 or 0."""
         names = self.problem.columns
@@ -138,7 +191,7 @@ class _Gate:
         features = list(self.problem.features)
         for index, feature in enumerate(features):
             if feature.kind == "numeric":
-                matrix[:, index] = self.reader.number(feature.name, negative=True)
+                matrix[:, index] = self.reader.number(feature.name, negative=True, truths=True)
             else:
                 features[index], matrix[:, index] = self.reader.levels(feature)
         self.problem = self.problem.model_copy(update={"features": tuple(features)})
@@ -146,28 +199,32 @@ class _Gate:
 
     def _costs(self) -> UnitCosts | None:
         names, given = self.problem.columns, self.problem.costs
-        found: list[Floats | float] = []
-        for cost, column in (
-            (given.lost, names.lost_cost),
-            (given.order, names.order_cost),
-            (given.holding, names.holding_cost),
+        found: dict[str, Floats | float] = {}
+        for role, cost, column in (
+            ("lost", given.lost, names.lost_cost),
+            ("order", given.order, names.order_cost),
+            ("holding", given.holding, names.holding_cost),
         ):
             if isinstance(cost, float):
-                found.append(cost)
+                found[role] = cost
             elif isinstance(cost, str) or column in self.table.columns:
-                found.append(self.reader.number(cost or column))
-        return UnitCosts(found[0], found[1], found[2], given.fixed_order) if len(found) == 3 else None
+                found[role] = self.reader.number(cost or column)
+            else:
+                self.missing_costs.append(role)
+        return None if self.missing_costs else UnitCosts(**found, fixed_order=given.fixed_order)
 
-    def _check(self) -> None:
+    def _check_rows(self) -> None:
         findings, rows = self.findings, self.rows
         if rows["stock"] is not None:
             arrived = rows["order"] if rows["received"] is None else rows["received"]
             check_stock(findings, self.problem, rows["stock"], arrived, rows["sales"], rows["adjustment"])
         check_out_of_stock(findings, self.problem, rows["out_of_stock"], rows["open_time"])
+
+    def _check_series(self) -> None:
         self.ordering = _ordering(self.codes, self.period)
-        check_duplicates(findings, self.codes, self.period, self.ordering)
+        check_duplicates(self.findings, self.codes, self.period, self.ordering)
         for name, labels in self.attributes.items():
-            check_constant(findings, name, labels, self.codes)
+            check_constant(self.findings, name, labels, self.codes)
 
     def _log(self) -> SalesLog:
         codes, period = self._in_order(self.codes), self._in_order(self.period)
@@ -188,7 +245,7 @@ class _Gate:
         moved = 0 if self.ordering is None else int(np.count_nonzero(self.ordering != np.arange(len(log))))
         checked, off = off_balance(log)
         unused = tuple(column for column in self.table.columns if column not in self.reader.used)
-        notes = LogNotes(moved, holes, checked, off, unused)
+        notes = LogNotes(moved, holes, checked, off, unused, missing_costs=tuple(self.missing_costs))
         if notes.balance_broken:
             follows_if, share = other_reading(log)
             notes = replace(notes, follows_if=follows_if, follows_if_share=share)

@@ -1,8 +1,12 @@
 """Tables from anywhere (CSV, Parquet, pandas, polars, Arrow), one column at a time, as numpy arrays."""
 
+from collections.abc import Collection
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from lostsales.data.labels import by_appearance
+from lostsales.data.reading.cells import Cells
 from lostsales.errors import LostSalesError
 from lostsales.types import Array, Ints
 
@@ -25,28 +29,84 @@ class Table(Protocol):
         """How many rows there are."""
         ...
 
-    def values(self, column: str) -> Array:
-        """A column as float64, bool, datetime64[us] (in UTC) or else objects; what is missing is NaN, NaT or None."""
+    def place(self, row: int) -> str:
+        """The name of a row in messages."""
+        ...
+
+    def cells(self, column: str) -> Cells:
+        """A column as it came."""
         ...
 
     def labels(self, column: str) -> tuple[Ints, Array]:
         """Codes in order of first appearance (-1 where missing) and the text behind each code."""
         ...
 
+    def shown(self, column: str, rows: Ints) -> Array:
+        """The values of some rows as they came, as objects."""
+        ...
 
-def open_table(source: Any) -> Table:
-    """`source` is a path of a CSV or Parquet file, or a pandas, polars or Arrow table."""
-    if isinstance(source, str | Path):
-        from lostsales.data.reading.files import open_file
 
-        return open_file(Path(source))
+@dataclass(frozen=True)
+class SomeRows:
+    """Some rows of a table."""
+
+    table: Table
+    kept: Ints  # (rows,) rising rows of the table
+
+    @property
+    def name(self) -> str:
+        """The name in messages."""
+        return self.table.name
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return self.table.columns
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return len(self.kept)
+
+    def place(self, row: int) -> str:
+        """The name of a row in messages."""
+        return self.table.place(int(self.kept[row]))
+
+    def cells(self, column: str) -> Cells:
+        """A column as it came."""
+        return self.table.cells(column).take(self.kept)
+
+    def labels(self, column: str) -> tuple[Ints, Array]:
+        """Codes in order of first appearance (-1 where missing) and the text behind each code."""
+        codes, texts = self.table.labels(column)
+        again, found = by_appearance(codes[self.kept], missing=-1)
+        return again, texts[found]
+
+    def shown(self, column: str, rows: Ints) -> Array:
+        """The values of some rows as they came, as objects."""
+        return self.table.shown(column, self.kept[rows])
+
+
+def open_table(source: Any, reads: Collection[str] | None = None) -> Table:
+    """`source` is a path, a folder, a pattern, a list of paths, or a pandas, polars or Arrow table, lazy or not.
+
+    With `reads`, columns other than these need not be readable.
+    """
+    if isinstance(source, str | Path) or (
+        isinstance(source, list | tuple) and source and all(isinstance(each, str | Path) for each in source)
+    ):
+        from lostsales.data.reading.opening import open_files
+        from lostsales.data.reading.paths import files_of
+
+        return open_files(files_of(source), reads)
     import narwhals as nw
 
-    from lostsales.data.reading.frames import FrameTable
+    from lostsales.data.reading.frames import FrameTable, collected
 
     try:
-        frame = nw.from_native(source, eager_only=True)
-        return FrameTable(frame, tuple(frame.columns))
+        native = nw.from_native(source)
+        frame, columns = collected(native, reads) if isinstance(native, nw.LazyFrame) else (native, native.columns)
+        return FrameTable(frame, tuple(columns))
     except TypeError:
         wanted = "a path (CSV, Parquet) or a pandas, polars or Arrow table"
         raise LostSalesError(f"a log is read from {wanted}, but a {type(source).__name__} came") from None

@@ -198,6 +198,9 @@ def _collect_next(
         advice.append("periods with ample stock: so far every one was a stock-out")
     if not log.records_stockouts:
         advice.append("a stock-out flag: without it a period that sold exactly what was there counts as a stock-out")
+    if unbounded := int(np.count_nonzero(~runs.observed.is_learnable)):
+        pace = "how fast demand ran while out of stock (out_of_stock, open_time and out_of_stock_pace)"
+        advice.append(f"{pace}: {unbounded:,} rows were out for part of the period and tell only the least demand")
     if np.isnan(log.last_sales).any():
         advice.append("the sales before the first period (last_sales): without them a series loses its first rows")
     if len(np.unique(log.price)) == 1:

@@ -50,6 +50,12 @@ class Evidence:
         return Evidence(**own)
 
 
+def _teaches(is_learnable: Bools, rows: Ints, depth: Ints) -> Bools:
+    """Rows that can be learned from and whose hidden lags, back to the anchor, can be too."""
+    unlearnable = np.r_[0, np.cumsum(~is_learnable)]
+    return np.asarray(unlearnable[rows + 1] == unlearnable[rows - depth])
+
+
 def gather_evidence(log: SalesLog, usual: Floats | None = None) -> Evidence:
     """The evidence of a log.
 
@@ -86,7 +92,7 @@ def gather_evidence(log: SalesLog, usual: Floats | None = None) -> Evidence:
         depth=depth,
         low=low,
         high=high,
-        is_informative=(np.isfinite(low) | np.isfinite(high)) & observed.is_learnable[rows],
+        is_informative=(np.isfinite(low) | np.isfinite(high)) & _teaches(observed.is_learnable, rows, depth),
         is_censored=hidden,
         integer=observed.integer,
         width=width,

@@ -5,6 +5,7 @@ from typing import Any, get_args
 
 import numpy as np
 
+from lostsales.data.labels import beside
 from lostsales.data.log import SalesLog
 from lostsales.data.writing import log_columns, write_table
 from lostsales.demand.survival.imputation import Imputation
@@ -23,9 +24,12 @@ def check_choice(estimator: str, tail: str) -> tuple[str, Tail]:
 
 
 def filled_columns(log: SalesLog, filled: Imputation) -> dict[str, Array]:
-    """The columns of the log and what was filled in; `tail` names the rule of rows that are not identified."""
-    unknown = np.full(len(log), np.nan)
-    return log_columns(log) | {
+    """The columns of the log and what was filled in; `tail` names the rule of rows that are not identified.
+
+    A column that is named like one of the log is called `imputed_` and its name.
+    """
+    unknown, own = np.full(len(log), np.nan), log_columns(log)
+    filled_in: dict[str, Array] = {
         "expected_demand": filled.expected_demand,
         "expected_lost": filled.expected_lost,
         "profit_filled": unknown if filled.profit_filled is None else filled.profit_filled,
@@ -33,6 +37,7 @@ def filled_columns(log: SalesLog, filled: Imputation) -> dict[str, Array]:
         "identified": filled.identified,
         "tail": np.where(filled.identified, "", filled.tail).astype(object),
     }
+    return own | beside(filled_in, own, "imputed_")
 
 
 def write_filled(log: SalesLog, filled: Imputation, path: str | Path) -> None:

@@ -18,6 +18,7 @@ from scipy.spatial.distance import cdist
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
 from lostsales.data.progress import Progress
+from lostsales.data.settings import StrictSettings, checked_json
 from lostsales.data.splits import FoldMasks, folds_of, hold_out
 from lostsales.demand.censoring.runs import Runs
 from lostsales.learn.function.q_function import Scaler
@@ -26,6 +27,17 @@ from lostsales.learn.training_data import TrainingData
 from lostsales.policy.action_grid import ActionGrid
 from lostsales.policy.base import PolicyBase
 from lostsales.policy.decision import Decision, greedy
+from lostsales.policy.file_content import (
+    POSITIVE,
+    Content,
+    Header,
+    NonNegative,
+    Positive,
+    action_sizes,
+    feature_count,
+    indices,
+    numbers,
+)
 from lostsales.policy.file_format import Artefact
 from lostsales.policy.history import blocks_of_rows, blocks_of_view, last_observed
 from lostsales.policy.rules import Rules
@@ -38,6 +50,14 @@ MOST_ROWS = 2_000
 PILOT = 500  # c and alpha are chosen on so many rows
 CHUNK = 2_000
 ARRAYS = ("points", "taken", "usual", "coefficients", "range")
+
+
+class BehaviourSettings(StrictSettings):
+    """The settings in a policy file."""
+
+    rules: Rules
+    alpha: Positive
+    usual_demand: NonNegative
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,6 +134,25 @@ class BehaviourPolicy(PolicyBase):
         chance = self.chances(self._situation(view))
         chance *= self.rules.feasible(self.grid, view.stock, view.last_price, view.features_by_name(self.asks))
         return np.asarray(chance / chance.sum(axis=1, keepdims=True))
+
+    @classmethod
+    def content(cls, header: Header) -> Content:
+        """What a file of this kind may hold."""
+        checked_json(BehaviourSettings, header.settings, "its settings")
+        return Content(
+            arrays={
+                "scaler_kept": indices("kept", below="coordinates"),
+                "scaler_centre": numbers("kept"),
+                "scaler_scale": numbers("kept", least=POSITIVE),
+                "points": numbers("rows", "kept"),
+                "taken": indices("rows", below="actions"),
+                "usual": numbers("actions", least=POSITIVE),
+                "coefficients": numbers("kept", least=0),
+                "range": numbers(2, "coordinates"),
+            },
+            sizes=action_sizes(header.problem) | {"coordinates": feature_count(header.problem.features) + 3},
+            may_be_empty=("kept",),
+        )
 
     def to_artefact(self) -> Artefact:
         """The content of a policy file."""

@@ -31,6 +31,7 @@ from lostsales.learn.learner import Learner
 from lostsales.learn.training_data import TrainingData
 from lostsales.policy.base import PolicyBase
 from lostsales.policy.decision import Decision
+from lostsales.policy.file_content import Content, Header, feature_count, numbers
 from lostsales.policy.file_format import Artefact
 from lostsales.policy.history import blocks_of_rows
 from lostsales.policy.view import Action, View
@@ -71,6 +72,19 @@ class LastObservationPolicy(PolicyBase):
         last = view.last_sales if self.plug_in is None else self.plug_in.of_view(self.problem, view)
         features = (*view.features, view.last_stockout.astype(np.float64))
         return replace(view, features=features, last_sales=last, depth=np.zeros(len(last), dtype=np.int64))
+
+    @classmethod
+    def content(cls, header: Header) -> Content:
+        """What a file of this kind may hold: a Q-policy, and the arrays of the plugged-in demand."""
+        q = QPolicy.content(replace(header, problem=_with_stockout(header.problem)))
+        plug_in = {
+            "plug_in_slopes": numbers(2 + feature_count(header.problem.features)),
+            "plug_in_jumps": numbers("steps", rising=True),
+            "plug_in_mean_above": numbers("steps+1", infinite=True),
+        }
+        if not header.names.isdisjoint(plug_in):
+            q = replace(q, arrays=q.arrays | plug_in)
+        return q
 
     def to_artefact(self) -> Artefact:
         """The content of a policy file."""

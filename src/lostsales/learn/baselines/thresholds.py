@@ -7,9 +7,12 @@ from typing import Any, Literal
 import numpy as np
 
 from lostsales.data.problem import Problem
+from lostsales.data.settings import StrictSettings, checked_json
+from lostsales.errors import LostSalesError
 from lostsales.policy.action_grid import ActionGrid
 from lostsales.policy.base import PolicyBase
 from lostsales.policy.decision import Decision
+from lostsales.policy.file_content import Content, Header, NonNegative, Number, action_sizes
 from lostsales.policy.file_format import Artefact
 from lostsales.policy.rules import Rules
 from lostsales.policy.view import Action, View
@@ -56,6 +59,26 @@ class Thresholds:
         return Action(*grid.pairs[np.where(may, far, np.inf).argmin(axis=1)].T)
 
 
+class SavedThresholds(StrictSettings):
+    """(s, S, p) in a policy file."""
+
+    order_at: Number
+    order_up_to: Number
+    price: NonNegative
+    waiting_price: NonNegative
+
+
+class ThresholdSettings(StrictSettings):
+    """The settings in a policy file."""
+
+    rules: Rules
+    thresholds: SavedThresholds
+    value: Number
+    most_stock: NonNegative
+    usual_demand: NonNegative
+    method: str
+
+
 @dataclass(frozen=True, eq=False)
 class ThresholdPolicy(PolicyBase):
     """Thresholds that were tuned on a log; `value` is their profit a period in the simulation of the tuning."""
@@ -90,6 +113,15 @@ class ThresholdPolicy(PolicyBase):
     def summary(self) -> dict[str, Any]:
         """Method and thresholds."""
         return {"method": self.method, **asdict(self.thresholds)}
+
+    @classmethod
+    def content(cls, header: Header) -> Content:
+        """What a file of this kind may hold: no arrays."""
+        settings = checked_json(ThresholdSettings, header.settings, "its settings")
+        sizes = action_sizes(header.problem)
+        if strange := {settings.thresholds.price, settings.thresholds.waiting_price} - set(header.problem.prices or ()):
+            raise LostSalesError(f"its prices are not among those of its problem: {min(strange):g}")
+        return Content({}, sizes)
 
     def to_artefact(self) -> Artefact:
         """The content of a policy file."""

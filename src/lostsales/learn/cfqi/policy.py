@@ -2,22 +2,37 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from pydantic import Field, model_validator
 
-from lostsales.data.ladders import Ladders
+from lostsales.data.ladders import Ladders, LadderSettings
 from lostsales.data.problem import Feature, Problem
+from lostsales.data.settings import StrictSettings, checked_json
 from lostsales.errors import LostSalesError
 from lostsales.learn.cfqi.own_actions import OwnActions
-from lostsales.learn.cfqi.safe_actions import SafeActions
+from lostsales.learn.cfqi.safe_actions import Safe, SafeActions
 from lostsales.learn.cfqi.series_coordinates import SeriesCoordinates, ViewCoordinates
 from lostsales.learn.cfqi.targets import ActionValueFunction
-from lostsales.learn.function.q_arrays import q_arrays, q_from, q_settings
+from lostsales.learn.function.q_arrays import QSettings, q_arrays, q_content, q_from, q_settings
 from lostsales.learn.function.q_function import QFunction
 from lostsales.policy.action_grid import ActionGrid
 from lostsales.policy.base import PolicyBase
 from lostsales.policy.decision import Decision, greedy
+from lostsales.policy.file_content import (
+    POSITIVE,
+    ArraySpec,
+    Content,
+    Depth,
+    Header,
+    NonNegative,
+    feature_count,
+    grid_sizes,
+    numbers,
+    optional,
+    texts,
+)
 from lostsales.policy.file_format import Artefact, arrays_of
 from lostsales.policy.history import blocks_of_view
 from lostsales.policy.policy import Policy
@@ -39,6 +54,39 @@ class _Scored:
     penalty: Floats | None  # (rows, actions) U, None where there is none
     unsafe: Bools
     outside: Bools
+
+
+class SavedSafeActions(StrictSettings):
+    """The safe actions in a policy file."""
+
+    kind: Safe
+    eps: Annotated[float, Field(ge=0, le=1)]
+    depth: Depth
+
+
+class QPolicySettings(StrictSettings):
+    """The settings in a policy file."""
+
+    method: str
+    room: NonNegative | None
+    rules: Rules
+    beta: NonNegative
+    usual_demand: NonNegative
+    safe: SavedSafeActions
+    models: dict[str, QSettings]  # by depth, and "chance"
+    costs: tuple[str, ...]
+    attributes: tuple[str, ...] | None
+    ladders: LadderSettings | None = None  # files of old have one ladder for all series
+    unit_cost: NonNegative = 0.0
+
+    @model_validator(mode="after")
+    def _is_complete(self) -> "QPolicySettings":
+        depths = len(self.models) - ("chance" in self.models)
+        if not depths or set(self.models) - {"chance"} != {str(depth) for depth in range(depths)}:
+            raise ValueError("there must be one model a depth, from 0 on")
+        if self.beta and any(model.doubt is None for name, model in self.models.items() if name != "chance"):
+            raise ValueError("a policy with a penalty needs the posterior variance of every model")
+        return self
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,6 +191,29 @@ class QPolicy(PolicyBase):
         ones = np.ones(len(view.stock))
         return ViewCoordinates(ones, None, ones, ones == 0)
 
+    @classmethod
+    def content(cls, header: Header) -> Content:
+        """What a file of this kind may hold."""
+        settings = checked_json(QPolicySettings, header.settings, "its settings")
+        features = feature_count(header.problem.features) + len(settings.costs)
+        sizes = {"attributes": len(settings.attributes or ())}
+        arrays: dict[str, ArraySpec] = {
+            "prices": numbers("prices", least=0, rising=True),
+            "orders": numbers("orders", least=0, rising=True),
+        }
+        if settings.attributes is not None:
+            arrays["series_names"] = texts("series")
+            arrays["series_scale"] = numbers("series", least=POSITIVE)
+            arrays["series_values"] = numbers("series", "attributes")
+            arrays["series_price"] = optional(numbers("series", least=POSITIVE))
+        depths = len(settings.models) - ("chance" in settings.models)
+        for name, model in settings.models.items():
+            depth = depths - 1 if name == "chance" else int(name)
+            sizes[f"{name} coordinates"] = 1 + (depth + 1) * (features + 1) + 2 * depth + sizes["attributes"]
+            arrays |= q_content(name, model, f"{name} coordinates")
+        arrays |= {f"{depth}_range": numbers(2, f"{depth} coordinates", infinite=True) for depth in range(depths)}
+        return Content(arrays, sizes, may_be_empty=tuple(f"{name} kept" for name in settings.models))
+
     def to_artefact(self) -> Artefact:
         """The content of a policy file."""
         ladders = self.actions.ladders
@@ -195,6 +266,7 @@ class QPolicy(PolicyBase):
 
 def _ladders(artefact: Artefact) -> Ladders:
     """The ladders of a file; those of old are absolute."""
+    grid_sizes(len(artefact.arrays["prices"]), len(artefact.arrays["orders"]))
     prices, orders, settings = artefact.arrays["prices"], artefact.arrays["orders"], artefact.settings.get("ladders")
     return Ladders(prices, orders) if settings is None else Ladders.of_settings(prices, orders, settings)
 

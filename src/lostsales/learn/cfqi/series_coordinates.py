@@ -9,6 +9,7 @@ from lostsales.data.encoding import attribute_columns
 from lostsales.data.log import SalesLog
 from lostsales.data.scale import mean_observed_demand, rounded_scale, size_range, usual_price
 from lostsales.demand.censoring.runs import Runs
+from lostsales.errors import LostSalesError
 from lostsales.policy.view import View
 from lostsales.types import Array, Bools, Floats
 
@@ -31,7 +32,7 @@ class SeriesCoordinates:
         if (sizes := size_range(mean)) is not None:
             _warn(*sizes)
             scale = rounded_scale(mean)
-        columns, values = attribute_columns(log.attributes, len(log.names))
+        columns, values = attribute_columns(log)
         return cls(log.names, scale, columns, values, usual_price(log))
 
     @property
@@ -66,7 +67,7 @@ class SeriesCoordinates:
                 name, _, level = column.partition("=")
                 if name in context.attributes:
                     texts = context.attributes[name][new]
-                    values[new, index] = texts == level if level else texts.astype(np.float64)
+                    values[new, index] = texts == level if level else _numbers(name, texts)
         return ViewCoordinates(scale, values, price, new)
 
     def to_arrays(self) -> dict[str, Array]:
@@ -96,6 +97,13 @@ class ViewCoordinates:
     attributes: Floats | None  # (rows, columns)
     usual_price: Floats  # (rows,)
     is_unknown: Bools  # (rows,) the log did not have the series
+
+
+def _numbers(name: str, texts: Array) -> Floats:
+    try:
+        return np.asarray(texts.astype(np.float64))
+    except (TypeError, ValueError):
+        raise LostSalesError(f"the attribute {name!r} must be a number in today's rows, as in the log") from None
 
 
 def _warn(low: float, high: float) -> None:

@@ -6,11 +6,15 @@ The keys are those of file format 1: `doubt` is the posterior variance, `level` 
 
 from typing import Any
 
+from pydantic import model_validator
+
+from lostsales.data.settings import StrictSettings
 from lostsales.learn.function.feature_maps import FeatureMap, KernelMap, LinearMap
 from lostsales.learn.function.kernels import Kernel
 from lostsales.learn.function.penalty import Uncertainty
 from lostsales.learn.function.posterior_variance import FactoredVariance, PairwiseVariance, PosteriorVariance
 from lostsales.learn.function.q_function import ActionScaler, Hyperparameters, QBasis, QFunction, Scaler
+from lostsales.policy.file_content import POSITIVE, ArraySpec, NonNegative, Number, Positive, indices, numbers, optional
 from lostsales.policy.file_format import arrays_of
 from lostsales.types import Array
 
@@ -64,6 +68,83 @@ def q_from(settings: dict[str, Any], arrays: dict[str, Array]) -> QFunction:
         uncertainty=uncertainty,
     )
     return QFunction(basis, arrays["weights"], settings["mean"], settings["low"], settings["high"])
+
+
+class MapSettings(StrictSettings):
+    """A feature map in a policy file."""
+
+    kernel: Kernel | None
+    raw: bool
+
+
+class VarianceSettings(StrictSettings):
+    """A posterior variance in a policy file: that of a kernel that factors, or that of a map."""
+
+    ridge: Positive
+    kernel: Kernel | None = None
+    map: MapSettings | None = None
+
+    @model_validator(mode="after")
+    def _one_of_two(self) -> "VarianceSettings":
+        if (self.kernel is None) == (self.map is None) or not (self.kernel is None or self.kernel.factors):
+            raise ValueError("must have a kernel that factors, or a map")
+        return self
+
+
+class QSettings(StrictSettings):
+    """A Q-function in a policy file."""
+
+    mean: Number
+    low: Number
+    high: Number
+    map: MapSettings
+    ridge: Positive
+    sigma: NonNegative
+    level: NonNegative
+    doubt: VarianceSettings | None
+
+    @model_validator(mode="after")
+    def _bounds_rise(self) -> "QSettings":
+        if self.low > self.high:
+            raise ValueError("low must not lie above high")
+        return self
+
+
+def q_content(name: str, q: QSettings, coordinates: str) -> dict[str, ArraySpec]:
+    """The arrays of a Q-function, whose histories have a number of coordinates that goes by the name `coordinates`."""
+    kept = f"{name} kept"
+    arrays = {
+        "kept": indices(kept, below=coordinates),
+        "centre": numbers(kept),
+        "scale": numbers(kept, least=POSITIVE),
+        "action_centre": numbers(2),
+        "action_scale": numbers(2, least=POSITIVE, infinite=True),
+        **_map_content(q.map, kept, f"{name} rank"),
+        "weights": numbers(_rank(q.map, kept, f"{name} rank")),
+    }
+    if q.doubt is not None:
+        rank = f"{name} doubt rank"
+        arrays["inside"] = optional(numbers(2, kept))
+        if q.doubt.map is None:
+            variance = {"history": numbers(rank, kept), "action": numbers(rank, 2), "matrix": numbers(rank, rank)}
+        else:
+            size = _rank(q.doubt.map, kept, rank)
+            variance = _map_content(q.doubt.map, kept, rank) | {"inverse": numbers(size, size)}
+        arrays |= {f"doubt_{key}": spec for key, spec in variance.items()}
+    return {f"{name}_{key}": spec for key, spec in arrays.items()}
+
+
+def _map_content(mapped: MapSettings, kept: str, rank: str) -> dict[str, ArraySpec]:
+    if mapped.kernel is None:
+        return {}
+    return {"history": numbers(rank, kept), "action": numbers(rank, 2), "root": numbers(rank, rank, triangular=True)}
+
+
+def _rank(mapped: MapSettings, kept: str, rank: str) -> str:
+    """The dimension of a map: landmarks of a kernel, or coordinates of `LinearMap`."""
+    if mapped.kernel is not None:
+        return rank
+    return f"{kept}+2" if mapped.raw else f"{kept}+{kept}+{kept}+5"
 
 
 def _map_settings(mapped: FeatureMap) -> dict[str, Any]:

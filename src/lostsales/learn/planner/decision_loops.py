@@ -91,7 +91,8 @@ def action_values(q: Floats, rows: Rows, table: LatentTable, by_node: Floats, dy
     for row in range(len(rows.stock)):
         stock, depth, orders = rows.stock[row], min(rows.depth[row], n_depths - 1), rows.order[row]
         next_depth = min(depth + 1, n_depths - 1)
-        reach = min(int((stock + orders[n_orders - 1]) / stock_step) + 2, n_stocks)
+        # Positions are bounded before they become whole numbers, which cannot hold any large one.
+        reach = int(min((stock + orders[n_orders - 1]) / stock_step, n_stocks - 2.0)) + 2
         for p in range(rows.price.shape[1]):
             _demand_atoms(table, depth, rows.z_position[row], rows.price_position[row, p], rows.lag[row], atoms)
             count = distinct_demands(atoms, demands, probabilities)
@@ -99,8 +100,8 @@ def action_values(q: Floats, rows: Rows, table: LatentTable, by_node: Floats, dy
             position = min(max(rows.w_position[row, p], 0.0), n_nodes - 1.0)
             node = min(int(position), max(n_nodes - 2, 0))
             truncated = physics.truncates and depth == n_depths - 1
-            first = 0 if truncated else min(int(demand[0] / lag_step), n_lags - 1)
-            lags = (first, min(int(demand[count - 1] / lag_step) + 1, n_lags - 1))
+            first = 0 if truncated else int(min(demand[0] / lag_step, n_lags - 1.0))
+            lags = (first, min(int(min(demand[count - 1] / lag_step, n_lags - 1.0)) + 1, n_lags - 1))
             interpolate_next_values(by_node, node, position - node, 0, lags, reach, next_values)
             if next_depth > 0:
                 interpolate_next_values(by_node, node, position - node, next_depth, lags, reach, next_values)

@@ -12,12 +12,26 @@ import numpy as np
 from lostsales.demand.censoring.evidence import Evidence
 from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.demand.law.means import KernelMean, LinearMean, fit_kernel, fit_linear
+from lostsales.policy.file_content import numbers, optional
 from lostsales.types import Array, Floats, Ints
 
 Z_NODES = 9
 W_NODES = 7
 LEAST_MASS = 2e-3  # cells with a smaller share of the log are left to their neighbours
 REFERENCE_ROWS = 20  # over whose price and last demand a mean with interactions is averaged
+# In a policy file; the arrays of a kernel mean are absent where the mean is linear.
+STATE_ARRAYS = {
+    "z_nodes": numbers("z", rising=True),
+    "w_nodes": numbers("w", rising=True),
+    "index": numbers("1+features+attributes"),
+    "outlook": numbers("3+features+attributes"),
+    "centre": optional(numbers("features+attributes")),
+    "scale": optional(numbers("features+attributes", least=0)),
+    "landmarks": optional(numbers("landmarks", "features+attributes")),
+    "root": optional(numbers("landmarks", "rank")),
+    "weights": optional(numbers("rank")),
+    "kernel": optional(numbers(2, least=0)),
+}
 LEAST_T = 4.0  # t statistic from which on the price of today counts as moving z of tomorrow
 
 

@@ -2,23 +2,40 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from pydantic import Field
 
 from lostsales.data.economics import UnitCosts
-from lostsales.data.ladders import Ladders
+from lostsales.data.ladders import Ladders, LadderSettings
 from lostsales.data.problem import Problem
+from lostsales.data.settings import StrictSettings, checked_json
 from lostsales.learn.planner.belief import Belief, BeliefTracker
 from lostsales.learn.planner.decision_loops import Rows, action_values
 from lostsales.learn.planner.latent_table import LatentTable
-from lostsales.learn.planner.market_states import MarketStates, position
+from lostsales.learn.planner.market_states import STATE_ARRAYS, MarketStates, position
 from lostsales.learn.planner.physics import Physics
 from lostsales.learn.planner.series_table import SeriesTable
 from lostsales.learn.planner.state_grid import Dynamics
 from lostsales.policy.action_grid import ActionGrid, keep_largest, room_of
 from lostsales.policy.base import PolicyBase
 from lostsales.policy.decision import Decision, greedy
+from lostsales.policy.file_content import (
+    POSITIVE,
+    Content,
+    Depth,
+    Header,
+    NonNegative,
+    Positive,
+    action_sizes,
+    feature_count,
+    indices,
+    numbers,
+    optional,
+    texts,
+    truths,
+)
 from lostsales.policy.file_format import Artefact, arrays_of
 from lostsales.policy.rules import Rules
 from lostsales.policy.view import Action, View
@@ -27,6 +44,23 @@ from lostsales.types import Array, Bools, Floats, Ints
 NO_SAFE_DEPTH = 1 << 30
 CHUNK = 4_000  # rows scored at once
 PRICE_REACH = 0.02  # prices so little beyond the nodes of a plan are within them
+
+
+class PlanSettings(StrictSettings):
+    """The settings in a policy file."""
+
+    multiplicative: bool
+    integer: bool
+    demand_max: Positive
+    strict: bool
+    discount: Annotated[float, Field(ge=0, lt=1)]
+    pessimism: Annotated[float, Field(ge=0, le=1)]
+    safe_depth: Depth
+    learned_depth: Depth
+    usual_demand: NonNegative
+    family: str
+    rules: Rules
+    ladders: LadderSettings | None = None  # files of old have the grid of the problem
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,6 +216,46 @@ class PlanPolicy(PolicyBase):
             price, order = (np.broadcast_to(each, allowed.shape)[deep] for each in (grid.price, grid.order))
             allowed[deep] = keep_largest(keep_largest(allowed[deep], order), price)
         return allowed
+
+    @classmethod
+    def content(cls, header: Header) -> Content:
+        """What a file of this kind may hold."""
+        settings = checked_json(PlanSettings, header.settings, "its settings")
+        return Content(
+            arrays={
+                "shops_names": texts("series"),
+                "shops_attributes": numbers("series+1", "attributes"),
+                "shops_scale": numbers("series+1", least=POSITIVE),
+                "shops_to_group": optional(numbers("series+1", least=POSITIVE)),
+                "shops_usual_price": optional(numbers("series+1", least=POSITIVE)),
+                "shops_order_cost": optional(numbers("series+1", least=0)),
+                "shops_group_costs": optional(numbers("groups", 4, least=0)),
+                "shops_effect": numbers("series+1"),
+                "shops_group_scale": numbers("groups", least=POSITIVE),
+                "shops_group": indices("series+1", below="groups"),
+                "latents": numbers("groups", "laws", "shapes", "z", "nodes", "lags", "atoms"),
+                "following": numbers("groups", "laws", "w", "depths", "lags", "1+stocks"),
+                "steps": numbers("groups", 2, least=POSITIVE),
+                "costs": numbers(4, least=0),
+                "ranges": numbers(2, 2),
+            }
+            | (
+                {"barred": truths("actions")}
+                if settings.ladders is None
+                else {
+                    "nodes": numbers("nodes", least=0, rising=True),
+                    "ladder_prices": numbers("ladder prices", least=0, rising=True),
+                    "ladder_orders": numbers("ladder orders", least=0, rising=True),
+                }
+            )
+            | {f"states_{name}": spec for name, spec in STATE_ARRAYS.items()},
+            sizes=action_sizes(header.problem)
+            | ({"nodes": len(header.problem.prices or ())} if settings.ladders is None else {})
+            | {"features": feature_count(header.problem.features)}
+            | {"depths": Physics.of(header.problem, UnitCosts(0.0, 0.0, 0.0), settings.strict).depth_cap + 1},
+            most={"laws": 10_000, "shapes": 100, "z": 1_000, "w": 1_000, "lags": 10_000, "atoms": 1_000},
+            may_be_empty=("series", "attributes"),
+        )
 
     def to_artefact(self) -> Artefact:
         """The arrays and settings of the file."""

@@ -7,6 +7,7 @@ from math import ceil, sqrt
 import numpy as np
 from scipy.special import ndtr
 
+from lostsales.errors import SettingError
 from lostsales.policy.view import Features
 from lostsales.simulation.demand_laws import Saturating
 from lostsales.simulation.processes import Autoregressive, Cycle, FeatureProcess, MarkovChain, ReferencePrice
@@ -15,6 +16,18 @@ from lostsales.types import Floats, Ints
 
 NEGLIGIBLE = 0.01  # a feature whose standard deviation moves demand by less than this many units is held constant
 REACH = 3.0  # standard deviations that a grid covers to both sides
+
+
+MOST_CELLS = 5e7  # of an array of an exact model
+
+
+def refuse_large(scenario: Scenario, cells: float) -> None:
+    """Raise where an array of the model would have too many cells."""
+    if not cells <= MOST_CELLS:
+        raise SettingError(
+            f"scenario {scenario.name} is too large to be solved exactly: a table would have {cells:.2g} cells, and "
+            f"{MOST_CELLS:.0e} are the most; lower capacity or demand, or take fewer prices, orders or feature states"
+        )
 
 
 @dataclass(frozen=True)
@@ -52,13 +65,37 @@ def feature_chain(scenario: Scenario, nodes: int) -> Chain:
     prices = np.array(scenario.prices)
     law = scenario.demand_law
     unit = law.base if isinstance(law, Saturating) else 1.0
-    chains = []
+    chains, states = [], 1.0
     for name, process in scenario.features.items():
         effect = law.features.get(name, 0.0)
         largest = unit * float(np.max(np.abs(effect)))
+        matters = largest * _spread(process) > NEGLIGIBLE if largest else False
+        own = _states(process, nodes)
+        states *= own if matters else 1.0
+        refuse_large(scenario, len(prices) * max(own, states) ** 2)
         chain = _chain_of(process, prices, nodes)
-        chains.append(chain if largest and largest * _spread(process) > NEGLIGIBLE else _constant(chain))
+        chains.append(chain if matters else _constant(chain))
     return reduce(Chain.joined, chains, Chain((), np.ones((len(prices), 1, 1)), np.ones(1)))
+
+
+def _states(process: FeatureProcess, nodes: int) -> float:
+    """About how many values a feature has on its grid."""
+    if isinstance(process, MarkovChain | Cycle):
+        return len(process.start) if isinstance(process, MarkovChain) else process.length
+    if isinstance(process, ReferencePrice):
+        return 4 * nodes + 1
+    low, high, widest = _span(process)
+    return max(nodes, (high - low) / widest) if high > low else 1
+
+
+def _span(process: Autoregressive) -> tuple[float, float, float]:
+    """Ends of the grid of a feature, and the widest step between two of its values."""
+    stationary = process.shock / sqrt(1 - process.persistence**2)
+    mean = process.mean if process.start_mean is None else process.start_mean
+    sd = stationary if process.start_sd is None else process.start_sd
+    low = min(process.mean - REACH * stationary, mean - REACH * sd)
+    high = max(process.mean + REACH * stationary, mean + REACH * sd)
+    return low, high, sqrt(3) * process.shock if process.shock else high - low
 
 
 def _chain_of(process: FeatureProcess, prices: Floats, nodes: int) -> Chain:
@@ -82,11 +119,9 @@ def _autoregressive(process: Autoregressive, prices: Floats, nodes: int) -> Chai
     stationary = process.shock / sqrt(1 - process.persistence**2)
     mean = process.mean if process.start_mean is None else process.start_mean
     sd = stationary if process.start_sd is None else process.start_sd
-    low = min(process.mean - REACH * stationary, mean - REACH * sd)
-    high = max(process.mean + REACH * stationary, mean + REACH * sd)
+    low, high, widest = _span(process)
     if low == high:
         return Chain((np.array([low]),), np.ones((len(prices), 1, 1)), np.ones(1))
-    widest = sqrt(3) * process.shock if process.shock else high - low
     grid = np.linspace(low, high, max(nodes, 1 + ceil((high - low) / widest)))
     added = (grid[1] - grid[0]) ** 2 / 6
     later = process.mean + process.persistence * (grid - process.mean)

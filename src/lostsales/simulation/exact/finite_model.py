@@ -8,7 +8,7 @@ import numpy as np
 from lostsales.data.economics import next_stock, period_profit, units_available
 from lostsales.errors import SettingError
 from lostsales.policy.view import View
-from lostsales.simulation.exact.chains import Chain, feature_chain
+from lostsales.simulation.exact.chains import Chain, feature_chain, refuse_large
 from lostsales.simulation.exact.pmf import demand_pmf, opening_pmf
 from lostsales.simulation.scenario import NormalStart, Scenario, UniformStart
 from lostsales.types import Array, Bools, Floats, Ints
@@ -57,9 +57,14 @@ class FiniteModel:
         """The model of a scenario whose stock, orders and demand are integers."""
         _refuse_fractions(scenario)
         chain = feature_chain(scenario, grid.nodes)
-        stocks = np.arange(_most_stock(scenario, grid) + 1)
+        most_stock = _most_stock(scenario, grid)
+        refuse_large(scenario, (most_stock + 1) * len(scenario.orders))
+        stocks = np.arange(most_stock + 1)
         effect = scenario.effect(chain.values(), chain.states) if chain.nodes else np.zeros(1)
-        demands = np.arange(_most_demand(scenario, effect, int(stocks[-1])) + 1)
+        most_demand = _most_demand(scenario, effect, most_stock)
+        n_pairs = len(stocks) * len(scenario.orders) if scenario.arrival == "after" else len(stocks)
+        refuse_large(scenario, len(scenario.prices) * most_demand * max(chain.states * most_demand, n_pairs))
+        demands = np.arange(most_demand + 1)
         law, price = scenario.demand_law, np.array(scenario.prices)
         lags = law.lag_term(demands.astype(np.float64))
         pmf = demand_pmf(law, lags, price[:, None], effect[:, None, None], int(demands[-1]))
@@ -185,6 +190,7 @@ def _most_demand(scenario: Scenario, effect: Floats, most_stock: int) -> int:
         if limit == 0 and scenario.start.lag_term is not None:
             lag = np.append(lag, scenario.start.lag_term)
         middle = law.respond(np.ones(1), lag, price[:, None], effect[:, None, None]).max()
+        refuse_large(scenario, len(price) * len(effect) * len(lag) * 2 * max(middle, reach, most_stock))
         span = 2 * int(max(middle, reach, most_stock, 10)) + 100
         pmf = demand_pmf(law, lag, price[:, None], effect[:, None, None], span).reshape(-1, span + 1).max(axis=0)
         further = int(np.flatnonzero(pmf > TAIL)[-1])

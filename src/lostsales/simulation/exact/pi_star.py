@@ -8,11 +8,13 @@ from scipy.sparse import csr_array
 
 from lostsales.data.progress import Progress
 from lostsales.simulation.exact.beliefs import BeliefGrid, tail_moments
+from lostsales.simulation.exact.chains import refuse_large
 from lostsales.simulation.exact.finite_model import FiniteModel, Resolution
 from lostsales.simulation.exact.oracle import after_observed, after_truncation
 from lostsales.simulation.exact.value_iteration import Actions, Criterion, Values, solve_backups
 from lostsales.types import Bools, Floats, Ints
 
+MOST_SWEEPS = 20  # over the largest law of demand, to find how wide beliefs become
 SAFE = 1e-3  # at `max_depth` an action is safe where the probability of a stock-out is at most this
 
 
@@ -32,8 +34,10 @@ class BeliefModel:
     def of(cls, model: FiniteModel, grid: Resolution, max_depth: int | None) -> "BeliefModel":
         """One layer a depth up to the scenario's longest run, else up to `max_depth`, else a single one."""
         layers = model.scenario.longest_run or max_depth or 1
+        refuse_large(model.scenario, model.pmf.size * layers / MOST_SWEEPS)
         widest = _widest(model, layers if model.scenario.longest_run else 10)
         widths = np.linspace(0.0, widest, grid.widths)
+        refuse_large(model.scenario, model.shape[2] ** 2 / (widest / grid.means) * grid.widths)
         beliefs = BeliefGrid.of(model.shape[2] - 1, widths, step=widest / grid.means)
         return cls(model, beliefs, layers, max_depth)
 

@@ -2,14 +2,16 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
+from pydantic import Field
 
 from lostsales.data.problem import Problem
-from lostsales.data.settings import checked
+from lostsales.data.settings import StrictSettings, checked, checked_json
 from lostsales.errors import LostSalesError
 from lostsales.policy.base import PolicyBase
+from lostsales.policy.file_content import ArraySpec, Content, Header, action_sizes, indices, numbers
 from lostsales.policy.file_format import Artefact
 from lostsales.policy.view import Action, View
 from lostsales.simulation.exact.belief_filter import beliefs_of_runs, decide_on_belief
@@ -18,6 +20,31 @@ from lostsales.simulation.exact.pi_star import BeliefModel
 from lostsales.simulation.exact.value_iteration import Criterion
 from lostsales.simulation.scenario import Scenario
 from lostsales.types import Array, Floats, Ints
+
+
+class SavedResolution(StrictSettings):
+    """A `Resolution` in a policy file."""
+
+    nodes: Annotated[int, Field(ge=1, le=1_000)]
+    orders_deep: Annotated[float, Field(ge=0, le=1_000)]
+    widths: Annotated[int, Field(ge=2, le=1_000)]
+    means: Annotated[int, Field(ge=1, le=1_000)]
+
+
+class SavedCriterion(StrictSettings):
+    """A `Criterion` in a policy file."""
+
+    discount: Annotated[float, Field(ge=0, le=1)]
+    horizon: Annotated[int, Field(ge=1)] | None
+
+
+class SavedSolution(StrictSettings):
+    """The settings in a policy file."""
+
+    scenario: dict[str, Any]
+    grid: SavedResolution
+    criterion: SavedCriterion
+    max_depth: Annotated[int, Field(ge=0, le=1_000)] | None
 
 
 @dataclass(frozen=True)
@@ -37,9 +64,17 @@ class SolverSettings:
 
     @classmethod
     def of(cls, settings: dict[str, Any]) -> "SolverSettings":
-        """From the output of `settings`."""
-        scenario = checked(Scenario, settings["scenario"], "the scenario of a policy")
-        return cls(scenario, Resolution(**settings["grid"]), Criterion(**settings["criterion"]), settings["max_depth"])
+        """From the output of `to_json`."""
+        saved = checked_json(SavedSolution, settings, "its settings")
+        scenario = checked(Scenario, saved.scenario, "its scenario")
+        grid, criterion = Resolution(**saved.grid.model_dump()), Criterion(**saved.criterion.model_dump())
+        return cls(scenario, grid, criterion, saved.max_depth)
+
+    def check(self, problem: Problem) -> None:
+        """Raise where the scenario has another problem than the policy file."""
+        if self.scenario.problem != problem:
+            raise LostSalesError("its scenario and its problem differ")
+        action_sizes(problem)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +98,19 @@ class SolvedPolicy(PolicyBase, ABC):
     @abstractmethod
     def to_artefact(self) -> Artefact:
         """What has to be saved."""
+
+    @classmethod
+    def content(cls, header: Header) -> Content:
+        """What a file of this kind may hold; `from_artefact` compares the shapes with the model."""
+        settings = SolverSettings.of(header.settings)
+        settings.check(header.problem)
+        layers = sum(name.startswith("layer_") for name in header.names)
+        return Content(cls.arrays(layers), action_sizes(header.problem), may_be_empty=("stock-outs",))
+
+    @staticmethod
+    @abstractmethod
+    def arrays(layers: int) -> dict[str, ArraySpec]:
+        """The arrays in a policy file."""
 
     @property
     def refusal(self) -> str | None:
@@ -97,6 +145,11 @@ class OraclePolicy(SolvedPolicy):
         demand, stock = self.demand_position(view.last_demand), self.model.position(view.stock)
         return Action(*self.model.decode(table[depth, self.model.state_of(view), demand, stock]))
 
+    @staticmethod
+    def arrays(layers: int) -> dict[str, ArraySpec]:  # noqa: ARG004, one signature
+        """The arrays in a policy file."""
+        return {"actions": indices("periods", "depths", "f", "d", "y", below="actions")}
+
     def to_artefact(self) -> Artefact:
         """What has to be saved."""
         arrays = {"actions": self.actions}
@@ -106,7 +159,11 @@ class OraclePolicy(SolvedPolicy):
     def from_artefact(cls, artefact: Artefact) -> "OraclePolicy":
         """The policy again."""
         settings = SolverSettings.of(artefact.settings)
-        return cls(settings, FiniteModel.of(settings.scenario, settings.grid), artefact.arrays["actions"])
+        model, actions = FiniteModel.of(settings.scenario, settings.grid), artefact.arrays["actions"]
+        features, stocks, demands = model.shape
+        _check_shape("actions", actions.shape[2:], (features, demands, stocks))
+        _check_periods(settings, actions)
+        return cls(settings, model, actions)
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,6 +197,12 @@ class BeliefPolicy(SolvedPolicy):
             action[runs] = best[of_cell.reshape(-1)]
         return Action(*self.model.decode(action))
 
+    @staticmethod
+    def arrays(layers: int) -> dict[str, ArraySpec]:
+        """The arrays in a policy file."""
+        values = {f"layer_{i}": numbers("periods", "f", f"beliefs {i}", f"y {i}") for i in range(layers)}
+        return {"actions": indices("periods", "f", "d", "y", below="actions"), **values}
+
     def to_artefact(self) -> Artefact:
         """What has to be saved."""
         depths = range(self.belief_model.layers + 1)
@@ -153,8 +216,16 @@ class BeliefPolicy(SolvedPolicy):
         settings = SolverSettings.of(artefact.settings)
         model = FiniteModel.of(settings.scenario, settings.grid)
         belief_model = BeliefModel.of(model, settings.grid, settings.max_depth)
+        actions, (features, stocks, demands) = artefact.arrays["actions"], model.shape
         layers = [artefact.arrays[f"layer_{i}"] for i in range(belief_model.layers + 1)]
-        return cls(settings, model, belief_model, artefact.arrays["actions"], list(zip(*layers, strict=True)))
+        _check_shape("actions", actions.shape[1:], (features, demands, stocks))
+        _check_periods(settings, actions)
+        after = features, len(belief_model.beliefs.pmf), len(belief_model.stocks)
+        for i, layer in enumerate(layers):
+            _check_shape(f"layer_{i}", layer.shape[1:], after if i else (features, demands, stocks))
+        if len(artefact.arrays) != len(layers) + 1:
+            raise LostSalesError(f"it must have {len(layers)} layers of values")
+        return cls(settings, model, belief_model, actions, list(zip(*layers, strict=True)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,6 +264,15 @@ class HistoryPolicy(SolvedPolicy):
         place = np.minimum(np.searchsorted(self.parents, key), len(self.parents) - 1)
         return np.where(self.parents[place] == key, self.children[place], block)
 
+    @staticmethod
+    def arrays(layers: int) -> dict[str, ArraySpec]:  # noqa: ARG004, one signature
+        """The arrays in a policy file."""
+        return {
+            "actions": indices("periods", "blocks", "f", below="actions"),
+            "parents": ArraySpec(("stock-outs",), "index", least=0, rising=True),
+            "children": indices("stock-outs", below="blocks"),
+        }
+
     def to_artefact(self) -> Artefact:
         """What has to be saved."""
         arrays = {"actions": self.actions, "parents": self.parents, "children": self.children}
@@ -203,4 +283,20 @@ class HistoryPolicy(SolvedPolicy):
         """The policy again."""
         settings = SolverSettings.of(artefact.settings)
         actions, parents, children = (artefact.arrays[name] for name in ("actions", "parents", "children"))
-        return cls(settings, FiniteModel.of(settings.scenario, settings.grid), actions, parents, children)
+        model = FiniteModel.of(settings.scenario, settings.grid)
+        features, stocks, demands = model.shape
+        _check_shape("actions", actions.shape[2:], (features,))
+        _check_periods(settings, actions)
+        if actions.shape[1] < stocks * demands:
+            raise LostSalesError(f"its array 'actions' must have at least {stocks * demands} blocks of histories")
+        return cls(settings, model, actions, parents, children)
+
+
+def _check_shape(name: str, found: tuple[int, ...], wanted: tuple[int, ...]) -> None:
+    if found != wanted:
+        raise LostSalesError(f"its array {name!r} must have {wanted} states by its scenario, but has {found}")
+
+
+def _check_periods(settings: SolverSettings, actions: Array) -> None:
+    if len(actions) != (settings.criterion.horizon or 1):
+        raise LostSalesError(f"its array 'actions' must have a row a period of its horizon, but has {len(actions)}")

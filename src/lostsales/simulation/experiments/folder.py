@@ -9,8 +9,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from lostsales.data.output_files import replacing
 from lostsales.data.settings import checked
-from lostsales.data.writing import replacing
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.simulation.experiments.design import Experiment
 

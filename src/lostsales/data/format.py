@@ -1,0 +1,79 @@
+"""How numbers and dates are written in the text columns of a table, as the problem declares it."""
+
+import re
+from typing import Annotated
+
+from pydantic import Field, field_validator, model_validator
+
+from lostsales.data.settings import Settings
+
+_DIRECTIVES = frozenset("aAbBdfgGHIjmMpSuVyYzUW%-")
+_YEAR = re.compile(r"%-?[yYG]")
+
+
+class Format(Settings):
+    """How a table writes numbers and dates; it holds for columns of text, and nothing is guessed.
+
+    Parameters
+    ----------
+    decimal : {".", ","}
+        Between whole numbers and fractions.
+    thousands : str, optional
+        Between groups of three digits, such as ".", ",", "'" or a space.
+    currency : str, optional
+        Before or after a number, such as "€" or "kr".
+    dates : str or tuple of str
+        Of the periods, such as "%d.%m.%Y" or "%m/%d/%Y"; without it only ISO dates (2026-03-01) are read.
+
+    Examples
+    --------
+    >>> Format(decimal=",", thousands=".", currency="€", dates="%d.%m.%Y").date_formats
+    ('%d.%m.%Y',)
+
+    """
+
+    decimal: Annotated[str, Field(pattern=r"^[.,]$")] = Field(".", description="The decimal sign.", examples=[","])
+    thousands: Annotated[str, Field(min_length=1, max_length=1)] | None = Field(
+        None, description="The sign between groups of three digits; none unless given.", examples=[","]
+    )
+    currency: Annotated[str, Field(min_length=1, max_length=10)] | None = Field(
+        None, description="A sign or word before or after amounts, which is left out.", examples=["€"]
+    )
+    dates: str | tuple[str, ...] = Field(
+        (),
+        description="The format of dates, or several, in the letters of `strptime`; ISO (2026-03-01) unless given.",
+        examples=["%d.%m.%Y"],
+    )
+
+    @property
+    def date_formats(self) -> tuple[str, ...]:
+        """The declared formats of dates, in their order."""
+        return (self.dates,) if isinstance(self.dates, str) else self.dates
+
+    @field_validator("thousands")
+    @classmethod
+    def _separates(cls, mark: str | None) -> str | None:
+        if mark is not None and (mark.isalnum() or mark in "+-"):
+            raise ValueError('must be one mark such as ".", ",", "\'" or " "')
+        return mark
+
+    @field_validator("currency")
+    @classmethod
+    def _is_no_number(cls, sign: str | None) -> str | None:
+        if sign is not None and (not sign.strip() or re.search(r"[\d+-]", sign)):
+            raise ValueError('must be a currency such as "€", without digits and signs')
+        return None if sign is None else sign.strip()
+
+    @field_validator("dates")
+    @classmethod
+    def _are_formats(cls, dates: str | tuple[str, ...]) -> str | tuple[str, ...]:
+        for each in (dates,) if isinstance(dates, str) else dates:
+            if not _YEAR.search(each) or not set(re.findall(r"%(.?)", each.replace("%%", ""))) <= _DIRECTIVES:
+                raise ValueError('must be formats such as "%d.%m.%Y" or "%m/%d/%Y"')
+        return dates
+
+    @model_validator(mode="after")
+    def _differ(self) -> "Format":
+        if self.thousands == self.decimal:
+            raise ValueError(f"decimal and thousands must differ, but both are {self.decimal!r}")
+        return self

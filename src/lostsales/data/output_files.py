@@ -1,0 +1,233 @@
+"""Output files: checked before the work, written beside their place, and put in place when they are whole.
+
+One rule for all writers: an output is never an input, it replaces a regular file or nothing, and it keeps the mode of
+the file that it replaces. A symbolic link is refused, not followed: what it points to was not named.
+"""
+
+import os
+import re
+import secrets
+import stat
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from glob import glob, has_magic
+from pathlib import Path
+from typing import Literal
+
+from lostsales.errors import LostSalesError
+
+NEW_FILE = 0o666  # less the umask
+_TEMPORARY = re.compile(r"\.lostsales-[0-9a-f]{16}\.part")
+_KINDS = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFLNK: "a symbolic link",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+}
+
+
+def check_output(path: Path, inputs: Iterable[Path | None] = ()) -> None:
+    """Raise where no file can be written to a path, before any work.
+
+    Parameters
+    ----------
+    path : Path
+        Where the output will be.
+    inputs : iterable of Path or None
+        Files that the work reads: the output is none of them, under whatever name, and lies in no folder of them.
+
+    Raises
+    ------
+    LostSalesError
+        The message says what is in the way.
+
+    """
+    try:
+        _check_place(path)
+        for each in inputs:
+            if each is not None and _is_within(path, each):
+                raise LostSalesError(f"{path} would overwrite the input {each}; give the output a name of its own")
+        _write_probe(path)
+    except OSError as error:
+        raise _cannot_write(path, error) from None
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A temporary path whose file replaces `path` when the block succeeds and is removed when it does not."""
+    with replacing_together(path) as (temporary,):
+        yield temporary
+
+
+@contextmanager
+def replacing_together(*paths: Path) -> Iterator[tuple[Path, ...]]:
+    """As `replacing` for files that belong together, the last of them the one that people open.
+
+    All are written before any is replaced. The last leaves its old place first and comes to the new one last: a process
+    that is killed in between leaves no last file beside others of another run.
+    """
+    try:
+        with ExitStack() as stack:
+            for path in paths:
+                _check_place(path)
+            for folder in {path.parent for path in paths}:
+                remove_abandoned(folder)
+            temporaries = tuple(stack.enter_context(_temporary(path)) for path in paths)
+            yield temporaries
+            for temporary, path in zip(temporaries, paths, strict=True):
+                _finish(temporary, path)
+            with _out_of_the_way(paths[-1]) if len(paths) > 1 else nullcontext():
+                for temporary, path in zip(temporaries, paths, strict=True):
+                    temporary.replace(path)
+    except OSError as error:
+        raise _cannot_write(paths[-1], error) from None
+
+
+def remove_abandoned(folder: Path) -> None:
+    """Remove temporary files of processes that have ended; those of a running process are locked by it."""
+    if sys.platform == "win32":
+        return
+    with os.scandir(folder) as entries:
+        names = [entry.name for entry in entries if _TEMPORARY.fullmatch(entry.name)]
+    for name in names:
+        with suppress(OSError):
+            descriptor = os.open(folder / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            try:
+                if stat.S_ISREG(os.fstat(descriptor).st_mode) and _lock(descriptor) == "locked":
+                    os.unlink(folder / name)
+            finally:
+                os.close(descriptor)
+
+
+def _check_place(path: Path) -> None:
+    """A folder to write into, and nothing at the path but a regular file that may be replaced."""
+    try:
+        os.fsencode(path)
+        valid = "\0" not in str(path)
+    except UnicodeEncodeError:
+        valid = False
+    if not path.name or not valid:
+        raise LostSalesError(f"{str(path)!r} is no name of a file")
+    if not path.parent.is_dir():
+        raise LostSalesError(f"there is no folder {path.parent} to write {path.name} into")
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        return
+    if not stat.S_ISREG(mode):
+        kind = _KINDS.get(stat.S_IFMT(mode), "no regular file")
+        raise LostSalesError(f"{path} is {kind}, and an output replaces regular files only; choose another name")
+    if not mode & 0o222 or not os.access(path, os.W_OK):
+        raise LostSalesError(f"{path} is read-only, so it is not replaced; choose another name or change its mode")
+
+
+def _is_within(path: Path, given: Path) -> bool:
+    """Whether a path is an input, by any name that leads to the same file, or lies in a folder that is one."""
+    inputs = map(Path, glob(str(given), recursive=True)) if has_magic(str(given)) and not given.exists() else (given,)
+    real = os.path.realpath(path)
+    for each in inputs:
+        if real == os.path.realpath(each):
+            return True
+        with suppress(OSError):
+            if os.path.samefile(path, each):
+                return True
+        if each.is_dir() and Path(real).is_relative_to(os.path.realpath(each)):
+            return True
+    return False
+
+
+def _write_probe(path: Path) -> None:
+    """Raise where the folder is read-only or its disk full."""
+    with _temporary(path) as temporary, temporary.open("wb") as file:
+        file.write(bytes(4096))
+        file.flush()
+        os.fsync(file.fileno())
+
+
+@contextmanager
+def _temporary(path: Path) -> Iterator[Path]:
+    """A new empty file beside `path`, as readable as it or less, locked as long as the block runs."""
+    mode = _mode_of(path)
+    while True:
+        temporary = _temporary_name(path)
+        descriptor = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, NEW_FILE if mode is None else mode)
+        if _lock(descriptor) != "taken" and _is_at(descriptor, temporary):
+            break
+        os.close(descriptor)  # another process took it for abandoned
+    try:
+        yield temporary
+    finally:
+        temporary.unlink(missing_ok=True)
+        os.close(descriptor)
+
+
+def _finish(temporary: Path, path: Path) -> None:
+    """On disk, with mode and owner of the file that is replaced."""
+    descriptor = os.open(temporary, os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+        with suppress(FileNotFoundError):
+            old = path.lstat()
+            if sys.platform != "win32":
+                with suppress(PermissionError):  # only root may give a file away
+                    os.fchown(descriptor, old.st_uid, old.st_gid)
+                os.fchmod(descriptor, old.st_mode & 0o777)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _out_of_the_way(path: Path) -> Iterator[None]:
+    """The file at a path under a temporary name, back at its place only where the block fails."""
+    aside = _temporary_name(path)
+    try:
+        path.rename(aside)
+    except FileNotFoundError:
+        yield
+        return
+    try:
+        yield
+    except OSError:
+        aside.replace(path)
+        raise
+    aside.unlink()
+
+
+def _temporary_name(path: Path) -> Path:
+    return path.with_name(f".lostsales-{secrets.token_hex(8)}.part")
+
+
+def _mode_of(path: Path) -> int | None:
+    try:
+        return stat.S_IMODE(path.lstat().st_mode)
+    except FileNotFoundError:
+        return None
+
+
+def _lock(descriptor: int) -> Literal["locked", "taken", "unknown"]:
+    """Lock a file until the process ends; unknown where the system or the file system has no locks."""
+    if sys.platform == "win32":
+        return "unknown"
+    import fcntl
+
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return "taken"
+    except OSError:
+        return "unknown"
+    return "locked"
+
+
+def _is_at(descriptor: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.lstat())
+    except FileNotFoundError:
+        return False
+
+
+def _cannot_write(path: Path, error: OSError) -> LostSalesError:
+    return LostSalesError(f"{path} cannot be written: {error.strerror or error}")

@@ -1,0 +1,151 @@
+"""The table `[columns]` of a proposed problem."""
+
+from lostsales.data.problem import Columns
+from lostsales.data.proposal.findings import TableFindings
+from lostsales.data.proposal.names import fit
+from lostsales.data.proposal.profile import Column
+from lostsales.data.proposal.roles import WORDS
+from lostsales.data.proposal.toml_text import TomlText
+
+_DEFAULTS = {
+    role: str(each.default) for role, each in Columns.model_fields.items() if role != "series" and each.default
+}
+_WEEKS = 53  # of a year
+
+
+def write_columns(found: TableFindings, out: TomlText) -> None:
+    """All roles that were found, and what is missing."""
+    out.table("columns", "what the columns of the table are called")
+    _write_series(found, out)
+    _write_period(found, out)
+    _write_sales_and_price(found, out)
+    _write_stock(found, out)
+    for role in ("last_sales", "last_stockout"):
+        if (column := found.column(role)) is not None:
+            out.key(role, column.name, WORDS[role])
+    _write_stockouts(found, out)
+    for role, default in _DEFAULTS.items():
+        if role not in out.keys and default in found.profile.columns:
+            out.key(role, f"no {role}", f"so that the column {default!r} is not taken for it")
+
+
+def _write_series(found: TableFindings, out: TomlText) -> None:
+    keys = found.keys
+    if len(keys.series) > 1:
+        out.key("series", keys.series, f"together with the period they name one row: {keys.n_series:,} series")
+    elif keys.series:
+        out.key("series", keys.series[0], f"what names a series: {keys.n_series:,} series")
+    else:
+        out.todo(
+            "no column names a series: if the table is one product in one place, add a column with the same value in "
+            "every row"
+        )
+    if keys.repeated:
+        out.todo(
+            f"{keys.repeated:,} of {found.sample.rows:,} rows have the series and period of another row: if they are "
+            "transactions, sum them to one row a series and period first; else a further column is part of the series"
+        )
+
+
+def _write_period(found: TableFindings, out: TomlText) -> None:
+    keys, columns = found.keys, found.profile.columns
+    if keys.period is None:
+        dates = [each for each in columns.values() if fit(each.name, "period") >= 0.5]
+        seen = f"; {dates[0].name!r} holds {dates[0].shown}" if dates else ""
+        out.todo(f"no column is a date or a whole number that counts periods{seen}")
+        return
+    also = f"; CHECK: or {_listed(keys.other_periods)}" if keys.other_periods else ""
+    holes = f", {keys.holes:,} gaps, each starts a new series" if keys.holes else ""
+    out.key("period", keys.period.name, f"{keys.step or 'whole numbers'}{holes}{also}")
+    years = [name for name in columns if fit(name, "year") >= 0.9]
+    if keys.repeated and years and keys.period.kind == "number" and (keys.period.highest or 0) <= _WEEKS:
+        out.todo(f"the period stands in two columns, {years[0]!r} and {keys.period.name!r}: make one date of them")
+
+
+def _write_sales_and_price(found: TableFindings, out: TomlText) -> None:
+    sales, price, columns = found.column("sales"), found.column("price"), found.profile.columns
+    if sales is None:
+        amounts = tuple(name for name, each in columns.items() if each.is_amount and name not in found.keys.columns)
+        lists = [name for name, each in columns.items() if each.kind == "list"]
+        out.todo(f"no column looks like units sold; name it under [columns] sales{_maybe(amounts)}")
+        if lists:
+            out.todo(f"{lists[0]!r} holds a list in every row: a log has one row a series and period")
+    else:
+        _write_quantity(found, out, "sales", sales)
+        if price is None and not sales.is_whole:
+            out.todo(f"{sales.name!r} has fractions: if it is money and not units, divide it by the price")
+    if price is not None:
+        off = [name for name in columns if fit(name, "discount") >= 0.9 and name != price.name]
+        _write_quantity(found, out, "price", price, f"; CHECK: is {off[0]!r} already taken off?" if off else "")
+
+
+def _write_stock(found: TableFindings, out: TomlText) -> None:
+    """Stock and orders come together: one without the other stands as a comment."""
+    stock, closing = found.column("stock"), found.column("closing")
+    order, received = found.column("order"), found.column("received")
+    both = stock is not None and (order or received) is not None
+    if stock is not None:
+        _write_quantity(found, out, "stock", stock, active=both)
+    if order is not None:
+        _write_quantity(found, out, "order", order, active=both)
+        if received is not None:
+            _write_quantity(found, out, "received", received, active=both)
+    elif received is not None:
+        stands = "; what arrived stands for what was ordered"
+        _write_quantity(found, out, "order", received, stands, active=both)
+    if (adjustment := found.column("adjustment")) is not None:
+        _write_quantity(found, out, "adjustment", adjustment, active=both)
+    if both:
+        if closing is not None:
+            out.comment(f"{closing.name!r} is the stock at the end of the period, which follows from the others.")
+        return
+    if stock is not None:
+        out.todo(
+            f"{stock.name!r} looks like stock, but no column like orders, and they come together; where nothing else "
+            "moves the stock, order = next stock - stock + sales"
+        )
+    elif (ordered := order or received) is not None:
+        before = f"; it is {closing.name!r} of the row before" if closing is not None else ""
+        out.todo(f"{ordered.name!r} looks like orders, but no column like stock at the opening{before}")
+
+
+def _write_quantity(
+    found: TableFindings, out: TomlText, role: str, column: Column, more: str = "", *, active: bool = True
+) -> None:
+    others = found.roles.others.get(role, ())
+    also = f"; CHECK: or {_listed(others)}" if others else ""
+    how = ", found by its balance" if found.by_balance and role in ("stock", "order", "sales") else ""
+    out.key(role, column.name, f"{WORDS[role]}{how}: {column.range}{also}{more}", active=active)
+    missing = found.sample.rows - column.present
+    if active and (missing or column.unread):
+        out.todo(f"{column.name!r} is empty in {missing:,} rows and no number in {column.unread:,}")
+    if active and (column.lowest or 0) < 0 and role != "adjustment":
+        out.todo(f"{column.name!r} has values below 0, such as {column.lowest:g}: take returns and corrections out")
+
+
+def _write_stockouts(found: TableFindings, out: TomlText) -> None:
+    flag, inverted, duration = (found.column(role) for role in ("stockout", "in_stock", "time_out"))
+    if flag is not None:
+        out.key("stockout", flag.name, "true where demand was above what there was")
+    if inverted is not None:
+        out.key("in_stock", inverted.name, "false where it was out of stock", active=flag is None)
+    if duration is not None:
+        why = f"{WORDS['time_out']}: {duration.range}"
+        out.key("out_of_stock", duration.name, why, active=flag is None and inverted is None)
+    if flag is not None or inverted is not None or duration is not None:
+        return
+    if found.stock is not None:
+        out.comment("No column says when it ran out: every row that sold all there was counts as a stock-out.")
+    else:
+        out.todo(
+            "nothing says when it was out of stock: name a column of stock-outs (stockout, in_stock, out_of_stock) or "
+            "columns of stock and orders; else low demand and hidden demand look the same"
+        )
+
+
+def _maybe(names: tuple[str, ...]) -> str:
+    return f": {_listed(names)}?" if names else ""
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return " or ".join(map(repr, names))

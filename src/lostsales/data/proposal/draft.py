@@ -1,0 +1,106 @@
+"""The findings about a table as a problem file with a comment on every line, and what is left to do."""
+
+from lostsales.data.proposal.column_lines import write_columns
+from lostsales.data.proposal.findings import TableFindings
+from lostsales.data.proposal.stock_lines import write_actions, write_timing
+from lostsales.data.proposal.toml_text import TomlText
+
+PAGE = "docs/problem.md"
+COSTS = {
+    "lost": "a customer who finds nothing, beyond the margin not earned; 0 if they just leave",
+    "order": "what a unit costs you to buy",
+    "holding": "a unit left at the end of a period: capital, room, what spoils",
+}
+
+
+def draft(found: TableFindings, name: str, more: list[str] | None = None) -> tuple[str, list[str]]:
+    """The text of the file, and what is left to do, to which `more` belongs as well."""
+    body = TomlText()
+    write_timing(found, body)
+    write_actions(found, body)
+    _write_others(found, body)
+    _write_costs(found, body)
+    write_columns(found, body)
+    _write_format(found, body)
+    left = body.left + (more or [])
+    head = TomlText()
+    _write_head(found, name, left, head)
+    return f"{head}\n{body}", left
+
+
+def is_explained(reason: str, found: TableFindings, left: list[str]) -> bool:
+    """Whether what is left names the cause of a reason against the table."""
+    named = [name for name in found.profile.columns if any(each.startswith(repr(name)) for each in left)]
+    repeated = ["a series must have one row"] if found.keys.repeated else []
+    return reason.startswith(("missing column", *repeated, *(f"{name} must" for name in named)))
+
+
+def _write_head(found: TableFindings, name: str, left: list[str], out: TomlText) -> None:
+    sample, keys = found.sample, found.keys
+    looked = "" if sample.is_whole else f", of which {sample.rows:,} were looked at"
+    step = f", {keys.step}" if keys.step else ""
+    rows = f"{sample.table_rows:,} rows{looked}, {keys.n_series:,} series{step}"
+    out.comment(f"Proposed by `lostsales init` from {name}: {rows}.")
+    out.comment(f"Every key of this file: {PAGE}. Lines with CHECK are guesses; FILL IN what no table can say.")
+    for each in left:
+        out.comment(f"- {each}")
+
+
+def _write_others(found: TableFindings, out: TomlText) -> None:
+    out.gap()
+    if found.others.features:
+        out.comment("Known before the decision, and not the same in every period. CHECK: take out what is not known.")
+        values = [
+            (feature.name if feature.kind == "numeric" else feature.model_dump(exclude_none=True), why)
+            for feature, why in found.others.features
+        ]
+        out.array("features", values)
+    else:
+        out.key("features", ["promotion"], "no column describes the market before the decision", active=False)
+    if found.others.attributes:
+        out.comment("The same in all rows of a series.")
+        out.array("attributes", list(found.others.attributes))
+    for name, why in found.others.left_out:
+        out.comment(f"Not used: {name!r}, {why}.")
+    for name, why in found.roles.mismatches.items():
+        out.comment(f"CHECK: {name!r} {why}.")
+
+
+def _write_costs(found: TableFindings, out: TomlText) -> None:
+    out.table("costs", "of a unit, in the currency of the price: a number, or the name of a column in quotes")
+    missing = []
+    for role, meaning in COSTS.items():
+        column = found.column(f"{role}_cost")
+        if column is not None:
+            out.key(role, column.name, f"CHECK: {meaning}; from {column.lowest:g} to {column.highest:g}")
+        else:
+            out.key(role, 0 if role == "lost" else 1, f"FILL IN: {meaning}", active=False)
+            missing.append(role)
+    if missing:
+        out.todo(
+            f"[costs] {', '.join(missing)}: no column shows them; they are needed to learn and to evaluate, not to "
+            "inspect, audit or impute"
+        )
+
+
+def _write_format(found: TableFindings, out: TomlText) -> None:
+    numbers, period = found.profile.numbers, found.keys.period
+    dates: tuple[str, ...] = ()
+    if period is not None:
+        dates = period.dates if period.compact_dates is None else (period.compact_dates,)
+    if numbers.other is not None:
+        out.todo("[format]: numbers such as 1.234 can be read as thousands or as fractions; check which it is")
+    if numbers.is_plain and not dates:
+        return
+    out.table("format", "how the table writes numbers and dates")
+    if numbers.style.decimal != ".":
+        out.key("decimal", numbers.style.decimal, "the decimal sign")
+    if numbers.style.thousands is not None:
+        out.key("thousands", numbers.style.thousands, "between groups of three digits")
+    if numbers.currency is not None:
+        out.key("currency", numbers.currency, "left out of amounts")
+    if period is not None and dates:
+        both = f"; CHECK: {dates[1]!r} fits as well" if len(dates) > 1 else ""
+        out.key("dates", dates[0], f"as in {period.examples[0]!r}{both}")
+        if len(dates) > 1:
+            out.todo(f"[format] dates: day and month can be read both ways, {dates[0]!r} or {dates[1]!r}; check which")

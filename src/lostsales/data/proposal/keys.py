@@ -1,0 +1,145 @@
+"""Which columns name the rows: a period, and what names a series."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+
+from lostsales.data.proposal.names import fit
+from lostsales.data.proposal.profile import Column, Profile
+from lostsales.data.proposal.sample import Sample
+
+SURE = 0.9  # fit of a whole name
+STEPS = {1: "daily", 7: "weekly", 14: "every two weeks"}
+_GENERIC = ("id", "key")
+_MOST_TRIED = 3
+
+
+@dataclass(frozen=True)
+class Keys:
+    """The columns that name a row."""
+
+    period: Column | None
+    other_periods: tuple[str, ...]  # that may be the period as well
+    series: tuple[str, ...]
+    repeated: int  # rows whose series and period came before
+    n_series: int
+    holes: int  # steps in time longer than usual
+    step: str  # daily, weekly, ...; empty where unknown
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All of them."""
+        return (*self.series, *(() if self.period is None else (self.period.name,)))
+
+
+def find_keys(sample: Sample, found: Profile) -> Keys:
+    """The period by name and content; the fewest columns that tell the rows of a period apart."""
+    periods = _periods(found)
+    period = periods[0] if periods else None
+    series, repeated = _series(sample, found, period)
+    n_series, holes, step = _facts(sample, found, series, period)
+    return Keys(period, tuple(each.name for each in periods[1:3]), series, repeated, n_series, holes, step)
+
+
+def period_sql(period: Column) -> str:
+    """The period as a moment or a number."""
+    if period.compact_dates is None:
+        return period.sql
+    return f"try_strptime(CAST(CAST({period.sql} AS BIGINT) AS VARCHAR), '{period.compact_dates}')"
+
+
+def series_sql(found: Profile, series: tuple[str, ...]) -> str:
+    """The columns of the series; a constant, and no position, where there is none."""
+    return ", ".join(found.columns[name].sql for name in series) or "coalesce(1, 1)"
+
+
+def _periods(found: Profile) -> list[Column]:
+    scores = {}
+    for column in found.columns.values():
+        is_date = column.kind == "date" or column.compact_dates is not None
+        named = fit(column.name, "period")
+        counts = column.kind == "number" and column.is_whole and named > 0
+        if column.distinct > 1 and (is_date or counts):
+            scores[column.name] = named + (1.0 if is_date else 0.0)
+    return [found.columns[name] for name in sorted(scores, key=lambda name: -scores[name])]
+
+
+def _series(sample: Sample, found: Profile, period: Column | None) -> tuple[tuple[str, ...], int]:
+    """The columns, and how many rows they and the period do not tell apart."""
+    usable = [each for each in found.columns.values() if _may_be_key(each, sample.rows) and each is not period]
+    best: tuple[tuple[str, ...], int] | None = None
+    for names in _attempts(usable, sample.rows):
+        if period is None:
+            return names, 0
+        keys = [found.columns[name].sql for name in names]
+        ((different, series),) = sample.query(
+            f"SELECT count(DISTINCT ({', '.join([*keys, period_sql(period)])})), count(DISTINCT ({', '.join(keys)},)) "
+            "FROM log"
+        )
+        if different == sample.rows and series < sample.rows:
+            return names, 0
+        # Where none is unique, the names decide: the first attempt.
+        best = best or (names, sample.rows - different)
+    return best or ((), 0)
+
+
+def _may_be_key(column: Column, rows: int) -> bool:
+    is_label = column.kind == "text" or (column.kind == "number" and column.is_whole and (column.lowest or 0) >= 0)
+    return is_label and column.distinct < max(rows, 2) and column.compact_dates is None
+
+
+def _attempts(usable: list[Column], rows: int) -> Iterator[tuple[str, ...]]:
+    """Columns that may name a series together, the likeliest first."""
+    roles = ("series", "item", "place", "group")
+    named: dict[str, list[str]] = {}
+    for role in roles:
+        scores = {each.name: fit(each.name, role) for each in usable if fit(each.name, "document") < SURE}
+        likely = [name for name, score in scores.items() if score >= 0.5 and score >= 0.9 * _best_fit(name)]
+        named[role] = sorted(likely, key=lambda name: -scores[name])[:_MOST_TRIED]
+    varying = {each.name for each in usable if each.distinct > 1}
+    whole, items, places, groups = (named[role] for role in roles)
+    yield from ((name,) for name in whole if name.lower() not in _GENERIC)
+    yield from ((place, item) for item in items for place in places if {place, item} <= varying and place != item)
+    yield from ((name,) for name in (*items, *places, *whole))
+    more = [name for name in groups if name in varying]
+    first = [*places[:1], *items[:1]]
+    yield from ((*first, name) for name in more if name not in first)
+    yield from ((*first, *pair) for pair in combinations([name for name in more if name not in first], 2))
+    others = [each for each in usable if not fit(each.name, "document") and _best_fit(each.name) < 0.5]
+    if first:
+        # Labels that stand for many rows each; numbers that differ from row to row are quantities.
+        yield from ((*first, each.name) for each in others if 1 < each.distinct <= rows / 10 and not each.is_flag)
+        return
+    texts = [each.name for each in others if each.kind == "text"]
+    yield from ((name,) for name in texts)
+    yield from combinations(texts[:6], 2)
+    yield from ((each.name,) for each in others if each.kind == "number")
+
+
+def _best_fit(name: str) -> float:
+    roles = ("series", "item", "place", "group", "sales", "stock", "order", "price", "period", "received", "stockout")
+    return max(fit(name, role) for role in roles)
+
+
+def _facts(sample: Sample, found: Profile, series: tuple[str, ...], period: Column | None) -> tuple[int, int, str]:
+    """Number of series, holes in their periods, and the usual step in words."""
+    keys = series_sql(found, series)
+    ((n_series,),) = sample.query(f"SELECT count(DISTINCT ({keys},)) FROM log")
+    if period is None:
+        return int(n_series), 0, ""
+    moment = period_sql(period)
+    is_date = period.kind == "date" or period.compact_dates is not None
+    days = f"(epoch({moment}) / 86400.0)" if is_date else moment
+    lagged = f"lag({days}) OVER (PARTITION BY {keys} ORDER BY {days})"
+    counted = (
+        f"SELECT round(step, 4) AS step, count(*) AS n FROM (SELECT {days} - {lagged} AS step FROM log) "
+        "WHERE step > 0 GROUP BY 1 ORDER BY n DESC, step LIMIT 1000"
+    )
+    steps = sample.query(counted)
+    if not steps:
+        return int(n_series), 0, ""
+    usual = float(steps[0][0])
+    holes = sum(int(n) for step, n in steps if step > 1.5 * min(float(each) for each, _ in steps))
+    if not is_date:
+        return int(n_series), holes, "" if usual == 1 else f"a step of {usual:g}"
+    return int(n_series), holes, STEPS.get(round(usual), "monthly" if 28 <= usual <= 31 else f"every {usual:g} days")

@@ -1,0 +1,25 @@
+"""Where a proposed problem is written: beside its table, and over nothing that is there."""
+
+from pathlib import Path
+
+from lostsales.data.output_files import check_output, replacing
+from lostsales.errors import LostSalesError
+
+
+def problem_target(table: Path, out: Path | None, force: bool) -> Path:
+    """The file to write, or an error before any work."""
+    target = table.with_suffix(".toml") if out is None and table.name else out
+    if target is None or target.suffix != ".toml":
+        raise LostSalesError(f"a problem is written to a file that ends in .toml, but {target} does not")
+    check_output(target, (table,))
+    if target.exists() and not force:
+        raise LostSalesError(
+            f"{target} is there already: --force replaces it, --out writes another file, --out - prints the proposal"
+        )
+    return target
+
+
+def write_problem(text: str, target: Path) -> None:
+    """Write all of it or nothing."""
+    with replacing(target) as temporary:
+        temporary.write_text(text, encoding="utf-8")

@@ -1,0 +1,121 @@
+"""A column as it came: numbers, truth values, moments and texts, before anything is made of them."""
+
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+import duckdb
+import numpy as np
+
+from lostsales.data.reading.text import is_missing
+from lostsales.types import Array, Bools, Floats, Ints
+
+LARGEST_WRITTEN = 10**15
+
+
+def connect() -> duckdb.DuckDBPyConnection:
+    """DuckDB in memory, that keeps the order of rows, downloads no extension and writes no temporary files."""
+    return duckdb.connect(
+        config={
+            "preserve_insertion_order": True,
+            "autoload_known_extensions": False,
+            "autoinstall_known_extensions": False,
+            "temp_directory": "",
+        }
+    )
+
+
+@cache
+def _shared() -> duckdb.DuckDBPyConnection:
+    """One database for all texts in memory, since opening one takes longer than reading a small column."""
+    return connect()
+
+
+@dataclass(frozen=True)
+class Texts:
+    """A column of text in DuckDB, read by expressions, so that no row becomes a Python object."""
+
+    connection: duckdb.DuckDBPyConnection
+    table: str
+    expression: str
+    kept: Ints | None = None  # the rows that count
+
+    @classmethod
+    def of(cls, texts: Array) -> "Texts":
+        """Texts in memory; None where there is none."""
+        connection = _shared().cursor()
+        connection.register("texts", {"c": texts})
+        return cls(connection, "texts", "CAST(c AS VARCHAR)")
+
+    @classmethod
+    def of_whole(cls, numbers: Floats) -> "Texts":
+        """Whole numbers, written out."""
+        connection = _shared().cursor()
+        connection.register("texts", {"c": numbers})
+        whole = f"c = round(c) AND abs(c) < {LARGEST_WRITTEN}"
+        return cls(connection, "texts", f"CASE WHEN {whole} THEN CAST(CAST(c AS BIGINT) AS VARCHAR) END")
+
+    def fetch(self, expression: str) -> Array:
+        """An expression of the texts, one value a row; NaN, NaT or None where NULL."""
+        found = fetched(self.connection, f"SELECT {expression} AS c FROM {self.table}")
+        return found if self.kept is None else found[self.kept]
+
+    def counts(self, *expressions: str) -> list[int]:
+        """In how many rows each expression has a value."""
+        counts = ", ".join(f"count({each})" for each in expressions)
+        return list(self.connection.execute(f"SELECT {counts} FROM {self.table}").fetchall()[0])
+
+    def some(self, condition: str, most: int) -> list[str]:
+        """Different texts for which a condition holds."""
+        sql = f"SELECT DISTINCT {self.expression} FROM {self.table} WHERE {condition} LIMIT {most}"
+        return [text for (text,) in self.connection.execute(sql).fetchall()]
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The rows of a column by kind: a row is in at most one of them, and missing where it is in none."""
+
+    rows: int
+    numbers: Floats | None = None  # (rows,) NaN where a row is no number
+    truths: Floats | None = None  # (rows,) 1, 0 or NaN
+    moments: Array | None = None  # (rows,) datetime64[us] in UTC or NaT
+    texts: Texts | None = None
+    others: Bools | None = None  # (rows,) neither of these, and not missing
+
+    def missing(self) -> Bools:
+        """Rows that have no value; "nan" counts as none."""
+        found = np.ones(self.rows, dtype=bool)
+        for values in (self.numbers, self.truths):
+            found &= True if values is None else np.isnan(values)
+        found &= True if self.moments is None else np.isnat(self.moments)
+        found &= True if self.texts is None else self.texts.fetch(is_missing(self.texts.expression)).astype(bool)
+        return found if self.others is None else found & ~self.others
+
+    def take(self, rows: Ints) -> "Cells":
+        """Some rows, in the order given."""
+        parts: dict[str, Any] = {
+            name: None if part is None else part[rows]
+            for name, part in (
+                ("numbers", self.numbers),
+                ("truths", self.truths),
+                ("moments", self.moments),
+                ("others", self.others),
+            )
+        }
+        texts = None if self.texts is None else replace(self.texts, kept=rows)
+        return Cells(rows=len(rows), texts=texts, **parts)
+
+
+def fetched(connection: duckdb.DuckDBPyConnection, sql: str) -> Array:
+    """The column `c` of a query; NaN, NaT or None where NULL."""
+    column = connection.execute(sql).fetchnumpy()["c"]
+    if not isinstance(column, np.ma.MaskedArray):
+        return np.asarray(column)
+    missing = np.ma.getmaskarray(column)
+    if column.dtype.kind == "M":
+        return np.asarray(column.filled(np.datetime64("NaT")))
+    if column.dtype.kind in "fb":
+        return np.where(missing, np.nan, column.data)
+    objects = np.asarray(column.data, dtype=object)
+    objects[missing] = None
+    return objects

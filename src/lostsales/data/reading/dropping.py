@@ -1,0 +1,85 @@
+"""Leaving out the rows that cannot be used: they are counted, and written to a file with the reason."""
+
+import csv
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lostsales.data.labels import spelled
+from lostsales.data.output_files import replacing
+from lostsales.data.reading.findings import Findings
+from lostsales.data.reading.paths import DROPPED, files_of
+from lostsales.data.reading.table import SomeRows, Table
+from lostsales.errors import LostSalesError
+from lostsales.types import Ints
+
+
+@dataclass
+class DroppedRows:
+    """Rows of a table that are left out, and why."""
+
+    table: Table
+    reasons: dict[int, list[str]] = field(default_factory=dict)
+
+    def add(self, findings: Findings, rows: Ints) -> None:
+        """The rows of findings, whose positions stand for `rows` of the table."""
+        for wanted, positions in findings.bad_rows:
+            for row in rows[positions].tolist():
+                self.reasons.setdefault(row, []).append(wanted)
+
+    def kept(self) -> Ints:
+        """The rows that remain."""
+        is_kept = np.ones(self.table.rows, dtype=bool)
+        is_kept[list(self.reasons)] = False
+        return np.flatnonzero(is_kept)
+
+    def rest(self) -> Table:
+        """The table without them."""
+        return SomeRows(self.table, self.kept()) if self.reasons else self.table
+
+    def write(self, path: Path) -> None:
+        """Every column as it came, after the place of the row (rows count from 0) and the reason."""
+        rows = np.array(sorted(self.reasons), dtype=np.int64)
+        columns = [[self.table.place(row) for row in rows.tolist()], ["; ".join(self.reasons[row]) for row in rows]]
+        columns += [[_text(value) for value in self.table.shown(name, rows)] for name in self.table.columns]
+        with replacing(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow([_unused("dropped_row", self.table), _unused("reason", self.table), *self.table.columns])
+            writer.writerows(zip(*columns, strict=True))
+
+
+def dropped_file(source: Any, chosen: bool | str | Path, inputs: Iterable[object]) -> Path | None:
+    """Where the dropped rows go: to the path that was chosen, else beside the file or folder that is read.
+
+    Raises where that would overwrite one of the `inputs`, or cannot be written.
+    """
+    if isinstance(chosen, bool):
+        if not _is_path(source):
+            return None
+        first = Path(source) if isinstance(source, str | Path) and Path(source).is_dir() else files_of(source)[0]
+        target = first.absolute().parent / f"{first.absolute().name.split('.')[0]}{DROPPED}"
+    else:
+        target = Path(chosen)
+    read = [*(files_of(source) if _is_path(source) else ()), *(each for each in inputs if isinstance(each, str | Path))]
+    if target.resolve() in [Path(each).resolve() for each in read]:
+        raise LostSalesError(f"{target} would overwrite what is read; give the dropped rows a file of their own")
+    if target.is_dir() or not target.parent.is_dir():
+        raise LostSalesError(f"dropped rows are written to a file in a folder that exists, but {target} came")
+    return target
+
+
+def _is_path(source: Any) -> bool:
+    return isinstance(source, str | Path) or (isinstance(source, list | tuple) and isinstance(source[0], str | Path))
+
+
+def _unused(name: str, table: Table) -> str:
+    while name in table.columns:
+        name += "_"
+    return name
+
+
+def _text(value: object) -> str:
+    return "" if value is None else spelled(value)

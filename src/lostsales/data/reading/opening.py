@@ -1,0 +1,143 @@
+"""Opening files as one table: the header of a CSV, the columns of Parquet, and what is too large."""
+
+import csv
+import gzip
+import re
+import zlib
+from collections import Counter
+from collections.abc import Collection
+from pathlib import Path
+
+import duckdb
+
+from lostsales.data.reading.cells import connect
+from lostsales.data.reading.files import FileTable, execute
+from lostsales.data.reading.paths import is_parquet
+from lostsales.data.reading.text import quoted
+from lostsales.errors import LostSalesError
+
+DELIMITERS = ",;\t|"
+MOST_COLUMNS = 10_000
+MOST_HEADER = 2_000_000  # bytes; DuckDB's longest line
+
+Header = tuple[tuple[str, ...], str]  # names, delimiter
+
+
+def open_files(paths: tuple[Path, ...], reads: Collection[str] | None = None, keep: bool = True) -> FileTable:
+    """One table of all rows, file after file; of CSV files only the columns in `reads` are kept, if any are given.
+
+    A CSV file is read once and kept, or else read again for every question.
+    """
+    connection = connect()
+    name = str(paths[0]) if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
+    if is_parquet(paths[0]):
+        return _open_parquet(connection, name, paths)
+    return _open_csv(connection, name, paths, reads, keep)
+
+
+def _open_parquet(connection: duckdb.DuckDBPyConnection, name: str, paths: tuple[Path, ...]) -> FileTable:
+    files, first = [], ()
+    for path in paths:
+        source = f"read_parquet({_literal(path)}, hive_partitioning = false)"
+        columns = tuple(column for column, *_ in execute(connection, str(path), f"DESCRIBE FROM {source}").fetchall())
+        _check_columns(path, columns)
+        first = first or columns
+        _check_same(paths[0], first, path, columns)
+        rows = execute(connection, str(path), f"SELECT count(*) FROM {source}").fetchall()[0][0]
+        files.append((path, int(rows)))
+    listed = ", ".join(map(_literal, paths))
+    options = "hive_partitioning = false" + (", union_by_name = true" if len(paths) > 1 else "")
+    execute(connection, name, f"CREATE VIEW log AS SELECT * FROM read_parquet([{listed}], {options})")
+    described = execute(connection, name, "DESCRIBE log").fetchall()
+    kinds = {column: (identifier(column), kind) for column, kind, *_ in described}
+    return FileTable(connection, name, tuple(kinds), kinds, tuple(files))
+
+
+def _open_csv(
+    connection: duckdb.DuckDBPyConnection,
+    name: str,
+    paths: tuple[Path, ...],
+    reads: Collection[str] | None,
+    keep: bool,
+) -> FileTable:
+    """All columns are read as text: sniffing dialect and types from a sample can drop rows or zeros silently."""
+    headers = {path: _header(path) for path in paths}
+    names = headers[paths[0]][0]
+    for path, (columns, _) in headers.items():
+        _check_same(paths[0], names, path, columns)
+    kept = [column for column in names if reads is None or column in reads] or list(names[:1])
+    place = {column: f"c{index}" for index, column in enumerate(names)}
+    fields = ", ".join(f"{place[column]} VARCHAR" for column in kept)
+    if keep:
+        execute(connection, name, f"CREATE TABLE log ({fields})")
+    files, selects = [], []
+    for path in paths:
+        columns, delimiter = headers[path]
+        options = f"auto_detect=false, header=true, delim='{delimiter}', quote='\"', escape='\"'"
+        types = ", ".join(f"{place[column]}: 'VARCHAR'" for column in columns)
+        chosen = ", ".join(place[column] for column in kept)
+        source = f"read_csv({_literal(path)}, {options}, columns={{{types}}})"
+        selects.append(f"SELECT {chosen} FROM {source}")
+        made = f"INSERT INTO log {selects[-1]}" if keep else f"SELECT count(*) FROM {source}"
+        ((rows,),) = execute(connection, str(path), made).fetchall()
+        files.append((path, int(rows)))
+    if not keep:
+        execute(connection, name, f"CREATE VIEW log AS {' UNION ALL '.join(selects)}")
+    return FileTable(connection, name, names, {column: (place[column], "text") for column in kept}, tuple(files))
+
+
+def _header(path: Path) -> Header:
+    """The names in the first line of a CSV, and what separates them."""
+    try:
+        line = _first_line(path).decode("utf-8-sig")
+        delimiter = max(DELIMITERS, key=line.count)
+        found = next(csv.reader([line], delimiter=delimiter), [])
+    except (OSError, EOFError, UnicodeDecodeError, csv.Error, zlib.error) as error:
+        raise LostSalesError(f"{path} cannot be read: {error}") from None
+    names = tuple(name or f"column{index}" for index, name in enumerate(found))
+    if not names:
+        raise LostSalesError(f"{path} must start with a line of column names, but it is empty")
+    _check_columns(path, names)
+    return names, delimiter
+
+
+def _first_line(path: Path) -> bytes:
+    """The bytes before the first end of a line, be it LF, CR LF or CR."""
+    line = b""
+    with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as file:
+        while chunk := file.read(65_536):
+            line += chunk
+            if end := re.search(rb"[\r\n]", line):
+                return line[: end.start()]
+            if len(line) > MOST_HEADER:
+                raise LostSalesError(
+                    f"{path} must start with a line of column names, but it is over {MOST_HEADER:,} bytes"
+                )
+    return line
+
+
+def _check_columns(path: Path, names: tuple[str, ...]) -> None:
+    if len(names) > MOST_COLUMNS:
+        raise LostSalesError(f"{path} must have at most {MOST_COLUMNS:,} columns, but it has {len(names):,}")
+    if twice := sorted(name for name, count in Counter(names).items() if count > 1):
+        raise LostSalesError(f"the columns of {path} must have different names, but {', '.join(twice)} comes again")
+
+
+def _check_same(first: Path, wanted: tuple[str, ...], path: Path, names: tuple[str, ...]) -> None:
+    """The files of a log have the same columns, in any order."""
+    if set(names) != set(wanted):
+        lacks = [f"lacks {name!r}" for name in wanted if name not in names]
+        more = [f"also has {name!r}" for name in names if name not in wanted]
+        differs = ", ".join([*lacks, *more][:5])
+        raise LostSalesError(f"the files of a log must have the same columns, but {path} {differs} beside {first}")
+
+
+def _literal(path: Path) -> str:
+    """The path as SQL text, in which DuckDB's wildcards stand for themselves, and `~` for no home."""
+    text = str(path.absolute()).replace("[", "[[]").replace("*", "[*]").replace("?", "[?]")
+    return quoted(text)
+
+
+def identifier(column: str) -> str:
+    """A column's name as SQL writes it."""
+    return '"' + column.replace('"', '""') + '"'

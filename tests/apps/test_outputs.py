@@ -1,0 +1,112 @@
+"""Every command with an output: it destroys no input, no link, no device, and no TOML that people wrote."""
+
+from pathlib import Path
+
+import pytest
+
+from lostsales.learn.fit import fit
+from lostsales.simulation.presets import preset_text
+from tests.apps.running import failure, run
+from tests.learn.small import small_log
+
+# The command, and each of its files that `--out` must not be.
+COMMANDS: list[tuple[str, tuple[str, ...]]] = [
+    ("simulate shop.toml --policy policy --episodes 2 --out OUT.csv", ("shop.toml",)),
+    ("simulate shop.toml --policy policy --episodes 2 --truth OUT.csv", ()),
+    (
+        "fit log.csv --problem problem.toml --config settings.toml --out OUT",
+        ("log.csv", "problem.toml", "settings.toml"),
+    ),
+    ("fit log.csv --out OUT", ("log.csv", "log.toml")),
+    ("compare log.csv --methods base-stock --out OUT", ("log.csv", "log.toml")),
+    ("impute log.csv --out OUT.csv", ("log.csv",)),
+    ("recommend policy --today today.csv --recent log.csv --out OUT.csv", ("today.csv", "log.csv")),
+    ("report policy.html log.csv --out OUT.html", ("policy.html",)),
+    ("solve shop.toml --target oracle --out OUT", ("shop.toml",)),
+    ("calibrate shop.toml --policy policy --behaviour policy --out OUT", ("shop.toml", "policy")),
+]
+
+
+@pytest.fixture
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with one of every input."""
+    monkeypatch.chdir(tmp_path)
+    run("simulate", "released", "--episodes", 3, "--out", "log.csv")
+    policy = fit(small_log("released", 10), "base-stock")
+    for name in ("policy", "policy.html"):
+        policy.save(tmp_path / name)
+    Path("shop.toml").write_text(preset_text("released"))
+    for name in ("problem.toml", "settings.toml"):
+        Path(name).write_text("# the user's\n")
+    Path("today.csv").write_text("series,period,stock,economy,interest\nx,1,3,0,0.0\n")
+    return tmp_path
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+@pytest.mark.parametrize(
+    ("command", "given"), [(command, given) for command, inputs in COMMANDS for given in inputs], ids=str
+)
+def test_an_input_is_never_overwritten(
+    command: str, given: str, shop: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = contents(shop)
+    out = given if not command.startswith("simulate") else given.replace(".toml", ".csv")
+    arguments = [out if part.startswith("OUT") else part for part in command.split()]
+    assert "input" in failure(monkeypatch, capsys, *arguments)
+    assert contents(shop) == before
+
+
+@pytest.mark.parametrize("command", [command for command, _ in COMMANDS])
+def test_a_link_is_refused_and_not_followed(
+    command: str, shop: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("target").write_text("the user's")
+    arguments = command.split()
+    out = arguments[-1]
+    Path(out).symlink_to("target")
+    before = contents(shop)
+    assert "is a symbolic link" in failure(monkeypatch, capsys, *arguments)
+    assert contents(shop) == before
+    assert Path(out).is_symlink()
+
+
+@pytest.mark.parametrize("command", [command for command, _ in COMMANDS if not command.endswith((".csv", ".html"))])
+def test_a_device_is_refused(
+    command: str, shop: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = command.replace("OUT", "/dev/null").split()
+    assert "is a device" in failure(monkeypatch, capsys, *arguments)
+    assert Path("/dev/null").is_char_device()
+    assert shop.is_dir()
+
+
+def test_the_toml_beside_a_log_is_replaced_only_where_it_came_with_one(
+    shop: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = contents(shop)
+    problem = "simulate", "released", "--episodes", 2, "--out", "problem.csv"
+    assert "problem.toml, and a file of that name is there that lostsales did not write" in failure(
+        monkeypatch, capsys, *problem
+    )
+    assert contents(shop) == before
+    run("simulate", "steady", "--episodes", 2, "--out", "log.csv")  # whose problem the first simulation wrote
+    assert 'arrival = "after"' in Path("log.toml").read_text()
+
+
+def test_the_problem_of_a_log_that_version_0_2_wrote_is_replaced(shop: Path) -> None:
+    text = Path("log.toml").read_text()
+    Path("log.toml").write_text(text.partition("\n")[2])
+    run("simulate", "steady", "--episodes", 2, "--out", "log.csv")
+    assert Path("log.toml").read_text() != text
+    assert shop.is_dir()
+
+
+def test_log_and_truth_are_one_file_under_no_spelling(
+    shop: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = "simulate", "released", "--out", "new.csv", "--truth", "./new.csv"
+    assert "need a file each" in failure(monkeypatch, capsys, *asked)
+    assert shop.is_dir()

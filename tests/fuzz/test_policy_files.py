@@ -1,0 +1,153 @@
+"""Damaged and hostile policy files end in one error or in a decision: no traceback, no death, no differing answers."""
+
+import io
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lostsales
+from lostsales.errors import LostSalesError
+from lostsales.policy import file_format
+from tests.fuzz.policy_files import STORED, fuzz, npy, opened, sealed, used
+
+PLAN = STORED / "pocket" / "planner-linear-mean.policy"
+Q = STORED / "careful" / "fusion-pessimistic.policy"
+
+
+def test_short() -> None:
+    found = fuzz(cases=120, seed=int(os.environ.get("FUZZ_SEED", "0")))
+    assert found.failures == []
+    assert found.refused > 60
+    assert found.used > 0
+
+
+@pytest.mark.slow
+def test_long() -> None:
+    found = fuzz(cases=10_000, seed=int(os.environ.get("FUZZ_SEED", "1")))
+    assert found.failures == []
+    assert found.refused > 5_000
+    assert found.used > 100
+    assert found.peak_mb < 1_500  # of which interpreter, numba and pandas take some 300
+
+
+@pytest.mark.parametrize("origin", [PLAN, Q, STORED / "tiny-after" / "pi-star-histories-stationary.policy"])
+def test_a_stored_policy_that_is_not_changed_is_used(origin: Path, tmp_path: Path) -> None:
+    sealed(*opened(origin), tmp_path / "policy")
+    assert used(tmp_path / "policy", origin)
+
+
+def refusal(origin: Path, path: Path, settings: dict[str, Any], **arrays: Any) -> str:
+    """The message about a policy whose settings and arrays are changed, its checksums with them."""
+    members, metadata = opened(origin)
+    metadata["settings"] |= settings
+    sealed(members | {f"array_{name}": each for name, each in arrays.items()}, metadata, path)
+    with pytest.raises(LostSalesError) as refused:
+        lostsales.load(path)
+    return str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("settings", "arrays", "expected"),
+    [
+        ({"demand_max": -1e9}, {}, "demand_max: Input should be greater than or equal to"),
+        ({"integer": 1}, {}, "integer: Input should be a valid boolean"),
+        ({}, {"shops_scale": np.full(7, np.nan)}, "'shops_scale' must lie between 1e-30 and 1e+30, but has nan"),
+        ({}, {"shops_group": np.full(7, 1)}, "'shops_group' must lie between 0 and 0, but has 1"),
+        ({}, {"steps": np.zeros((1, 2))}, "'steps' must lie between 1e-30 and 1e+30, but has 0"),
+        ({}, {"latents": np.zeros((1, 1, 3, 2, 399, 33, 32))}, "'latents' must have the shape (groups, laws, shapes"),
+        ({}, {"states_z_nodes": np.array([1.0, 0.0])}, "'states_z_nodes' must rise"),
+        ({}, {"shops_names": np.zeros(6)}, "'shops_names' must hold texts, but holds float64"),
+        ({}, {"foreign": np.zeros(6)}, "an array 'foreign', which this kind of policy does not have"),
+        ({"extra": 1}, {}, "extra: no such key"),
+    ],
+)
+def test_hostile_numbers_of_a_plan_are_refused_before_a_loop_runs(
+    settings: dict[str, Any], arrays: dict[str, Any], expected: str, tmp_path: Path
+) -> None:
+    assert expected in refusal(PLAN, tmp_path / "policy", settings, **arrays)
+
+
+def test_a_missing_array_is_refused(tmp_path: Path) -> None:
+    members, metadata = opened(PLAN)
+    del members["array_steps"]
+    sealed(members, metadata, tmp_path / "policy")
+    with pytest.raises(LostSalesError, match="its array 'steps' is missing"):
+        lostsales.load(tmp_path / "policy")
+
+
+def test_a_penalty_without_posterior_variance_is_refused(tmp_path: Path) -> None:
+    models = opened(Q)[1]["settings"]["models"]
+    message = refusal(Q, tmp_path / "policy", {"models": {key: each | {"doubt": None} for key, each in models.items()}})
+    assert "needs the posterior variance of every model" in message
+
+
+@pytest.mark.parametrize(
+    ("member", "content"),
+    [
+        ("array_x.npy", b"\x93NUMPY\x01\x00\x10\x00{'descr': (((((     "),
+        ("array_x.npy", npy("<f8", (10**12,))),
+        ("array_x.npy", npy("|O", (3,)) + bytes(24)),
+        ("foreign.txt", b"hello"),
+        ("../../evil.npy", npy("<f8", (1,)) + bytes(8)),
+    ],
+)
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
+def test_a_foreign_member_is_refused(member: str, content: bytes, method: int, tmp_path: Path) -> None:
+    path = tmp_path / "policy"
+    path.write_bytes(PLAN.read_bytes())
+    with zipfile.ZipFile(path, "a", method) as archive:
+        archive.writestr(member, content)
+    with pytest.raises(LostSalesError, match=r"not a policy file|damaged or was altered"):
+        lostsales.load(path)
+
+
+BOMB = """
+import resource, sys, lostsales
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+from lostsales.errors import LostSalesError
+try:
+    lostsales.load(sys.argv[1])
+except LostSalesError as error:
+    print(error)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+
+
+def test_a_small_file_that_unpacks_to_a_thousand_times_its_size_is_refused_without_unpacking(tmp_path: Path) -> None:
+    path = tmp_path / "policy"
+    path.write_bytes(PLAN.read_bytes())
+    zeros = bytes(1 << 24)
+    with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive, archive.open("array_x.npy", "w") as member:
+        member.write(npy("|u1", (20 << 24,)))
+        for _ in range(20):
+            member.write(zeros)
+    assert path.stat().st_size < 1e6
+    ended = subprocess.run([sys.executable, "-c", BOMB, path], capture_output=True, text=True, check=True)  # noqa: S603
+    message, kilobytes = ended.stdout.strip().rsplit("\n", 1)
+    assert "it would unpack to 336 MB" in message
+    assert int(kilobytes) < 100_000
+
+
+def test_a_policy_that_compresses_too_well_is_saved_so_that_it_loads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy = lostsales.load(PLAN)
+    monkeypatch.setattr(file_format, "FREE_BYTES", 1_000)
+    monkeypatch.setattr(file_format, "FREE_RATIO", 1)
+    with pytest.raises(LostSalesError, match="it would unpack to"):
+        lostsales.load(PLAN)
+    policy.save(tmp_path / "again")
+    assert lostsales.load(tmp_path / "again").summary() == policy.summary()
+
+
+def test_bytes_after_the_archive_do_not_count_as_content(tmp_path: Path) -> None:
+    path = tmp_path / "policy"
+    stream = io.BytesIO(PLAN.read_bytes())
+    path.write_bytes(b"#!/bin/sh\n" + stream.getvalue())
+    assert lostsales.load(path).summary() == {"method": "planner"}
