@@ -140,6 +140,7 @@ class Failing(Newsvendor):
     how: Literal["memory", "numpy"] = "memory"
 
     def fit(self, log: Any, progress: Any = None) -> Any:  # noqa: ARG002
+        """Raise."""
         if self.how == "memory":
             raise MemoryError
         return np.linalg.inv(np.zeros((2, 2)))

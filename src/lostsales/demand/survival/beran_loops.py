@@ -269,7 +269,8 @@ def excess_of(
         last = here
         if here <= point:
             at_point = survival
-    return _with_tail(survival, at_point, area, last, point, least, kernel)
+    found: tuple[float, float] = _with_tail(survival, at_point, area, last, point, least, kernel)
+    return found
 
 
 class Resampled(NamedTuple):
