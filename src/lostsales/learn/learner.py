@@ -1,7 +1,7 @@
 """What a learner is: its settings, and how it learns a policy from a log."""
 
 from abc import abstractmethod
-from typing import Annotated, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import Field
 
@@ -36,6 +36,7 @@ class Learner(StrictSettings):
     """
 
     method: ClassVar[str]
+    quick_settings: ClassVar[dict[str, Any]] = {}  # of `quick`
 
     iterations: Annotated[int, Field(ge=1)] | None = Field(
         None, description="Iterations of the learner (K); its own rule unless given, unused where it does not iterate."
@@ -46,6 +47,11 @@ class Learner(StrictSettings):
     def in_units(self, unit: float) -> Self:
         """The same settings for a log whose quantities are counted in a unit."""
         return self.model_copy(update={"rules": self.rules.in_units(unit)})
+
+    def quick(self) -> Self:
+        """The same with quicker settings where none were given: enough for a first look."""
+        kept = {key: value for key, value in self.quick_settings.items() if key not in self.model_fields_set}
+        return self.model_copy(update=kept)
 
     @abstractmethod
     def fit(self, log: SalesLog, progress: Progress | None = None) -> SavedPolicy:

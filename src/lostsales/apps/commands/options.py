@@ -25,7 +25,15 @@ ScenarioName = Annotated[str, typer.Argument(help="A preset by name, or the path
 ScenarioSettings = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override a field, such as demand.rho=0.6.")
 ]
-Horizon = Annotated[int | None, typer.Option(help="Periods to look ahead; the usual length of a series unless given.")]
+Horizon = Annotated[
+    int | None, typer.Option(help="Periods to look ahead; the usual length of a series, at most 100, unless given.")
+]
+Memory = Annotated[
+    str | None, typer.Option(help="Memory that may be used, such as 4GiB; half of the machine's unless given.")
+]
+Workers = Annotated[int | None, typer.Option(min=1, help="Threads; one a core, at most four, unless given.")]
+Rows = Annotated[int | None, typer.Option(min=1, help="Judge from at most so many rows of a large log.")]
+Quick = Annotated[bool, typer.Option("--quick", help="A first look: fewer rows, folds and draws.")]
 Estimators = Annotated[list[str] | None, typer.Option("--estimator", help="Only these; all unless given.")]
 Seed = Annotated[int, typer.Option(help="The same seed gives the same answer.")]
 

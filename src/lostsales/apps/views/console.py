@@ -4,11 +4,12 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from threading import Timer
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, Task, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -18,17 +19,32 @@ out = Console()
 err = Console(stderr=True)
 
 
+class _TimeLeft(TimeRemainingColumn):
+    """Time left by the speed so far, before there is one by an estimate."""
+
+    def __init__(self, seconds: float | None) -> None:
+        super().__init__()
+        self.seconds = seconds
+
+    def render(self, task: Task) -> Text:
+        """As `about 0:00:42` while it is estimated."""
+        if self.seconds is None or task.time_remaining is not None:
+            return super().render(task)
+        left = max(0, round(self.seconds - (task.elapsed or 0.0)))
+        return Text(f"about {timedelta(seconds=left)}", style="progress.remaining")
+
+
 @contextmanager
-def progress(what: str, window: float = 30.0) -> Iterator[Callable[[int, int], None]]:
+def progress(what: str, window: float = 30.0, seconds: float | None = None) -> Iterator[Callable[[int, int], None]]:
     """A callback (done, total) that draws a bar with the time left on stderr once the work has taken a second.
 
-    The time left follows the speed of the last `window` seconds.
+    The time left follows the speed of the last `window` seconds; until that is known, the estimated `seconds` in all.
     """
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
         TextColumn("{task.percentage:>3.0f} %"),
-        TimeRemainingColumn(),
+        _TimeLeft(seconds),
     )
     bar = Progress(*columns, console=err, transient=True, disable=not err.is_terminal, speed_estimate_period=window)
     task = bar.add_task(what, total=None)

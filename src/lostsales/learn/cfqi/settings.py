@@ -37,6 +37,7 @@ class CFQI(Learner):
     """
 
     method: ClassVar[str] = "c-fqi"
+    quick_settings: ClassVar[dict[str, Any]] = {"iterations": 10}
 
     beta: Annotated[float, Field(ge=0)] = Field(BETA, description="Scale of the penalty for uncertainty.")
     safe: Safe = Field(
