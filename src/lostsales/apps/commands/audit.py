@@ -4,13 +4,15 @@ from typing import Annotated
 
 import typer
 
-from lostsales.apps.commands.options import Json, Log, ProblemFile
+from lostsales.apps.commands.options import MOST, Json, Log, ProblemFile
 
 
 def audit(
     log: Log,
     problem: ProblemFile = None,
-    cap: Annotated[int | None, typer.Option(help="Greatest depth to learn (K); the paper's rule unless given.")] = None,
+    cap: Annotated[
+        int | None, typer.Option(min=0, max=MOST, help="Greatest depth to learn (K); the paper's rule unless given.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Report what can be learned from a log: stock-out runs, hidden demand, assumptions, and what to collect next.

@@ -4,14 +4,14 @@ from typing import Annotated
 
 import typer
 
-from lostsales.apps.commands.options import Json, Log, ProblemFile
+from lostsales.apps.commands.options import MOST, MOST_SEED, Json, Log, ProblemFile
 
 
 def demand(
     log: Log,
     problem: ProblemFile = None,
-    replicates: Annotated[int, typer.Option(min=2, help="Bootstrap samples behind the band.")] = 20,
-    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same answer.")] = 0,
+    replicates: Annotated[int, typer.Option(min=2, max=MOST, help="Bootstrap samples behind the band.")] = 20,
+    seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="The same seed gives the same answer.")] = 0,
     as_json: Json = False,
 ) -> None:
     """Estimate the law of demand: effects, price response with a band, calibration, and warnings where it does not fit.

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperOption
 
-from lostsales.apps.commands.options import Json, Log, ProblemFile, log_files
+from lostsales.apps.commands.options import MOST, MOST_SEED, Json, Log, ProblemFile, log_files
 
 
 class FitCommand(TyperCommand):
@@ -36,8 +36,12 @@ def fit(
         ),
     ] = None,
     config: Annotated[Path | None, typer.Option(help="TOML with settings of the method.")] = None,
-    iterations: Annotated[int | None, typer.Option(help="K; the method's own rule unless given.")] = None,
-    seed: Annotated[int | None, typer.Option(help="The same seed gives the same policy; 0 unless given.")] = None,
+    iterations: Annotated[
+        int | None, typer.Option(min=1, max=MOST, help="K; the method's own rule unless given.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, max=MOST_SEED, help="The same seed gives the same policy; 0 unless given.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Learn a policy (prices and orders) from a log, and save it. `lostsales methods METHOD` lists the settings.
@@ -64,7 +68,8 @@ def fit(
         warnings.simplefilter("always")
         policy = learn(read_log(log, problem), learner, progress=report)
     for warning in warned:
-        err.print(f"[yellow]Warning:[/] {warning.message}", highlight=False, soft_wrap=True)
+        err.print("Warning: ", style="yellow", end="", highlight=False)
+        err.print(str(warning.message), highlight=False, soft_wrap=True)
     policy.save(out)
     facts = {"method": method} | policy.summary() | {"method": method, "policy": str(out)}
     if as_json:

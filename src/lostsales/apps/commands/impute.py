@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from lostsales.apps.commands.options import Json, Log, ProblemFile, log_files
+from lostsales.apps.commands.options import MOST, MOST_SEED, Json, Log, ProblemFile, log_files
 
 
 def impute(
@@ -19,8 +19,10 @@ def impute(
     tail: Annotated[
         str, typer.Option(help="Tail rule where the data do not identify demand: to_max, exponential, last or refuse.")
     ] = "to_max",
-    replicates: Annotated[int, typer.Option(help="Bootstrap samples behind the standard errors.")] = 50,
-    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
+    replicates: Annotated[
+        int, typer.Option(min=0, max=MOST, help="Bootstrap samples behind the standard errors.")
+    ] = 50,
+    seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="Seed of the bootstrap.")] = 0,
     as_json: Json = False,
 ) -> None:
     """Impute the demand and the profit that stock-outs hid, and write the log with them.
