@@ -141,8 +141,8 @@ def kill_at_random(folder: Path, kills: int, seed: int) -> int:
     killed = 0
     for at in range(kills + len(WRITING)):
         name = list(WRITING)[at % len(WRITING)]
-        seed: tuple[object, ...] = ("--seed", at) if name in ("simulate", "fit") else ()
-        began, process = time.monotonic(), start(*WRITING[name], *seed, folder=folder)
+        other_seed = ("--seed", at) if name in ("simulate", "fit") else ()
+        began, process = time.monotonic(), start(*WRITING[name], *other_seed, folder=folder)
         if name not in seconds:
             assert process.wait() == 0, name
             seconds[name] = time.monotonic() - began
