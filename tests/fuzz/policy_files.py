@@ -151,8 +151,9 @@ def used(path: Path, origin: Path) -> bool:
             grid = np.array(scenario.prices), np.array(scenario.orders)
         else:
             recent, today = (pd.read_csv(origin.with_name(name), dtype=NAMES) for name in ("recent.csv", "today.csv"))
-            today = pd.concat([today, today.assign(stock=1e25, **_renamed(today))], ignore_index=True)
             policy: Any = lostsales.load(path)
+            most = 1e14 if policy.problem.capacity is None else policy.problem.capacity
+            today = pd.concat([today, today.assign(stock=most, **_renamed(today))], ignore_index=True)
             found = [policy.recommend(recent, today) for _ in range(2)]
             answers = [each[["price", "order"]].to_numpy(np.float64).T for each in found]
             own = getattr(policy, "grid", None) or policy.q.grid

@@ -120,6 +120,21 @@ def _options(annotation: Any) -> tuple[Any, ...]:
     return (annotation,)
 
 
+def leaf_types(annotation: Any) -> frozenset[Any]:
+    """The plain types in an annotation, without None: of a list those of its items.
+
+    >>> sorted(each.__name__ for each in leaf_types(tuple[float, ...] | str | None))
+    ['float', 'str']
+    """
+    options = _options(annotation)
+    if len(options) > 1 or _is_union(annotation):
+        return frozenset().union(*map(leaf_types, options))
+    (only,) = options
+    if get_origin(only) is tuple:
+        return frozenset().union(*(leaf_types(each) for each in get_args(only) if each is not Ellipsis))
+    return frozenset({str}) if get_origin(only) is Literal else frozenset({only})
+
+
 def _is_union(annotation: Any) -> bool:
     return get_origin(annotation) is Union or type(annotation).__name__ == "UnionType"
 
