@@ -59,7 +59,7 @@ def test_a_table_of_the_same_library_in_the_order_of_today(policy: QPolicy, libr
     assert found["series"].tolist() == today["series"].tolist()
     for column in expected:
         assert found[column].tolist() == expected[column].tolist(), column
-    assert found["price"].dtype == found["margin"].dtype == np.float64
+    assert found["price"].dtype == found["advantage"].dtype == np.float64
     assert found["depth"].dtype == np.int64
     assert found["safe_action"].dtype == bool
 

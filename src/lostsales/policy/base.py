@@ -58,7 +58,7 @@ class PolicyBase:
         -------
         table
             Of the library and in the order of `today`: price, order, depth, value, penalty, safe_action, runner-up,
-            margin, flag, and further columns of the policy; one that is named like a column of series or period is
+            advantage, flag, and further columns of the policy; one that is named like a column of series or period is
             called `recommended_` and its name.
 
         Raises

@@ -65,7 +65,7 @@ def recommendation(policy: SavedPolicy, recent: Any, today: Any) -> Recommendati
         "safe_action": decision.safe,
         "runner_up_price": decision.runner_up_price,
         "runner_up_order": decision.runner_up_order,
-        "margin": decision.margin,
+        "advantage": decision.advantage,
         "flag": joined_flags(flags),
     }
     return Recommendation(day.keys, columns | decision.more)

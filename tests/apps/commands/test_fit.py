@@ -75,7 +75,7 @@ def test_recommend_answers_as_the_library_does(folder: Path, tmp_path: Path) -> 
 
 def test_recommend_shows_a_table(folder: Path) -> None:
     shown = run("recommend", folder / "policy", "--recent", folder / "recent.csv", "--today", folder / "today.csv")
-    for column in ("series", "period", "price", "order", "depth", "value", "margin", "flag"):
+    for column in ("series", "period", "price", "order", "depth", "value", "advantage", "flag"):
         assert column in shown
 
 

@@ -10,7 +10,7 @@ from lostsales.apps.views.console import out
 from lostsales.data.labels import beside, spelled
 from lostsales.policy.recommendation import Recommendation
 
-SHOWN = ("price", "order", "depth", "value", "margin", "flag")
+SHOWN = ("price", "order", "depth", "value", "advantage", "flag")
 MOST_ROWS = 50
 
 

@@ -120,7 +120,7 @@ class PlanPolicy(PolicyBase):
         found, rows = greedy(scored.values), np.arange(len(scored.values))
         price, order = scored.grid.taken(found.best)
         second = scored.grid.taken(found.second)
-        has_second = ~np.isnan(found.margin)
+        has_second = ~np.isnan(found.advantage)
         return Decision(
             price=price,
             order=order,
@@ -129,7 +129,7 @@ class PlanPolicy(PolicyBase):
             safe=view.depth >= self.safe_depth,
             runner_up_price=np.where(has_second, second.price, np.nan),
             runner_up_order=np.where(has_second, second.order, np.nan),
-            margin=found.margin,
+            advantage=found.advantage,
             unsafe=np.zeros(len(rows), dtype=bool),
             beyond=view.depth > self.learned_depth,
             outside=self._is_outside(view, belief),
