@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lostsales.policy.view import Action
-from lostsales.types import Bools, Floats, Ints
+from lostsales.types import Array, Bools, Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +24,7 @@ class Decision:
     unsafe: Bools  # no action was safe enough: the likeliest to end the run was taken
     beyond: Bools  # the censored run is longer than any in the training data
     outside: Bools  # the history lies outside the training data
-    more: dict[str, Floats] = field(default_factory=dict)  # further columns of this kind of policy
+    more: dict[str, Array] = field(default_factory=dict)  # further columns of this kind of policy
     unknown_series: Bools | None = None  # the series is not in the training data; None where that makes no difference
 
     @classmethod
