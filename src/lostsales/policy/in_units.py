@@ -21,7 +21,7 @@ from lostsales.types import Floats
 KIND = "in-units"
 # Columns of a decision that are quantities, and those that are money for a number of units.
 QUANTITIES = frozenset({"order", "runner_up_order", "last_demand", "expected_demand", "expected_lost"})
-MONEY = frozenset({"value", "penalty", "margin"})
+MONEY = frozenset({"value", "penalty", "advantage"})
 
 
 class InUnitsSettings(StrictSettings):

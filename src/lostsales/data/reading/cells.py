@@ -87,6 +87,7 @@ class Cells:
     moments: Array | None = None  # (rows,) datetime64[us] in UTC or NaT
     texts: Texts | None = None
     others: Bools | None = None  # (rows,) neither of these, and not missing
+    days: bool = False  # the moments are dates without a time of day
 
     def missing(self) -> Bools:
         """Rows that have no value; "nan" counts as none."""
@@ -109,7 +110,7 @@ class Cells:
             )
         }
         texts = None if self.texts is None else replace(self.texts, kept=rows)
-        return Cells(rows=len(rows), texts=texts, **parts)
+        return Cells(rows=len(rows), texts=texts, days=self.days, **parts)
 
 
 def fetched(connection: duckdb.DuckDBPyConnection, sql: str) -> Array:

@@ -93,7 +93,7 @@ class FileTable:
         moments = self._fetch(moment)
         absent = np.isnat(moments)
         others = absent & self._fetch(f"{expression} IS NOT NULL") if absent.any() else None
-        return Cells(self.rows, moments=moments, others=others)
+        return Cells(self.rows, moments=moments, days=kind == "DATE", others=others)
 
     def _query(self, sql: str) -> Any:
         return execute(self.connection, self.name, sql)

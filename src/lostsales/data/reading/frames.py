@@ -43,7 +43,7 @@ class FrameTable:
         if isinstance(dtype, nw.Datetime) and dtype.time_zone is not None:
             series = series.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
         if dtype == nw.Date or dtype == nw.Datetime:
-            return Cells(rows, moments=np.array(series.to_numpy(), dtype="datetime64[us]"))
+            return Cells(rows, moments=np.array(series.to_numpy(), dtype="datetime64[us]"), days=dtype == nw.Date)
         if dtype == nw.Boolean:
             missing = series.is_null().to_numpy()
             truths = np.array(series.fill_null(value=False).to_numpy(), dtype=np.float64)
