@@ -157,7 +157,9 @@ def test_a_small_file_with_very_many_rows_is_refused_before_it_is_read(tmp_path:
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"\x1f\x8b nothing", gzip.compress(b"series,period\n" + b"a,1\n" * 9_999)[:-20]]
+    "content",
+    [b"", b"\x1f\x8b nothing", gzip.compress(b"series,period\n" + b"a,1\n" * 9_999)[:-20]],
+    ids=["empty", "a header alone", "cut off"],
 )
 def test_damaged_compressed_files(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "log.csv.gz"
