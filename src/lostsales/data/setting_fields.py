@@ -51,7 +51,7 @@ def table_fields(model: type[BaseModel]) -> list[SettingField]:
     Examples
     --------
     >>> from lostsales.data.problem import Problem
-    >>> table_fields(Problem)[-1].type
+    >>> {each.name: each.type for each in table_fields(Problem)}["format"]
     'table with decimal, thousands, currency, dates'
 
     """
