@@ -347,7 +347,9 @@ def _digest(array: Any) -> str:
 def _place(metadata: dict[str, Any], rng: np.random.Generator) -> tuple[Any, Any]:
     """A table or list somewhere in the metadata, and one of its keys."""
     table: Any = metadata
-    key: Any = ("settings", "settings", "problem", "horizon", "observes", "format", "kind")[rng.integers(7)]
+    wanted = ("settings", "settings", "problem", "horizon", "observes", "format", "kind")
+    keys: Any = [key for key in wanted if key in metadata]  # a change before may have taken one away
+    key: Any = keys[rng.integers(len(keys))]
     while isinstance(table[key], dict | list) and len(table[key]) and rng.random() < 0.9:
         table = table[key]
         keys = list(table) if isinstance(table, dict) else range(len(table))
