@@ -159,7 +159,7 @@ class PlanPolicy(PolicyBase):
         orders = self.ladders.coarse().orders_of(self.series.scale[belief.entry])
         grid = ActionGrid(rungs, orders, room_of(self.problem), self.series.order_cost[belief.entry])
         allowed = self._allowed(view, grid, rungs / self.series.usual_price[belief.entry][:, None], self.rules)
-        may = np.asarray(allowed.reshape(*rungs.shape, -1).any(axis=2))
+        may = np.asarray(allowed.reshape(*rungs.shape, orders.shape[1]).any(axis=2))
         may[rows, at] = True
         demand = [self.tracker.outlook(depth, belief, price, view.stock).demand for price in rungs.T]
         usual_stock = self._price_at_usual_stock(view, belief, action, outlook)
