@@ -51,9 +51,8 @@ def _row(what: str, measured: tuple[float, float], seconds: float, gibibytes: fl
 
 def _measured(work: str) -> tuple[float, float]:
     """Seconds and peak of memory in GiB of some work in a process of its own."""
-    found = subprocess.run(
-        [sys.executable, "-m", "benchmarks.bench_tables", *work.split()], capture_output=True, check=True
-    )
+    command = [sys.executable, "-m", "benchmarks.bench_tables", *work.split()]
+    found = subprocess.run(command, capture_output=True, check=True)  # noqa: S603
     seconds, peak = json.loads(found.stdout)
     return seconds, peak
 
@@ -64,8 +63,9 @@ def _work(table: str, verb: str) -> Callable[[], object]:
         log, _ = lostsales.simulate(
             lostsales.Scenario.load("steady", (f"horizon={horizon}",)), episodes=episodes, seed=1
         )
-        verbs = {"audit": lostsales.audit, "impute": lostsales.impute, "demand": lostsales.fit_demand}
-        return lambda: verbs[verb](log)
+        if verb == "audit":
+            return lambda: lostsales.audit(log)
+        return lambda: lostsales.impute(log) if verb == "impute" else lostsales.fit_demand(log)
     log = retail_twin(times=1_000.0 if table == "thousand" else 1.0)
     if verb == "evaluate":
         policy = lostsales.fit(log, "base-stock")

@@ -63,14 +63,14 @@ def _values_by_available(q: Floats, today: Today, dynamics: Dynamics) -> None:
 @compiled
 def _values_of_orders(q: Floats, by_available: Floats, today: Today, grid: StateGrid, dynamics: Dynamics) -> None:
     """`expected_values` of every order and stock, (orders, stocks); from `by_available` where orders have arrived."""
-    stocks, _, _, orders = grid
+    stocks, orders = grid.stocks, grid.orders
     physics, n_stocks, step = dynamics.physics, len(stocks), dynamics.stock_step
     if physics.after and physics.netted:
         for y in range(n_stocks):
             expected_values(q[:, y], today, stocks[y], orders, dynamics)
         return
     if physics.after:
-        _values_of_later_orders(q, today, orders, dynamics)
+        _values_of_later_orders(q, today, orders, grid.parts, dynamics)
         return
     top = min(physics.capacity / step, n_stocks - 1)
     at_top = interpolate(by_available, top)
@@ -86,16 +86,17 @@ def _values_of_orders(q: Floats, by_available: Floats, today: Today, grid: State
 
 
 @compiled
-def _values_of_later_orders(q: Floats, today: Today, orders: Floats, dynamics: Dynamics) -> None:
+def _values_of_later_orders(q: Floats, today: Today, orders: Floats, parts: int, dynamics: Dynamics) -> None:
     """`expected_values` of every order and stock, (orders, stocks), where orders arrive after sales.
 
     What follows an observed demand depends on stock + order alone, so that sums over demands are shared: as the stock
-    rises, further demands become observed and are added.
+    rises, further demands become observed and are added. Stock + order is counted in parts of a step of the stock.
     """
     demand, probability, next_values, by_demand, price, depth = today
     physics, discount, step, lag_step = dynamics
     n_orders, n_stocks = q.shape
-    top, reach = n_stocks - 1, n_stocks + int(np.ceil(orders[n_orders - 1] / step)) + 1
+    top, part = n_stocks - 1, step / parts
+    reach = n_stocks * parts + int(np.ceil(orders[n_orders - 1] / part)) + 1
     ahead = np.zeros(reach)  # by stock + order: expected value after the demands that are observed
     most = physics.capacity / step
     mean_demand = 0.0
@@ -113,8 +114,8 @@ def _values_of_later_orders(q: Floats, today: Today, orders: Floats, dynamics: D
             if not (left > 0 or (left == 0 and physics.strict)):
                 break
             k, position = n_observed, demand[n_observed] / step
-            for x in range(y, reach):
-                at = min(min(x - position, most), top)
+            for x in range(y * parts, reach):
+                at = min(min(x / parts - position, most), top)
                 low = min(int(at), top - 1)
                 weight = at - low
                 ahead[x] += probability[k] * (by_demand[k, low] * (1 - weight) + by_demand[k, low + 1] * weight)
@@ -133,13 +134,13 @@ def _values_of_later_orders(q: Floats, today: Today, orders: Floats, dynamics: D
             row = min(int(lag), last_lag - 1)
             lag_weight = lag - row
         for o in range(n_orders):
-            whole = int(np.rint(orders[o] / step))
-            if abs(orders[o] - whole * step) > 1e-9 * step:  # between two stocks of the grid
+            whole = int(np.rint(orders[o] / part))
+            if abs(orders[o] - whole * part) > 1e-9 * step:
                 expected_values(q[o : o + 1, y], today, available, orders[o : o + 1], dynamics)
                 continue
-            value = ahead[y + whole]
+            value = ahead[y * parts + whole]
             if p_hidden > 1e-12:
-                at = min(min(whole * 1.0, most), top)
+                at = min(min(whole / parts, most), top)
                 low = min(int(at), top - 1)
                 weight = at - low
                 below = hidden[row, low] * (1 - weight) + hidden[row, low + 1] * weight
@@ -183,7 +184,7 @@ def sweep(
     E[V(next state) | w], (w nodes, depths, lags, stocks); `allowed` is (actions,).
     """
     n_cells, n_depths, n_lags, n_stocks = values.shape
-    (stocks, _, prices, orders), physics = grid, dynamics.physics
+    stocks, prices, orders, physics = grid.stocks, grid.prices, grid.orders, dynamics.physics
     atoms, z_node, w_node, w_weight = transitions
     n_atoms, n_orders = atoms.shape[4], len(orders)
     next_values, by_demand = np.empty((n_depths, n_lags, n_stocks)), np.empty((n_atoms, n_stocks))

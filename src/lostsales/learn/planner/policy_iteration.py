@@ -47,7 +47,7 @@ def _coarse_values(demand: Floats, states: MarketStates, grid: StateGrid, dynami
     """The values of a grid of twice the steps, interpolated; 0 where the grid is coarse itself."""
     if min(len(grid.stocks), len(grid.lags)) < LEAST_NODES:
         return np.zeros((len(states.cells), dynamics.physics.depth_cap + 1, len(grid.lags), len(grid.stocks)))
-    coarse = grid._replace(stocks=grid.stocks[::2], lags=grid.lags[::2])
+    coarse = grid._replace(stocks=grid.stocks[::2], lags=grid.lags[::2], parts=2 * grid.parts)
     twice = dynamics._replace(stock_step=2 * dynamics.stock_step, lag_step=2 * dynamics.lag_step)
     values = solve(np.ascontiguousarray(demand[..., ::2, :]), states, coarse, twice, allowed)
     return _between(_between(values, len(grid.lags), axis=2), len(grid.stocks), axis=3)

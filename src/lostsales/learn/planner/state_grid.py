@@ -19,6 +19,7 @@ class StateGrid(NamedTuple):
     lags: Floats  # (lags,) from 0
     prices: Floats  # (prices,)
     orders: Floats  # (orders,) that are planned with
+    parts: int = 1  # of a step of the stock; orders are multiples of one such part where they have a common step
 
     @property
     def steps(self) -> tuple[float, float]:
@@ -58,9 +59,16 @@ def state_grids(
             lag_step * np.arange(float(LAGS)),
             prices,
             np.unique(rungs),
+            _parts(step, rungs),
         )
         for step, lag_step, rungs in zip(steps, lag_steps, own, strict=True)
     )
+
+
+def _parts(step: float, orders: Floats) -> int:
+    """Into how many parts a step of the stock is divided so that orders are multiples of one; 1 where that is none."""
+    unit = common_step(orders)
+    return max(1, round(step / unit)) if unit else 1
 
 
 def _stock_step(most: float, orders: Floats) -> float:
