@@ -9,6 +9,7 @@ from lostsales.demand.censoring.runs import find_runs, iterations_rule
 from lostsales.demand.costs import START, law_cost, model_cost
 from lostsales.learn.cfqi.learn import MOST_ITERATIONS
 from lostsales.learn.cfqi.settings import CFQI
+from lostsales.learn.function.q_function import FunctionClass
 from lostsales.learn.learner import Learner
 from lostsales.learn.planner.planner import Planner
 
@@ -32,12 +33,12 @@ def fit_cost(learner: Learner, log: SalesLog) -> Cost:
     if isinstance(learner, CFQI):
         ladders = Ladders.of(log, learner.rules.over(log.problem.rules)).coarse()
         actions = len(ladders.prices) * len(ladders.orders)
-        width = actions + min(USUAL_RANK, learner.function.most_rank)
+        rank = learner.function.most_rank if isinstance(learner.function, FunctionClass) else USUAL_RANK
+        width = actions + min(USUAL_RANK, rank)
         runs = find_runs(log, learner.max_depth)
         usable = int(np.count_nonzero(runs.usable))
         rule = min(iterations_rule(usable, log.problem.discount), MOST_ITERATIONS)
         iterations = rule if learner.iterations is None else learner.iterations
         seconds = CFQI_START * (runs.max_depth + 1) ** 0.5 + usable * width * (iterations + 10) * VALUE
-        widest = actions + learner.function.most_rank
-        return Cost(seconds, 1.5 * 8.0 * usable * widest + columns)
+        return Cost(seconds, 1.5 * 8.0 * usable * (actions + rank) + columns)
     return Cost(0.1 * START + TUNED * len(log), columns)
