@@ -21,6 +21,7 @@ KINDS = {
     *("oracle", "ppo", "pi-star-beliefs", "pi-star-histories"),
 }
 EXACT = {"price", "order", "runner_up_price", "runner_up_order"}
+RENAMED = {"margin": "advantage"}  # its name up to 0.2.0
 NAMES = {"series": str, "store": str, "product": str, "flag": str}
 
 
@@ -29,7 +30,7 @@ def named(path: Path) -> str:
 
 
 def table(path: Path) -> pd.DataFrame:
-    frame = pd.read_csv(path, dtype=NAMES)
+    frame = pd.read_csv(path, dtype=NAMES).rename(columns=RENAMED)
     return frame.fillna({"flag": ""}) if "flag" in frame else frame
 
 
@@ -48,7 +49,7 @@ def test_it_recommends_as_it_did(path: Path) -> None:
     policy: Any = lostsales.load(path)
     found = policy.recommend(*(table(path.with_name(name)) for name in ("recent.csv", "today.csv")))
     answer = table(path.with_suffix(".answer.csv"))
-    assert list(found.columns) == list(answer.columns)
+    assert [column for column in found if column in answer] == list(answer.columns)
     for column in answer:
         if found[column].dtype == np.float64 and column not in EXACT:
             # Equal to the bit on the machine that stored them; another processor may round the last bit otherwise.

@@ -22,7 +22,7 @@ from tests.learn.small import FORBID, days, frame_of, scenario, small_log
 SCENARIOS = ("released", "paper")
 COLUMNS = [
     *("series", "period", "price", "order", "depth", "value", "penalty", "safe_action"),
-    *("runner_up_price", "runner_up_order", "margin", "flag"),
+    *("runner_up_price", "runner_up_order", "advantage", "flag"),
 ]
 DAYS = (0, 1, 3, 9)
 _FITTED: dict[tuple[str, str], SavedPolicy] = {}
@@ -62,7 +62,7 @@ def test_recommendations_are_whole_and_on_the_grid(method: str, name: str) -> No
         assert answer["order"].isin(world.orders or ()).all()
         assert np.isfinite(answer["value"]).all()
         assert (answer["penalty"] >= 0).all()
-        assert (answer["margin"].dropna() >= 0).all()
+        assert (answer["advantage"].dropna() >= 0).all()
         assert ((answer["depth"] >= 0) & (answer["depth"] <= min(day, 3))).all()
 
 

@@ -1,17 +1,22 @@
 """Recommendations: any library, the order of today, and the decisions of a roll-out."""
 
+import datetime
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet
 import pytest
 
+from lostsales.data.format import Format
 from lostsales.data.problem import Problem
 from lostsales.data.reading.gate import read_log
+from lostsales.data.writing import write_table
 from lostsales.errors import LogError, LostSalesError
 from lostsales.learn.cfqi.policy import QPolicy
 from lostsales.learn.cfqi.settings import CFQI
@@ -59,7 +64,7 @@ def test_a_table_of_the_same_library_in_the_order_of_today(policy: QPolicy, libr
     assert found["series"].tolist() == today["series"].tolist()
     for column in expected:
         assert found[column].tolist() == expected[column].tolist(), column
-    assert found["price"].dtype == found["margin"].dtype == np.float64
+    assert found["price"].dtype == found["advantage"].dtype == np.float64
     assert found["depth"].dtype == np.int64
     assert found["safe_action"].dtype == bool
 
@@ -240,13 +245,75 @@ def test_a_policy_that_needs_true_demand_cannot_recommend() -> None:
 def test_a_series_column_named_like_one_of_the_answer_stays(policy: QPolicy, library: str, name: str) -> None:
     recent, today = days(small_log("released", seed=2), 10)
     names = {"series": name, "price": "charged"}
-    columns = policy.problem.columns.model_copy(update=names)
-    other = replace(policy, problem=policy.problem.model_copy(update={"columns": columns}))
     convert = LIBRARIES[library]
-    answer = other.recommend(*(convert(frame.rename(columns=names)) for frame in (recent, today)))
+    answer = renamed(policy, names).recommend(*(convert(frame.rename(columns=names)) for frame in (recent, today)))
     found = answer if isinstance(answer, pd.DataFrame) else answer.to_pandas()
-    expected = policy.recommend(recent, today)
+    expected = policy.recommend(recent, today).rename(columns={"price": "charged"})
     assert found[name].tolist() == today["series"].tolist()
     for column in expected.columns.drop(["series"]):
         shown = f"recommended_{column}" if column == name else column
         np.testing.assert_array_equal(found[shown], expected[column])
+
+
+def renamed(policy: QPolicy, names: dict[str, str], **keys: Any) -> QPolicy:
+    """The policy for a table with other names of columns, and other keys of the problem."""
+    columns = policy.problem.columns.model_copy(update=names)
+    return replace(policy, problem=policy.problem.model_copy(update={"columns": columns} | keys))
+
+
+def test_price_and_order_have_the_names_of_the_table(policy: QPolicy) -> None:
+    names = {"series": "SKU", "period": "Day", "price": "value", "order": "Units Ordered", "stock": "On Hand"}
+    recent, today = days(small_log("released", seed=2), 10)
+    expected = policy.recommend(recent, today)
+    answer = renamed(policy, names).recommend(*(frame.rename(columns=names) for frame in (recent, today)))
+    assert list(answer.columns)[:4] == ["SKU", "Day", "value", "Units Ordered"]
+    assert answer["value"].tolist() == expected["price"].tolist()
+    assert answer["Units Ordered"].tolist() == expected["order"].tolist()
+    assert answer["recommended_value"].tolist() == expected["value"].tolist()
+
+
+DATES = ("%d.%m.%Y", "%Y-%m-%d")
+
+
+@pytest.mark.parametrize("kind", ["text", "dates", "moments", "whole numbers"])
+def test_dates_are_written_as_they_came(policy: QPolicy, tmp_path: Path, kind: str) -> None:
+    recent, today = by_hand(".x", period=[2])
+    first = pd.Timestamp("2026-03-30")
+    for frame in (recent, today):
+        frame["period"] = first + pd.to_timedelta(frame["period"], unit="D")
+        if kind == "text":
+            frame["period"] = frame["period"].dt.strftime("%d.%m.%Y")
+        elif kind == "whole numbers":
+            frame["period"] = frame["period"].dt.strftime("%Y%m%d").astype(int)
+    formats = Format(dates="%Y%m%d" if kind == "whole numbers" else DATES)
+    own = renamed(policy, {}, format=formats)
+    if kind == "dates":
+        today["period"] = today["period"].dt.date
+    today.to_parquet(tmp_path / "today.parquet")
+    found = recommendation(own, recent, tmp_path / "today.parquet")
+    (period,) = found.table["period"].tolist()
+    (shown,) = found.text_table["period"].tolist()
+    assert (
+        period
+        == {
+            "text": "01.04.2026",
+            "dates": datetime.date(2026, 4, 1),
+            "moments": datetime.datetime(2026, 4, 1),
+            "whole numbers": 20260401,
+        }[kind]
+    )
+    assert shown == (20260401 if kind == "whole numbers" else "01.04.2026")
+    write_table(found.table, tmp_path / "answer.parquet")
+    kinds = {
+        str(pa.parquet.read_schema(tmp_path / f"{name}.parquet").field("period").type) for name in ("today", "answer")
+    }
+    assert len({each.removeprefix("large_").split("[")[0] for each in kinds}) == 1
+
+
+def test_series_that_are_whole_numbers_stay_these(policy: QPolicy, tmp_path: Path) -> None:
+    recent, today = by_hand(".x")
+    today.assign(series=7).to_parquet(tmp_path / "today.parquet")
+    found = recommendation(policy, recent.assign(series=7), tmp_path / "today.parquet")
+    assert found.table["series"].dtype == np.int64
+    assert found.table["series"].tolist() == [7]
+    assert found.table["depth"].tolist() == [1]

@@ -59,12 +59,18 @@ def write_tables(tables: dict[Path, dict[str, Array]], texts: dict[Path, str] | 
 def _copy(columns: dict[str, Array], path: Path, temporary: Path) -> None:
     import duckdb
 
+    from lostsales.data.reading.opening import identifier
+
     quoted = str(temporary).replace("'", "''")
+    # DuckDB takes dates as moments only.
+    days = [name for name, values in columns.items() if values.dtype == np.dtype("datetime64[D]")]
+    dates = ", ".join(f"CAST({identifier(name)} AS DATE) AS {identifier(name)}" for name in days)
+    rows = f"(SELECT * REPLACE ({dates}) FROM columns)" if days else "columns"
     with duckdb.connect() as connection:
-        connection.register("columns", columns)
+        connection.register("columns", columns | {name: columns[name].astype("datetime64[us]") for name in days})
         try:
             # Without a temporary file of its own: ours is one.
-            connection.execute(f"COPY columns TO '{quoted}' ({FORMATS[path.suffix]}, USE_TMP_FILE false)")
+            connection.execute(f"COPY {rows} TO '{quoted}' ({FORMATS[path.suffix]}, USE_TMP_FILE false)")
         except duckdb.Error as error:
             raise LostSalesError(f"{path} cannot be written: {str(error).splitlines()[0]}") from None
 

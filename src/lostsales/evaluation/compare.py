@@ -16,7 +16,7 @@ from lostsales.evaluation.judged_rows import COMPARED_ROWS, QUICK_ROWS
 from lostsales.evaluation.prepared_log import PreparedLog
 from lostsales.evaluation.results import Earned, Estimand, Estimate, Interval, plain
 from lostsales.evaluation.task import check_horizon
-from lostsales.learn.fit import learner_of
+from lostsales.learn.fit import fit_counted, learner_of
 from lostsales.learn.learner import LEARNERS, Learner
 from lostsales.types import Floats
 
@@ -249,7 +249,7 @@ def _names(methods: Methods) -> list[str]:
 
 def _cross_fit(learner: Learner, log: SalesLog, folds: "list[Fold]", progress: Progress) -> CrossFittedPolicy:
     """One policy a fold, fitted without it."""
-    policies = in_parallel(lambda fold: learner.fit(without(log, fold.held_out)), folds, progress)
+    policies = in_parallel(lambda fold: fit_counted(learner, without(log, fold.held_out)), folds, progress)
     return CrossFittedPolicy(
         tuple(policies), {name: number for number, fold in enumerate(folds) for name in fold.names}
     )

@@ -7,6 +7,7 @@ import numpy as np
 
 from lostsales.data.log import SalesLog
 from lostsales.data.progress import Progress
+from lostsales.data.settings import MOST_NUMBER
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.evaluation.log_decisions import decisions
 from lostsales.evaluation.prepared_log import PreparedLog
@@ -33,12 +34,10 @@ def check_policy(policy: Policy, log: SalesLog, horizon: int | None, start_stock
     if policy.horizon is not None:
         raise LostSalesError("this policy plans a number of periods: evaluate one that decides the same in each")
     check_horizon(horizon)
-    room = np.inf if log.problem.capacity is None else log.problem.capacity
-    if start_stock is not None and not 0 <= start_stock <= room:
-        most = "" if np.isinf(room) else f" and the capacity of {room:g}"
-        raise SettingError(
-            f"the stock to start with must lie between 0{most or ' and any number'}, but {start_stock:g} came"
-        )
+    capacity = log.problem.capacity
+    if start_stock is not None and not 0 <= start_stock <= (MOST_NUMBER if capacity is None else capacity):
+        most = f"{MOST_NUMBER:g}" if capacity is None else f"the capacity of {capacity:g}"
+        raise SettingError(f"the stock to start with must lie between 0 and {most}, but {start_stock:g} came")
 
 
 def check_horizon(horizon: int | None) -> None:

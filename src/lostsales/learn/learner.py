@@ -44,6 +44,10 @@ class Learner(StrictSettings):
     rules: Rules = Field(Rules(), description="Business rules that every action obeys.")
     seed: Annotated[int, Field(ge=0)] = Field(0, description="The same seed gives the same policy.")
 
+    def in_units(self, unit: float) -> Self:
+        """The same settings for a log whose quantities are counted in a unit."""
+        return self.model_copy(update={"rules": self.rules.in_units(unit)})
+
     def quick(self) -> Self:
         """The same with quicker settings where none were given: enough for a first look."""
         kept = {key: value for key, value in self.quick_settings.items() if key not in self.model_fields_set}

@@ -57,9 +57,10 @@ class PolicyBase:
         Returns
         -------
         table
-            Of the library and in the order of `today`: price, order, depth, value, penalty, safe_action, runner-up,
-            margin, flag, and further columns of the policy; one that is named like a column of series or period is
-            called `recommended_` and its name.
+            Of the library and in the order of `today`: series and period as they came, price and order under their
+            names in the log, depth, value, penalty, safe_action, runner-up, advantage (the value above that of the
+            runner-up), flag, and what explains the decision, where the policy knows the law of demand. A column
+            whose name the table has given to another is called `recommended_` and its name.
 
         Raises
         ------

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lostsales.policy.view import Action
-from lostsales.types import Bools, Floats, Ints
+from lostsales.types import Array, Bools, Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,11 +20,11 @@ class Decision:
     safe: Bools  # the safe action at max_depth was applied
     runner_up_price: Floats
     runner_up_order: Floats
-    margin: Floats  # value less that of the runner-up
+    advantage: Floats  # value above that of the runner-up
     unsafe: Bools  # no action was safe enough: the likeliest to end the run was taken
     beyond: Bools  # the censored run is longer than any in the training data
     outside: Bools  # the history lies outside the training data
-    more: dict[str, Floats] = field(default_factory=dict)  # further columns of this kind of policy
+    more: dict[str, Array] = field(default_factory=dict)  # further columns of this kind of policy
     unknown_series: Bools | None = None  # the series is not in the training data; None where that makes no difference
 
     @classmethod
@@ -41,11 +41,11 @@ class Greedy(NamedTuple):
     best: Ints  # (rows,) index of the action
     second: Ints  # (rows,)
     value: Floats  # (rows,) score of the best
-    margin: Floats  # (rows,) by which the runner-up is behind, NaN where there is none
+    advantage: Floats  # (rows,) by which the runner-up is behind, NaN where there is none
 
     def runner_up(self, actions: Floats) -> tuple[Floats, Floats]:
         """Price and order of the runner-up among actions (actions, 2), NaN where there is none."""
-        price, order = np.where(np.isnan(self.margin), np.nan, actions[self.second].T)
+        price, order = np.where(np.isnan(self.advantage), np.nan, actions[self.second].T)
         return price, order
 
 
@@ -53,7 +53,7 @@ def greedy(scores: Floats) -> Greedy:
     """Argmax of scores (rows, actions) and the runner-up; an action of score -inf is not allowed.
 
     >>> found = greedy(np.array([[1.0, 5.0, 2.0], [-np.inf, 3.0, -np.inf]]))
-    >>> found.best, found.margin
+    >>> found.best, found.advantage
     (array([1, 1]), array([ 3., nan]))
     """
     rows = np.arange(len(scores))

@@ -12,6 +12,8 @@ from lostsales.data.reading.columns import ColumnReader
 from lostsales.data.reading.findings import Findings, listed
 from lostsales.data.reading.gate import HOLE, read_table
 from lostsales.data.reading.table import Table
+from lostsales.data.reading.text import stripped
+from lostsales.data.settings import MOST_NUMBER
 from lostsales.demand.censoring.observed import Observed
 from lostsales.demand.censoring.runs import find_runs
 from lostsales.errors import LogError
@@ -155,13 +157,19 @@ class _Today:
             findings.check(over, f"{names.stock} must fit the capacity {problem.capacity:g}", stock)
         last_sales = reader.optional(names.last_sales, gaps=True)
         last_stockout = reader.flag(names.last_stockout, gaps=True)
+        for name, units in ((names.stock, stock), (names.last_sales, last_sales)):
+            if units is not None:
+                findings.check(units > MOST_NUMBER, f"{name} must be at most {MOST_NUMBER:g}", units)
         findings.raise_if_any()
         period = period.astype(np.int64) if period.dtype.kind == "f" else period
         parts = names.series_parts
         labels = [(codes, texts)] if len(parts) == 1 else [today.labels(part) for part in parts]
         return cls(
             findings=findings,
-            keys=dict(zip(parts, map(texts_of, labels), strict=True)) | {names.period: period},
+            keys={
+                name: _series_as_it_came(today, name, texts_of(each)) for name, each in zip(parts, labels, strict=True)
+            }
+            | {names.period: _period_as_it_came(today, names.period, period)},
             series=(codes, texts),
             period=period,
             features=features,
@@ -199,6 +207,24 @@ class _Today:
         steps = np.r_[np.diff(log.period)[log.has_next[:-1]].astype(np.int64), step[has]]
         gap = has & (step > HOLE * steps.min(initial=np.iinfo(np.int64).max))
         return np.where(gap, -1, last_row), gap
+
+
+def _series_as_it_came(today: Table, column: str, texts: Array) -> Array:
+    """Names of series: whole numbers where the column has these, else texts."""
+    numbers = today.cells(column).numbers
+    return texts if numbers is None or (numbers != np.rint(numbers)).any() else numbers.astype(np.int64)
+
+
+def _period_as_it_came(today: Table, column: str, period: Array) -> Array:
+    """Dates that are text as they are written, or else of the type of the column."""
+    if period.dtype.kind != "M":
+        return period
+    cells = today.cells(column)
+    if cells.moments is not None:
+        return period.astype("datetime64[D]") if cells.days else period
+    if cells.texts is not None:
+        return cells.texts.fetch(stripped(cells.texts.expression)).astype(object)
+    return np.asarray(cells.numbers, dtype=np.int64)
 
 
 def _features(problem: Problem, today: Table, reader: ColumnReader) -> tuple[Floats, Bools]:

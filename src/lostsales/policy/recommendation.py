@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 
 from lostsales.data.labels import beside
+from lostsales.data.problem import Problem
 from lostsales.data.reading.table import open_table
 from lostsales.errors import LostSalesError
 from lostsales.policy.open_day import read_open_day
 from lostsales.policy.policy import SavedPolicy
 from lostsales.types import Array, Bools
 
+PREFIX = "recommended_"  # of a column whose name the table has given to another
 OUTSIDE = "outside the data"
 BEYOND = "a longer run of stock-outs than was learned"
 UNKNOWN_SERIES = "a series that the log never had: it is taken for a usual one"
@@ -21,15 +23,29 @@ UNSAFE = "no action is safe enough: the likeliest to end the run"
 
 @dataclass(frozen=True, eq=False)
 class Recommendation:
-    """Today's decisions as columns, in the order of today's rows."""
+    """Today's decisions as columns, in the order of today's rows and under the names of its table."""
 
-    keys: dict[str, Array]  # the columns that name a row
-    columns: dict[str, Array]  # price, order, depth, value, ...
+    problem: Problem
+    keys: dict[str, Array]  # the columns that name a row, as they came
+    columns: dict[str, Array]  # price and order by their names in the table, depth, value, ...
 
     @property
     def table(self) -> dict[str, Array]:
-        """All columns; one of the decision that is named like a key is `recommended_` and its name."""
-        return self.keys | beside(self.columns, self.keys, "recommended_")
+        """All columns; one of the decision whose name a key has is `recommended_` and its name."""
+        return self.keys | beside(self.columns, self.keys, PREFIX)
+
+    @property
+    def text_table(self) -> dict[str, Array]:
+        """All columns for a text file or a screen: dates that are no text are written as the problem declares it."""
+        name, formats = self.problem.columns.period, self.problem.format.date_formats
+        period = self.keys[name]
+        if period.dtype.kind != "M":
+            return self.table
+        if formats:
+            moments = period.astype("datetime64[us]").astype(object)
+            return self.table | {name: np.array([each.strftime(formats[0]) for each in moments], dtype=object)}
+        days = period.astype("datetime64[D]")
+        return self.table | {name: days if (days == period).all() else period}
 
 
 def recommend(policy: SavedPolicy, recent: Any, today: Any) -> Any:
@@ -40,7 +56,7 @@ def recommend(policy: SavedPolicy, recent: Any, today: Any) -> Any:
         raise LostSalesError("today must be a pandas, polars or Arrow table; `lostsales recommend` reads files")
     found = recommendation(policy, recent, today)
     frame = nw.from_native(today, eager_only=True)
-    own = beside(found.columns, found.keys, "recommended_")
+    own = beside(found.columns, found.keys, PREFIX)
     columns = (nw.new_series(name, values, backend=frame.implementation) for name, values in own.items())
     return frame.select(*found.keys).with_columns(*columns).to_native()
 
@@ -56,19 +72,18 @@ def recommendation(policy: SavedPolicy, recent: Any, today: Any) -> Recommendati
     flags = day.flags | {BEYOND: decision.beyond, OUTSIDE: decision.outside, UNSAFE: decision.unsafe}
     if decision.unknown_series is not None:
         flags[UNKNOWN_SERIES] = decision.unknown_series
-    columns: dict[str, Array] = {
-        "price": decision.price,
-        "order": decision.order,
+    actions = {problem.columns.price: decision.price, problem.columns.order: decision.order}
+    others: dict[str, Array] = {
         "depth": day.view.depth.astype(np.int64),
         "value": decision.value,
         "penalty": decision.penalty,
         "safe_action": decision.safe,
         "runner_up_price": decision.runner_up_price,
         "runner_up_order": decision.runner_up_order,
-        "margin": decision.margin,
+        "advantage": decision.advantage,
         "flag": joined_flags(flags),
     }
-    return Recommendation(day.keys, columns | decision.more)
+    return Recommendation(policy.problem, day.keys, actions | beside(others | decision.more, actions, PREFIX))
 
 
 def joined_flags(flags: dict[str, Bools]) -> Array:

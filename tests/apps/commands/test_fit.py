@@ -1,19 +1,23 @@
 """`lostsales fit`, `methods` and `recommend`."""
 
+import io
 import json
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from rich.console import Console
 
 import lostsales
+from lostsales.apps.views import wide_table
+from lostsales.data.problem import Problem
 from lostsales.data.writing import write_log
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.learn.fit import DEFAULT
 from lostsales.learn.function.q_function import FunctionClass
 from lostsales.learn.learner import LEARNERS
 from tests.apps.running import run, run_json
-from tests.learn.small import days, small_log
+from tests.learn.small import days, frame_of, small_log
 
 
 @pytest.fixture(scope="module")
@@ -75,8 +79,45 @@ def test_recommend_answers_as_the_library_does(folder: Path, tmp_path: Path) -> 
 
 def test_recommend_shows_a_table(folder: Path) -> None:
     shown = run("recommend", folder / "policy", "--recent", folder / "recent.csv", "--today", folder / "today.csv")
-    for column in ("series", "period", "price", "order", "depth", "value", "margin", "flag"):
+    for column in ("series", "period", "price", "order", "depth", "value", "advantage"):
         assert column in shown
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+def test_recommend_never_cuts_a_figure_off(folder: Path, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    tables = ["--recent", folder / "recent.csv", "--today", folder / "today.csv"]
+    rows = json.loads(run("recommend", folder / "policy", *tables, "--json"))["recommendations"]
+    screen = Console(width=width, file=io.StringIO())
+    monkeypatch.setattr(wide_table, "out", screen)
+    run("recommend", folder / "policy", *tables)
+    assert isinstance(screen.file, io.StringIO)
+    shown = screen.file.getvalue()
+    assert max(map(len, shown.splitlines())) <= width
+    assert "\u2026" not in shown
+    figures = shown.split()
+    for row in rows:
+        for name in ("price", "order"):
+            assert f"{row[name]:g}" in figures
+        assert f"{row['value']:.2f}" in figures
+
+
+def test_recommend_writes_dates_and_names_as_in_the_table(folder: Path, tmp_path: Path) -> None:
+    names = {"series": "SKU", "period": "Day", "price": "Price", "order": "Units Ordered", "stock": "On Hand"}
+    problem = small_log("released").problem.model_dump() | {"columns": names, "format": {"dates": "%d.%m.%Y"}}
+    (tmp_path / "sales.toml").write_text(Problem.model_validate(problem).to_toml())
+    recent, today = (pd.read_csv(folder / f"{name}.csv") for name in ("recent", "today"))
+    sales = frame_of(small_log("released"))
+    for name, frame in (("sales", sales), ("recent", recent), ("today", today)):
+        frame["period"] = (pd.Timestamp("2026-01-31") + pd.to_timedelta(frame["period"], "D")).dt.strftime("%d.%m.%Y")
+        frame.rename(columns=names).to_csv(tmp_path / f"{name}.csv", index=False)
+    run("fit", tmp_path / "sales.csv", "--method", "c-fqi", "--iterations", 2, "--out", tmp_path / "policy")
+    asked = ["recommend", tmp_path / "policy", "--recent", tmp_path / "recent.csv", "--today", tmp_path / "today.csv"]
+    shown = run(*asked, "--out", tmp_path / "decisions.csv")
+    assert "Units Ordered" in " ".join(shown.split())
+    for row in (pd.read_csv(tmp_path / "decisions.csv").iloc[0], run_json(*asked)["recommendations"][0]):
+        assert row["Day"] == today["period"][0] == "06.02.2026"
+        assert row["Price"] in (2, 4, 6)
+        assert row["Units Ordered"] in range(16)
 
 
 def test_day_one_needs_no_recent_rows(folder: Path) -> None:

@@ -68,7 +68,7 @@ def test_decisions_are_drawn_with_the_chances() -> None:
     np.testing.assert_allclose(drawn, expected, atol=4 * np.sqrt(expected.max() / rows))
     best = policy.explain(view(5.0, 8.0, 1))
     assert best.value[0] == expected.max()
-    assert best.margin[0] == pytest.approx(expected.max() - np.sort(expected)[-2])
+    assert best.advantage[0] == pytest.approx(expected.max() - np.sort(expected)[-2])
 
 
 def test_draws_obey_the_rules() -> None:

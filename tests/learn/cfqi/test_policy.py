@@ -158,8 +158,8 @@ def test_value_penalty_and_margin_are_those_of_the_scores(method: str) -> None:
     np.testing.assert_allclose(decision.value, scores[rows, best], rtol=1e-9)
     np.testing.assert_allclose(decision.penalty, penalty[rows, best], rtol=1e-9)
     second = [pairs[pair] for pair in zip(decision.runner_up_price, decision.runner_up_order, strict=True)]
-    np.testing.assert_allclose(decision.margin, scores[rows, best] - scores[rows, second], atol=1e-8)
-    np.testing.assert_allclose(decision.margin, ranked[:, -1] - ranked[:, -2], atol=1e-8)
+    np.testing.assert_allclose(decision.advantage, scores[rows, best] - scores[rows, second], atol=1e-8)
+    np.testing.assert_allclose(decision.advantage, ranked[:, -1] - ranked[:, -2], atol=1e-8)
     assert feasible[rows, best].all()
     assert feasible[rows, second].all()
     assert (decision.penalty > 0).any() == (method == "pc-fqi")
@@ -173,7 +173,7 @@ def test_where_only_one_action_is_left_there_is_no_runner_up() -> None:
     decision = policy.explain(some_view(policy, 3))
     assert decision.price.tolist() == [4, 4, 4]
     assert decision.order.tolist() == [0, 0, 0]
-    for left in (decision.runner_up_price, decision.runner_up_order, decision.margin):
+    for left in (decision.runner_up_price, decision.runner_up_order, decision.advantage):
         assert np.isnan(left).all()
 
 

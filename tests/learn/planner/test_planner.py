@@ -67,6 +67,13 @@ def test_a_depth_beyond_the_log_is_decided_and_flagged() -> None:
     assert np.isfinite(decision.value[0])
 
 
+def test_nothing_to_decide() -> None:
+    recent, today = days(small_log("paper", seed=2), 3)
+    answer = Planner(draws=1, families=LINEAR).fit(small_log("paper")).recommend(recent, today.head(0))
+    assert len(answer) == 0
+    assert answer.columns[-1] == "price_reason"
+
+
 def test_the_safe_action_of_the_paper_is_the_highest_price_with_the_largest_order() -> None:
     log = small_log("paper")
     policy = Planner(draws=1, families=LINEAR, safe="paper").fit(log)

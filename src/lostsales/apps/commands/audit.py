@@ -5,14 +5,16 @@ from typing import Annotated
 import typer
 
 from lostsales.apps.commands.budgeting import FEWER_ROWS, expect
-from lostsales.apps.commands.options import DropBadRows, DroppedRows, Json, Log, Memory, ProblemFile
+from lostsales.apps.commands.options import MOST, DropBadRows, DroppedRows, Json, Log, Memory, ProblemFile
 from lostsales.apps.commands.reading import read_sales
 
 
 def audit(
     log: Log,
     problem: ProblemFile = None,
-    cap: Annotated[int | None, typer.Option(help="Greatest depth to learn (K); the paper's rule unless given.")] = None,
+    cap: Annotated[
+        int | None, typer.Option(min=0, max=MOST, help="Greatest depth to learn (K); the paper's rule unless given.")
+    ] = None,
     drop_bad_rows: DropBadRows = False,
     dropped_rows: DroppedRows = None,
     memory: Memory = None,

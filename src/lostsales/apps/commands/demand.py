@@ -5,15 +5,15 @@ from typing import Annotated
 import typer
 
 from lostsales.apps.commands.budgeting import FEWER_ROWS, expect
-from lostsales.apps.commands.options import DropBadRows, DroppedRows, Json, Log, Memory, ProblemFile
+from lostsales.apps.commands.options import MOST, MOST_SEED, DropBadRows, DroppedRows, Json, Log, Memory, ProblemFile
 from lostsales.apps.commands.reading import read_sales
 
 
 def demand(
     log: Log,
     problem: ProblemFile = None,
-    replicates: Annotated[int, typer.Option(min=2, help="Bootstrap samples behind the band.")] = 20,
-    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same answer.")] = 0,
+    replicates: Annotated[int, typer.Option(min=2, max=MOST, help="Bootstrap samples behind the band.")] = 20,
+    seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="The same seed gives the same answer.")] = 0,
     drop_bad_rows: DropBadRows = False,
     dropped_rows: DroppedRows = None,
     memory: Memory = None,

@@ -7,7 +7,18 @@ import typer
 from typer.core import TyperCommand, TyperOption
 
 from lostsales.apps.commands.budgeting import FEWER_ROWS, expect
-from lostsales.apps.commands.options import DropBadRows, DroppedRows, Json, Log, Memory, ProblemFile, Quick, log_files
+from lostsales.apps.commands.options import (
+    MOST,
+    MOST_SEED,
+    DropBadRows,
+    DroppedRows,
+    Json,
+    Log,
+    Memory,
+    ProblemFile,
+    Quick,
+    log_files,
+)
 from lostsales.apps.commands.reading import read_sales
 
 
@@ -38,8 +49,12 @@ def fit(
         ),
     ] = None,
     config: Annotated[Path | None, typer.Option(help="TOML with settings of the method.")] = None,
-    iterations: Annotated[int | None, typer.Option(help="K; the method's own rule unless given.")] = None,
-    seed: Annotated[int | None, typer.Option(help="The same seed gives the same policy; 0 unless given.")] = None,
+    iterations: Annotated[
+        int | None, typer.Option(min=1, max=MOST, help="K; the method's own rule unless given.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, max=MOST_SEED, help="The same seed gives the same policy; 0 unless given.")
+    ] = None,
     drop_bad_rows: DropBadRows = False,
     dropped_rows: DroppedRows = None,
     quick: Quick = False,
@@ -78,7 +93,8 @@ def fit(
         warnings.simplefilter("always")
         policy = learn(sales, learner, progress=report)
     for warning in warned:
-        err.print(f"[yellow]Warning:[/] {warning.message}", highlight=False, soft_wrap=True)
+        err.print("Warning: ", style="yellow", end="", highlight=False)
+        err.print(str(warning.message), highlight=False, soft_wrap=True)
     policy.save(out)
     facts = {"method": method} | policy.summary() | {"method": method, "policy": str(out)}
     if quick:

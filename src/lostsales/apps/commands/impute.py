@@ -6,7 +6,17 @@ from typing import Annotated
 import typer
 
 from lostsales.apps.commands.budgeting import FEWER_ROWS, expect
-from lostsales.apps.commands.options import DropBadRows, DroppedRows, Json, Log, Memory, ProblemFile, log_files
+from lostsales.apps.commands.options import (
+    MOST,
+    MOST_SEED,
+    DropBadRows,
+    DroppedRows,
+    Json,
+    Log,
+    Memory,
+    ProblemFile,
+    log_files,
+)
 from lostsales.apps.commands.reading import read_sales
 
 
@@ -21,8 +31,10 @@ def impute(
     tail: Annotated[
         str, typer.Option(help="Tail rule where the data do not identify demand: to_max, exponential, last or refuse.")
     ] = "to_max",
-    replicates: Annotated[int, typer.Option(help="Bootstrap samples behind the standard errors.")] = 50,
-    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
+    replicates: Annotated[
+        int, typer.Option(min=0, max=MOST, help="Bootstrap samples behind the standard errors.")
+    ] = 50,
+    seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="Seed of the bootstrap.")] = 0,
     drop_bad_rows: DropBadRows = False,
     dropped_rows: DroppedRows = None,
     memory: Memory = None,

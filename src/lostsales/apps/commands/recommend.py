@@ -29,7 +29,7 @@ def recommend(
         check_table(out, (policy, today, recent))
     found = recommendation(load(policy), recent, today)
     if out is not None:
-        write_table(found.table, out)
+        write_table(found.text_table if out.suffix == ".csv" else found.table, out)
     if as_json:
         print_json(recommendation_json(found))
     else:

@@ -1,36 +1,63 @@
 """Recommendations as a person and a program read them."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from rich.table import Table
-from rich.text import Text
+import numpy as np
 
 from lostsales.apps.views.console import out
-from lostsales.data.labels import beside, spelled
+from lostsales.apps.views.figures import exact, percentages, rounded
+from lostsales.apps.views.wide_table import print_wide
+from lostsales.data.labels import spelled
 from lostsales.policy.recommendation import Recommendation
+from lostsales.types import Floats
 
-SHOWN = ("price", "order", "depth", "value", "margin", "flag")
+FIGURES: dict[str, Callable[[Floats], list[str]]] = {  # beside price and order, where the policy gives them
+    "expected_demand": rounded,
+    "stockout_chance": percentages,
+    "expected_lost": rounded,
+    "periods_of_cover": rounded,
+    "value": rounded,
+    "advantage": rounded,
+    "depth": exact,
+}
+TEXTS = ("price_reason", "order_reason", "flag")
 MOST_ROWS = 50
 
 
 def recommendation_json(found: Recommendation) -> dict[str, Any]:
-    """One object a row."""
-    columns: dict[str, list[Any]] = {name: [spelled(each) for each in values] for name, values in found.keys.items()}
-    columns |= {name: values.tolist() for name, values in found.table.items() if name not in columns}
+    """One object a row, under the names of the columns."""
+    columns = {
+        name: [spelled(each) for each in values] if name in found.keys else values.tolist()
+        for name, values in found.text_table.items()
+    }
     return {"recommendations": [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]}
 
 
 def print_recommendation(title: str, found: Recommendation, written: Path | None) -> None:
-    """The first rows as a table."""
-    columns = found.keys | beside({name: found.columns[name] for name in SHOWN}, found.keys, "recommended_")
-    table = Table(title=Text(title), title_justify="left", title_style="bold", box=None, header_style="cyan")
-    for name, values in columns.items():
-        table.add_column(name, justify="right" if values.dtype.kind in "if" else "left")
-    for row in zip(*(values[:MOST_ROWS] for values in columns.values()), strict=True):
-        table.add_row(*(Text(f"{each:g}" if isinstance(each, float) else spelled(each)) for each in row))
-    out.print(table)
-    if (more := len(found.columns["flag"]) - MOST_ROWS) > 0:
+    """The first rows as tables that fit the screen."""
+    columns = {name: values[:MOST_ROWS] for name, values in found.text_table.items()}
+    names, prices = found.problem.columns, np.array(found.problem.prices or ())
+    figures = {names.price: exact(columns[names.price], prices), names.order: exact(columns[names.order])}
+    free = columns.keys() - found.keys - {names.price, names.order}
+    figures |= {
+        _said(name): show(columns[name])
+        for name, show in FIGURES.items()
+        if name in free and not np.isnan(columns[name]).all()
+    }
+    print_wide(
+        title,
+        keys={name: [spelled(each) for each in columns[name]] for name in found.keys},
+        figures=figures,
+        texts={_said(name): columns[name].tolist() for name in TEXTS if name in free},
+    )
+    if (more := len(found.columns[names.price]) - MOST_ROWS) > 0:
         out.print(f"... and {more:,} more series")
     if written is not None:
-        out.print(f"written to {written}")
+        out.print(f"written to {written}", soft_wrap=True, highlight=False)
+
+
+def _said(column: str) -> str:
+    """A column's name in words."""
+    return column.replace("_", " ")

@@ -64,7 +64,7 @@ class BehaviourSettings(StrictSettings):
 class BehaviourPolicy(PolicyBase):
     """The cloned behaviour: `decide` draws from the estimated probabilities, `recommend` gives the likeliest action.
 
-    The `value` of a recommendation is the probability of the action, and `margin` its lead over the next.
+    The `value` of a recommendation is the probability of the action, and `advantage` by how much it is above the next.
     """
 
     problem: Problem
@@ -118,7 +118,7 @@ class BehaviourPolicy(PolicyBase):
             safe=no,
             runner_up_price=runner_up_price,
             runner_up_order=runner_up_order,
-            margin=found.margin,
+            advantage=found.advantage,
             unsafe=no,
             beyond=view.depth > self.range[1, -1],
             outside=((now < self.range[0] - slack) | (now > self.range[1] + slack))[:, :-1].any(axis=1),

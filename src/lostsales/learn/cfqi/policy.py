@@ -131,17 +131,17 @@ class QPolicy(PolicyBase):
     def explain(self, view: View) -> Decision:
         """The decision with its value, penalty, runner-up and warnings."""
         rows = len(view.stock)
-        penalty, value, margin, price, order, second_price, second_order = (np.zeros(rows) for _ in range(7))
+        penalty, value, advantage, price, order, second_price, second_order = (np.zeros(rows) for _ in range(7))
         unsafe, outside = (np.empty(rows, dtype=bool) for _ in range(2))
         for part in self._scored(view):
             at, found = part.rows, greedy(part.scores)
             unsafe[at], outside[at] = part.unsafe, part.outside
-            value[at], margin[at] = found.value, found.margin
+            value[at], advantage[at] = found.value, found.advantage
             price[at], order[at] = part.grid.taken(found.best)
             second_price[at], second_order[at] = part.grid.taken(found.second)
             if part.penalty is not None:
                 penalty[at] = part.penalty[np.arange(len(at)), found.best]
-        has_second = ~np.isnan(margin)
+        has_second = ~np.isnan(advantage)
         return Decision(
             price=price,
             order=order,
@@ -150,7 +150,7 @@ class QPolicy(PolicyBase):
             safe=view.depth >= max(self.safe.depth, 1),
             runner_up_price=np.where(has_second, second_price, np.nan),
             runner_up_order=np.where(has_second, second_order, np.nan),
-            margin=margin,
+            advantage=advantage,
             unsafe=unsafe,
             beyond=view.depth > self.safe.depth,
             outside=outside,

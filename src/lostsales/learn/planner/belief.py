@@ -1,12 +1,13 @@
 """The belief over the last demand, carried by its mean: how it moves after each stock-out of a run."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from lostsales.data.encoding import feature_columns
 from lostsales.data.problem import Problem
-from lostsales.learn.planner.decision_loops import PricedRows, mean_above
+from lostsales.learn.planner.decision_loops import PricedRows, expect_demand, mean_above
 from lostsales.learn.planner.latent_table import LatentTable
 from lostsales.learn.planner.market_states import MarketStates, position
 from lostsales.learn.planner.series_table import SeriesTable
@@ -22,6 +23,19 @@ class Belief:
     mean: Floats  # (rows,) of the last demand: itself where it is observed
     features: Floats  # (rows, columns) with attributes
     z_position: Floats  # (rows,) among the nodes of z
+
+    def take(self, rows: Ints) -> "Belief":
+        """Some of the rows, or some again."""
+        return Belief(self.entry[rows], self.mean[rows], self.features[rows], self.z_position[rows])
+
+
+class Outlook(NamedTuple):
+    """Today's demand at a price, every array (rows,)."""
+
+    demand: Floats  # its mean
+    stockout_chance: Floats  # that it is above what is available
+    lost: Floats  # mean of what is not served
+    high: Floats  # its 95 % quantile
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,12 +72,26 @@ class BeliefTracker:
         features = self._features(view, entry, np.arange(len(entry)))
         return Belief(entry, mean, features, self.states.z_position(features, self.series.effect[entry]))
 
-    def expected_demand(self, view: View, belief: Belief, price: Floats) -> Floats:
-        """E[D] of today at a price, (rows,)."""
-        depth, no_censoring = view.depth.astype(np.int64), np.full(len(price), -1.0)
-        relative = price / self.series.usual_price[belief.entry]
-        rows = PricedRows(belief.z_position, position(relative, self.prices), depth, belief.mean, no_censoring)
-        return self._mean_above(belief.entry, rows)
+    def outlook(self, depth: Ints, belief: Belief, price: Floats, available: Floats) -> "Outlook":
+        """What demand does today at a price, averaged over the laws."""
+        entry, to_group = belief.entry, self.series.to_group[belief.entry]
+        rows = PricedRows(
+            z_position=belief.z_position,
+            price_position=position(price / self.series.usual_price[entry], self.prices),
+            depth=depth,
+            lag=belief.mean * to_group,
+            available=available * to_group,
+        )
+        expected = np.zeros((len(entry), 4))
+        for group, own in self.series.by_group(entry):
+            for table in self.tables[group]:
+                out = np.empty((len(own), 4))
+                expect_demand(out, rows.take(own), table)
+                expected[own] += out / len(self.tables[group])
+        mean, chance, lost, high = expected.T
+        if self.problem.longest_run is not None:  # then demand is truncated to what is available
+            chance, lost = (np.where(depth < self.problem.longest_run, each, 0.0) for each in (chance, lost))
+        return Outlook(mean / to_group, chance, lost / to_group, high / to_group)
 
     def _features(self, view: View, entry: Ints, rows: Ints) -> Floats:
         """Features and attributes of some rows, (rows, columns), as the law of demand takes them."""

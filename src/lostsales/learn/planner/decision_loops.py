@@ -1,4 +1,4 @@
-"""Compiled decisions: the value of every action one period ahead, and the mean demand above what was available."""
+"""Compiled decisions: the value of every action one period ahead, and what demand is expected, lost and hidden."""
 
 from typing import NamedTuple
 
@@ -132,3 +132,45 @@ def mean_above(means: Floats, rows: PricedRows, table: LatentTable, strict: bool
                 n_above += 1
         # Where the law rules the stock-out out, demand was hardly more than what was available.
         means[row] = total / n_above if n_above else available + (demand[n_atoms - 1] - demand[0]) / n_atoms
+
+
+@compiled
+def expect_demand(expected: Floats, rows: PricedRows, table: LatentTable) -> None:
+    """E[D], P(D > available), E[(D - available)^+] and the 95 % quantile of D, (rows, 4).
+
+    The mean is that of the atoms. Chance, loss and quantile take demand to be even between atoms, each at the middle of
+    its share of probability: the atoms alone would give chances in steps of 1 / atoms.
+    """
+    n_atoms = table.latents.shape[4]
+    real = LatentTable(table.latents, table.lag_step, table.multiplicative, False, table.demand_max, table.scale)
+    # Quantiles at 0, at the middles of the shares, and at 1.
+    demand, levels = np.empty(n_atoms + 2), np.empty(n_atoms + 2)
+    levels[0], levels[n_atoms + 1] = 0.0, 1.0
+    for k in range(n_atoms):
+        levels[k + 1] = (k + 0.5) / n_atoms
+    for row in range(len(rows.lag)):
+        _demand_atoms(
+            real,
+            rows.depth[row],
+            rows.z_position[row],
+            rows.price_position[row],
+            rows.lag[row],
+            demand[1 : n_atoms + 1],
+        )
+        demand[0] = max(demand[1] - (demand[2] - demand[1]) / 2, 0.0)
+        demand[n_atoms + 1] = demand[n_atoms] + (demand[n_atoms] - demand[n_atoms - 1]) / 2
+        mean, available = 0.0, rows.available[row]
+        for k in range(1, n_atoms + 1):
+            mean += np.rint(demand[k]) if table.integer else demand[k]
+        # A whole demand above what is available is at least half a unit above it before it is rounded.
+        above = np.floor(available) + 0.5 if table.integer else available
+        expected[row, 0] = mean / n_atoms
+        expected[row, 1] = 1 - np.interp(above, demand, levels) if above >= demand[0] else 1.0
+        expected[row, 2] = 0.0
+        for k in range(n_atoms + 1):
+            low, high, share = demand[k] - available, demand[k + 1] - available, levels[k + 1] - levels[k]
+            if low >= 0:
+                expected[row, 2] += share * (low + high) / 2
+            elif high > 0:
+                expected[row, 2] += share * high * high / (2 * (high - low))
+        expected[row, 3] = np.interp(0.95, levels, demand)

@@ -1,21 +1,22 @@
 """The policy of the planner: the best action by one-period lookahead on the values of the plans."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field
 
-from lostsales.data.economics import UnitCosts
+from lostsales.data.economics import UnitCosts, units_available
 from lostsales.data.ladders import Ladders, LadderSettings
 from lostsales.data.problem import Problem
 from lostsales.data.settings import StrictSettings, checked_json
-from lostsales.learn.planner.belief import Belief, BeliefTracker
+from lostsales.learn.planner.belief import Belief, BeliefTracker, Outlook
 from lostsales.learn.planner.decision_loops import Rows, action_values
 from lostsales.learn.planner.latent_table import LatentTable
 from lostsales.learn.planner.market_states import STATE_ARRAYS, MarketStates, position
 from lostsales.learn.planner.physics import Physics
+from lostsales.learn.planner.reasons import PriceFacts
 from lostsales.learn.planner.series_table import SeriesTable
 from lostsales.learn.planner.state_grid import Dynamics
 from lostsales.policy.action_grid import ActionGrid, keep_largest, room_of
@@ -43,6 +44,7 @@ from lostsales.types import Array, Bools, Floats, Ints
 
 NO_SAFE_DEPTH = 1 << 30
 CHUNK = 4_000  # rows scored at once
+REFINED = 4  # parts into which each step of a refinement divides the gap between rungs
 PRICE_REACH = 0.02  # prices so little beyond the nodes of a plan are within them
 
 
@@ -110,17 +112,19 @@ class PlanPolicy(PolicyBase):
 
     def decide(self, view: View, rng: np.random.Generator) -> Action:  # noqa: ARG002, the protocol passes it
         """Price and order of every series."""
-        scored = self._scored(view, self.tracker.belief(view))
+        scored = self._scored(view, self.tracker.belief(view), self.rules)
         return scored.grid.taken(scored.values.argmax(axis=1))
 
     def explain(self, view: View) -> Decision:
-        """The decision with its value, runner-up and warnings, the mean of the last demand and today's expected one."""
+        """The decision with its value, runner-up and warnings, the outlook of demand, and what drove the price."""
         belief = self.tracker.belief(view)
-        scored = self._scored(view, belief)
+        scored = self._scored(view, belief, self.rules)
         found, rows = greedy(scored.values), np.arange(len(scored.values))
         price, order = scored.grid.taken(found.best)
         second = scored.grid.taken(found.second)
-        has_second = ~np.isnan(found.margin)
+        has_second = ~np.isnan(found.advantage)
+        available = units_available(view.stock, order, self.problem.arrival, self.problem.capacity)
+        outlook = self.tracker.outlook(view.depth.astype(np.int64), belief, price, available)
         return Decision(
             price=price,
             order=order,
@@ -129,16 +133,66 @@ class PlanPolicy(PolicyBase):
             safe=view.depth >= self.safe_depth,
             runner_up_price=np.where(has_second, second.price, np.nan),
             runner_up_order=np.where(has_second, second.order, np.nan),
-            margin=found.margin,
+            advantage=found.advantage,
             unsafe=np.zeros(len(rows), dtype=bool),
             beyond=view.depth > self.learned_depth,
             outside=self._is_outside(view, belief),
             unknown_series=self.series.is_unknown(belief.entry) if self.series.differs else None,
             more={
                 "last_demand": belief.mean,
-                "expected_demand": self.tracker.expected_demand(view, belief, price),
+                "expected_demand": outlook.demand,
+                "stockout_chance": outlook.stockout_chance,
+                "expected_lost": outlook.lost,
+                "periods_of_cover": _cover(view.stock + order, outlook.demand),
+                "price_reason": self._price_facts(view, belief, scored, Action(price, order), outlook).reasons(),
             },
         )
+
+    def _price_facts(
+        self, view: View, belief: Belief, scored: "_Scored", action: Action, outlook: Outlook
+    ) -> PriceFacts:
+        """The price of each row, and those that it is compared with."""
+        depth, rows = view.depth.astype(np.int64), np.arange(len(view.stock))
+        rungs = self.ladders.coarse().prices_of(self.series.usual_price[belief.entry]).copy()
+        at = np.abs(rungs - action.price[:, None]).argmin(axis=1)
+        rungs[rows, at] = action.price
+        orders = self.ladders.coarse().orders_of(self.series.scale[belief.entry])
+        grid = ActionGrid(rungs, orders, room_of(self.problem), self.series.order_cost[belief.entry])
+        allowed = self._allowed(view, grid, rungs / self.series.usual_price[belief.entry][:, None], self.rules)
+        may = np.asarray(allowed.reshape(*rungs.shape, orders.shape[1]).any(axis=2))
+        may[rows, at] = True
+        demand = [self.tracker.outlook(depth, belief, price, view.stock).demand for price in rungs.T]
+        usual_stock = self._price_at_usual_stock(view, belief, action, outlook)
+        return PriceFacts(
+            price=action.price,
+            without_rule={
+                name: self._best_price(view, belief, self.rules.model_copy(update={name: None}))
+                for name in ("greatest_price_change", "greatest_price_change_percent", "least_margin")
+                if getattr(self.rules, name) is not None
+            },
+            unpenalised=scored.grid.taken((scored.values + scored.penalty).argmax(axis=1)).price,
+            usual_stock=usual_stock,
+            usual_stock_chance=self.tracker.outlook(depth, belief, usual_stock, view.stock).stockout_chance,
+            cover=_cover(view.stock, outlook.demand),
+            rungs=np.where(may, rungs, np.nan),
+            demand=np.stack(demand, axis=1),
+            unit_cost=self.series.order_cost[belief.entry],
+            is_safe=depth >= self.safe_depth,
+        )
+
+    def _price_at_usual_stock(self, view: View, belief: Belief, action: Action, outlook: Outlook) -> Floats:
+        """The best price if the stock just covered today, where less stock raises and more stock lowers the price.
+
+        Where an order arrives before sales, it covers today, and only a stock that needs no order moves the price.
+        """
+        enough = np.minimum(outlook.high, self.physics.capacity) if self.physics.after else np.zeros(len(view.stock))
+        best = self._best_price(replace(view, stock=enough), belief, self.rules)
+        moves = np.sign(best - action.price) == np.sign(view.stock - enough)
+        return np.where(moves & (self.physics.after | (action.order == 0)), best, action.price)
+
+    def _best_price(self, view: View, belief: Belief, rules: Rules) -> Floats:
+        scored = self._scored(view, belief, rules)
+        return scored.grid.taken(scored.values.argmax(axis=1)).price
 
     def _is_outside(self, view: View, belief: Belief) -> Bools:
         """Rows whose z or stock lies outside the log, (rows,)."""
@@ -147,20 +201,25 @@ class PlanPolicy(PolicyBase):
         slack = 1e-9 * (1 + self.ranges[1] - self.ranges[0])
         return np.asarray(((state < self.ranges[0] - slack) | (state > self.ranges[1] + slack)).any(axis=1))
 
-    def _scored(self, view: View, belief: Belief) -> "_Scored":
-        """Values of the actions of each row: of all, or of a coarse choice first and then of those around the best."""
+    def _scored(self, view: View, belief: Belief, rules: Rules) -> "_Scored":
+        """Values of the actions of each row: of all, or of a coarse choice and then ever finer around the best."""
         prices = self.ladders.prices_of(self.series.usual_price[belief.entry])
         orders = self.ladders.orders_of(self.series.scale[belief.entry])
-        some_prices, some_orders = self.ladders.coarse_rungs
-        scored = self._values(view, belief, prices[:, some_prices], orders[:, some_orders])
-        if len(some_prices) == prices.shape[1] and len(some_orders) == orders.shape[1]:
-            return scored
-        price, order = np.divmod(scored.values.argmax(axis=1), len(some_orders))
-        near_prices, near_orders = _around(some_prices, price), _around(some_orders, order)
-        rows = np.arange(len(prices))[:, None]
-        return self._values(view, belief, prices[rows, near_prices], orders[rows, near_orders])
+        rows, (some_prices, some_orders) = np.arange(len(prices))[:, None], self.ladders.coarse_rungs
+        scored = self._values(view, belief, rules, prices[:, some_prices], orders[:, some_orders])
+        chosen = np.divmod(scored.values.argmax(axis=1), len(some_orders))
+        centres = some_prices[chosen[0]], some_orders[chosen[1]]
+        gaps = tuple(int(np.diff(each).max(initial=1)) for each in (some_prices, some_orders))
+        while max(gaps) > 1:
+            price = _around(centres[0], gaps[0], prices.shape[1])
+            order = _around(centres[1], gaps[1], orders.shape[1])
+            scored = self._values(view, belief, rules, prices[rows, price], orders[rows, order])
+            chosen = np.divmod(scored.values.argmax(axis=1), order.shape[1])
+            centres = price[rows[:, 0], chosen[0]], order[rows[:, 0], chosen[1]]
+            gaps = tuple(-(-gap // REFINED) for gap in gaps)
+        return scored
 
-    def _values(self, view: View, belief: Belief, prices: Floats, orders: Floats) -> "_Scored":
+    def _values(self, view: View, belief: Belief, rules: Rules, prices: Floats, orders: Floats) -> "_Scored":
         """Value of every pair of each row's prices (rows, prices) and orders (rows, orders)."""
         series, entry = self.series, belief.entry
         usual, to_group = series.usual_price[entry], series.to_group[entry]
@@ -188,7 +247,7 @@ class PlanPolicy(PolicyBase):
         money = (usual / to_group)[:, None]
         values, penalty = (values - penalty) * money, penalty * money
         grid = ActionGrid(prices, orders, room_of(self.problem), series.order_cost[entry])
-        values[~self._allowed(view, grid, relative)] = -np.inf
+        values[~self._allowed(view, grid, relative, rules)] = -np.inf
         return _Scored(grid, values, penalty)
 
     def _values_by_law(self, group: int, rows: Rows) -> Floats:
@@ -200,12 +259,12 @@ class PlanPolicy(PolicyBase):
             action_values(each, rows, table, next_values, dynamics)
         return values
 
-    def _allowed(self, view: View, grid: ActionGrid, relative_price: Floats) -> Bools:
+    def _allowed(self, view: View, grid: ActionGrid, relative_price: Floats, rules: Rules) -> Bools:
         """Actions that each row may take, (rows, actions); from the safe depth on the paper's safe action only.
 
         Prices beyond those of the plan are not allowed where there are others: nothing is known of demand there.
         """
-        allowed = self.rules.feasible(grid, view.stock, view.last_price, view.features_by_name(self.asks))
+        allowed = rules.feasible(grid, view.stock, view.last_price, view.features_by_name(self.asks))
         reach = PRICE_REACH * self.prices[[0, -1]] * [-1, 1] + self.prices[[0, -1]]
         near = (relative_price >= reach[0]) & (relative_price <= reach[1])
         if not near.all():
@@ -328,8 +387,13 @@ class _Scored:
     penalty: Floats  # (rows, actions) of pessimism
 
 
-def _around(rungs: Ints, best: Ints) -> Ints:
-    """All rungs from the coarse one below the best to the one above, (rows, rungs); as many for each row."""
-    width = min(2 * int(np.diff(rungs).max(initial=1)) + 1, int(rungs[-1]) + 1)
-    first = np.clip(rungs[np.maximum(best - 1, 0)], 0, rungs[-1] + 1 - width)
-    return np.asarray(first[:, None] + np.arange(width))
+def _around(centre: Ints, gap: int, count: int) -> Ints:
+    """Rungs (of `count`) up to a gap away from a centre, each REFINED-th part of the gap, (rows, rungs)."""
+    steps = np.unique(np.rint(np.linspace(-gap, gap, 2 * min(gap, REFINED) + 1)).astype(np.int64))
+    return np.asarray(np.clip(centre[:, None] + steps, 0, count - 1))
+
+
+def _cover(quantity: Floats, demand: Floats) -> Floats:
+    """How many periods of expected demand a quantity lasts, infinity where none is expected."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(demand > 0, quantity / demand, np.inf)

@@ -1,0 +1,56 @@
+"""Columns of numbers as texts of equal precision."""
+
+import numpy as np
+
+from lostsales.types import Floats
+
+MOST_DECIMALS = 6
+DIGITS = 4  # of the largest number of a column that was computed
+NO_NUMBER = "-"
+
+
+def exact(values: Floats, like: Floats | None = None) -> list[str]:
+    """Numbers with all their decimals, as many for each; with at least as many as numbers that they are `like`.
+
+    >>> exact(np.array([3.5, 4.0])), exact(np.array([3.5, 4.0]), like=np.array([3.49]))
+    (['3.5', '4.0'], ['3.50', '4.00'])
+    """
+    return _texts(values, decimals(values if like is None else np.r_[values, like]))
+
+
+def rounded(values: Floats) -> list[str]:
+    """Computed numbers to four digits of the largest; whole digits are never rounded away.
+
+    >>> rounded(np.array([5162.531, 12.0])), rounded(np.array([0.01234, np.nan]))
+    (['5163', '12'], ['0.01234', '-'])
+    """
+    largest = np.abs(values[np.isfinite(values)]).max(initial=0.0)
+    before = int(np.floor(np.log10(largest))) + 1 if largest > 0 else 1
+    return _texts(values, min(max(DIGITS - before, 0), MOST_DECIMALS))
+
+
+def percentages(shares: Floats) -> list[str]:
+    """Shares as percentages.
+
+    >>> percentages(np.array([0.125, np.nan]))
+    ['12.5%', '-']
+    """
+    return [NO_NUMBER if each != each else f"{each:.1%}" for each in shares.tolist()]
+
+
+def decimals(values: Floats) -> int:
+    """How many decimals numbers have, at most `MOST_DECIMALS`.
+
+    >>> decimals(np.array([0.1 + 0.2, 2.25])), decimals(np.array([1.0])), decimals(np.array([1 / 3]))
+    (2, 0, 6)
+    """
+    known = values[np.isfinite(values)]
+    for count in range(MOST_DECIMALS):
+        if (np.abs(known - np.round(known, count)) <= 1e-9 * (1 + np.abs(known))).all():
+            return count
+    return MOST_DECIMALS
+
+
+def _texts(values: Floats, count: int) -> list[str]:
+    # Adding 0 turns -0.0 into 0.0.
+    return [NO_NUMBER if each != each else f"{round(each, count) + 0.0:.{count}f}" for each in values.tolist()]

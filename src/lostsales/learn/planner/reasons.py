@@ -1,0 +1,105 @@
+"""What drove the price of a plan, in words: rules, pessimism, the stock, today's demand, or what follows from it.
+
+Each case is computed: the best price without a rule, without the penalty, at a stock that just covers today, and for
+today alone (the greatest price above unit cost times expected demand). The texts hold prices, chances and periods of
+cover, which are the same in any unit of quantity.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from lostsales.types import Array, Bools, Floats, Ints
+
+INELASTIC = -1.0  # above this elasticity a higher price brings in more money
+
+
+@dataclass(frozen=True, eq=False)
+class PriceFacts:
+    """The price of each row, and those that it is compared with; every array is (rows,) unless said."""
+
+    price: Floats
+    without_rule: dict[str, Floats]  # the best price without a rule, by the name of the rule
+    unpenalised: Floats  # the best price without the penalty
+    usual_stock: Floats  # the best price if the stock just covered today; the price where the stock does not matter
+    usual_stock_chance: Floats  # of a stock-out at that price with the stock of today
+    cover: Floats  # periods of expected demand on hand
+    rungs: Floats  # (rows, prices) of the ladder that the row may take, NaN where it may not
+    demand: Floats  # (rows, prices) expected today
+    unit_cost: Floats
+    is_safe: Bools  # the safe action was taken
+
+    def reasons(self) -> Array:
+        """What drove each price, (rows,) text."""
+        # The first that holds for a row is told.
+        cases: list[tuple[Bools, list[str]]] = [
+            (self.is_safe, ["the safe action after a long run of stock-outs"] * len(self.price)),
+        ]
+        for rule, free in self.without_rule.items():
+            cases.append((free != self.price, [f"limited by rules.{rule}: {money(each)} without it" for each in free]))
+        only = (~np.isnan(self.rungs)).sum(axis=1) == 1
+        cases.append((only, ["the only price that may be charged"] * len(self.price)))
+        cautious = [f"cautious: {money(each)} without pessimism" for each in self.unpenalised]
+        cases.append((self.unpenalised != self.price, cautious))
+        pairs = list(zip(self.usual_stock.tolist(), self.cover.tolist(), self.usual_stock_chance.tolist(), strict=True))
+        lowered = [f"lowered from {money(usual)}: {cover:.1f} periods of cover on hand" for usual, cover, _ in pairs]
+        raised = [
+            f"raised from {money(usual)}: a stock-out at that price has a chance of {chance:.0%}"
+            for usual, _, chance in pairs
+        ]
+        cases += [(self.price < self.usual_stock, lowered), (self.price > self.usual_stock, raised)]
+        cases.append((np.ones(len(self.price), dtype=bool), self._by_demand()))
+        chosen = np.argmax([holds for holds, _ in cases], axis=0)
+        return np.array([cases[case][1][row] for row, case in enumerate(chosen.tolist())], dtype=object)
+
+    def _by_demand(self) -> list[str]:
+        """Reasons that lie in demand: the best price for that of today is taken, or another for all that counts."""
+        profit = np.where(np.isnan(self.rungs), -np.inf, (self.rungs - self.unit_cost[:, None]) * self.demand)
+        rows, today = np.arange(len(self.price)), profit.argmax(axis=1)
+        at = np.nanargmin(np.abs(self.rungs - self.price[:, None]), axis=1)
+        elasticity = self._elasticity(at)
+        lowest, highest = (self.price <= np.nanmin(self.rungs, axis=1)), (self.price >= np.nanmax(self.rungs, axis=1))
+        return [
+            _demand_reason(*each)
+            for each in zip(
+                np.sign(at - today).tolist(),
+                self.rungs[rows, today].tolist(),
+                elasticity.tolist(),
+                (highest.astype(int) - lowest).tolist(),
+                strict=True,
+            )
+        ]
+
+    def _elasticity(self, at: Ints) -> Floats:
+        """Of demand between the rungs around each price, NaN where it is not known."""
+        rows, last = np.arange(len(at)), self.rungs.shape[1] - 1
+        low, high = np.maximum(at - 1, 0), np.minimum(at + 1, last)
+        low = np.where(np.isnan(self.rungs[rows, low]), at, low)
+        high = np.where(np.isnan(self.rungs[rows, high]), at, high)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            steps = [np.log(each[rows, high] / each[rows, low]) for each in (self.demand, self.rungs)]
+            elasticity = steps[0] / steps[1]
+        return np.where(np.isfinite(elasticity), elasticity, np.nan)
+
+
+def _demand_reason(side: int, best_today: float, elasticity: float, end: int) -> str:
+    """`side` of the best price for today alone: 1 above, -1 below; `end` of the ladder: 1 highest, -1 lowest."""
+    known = "" if elasticity != elasticity else f" (elasticity {round(elasticity, 1) + 0.0:.1f})"
+    place = {1: "highest of the ladder: ", 0: "", -1: "lowest of the ladder: "}[end]
+    if side:
+        than = f"{'above' if side > 0 else 'below'} {money(best_today)}"
+        return f"{than}, the best for today alone: later periods and stock costs count"
+    if end > 0 and elasticity > INELASTIC:
+        return f"{place}demand falls little with the price{known}"
+    if end < 0 and elasticity < INELASTIC:
+        return f"{place}demand falls much with the price{known}"
+    return f"{place}best profit at today's demand{known}"
+
+
+def money(price: float) -> str:
+    """A price without needless zeros.
+
+    >>> money(4.0), money(3.490000000001), money(12345.5)
+    ('4', '3.49', '12345.5')
+    """
+    return f"{price:.4f}".rstrip("0").rstrip(".")
