@@ -9,7 +9,7 @@ from tests.learn.small import small_log
 
 
 def lengths(log: SalesLog) -> list[int]:
-    return list(np.bincount(log.series))
+    return [int(each) for each in np.bincount(log.series)]
 
 
 def test_a_small_log_is_judged_whole() -> None:

@@ -19,13 +19,13 @@ from lostsales.demand.survival.neighbourhood import BANDWIDTHS, MOST_SCORED
 
 # Seconds of a reference core.
 START = 1.0  # machine code is read from its cache, tables are made
-PAIR = 25e-9  # of a row and a possible neighbour ...
-PAIR_AND_COVARIATE = 1.0e-9  # ... for each covariate
-PAIR_AND_RESAMPLE = 0.6e-9
-LINEAR_DRAW = 3.2e-6  # of a draw of a row in a fit of a linear law
-KERNEL_DRAW = 7.0e-6
-BOOSTED_DRAW = 3.6e-5
-COLUMNS = 40  # arrays as long as the log
+PAIR = 15e-9  # of a row and a possible neighbour ...
+PAIR_AND_COVARIATE = 0.7e-9  # ... for each covariate
+PAIR_AND_RESAMPLE = 0.5e-9
+LINEAR_DRAW = 4.5e-6  # of a draw of a row in a fit of a linear law
+KERNEL_DRAW = 1.0e-5
+BOOSTED_DRAW = 5.0e-5
+COLUMNS = 20  # arrays as long as the log
 
 
 def impute_cost(log: SalesLog, replicates: int = 50, runs: Runs | None = None, most_filled: int | None = None) -> Cost:

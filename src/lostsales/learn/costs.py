@@ -33,7 +33,7 @@ def fit_cost(learner: Learner, log: SalesLog) -> Cost:
     if isinstance(learner, CFQI):
         ladders = Ladders.of(log, learner.rules.over(log.problem.rules)).coarse()
         actions = len(ladders.prices) * len(ladders.orders)
-        rank = learner.function.most_rank if isinstance(learner.function, FunctionClass) else 0
+        rank = learner.function.most_rank if isinstance(learner.function, FunctionClass) else USUAL_RANK
         width = actions + min(USUAL_RANK, rank)
         runs = find_runs(log, learner.max_depth)
         usable = int(np.count_nonzero(runs.usable))
