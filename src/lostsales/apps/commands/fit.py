@@ -53,6 +53,7 @@ def fit(
 
     from lostsales.apps.views.console import err, print_json, progress
     from lostsales.apps.views.learning import print_fit
+    from lostsales.data.ladder_facts import LadderFacts
     from lostsales.data.output_files import check_output
     from lostsales.data.settings import checked_json, read_toml, with_settings
     from lostsales.learn.fit import fit as learn
@@ -64,12 +65,14 @@ def fit(
     learner = checked_json(LEARNERS.get(method), keys, f"method {method}")
     with progress("learning") as report, warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
-        policy = learn(read_sales(log, problem, drop_bad_rows, dropped_rows, verb="fit"), learner, progress=report)
+        sales = read_sales(log, problem, drop_bad_rows, dropped_rows, verb="fit")
+        policy = learn(sales, learner, progress=report)
     for warning in warned:
         err.print(f"[yellow]Warning:[/] {warning.message}", highlight=False, soft_wrap=True)
     policy.save(out)
     facts = {"method": method} | policy.summary() | {"method": method, "policy": str(out)}
+    ladders = None if policy.may_recommend is None else LadderFacts.of(policy.may_recommend, sales)
     if as_json:
-        print_json(facts)
+        print_json(facts | {"may_recommend": None if ladders is None else ladders.as_json()})
     else:
-        print_fit(f"{method} on {log}", facts)
+        print_fit(f"{method} on {log}", facts, ladders)

@@ -117,6 +117,11 @@ class QPolicy(PolicyBase):
         """The rungs of the ladders, which are actions where all series share them."""
         return self.actions.rungs
 
+    @property
+    def may_recommend(self) -> Ladders:
+        """The ladders."""
+        return self.actions.ladders
+
     def summary(self) -> dict[str, Any]:
         """Method, depth, and the function class of each depth."""
         return {"method": self.method, "max_depth": len(self.q) - 1, "kernels": [q.name for q in self.q]}

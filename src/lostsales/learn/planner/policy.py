@@ -105,6 +105,11 @@ class PlanPolicy(PolicyBase):
         strict = self.physics.strict
         return BeliefTracker(self.problem, self.prices, self.states, self.series, self.tables, strict)
 
+    @property
+    def may_recommend(self) -> Ladders:
+        """The ladders."""
+        return self.ladders
+
     def summary(self) -> dict[str, Any]:
         """The method."""
         return {"method": "planner"}

@@ -90,7 +90,8 @@ def _demand_reason(side: int, best_today: float, elasticity: float, end: int) ->
         than = f"{'above' if side > 0 else 'below'} {money(best_today)}"
         return f"{than}, the best for today alone: later periods and stock costs count"
     if end > 0 and elasticity > INELASTIC:
-        return f"{place}demand falls little with the price{known}"
+        falls = "does not fall" if elasticity > -0.05 else "falls little"
+        return f"{place}demand {falls} with the price{known}"
     if end < 0 and elasticity < INELASTIC:
         return f"{place}demand falls much with the price{known}"
     return f"{place}best profit at today's demand{known}"
