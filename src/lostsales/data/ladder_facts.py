@@ -80,7 +80,7 @@ class LadderFacts:
         lines = [(HEADING, text)]
         if orders is not None:
             of = " times each series' mean sales" if orders.relative else ""
-            listed = orders.count <= LISTED and not orders.relative
+            listed = orders.count <= LISTED
             unit = "multiples" if orders.relative else "steps"
             cases = f", in {unit} of {_number(orders.multiple)}" if orders.multiple and not listed else ""
             lines.append(("", f"orders {_span(orders, of + cases)}"))
@@ -120,7 +120,7 @@ def _by_series(ladders: Ladders, log: SalesLog) -> tuple[SeriesRungs, ...]:
 
 
 def _span(rungs: Rungs, after: str = "") -> str:
-    if rungs.count <= LISTED and not rungs.relative:
+    if rungs.count <= LISTED:
         return ", ".join(map(_number, rungs.values)) + after
     return f"{_number(rungs.lowest)} to {_number(rungs.highest)}{after} ({rungs.count:,} values)"
 

@@ -139,7 +139,7 @@ class QPolicy(PolicyBase):
         penalty, value, advantage, price, order, second_price, second_order = (np.zeros(rows) for _ in range(7))
         unsafe, outside = (np.empty(rows, dtype=bool) for _ in range(2))
         for part in self._scored(view):
-            at, found = part.rows, greedy(part.scores)
+            at, found = part.rows, greedy(part.scores, part.grid)
             unsafe[at], outside[at] = part.unsafe, part.outside
             value[at], advantage[at] = found.value, found.advantage
             price[at], order[at] = part.grid.taken(found.best)

@@ -123,7 +123,7 @@ class PlanPolicy(PolicyBase):
         """The decision with its value, runner-up and warnings, the outlook of demand, and what drove the price."""
         belief = self.tracker.belief(view)
         scored = self._scored(view, belief, self.rules)
-        found, rows = greedy(scored.values), np.arange(len(scored.values))
+        found, rows = greedy(scored.values, scored.grid), np.arange(len(scored.values))
         price, order = scored.grid.taken(found.best)
         second = scored.grid.taken(found.second)
         has_second = ~np.isnan(found.advantage)
