@@ -1,4 +1,4 @@
-"""A synthetic twin of a public retail table: 100 series of 731 days, thousands of prices, quantities in the hundreds."""
+"""A synthetic twin of a public retail table: 100 series of 731 days, thousands of prices, sales around 136."""
 
 from typing import Any
 

@@ -26,8 +26,6 @@ def test_the_example_of_every_key_is_read(table: str, name: str) -> None:
     shown = example(models()[table], name)
     assert shown is not None, f"{table}.{name} has no Field(examples=...)"
     keys: dict[str, Any] = {name: shown} if not table else {table: {name: shown}}
-    if name in ("open_time", "out_of_stock_pace"):
-        keys |= {"columns": {"out_of_stock": "hours_out"}} | ({} if name == "open_time" else {"open_time": 16})
     if table == "features":
         keys = {"features": [{"name": "weekday", "kind": "categorical"} | keys["features"]]}
     beside = BESIDE.get(name, {})

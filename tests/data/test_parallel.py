@@ -1,31 +1,45 @@
 """Work on several threads."""
 
 import threading
+import time
 
 import pytest
 
-from lostsales.data.parallel import in_parallel
+from lostsales.data.parallel import current_workers, in_parallel, using_workers
 from lostsales.errors import SettingError
 
 
 def test_results_keep_their_order_and_progress_counts_them() -> None:
     seen: list[tuple[int, int]] = []
-    found = in_parallel(lambda x: x * x, range(5), 3, lambda done, total: seen.append((done, total)))
+    with using_workers(3):
+        found = in_parallel(lambda x: x * x, range(5), lambda done, total: seen.append((done, total)))
     assert found == [0, 1, 4, 9, 16]
     assert seen == [(done, 5) for done in range(1, 6)]
 
 
-def test_no_more_threads_work_than_were_asked_for() -> None:
-    meets = threading.Barrier(2, timeout=20)
-    names = in_parallel(lambda _: (meets.wait(), threading.current_thread().name)[1], range(6), 2)
-    assert len(set(names)) == 2
+def name_after_a_while(_: int) -> str:
+    time.sleep(0.02)
+    return threading.current_thread().name
+
+
+def test_as_many_threads_work_as_were_asked_for() -> None:
+    with using_workers(2):
+        assert len(set(in_parallel(name_after_a_while, range(6)))) == 2
+    with using_workers(1):
+        assert set(in_parallel(name_after_a_while, range(3))) == {threading.current_thread().name}
+
+
+def test_threads_do_not_multiply() -> None:
+    with using_workers(2):
+        assert in_parallel(lambda _: current_workers(), range(4)) == [1] * 4
+        assert current_workers() == 2
 
 
 def test_an_exception_reaches_the_caller() -> None:
-    with pytest.raises(ZeroDivisionError):
-        in_parallel(lambda x: 1 // x, [1, 0], 2)
+    with pytest.raises(ZeroDivisionError), using_workers(2):
+        in_parallel(lambda x: 1 // x, [1, 0])
 
 
 def test_workers_must_be_positive() -> None:
-    with pytest.raises(SettingError, match="workers must be at least 1, but 0 came"):
-        in_parallel(abs, [1], 0)
+    with pytest.raises(SettingError, match="workers must be at least 1, but 0 came"), using_workers(0):
+        pass

@@ -1,5 +1,6 @@
 """The problem: its TOML, its errors, and that writing it loses nothing."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -179,3 +180,28 @@ def test_a_written_problem_is_read_again_as_it_was(
     path = tmp_path_factory.mktemp("problem") / "problem.toml"
     path.write_text(problem.to_toml(), encoding="utf-8")
     assert Problem.from_toml(path) == problem
+
+
+@pytest.mark.parametrize(
+    ("toml", "expected"),
+    [
+        ("[costs]\nlost = true", "costs.lost: must be a number, but it is True"),
+        ("capacity = '5'", "capacity: must be a number, without quotes, but it is '5'"),
+        ("discount = false", "discount: must be a number, but it is False"),
+        ("prices = [1, true]", "prices: must be a number, but it is True"),
+        ("prices = ['1', '2']", "prices: must be a number, without quotes, but it is '1'"),
+        ("[costs]\norder = 1e300", "costs.order: must lie between -1e+15 and 1e+15, but it is 1e+300"),
+        ("capacity = 99999999999999999999", "capacity: must lie between -1e+15 and 1e+15"),
+        (f"capacity = {'9' * 5000}", "cannot be read as TOML"),
+        (f"prices = {'[' * 5000}", "cannot be read as TOML"),
+        ("capacity = nan", "capacity: Input should be"),
+    ],
+)
+def test_what_is_no_number_is_not_taken_for_one(tmp_path: Path, toml: str, expected: str) -> None:
+    (tmp_path / "problem.toml").write_text(toml)
+    with pytest.raises(SettingError, match=re.escape(expected)):
+        Problem.from_toml(tmp_path / "problem.toml")
+
+
+def test_levels_of_a_feature_may_be_truth_values() -> None:
+    assert Feature(name="promotion", kind="categorical", levels=(True, False)).levels == (True, False)

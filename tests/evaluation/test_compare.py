@@ -9,7 +9,7 @@ import pytest
 
 from lostsales.data.problem import Problem
 from lostsales.demand.censoring.runs import find_runs
-from lostsales.errors import SettingError
+from lostsales.errors import LostSalesError, SettingError
 from lostsales.evaluation.compare import KEEP_CURRENT, Comparison, compare
 from lostsales.evaluation.cross_fitted import CrossFittedPolicy
 from lostsales.learn.baselines.threshold_tuning import BaseStock, Newsvendor
@@ -131,3 +131,58 @@ def test_invalid_arguments_raise() -> None:
         compare(small_log("steady", 6), ())
     with pytest.raises(SettingError, match="no estimator 'guess'"):
         compare(small_log("steady", 6), ("base-stock",), estimator="guess")
+
+
+class Failing(Newsvendor):
+    """Fails as code of others may."""
+
+    method = "failing"
+    how: Literal["memory", "numpy"] = "memory"
+
+    def fit(self, log: Any, progress: Any = None) -> Any:  # noqa: ARG002
+        """Raise."""
+        if self.how == "memory":
+            raise MemoryError
+        return np.linalg.inv(np.zeros((2, 2)))
+
+
+def test_a_method_that_fails_in_any_way_leaves_the_results_of_the_others() -> None:
+    log = small_log("newsvendor", 12, horizon=8)
+    alone = compare(log, [Newsvendor()])
+    found = compare(log, [Failing(), Newsvendor(), Failing(how="numpy")])
+    reasons = {each.method: each.reason for each in found.candidates}
+    assert reasons == {
+        "newsvendor": None,
+        "failing": "it ran out of memory; try --quick, fewer --rows or one worker",
+        "failing (2)": "it failed with LinAlgError: Singular matrix",
+    }
+    assert found.choice == alone.choice
+    assert found.candidates[0].gain == alone.candidates[0].gain
+    with pytest.raises(LostSalesError, match="no method could be fitted: failing: it ran out of memory"):
+        compare(log, [Failing()])
+
+
+def test_the_same_seed_gives_the_same_answer_on_any_number_of_workers() -> None:
+    log = small_log("newsvendor", 12, horizon=8)
+    one, two = (compare(log, ["newsvendor", "base-stock"], seed=3, workers=workers) for workers in (1, 2))
+    assert json.dumps(one.to_json()) == json.dumps(two.to_json())
+
+
+def test_a_quick_comparison_says_so_and_has_fewer_folds_and_units() -> None:
+    log = small_log("newsvendor", 30, horizon=8)
+    found = compare(log, ["newsvendor"], quick=True)
+    assert any(note.startswith("quick: ") for note in found.notes)
+    assert found.candidates[0].contributions is not None
+    assert len(found.candidates[0].contributions) == 10
+    usual = compare(log, ["newsvendor"])
+    assert usual.candidates[0].gain is not None
+    assert found.candidates[0].gain is not None
+    width = usual.candidates[0].gain.high - usual.candidates[0].gain.low
+    assert abs(found.candidates[0].gain.value - usual.candidates[0].gain.value) < width
+
+
+def test_what_is_left_out_is_counted() -> None:
+    log = small_log("steady", 12)
+    found = compare(log, ["newsvendor"], quick=True)
+    assert found.left_out["last row of its series"] == 12
+    assert found.to_json()["left_out"] == found.left_out

@@ -151,8 +151,9 @@ def used(path: Path, origin: Path) -> bool:
             grid = np.array(scenario.prices), np.array(scenario.orders)
         else:
             recent, today = (pd.read_csv(origin.with_name(name), dtype=NAMES) for name in ("recent.csv", "today.csv"))
-            today = pd.concat([today, today.assign(stock=1e25, **_renamed(today))], ignore_index=True)
             policy: Any = lostsales.load(path)
+            most = 1e14 if policy.problem.capacity is None else policy.problem.capacity
+            today = pd.concat([today, today.assign(stock=most, **_renamed(today))], ignore_index=True)
             found = [policy.recommend(recent, today) for _ in range(2)]
             answers = [each[["price", "order"]].to_numpy(np.float64).T for each in found]
             own = getattr(policy, "grid", None) or policy.q.grid
@@ -346,7 +347,9 @@ def _digest(array: Any) -> str:
 def _place(metadata: dict[str, Any], rng: np.random.Generator) -> tuple[Any, Any]:
     """A table or list somewhere in the metadata, and one of its keys."""
     table: Any = metadata
-    key: Any = ("settings", "settings", "problem", "horizon", "observes", "format", "kind")[rng.integers(7)]
+    wanted = ("settings", "settings", "problem", "horizon", "observes", "format", "kind")
+    keys: Any = [key for key in wanted if key in metadata]  # a change before may have taken one away
+    key: Any = keys[rng.integers(len(keys))]
     while isinstance(table[key], dict | list) and len(table[key]) and rng.random() < 0.9:
         table = table[key]
         keys = list(table) if isinstance(table, dict) else range(len(table))

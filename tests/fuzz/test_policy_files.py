@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import lostsales
 from lostsales.errors import LostSalesError
 from lostsales.policy import file_format
-from tests.fuzz.policy_files import STORED, fuzz, npy, opened, sealed, used
+from tests.fuzz.policy_files import NAMES, STORED, fuzz, npy, opened, sealed, used
 
 PLAN = STORED / "pocket" / "planner-linear-mean.policy"
 Q = STORED / "careful" / "fusion-pessimistic.policy"
@@ -151,3 +152,20 @@ def test_bytes_after_the_archive_do_not_count_as_content(tmp_path: Path) -> None
     stream = io.BytesIO(PLAN.read_bytes())
     path.write_bytes(b"#!/bin/sh\n" + stream.getvalue())
     assert lostsales.load(path).summary() == {"method": "planner"}
+
+
+WITHOUT_CAPACITY = sorted((*STORED.glob("pocket/*.policy"), *STORED.glob("wavy/*.policy")))
+
+
+@pytest.mark.parametrize("origin", WITHOUT_CAPACITY, ids=lambda path: path.stem)
+def test_a_stock_far_beyond_the_plan_is_decided_as_a_large_one(origin: Path) -> None:
+    """Its position among the stocks of the plan is bounded before it becomes a whole number."""
+    policy: Any = lostsales.load(origin)
+    today = pd.read_csv(origin.with_name("today.csv"), dtype=NAMES)
+    large, beyond = (policy.recommend(None, today.assign(stock=stock)) for stock in (1e6, 1e9))
+    pd.testing.assert_frame_equal(large[["price", "order"]], beyond[["price", "order"]])
+    for _ in range(3):
+        again = policy.recommend(None, today.assign(stock=1e15))
+        pd.testing.assert_frame_equal(again, policy.recommend(None, today.assign(stock=1e15)))
+    with pytest.raises(LostSalesError, match=r"stock must be at most 1e\+15, but row 0"):
+        policy.recommend(None, today.assign(stock=1e25))

@@ -1,6 +1,8 @@
 """The command line. Every command imports what it needs when it runs, so that `--help` is quick."""
 
-from typing import Annotated
+import sys
+from contextlib import suppress
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -59,12 +61,23 @@ for command in COMMANDS:
 
 
 def main() -> None:
-    """Run the command line; a user's mistake ends in one message and exit code 2."""
+    """Run the command line; a user's mistake, a file or a disk that fails ends in one message and exit code 2."""
     try:
         app()
+        sys.stdout.flush()
     except LostSalesError as error:
-        from lostsales.apps.views.console import err
+        _end(str(error))
+    except OSError as error:
+        with suppress(OSError):
+            sys.stdout.close()  # what cannot be written now cannot be at the end either
+        _end(f"{error.filename or 'the output'}: {error.strerror or error}")
+    except MemoryError:
+        _end("there is not enough memory for this; try with fewer rows, series or episodes")
 
-        err.print("[bold red]Error:[/] ", end="")
-        err.print(str(error), markup=False, highlight=False, soft_wrap=True)
-        raise SystemExit(2) from None
+
+def _end(message: str) -> NoReturn:
+    from lostsales.apps.views.console import err
+
+    err.print("Error: ", style="bold red", end="")
+    err.print(message, highlight=False, soft_wrap=True)
+    raise SystemExit(2) from None

@@ -1,6 +1,6 @@
 """Business rules as keys: what a shop will not do, on top of the ladders of prices and orders."""
 
-from typing import Annotated
+from typing import Annotated, Self
 
 from pydantic import ConfigDict, Field
 
@@ -49,3 +49,18 @@ class BusinessRules(StrictSettings):
     order_days: str | None = Field(
         None, description="A feature that is 0 where no order may be placed.", examples=["order_day"]
     )
+
+    def in_units(self, unit: float) -> Self:
+        """The rules with quantities counted in a unit.
+
+        >>> BusinessRules(multiple=36, greatest_price_change=1).in_units(12).multiple
+        3.0
+        """
+        update: dict[str, object] = {
+            name: round(getattr(self, name) / unit, 10)
+            for name in ("multiple", "minimum")
+            if getattr(self, name) is not None
+        }
+        if self.forbidden:
+            update["forbidden"] = tuple((price, round(order / unit, 10)) for price, order in self.forbidden)
+        return self.model_copy(update=update)

@@ -20,6 +20,8 @@ ROW_KINDS = {
 }
 EXACT, NEXT_STOCK, FLAGGED, SOLD_OUT, PART_OF_PERIOD, BETWEEN, NOTHING = range(len(ROW_KINDS))
 
+LARGE = 1_000  # units
+
 
 @dataclass(frozen=True, eq=False)
 class DemandBounds:
@@ -49,7 +51,8 @@ def demand_bounds(log: SalesLog) -> DemandBounds:
     demand, shown = log.sales.copy(), _read_off_next_stock(log)
     back = hidden & ~np.isnan(shown)
     demand[back] = shown[back]
-    integer = bool(_whole(demand) and _whole(level[np.isfinite(level)]))
+    # Where demand is large, its whole units are too fine to matter, and counting each would take time.
+    integer = bool(np.median(demand) < LARGE and _whole(demand) and _whole(level[np.isfinite(level)]))
     most = np.where(hidden, _most(log, integer), np.inf)
     is_exact = ~hidden | back | (most <= level)
     is_strict = np.zeros(len(log), dtype=bool)

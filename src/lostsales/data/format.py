@@ -7,23 +7,12 @@ from pydantic import Field, field_validator, model_validator
 
 from lostsales.data.settings import Settings
 
-_DIRECTIVES = frozenset("aAbBdfgGHIjmMpSuVyYzUW%-")
+_DIRECTIVE = re.compile(r"%(?:-[dmyHIMSj]|[aAbBdfGHIjmMpSuVyYzUW%])")
 _YEAR = re.compile(r"%-?[yYG]")
 
 
 class Format(Settings):
     """How a table writes numbers and dates; it holds for columns of text, and nothing is guessed.
-
-    Parameters
-    ----------
-    decimal : {".", ","}
-        Between whole numbers and fractions.
-    thousands : str, optional
-        Between groups of three digits, such as ".", ",", "'" or a space.
-    currency : str, optional
-        Before or after a number, such as "€" or "kr".
-    dates : str or tuple of str
-        Of the periods, such as "%d.%m.%Y" or "%m/%d/%Y"; without it only ISO dates (2026-03-01) are read.
 
     Examples
     --------
@@ -34,7 +23,7 @@ class Format(Settings):
 
     decimal: Annotated[str, Field(pattern=r"^[.,]$")] = Field(".", description="The decimal sign.", examples=[","])
     thousands: Annotated[str, Field(min_length=1, max_length=1)] | None = Field(
-        None, description="The sign between groups of three digits; none unless given.", examples=["."]
+        None, description="The sign between groups of three digits; none unless given.", examples=[","]
     )
     currency: Annotated[str, Field(min_length=1, max_length=10)] | None = Field(
         None, description="A sign or word before or after amounts, which is left out.", examples=["€"]
@@ -68,7 +57,7 @@ class Format(Settings):
     @classmethod
     def _are_formats(cls, dates: str | tuple[str, ...]) -> str | tuple[str, ...]:
         for each in (dates,) if isinstance(dates, str) else dates:
-            if not _YEAR.search(each) or not set(re.findall(r"%(.?)", each.replace("%%", ""))) <= _DIRECTIVES:
+            if not _YEAR.search(each) or "%" in _DIRECTIVE.sub("", each):
                 raise ValueError('must be formats such as "%d.%m.%Y" or "%m/%d/%Y"')
         return dates
 

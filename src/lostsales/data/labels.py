@@ -102,7 +102,10 @@ def by_appearance(values: Array, missing: int | None = None) -> tuple[Ints, Arra
 
 
 def _run_starts(values: Array) -> Ints:
-    changes = np.asarray(values[1:] != values[:-1], dtype=bool)
+    try:
+        changes = np.asarray(values[1:] != values[:-1], dtype=bool)
+    except (TypeError, ValueError, ArithmeticError):  # objects that cannot be compared
+        changes = np.ones(max(len(values) - 1, 0), dtype=bool)
     return np.flatnonzero(np.r_[True, changes]) if len(values) else np.zeros(0, dtype=np.int64)
 
 
@@ -116,7 +119,7 @@ def is_missing(value: Any) -> bool:
         return True
     try:
         return bool(value != value)
-    except (TypeError, ValueError):  # pandas' NA, and arrays
+    except (TypeError, ValueError, ArithmeticError):  # pandas' NA, arrays, and a signalling NaN
         return type(value).__name__ == "NAType"
 
 

@@ -1,8 +1,10 @@
 """Work on several threads: compiled loops and matrix products release the interpreter's lock, and share one log."""
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TypeVar
 
 from threadpoolctl import threadpool_limits
@@ -15,6 +17,8 @@ MOST_WORKERS = 4  # unless more are asked for: each needs memory of its own
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
+_workers: ContextVar[int | None] = ContextVar("workers", default=None)
+
 
 def usual_workers() -> int:
     """The cores that this process may use, at most four.
@@ -26,30 +30,44 @@ def usual_workers() -> int:
     return min(MOST_WORKERS, cores)
 
 
-def checked_workers(workers: int | None) -> int:
-    """The number that was asked for, the usual one where none was."""
+def current_workers() -> int:
+    """How many threads work here: those of `using_workers`, else the usual number."""
+    return _workers.get() or usual_workers()
+
+
+@contextmanager
+def using_workers(workers: int | None) -> Iterator[None]:
+    """Within, work is done on so many threads; on the usual number where it is None.
+
+    >>> with using_workers(1):
+    ...     current_workers()
+    1
+    """
     if workers is not None and workers < 1:
         raise SettingError(f"workers must be at least 1, but {workers} came")
-    return usual_workers() if workers is None else workers
+    token = _workers.set(workers)
+    try:
+        yield
+    finally:
+        _workers.reset(token)
 
 
 def in_parallel(
-    work: Callable[[Item], Result],
-    items: Iterable[Item],
-    workers: int | None = None,
-    progress: Progress | None = None,
+    work: Callable[[Item], Result], items: Iterable[Item], progress: Progress | None = None
 ) -> list[Result]:
     """The result of every item, in order; progress counts items.
 
-    Matrix products run on one thread each, so that threads do not multiply and results do not depend on `workers`.
+    Within a thread there is no further one, and matrix products run on one thread each: threads do not multiply, and
+    results do not depend on their number.
 
     >>> in_parallel(abs, [-1, 2])
     [1, 2]
     """
     every = list(items)
     found: list[Result] = []
-    with threadpool_limits(1), ThreadPoolExecutor(min(checked_workers(workers), max(len(every), 1))) as pool:
-        for result in pool.map(work, every):
+    threads = min(current_workers(), max(len(every), 1))
+    with threadpool_limits(1), ThreadPoolExecutor(threads, initializer=lambda: _workers.set(1)) as pool:
+        for result in pool.map(work, every) if threads > 1 else map(work, every):
             found.append(result)
             if progress:
                 progress(len(found), len(every))

@@ -51,7 +51,7 @@ def table_fields(model: type[BaseModel]) -> list[SettingField]:
     Examples
     --------
     >>> from lostsales.data.problem import Problem
-    >>> table_fields(Problem)[-1].type
+    >>> {each.name: each.type for each in table_fields(Problem)}["format"]
     'table with decimal, thousands, currency, dates'
 
     """
@@ -118,6 +118,21 @@ def _options(annotation: Any) -> tuple[Any, ...]:
     if _is_union(annotation):
         return tuple(option for each in get_args(annotation) for option in _options(each) if option is not NoneType)
     return (annotation,)
+
+
+def leaf_types(annotation: Any) -> frozenset[Any]:
+    """The plain types in an annotation, without None: of a list those of its items.
+
+    >>> sorted(each.__name__ for each in leaf_types(tuple[float, ...] | str | None))
+    ['float', 'str']
+    """
+    options = _options(annotation)
+    if len(options) > 1 or _is_union(annotation):
+        return frozenset().union(*map(leaf_types, options))
+    (only,) = options
+    if get_origin(only) is tuple:
+        return frozenset().union(*(leaf_types(each) for each in get_args(only) if each is not Ellipsis))
+    return frozenset({str}) if get_origin(only) is Literal else frozenset({only})
 
 
 def _is_union(annotation: Any) -> bool:

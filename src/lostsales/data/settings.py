@@ -9,14 +9,19 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic_core import PydanticCustomError
 
-from lostsales.data.setting_fields import keys_at
+from lostsales.data.setting_fields import keys_at, leaf_types
 from lostsales.errors import SettingError
 
 if TYPE_CHECKING:
     from pydantic._internal._model_construction import ModelMetaclass
 else:
     ModelMetaclass = type(BaseModel)
+
+
+CONVERSION = "conversion"  # type of our own errors
+MOST_NUMBER = 1e15  # up to which whole numbers and their sums are exact
 
 
 class _OurErrors(ModelMetaclass):
@@ -33,6 +38,43 @@ class Settings(BaseModel, metaclass=_OurErrors):
     """Base of everything that comes from TOML: frozen, and an unknown key is an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_declared(cls, keys: Any) -> Any:
+        """Refuse what pydantic would convert: truth values and texts as numbers, numbers and texts as truth values."""
+        plain = isinstance(keys, dict) and not cls.model_config.get("strict")
+        for name, field in cls.model_fields.items() if plain else ():
+            for key in {name, field.alias} & set(keys):
+                _refuse_conversion(str(key), keys[key], leaf_types(field.annotation))
+        return keys
+
+
+def _refuse_conversion(key: str, value: Any, types: frozenset[Any]) -> None:
+    wants_number = bool(types & {int, float})
+    if isinstance(value, list | tuple) and wants_number:
+        for each in value:
+            _refuse_conversion(key, each, types)
+    elif types == {bool} and not isinstance(value, bool | np.bool_):
+        raise _conversion(key, "must be true or false", value)
+    elif wants_number and bool not in types and isinstance(value, bool | np.bool_):
+        raise _conversion(key, "must be a number", value)
+    elif wants_number and types <= {int, float} and isinstance(value, str | bytes) and _reads_as_number(value):
+        raise _conversion(key, "must be a number, without quotes", value)
+    elif wants_number and isinstance(value, int | float) and abs(value) > MOST_NUMBER and abs(value) != float("inf"):
+        raise _conversion(key, f"must lie between -{MOST_NUMBER:g} and {MOST_NUMBER:g}", value)
+
+
+def _conversion(key: str, wanted: str, value: Any) -> PydanticCustomError:
+    return PydanticCustomError(CONVERSION, "{why}", {"key": key, "why": f"{wanted}, but it is {_shown(value)}"})
+
+
+def _reads_as_number(text: str | bytes) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 class StrictSettings(Settings):
@@ -61,7 +103,7 @@ def read_toml(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise SettingError(f"there is no file {path}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+    except (ValueError, OSError, RecursionError) as error:  # also a number of too many digits
         raise SettingError(f"{path} cannot be read as TOML: {error}") from None
 
 
@@ -98,6 +140,8 @@ def with_settings(keys: dict[str, Any], settings: Iterable[str], example: str) -
             value = tomllib.loads(f"value = {text}")["value"]
         except tomllib.TOMLDecodeError:
             value = text
+        except (ValueError, RecursionError) as error:  # a number of too many digits, lists within lists
+            raise SettingError(f"the value of {path!r} cannot be read: {error}") from None
         *tables, last = path.strip().split(".")
         place = keys
         for table in tables:
@@ -114,6 +158,10 @@ def _explained(error: ValidationError, model: type[BaseModel], keys: dict[str, A
     for problem in error.errors():
         kind, message = problem["type"], problem["msg"].removeprefix("Value error, ")
         where = _path(problem["loc"], keys, kind == "missing") or "the whole"
+        if kind == CONVERSION:
+            inside = str(problem["ctx"]["key"])
+            reasons.setdefault(inside if where == "the whole" else f"{where}.{inside}", message)
+            continue
         if kind in ("extra_forbidden", "unexpected_keyword_argument"):
             *tables, _ = where.split(".")
             there = ", ".join(keys_at(model, tables))

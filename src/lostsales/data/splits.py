@@ -69,17 +69,17 @@ class Fold:
     names: tuple[str, ...]  # the series that the policy decides for; none where folds are blocks in time
 
 
-def cross_fit_folds(log: SalesLog, seed: int, gap: int) -> tuple[list[Fold], str]:
+def cross_fit_folds(log: SalesLog, seed: int, gap: int, count: int = FOLDS) -> tuple[list[Fold], str]:
     """Folds for cross-fitting: whole series drawn at random, or below ten series blocks in time with a `gap` around."""
     names = np.unique(log.names.astype(str))
     if len(names) >= FEW_SERIES:
         drawn = np.random.default_rng(seed).permutation(names)
         own = log.names.astype(str)[log.series]
-        folds = [tuple(drawn[number::FOLDS].tolist()) for number in range(FOLDS)]
+        folds = [tuple(drawn[number::count].tolist()) for number in range(count)]
         return [Fold(np.isin(own, fold), fold) for fold in folds], BY_SERIES
     lengths = np.diff(np.r_[log.starts, len(log)])[log.series]
     place = _place(log)
-    edges = [lengths * number // FOLDS for number in range(FOLDS + 1)]
+    edges = [lengths * number // count for number in range(count + 1)]
     near = [(place >= low - gap) & (place < high + gap) for low, high in pairwise(edges)]
     return [Fold(each, ()) for each in near], BY_BLOCKS
 

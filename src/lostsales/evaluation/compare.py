@@ -1,23 +1,26 @@
 """`compare`: fit several methods, evaluate them all on one log, and name the one to deploy, or none."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from lostsales.data.log import SalesLog
+from lostsales.data.parallel import in_parallel, using_workers
 from lostsales.data.progress import Progress, stages
-from lostsales.data.splits import Fold, cross_fit_folds
+from lostsales.data.splits import FOLDS, Fold, cross_fit_folds
 from lostsales.data.sublogs import without
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.evaluation.cross_fitted import CrossFittedPolicy
 from lostsales.evaluation.evaluate import checked_estimators, evaluate_on, prepare
+from lostsales.evaluation.judged_rows import COMPARED_ROWS, QUICK_ROWS
 from lostsales.evaluation.prepared_log import PreparedLog
 from lostsales.evaluation.results import Earned, Estimand, Estimate, Interval, plain
 from lostsales.evaluation.task import check_horizon
-from lostsales.learn.fit import learner_of
+from lostsales.learn.fit import fit_counted, learner_of
 from lostsales.learn.learner import LEARNERS, Learner
 from lostsales.types import Floats
 
+QUICK_FOLDS = 3
 KEEP_CURRENT = "keep what you do"
 USUAL_METHODS = ("planner", "c-fqi", "pc-fqi", "fusion", "base-stock", "s-S-p", "newsvendor")
 
@@ -60,6 +63,8 @@ class Comparison:
         What a fold is: "series" or "blocks in time".
     notes : tuple of str
         What a reader must know beside the figures.
+    left_out : dict
+        Rows of the log that the learners of the paper do not use, by reason.
 
     Examples
     --------
@@ -79,6 +84,7 @@ class Comparison:
     earned: Earned
     held_out: str
     notes: tuple[str, ...] = ()
+    left_out: dict[str, int] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """As JSON can hold it."""
@@ -94,6 +100,9 @@ def compare(
     horizon: int | None = None,
     seed: int = 0,
     settings: MethodSettings | None = None,
+    rows: int | None = None,
+    quick: bool = False,
+    workers: int | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
     """Rank methods by what they would earn, cross-fitted: a policy decides only for series it was not fitted to.
@@ -107,11 +116,18 @@ def compare(
     estimator : str, optional
         Evaluates all methods: "model" where a demand law can be learned, else "fqe", unless given.
     horizon : int, optional
-        Periods to look ahead; the median length of a series unless given.
+        Periods to look ahead; the median length of a series unless given, at most 100: longer series are then cut into
+        episodes of 100 periods.
     seed : int
-        The same seed gives the same answer; learners that are given as settings have their own.
+        The same seed gives the same answer, on any number of workers; learners given as settings have their own.
     settings : dict, optional
         Settings by the name of a method.
+    rows : int, optional
+        The most rows to judge from, 20,000 unless given: of a larger log some series are drawn, and long ones cut.
+    quick : bool
+        Judge from at most 5,000 rows, with fewer folds, units and episodes, and quick settings of the methods.
+    workers : int, optional
+        Threads; those that the machine has, at most four, unless given.
     progress : callable, optional
         Called with (done, total).
 
@@ -142,17 +158,20 @@ def compare(
     check_horizon(horizon)
     checked_estimators(None if estimator is None else (estimator,))
     preparing, comparing = stages(progress, (1, 2 * len(methods)))
-    prepared, notes = prepare(log, seed, preparing)
-    return compare_on(
-        prepared,
-        methods,
-        estimator=estimator,
-        horizon=horizon,
-        seed=seed,
-        settings=settings,
-        notes=notes,
-        progress=comparing,
-    )
+    if rows is None:
+        rows = QUICK_ROWS if quick else COMPARED_ROWS
+    with using_workers(workers):
+        prepared, notes = prepare(log, seed, preparing, rows, quick)
+        return compare_on(
+            prepared,
+            methods,
+            estimator=estimator,
+            horizon=horizon,
+            seed=seed,
+            settings=settings,
+            notes=notes,
+            progress=comparing,
+        )
 
 
 def usual_methods() -> tuple[str, ...]:
@@ -179,29 +198,43 @@ def compare_on(
     notes: tuple[str, ...] = (),
     progress: Progress | None = None,
 ) -> Comparison:
-    """`compare` on a prepared log."""
+    """`compare` on a prepared log; a method that fails, whatever its exception, leaves the others' results."""
     if estimator is None:
         estimator = "fqe" if prepared.laws is None else "model"
-    folds, held_out = cross_fit_folds(prepared.log, seed, gap=prepared.runs.max_depth + 1)
+    count = QUICK_FOLDS if prepared.quick else FOLDS
+    folds, held_out = cross_fit_folds(prepared.log, seed, gap=prepared.runs.max_depth + 1, count=count)
     candidates, estimand = [], None
     for method, name, tick in zip(methods, _names(methods), stages(progress, [1.0] * len(methods)), strict=True):
         fitting, estimating = stages(tick, (3, 1))
         try:
             own = {"seed": seed, **(settings or {}).get(method, {})} if isinstance(method, str) else {}
-            policy = _cross_fit(learner_of(method, own), prepared.log, folds, fitting)
+            learner = learner_of(method, own)
+            policy = _cross_fit(learner.quick() if prepared.quick else learner, prepared.log, folds, fitting)
             found = evaluate_on(
                 policy, prepared, estimators=(estimator,), horizon=horizon, seed=seed, progress=estimating
             )
-        except LostSalesError as error:
-            candidates.append(ComparedMethod(name, reason=str(error)))
+        except Exception as error:  # noqa: BLE001, of any kind: the others are worth having
+            candidates.append(ComparedMethod(name, reason=_reason(error)))
+            tick(1, 1)
             continue
         estimand = found.estimand
         candidates.append(_candidate(name, found.estimates[0], prepared))
     if estimand is None:
-        raise LostSalesError(f"no method could be fitted: {candidates[0].method}: {candidates[0].reason}")
+        reasons = "; ".join(f"{each.method}: {each.reason}" for each in candidates)
+        raise LostSalesError(f"no method could be fitted: {reasons}")
     ranked = _ranked(candidates)
     choice, sentence = _choose(ranked, prepared.log.notes.balance_finding)
-    return Comparison(ranked, choice, sentence, estimand, estimator, prepared.earned, held_out, notes)
+    left_out = {reason: rows for reason, rows in prepared.runs.left_out.items() if rows}
+    return Comparison(ranked, choice, sentence, estimand, estimator, prepared.earned, held_out, notes, left_out)
+
+
+def _reason(error: Exception) -> str:
+    """What went wrong, in one line."""
+    if isinstance(error, LostSalesError):
+        return str(error)
+    if isinstance(error, MemoryError):
+        return "it ran out of memory; try --quick, fewer --rows or one worker"
+    return f"it failed with {type(error).__name__}: {' '.join(str(error).split())}"
 
 
 def _names(methods: Methods) -> list[str]:
@@ -216,10 +249,7 @@ def _names(methods: Methods) -> list[str]:
 
 def _cross_fit(learner: Learner, log: SalesLog, folds: "list[Fold]", progress: Progress) -> CrossFittedPolicy:
     """One policy a fold, fitted without it."""
-    policies = []
-    for number, fold in enumerate(folds):
-        policies.append(learner.fit(without(log, fold.held_out)))
-        progress(number + 1, len(folds))
+    policies = in_parallel(lambda fold: fit_counted(learner, without(log, fold.held_out)), folds, progress)
     return CrossFittedPolicy(
         tuple(policies), {name: number for number, fold in enumerate(folds) for name in fold.names}
     )

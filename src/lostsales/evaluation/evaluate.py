@@ -2,19 +2,18 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from lostsales.data.log import SalesLog
+from lostsales.data.parallel import using_workers
 from lostsales.data.progress import Progress, stages
-from lostsales.data.sublogs import series_of
-from lostsales.errors import LostSalesError
+from lostsales.errors import LostSalesError, SettingError
 from lostsales.evaluation.estimators.estimator import ESTIMATORS
+from lostsales.evaluation.judged_rows import EVALUATED_ROWS, QUICK_ROWS, judged_rows
 from lostsales.evaluation.prepared_log import PreparedLog, check_log
 from lostsales.evaluation.results import Estimate, Evaluation, Overlap
 from lostsales.evaluation.task import EvaluationTask, check_policy
 from lostsales.policy.policy import Policy
 
-MOST_ROWS = 100_000
+QUICK_NOTE = "quick: from fewer rows, units and episodes, so that intervals are wider"
 
 
 def evaluate(
@@ -25,6 +24,9 @@ def evaluate(
     horizon: int | None = None,
     start_stock: float | None = None,
     seed: int = 0,
+    rows: int | None = None,
+    quick: bool = False,
+    workers: int | None = None,
     progress: Progress | None = None,
 ) -> Evaluation:
     """Estimate what a policy would earn, what was earned and the gain, each with a 95 % interval.
@@ -38,11 +40,18 @@ def evaluate(
     estimators : sequence of str, optional
         Names such as "model", "fqe" and "dr"; all unless given. The first that does not refuse is the answer.
     horizon : int, optional
-        Periods to look ahead; the median length of a series unless given.
+        Periods to look ahead; the median length of a series unless given, at most 100: longer series are then cut into
+        episodes of 100 periods.
     start_stock : float, optional
         Stock at the start of every series; as in the log unless given. Only "model" can start from another.
     seed : int
-        The same seed gives the same answer.
+        The same seed gives the same answer, on any number of workers.
+    rows : int, optional
+        The most rows to judge from, 40,000 unless given: of a larger log some series are drawn, and long ones cut.
+    quick : bool
+        Judge from at most 5,000 rows, with fewer units and episodes.
+    workers : int, optional
+        Threads; those that the machine has, at most four, unless given.
     progress : callable, optional
         Called with (done, total).
 
@@ -72,23 +81,31 @@ def evaluate(
     check_log(log)
     check_policy(policy, log, horizon, start_stock)  # before any work
     preparing, estimating = stages(progress, (1, 1))
-    prepared, notes = prepare(log, seed, preparing)
-    return evaluate_on(
-        policy,
-        prepared,
-        estimators=estimators,
-        horizon=horizon,
-        start_stock=start_stock,
-        seed=seed,
-        notes=notes,
-        progress=estimating,
-    )
+    with using_workers(workers):
+        prepared, notes = prepare(log, seed, preparing, rows, quick)
+        return evaluate_on(
+            policy,
+            prepared,
+            estimators=estimators,
+            horizon=horizon,
+            start_stock=start_stock,
+            seed=seed,
+            notes=notes,
+            progress=estimating,
+        )
 
 
-def prepare(log: SalesLog, seed: int = 0, progress: Progress | None = None) -> tuple[PreparedLog, tuple[str, ...]]:
-    """A log prepared for every policy, and notes for its readers."""
-    some, notes = _sample(log, seed)
-    prepared = PreparedLog.of(some, seed, progress)
+def prepare(
+    log: SalesLog, seed: int = 0, progress: Progress | None = None, rows: int | None = None, quick: bool = False
+) -> tuple[PreparedLog, tuple[str, ...]]:
+    """A log, or the part of it that is judged from, prepared for every policy, and notes for its readers."""
+    check_log(log)
+    most = (QUICK_ROWS if quick else EVALUATED_ROWS) if rows is None else rows
+    if most < 1:
+        raise SettingError(f"rows must be at least 1, but {most} came")
+    some, notes = judged_rows(log, most, seed)
+    prepared = PreparedLog.of(some, seed, progress, quick)
+    notes = (*notes, QUICK_NOTE) if quick else notes
     return prepared, (*notes, log.notes.balance_warning) if log.notes.balance_broken else notes
 
 
@@ -129,13 +146,3 @@ def checked_estimators(asked: Sequence[str] | None) -> tuple[str, ...]:
     """The estimators that were asked for, all where none were; raises where one is unknown."""
     ESTIMATORS.check(*(asked or ()))
     return tuple(asked or ESTIMATORS.names)
-
-
-def _sample(log: SalesLog, seed: int) -> tuple[SalesLog, tuple[str, ...]]:
-    """A random part of the series where rows are too many for one matrix."""
-    if not isinstance(log, SalesLog) or len(log) <= MOST_ROWS or len(log.names) < 2:
-        return log, ()
-    lengths = np.diff(np.r_[log.starts, len(log)])
-    drawn = np.random.default_rng(seed).permutation(len(log.names))
-    some = drawn[: max(1, int(np.searchsorted(np.cumsum(lengths[drawn]), MOST_ROWS, side="right")))]
-    return series_of(log, np.sort(some)), (f"judged from {len(some):,} of {len(lengths):,} series, drawn at random",)

@@ -25,6 +25,7 @@ from lostsales.evaluation.results import Earned, Interval
 from lostsales.types import Floats
 
 MOST_UNITS = 20  # the demand law is fitted again without each
+QUICK_UNITS = 10
 DRAWS = 20  # of each censored demand
 RIVAL_ERRORS = 2.0  # standard errors behind the best within which a kind of noise is not ruled out
 SMOOTHED_MEANS = ("linear", "kernel")  # means that are replaced by the under-smoothed one
@@ -54,7 +55,7 @@ class LeaveOneOutLaws:
         def fit_without(unit: int) -> DemandLaw:
             return model.fit_law(law.family, weights=(unit_of != unit).astype(np.float64), start=law, seed=seed)
 
-        without = in_parallel(fit_without, range(len(units)), None, progress)
+        without = in_parallel(fit_without, range(len(units)), progress)
         alternatives = [] if law is model.law else [model.law]
         for each in model.candidates:
             other_noise = each.family.multiplicative != model.family.multiplicative
@@ -76,18 +77,19 @@ class PreparedLog:
     seed: int = 0
     profit_without: Floats | None = None  # (units, rows) profit under the law without each unit
     profit_alternatives: Floats | None = None  # (alternatives, rows)
+    quick: bool = False  # fewer units, and fewer episodes of a replay
 
     @classmethod
-    def of(cls, log: SalesLog, seed: int = 0, progress: Progress | None = None) -> "PreparedLog":
+    def of(cls, log: SalesLog, seed: int = 0, progress: Progress | None = None, quick: bool = False) -> "PreparedLog":
         """Check that the log can be used, fit its demand laws and fill in lost sales."""
         check_log(log)
-        runs, units = find_runs(log), units_of(log, MOST_UNITS)
-        choosing, leaving_out = stages(progress, (1, 1))
+        runs, units = find_runs(log), units_of(log, QUICK_UNITS if quick else MOST_UNITS)
+        choosing, leaving_out, filling = stages(progress, (2, 2, 1))
         try:
             model = fit_demand(log, seed=seed, progress=choosing)
         except LostSalesError as error:
             lost = impute(log, runs=runs, replicates=0, seed=seed).expected_lost
-            return cls(log, runs, units, log.profit(lost), None, str(error), seed)
+            return cls(log, runs, units, log.profit(lost), None, str(error), seed, quick=quick)
         outside = ~runs.observed.is_observed  # censored rows that the law does not cover
         outside[model.evidence.rows] = False
         lost = np.zeros(len(log))
@@ -95,13 +97,12 @@ class PreparedLog:
             lost[outside] = impute(log, runs=runs, replicates=0, seed=seed, only=outside).expected_lost[outside]
         laws = LeaveOneOutLaws.of(model, units, seed, leaving_out)
 
-        def profits(*under: DemandLaw) -> Floats:
-            found = [log.profit(_expected_lost(log, model, law, lost, seed)) for law in under]
-            return np.array(found).reshape(-1, len(log))
+        def profit(law: DemandLaw) -> Floats:
+            return log.profit(_expected_lost(log, model, law, lost, seed))
 
-        return cls(
-            log, runs, units, profits(laws.law)[0], laws, "", seed, profits(*laws.without), profits(*laws.alternatives)
-        )
+        found = np.array(in_parallel(profit, (laws.law, *laws.without, *laws.alternatives), filling))
+        own, (without, alternatives) = found[0], np.split(found[1:], [len(laws.without)])
+        return cls(log, runs, units, own, laws, "", seed, without, alternatives, quick)
 
     @cached_property
     def contributions(self) -> Floats:

@@ -63,6 +63,7 @@ class Estimand:
     horizon: int
     discount: float  # of the discounted value beside it
     start: str
+    restarts: bool = False  # long series are cut: an episode starts anew every `horizon` periods
 
     def __str__(self) -> str:
         return f"mean profit a period over {self.horizon} periods, starting from {self.start}"

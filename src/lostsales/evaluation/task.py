@@ -7,6 +7,7 @@ import numpy as np
 
 from lostsales.data.log import SalesLog
 from lostsales.data.progress import Progress
+from lostsales.data.settings import MOST_NUMBER
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.evaluation.log_decisions import decisions
 from lostsales.evaluation.prepared_log import PreparedLog
@@ -15,6 +16,9 @@ from lostsales.policy.policy import Policy
 from lostsales.types import Bools, Floats, Ints
 
 START = "where each series of the log starts"
+# The most periods to look ahead unless told otherwise: a policy has settled long before (docs/decisions/evaluation.md).
+# Longer series are cut into episodes, so that all their periods count.
+MOST_HORIZON = 100
 SHARED_KEYS = ("features", "arrival", "balance", "capacity", "capacity_rule")  # the same for policy and log
 
 
@@ -30,12 +34,10 @@ def check_policy(policy: Policy, log: SalesLog, horizon: int | None, start_stock
     if policy.horizon is not None:
         raise LostSalesError("this policy plans a number of periods: evaluate one that decides the same in each")
     check_horizon(horizon)
-    room = np.inf if log.problem.capacity is None else log.problem.capacity
-    if start_stock is not None and not 0 <= start_stock <= room:
-        most = "" if np.isinf(room) else f" and the capacity of {room:g}"
-        raise SettingError(
-            f"the stock to start with must lie between 0{most or ' and any number'}, but {start_stock:g} came"
-        )
+    capacity = log.problem.capacity
+    if start_stock is not None and not 0 <= start_stock <= (MOST_NUMBER if capacity is None else capacity):
+        most = f"{MOST_NUMBER:g}" if capacity is None else f"the capacity of {capacity:g}"
+        raise SettingError(f"the stock to start with must lie between 0 and {most}, but {start_stock:g} came")
 
 
 def check_horizon(horizon: int | None) -> None:
@@ -68,16 +70,19 @@ class EvaluationTask:
         start_stock: float | None = None,
         progress: Progress | None = None,
     ) -> "EvaluationTask":
-        """`horizon` is the median length of a series unless given."""
+        """`horizon` is the median length of a series unless given, at most `MOST_HORIZON`: then long ones are cut."""
         check_policy(policy, prepared.log, horizon, start_stock)
         log, runs = prepared.log, prepared.runs
         lengths = np.diff(np.r_[log.starts, len(log)])
-        horizon = int(np.median(lengths)) if horizon is None else horizon
+        usual = int(np.median(lengths))
+        restarts = horizon is None and usual > MOST_HORIZON
+        horizon = min(usual, MOST_HORIZON) if horizon is None else horizon
         rows = np.flatnonzero(runs.depth >= 0)
         actions = decisions(policy, log, runs, rows, np.random.default_rng(seed))
-        first = np.unique(log.series[rows], return_index=True)[1]
-        start = START if start_stock is None else f"{START}, with {start_stock:g} units in stock"
-        estimand = Estimand(horizon, log.problem.discount, start)
+        first = np.unique(episodes_of(log.series[rows], horizon if restarts else None), return_index=True)[1]
+        start = f"every {horizon} periods of each series of the log" if restarts else START
+        start = start if start_stock is None else f"{start}, with {start_stock:g} units in stock"
+        estimand = Estimand(horizon, log.problem.discount, start, restarts)
         return cls(policy, prepared, estimand, rows, actions, rows[first], seed, start_stock, progress)
 
     @cached_property
@@ -98,6 +103,17 @@ class EvaluationTask:
         opens[self.opening_rows] = True
         added = np.bincount(units.of_row, of_row, len(units))
         return np.asarray(units.mean(of_start, opens) + len(units) * added)
+
+
+def episodes_of(series: Ints, horizon: int | None) -> Ints:
+    """A number for each episode of rows in order of their series: one a series, or one every `horizon` rows of it.
+
+    >>> episodes_of(np.array([0, 0, 0, 1]), 2)
+    array([0, 0, 1, 2])
+    """
+    starts = np.r_[True, np.diff(series) != 0][: len(series)]
+    place = np.arange(len(series)) - np.maximum.accumulate(np.where(starts, np.arange(len(series)), 0))
+    return np.asarray(np.cumsum(starts if horizon is None else place % horizon == 0) - 1)
 
 
 def places(rows: Ints, size: int) -> Ints:

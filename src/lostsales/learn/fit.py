@@ -4,8 +4,10 @@ from typing import Any
 
 from lostsales.data.log import SalesLog
 from lostsales.data.progress import Progress
+from lostsales.data.units import in_units, problem_in_units, unit_of
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.learn.learner import LEARNERS, Learner
+from lostsales.policy.in_units import InUnits
 from lostsales.policy.policy import SavedPolicy
 
 DEFAULT = "planner"
@@ -51,7 +53,16 @@ def fit(
     """
     if not isinstance(log, SalesLog):
         raise LostSalesError(f"fit learns from a log that `read_log` gives, but a {type(log).__name__} came")
-    return learner_of(method, settings).fit(log, progress)
+    return fit_counted(learner_of(method, settings), log, progress)
+
+
+def fit_counted(learner: Learner, log: SalesLog, progress: Progress | None = None) -> SavedPolicy:
+    """Fit a learner to the counts of a log, so that what it learns does not depend on the unit of quantity."""
+    unit = unit_of(log)
+    if unit == 1:
+        return learner.fit(log, progress)
+    policy = learner.in_units(unit).fit(in_units(log, unit), progress)
+    return InUnits(policy, problem_in_units(policy.problem, 1 / unit), unit)
 
 
 def learner_of(method: str | Learner, settings: dict[str, Any]) -> Learner:

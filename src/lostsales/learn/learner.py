@@ -1,7 +1,7 @@
 """What a learner is: its settings, and how it learns a policy from a log."""
 
 from abc import abstractmethod
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import Field
 
@@ -36,12 +36,22 @@ class Learner(StrictSettings):
     """
 
     method: ClassVar[str]
+    quick_settings: ClassVar[dict[str, Any]] = {}  # of `quick`
 
     iterations: Annotated[int, Field(ge=1)] | None = Field(
         None, description="Iterations of the learner (K); its own rule unless given, unused where it does not iterate."
     )
     rules: Rules = Field(Rules(), description="Business rules that every action obeys.")
     seed: Annotated[int, Field(ge=0)] = Field(0, description="The same seed gives the same policy.")
+
+    def in_units(self, unit: float) -> Self:
+        """The same settings for a log whose quantities are counted in a unit."""
+        return self.model_copy(update={"rules": self.rules.in_units(unit)})
+
+    def quick(self) -> Self:
+        """The same with quicker settings where none were given: enough for a first look."""
+        kept = {key: value for key, value in self.quick_settings.items() if key not in self.model_fields_set}
+        return self.model_copy(update=kept)
 
     @abstractmethod
     def fit(self, log: SalesLog, progress: Progress | None = None) -> SavedPolicy:

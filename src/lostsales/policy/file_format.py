@@ -176,7 +176,7 @@ def read_artefact(path: Path) -> Artefact:
             raise LostSalesError(f"{path} is damaged or was altered: its arrays are not those that its metadata name")
         with _usable(path):
             problem = checked(Problem, metadata.problem, "its problem")
-            content = _content(metadata, problem)
+            content = content_of(metadata.kind, Header(problem, metadata.settings, frozenset(metadata.arrays)))
             sizes = {}
             if content is not None:
                 content.check_names(members)
@@ -259,12 +259,12 @@ def _refuse_constant(text: str) -> NoReturn:
     raise ValueError(f"{text} is not JSON")
 
 
-def _content(metadata: _Metadata, problem: Problem) -> Content | None:
-    """What a file of this kind may hold; None where another package does not say."""
-    declares = getattr(POLICIES.get(metadata.kind), "content", None)
+def content_of(kind: str, header: Header) -> Content | None:
+    """What a file of a kind may hold; None where another package does not say."""
+    declares = getattr(POLICIES.get(kind), "content", None)
     if declares is None:
         return None
-    content: Content = declares(Header(problem, metadata.settings, frozenset(metadata.arrays)))
+    content: Content | None = declares(header)
     return content
 
 

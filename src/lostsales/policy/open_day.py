@@ -13,6 +13,7 @@ from lostsales.data.reading.findings import Findings, listed
 from lostsales.data.reading.gate import HOLE, read_table
 from lostsales.data.reading.table import Table
 from lostsales.data.reading.text import stripped
+from lostsales.data.settings import MOST_NUMBER
 from lostsales.demand.censoring.observed import Observed
 from lostsales.demand.censoring.runs import find_runs
 from lostsales.errors import LogError
@@ -156,6 +157,9 @@ class _Today:
             findings.check(over, f"{names.stock} must fit the capacity {problem.capacity:g}", stock)
         last_sales = reader.optional(names.last_sales, gaps=True)
         last_stockout = reader.flag(names.last_stockout, gaps=True)
+        for name, units in ((names.stock, stock), (names.last_sales, last_sales)):
+            if units is not None:
+                findings.check(units > MOST_NUMBER, f"{name} must be at most {MOST_NUMBER:g}", units)
         findings.raise_if_any()
         period = period.astype(np.int64) if period.dtype.kind == "f" else period
         parts = names.series_parts

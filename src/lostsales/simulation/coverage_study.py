@@ -1,9 +1,8 @@
 """`calibrate`: empirical coverage of the 95 % intervals of `evaluate`, in simulation, where the true value is known."""
 
 import json
-import multiprocessing
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from lostsales.data.finite_json import finite
 from lostsales.data.output_files import replacing
 from lostsales.data.progress import Progress
 from lostsales.errors import LostSalesError, SettingError
@@ -21,6 +21,7 @@ from lostsales.evaluation.results import Interval
 from lostsales.simulation.named_policies import named_policy
 from lostsales.simulation.scenario import Scenario, as_scenario
 from lostsales.simulation.simulator import evaluate_policy, simulate
+from lostsales.simulation.workers import worker_pool
 
 SERIES = (5, 20, 50)
 REPLICATIONS = 200
@@ -270,7 +271,7 @@ def _each_replication(study: Study, left: list[tuple[int, int]], workers: int) -
     if workers == 1 or len(left) < 2:
         yield from (replicate(study, *each) for each in left)
         return
-    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
+    with worker_pool(min(workers, len(left))) as pool:
         try:
             for future in as_completed([pool.submit(replicate, study, *each) for each in left]):
                 yield future.result()
@@ -299,4 +300,4 @@ def _read(study: Study, partial: Path | None) -> dict[tuple[int, int], list[Repl
 def _write(study: Study, partial: Path, done: dict[tuple[int, int], list[Replication]]) -> None:
     content = {"study": study.fingerprint, "replications": [asdict(each) for key in sorted(done) for each in done[key]]}
     with replacing(partial) as temporary:
-        temporary.write_text(json.dumps(content))
+        temporary.write_text(json.dumps(finite(content), allow_nan=False), encoding="utf-8")

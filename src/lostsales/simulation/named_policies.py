@@ -1,5 +1,6 @@
 """Policies by name, or by the path of a policy file."""
 
+from os.path import isfile
 from pathlib import Path
 
 import numpy as np
@@ -29,7 +30,7 @@ def named_policy(name: str, scenario: Scenario, epsilon: float = 0.0) -> Policy:
         policy = Uniform(scenario.problem)
     elif name.partition(":")[0] == "base-stock":
         policy = _base_stock(name, scenario.problem)
-    elif Path(name).is_file():
+    elif isfile(name):
         policy = saved_policy(name, scenario)
     else:
         raise SettingError(f"no policy {name!r}; the names are {NAMES}, and there is no file of that name")

@@ -110,7 +110,7 @@ class Cycle(Settings):
     """A calendar: 0, 1, ..., length - 1, 0, ..., from `start`."""
 
     kind: Literal["cycle"]
-    length: Annotated[int, Field(ge=2)]
+    length: Annotated[int, Field(ge=2, le=100_000)]
     start: Annotated[int, Field(ge=0)] = 0
 
     def open(self, count: int, rng: np.random.Generator) -> Floats:  # noqa: ARG002, one signature

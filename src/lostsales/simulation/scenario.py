@@ -18,6 +18,8 @@ from lostsales.simulation.presets import preset_names, preset_text
 from lostsales.simulation.processes import FeatureProcess, levels_of
 from lostsales.types import Floats
 
+MOST_PERIODS = 1_000_000  # of an episode
+
 
 class UniformStart(NamedTuple):
     """An integer, uniform from low to high."""
@@ -95,7 +97,7 @@ class Scenario(Shop):
 
     name: str
     about: str = ""
-    horizon: Annotated[int, Field(ge=1)]
+    horizon: Annotated[int, Field(ge=1, le=MOST_PERIODS)]
     prices: tuple[NonNegative, ...]
     orders: tuple[NonNegative, ...]
     costs: ConstantCosts

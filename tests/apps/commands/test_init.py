@@ -61,7 +61,7 @@ def test_a_link_to_the_table_is_not_replaced(
 ) -> None:
     link = table.with_suffix(".toml")
     link.symlink_to(table)
-    assert "is the table itself" in failure(monkeypatch, capsys, "init", table, "--force")
+    assert "is a symbolic link" in failure(monkeypatch, capsys, "init", table, "--force")
     assert link.is_symlink()
 
 

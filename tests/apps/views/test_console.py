@@ -4,6 +4,7 @@ import io
 import json
 import time
 
+import numpy as np
 import pytest
 from rich.console import Console
 
@@ -49,3 +50,26 @@ def test_a_log_file_gets_no_bar(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_json_has_null_for_what_is_no_number(capsys: pytest.CaptureFixture[str]) -> None:
     console.print_json({"a": float("nan"), "b": [float("inf"), 1.5], "c": {"d": (1, None)}, "e": "é"})
     assert json.loads(capsys.readouterr().out) == {"a": None, "b": [None, 1.5], "c": {"d": [1, None]}, "e": "é"}
+
+
+HOSTILE = "a\x1b[31m\x1b]0;title\x07b\x9b2J\u202ec\udcff[/b][bold]:smile:"
+
+
+def test_a_name_reaches_the_terminal_as_text(capsys: pytest.CaptureFixture[str]) -> None:
+    console.print_facts(HOSTILE, [("name", HOSTILE)])
+    table = console.plain_table(HOSTILE, HOSTILE)
+    table.add_row(HOSTILE)
+    console.out.print(table)
+    console.out.print(HOSTILE)
+    shown = capsys.readouterr().out
+    assert "[/b][bold]:smile:" in shown
+    assert not set(shown) & set("\x1b\x07\x9b\u202e\udcff")
+
+
+def test_json_is_json_whatever_the_names_and_figures(capsys: pytest.CaptureFixture[str]) -> None:
+    result = {"name": HOSTILE, "value": float("nan"), "rows": [np.float32(1.5), np.int64(2), float("-inf")]}
+    console.print_json(result)
+    text = capsys.readouterr().out
+    assert not set(text) & set("\x1b\x07\x9b\u202e\udcff")
+    text.encode()
+    assert json.loads(text, parse_constant=pytest.fail) == {"name": HOSTILE, "value": None, "rows": [1.5, 2, None]}

@@ -9,6 +9,8 @@ import pytest
 
 from lostsales.data.problem import Problem
 from lostsales.data.proposal.propose import Proposal, propose
+from lostsales.data.reading.gate import read_log
+from lostsales.errors import LogError
 from tests.data.proposal.headers import TABLES
 
 NO_STOCKOUTS = "nothing says when it was out of stock"
@@ -186,10 +188,24 @@ def test_columns_features_and_formats_of_a_table_are_found(name: str, ending: st
     assert tuple(each.name for each in found.problem.features) == expected.features
     assert found.problem.attributes == expected.attributes
     assert found.problem.format.model_dump(exclude_defaults=True) == expected.format
-    starts = tuple(each for each in found.left if not each.startswith("reading says"))
-    assert len(starts) == len(expected.left), starts
-    assert all(each.startswith(start) for each, start in zip(starts, expected.left, strict=True)), starts
+    assert len(found.left) == len(expected.left), found.left
+    assert all(each.startswith(start) for each, start in zip(found.left, expected.left, strict=True)), found.left
+    assert found.is_readable == all(each.startswith("[costs]") for each in expected.left)
     assert_written_well(found, tmp_path)
+
+
+@pytest.mark.parametrize("name", [name for name, each in EXPECTED.items() if NO_PRICE in each.left])
+def test_with_a_price_the_table_can_be_read_or_only_stockouts_are_missing(name: str, tmp_path: Path) -> None:
+    path = write(TABLES[name](), tmp_path, "csv")
+    text = propose(path).text.replace("# price = 2", "price = 2")
+    path.with_suffix(".toml").write_text(text, encoding="utf-8")
+    if NO_STOCKOUTS in EXPECTED[name].left:
+        with pytest.raises(LogError, match="missing column 'stockout'"):
+            read_log(path)
+    else:
+        log = read_log(path)
+        assert len(log) == 180
+        assert set(log.price) == {2.0}
 
 
 def assert_written_well(found: Proposal, folder: Path) -> None:

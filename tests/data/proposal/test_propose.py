@@ -1,11 +1,13 @@
 """What content decides in a proposal, and what is said where it decides nothing."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from lostsales.data.problem import Problem
 from lostsales.data.proposal import sample
 from lostsales.data.proposal.propose import propose
 from lostsales.data.reading.gate import read_log
@@ -48,6 +50,18 @@ def test_frames_are_looked_at_as_files_are(tmp_path: Path) -> None:
     expected = propose(tmp_path / "sales.parquet").problem
     assert propose(table).problem == expected
     assert propose(pl.from_pandas(table)).problem == expected
+
+
+def test_several_files_are_one_table(tmp_path: Path) -> None:
+    table = retail_inventory()
+    (tmp_path / "parts").mkdir()
+    paths = [tmp_path / "parts" / f"{part}.csv" for part in "ab"]
+    for path, part in zip(paths, (table.iloc[:80], table.iloc[80:]), strict=True):
+        part.to_csv(path, index=False)
+    for source in (paths, tmp_path / "parts"):
+        found = propose(source)
+        assert (found.rows, found.is_readable) == (180, True)
+        assert found.columns["sales"] == "Units Sold"
 
 
 def test_a_name_that_its_content_contradicts_is_not_taken() -> None:
@@ -119,7 +133,7 @@ def test_thousands_that_could_be_fractions_are_said_to_be() -> None:
 def test_dates_without_separators() -> None:
     table = rows().rename(columns={"place": "store"})
     found = propose(table.assign(date=table["date"].dt.strftime("%Y%m%d").astype(int)))
-    assert found.problem.format.dates == "%Y%m%d"
+    assert (found.problem.format.dates, found.is_readable) == ("%Y%m%d", True)
     assert "daily" in found.text
 
 
@@ -155,3 +169,76 @@ def test_names_that_toml_must_quote() -> None:
     found = propose(table)
     assert [each.name for each in found.problem.features] == ["a\nb # c"]
     assert found.is_readable
+
+
+def test_a_column_named_as_ours_that_is_something_else_is_not_read_as_ours() -> None:
+    table = rows().drop(columns=["order", "stock"]).rename(columns={"place": "store", "out": "stockout"})
+    found = propose(table.assign(order=[f"PO-{number}" for number in range(len(table))]))
+    assert found.problem.columns.order == "no order"
+    assert "order" not in found.columns
+    assert found.is_readable
+
+
+NAMES = (
+    "date",
+    "sku",
+    "store",
+    "sales",
+    "Price",
+    "stock",
+    "order",
+    "stockout",
+    "in_stock",
+    "received",
+    "adjustment",
+    "x",
+    "id",
+    "last_sales",
+    "é#",
+    'a "b"',
+    "'",
+    "year",
+    "week",
+    "days out of stock",
+    "Losses",
+    "unit cost",
+    "category",
+    "closing stock",
+)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_any_table_gets_a_problem_that_is_valid(seed: int, tmp_path: Path) -> None:
+    rng = np.random.default_rng(seed)
+    size = int(rng.choice([1, 2, 30, 200]))
+    days = pd.date_range("2024-01-01", periods=size)
+    values: list[Any] = [
+        rng.integers(0, 5, size),
+        rng.normal(size=size),
+        rng.choice(["a", "b"], size),
+        [None] * size,
+        days,
+        days.strftime("%d.%m.%Y"),
+        rng.choice([True, False], size),
+        [f"{each:.2f}".replace(".", ",") for each in range(size)],
+        [f"${each:,.2f}" for each in rng.normal(5000, 2, size)],
+        np.where(rng.random(size) < 0.5, np.nan, 1.0),
+        np.full(size, np.inf),
+        rng.integers(-(2**62), 2**62, size),
+        [*map(str, range(size))],
+        np.arange(size) + 20240101,
+        ["1e400", *["x"] * (size - 1)],
+        np.zeros(size),
+        rng.choice(["2024-01", "2024-02"], size),
+        ["31/12/2024 25:61"] * size,
+        ["%\\'"] * size,
+        rng.choice(["yes", "no"], size),
+    ]
+    chosen = rng.choice(NAMES, int(rng.integers(1, 9)), replace=False)
+    table = pd.DataFrame({name: values[int(rng.integers(len(values)))] for name in chosen})
+    if seed % 2:
+        table.to_csv(tmp_path / "t.csv", index=False)
+    found = propose(tmp_path / "t.csv" if seed % 2 else table)
+    (tmp_path / "t.toml").write_text(found.text, encoding="utf-8")
+    assert Problem.from_toml(tmp_path / "t.toml") == found.problem
+    assert found.is_readable or found.left

@@ -207,6 +207,8 @@ def test_a_date_that_two_declared_formats_read_differently_is_refused() -> None:
         ({"currency": " "}, "must be a currency"),
         ({"dates": "%d.%m"}, "must be formats such as"),
         ({"dates": "%Q %Y"}, "must be formats such as"),
+        ({"dates": "%Y%"}, "must be formats such as"),
+        ({"dates": "%Y%-Q"}, "must be formats such as"),
         ({"dates": 5}, "Input should be a valid string"),
     ],
 )

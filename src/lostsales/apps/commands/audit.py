@@ -4,16 +4,20 @@ from typing import Annotated
 
 import typer
 
-from lostsales.apps.commands.options import DropBadRows, DroppedRows, Json, Log, ProblemFile
+from lostsales.apps.commands.budgeting import FEWER_ROWS, expect
+from lostsales.apps.commands.options import MOST, DropBadRows, DroppedRows, Json, Log, Memory, ProblemFile
 from lostsales.apps.commands.reading import read_sales
 
 
 def audit(
     log: Log,
     problem: ProblemFile = None,
-    cap: Annotated[int | None, typer.Option(help="Greatest depth to learn (K); the paper's rule unless given.")] = None,
+    cap: Annotated[
+        int | None, typer.Option(min=0, max=MOST, help="Greatest depth to learn (K); the paper's rule unless given.")
+    ] = None,
     drop_bad_rows: DropBadRows = False,
     dropped_rows: DroppedRows = None,
+    memory: Memory = None,
     as_json: Json = False,
 ) -> None:
     """Report what can be learned from a log: stock-out runs, hidden demand, assumptions, and what to collect next.
@@ -22,10 +26,15 @@ def audit(
     """
     from lostsales.apps.views.audit import print_audit
     from lostsales.apps.views.console import print_json, progress
+    from lostsales.data.parallel import current_workers
     from lostsales.demand.audit.audit import audit as run_audit
+    from lostsales.demand.costs import audit_cost
 
-    with progress("auditing") as report:
-        found = run_audit(read_sales(log, problem, drop_bad_rows, dropped_rows), cap=cap, progress=report)
+    with progress("reading") as report:
+        sales = read_sales(log, problem, drop_bad_rows, dropped_rows, report)
+    seconds = expect("audit", audit_cost(sales), memory, FEWER_ROWS, current_workers())
+    with progress("auditing", seconds=seconds) as report:
+        found = run_audit(sales, cap=cap, progress=report)
     if as_json:
         print_json(found.as_json())
     else:

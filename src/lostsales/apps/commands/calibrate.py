@@ -6,6 +6,8 @@ from typing import Annotated
 import typer
 
 from lostsales.apps.commands.options import (
+    MOST,
+    MOST_WORKERS,
     Estimators,
     Json,
     ScenarioName,
@@ -26,9 +28,9 @@ def calibrate(
     ] = "uniform",
     epsilon: Annotated[float, typer.Option(help="Share of the behaviour's decisions drawn uniformly.")] = 0.0,
     series: Annotated[str, typer.Option(help="Numbers of series in a log.")] = "5,20,50",
-    replications: Annotated[int, typer.Option(help="Logs of each size.")] = 200,
+    replications: Annotated[int, typer.Option(min=1, max=MOST, help="Logs of each size.")] = 200,
     estimator: Estimators = None,
-    workers: Annotated[int, typer.Option(help="Processes; results are the same.")] = 1,
+    workers: Annotated[int, typer.Option(min=1, max=MOST_WORKERS, help="Processes; results are the same.")] = 1,
     out: Annotated[Path | None, typer.Option(help="Journal of the study; the same command resumes from it.")] = None,
     settings: ScenarioSettings = None,
     seed: Seed = 0,

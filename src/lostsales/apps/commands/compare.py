@@ -5,14 +5,19 @@ from typing import Annotated
 
 import typer
 
+from lostsales.apps.commands.budgeting import FEWER_ROWS, expect
 from lostsales.apps.commands.options import (
     DropBadRows,
     DroppedRows,
     Horizon,
     Json,
     Log,
+    Memory,
     ProblemFile,
+    Quick,
+    Rows,
     Seed,
+    Workers,
     log_files,
     names,
 )
@@ -29,6 +34,10 @@ def compare(
     seed: Seed = 0,
     drop_bad_rows: DropBadRows = False,
     dropped_rows: DroppedRows = None,
+    rows: Rows = None,
+    quick: Quick = False,
+    workers: Workers = None,
+    memory: Memory = None,
     as_json: Json = False,
 ) -> None:
     """Fit several methods, evaluate each on series held out from it, and name the one to deploy, or none.
@@ -36,25 +45,52 @@ def compare(
     Example: `lostsales compare log.parquet --methods c-fqi,fusion,base-stock`
     """
     import warnings
+    from dataclasses import replace
 
     from lostsales.apps.views.comparison import print_comparison
     from lostsales.apps.views.console import print_json, progress
+    from lostsales.apps.views.left_out import print_left_out
+    from lostsales.data.budget import memory_limit
     from lostsales.data.output_files import check_output
+    from lostsales.data.parallel import usual_workers
+    from lostsales.evaluation.compare import check_methods, usual_methods
     from lostsales.evaluation.compare import compare as run_comparison
-    from lostsales.evaluation.compare import usual_methods
-    from lostsales.learn.fit import fit
+    from lostsales.evaluation.costs import compare_cost, rows_within
+    from lostsales.evaluation.judged_rows import COMPARED_ROWS, QUICK_ROWS
+    from lostsales.learn.fit import fit, learner_of
+    from lostsales.learn.left_out import left_out
 
     if out is not None:
         check_output(out, log_files(log, problem))
     chosen = names(methods) or usual_methods()
+    check_methods(chosen)
     sales = read_sales(log, problem, drop_bad_rows, dropped_rows, verb="compare")
-    with progress("fitting and evaluating") as report, warnings.catch_warnings():
+    learners = {name: learner_of(name, {"seed": seed}) for name in chosen}
+    left = {name: left_out(sales, learner) for name, learner in learners.items()}
+    print_left_out(sales, left)
+    threads, limit = workers or usual_workers(), memory_limit(memory)
+    most = rows or (QUICK_ROWS if quick else COMPARED_ROWS)
+    most, fewer = rows_within(sales, most, limit, threads, quick)
+    cost = compare_cost(sales, learners.values(), most, quick)
+    seconds = expect("compare", cost, memory, FEWER_ROWS, threads)
+    with progress("fitting and evaluating", seconds=seconds) as report, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = run_comparison(sales, chosen, estimator=estimator, horizon=horizon, seed=seed, progress=report)
+        found = run_comparison(
+            sales,
+            chosen,
+            estimator=estimator,
+            horizon=horizon,
+            seed=seed,
+            rows=most,
+            quick=quick,
+            workers=threads,
+            progress=report,
+        )
+        found = replace(found, notes=(*fewer, *found.notes))
         saved = None if found.choice is None else out
         if saved is not None and found.choice is not None:
             fit(sales, found.choice, seed=seed).save(saved)
     if as_json:
-        print_json(found.to_json() | {"policy": None if saved is None else str(saved)})
+        print_json(found.to_json() | {"left_out_by_method": left, "policy": None if saved is None else str(saved)})
     else:
         print_comparison(f"Methods on {log}", found, saved)

@@ -4,17 +4,19 @@ from typing import Annotated
 
 import typer
 
-from lostsales.apps.commands.options import DropBadRows, DroppedRows, Json, Log, ProblemFile
+from lostsales.apps.commands.budgeting import FEWER_ROWS, expect
+from lostsales.apps.commands.options import MOST, MOST_SEED, DropBadRows, DroppedRows, Json, Log, Memory, ProblemFile
 from lostsales.apps.commands.reading import read_sales
 
 
 def demand(
     log: Log,
     problem: ProblemFile = None,
-    replicates: Annotated[int, typer.Option(min=2, help="Bootstrap samples behind the band.")] = 20,
-    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same answer.")] = 0,
+    replicates: Annotated[int, typer.Option(min=2, max=MOST, help="Bootstrap samples behind the band.")] = 20,
+    seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="The same seed gives the same answer.")] = 0,
     drop_bad_rows: DropBadRows = False,
     dropped_rows: DroppedRows = None,
+    memory: Memory = None,
     as_json: Json = False,
 ) -> None:
     """Estimate the law of demand: effects, price response with a band, calibration, and warnings where it does not fit.
@@ -23,14 +25,19 @@ def demand(
     """
     from lostsales.apps.views.console import print_json, progress
     from lostsales.apps.views.demand import demand_json, print_demand
+    from lostsales.data.parallel import current_workers
+    from lostsales.data.progress import stages
+    from lostsales.demand.costs import demand_cost
     from lostsales.demand.law.price_response import price_response
     from lostsales.demand.law.selection import fit_demand
 
-    with progress("comparing models") as report:
-        table = read_sales(log, problem, drop_bad_rows, dropped_rows)
-        model = fit_demand(table, seed=seed, progress=report)
-    with progress("fitting resampled series") as report:
-        found = price_response(table, model, replicates, seed, report)
+    with progress("reading") as report:
+        table = read_sales(log, problem, drop_bad_rows, dropped_rows, report)
+    seconds = expect("demand", demand_cost(table, replicates), memory, FEWER_ROWS, current_workers())
+    with progress("comparing models, fitting resampled series", seconds=seconds) as report:
+        comparing, resampling = stages(report, (3, 1))
+        model = fit_demand(table, seed=seed, progress=comparing)
+        found = price_response(table, model, replicates, seed, resampling)
     if as_json:
         print_json(demand_json(model, found))
     else:

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from lostsales.apps.commands.budgeting import FEWER_ROWS, expect
 from lostsales.apps.commands.options import (
     DropBadRows,
     DroppedRows,
@@ -11,9 +12,13 @@ from lostsales.apps.commands.options import (
     Horizon,
     Json,
     Log,
+    Memory,
     PolicyFile,
     ProblemFile,
+    Quick,
+    Rows,
     Seed,
+    Workers,
 )
 from lostsales.apps.commands.reading import read_sales
 
@@ -33,6 +38,10 @@ def evaluate(
     seed: Seed = 0,
     drop_bad_rows: DropBadRows = False,
     dropped_rows: DroppedRows = None,
+    rows: Rows = None,
+    quick: Quick = False,
+    workers: Workers = None,
+    memory: Memory = None,
     as_json: Json = False,
 ) -> None:
     """Estimate from a log alone what a policy would earn, what was earned, and the gain, with 95 % intervals.
@@ -41,9 +50,13 @@ def evaluate(
     """
     from lostsales.apps.views.console import print_json, progress
     from lostsales.apps.views.evaluation import print_diagnostics, print_evaluation
+    from lostsales.data.budget import memory_limit
+    from lostsales.data.parallel import using_workers, usual_workers
     from lostsales.data.progress import stages
+    from lostsales.evaluation.costs import evaluate_cost, rows_within
     from lostsales.evaluation.diagnostics.diagnose import diagnose as run_diagnostics
     from lostsales.evaluation.evaluate import checked_estimators, evaluate_on, prepare
+    from lostsales.evaluation.judged_rows import EVALUATED_ROWS, QUICK_ROWS
     from lostsales.evaluation.task import EvaluationTask, check_policy
     from lostsales.policy.file_format import load
 
@@ -51,9 +64,14 @@ def evaluate(
     only = checked_estimators(estimator)
     sales = read_sales(log, problem, drop_bad_rows, dropped_rows, verb="evaluate")
     check_policy(decides, sales, horizon, start_stock)
-    with progress("learning the law of demand and evaluating") as report:
+    threads, limit = workers or usual_workers(), memory_limit(memory)
+    most = rows or (QUICK_ROWS if quick else EVALUATED_ROWS)
+    most, fewer = rows_within(sales, most, limit, threads, quick)
+    cost = evaluate_cost(sales, most, quick)
+    seconds = expect("evaluate", cost, memory, FEWER_ROWS, threads)
+    with progress("learning the law of demand and evaluating", seconds=seconds) as report, using_workers(threads):
         preparing, evaluating = stages(report, (1, 1))
-        prepared, notes = prepare(sales, seed, preparing)
+        prepared, notes = prepare(sales, seed, preparing, most, quick)
         evaluation = evaluate_on(
             decides,
             prepared,
@@ -61,7 +79,7 @@ def evaluate(
             horizon=horizon,
             start_stock=start_stock,
             seed=seed,
-            notes=notes,
+            notes=(*fewer, *notes),
             progress=evaluating,
         )
     found = run_diagnostics(EvaluationTask.of(decides, prepared, horizon, seed)) if diagnose else None

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from lostsales.apps.commands.options import Json, names, whole_numbers
+from lostsales.apps.commands.options import MOST, MOST_SEED, MOST_WORKERS, Json, names, whole_numbers
 
 QUICK_LEVELS, QUICK_RUNS, QUICK_EPISODES = (5, 20), 4, 100
 
@@ -16,17 +16,21 @@ def experiment(
     levels: Annotated[
         str | None, typer.Option(help="Episodes to learn from, such as 5,10,20; 5,10,...,50 unless given.")
     ] = None,
-    runs: Annotated[int | None, typer.Option(help="Independent runs; 50 unless given.")] = None,
+    runs: Annotated[int | None, typer.Option(min=1, max=MOST, help="Independent runs; 50 unless given.")] = None,
     methods: Annotated[
         str | None, typer.Option(help="Such as c-fqi,planner; the paper's, the planner and baselines unless given.")
     ] = None,
-    workers: Annotated[int | None, typer.Option(help="Processes, 2 unless given; results are the same.")] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, max=MOST_WORKERS, help="Processes, 2 unless given; results are the same.")
+    ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="2 levels, 4 runs and 100 test episodes, for a first look.")
     ] = False,
-    test_episodes: Annotated[int | None, typer.Option(help="To test every policy on; 500 unless given.")] = None,
-    iterations: Annotated[int, typer.Option(help="K of the methods that iterate.")] = 10,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same table.")] = 0,
+    test_episodes: Annotated[
+        int | None, typer.Option(min=1, max=MOST, help="To test every policy on; 500 unless given.")
+    ] = None,
+    iterations: Annotated[int, typer.Option(min=1, max=MOST, help="K of the methods that iterate.")] = 10,
+    seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="The same seed gives the same table.")] = 0,
     as_json: Json = False,
 ) -> None:
     """Learn from simulated logs of many sizes by many methods, test every policy, and check the paper's claims.
@@ -44,7 +48,7 @@ def experiment(
 
     asked = Experiment(
         scenario=Scenario.load(scenario),
-        levels=whole_numbers("levels", levels, "5,10,20") if levels else QUICK_LEVELS if quick else LEVELS,
+        levels=whole_numbers("levels", levels, "5,10,20") if levels is not None else QUICK_LEVELS if quick else LEVELS,
         runs=runs if runs is not None else QUICK_RUNS if quick else 50,
         methods=names(methods) if methods else default_methods(),
         iterations=iterations,

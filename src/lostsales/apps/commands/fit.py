@@ -6,7 +6,19 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperOption
 
-from lostsales.apps.commands.options import DropBadRows, DroppedRows, Json, Log, ProblemFile, log_files
+from lostsales.apps.commands.budgeting import FEWER_ROWS, expect
+from lostsales.apps.commands.options import (
+    MOST,
+    MOST_SEED,
+    DropBadRows,
+    DroppedRows,
+    Json,
+    Log,
+    Memory,
+    ProblemFile,
+    Quick,
+    log_files,
+)
 from lostsales.apps.commands.reading import read_sales
 
 
@@ -37,10 +49,16 @@ def fit(
         ),
     ] = None,
     config: Annotated[Path | None, typer.Option(help="TOML with settings of the method.")] = None,
-    iterations: Annotated[int | None, typer.Option(help="K; the method's own rule unless given.")] = None,
-    seed: Annotated[int | None, typer.Option(help="The same seed gives the same policy; 0 unless given.")] = None,
+    iterations: Annotated[
+        int | None, typer.Option(min=1, max=MOST, help="K; the method's own rule unless given.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, max=MOST_SEED, help="The same seed gives the same policy; 0 unless given.")
+    ] = None,
     drop_bad_rows: DropBadRows = False,
     dropped_rows: DroppedRows = None,
+    quick: Quick = False,
+    memory: Memory = None,
     as_json: Json = False,
 ) -> None:
     """Learn a policy (prices and orders) from a log, and save it. `lostsales methods METHOD` lists the settings.
@@ -53,26 +71,39 @@ def fit(
 
     from lostsales.apps.views.console import err, print_json, progress
     from lostsales.apps.views.learning import print_fit
+    from lostsales.apps.views.left_out import print_left_out
     from lostsales.data.ladder_facts import LadderFacts
     from lostsales.data.output_files import check_output
     from lostsales.data.settings import checked_json, read_toml, with_settings
+    from lostsales.learn.costs import fit_cost
     from lostsales.learn.fit import fit as learn
     from lostsales.learn.learner import LEARNERS
+    from lostsales.learn.left_out import left_out
 
     check_output(out, (*log_files(log, problem), config))
     keys = with_settings({} if config is None else read_toml(config), settings or (), "rules.multiple=6")
     keys |= {key: value for key, value in {"iterations": iterations, "seed": seed}.items() if value is not None}
     learner = checked_json(LEARNERS.get(method), keys, f"method {method}")
-    with progress("learning") as report, warnings.catch_warnings(record=True) as warned:
+    learner = learner.quick() if quick else learner
+    with progress("reading") as report:
+        sales = read_sales(log, problem, drop_bad_rows, dropped_rows, report, verb="fit")
+    left = left_out(sales, learner)
+    print_left_out(sales, {method: left})
+    seconds = expect("fit", fit_cost(learner, sales), memory, f"{FEWER_ROWS}, or use --quick")
+    with progress("learning", seconds=seconds) as report, warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
-        sales = read_sales(log, problem, drop_bad_rows, dropped_rows, verb="fit")
         policy = learn(sales, learner, progress=report)
     for warning in warned:
-        err.print(f"[yellow]Warning:[/] {warning.message}", highlight=False, soft_wrap=True)
+        err.print("Warning: ", style="yellow", end="", highlight=False)
+        err.print(str(warning.message), highlight=False, soft_wrap=True)
     policy.save(out)
     facts = {"method": method} | policy.summary() | {"method": method, "policy": str(out)}
+    if quick:
+        facts["quick"] = " and ".join(learner.quick_settings) or "nothing is quicker with this method"
     ladders = None if policy.may_recommend is None else LadderFacts.of(policy.may_recommend, sales)
     if as_json:
-        print_json(facts | {"may_recommend": None if ladders is None else ladders.as_json()})
+        may_recommend = None if ladders is None else ladders.as_json()
+        left_over = {"left_out": left, "unused_columns": sales.notes.unused_columns}
+        print_json(facts | {"may_recommend": may_recommend} | left_over)
     else:
         print_fit(f"{method} on {log}", facts, ladders)

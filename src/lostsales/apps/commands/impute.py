@@ -5,7 +5,18 @@ from typing import Annotated
 
 import typer
 
-from lostsales.apps.commands.options import DropBadRows, DroppedRows, Json, Log, ProblemFile, log_files
+from lostsales.apps.commands.budgeting import FEWER_ROWS, expect
+from lostsales.apps.commands.options import (
+    MOST,
+    MOST_SEED,
+    DropBadRows,
+    DroppedRows,
+    Json,
+    Log,
+    Memory,
+    ProblemFile,
+    log_files,
+)
 from lostsales.apps.commands.reading import read_sales
 
 
@@ -20,10 +31,13 @@ def impute(
     tail: Annotated[
         str, typer.Option(help="Tail rule where the data do not identify demand: to_max, exponential, last or refuse.")
     ] = "to_max",
-    replicates: Annotated[int, typer.Option(help="Bootstrap samples behind the standard errors.")] = 50,
-    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
+    replicates: Annotated[
+        int, typer.Option(min=0, max=MOST, help="Bootstrap samples behind the standard errors.")
+    ] = 50,
+    seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="Seed of the bootstrap.")] = 0,
     drop_bad_rows: DropBadRows = False,
     dropped_rows: DroppedRows = None,
+    memory: Memory = None,
     as_json: Json = False,
 ) -> None:
     """Impute the demand and the profit that stock-outs hid, and write the log with them.
@@ -32,14 +46,19 @@ def impute(
     """
     from lostsales.apps.views.console import print_json, progress
     from lostsales.apps.views.imputation import print_imputation
+    from lostsales.data.parallel import current_workers
     from lostsales.data.writing import check_table
+    from lostsales.demand.costs import impute_cost
     from lostsales.demand.survival.filled_log import check_choice, summary, write_filled
     from lostsales.demand.survival.imputation import impute as run_impute
 
     check_table(out, log_files(log, problem))
     chosen_estimator, chosen_tail = check_choice(estimator, tail)
-    with progress("imputing") as report:
-        table = read_sales(log, problem, drop_bad_rows, dropped_rows)
+    with progress("reading") as report:
+        table = read_sales(log, problem, drop_bad_rows, dropped_rows, report)
+    cost = impute_cost(table, replicates)
+    seconds = expect("impute", cost, memory, f"{FEWER_ROWS} or fewer --replicates", current_workers())
+    with progress("imputing", seconds=seconds) as report:
         filled = run_impute(
             table,
             estimator=chosen_estimator,

@@ -1,11 +1,17 @@
 """Arguments and options that several commands share, and how lists in them are read."""
 
+from os.path import isfile
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from lostsales.errors import SettingError
+
+MOST = 1_000_000  # periods, runs, replicates, iterations: more are a slip of the finger
+MOST_SEED = (1 << 63) - 1
+MOST_EPISODES = 100_000_000
+MOST_WORKERS = 1_000
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
 Log = Annotated[
@@ -25,21 +31,33 @@ ScenarioName = Annotated[str, typer.Argument(help="A preset by name, or the path
 ScenarioSettings = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override a field, such as demand.rho=0.6.")
 ]
-Horizon = Annotated[int | None, typer.Option(help="Periods to look ahead; the usual length of a series unless given.")]
+Horizon = Annotated[
+    int | None,
+    typer.Option(
+        min=1, max=MOST, help="Periods to look ahead; the usual length of a series, at most 100, unless given."
+    ),
+]
+Memory = Annotated[
+    str | None, typer.Option(help="Memory that may be used, such as 4GiB; half of the machine's unless given.")
+]
+Workers = Annotated[int | None, typer.Option(min=1, help="Threads; one a core, at most four, unless given.")]
+Rows = Annotated[int | None, typer.Option(min=1, help="Judge from at most so many rows of a large log.")]
+Quick = Annotated[bool, typer.Option("--quick", help="A first look: fewer rows, folds and draws.")]
 Estimators = Annotated[list[str] | None, typer.Option("--estimator", help="Only these; all unless given.")]
-Seed = Annotated[int, typer.Option(help="The same seed gives the same answer.")]
+Seed = Annotated[int, typer.Option(min=0, max=MOST_SEED, help="The same seed gives the same answer.")]
 
 
-def log_files(log: Path, problem: Path | None) -> tuple[Path | None, ...]:
-    """The files that reading a log reads: the tables, and the problem, by default beside them."""
+def log_files(log: Path, problem: Path | None) -> tuple[Path, ...]:
+    """The files that reading a log reads: the table or tables, and its problem, by default beside it."""
     from lostsales.data.reading.paths import files_of, problem_beside
 
-    return *files_of(log), problem_beside(log) if problem is None else problem
+    beside = problem_beside(log) if problem is None else problem
+    return files_of(log) if beside is None else (*files_of(log), beside)
 
 
 def named_files(*names: str) -> tuple[Path, ...]:
     """Those of scenarios and policies that are files, not names."""
-    return tuple(Path(name) for name in names if Path(name).is_file())
+    return tuple(Path(name) for name in names if isfile(name))
 
 
 def names(text: str) -> tuple[str, ...]:
@@ -53,9 +71,7 @@ def names(text: str) -> tuple[str, ...]:
 
 def whole_numbers(what: str, text: str, example: str) -> tuple[int, ...]:
     """The numbers of such a list, or an error that says what `what` looks like."""
-    try:
-        return tuple(map(int, names(text)))
-    except ValueError:
-        raise SettingError(
-            f"{what} are whole numbers with commas between, such as {example}, but {text!r} came"
-        ) from None
+    found = names(text)
+    if not found or not all(each.isascii() and each.isdecimal() and len(each) < 10 for each in found):
+        raise SettingError(f"{what} are whole numbers with commas between, such as {example}, but {text[:80]!r} came")
+    return tuple(map(int, found))

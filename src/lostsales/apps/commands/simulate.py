@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from lostsales.apps.commands.options import Json, ScenarioName, ScenarioSettings, named_files
+from lostsales.apps.commands.options import MOST_EPISODES, MOST_SEED, Json, ScenarioName, ScenarioSettings, named_files
 from lostsales.errors import LostSalesError
 
 
@@ -15,8 +15,8 @@ def simulate(
         str, typer.Option(help="uniform, base-stock, base-stock:LEVEL, base-stock:LEVEL@PRICE, or a policy's file.")
     ] = "uniform",
     epsilon: Annotated[float, typer.Option(help="Share of decisions drawn uniformly.")] = 0.0,
-    episodes: Annotated[int, typer.Option(help="How many series.")] = 50,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same bytes.")] = 0,
+    episodes: Annotated[int, typer.Option(min=1, max=MOST_EPISODES, help="How many series.")] = 50,
+    seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="The same seed gives the same bytes.")] = 0,
     settings: ScenarioSettings = None,
     out: Annotated[Path | None, typer.Option(help="Write the log (.parquet or .csv), its problem beside it.")] = None,
     truth: Annotated[Path | None, typer.Option(help="Write the hidden demand and profit, row by row.")] = None,

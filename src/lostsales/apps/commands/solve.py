@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from lostsales.apps.commands.options import Json, ScenarioName, ScenarioSettings, named_files
+from lostsales.apps.commands.options import MOST, MOST_SEED, Json, ScenarioName, ScenarioSettings, named_files
 from lostsales.errors import SettingError
 
 if TYPE_CHECKING:
@@ -23,9 +23,12 @@ def solve(
     ],
     out: Annotated[Path, typer.Option(help="Where to write the policy, for `simulate --policy`.")],
     discount: Annotated[float | None, typer.Option(help="The scenario's unless given; with a horizon 1.")] = None,
-    horizon: Annotated[int | None, typer.Option(help="Periods to plan; infinite unless given.")] = None,
+    horizon: Annotated[
+        int | None, typer.Option(min=1, max=MOST, help="Periods to plan; infinite unless given.")
+    ] = None,
     max_depth: Annotated[
-        int | None, typer.Option(help="pi*: stock-outs in a row after which only safe actions are allowed.")
+        int | None,
+        typer.Option(min=0, max=1_000, help="pi*: stock-outs in a row after which only safe actions are allowed."),
     ] = None,
     method: Annotated[
         Literal["auto", "beliefs", "histories"], typer.Option(help="pi*: histories where they are few, else beliefs.")
@@ -33,8 +36,8 @@ def solve(
     first_row: Annotated[
         bool, typer.Option("--first-row", help="Plan also for a first period that is off the law of demand.")
     ] = False,
-    steps: Annotated[int, typer.Option(help="ppo: periods to train on.")] = 500_000,
-    seed: Annotated[int, typer.Option(help="ppo: seed of the training.")] = 0,
+    steps: Annotated[int, typer.Option(min=1, max=10**10, help="ppo: periods to train on.")] = 500_000,
+    seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="ppo: seed of the training.")] = 0,
     settings: ScenarioSettings = None,
     as_json: Json = False,
 ) -> None:

@@ -88,7 +88,7 @@ def report(
         files = [("policy", Path(policy))] if isinstance(policy, str | Path) else []
         origin = origin_of(method_of(decides), None, call, seed, files)
     with replacing(page) as temporary:
-        temporary.write_text(render(found, origin), encoding="utf-8")
+        temporary.write_text(render(found, origin), encoding="utf-8", errors="replace")
     return found
 
 

@@ -41,7 +41,7 @@ def print_audit(name: str, audit: Audit) -> None:
     _run_ends(audit)
     _verdicts(audit)
     _assumptions(audit)
-    out.print("[bold]To collect next[/]")
+    out.print("To collect next", style="bold")
     advice = Table.grid(padding=(0, 1))
     for sentence in audit.collect_next:
         advice.add_row("-", Text(sentence))

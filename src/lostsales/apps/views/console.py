@@ -1,34 +1,80 @@
 """Output to a terminal: tables, JSON, and a progress bar on slow work."""
 
 import json
+import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from threading import Timer
 from typing import Any
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.progress import BarColumn, Progress, Task, TextColumn, TimeRemainingColumn
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from lostsales.data.finite_json import finite
+
 PATIENCE = 1.0  # seconds before a bar appears
 
-out = Console()
-err = Console(stderr=True)
+# Control characters move the cursor or colour the screen, marks of direction reorder it, and lone surrogates (a file
+# name that is not UTF-8) cannot be printed at all.
+_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def plain(text: str) -> str:
+    r"""Text whose unprintable characters are replaced, whatever a table, a name or an error holds.
+
+    >>> plain("a\x1b[31mb")
+    'a�[31mb'
+    """
+    return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+class PlainConsole(Console):
+    """A console on which names are shown as they are: no markup, no control sequences."""
+
+    def __init__(self, stderr: bool = False) -> None:
+        super().__init__(stderr=stderr, markup=False, emoji=False)
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """The segments of a renderable, each of them printable."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else Segment(plain(segment.text), segment.style)
+
+
+out = PlainConsole()
+err = PlainConsole(stderr=True)
+
+
+class _TimeLeft(TimeRemainingColumn):
+    """Time left by the speed so far, before there is one by an estimate."""
+
+    def __init__(self, seconds: float | None) -> None:
+        super().__init__()
+        self.seconds = seconds
+
+    def render(self, task: Task) -> Text:
+        """As `about 0:00:42` while it is estimated."""
+        if self.seconds is None or task.time_remaining is not None:
+            return super().render(task)
+        left = max(0, round(self.seconds - (task.elapsed or 0.0)))
+        return Text(f"about {timedelta(seconds=left)}", style="progress.remaining")
 
 
 @contextmanager
-def progress(what: str, window: float = 30.0) -> Iterator[Callable[[int, int], None]]:
+def progress(what: str, window: float = 30.0, seconds: float | None = None) -> Iterator[Callable[[int, int], None]]:
     """A callback (done, total) that draws a bar with the time left on stderr once the work has taken a second.
 
-    The time left follows the speed of the last `window` seconds.
+    The time left follows the speed of the last `window` seconds; until that is known, the estimated `seconds` in all.
     """
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
         TextColumn("{task.percentage:>3.0f} %"),
-        TimeRemainingColumn(),
+        _TimeLeft(seconds),
     )
     bar = Progress(*columns, console=err, transient=True, disable=not err.is_terminal, speed_estimate_period=window)
     task = bar.add_task(what, total=None)
@@ -45,16 +91,8 @@ def progress(what: str, window: float = 30.0) -> Iterator[Callable[[int, int], N
 
 def print_json(result: dict[str, Any]) -> None:
     """One JSON object on stdout; what is not a number is null."""
-    json.dump(_finite(result), sys.stdout, indent=2, ensure_ascii=False)
-    sys.stdout.write("\n")
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _finite(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(each) for each in value]
-    return None if isinstance(value, float) and value - value != 0 else value
+    text = json.dumps(finite(result), indent=2, ensure_ascii=False, allow_nan=False)
+    sys.stdout.write(_UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n")
 
 
 def print_facts(title: str, facts: list[tuple[str, str]]) -> None:

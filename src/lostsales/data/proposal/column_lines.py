@@ -1,11 +1,15 @@
 """The table `[columns]` of a proposed problem."""
 
+from lostsales.data.problem import Columns
 from lostsales.data.proposal.findings import TableFindings
 from lostsales.data.proposal.names import fit
 from lostsales.data.proposal.profile import Column
 from lostsales.data.proposal.roles import WORDS
 from lostsales.data.proposal.toml_text import TomlText
 
+_DEFAULTS = {
+    role: str(each.default) for role, each in Columns.model_fields.items() if role != "series" and each.default
+}
 _WEEKS = 53  # of a year
 
 
@@ -20,6 +24,9 @@ def write_columns(found: TableFindings, out: TomlText) -> None:
         if (column := found.column(role)) is not None:
             out.key(role, column.name, WORDS[role])
     _write_stockouts(found, out)
+    for role, default in _DEFAULTS.items():
+        if role not in out.keys and default in found.profile.columns:
+            out.key(role, f"no {role}", f"so that the column {default!r} is not taken for it")
 
 
 def _write_series(found: TableFindings, out: TomlText) -> None:

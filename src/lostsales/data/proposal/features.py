@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from lostsales.data.problem import Columns, Feature
-from lostsales.data.proposal.keys import Keys, period_sql
+from lostsales.data.proposal.keys import Keys, period_sql, series_sql
 from lostsales.data.proposal.names import fit
 from lostsales.data.proposal.profile import Column, Profile
 from lostsales.data.proposal.sample import Sample
@@ -93,7 +93,7 @@ def _facts(
     sample: Sample, found: Profile, keys: Keys, columns: list[Column], sales: str
 ) -> tuple[dict[str, int], set[str], dict[str, float]]:
     """Values within a series at most; columns that rise with the period; correlations with sales."""
-    group = ", ".join(found.columns[name].sql for name in keys.series) or "1"
+    group = series_sql(found, keys.series)
     if not columns:
         return {}, set(), {}
     counts = ", ".join(f"count(DISTINCT {each.sql}) AS n{index}" for index, each in enumerate(columns))

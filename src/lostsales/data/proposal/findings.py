@@ -7,10 +7,11 @@ import numpy as np
 
 from lostsales.data.proposal.balance import FOLLOWS, StockFacts, balanced_triple, stock_facts
 from lostsales.data.proposal.features import Others, find_others
-from lostsales.data.proposal.keys import Keys, find_keys, period_sql
+from lostsales.data.proposal.keys import Keys, find_keys, period_sql, series_sql
 from lostsales.data.proposal.profile import Column, Profile, profile
 from lostsales.data.proposal.roles import Roles, find_roles
 from lostsales.data.proposal.sample import Sample, Source
+from lostsales.data.reading.columns import LARGEST_WHOLE
 from lostsales.types import Bools, Floats
 
 
@@ -37,7 +38,8 @@ class TableFindings:
         column = self.column("order") or self.column("received")
         if column is None or not column.is_whole:
             return None
-        orders = self.sample.query(f"SELECT DISTINCT CAST({column.sql} AS BIGINT) FROM log WHERE {column.sql} > 0")
+        some = f"{column.sql} > 0 AND {column.sql} < {LARGEST_WHOLE}"
+        orders = self.sample.query(f"SELECT DISTINCT CAST({column.sql} AS BIGINT) FROM log WHERE {some}")
         return int(np.gcd.reduce([each for (each,) in orders])) if orders else None
 
 
@@ -68,7 +70,7 @@ def look(source: Source) -> TableFindings:
 def _numbers(sample: Sample, found: Profile, keys: Keys) -> tuple[dict[str, Floats], Bools]:
     """The columns of numbers in the order of series and period, and which rows have a next one."""
     columns = [each for name, each in found.columns.items() if each.kind == "number" and name not in keys.columns]
-    group = ", ".join(found.columns[name].sql for name in keys.series) or "1"
+    group = series_sql(found, keys.series)
     order = [group, *([period_sql(keys.period)] if keys.period is not None else [])]
     asked = ", ".join(f"{each.sql} AS n{index}" for index, each in enumerate(columns))
     table = sample.connection.execute(
@@ -76,10 +78,10 @@ def _numbers(sample: Sample, found: Profile, keys: Keys) -> tuple[dict[str, Floa
     ).fetchnumpy()
     series = np.asarray(table["series"])
     has_next = np.r_[series[1:] == series[:-1], False] if len(series) else np.zeros(0, dtype=bool)
-    filled = {
-        each.name: np.ma.filled(np.ma.asarray(table[f"n{index}"], dtype=np.float64), np.nan)
-        for index, each in enumerate(columns)
-    }
+    filled = {}
+    for index, each in enumerate(columns):
+        values = np.ma.filled(np.ma.asarray(table[f"n{index}"], dtype=np.float64), np.nan)
+        filled[each.name] = np.where(np.isfinite(values), values, np.nan)
     return filled, has_next if keys.period is not None else np.zeros(len(series), dtype=bool)
 
 

@@ -48,6 +48,11 @@ def period_sql(period: Column) -> str:
     return f"try_strptime(CAST(CAST({period.sql} AS BIGINT) AS VARCHAR), '{period.compact_dates}')"
 
 
+def series_sql(found: Profile, series: tuple[str, ...]) -> str:
+    """The columns of the series; a constant, and no position, where there is none."""
+    return ", ".join(found.columns[name].sql for name in series) or "coalesce(1, 1)"
+
+
 def _periods(found: Profile) -> list[Column]:
     scores = {}
     for column in found.columns.values():
@@ -118,7 +123,7 @@ def _best_fit(name: str) -> float:
 
 def _facts(sample: Sample, found: Profile, series: tuple[str, ...], period: Column | None) -> tuple[int, int, str]:
     """Number of series, holes in their periods, and the usual step in words."""
-    keys = ", ".join(found.columns[name].sql for name in series) or "1"
+    keys = series_sql(found, series)
     ((n_series,),) = sample.query(f"SELECT count(DISTINCT ({keys},)) FROM log")
     if period is None:
         return int(n_series), 0, ""

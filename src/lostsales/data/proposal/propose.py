@@ -55,8 +55,8 @@ def propose(source: Any) -> Proposal:
 
     Parameters
     ----------
-    source : path or table
-        A CSV or Parquet file, or a pandas, polars or Arrow table. Of a large one only whole series are looked at.
+    source : path, list of paths or table
+        What `read_log` takes. Of a large table only whole series are looked at.
 
     Returns
     -------

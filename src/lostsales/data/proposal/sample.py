@@ -7,7 +7,7 @@ from typing import Any
 import duckdb
 import numpy as np
 
-from lostsales.data.labels import spelled
+from lostsales.data.labels import is_missing, spelled
 from lostsales.data.reading.opening import open_files
 from lostsales.data.reading.paths import files_of
 from lostsales.data.reading.table import Table, open_table
@@ -79,8 +79,8 @@ class Source:
 
 
 def open_source(source: Any) -> Source:
-    """A CSV or Parquet file, or a pandas, polars or Arrow table."""
-    if isinstance(source, str | Path):
+    """CSV or Parquet files, or a pandas, polars or Arrow table."""
+    if isinstance(source, str | Path | list | tuple):
         file = open_files(files_of(source), keep=False)
         return Source(file.connection, file.kinds, file.rows)
     table = open_table(source)
@@ -103,5 +103,5 @@ def _plain(table: Table, column: str) -> Array:
     if cells.truths is not None and cells.texts is None and not np.isnan(cells.truths).any():
         return cells.truths.astype(bool)
     shown = table.shown(column, np.arange(table.rows))
-    texts = [None if value is None or value != value else spelled(value) for value in shown]
+    texts = [None if is_missing(value) else spelled(value) for value in shown]
     return np.array(texts, dtype=object)

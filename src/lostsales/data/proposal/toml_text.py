@@ -15,6 +15,7 @@ class TomlText:
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.left: list[str] = []
+        self.keys: set[str] = set()  # active ones of the table at hand
 
     def comment(self, text: str) -> None:
         """A paragraph."""
@@ -30,11 +31,14 @@ class TomlText:
 
     def table(self, name: str, why: str) -> None:
         """The head of a table."""
+        self.keys = set()
         self.lines += ["", f"[{name}]".ljust(24) + f"# {why}"]
 
     def key(self, name: str, value: Any, why: str, *, active: bool = True) -> None:
         """One key; one that is not active is a comment itself."""
         why = " ".join(why.split())
+        if active:
+            self.keys.add(name)
         code = ("" if active else "# ") + to_toml({name: value}).strip()
         if len(code) <= _MOST_CODE and len(code) + len(why) < WIDTH:
             self.lines.append(f"{code.ljust(24)}  # {why}")

@@ -7,7 +7,9 @@ from typing import Any
 import duckdb
 import numpy as np
 
+from lostsales.data.memory import memory_limit
 from lostsales.data.reading.text import is_missing
+from lostsales.errors import LostSalesError
 from lostsales.types import Array, Bools, Floats, Ints
 
 LARGEST_WRITTEN = 10**15
@@ -21,6 +23,7 @@ def connect() -> duckdb.DuckDBPyConnection:
             "autoload_known_extensions": False,
             "autoinstall_known_extensions": False,
             "temp_directory": "",
+            "memory_limit": f"{memory_limit()}B",
         }
     )
 
@@ -57,7 +60,10 @@ class Texts:
 
     def fetch(self, expression: str) -> Array:
         """An expression of the texts, one value a row; NaN, NaT or None where NULL."""
-        found = fetched(self.connection, f"SELECT {expression} AS c FROM {self.table}")
+        try:
+            found = fetched(self.connection, f"SELECT {expression} AS c FROM {self.table}")
+        except duckdb.Error as error:  # a format that DuckDB does not take
+            raise LostSalesError(f"text cannot be read as declared: {str(error).splitlines()[0]}") from None
         return found if self.kept is None else found[self.kept]
 
     def counts(self, *expressions: str) -> list[int]:

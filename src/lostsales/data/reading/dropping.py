@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from lostsales.data.labels import spelled
-from lostsales.data.output_files import replacing
+from lostsales.data.output_files import check_output, replacing
 from lostsales.data.reading.findings import Findings
 from lostsales.data.reading.paths import DROPPED, files_of
 from lostsales.data.reading.table import SomeRows, Table
-from lostsales.errors import LostSalesError
 from lostsales.types import Ints
 
 
@@ -64,10 +63,7 @@ def dropped_file(source: Any, chosen: bool | str | Path, inputs: Iterable[object
     else:
         target = Path(chosen)
     read = [*(files_of(source) if _is_path(source) else ()), *(each for each in inputs if isinstance(each, str | Path))]
-    if target.resolve() in [Path(each).resolve() for each in read]:
-        raise LostSalesError(f"{target} would overwrite what is read; give the dropped rows a file of their own")
-    if target.is_dir() or not target.parent.is_dir():
-        raise LostSalesError(f"dropped rows are written to a file in a folder that exists, but {target} came")
+    check_output(target, map(Path, read))
     return target
 
 

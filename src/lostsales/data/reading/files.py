@@ -11,6 +11,7 @@ import duckdb
 import numpy as np
 
 from lostsales.data.labels import by_appearance, coded
+from lostsales.data.memory import GIBI, memory_limit
 from lostsales.data.reading.cells import Cells, Texts, fetched
 from lostsales.errors import LostSalesError
 from lostsales.types import Array, Ints
@@ -86,8 +87,9 @@ class FileTable:
     def _moments(self, expression: str, kind: str) -> Cells:
         """Moments in UTC; those that are infinite or beyond what microseconds reach are no moments."""
         moment = f"CASE WHEN isfinite({expression}) THEN TRY_CAST({expression} AS TIMESTAMP) END"
-        if kind == "TIMESTAMP WITH TIME ZONE":
-            moment = f"CASE WHEN isfinite({expression}) THEN make_timestamp(epoch_us({expression})) END"
+        if kind == "TIMESTAMP WITH TIME ZONE" or kind.startswith("TIMESTAMPTZ"):
+            zoned = f"CAST({expression} AS TIMESTAMPTZ)"
+            moment = f"CASE WHEN isfinite({zoned}) THEN make_timestamp(epoch_us({zoned})) END"
         moments = self._fetch(moment)
         absent = np.isnat(moments)
         others = absent & self._fetch(f"{expression} IS NOT NULL") if absent.any() else None
@@ -109,6 +111,11 @@ def guarded(name: str, work: Callable[[], Any]) -> Any:
     """Work on a file; what goes wrong is told in one sentence, the reason and place that DuckDB gives."""
     try:
         return work()
+    except (duckdb.OutOfMemoryException, MemoryError):
+        room = f"{memory_limit() / GIBI:,.1f} GiB, half of the machine's"
+        raise LostSalesError(
+            f"{name} needs more memory than may be used ({room}): read fewer rows or columns"
+        ) from None
     except (duckdb.Error, UnicodeError) as error:
         message = re.split(r"\n(?:Possible|LINE)", str(error))[0].splitlines()
         lines = [line for line in message if line.strip()] or [type(error).__name__]

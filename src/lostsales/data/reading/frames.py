@@ -55,12 +55,10 @@ class FrameTable:
         """Text is coded by the frame's own library, everything else by numpy."""
         series = self.frame[column]
         if series.dtype == nw.String or series.dtype == nw.Categorical or series.dtype == nw.Enum:
-            text = series.cast(nw.String)
-            found = text.drop_nulls().unique(maintain_order=True).to_list()
-            if not found:
-                return np.full(len(text), -1), np.zeros(0, dtype=object)
-            codes = text.replace_strict(found, range(len(found)), default=-1, return_dtype=nw.Int64)
-            return _written(column, np.array(codes.to_numpy(), dtype=np.int64), np.array(found, dtype=object))
+            try:
+                return _written(column, *_coded_text(series))
+            except UnicodeEncodeError:  # text that cannot be written, which is named below
+                return _written(column, *coded(_objects(series)))
         if series.dtype.is_integer():
             return coded(_objects(series) if series.is_null().any() else np.asarray(series.to_numpy()))
         if series.dtype == nw.Date or series.dtype == nw.Datetime:
@@ -90,11 +88,24 @@ def collected(
         raise LostSalesError(f"the lazy table cannot be computed: {reason}") from None
 
 
+def _coded_text(series: nw.Series[nw.typing.IntoSeries]) -> tuple[Ints, Array]:
+    text = series.cast(nw.String)
+    found = text.drop_nulls().unique(maintain_order=True).to_list()
+    if not found:
+        return np.full(len(text), -1), np.zeros(0, dtype=object)
+    codes = text.replace_strict(found, range(len(found)), default=-1, return_dtype=nw.Int64)
+    return np.array(codes.to_numpy(), dtype=np.int64), np.array(found, dtype=object)
+
+
 def _objects(series: nw.Series[nw.typing.IntoSeries]) -> Array:
     # As lists, since arrays within an array could not be compared.
     values = (each.tolist() if isinstance(each, np.ndarray) else each for each in series.to_list())
     objects: Array = np.fromiter(values, dtype=object, count=len(series))
-    objects[np.asarray(series.is_null().to_numpy(), dtype=bool)] = None
+    try:
+        missing = np.asarray(series.is_null().to_numpy(), dtype=bool)
+    except ArithmeticError:  # a signalling NaN, at which pandas stumbles
+        missing = np.fromiter(map(is_missing, objects), dtype=bool, count=len(objects))
+    objects[missing] = None
     return objects
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from lostsales.data.balance import off_balance, other_reading
 from lostsales.data.economics import UnitCosts
 from lostsales.data.log import LogNotes, SalesLog
+from lostsales.data.memory import check_memory
 from lostsales.data.problem import Problem
 from lostsales.data.progress import Progress
 from lostsales.data.reading.checks import check_constant, check_duplicates, check_out_of_stock, check_stock
@@ -22,6 +23,8 @@ from lostsales.types import Array, Floats, Ints
 
 # A step in time longer than this many shortest steps is a hole; months differ by less.
 HOLE = 1.5
+# Of a column while it is read: as it came, as numbers, and in order.
+BYTES_A_VALUE = 24
 
 
 def read_log(
@@ -115,6 +118,8 @@ class _Gate:
         if self.table.rows == 0:
             self.findings.add("a log needs at least one row, but the table is empty")
             self.findings.raise_if_any()
+        used = sum(column in self.problem.reads for column in self.table.columns)
+        check_memory(f"{self.table.name} with {self.table.rows:,} rows", self.table.rows * used * BYTES_A_VALUE)
         self._read()
         self._check_rows()
         if self.rows_first:

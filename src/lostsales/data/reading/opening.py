@@ -10,6 +10,7 @@ from pathlib import Path
 
 import duckdb
 
+from lostsales.data.memory import check_memory, memory_limit
 from lostsales.data.reading.cells import connect
 from lostsales.data.reading.files import FileTable, execute
 from lostsales.data.reading.paths import is_parquet
@@ -18,15 +19,18 @@ from lostsales.errors import LostSalesError
 
 DELIMITERS = ",;\t|"
 MOST_COLUMNS = 10_000
+MOST_COMPRESSION = 1_032  # times, of the method that gzip uses
+CHUNK = 2**20  # bytes
+BYTES_A_TEXT = 40  # of a value: as text in DuckDB, and as it is read
 MOST_HEADER = 2_000_000  # bytes; DuckDB's longest line
 
 Header = tuple[tuple[str, ...], str]  # names, delimiter
 
 
-def open_files(paths: tuple[Path, ...], reads: Collection[str] | None = None, keep: bool = True) -> FileTable:
+def open_files(paths: tuple[Path, ...], reads: Collection[str] | None = None, *, keep: bool = True) -> FileTable:
     """One table of all rows, file after file; of CSV files only the columns in `reads` are kept, if any are given.
 
-    A CSV file is read once and kept, or else read again for every question.
+    A CSV is read once and kept, or else again for every question.
     """
     connection = connect()
     name = str(paths[0]) if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
@@ -38,6 +42,9 @@ def open_files(paths: tuple[Path, ...], reads: Collection[str] | None = None, ke
 def _open_parquet(connection: duckdb.DuckDBPyConnection, name: str, paths: tuple[Path, ...]) -> FileTable:
     files, first = [], ()
     for path in paths:
+        # The schema is quick to look at, where describing very many columns takes minutes.
+        schema = execute(connection, str(path), f"SELECT count(*) FROM parquet_schema({_literal(path)})").fetchall()
+        _check_width(path, schema[0][0] - 1)
         source = f"read_parquet({_literal(path)}, hive_partitioning = false)"
         columns = tuple(column for column, *_ in execute(connection, str(path), f"DESCRIBE FROM {source}").fetchall())
         _check_columns(path, columns)
@@ -67,23 +74,45 @@ def _open_csv(
         _check_same(paths[0], names, path, columns)
     kept = [column for column in names if reads is None or column in reads] or list(names[:1])
     place = {column: f"c{index}" for index, column in enumerate(names)}
-    fields = ", ".join(f"{place[column]} VARCHAR" for column in kept)
+    chosen = ", ".join(place[column] for column in kept)
+    parts = {path: f"SELECT {chosen} FROM {_csv(path, headers[path], place)}" for path in paths}
     if keep:
-        execute(connection, name, f"CREATE TABLE log ({fields})")
-    files, selects = [], []
-    for path in paths:
-        columns, delimiter = headers[path]
-        options = f"auto_detect=false, header=true, delim='{delimiter}', quote='\"', escape='\"'"
-        types = ", ".join(f"{place[column]}: 'VARCHAR'" for column in columns)
-        chosen = ", ".join(place[column] for column in kept)
-        source = f"read_csv({_literal(path)}, {options}, columns={{{types}}})"
-        selects.append(f"SELECT {chosen} FROM {source}")
-        made = f"INSERT INTO log {selects[-1]}" if keep else f"SELECT count(*) FROM {source}"
-        ((rows,),) = execute(connection, str(path), made).fetchall()
-        files.append((path, int(rows)))
+        execute(connection, name, f"CREATE TABLE log ({', '.join(f'{place[column]} VARCHAR' for column in kept)})")
+    files = []
+    for path, part in parts.items():
+        if keep:
+            _check_size(path, len(kept))
+        sql = f"INSERT INTO log {part}" if keep else f"SELECT count(*) FROM ({part})"
+        files.append((path, int(execute(connection, str(path), sql).fetchall()[0][0])))
     if not keep:
-        execute(connection, name, f"CREATE VIEW log AS {' UNION ALL '.join(selects)}")
+        execute(connection, name, f"CREATE VIEW log AS {' UNION ALL '.join(parts.values())}")
     return FileTable(connection, name, names, {column: (place[column], "text") for column in kept}, tuple(files))
+
+
+def _csv(path: Path, header: Header, place: dict[str, str]) -> str:
+    """The rows of a CSV file as SQL, its columns named by their place in the first file."""
+    columns, delimiter = header
+    types = ", ".join(f"{place[column]}: 'VARCHAR'" for column in columns)
+    options = f"auto_detect=false, header=true, delim='{delimiter}', quote='\"', escape='\"'"
+    return f"read_csv({_literal(path)}, {options}, columns={{{types}}})"
+
+
+def _check_size(path: Path, columns: int) -> None:
+    """Refuse a file whose rows would not fit into memory; they are counted only where they could be too many."""
+    packed = path.suffix.lower() == ".gz"
+    most_text = path.stat().st_size * (MOST_COMPRESSION if packed else 1)
+    most_rows = memory_limit() // (columns * BYTES_A_TEXT)
+    if most_text // 2 <= most_rows:  # a row has a character and its end
+        return
+    rows = 0
+    try:
+        with gzip.open(path) if packed else path.open("rb") as file:
+            while rows <= most_rows and (chunk := file.read(CHUNK)):
+                rows += chunk.count(b"\n") or chunk.count(b"\r")
+    except (OSError, EOFError, zlib.error) as error:
+        raise LostSalesError(f"{path} cannot be read: {error}") from None
+    more = "more than " if rows > most_rows else ""
+    check_memory(f"{path} with {more}{rows:,} rows", rows * columns * BYTES_A_TEXT)
 
 
 def _header(path: Path) -> Header:
@@ -116,9 +145,13 @@ def _first_line(path: Path) -> bytes:
     return line
 
 
+def _check_width(path: Path, columns: int) -> None:
+    if columns > MOST_COLUMNS:
+        raise LostSalesError(f"{path} must have at most {MOST_COLUMNS:,} columns, but it has {columns:,}")
+
+
 def _check_columns(path: Path, names: tuple[str, ...]) -> None:
-    if len(names) > MOST_COLUMNS:
-        raise LostSalesError(f"{path} must have at most {MOST_COLUMNS:,} columns, but it has {len(names):,}")
+    _check_width(path, len(names))
     if twice := sorted(name for name, count in Counter(names).items() if count > 1):
         raise LostSalesError(f"the columns of {path} must have different names, but {', '.join(twice)} comes again")
 

@@ -5,6 +5,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from threading import Lock
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,6 +21,10 @@ RIDGES = (0.01, 0.1, 1.0, 10.0, 100.0)
 UNDERSMOOTHED = (1.0, 10.0)  # coefficient and ridge
 # Trees are fitted to at most so many draws.
 MOST_BOOSTED = 200_000
+
+
+# The library sets and resets the filters of warnings while it fits, which are those of all threads.
+_ONE_AT_A_TIME = Lock()
 
 
 class Mean(Protocol):
@@ -204,5 +209,5 @@ def fit_boosted(inputs: Floats, latent: Floats, weights: Floats, seed: int = 0) 
     trees = HistGradientBoostingRegressor(
         max_iter=60, learning_rate=0.1, max_leaf_nodes=8, min_samples_leaf=max(20, len(at) // 100), random_state=seed
     )
-    with threadpool_limits(1):
+    with _ONE_AT_A_TIME, threadpool_limits(1):
         return BoostedMean(linear, trees.fit(inputs[at], left[at], sample_weight=weights[at]))

@@ -215,7 +215,7 @@ def bootstrap_laws(
     def refit(counts: Floats) -> DemandLaw:
         return model.fit_law(law.family, weights=counts, start=start, sample=sample, seed=seed)
 
-    return in_parallel(refit, drawn, None, progress)
+    return in_parallel(refit, drawn, progress)
 
 
 def _scored_rows(log: SalesLog, evidence: Evidence, seed: int) -> tuple[Evidence, FoldMasks, str]:
@@ -263,7 +263,7 @@ def _cross_validate(
 
     score, below, within = (np.full(len(evidence), np.nan) for _ in range(3))
     laws = []
-    for (out, _), (law, done) in zip(folds, in_parallel(fit_without, range(len(folds)), None, progress), strict=True):
+    for (out, _), (law, done) in zip(folds, in_parallel(fit_without, range(len(folds)), progress), strict=True):
         score[out], below[out], within[out] = done.score[out], done.below[out], done.within[out]
         laws.append(law)
     return FamilyTrial(score, (below, within), tuple(laws))

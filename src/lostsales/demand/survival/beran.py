@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lostsales.data.parallel import current_workers
 from lostsales.data.progress import Progress
 from lostsales.demand.survival import beran_loops as loops
 from lostsales.demand.survival.curve import SurvivalCurve, kaplan_meier
@@ -138,7 +139,7 @@ class CensoredSample:
 
 def _in_chunks(run: Callable[[slice], None], rows: int, progress: Progress | None) -> None:
     chunks = [slice(start, min(start + CHUNK, rows)) for start in range(0, rows, CHUNK)]
-    with ThreadPoolExecutor(THREADS) as pool:
+    with ThreadPoolExecutor(min(THREADS, current_workers())) as pool:
         for done, _ in enumerate(pool.map(run, chunks), start=1):
             if progress:
                 progress(done, len(chunks))

@@ -102,6 +102,27 @@ def _has_events(point: Floats, sample: Sample, lower: int, upper: int, h: float,
 
 
 @compiled
+def _distance_of_events(point: Floats, sample: Sample, lower: int, upper: int, least_events: int) -> float:
+    """Squared distance of the nearest so many rows with observed demand, infinite where there are fewer."""
+    points, is_event, clock = sample.points, sample.is_event, sample.clock
+    nearest = np.full(least_events, np.inf)
+    for at in range(len(points)):
+        if not is_event[at] or lower <= clock[at] < upper:
+            continue
+        distance, axis = 0.0, 0
+        while axis < points.shape[1] and distance < nearest[-1]:
+            distance += (points[at, axis] - point[axis]) ** 2
+            axis += 1
+        place = least_events - 1
+        if distance < nearest[place]:
+            while place > 0 and nearest[place - 1] > distance:
+                nearest[place] = nearest[place - 1]
+                place -= 1
+            nearest[place] = distance
+    return float(nearest[-1])
+
+
+@compiled
 def _near(point: Floats, sample: Sample, lower: int, upper: int, h: float, row: Ints, weight: Floats) -> int:
     """Fill `row` and `weight` with the rows within h of `point`."""
     points, clock = sample.points, sample.clock
@@ -173,8 +194,10 @@ def neighbours(point: Floats, sample: Sample, lower: int, upper: int, kernel: Lo
     row, weight, level, event = near
     h = kernel.bandwidth
     widest = WIDEST * h
-    while h <= widest and not _has_events(point, sample, lower, upper, h, kernel.least_events):
-        h *= GROWTH
+    if not _has_events(point, sample, lower, upper, h, kernel.least_events):
+        wanted = _distance_of_events(point, sample, lower, upper, kernel.least_events)
+        while h <= widest and not wanted < h * h:
+            h *= GROWTH
     count: int = _near(point, sample, lower, upper, h, row, weight)
     for i in range(count):
         at = row[i]
@@ -246,7 +269,8 @@ def excess_of(
         last = here
         if here <= point:
             at_point = survival
-    return _with_tail(survival, at_point, area, last, point, least, kernel)
+    found: tuple[float, float] = _with_tail(survival, at_point, area, last, point, least, kernel)
+    return found
 
 
 class Resampled(NamedTuple):

@@ -17,6 +17,7 @@ ROWS_A_COVARIATE = 3
 MOST_DEPTHS = 20
 # By default a law is learned from at most so many rows: more narrow no error that matters, and slow every filled row.
 MOST_ROWS = 10_000
+MOST_CELLS, LEAST_SAMPLED = 200_000, 2_000  # rows times covariates; fewer rows are not sampled for their covariates
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,8 +44,10 @@ def depth_groups(
 
     def group(name: str, rows: Bools, covariates: Callable[[Ints], Floats], learn: Bools, has_history: bool) -> Group:
         chosen = np.flatnonzero(learn if learn.any() else rows)
-        if len(chosen) > most_rows:
-            chosen = np.sort(rng.choice(chosen, most_rows, replace=False))
+        # Deep histories have many covariates, each of which takes its time in every comparison of two rows.
+        most = min(most_rows, max(LEAST_SAMPLED, MOST_CELLS // max(covariates(chosen[:1]).shape[1], 1)))
+        if len(chosen) > most:
+            chosen = np.sort(rng.choice(chosen, most, replace=False))
         return Group(name, chosen, np.flatnonzero(rows & hidden), covariates, has_history)
 
     groups = []

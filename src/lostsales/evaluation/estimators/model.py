@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from lostsales.data.parallel import in_parallel
+from lostsales.data.progress import stages
 from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.evaluation.estimators.replay import ReplayedEpisodes, ReplayPeriods, replay
 from lostsales.evaluation.prepared_log import LeaveOneOutLaws, PreparedLog, root_mean_square
@@ -10,6 +12,7 @@ from lostsales.evaluation.task import EvaluationTask
 from lostsales.types import Bools, Floats
 
 EPISODES = 300
+QUICK_EPISODES = 100
 JUDGED_ON = "features, price and last demand"
 LEAST_SHARE = 0.5  # of the visited points that must lie near the log
 COMFORTABLE_SHARE = 0.9
@@ -24,23 +27,22 @@ def model_based(task: EvaluationTask) -> Estimate:
         nothing = Overlap(JUDGED_ON, 0.0, 0.0, False, "there is no demand model")
         return Estimate("model", nothing, reason=f"no demand model can be learned: {prepared.refusal}")
     horizon, discount = task.estimand.horizon, task.estimand.discount
-    periods = ReplayPeriods.of(prepared.log, laws.model.evidence, horizon, EPISODES, task.seed, task.start_stock)
-    done, total = 0, 1 + len(laws.without) + len(laws.alternatives)
+    episodes, restarts = QUICK_EPISODES if prepared.quick else EPISODES, task.estimand.restarts
+    opening = task.seed, task.start_stock, restarts
+    periods = ReplayPeriods.of(prepared.log, laws.model.evidence, horizon, episodes, *opening)
+    first, others = stages(task.progress, (1, len(laws.without) + len(laws.alternatives)))
 
     def replayed(law: DemandLaw) -> ReplayedEpisodes:
-        nonlocal done
-        found = replay(task.policy, periods, law, horizon, discount, task.seed)
-        done += 1
-        if task.progress:
-            task.progress(done, total)
-        return found
+        return replay(task.policy, periods, law, horizon, discount, task.seed)
 
     whole = replayed(laws.law)
+    first(1, 1)
     overlap = overlap_with(laws, whole.visited, task.seed)
     if not overlap.enough:
         return Estimate("model", overlap, reason=overlap.sentence)
     unit_of_period = prepared.units.of_row[laws.model.evidence.rows[periods.row]]  # (periods, episodes)
-    without, alternatives = [replayed(law) for law in laws.without], [replayed(law) for law in laws.alternatives]
+    found = in_parallel(replayed, (*laws.without, *laws.alternatives), others)
+    without, alternatives = found[: len(laws.without)], found[len(laws.without) :]
     every = np.ones_like(periods.is_replayed)
 
     def figure(name: str, against: tuple[Floats, Floats] | None = None) -> tuple[Floats, float]:

@@ -14,6 +14,7 @@ from lostsales.data.log import SalesLog
 from lostsales.demand.censoring.evidence import Evidence
 from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.evaluation.log_decisions import log_as_asked
+from lostsales.evaluation.task import episodes_of
 from lostsales.policy.policy import Policy
 from lostsales.policy.rollout import Opening, play
 from lostsales.policy.view import Features
@@ -37,10 +38,24 @@ class ReplayPeriods:
 
     @classmethod
     def of(
-        cls, log: SalesLog, evidence: Evidence, horizon: int, episodes: int, seed: int, stock: float | None = None
+        cls,
+        log: SalesLog,
+        evidence: Evidence,
+        horizon: int,
+        episodes: int,
+        seed: int,
+        stock: float | None = None,
+        restarts: bool = False,
     ) -> "ReplayPeriods":
-        """About `episodes` episodes, as many for each series, which opens with its logged stock unless one is given."""
-        names, first, lengths = np.unique(evidence.series, return_index=True, return_counts=True)
+        """About `episodes` episodes, as many for each series, which opens with its logged stock unless one is given.
+
+        With `restarts` one begins every `horizon` periods of a series, at the first whose last demand is observed.
+        """
+        part = episodes_of(evidence.series, horizon if restarts else None)
+        opens = np.flatnonzero(evidence.depth == 0)
+        opened, at = np.unique(part[opens], return_index=True)
+        first = opens[at]
+        names, lengths = evidence.series[first], np.searchsorted(part, opened, side="right") - first
         times = max(1, -(-episodes // len(names)))
         lengths = np.repeat(np.minimum(lengths, horizon), times)
         period = np.arange(int(lengths.max()))[:, None]

@@ -1,6 +1,6 @@
 """Settings of C-FQI, PC-FQI and fusion (Algorithms 1 and 2)."""
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, field_validator
 
@@ -37,6 +37,7 @@ class CFQI(Learner):
     """
 
     method: ClassVar[str] = "c-fqi"
+    quick_settings: ClassVar[dict[str, Any]] = {"iterations": 10}
 
     beta: Annotated[float, Field(ge=0)] = Field(BETA, description="Scale of the penalty for uncertainty.")
     safe: Safe = Field(
@@ -71,6 +72,11 @@ class CFQI(Learner):
     def pessimistic_iterations(self, iterations: int) -> int:  # noqa: ARG002, PC-FQI and fusion use it
         """How many of the iterations, from the first, are pessimistic."""
         return 0
+
+    def in_units(self, unit: float) -> Self:
+        """The same settings for a log whose quantities are counted in a unit."""
+        most = None if self.demand_max is None else self.demand_max / unit
+        return super().in_units(unit).model_copy(update={"demand_max": most})
 
     def fit(self, log: SalesLog, progress: Progress | None = None) -> QPolicy:
         """Learn one Q-function per depth from a log."""

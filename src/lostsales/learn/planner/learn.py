@@ -10,6 +10,7 @@ from threadpoolctl import threadpool_limits
 
 from lostsales.data.ladders import PRICE_RUNGS, Ladders
 from lostsales.data.log import SalesLog
+from lostsales.data.parallel import current_workers
 from lostsales.data.progress import Progress
 from lostsales.demand.censoring.evidence import Evidence
 from lostsales.demand.law.demand_law import DemandLaw
@@ -151,7 +152,7 @@ class _Planning:
         # First the fitted law, from whose values the plans of the draws start.
         stages = [[(group, 0) for group in groups], [(group, law) for law in laws[1:] for group in groups]]
         done = 0
-        with ThreadPoolExecutor(THREADS) as pool:
+        with ThreadPoolExecutor(min(THREADS, current_workers())) as pool:
             for stage in stages:
                 for _ in pool.map(plan, stage):
                     done += 1

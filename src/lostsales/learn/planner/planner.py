@@ -1,6 +1,6 @@
 """The planner: dynamic programming on a law of demand that is learned from censored rows."""
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -57,6 +57,10 @@ class Planner(Learner):
     """
 
     method: ClassVar[str] = "planner"
+    quick_settings: ClassVar[dict[str, Any]] = {
+        "draws": 1,
+        "families": (Family("linear", False), Family("linear", True), Family("kernel", False), Family("kernel", True)),
+    }
 
     draws: Annotated[int, Field(ge=1)] = Field(
         3, description="Laws of demand planned on: the fitted one, and others from a bootstrap over series."

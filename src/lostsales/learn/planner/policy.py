@@ -44,6 +44,7 @@ from lostsales.types import Array, Bools, Floats, Ints
 
 NO_SAFE_DEPTH = 1 << 30
 CHUNK = 4_000  # rows scored at once
+REFINED = 4  # parts into which each step of a refinement divides the gap between rungs
 PRICE_REACH = 0.02  # prices so little beyond the nodes of a plan are within them
 
 
@@ -206,17 +207,22 @@ class PlanPolicy(PolicyBase):
         return np.asarray(((state < self.ranges[0] - slack) | (state > self.ranges[1] + slack)).any(axis=1))
 
     def _scored(self, view: View, belief: Belief, rules: Rules) -> "_Scored":
-        """Values of the actions of each row: of all, or of a coarse choice first and then of those around the best."""
+        """Values of the actions of each row: of all, or of a coarse choice and then ever finer around the best."""
         prices = self.ladders.prices_of(self.series.usual_price[belief.entry])
         orders = self.ladders.orders_of(self.series.scale[belief.entry])
-        some_prices, some_orders = self.ladders.coarse_rungs
+        rows, (some_prices, some_orders) = np.arange(len(prices))[:, None], self.ladders.coarse_rungs
         scored = self._values(view, belief, rules, prices[:, some_prices], orders[:, some_orders])
-        if len(some_prices) == prices.shape[1] and len(some_orders) == orders.shape[1]:
-            return scored
-        price, order = np.divmod(scored.values.argmax(axis=1), len(some_orders))
-        near_prices, near_orders = _around(some_prices, price), _around(some_orders, order)
-        rows = np.arange(len(prices))[:, None]
-        return self._values(view, belief, rules, prices[rows, near_prices], orders[rows, near_orders])
+        chosen = np.divmod(scored.values.argmax(axis=1), len(some_orders))
+        centres = some_prices[chosen[0]], some_orders[chosen[1]]
+        gaps = tuple(int(np.diff(each).max(initial=1)) for each in (some_prices, some_orders))
+        while max(gaps) > 1:
+            price = _around(centres[0], gaps[0], prices.shape[1])
+            order = _around(centres[1], gaps[1], orders.shape[1])
+            scored = self._values(view, belief, rules, prices[rows, price], orders[rows, order])
+            chosen = np.divmod(scored.values.argmax(axis=1), order.shape[1])
+            centres = price[rows[:, 0], chosen[0]], order[rows[:, 0], chosen[1]]
+            gaps = tuple(-(-gap // REFINED) for gap in gaps)
+        return scored
 
     def _values(self, view: View, belief: Belief, rules: Rules, prices: Floats, orders: Floats) -> "_Scored":
         """Value of every pair of each row's prices (rows, prices) and orders (rows, orders)."""
@@ -386,11 +392,10 @@ class _Scored:
     penalty: Floats  # (rows, actions) of pessimism
 
 
-def _around(rungs: Ints, best: Ints) -> Ints:
-    """All rungs from the coarse one below the best to the one above, (rows, rungs); as many for each row."""
-    width = min(2 * int(np.diff(rungs).max(initial=1)) + 1, int(rungs[-1]) + 1)
-    first = np.clip(rungs[np.maximum(best - 1, 0)], 0, rungs[-1] + 1 - width)
-    return np.asarray(first[:, None] + np.arange(width))
+def _around(centre: Ints, gap: int, count: int) -> Ints:
+    """Rungs (of `count`) up to a gap away from a centre, each REFINED-th part of the gap, (rows, rungs)."""
+    steps = np.unique(np.rint(np.linspace(-gap, gap, 2 * min(gap, REFINED) + 1)).astype(np.int64))
+    return np.asarray(np.clip(centre[:, None] + steps, 0, count - 1))
 
 
 def _cover(quantity: Floats, demand: Floats) -> Floats:

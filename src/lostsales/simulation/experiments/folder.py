@@ -9,6 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from lostsales.data.finite_json import finite
 from lostsales.data.output_files import replacing
 from lostsales.data.settings import checked
 from lostsales.errors import LostSalesError, SettingError
@@ -91,7 +92,9 @@ def reference_path(folder: Path, name: str) -> Path:
 def write_json(content: dict[str, Any], path: Path) -> None:
     """Write a JSON file, whole or not at all."""
     with replacing(path) as temporary:
-        temporary.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        temporary.write_text(
+            json.dumps(finite(content), indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8"
+        )
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
+from lostsales.data.finite_json import finite
+from lostsales.data.output_files import check_output
 from lostsales.errors import LostSalesError
 from lostsales.simulation.experiments.design import Cell
 
@@ -42,29 +44,43 @@ class Journal:
 
     def add(self, finished: CellResult) -> None:
         """Append a line and sync it to disk."""
-        self._file.write(json.dumps(asdict(finished), ensure_ascii=False).encode() + b"\n")
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        line = json.dumps(finite(asdict(finished)), ensure_ascii=False, allow_nan=False)
+        try:
+            self._file.write(line.encode(errors="backslashreplace") + b"\n")
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            raise LostSalesError(
+                f"{self._file.name} cannot be written: {error.strerror}; the same command goes on from what is there"
+            ) from None
 
 
 @contextmanager
 def open_journal(path: Path) -> Iterator[tuple[Journal, dict[Cell, CellResult]]]:
     """The journal and the results in it; an incomplete last line, left by a kill, is cut off."""
-    with path.open("a+b") as file:
+    if path.exists() or path.is_symlink():
+        check_output(path)
+    with _opened(path) as file:
         _lock(file, path)
         file.seek(0)
         whole = file.read().rpartition(b"\n")
         file.truncate(len(whole[0]) + len(whole[1]))
-        lines = [CellResult(**_line(text, path)) for text in whole[0].splitlines()]
+        lines = [_line(text, path) for text in whole[0].splitlines()]
         yield Journal(file), {each.cell: each for each in lines}
 
 
-def _line(text: bytes, path: Path) -> dict[str, Any]:
+def _opened(path: Path) -> BinaryIO:
     try:
-        line: dict[str, Any] = json.loads(text)
-    except ValueError:
-        raise LostSalesError(f"{path} is damaged: a line of it is not JSON; start in another folder") from None
-    return line
+        return path.open("a+b")
+    except OSError as error:
+        raise LostSalesError(f"{path} cannot be written: {error.strerror}") from None
+
+
+def _line(text: bytes, path: Path) -> CellResult:
+    try:
+        return CellResult(**json.loads(text))
+    except (ValueError, TypeError, RecursionError):
+        raise LostSalesError(f"{path} is damaged: a line of it is no result; start in another folder") from None
 
 
 def _lock(file: BinaryIO, path: Path) -> None:

@@ -1,15 +1,12 @@
 """Run an experiment: solve the references once, then every unfinished cell, on several processes."""
 
-import multiprocessing
 import os
-import signal
 from collections.abc import Callable, Generator
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
 from functools import partial
 from pathlib import Path
-from threading import Thread
 
 from lostsales.data.progress import Progress
 from lostsales.errors import LostSalesError, SettingError
@@ -19,6 +16,7 @@ from lostsales.simulation.experiments.cells import run_cell
 from lostsales.simulation.experiments.design import Cell, Experiment
 from lostsales.simulation.experiments.folder import JOURNAL, prepare_folder, reference_path, write_json, write_manifest
 from lostsales.simulation.experiments.journal import CellResult, open_journal
+from lostsales.simulation.workers import worker_pool
 
 WORKERS = min(2, os.cpu_count() or 1)
 SOLVED = "references.json"
@@ -27,7 +25,7 @@ SOLVED = "references.json"
 def run_experiment(
     experiment: Experiment, folder: Path, workers: int = WORKERS, progress: Progress | None = None
 ) -> list[CellResult]:
-    """All cells of an experiment, in order; those in the journal of the folder are not repeated.
+    """All cells of an experiment, in order; those in the journal of the folder are not repeated, unless they failed.
 
     So an experiment can be resumed, and can grow by runs, levels and methods. Results do not depend on `workers`.
     Progress counts cells.
@@ -39,7 +37,7 @@ def run_experiment(
     with open_journal(folder / JOURNAL) as (journal, held):
         write_manifest(folder, experiment)
         cells = list(experiment.cells())
-        done = {cell: held[cell] for cell in cells if cell in held}
+        done = {cell: held[cell] for cell in cells if cell in held and not held[cell].failure}
         left = [cell for cell in cells if cell not in done]
         report = progress or (lambda _done, _total: None)
         try:
@@ -94,22 +92,9 @@ def _each_cell(folder: Path, cells: list[Cell], workers: int) -> Generator[CellR
     if workers == 1 or len(cells) <= 1:
         yield from map(run, cells)
         return
-    spawn = multiprocessing.get_context("spawn")  # forking a process that has threads can deadlock
-    with ProcessPoolExecutor(min(workers, len(cells)), spawn, _start_worker) as pool:
+    with worker_pool(min(workers, len(cells))) as pool:
         try:
             for future in as_completed([pool.submit(run, cell) for cell in cells]):
                 yield future.result()
         finally:
             pool.shutdown(cancel_futures=True)
-
-
-def _start_worker() -> None:
-    """Leave Ctrl-C to the parent, and end when the parent is killed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    if (parent := multiprocessing.parent_process()) is not None:
-        parent.join()
-        os._exit(1)

@@ -1,0 +1,21 @@
+"""The cost of a command, told before its work begins, and held against the limit of memory."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lostsales.data.budget import Cost
+
+FEWER_ROWS = "give a part of the log"
+TOLD = 20.0  # seconds from which on the estimate is told
+
+
+def expect(what: str, cost: "Cost", memory: str | None, advice: str, workers: int = 1) -> float:
+    """Seconds that the work will take on so many cores; refused where it needs more memory than it may."""
+    from lostsales.apps.views.console import err
+    from lostsales.data.budget import check_memory, duration, memory_limit, size, slowness
+
+    check_memory(what, cost, memory_limit(memory), advice)
+    seconds = cost.seconds * slowness() / workers
+    if seconds > TOLD:
+        err.print(f"{what} will take about {duration(seconds)} and {size(cost.memory)} of memory", highlight=False)
+    return seconds

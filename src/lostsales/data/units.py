@@ -1,0 +1,68 @@
+"""The unit of quantity of a log: demand in dozens or tenths is counted, so that results do not depend on the unit.
+
+All quantities are multiples of one unit, where they have one: 12 in a log of dozens, 0.1 in one of tenths, 1000 in one
+of thousands. Learners see counts of it. Prices and unit costs stay as they are, so that money is counted per unit too.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from lostsales.data.economics import UnitCosts
+from lostsales.data.ladders import common_step
+from lostsales.data.log import SalesLog
+from lostsales.data.problem import Problem
+from lostsales.types import Floats
+
+QUANTITIES = ("sales", "stock", "order", "received", "adjustment", "last_sales")
+LEAST_ROWS = 100  # with fewer, whole numbers may all be even by chance
+NEAR = 1e-6  # counts so near to a whole number are whole
+DIGITS = 10  # to which quantities are rounded on their way back
+
+
+def unit_of(log: SalesLog) -> float:
+    """What all quantities of a log are multiples of; 1 where they have no unit of their own.
+
+    >>> from lostsales.simulation.simulator import simulate
+    >>> log, _ = simulate("released", episodes=5, seed=1)
+    >>> unit_of(log), unit_of(in_units(log, 0.25))
+    (1.0, 4.0)
+    """
+    columns = [np.abs(each) for name in QUANTITIES if (each := getattr(log, name)) is not None]
+    is_whole = all(np.array_equal(each[~np.isnan(each)], np.rint(each[~np.isnan(each)])) for each in columns)
+    if is_whole and (len(log) < LEAST_ROWS or max(np.nanmax(each, initial=0.0) for each in columns) > 2.0**53):
+        return 1.0
+    if is_whole:
+        counts = [np.gcd.reduce(each[~np.isnan(each)].astype(np.int64)) for each in columns]
+        return float(np.gcd.reduce(counts)) or 1.0
+    return common_step(np.concatenate(columns)) or 1.0
+
+
+def in_units(log: SalesLog, unit: float) -> SalesLog:
+    """The log with its quantities counted in a unit."""
+    columns: dict[str, Any] = {
+        name: counted(each, unit) for name in QUANTITIES if (each := getattr(log, name)) is not None
+    }
+    costs = log.costs
+    if costs is not None:
+        costs = UnitCosts(costs.lost, costs.order, costs.holding, costs.fixed_order / unit)
+    return replace(log, problem=problem_in_units(log.problem, unit), costs=costs, **columns)
+
+
+def problem_in_units(problem: Problem, unit: float) -> Problem:
+    """The problem with its quantities counted in a unit."""
+    update = {
+        "capacity": None if problem.capacity is None else float(counted(problem.capacity, unit)),
+        "orders": None if problem.orders is None else tuple(counted(np.array(problem.orders), unit).tolist()),
+        "costs": problem.costs.model_copy(update={"fixed_order": problem.costs.fixed_order / unit}),
+        "rules": problem.rules.in_units(unit),
+    }
+    return problem.model_copy(update=update)
+
+
+def counted(quantity: Floats | float, unit: float) -> Floats:
+    """How many units a quantity is; whole but for rounding in the table is whole."""
+    counts = np.asarray(quantity, dtype=np.float64) / unit
+    whole = np.rint(counts)
+    return np.where(np.abs(counts - whole) <= NEAR, whole, counts)

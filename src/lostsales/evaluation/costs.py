@@ -1,0 +1,67 @@
+"""Cost of evaluation, and how many rows fit into a limit of memory. Constants were measured."""
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from lostsales.data.budget import Cost, size
+from lostsales.data.log import SalesLog
+from lostsales.data.splits import FOLDS
+from lostsales.data.sublogs import series_of
+from lostsales.demand.costs import law_cost, model_cost
+from lostsales.demand.law.means import LANDMARKS
+from lostsales.evaluation.compare import QUICK_FOLDS
+from lostsales.evaluation.prepared_log import DRAWS, MOST_UNITS, QUICK_UNITS
+from lostsales.learn.costs import fit_cost
+from lostsales.learn.learner import Learner
+
+LEAST_ROWS = 1_000  # to judge from, however little memory there is
+FILLED_DRAW = 1.1e-7  # seconds of a draw of a row whose lost sales are filled
+DECISION = 2.0e-5  # seconds of a decision of a replayed episode
+REFIT = 0.35  # of a fit from nothing: a law without one unit starts at the law of all
+PERIODS = 100 * 300  # replayed at least for each law
+
+
+def evaluate_cost(log: SalesLog, rows: int, quick: bool = False) -> Cost:
+    """Of `evaluate` from at most so many rows."""
+    part = first_series(log, rows)
+    laws = (QUICK_UNITS if quick else MOST_UNITS) + 3
+    refits = law_cost(part) * (REFIT * laws + 1)
+    filled = len(part) * DRAWS
+    inputs = 8.0 * filled * (LANDMARKS + 2 * log.features.shape[1] + 8)  # of rows in a run of stock-outs, at worst
+    filling = Cost(laws * filled * FILLED_DRAW, 8.0 * 8 * filled + 0.3 * inputs + 8.0 * laws * len(part))
+    replaying = Cost(_replay_seconds(part, quick), 8.0 * 8 * PERIODS)
+    return model_cost(part) + refits + filling + replaying
+
+
+def _replay_seconds(log: SalesLog, quick: bool) -> float:
+    laws = (QUICK_UNITS if quick else MOST_UNITS) + 3
+    return laws * (PERIODS + len(log)) * DECISION / (3 if quick else 1)
+
+
+def compare_cost(log: SalesLog, learners: Iterable[Learner], rows: int, quick: bool = False) -> Cost:
+    """Of `compare` from at most so many rows: every method fitted without every fold, and replayed."""
+    part = first_series(log, rows)
+    folds, every = QUICK_FOLDS if quick else FOLDS, list(learners)
+    share = (folds - 1) / folds
+    fitting = sum((fit_cost(each.quick() if quick else each, part) * (folds * share) for each in every), Cost(0.0, 0.0))
+    replaying = Cost(max(len(every) - 1, 0) * _replay_seconds(part, quick), 0.0)
+    return evaluate_cost(log, rows, quick) + fitting + replaying
+
+
+def rows_within(log: SalesLog, rows: int, limit: float, workers: int, quick: bool) -> tuple[int, tuple[str, ...]]:
+    """As many of the rows as the limit of memory allows, and a note where these are fewer."""
+    fewer = rows
+    while fewer > LEAST_ROWS and workers * evaluate_cost(log, fewer, quick).memory > limit:
+        fewer = max(LEAST_ROWS, fewer // 2)
+    if fewer == rows or fewer >= len(log):
+        return rows, ()
+    return fewer, (f"judged from at most {fewer:,} rows, as memory is limited to {size(limit)}",)
+
+
+def first_series(log: SalesLog, rows: int) -> SalesLog:
+    """A part of the log of about so many rows, with whole series, whose cost stands for that of any other."""
+    if len(log) <= rows:
+        return log
+    lengths = np.diff(np.r_[log.starts, len(log)])
+    return series_of(log, np.arange(max(1, int(np.searchsorted(np.cumsum(lengths), rows)))))

@@ -1,0 +1,41 @@
+"""The part of a large log that policies are judged from: some of its series, and of long ones the last periods."""
+
+import numpy as np
+
+from lostsales.data.log import SalesLog
+from lostsales.data.sublogs import series_of, without
+from lostsales.types import Ints
+
+# Of a larger log a part tells as much as is needed: intervals are over at most twenty units, and every further row
+# takes its time in each of them, and in each fit of a comparison.
+EVALUATED_ROWS = 40_000
+COMPARED_ROWS = 20_000
+QUICK_ROWS = 5_000
+LEAST_SERIES = 20  # are kept where there are more; long ones are shortened instead
+
+
+def judged_rows(log: SalesLog, most: int, seed: int) -> tuple[SalesLog, tuple[str, ...]]:
+    """The log, or a part of at most about `most` rows, and a note that says which."""
+    if len(log) <= most:
+        return log, ()
+    notes = []
+    names = np.unique(log.names)  # the parts of a series that a hole splits share a name
+    kept = int(np.clip(most * len(names) // len(log), min(LEAST_SERIES, len(names)), len(names)))
+    if kept < len(names):
+        chosen = np.random.default_rng(seed).permutation(names)[:kept]
+        log = series_of(log, np.flatnonzero(np.isin(log.names, chosen)))
+        notes.append(f"judged from {kept:,} of {len(names):,} series, drawn at random")
+    if len(log) > most:
+        periods = most // kept
+        left = _end_of_name(log) - np.arange(len(log))
+        log = without(log, left > periods)
+        notes.append(f"judged from the last {periods:,} periods of each series")
+    return log, tuple(notes)
+
+
+def _end_of_name(log: SalesLog) -> Ints:
+    """Where the rows of each row's series end, all its parts included, (rows,)."""
+    rows = np.arange(len(log))
+    name = log.names[log.series]
+    last = np.r_[name[1:] != name[:-1], True]
+    return np.asarray(np.minimum.accumulate(np.where(last, rows + 1, len(log))[::-1])[::-1])

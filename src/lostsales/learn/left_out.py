@@ -1,0 +1,33 @@
+"""Rows that a learner does not learn from, by reason, counted before it begins."""
+
+import numpy as np
+
+from lostsales.data.log import SalesLog
+from lostsales.demand.censoring.evidence import MOST_HIDDEN
+from lostsales.demand.censoring.runs import find_runs
+from lostsales.learn.baselines.last_observation import FQIObserved
+from lostsales.learn.cfqi.settings import CFQI
+from lostsales.learn.learner import Learner
+from lostsales.learn.planner.planner import Planner
+
+
+def left_out(log: SalesLog, learner: Learner) -> dict[str, int]:
+    """Rows by reason, of the planner, of C-FQI and its like, and of one Q on the last observation.
+
+    The planner learns from last rows and from every depth; threshold rules use every row.
+
+    >>> import lostsales
+    >>> log, _ = lostsales.simulate("steady", episodes=12, seed=1)
+    >>> left_out(log, lostsales.Planner()), left_out(log, lostsales.CFQI())["last row of its series"]
+    ({}, 12)
+    """
+    runs = find_runs(log, learner.max_depth if isinstance(learner, CFQI) else None)
+    found: dict[str, int] = {}
+    if isinstance(learner, CFQI):
+        found = runs.left_out
+    elif isinstance(learner, Planner):
+        found["no earlier demand is known"] = int(np.count_nonzero(runs.depth < 0))
+        found[f"after more than {MOST_HIDDEN} stock-outs in a row"] = int(np.count_nonzero(runs.depth > MOST_HIDDEN))
+    elif isinstance(learner, FQIObserved):
+        found = {reason: rows for reason, rows in runs.left_out.items() if "max_depth" not in reason}
+    return {reason: rows for reason, rows in found.items() if rows}

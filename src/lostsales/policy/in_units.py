@@ -1,0 +1,142 @@
+"""A policy that was learned in counts of a unit, for a shop that writes its quantities otherwise."""
+
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import Field
+
+from lostsales.data.ladders import Ladders
+from lostsales.data.problem import Feature, Problem
+from lostsales.data.settings import StrictSettings, checked_json
+from lostsales.data.units import DIGITS, counted, problem_in_units
+from lostsales.errors import LostSalesError
+from lostsales.policy.base import PolicyBase
+from lostsales.policy.decision import Decision
+from lostsales.policy.file_content import Content, Header
+from lostsales.policy.file_format import POLICIES, Artefact, content_of
+from lostsales.policy.policy import Observes, SavedPolicy
+from lostsales.policy.view import Action, ClosedPeriod, SeriesContext, View
+from lostsales.types import Floats
+
+KIND = "in-units"
+# Columns of a decision that are quantities, and those that are money for a number of units.
+QUANTITIES = frozenset({"order", "runner_up_order", "last_demand", "expected_demand", "expected_lost"})
+MONEY = frozenset({"value", "penalty", "advantage"})
+
+
+class InUnitsSettings(StrictSettings):
+    """The settings in a policy file."""
+
+    unit: Annotated[float, Field(gt=0)]
+    kind: str
+    settings: dict[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class InUnits(PolicyBase):
+    """Asks the policy inside in counts, and answers in the quantities of the shop."""
+
+    policy: SavedPolicy
+    problem: Problem  # of the shop
+    unit: float
+
+    @property
+    def observes(self) -> Observes:
+        """What the policy inside observes."""
+        return self.policy.observes
+
+    @property
+    def asks(self) -> tuple[Feature, ...]:
+        """What the policy inside asks for."""
+        return self.policy.asks
+
+    @property
+    def horizon(self) -> int | None:
+        """That of the policy inside."""
+        return self.policy.horizon
+
+    @property
+    def usual_demand(self) -> float:
+        """That of the policy inside."""
+        return self.policy.usual_demand * self.unit
+
+    @property
+    def may_recommend(self) -> Ladders | None:
+        """The ladders of the policy inside, with orders in the quantities of the shop."""
+        inside = self.policy.may_recommend
+        if inside is None:
+            return None
+        orders = inside.orders if inside.relative_orders else _quantity(inside.orders, self.unit)
+        return replace(inside, orders=orders, order_multiple=inside.order_multiple * self.unit)
+
+    def summary(self) -> dict[str, Any]:
+        """That of the policy inside, and the unit in which its quantities are counted."""
+        return self.policy.summary() | {"unit": self.unit}
+
+    def decide(self, view: View, rng: np.random.Generator) -> Action:
+        """Price and order of every series."""
+        price, order = self.policy.decide(_view(view, self.unit), rng)
+        return Action(price, _quantity(order, self.unit))
+
+    def explain(self, view: View) -> Decision:
+        """The decision of the policy inside."""
+        found = self.policy.explain(_view(view, self.unit))
+        named = {name: getattr(found, name) for name in QUANTITIES | MONEY if hasattr(found, name)}
+        return replace(found, **self._of_shop(named), more=found.more | self._of_shop(found.more))
+
+    def _of_shop(self, columns: dict[str, Any]) -> dict[str, Any]:
+        """Columns of a decision in the quantities of the shop."""
+        quantities = {name: _quantity(each, self.unit) for name, each in columns.items() if name in QUANTITIES}
+        return quantities | {name: each * self.unit for name, each in columns.items() if name in MONEY}
+
+    def to_artefact(self) -> Artefact:
+        """The content of the policy inside, with the unit."""
+        own = self.policy.to_artefact()
+        settings = {"unit": self.unit, "kind": own.kind, "settings": own.settings}
+        return Artefact(KIND, own.observes, own.horizon, self.problem, settings, own.arrays)
+
+    @classmethod
+    def content(cls, header: Header) -> Content | None:
+        """What a file of the policy inside may hold."""
+        settings = _settings(header.settings)
+        inside = replace(header, problem=problem_in_units(header.problem, settings.unit), settings=settings.settings)
+        return content_of(settings.kind, inside)
+
+    @classmethod
+    def from_artefact(cls, artefact: Artefact) -> "InUnits":
+        """The policy of a file."""
+        settings = _settings(artefact.settings)
+        problem = problem_in_units(artefact.problem, settings.unit)
+        inside = replace(artefact, kind=settings.kind, problem=problem, settings=settings.settings)
+        return cls(POLICIES.get(settings.kind).from_artefact(inside), artefact.problem, settings.unit)
+
+
+def _settings(keys: dict[str, Any]) -> InUnitsSettings:
+    settings = checked_json(InUnitsSettings, keys, "its settings")
+    if settings.kind == KIND:
+        raise LostSalesError("a policy in units holds another kind of policy, not one of its own")
+    return settings
+
+
+def _quantity(counts: Floats, unit: float) -> Floats:
+    return np.asarray(np.round(counts * unit, DIGITS))
+
+
+def _view(view: View, unit: float) -> View:
+    """The same open period in counts."""
+    context = view.context
+    if context is not None:
+        context = SeriesContext(context.attributes, context.mean_demand / unit)
+    past = tuple(
+        ClosedPeriod(_view(each.view, unit), Action(each.action.price, counted(each.action.order, unit)))
+        for each in view.past
+    )
+    return replace(
+        view,
+        stock=counted(view.stock, unit),
+        last_sales=counted(view.last_sales, unit),
+        last_demand=None if view.last_demand is None else counted(view.last_demand, unit),
+        past=past,
+        context=context,
+    )

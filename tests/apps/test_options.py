@@ -1,0 +1,77 @@
+"""Odd values of command-line options: one clear error with exit code 2, never a traceback and never hours of work."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.apps.running import failure
+
+HUGE = "99999999999999999999"
+COMMANDS = {
+    "simulate released": ("--episodes", "--seed"),
+    "audit log.csv": ("--cap",),
+    "impute log.csv --out filled.csv": ("--replicates", "--seed"),
+    "demand log.csv": ("--replicates", "--seed"),
+    "fit log.csv --out policy": ("--iterations", "--seed"),
+    "evaluate policy log.csv": ("--horizon", "--seed"),
+    "compare log.csv": ("--horizon", "--seed"),
+    "report policy log.csv --out page.html": ("--horizon", "--seed"),
+    "solve released --target oracle --out policy": ("--horizon", "--max-depth", "--steps", "--seed"),
+    "calibrate released": ("--series", "--replications", "--workers", "--seed"),
+    "experiment released --out folder": (
+        "--levels",
+        "--runs",
+        "--workers",
+        "--test-episodes",
+        "--iterations",
+        "--seed",
+    ),
+}
+OPTIONS = [(command, option) for command, options in COMMANDS.items() for option in options]
+
+
+@pytest.fixture
+def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "log.csv").write_text("never read: an option is checked before any file\n")
+    return tmp_path / "log.csv"
+
+
+@pytest.mark.parametrize("value", ["-1", HUGE, f"-{HUGE}", "9" * 5_000, "nan", "inf", "", "x", "1.5"])
+@pytest.mark.parametrize(("command", "option"), OPTIONS)
+def test_a_number_that_makes_no_sense_is_one_error(
+    command: str,
+    option: str,
+    value: str,
+    log: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    before = sorted(path.name for path in log.parent.iterdir())
+    message = failure(monkeypatch, capsys, *command.split(), option, value)
+    assert option in message or "whole numbers with commas" in message
+    assert sorted(path.name for path in log.parent.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        (f"simulate released --policy {'9' * 5_000}", "no policy"),
+        ("simulate released --set horizon=100000000", "horizon: Input should be less than or equal to"),
+        (f"simulate released --set horizon={HUGE}", "horizon: must lie between"),
+        (f"simulate released --set capacity={'9' * 5_000}", "the value of 'capacity' cannot be read"),
+        ("simulate released --set costs.lost=true", "costs.lost: must be a number, but it is True"),
+        ("solve released --target oracle --out policy --set capacity=1e14", "too large to be solved exactly"),
+        ("solve released --target oracle --out policy --set demand.intercept=1e14", "too large to be solved exactly"),
+        (f"simulate {'x' * 5_000}.toml", "File name too long"),
+    ],
+)
+def test_a_setting_that_makes_no_sense_is_one_error(
+    command: str,
+    expected: str,
+    log: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert expected in " ".join(failure(monkeypatch, capsys, *command.split()).split())
+    assert log.is_file()

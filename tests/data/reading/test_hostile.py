@@ -1,0 +1,167 @@
+"""Files that attack: names, headers, sizes and types that are not what they seem."""
+
+import gzip
+import os
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from lostsales.data.problem import Feature, Problem
+from lostsales.data.reading.gate import read_log
+from lostsales.errors import LostSalesError
+from tests.tables import assert_equal_logs, columns, findings, frame, log_of
+
+
+def refusal(source: Any, problem: Problem | None = None) -> str:
+    with pytest.raises(LostSalesError) as caught:
+        read_log(source, problem)
+    return str(caught.value)
+
+
+def test_the_name_of_a_folder_is_no_column(tmp_path: Path) -> None:
+    folder = tmp_path / "price=99"
+    folder.mkdir()
+    frame().to_parquet(folder / "log.parquet")
+    assert_equal_logs(read_log(folder / "log.parquet"), log_of())
+    frame(price=None).to_parquet(folder / "log.parquet")
+    assert "missing column 'price'" in refusal(folder / "log.parquet")
+
+
+def test_a_folder_named_as_the_home_is_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "~").mkdir()
+    frame().to_csv(tmp_path / "~" / "log.csv", index=False)
+    assert_equal_logs(read_log("~/log.csv"), log_of())
+
+
+def test_nothing_is_downloaded() -> None:
+    from lostsales.data.reading.cells import connect
+
+    names = ("autoinstall_known_extensions", "autoload_known_extensions")
+    assert [connect().execute(f"SELECT current_setting('{name}')").fetchall() for name in names] == [[(False,)]] * 2
+
+
+def test_a_missing_series_column_beside_attributes_is_the_only_finding() -> None:
+    (found,) = findings(frame(series=None, store=list("xxxyy")), Problem(attributes=("store",)))
+    assert found.startswith("missing column 'series'")
+
+
+def test_an_attribute_may_be_the_text_nan() -> None:
+    from lostsales.data.encoding import attribute_columns
+
+    log = log_of(Problem(attributes=("store",)), store=["nan", "nan", "nan", "1_0", "1_0"])
+    names, matrix = attribute_columns(log)
+    assert names == ("store=1_0", "store=nan")
+    assert matrix.tolist() == [[0, 1], [1, 0]]
+
+
+@pytest.mark.parametrize("end", ["\r", "\r\n", "\n"])
+def test_any_end_of_line(tmp_path: Path, end: str) -> None:
+    path = tmp_path / "log.csv"
+    path.write_bytes(frame().to_csv(index=False, lineterminator=end).encode())
+    assert_equal_logs(read_log(path), log_of())
+
+
+def test_a_header_of_any_usual_length_is_read_and_a_longer_one_refused(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    many = {f"a column that has quite a long name, no. {index}": [0] * 5 for index in range(4_000)}
+    pd.DataFrame(columns() | many).to_csv(path, index=False)
+    assert len(path.read_text().splitlines()[0]) > 131_072
+    assert len(read_log(path).notes.unused_columns) == 4_000
+    frame(**{"x" * 140_000: [0] * 5}).to_csv(path, index=False)
+    assert "field larger than field limit" in refusal(path)
+    path.write_text("x" * 3_000_000)
+    assert "over 2,000,000 bytes" in refusal(path)
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_too_many_columns_are_refused_at_once(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"log.{ending}"
+    names = [f"x{index}" for index in range(20_000)]
+    if ending == "csv":
+        path.write_text(",".join(names) + "\n" + ",".join("1" for _ in names) + "\n")
+    else:
+        pq.write_table(pa.table({name: [1] for name in names}), path)
+    assert refusal(path) == f"{path} must have at most 10,000 columns, but it has 20,000"
+
+
+def test_a_column_named_label_with_gaps_is_no_matter(tmp_path: Path) -> None:
+    frame(label=[None, "x", None, "y", None]).to_parquet(tmp_path / "log.parquet")
+    assert read_log(tmp_path / "log.parquet").names.tolist() == ["a", "b"]
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow", "pandas", "polars"])
+def test_nanoseconds_with_a_zone(tmp_path: Path, kind: str) -> None:
+    day = 86_400 * 10**9
+    moments = pa.array([0, day, 2 * day, 0, day], pa.timestamp("ns", tz="Europe/Berlin"))
+    table = pa.table(columns(period=moments))
+    pq.write_table(table, tmp_path / "log.parquet")
+    source = {
+        "parquet": tmp_path / "log.parquet",
+        "arrow": table,
+        "pandas": table.to_pandas(),
+        "polars": pl.from_arrow(table),
+    }[kind]
+    assert read_log(source).period[:2].tolist() == np.array(["1970-01-01", "1970-01-02"], "datetime64[us]").tolist()
+
+
+def test_names_of_files_that_no_system_has(tmp_path: Path) -> None:
+    assert "cannot be read: File name too long" in refusal(tmp_path / ("x" * 300 + ".csv"))
+    assert "there is no file" in refusal("a\0b.csv")
+    odd = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.csv"))
+    frame().to_csv(odd, index=False)
+    assert refusal(odd).endswith("\\udcff.csv is not; rename it")
+
+
+def test_infinite_moments_in_parquet_are_no_periods(tmp_path: Path) -> None:
+    path = tmp_path / "log.parquet"
+    rows = "'a' AS series, 5 AS stock, 2 AS price, 0 AS \"order\", 1 AS sales"
+    duckdb.sql(f"COPY (SELECT TIMESTAMP 'infinity' AS period, {rows}) TO '{path}'")
+    assert "period must be a whole number or a date such as 2026-03-01, but row 0 (series=a) has" in refusal(path)
+
+
+def test_many_levels_of_a_category_are_refused() -> None:
+    source = pd.DataFrame({name: np.repeat(values[:1], 3_000) for name, values in columns().items()})
+    source = source.assign(period=np.arange(3_000), note=[f"note {row}" for row in range(3_000)])
+    found = refusal(source, Problem(features=(Feature(name="note", kind="categorical"),)))
+    assert "note must have at most 1,000 levels as a category, but it has 3,000" in found
+
+
+@pytest.fixture
+def small_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine on which 200 MB may be used."""
+    monkeypatch.setattr("lostsales.data.memory.memory_limit", lambda: 200_000_000)
+    monkeypatch.setattr("lostsales.data.reading.opening.memory_limit", lambda: 200_000_000)
+
+
+@pytest.mark.usefixtures("small_machine")
+def test_a_small_file_with_very_many_rows_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    row = b"a,1,5,2,0,1\n"
+    with gzip.open(tmp_path / "bomb.csv.gz", "wb") as file:
+        file.write(b"series,period,stock,price,order,sales\n" + row * 2_000_000)
+    assert (tmp_path / "bomb.csv.gz").stat().st_size < 200_000
+    found = refusal(tmp_path / "bomb.csv.gz")
+    assert "would need about 0.2 GiB of memory, and 0.2 GiB (half of the machine's) may be used" in found
+    path = tmp_path / "bomb.parquet"
+    rows = '1 AS series, 1 AS period, 5 AS stock, 2 AS price, 0 AS "order", 1 AS sales'
+    duckdb.sql(f"COPY (SELECT {rows} FROM range(20000000)) TO '{path}'")
+    found = refusal(path)
+    assert found.startswith(f"{path} with 20,000,000 rows would need about 2.7 GiB of memory")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"\x1f\x8b nothing", gzip.compress(b"series,period\n" + b"a,1\n" * 9_999)[:-20]],
+    ids=["empty", "a header alone", "cut off"],
+)
+def test_damaged_compressed_files(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "log.csv.gz"
+    path.write_bytes(content)
+    assert str(path) in refusal(path)
