@@ -51,8 +51,11 @@ def test_recommendations_are_the_same_in_any_unit(method: str, unit: float, tmp_
     np.testing.assert_allclose(there.order, here.order * unit, rtol=1e-9)
     np.testing.assert_allclose(there.value, here.value * unit, rtol=1e-6)
     for name, column in here.more.items():
-        times = unit if name.endswith("demand") else 1.0
-        np.testing.assert_allclose(there.more[name], column * times, rtol=1e-6)
+        if name == "price_reason":
+            assert there.more[name].tolist() == column.tolist()
+        else:
+            times = unit if name.endswith(("demand", "lost")) else 1.0
+            np.testing.assert_allclose(there.more[name], column * times, rtol=1e-6, atol=1e-9, err_msg=name)
     policy.save(tmp_path / "policy")
     again = decisions(lostsales.load(tmp_path / "policy"), other)
     np.testing.assert_array_equal(again.order, there.order)

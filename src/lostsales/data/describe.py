@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from lostsales.data.demand_bounds import ROW_KINDS, demand_bounds
+from lostsales.data.ladder_facts import HEADING, LadderFacts, recommendable
 from lostsales.data.log import LogNotes, SalesLog
 from lostsales.types import Array, Floats
 
@@ -41,6 +42,7 @@ class Description:
     notes: LogNotes
     row_kinds: dict[str, int]  # rows by what they tell about demand, see `ROW_KINDS`
     stockouts_by: str  # what says which rows were out of stock
+    may_recommend: LadderFacts | str  # what would be recommended by default, or why nothing can be
 
     def as_json(self) -> dict[str, Any]:
         """Plain values."""
@@ -63,6 +65,8 @@ class Description:
         ]
         if self.orders is not None:
             lines.append(("orders", _grid(self.orders)))
+        ladders = self.may_recommend
+        lines += [(HEADING, f"nothing: {ladders}")] if isinstance(ladders, str) else ladders.as_lines()
         lines.append(("features", ", ".join(self.features) or "none declared"))
         if self.attributes:
             lines.append(("attributes", ", ".join(self.attributes)))
@@ -143,6 +147,7 @@ def describe(log: SalesLog) -> Description:
         notes=log.notes,
         row_kinds=demand_bounds(log).counts,
         stockouts_by=_stockouts_by(log),
+        may_recommend=recommendable(log),
     )
 
 

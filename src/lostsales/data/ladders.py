@@ -22,6 +22,7 @@ MOST_PRICES = 24  # so many different prices in a log are a ladder themselves; o
 PRICE_RUNGS = 12
 MOST_ORDERS = 64
 ORDER_RUNGS = 40
+ROUNDED_APART = 0.01  # share of a price by which rungs of one meaning may differ, as prices are rounded
 ENOUGH = 0.95  # share of the prices that a rule of spelling must fit
 PRICE_STEPS = (10.0, 5.0, 1.0, 0.5, 0.1, 0.05, 0.01)
 
@@ -135,7 +136,7 @@ def _prices(log: SalesLog, rules: BusinessRules, relative: bool) -> dict[str, An
             step, endings = 1.0, rules.price_endings
         else:
             endings = (ending,)
-        rungs = _price_rungs(log.price / usual, log.price)
+        rungs = apart(_price_rungs(log.price / usual, log.price))
         return {"prices": rungs, "relative_prices": True, "price_step": step, "price_endings": endings}
     prices = _price_rungs(log.price, log.price)
     return {"prices": prices if rules.price_endings is None else np.unique(snapped(prices, 1.0, rules.price_endings))}
@@ -171,6 +172,29 @@ def thinned(count: int, most: int, kept: int) -> Ints:
     if count <= most:
         return np.arange(count)
     return np.unique(np.rint(np.linspace(0, count - 1, kept)).astype(np.int64))
+
+
+def apart(rungs: Floats) -> Floats:
+    """One rung for each group of rungs that differ by no more than rounding does in the prices of series.
+
+    It is the number of the fewest decimals among them: 0.8 where prices of 1.59 and 15.99 were 1.99 and 19.99 less 20 %.
+
+    >>> apart(np.array([0.799, 0.79990, 0.802, 1.0, 1.2507]))
+    array([0.8   , 1.    , 1.2507])
+    """
+    groups: list[list[float]] = []
+    for rung in rungs.tolist():
+        if not groups or rung > (1 + ROUNDED_APART) * groups[-1][0]:
+            groups.append([])
+        groups[-1].append(rung)
+    return np.array([_plainest(each[0], each[-1]) for each in groups])
+
+
+def _plainest(first: float, last: float) -> float:
+    """The number of the fewest decimals from the first to the last."""
+    middle = (first + last) / 2
+    plain = (round(middle, count) for count in range(6))
+    return next((each for each in plain if first - TINY <= each <= last + TINY), middle)
 
 
 def price_spelling(prices: Floats) -> tuple[float, float]:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from lostsales.data.ladders import Ladders
 from lostsales.data.problem import Feature
 from lostsales.policy.decision import Decision
 from lostsales.policy.file_format import save
@@ -31,6 +32,12 @@ class PolicyBase:
         """A policy that needs true demand cannot recommend: a shop does not observe it."""
         needs_demand = "this policy needs true demand, which no shop sees: it can only be simulated"
         return needs_demand if self.observes == "demand" else None
+
+    @property
+    def may_recommend(self: Policy) -> Ladders | None:
+        """The prices and orders of the problem, where it declares both."""
+        prices, orders = self.problem.prices, self.problem.orders
+        return None if prices is None or orders is None else Ladders(np.array(prices), np.array(orders))
 
     def explain(self: Policy, view: View) -> Decision:
         """The decision, without reasons."""

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lostsales.policy.action_grid import ActionGrid
 from lostsales.policy.view import Action
 from lostsales.types import Array, Bools, Floats, Ints
 
@@ -49,8 +50,10 @@ class Greedy(NamedTuple):
         return price, order
 
 
-def greedy(scores: Floats) -> Greedy:
+def greedy(scores: Floats, grid: ActionGrid | None = None) -> Greedy:
     """Argmax of scores (rows, actions) and the runner-up; an action of score -inf is not allowed.
+
+    With the grid of the actions, the runner-up has another price or order: rungs of a row may be rounded to the same.
 
     >>> found = greedy(np.array([[1.0, 5.0, 2.0], [-np.inf, 3.0, -np.inf]]))
     >>> found.best, found.advantage
@@ -60,6 +63,9 @@ def greedy(scores: Floats) -> Greedy:
     best = scores.argmax(axis=1)
     others = scores.copy()
     others[rows, best] = -np.inf
+    if grid is not None:
+        price, order = grid.taken(best)
+        others[(grid.price == price[:, None]) & (grid.order == order[:, None])] = -np.inf
     second = others.argmax(axis=1)
     value, next_value = scores[rows, best], others[rows, second]
     return Greedy(best, second, value, np.where(np.isneginf(next_value), np.nan, value - next_value))

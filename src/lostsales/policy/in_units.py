@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field
 
+from lostsales.data.ladders import Ladders
 from lostsales.data.problem import Feature, Problem
 from lostsales.data.settings import StrictSettings, checked_json
 from lostsales.data.units import DIGITS, counted, problem_in_units
@@ -59,6 +60,15 @@ class InUnits(PolicyBase):
     def usual_demand(self) -> float:
         """That of the policy inside."""
         return self.policy.usual_demand * self.unit
+
+    @property
+    def may_recommend(self) -> Ladders | None:
+        """The ladders of the policy inside, with orders in the quantities of the shop."""
+        inside = self.policy.may_recommend
+        if inside is None:
+            return None
+        orders = inside.orders if inside.relative_orders else _quantity(inside.orders, self.unit)
+        return replace(inside, orders=orders, order_multiple=inside.order_multiple * self.unit)
 
     def summary(self) -> dict[str, Any]:
         """That of the policy inside, and the unit in which its quantities are counted."""

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 
 import numpy as np
 
+from lostsales.data.ladders import Ladders
 from lostsales.data.problem import Feature, Problem
 from lostsales.policy.decision import Decision
 from lostsales.policy.view import Action, View
@@ -82,6 +83,11 @@ class SavedPolicy(Policy, Protocol):
     @property
     def usual_demand(self) -> float:
         """Median observed demand of the log, for series without a last demand."""
+        ...
+
+    @property
+    def may_recommend(self) -> Ladders | None:
+        """The prices and orders among which it chooses, None where it does not say."""
         ...
 
     def summary(self) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from lostsales.data.reading.table import open_table
 from lostsales.errors import LostSalesError
 from lostsales.policy.open_day import read_open_day
 from lostsales.policy.policy import SavedPolicy
-from lostsales.types import Array, Bools
+from lostsales.types import Array, Bools, Floats
 
 PREFIX = "recommended_"  # of a column whose name the table has given to another
 OUTSIDE = "outside the data"
@@ -36,16 +36,25 @@ class Recommendation:
 
     @property
     def text_table(self) -> dict[str, Array]:
-        """All columns for a text file or a screen: dates that are no text are written as the problem declares it."""
-        name, formats = self.problem.columns.period, self.problem.format.date_formats
-        period = self.keys[name]
+        """All columns for a text file or a screen: dates as the problem declares it, prices and orders without `.0`."""
+        names = self.problem.columns
+        whole = {name: _whole(self.columns[name]) for name in (names.price, names.order)}
+        return self.table | whole | {names.period: self._written_period()}
+
+    def _written_period(self) -> Array:
+        period, formats = self.keys[self.problem.columns.period], self.problem.format.date_formats
         if period.dtype.kind != "M":
-            return self.table
+            return period
         if formats:
             moments = period.astype("datetime64[us]").astype(object)
-            return self.table | {name: np.array([each.strftime(formats[0]) for each in moments], dtype=object)}
+            return np.array([each.strftime(formats[0]) for each in moments], dtype=object)
         days = period.astype("datetime64[D]")
-        return self.table | {name: days if (days == period).all() else period}
+        return days if (days == period).all() else period
+
+
+def _whole(values: Floats) -> Array:
+    """Whole numbers as such, where all are."""
+    return values.astype(np.int64) if (values == np.rint(values)).all() and (np.abs(values) < 2**53).all() else values
 
 
 def recommend(policy: SavedPolicy, recent: Any, today: Any) -> Any:

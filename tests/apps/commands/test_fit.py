@@ -39,9 +39,13 @@ def test_fit_says_what_it_learned(folder: Path, tmp_path: Path) -> None:
     assert facts["max_depth"] == 3
     assert len(facts["kernels"]) == 4
     assert lostsales.load(facts["policy"]).observes == "history"
+    assert facts["may_recommend"]["prices"]["values"] == [2, 4, 6]
+    assert (facts["may_recommend"]["orders"]["highest"], facts["may_recommend"]["orders"]["multiple"]) == (15, 1)
     table = run("fit", log, "--method", "c-fqi", "--iterations", 1, "--out", policy)
     assert "learned to depth" in table
     assert "functions by depth" in table
+    assert "prices 2, 4, 6" in table
+    assert "orders 0 to 15, in steps of 1 (16 values)" in table
 
 
 def test_fit_says_what_a_baseline_does(folder: Path, tmp_path: Path) -> None:
@@ -113,7 +117,7 @@ def test_recommend_writes_dates_and_names_as_in_the_table(folder: Path, tmp_path
     run("fit", tmp_path / "sales.csv", "--method", "c-fqi", "--iterations", 2, "--out", tmp_path / "policy")
     asked = ["recommend", tmp_path / "policy", "--recent", tmp_path / "recent.csv", "--today", tmp_path / "today.csv"]
     shown = run(*asked, "--out", tmp_path / "decisions.csv")
-    assert "Units Ordered" in " ".join(shown.split())
+    assert {"SKU", "Day", "Price", "Units", "Ordered"} <= set(shown.split())
     for row in (pd.read_csv(tmp_path / "decisions.csv").iloc[0], run_json(*asked)["recommendations"][0]):
         assert row["Day"] == today["period"][0] == "06.02.2026"
         assert row["Price"] in (2, 4, 6)

@@ -7,6 +7,8 @@ import pytest
 from scipy.stats import norm
 
 from lostsales.data.problem import Problem
+from lostsales.data.units import in_units
+from lostsales.learn.fit import fit
 from lostsales.learn.planner.decision_loops import PricedRows, expect_demand
 from lostsales.learn.planner.latent_table import LatentTable
 from lostsales.learn.planner.planner import Planner
@@ -17,7 +19,8 @@ from lostsales.policy.policy import Observes
 from lostsales.policy.view import Action, View
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
-from tests.learn.planner.true_law import true_model, view_of
+from tests.learn.planner.true_law import LINEAR, true_model, view_of
+from tests.learn.small import days, small_log
 
 
 @pytest.mark.parametrize(
@@ -117,3 +120,23 @@ def test_with_truncated_demand_nothing_is_lost_at_the_longest_run() -> None:
     for depth, is_lost in ((2, True), (3, False)):
         found = policy.tracker.outlook(np.array([depth]), belief, np.array([4.0]), np.array([2.0]))
         assert bool(found.stockout_chance[0] > 0) == bool(found.lost[0] > 0) == is_lost
+
+
+def test_explanations_are_the_same_in_dozens() -> None:
+    """Chances, covers and reasons to the letter; quantities and orders that may be recommended times twelve."""
+    log = small_log("steady", 20)
+    recent, today = days(small_log("steady", seed=2), 6)
+    answers, most = [], []
+    for unit in (1.0, 12.0):
+        policy = fit(in_units(log, 1 / unit), Planner(draws=1, families=LINEAR))
+        quantities = ["stock", "order", "sales", "last_sales"]
+        closed = recent.assign(**{name: recent[name] * unit for name in quantities})
+        answers.append(policy.recommend(closed, today.assign(stock=today["stock"] * unit)))
+        assert policy.may_recommend is not None
+        most.append(policy.may_recommend.orders[-1])
+    one, dozen = answers
+    for name in ("price", "stockout_chance", "periods_of_cover", "price_reason"):
+        assert one[name].tolist() == dozen[name].tolist(), name
+    for name in ("order", "expected_demand", "expected_lost", "advantage"):
+        np.testing.assert_allclose(dozen[name], 12 * one[name], err_msg=name)
+    assert most == [15.0, 180.0]

@@ -72,6 +72,7 @@ def fit(
     from lostsales.apps.views.console import err, print_json, progress
     from lostsales.apps.views.learning import print_fit
     from lostsales.apps.views.left_out import print_left_out
+    from lostsales.data.ladder_facts import LadderFacts
     from lostsales.data.output_files import check_output
     from lostsales.data.settings import checked_json, read_toml, with_settings
     from lostsales.learn.costs import fit_cost
@@ -99,7 +100,10 @@ def fit(
     facts = {"method": method} | policy.summary() | {"method": method, "policy": str(out)}
     if quick:
         facts["quick"] = " and ".join(learner.quick_settings) or "nothing is quicker with this method"
+    ladders = None if policy.may_recommend is None else LadderFacts.of(policy.may_recommend, sales)
     if as_json:
-        print_json(facts | {"left_out": left, "unused_columns": sales.notes.unused_columns})
+        may_recommend = None if ladders is None else ladders.as_json()
+        left_over = {"left_out": left, "unused_columns": sales.notes.unused_columns}
+        print_json(facts | {"may_recommend": may_recommend} | left_over)
     else:
-        print_fit(f"{method} on {log}", facts)
+        print_fit(f"{method} on {log}", facts, ladders)

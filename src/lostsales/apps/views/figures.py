@@ -5,7 +5,6 @@ import numpy as np
 from lostsales.types import Floats
 
 MOST_DECIMALS = 6
-DIGITS = 4  # of the largest number of a column that was computed
 NO_NUMBER = "-"
 
 
@@ -19,14 +18,25 @@ def exact(values: Floats, like: Floats | None = None) -> list[str]:
 
 
 def rounded(values: Floats) -> list[str]:
-    """Computed numbers to four digits of the largest; whole digits are never rounded away.
+    """Computed numbers with two decimals, with fewer where they are large and with more where all are small.
 
-    >>> rounded(np.array([5162.531, 12.0])), rounded(np.array([0.01234, np.nan]))
-    (['5163', '12'], ['0.01234', '-'])
+    >>> rounded(np.array([5162.531, 12.0])), rounded(np.array([0.01234, np.nan])), rounded(np.array([136.76, 0.1]))
+    (['5163', '12'], ['0.0123', '-'], ['136.8', '0.1'])
     """
     largest = np.abs(values[np.isfinite(values)]).max(initial=0.0)
-    before = int(np.floor(np.log10(largest))) + 1 if largest > 0 else 1
-    return _texts(values, min(max(DIGITS - before, 0), MOST_DECIMALS))
+    before = int(np.floor(np.log10(largest))) + 1 if largest > 0 else 1  # digits before the decimal point
+    if largest > 0 and before < 0:
+        return _texts(values, min(3 - before, MOST_DECIMALS))
+    return _texts(values, min(max(4 - before, 0), 2))
+
+
+def tenths(values: Floats) -> list[str]:
+    """Numbers with one decimal.
+
+    >>> tenths(np.array([3.14, np.inf]))
+    ['3.1', 'inf']
+    """
+    return _texts(values, 1)
 
 
 def percentages(shares: Floats) -> list[str]:

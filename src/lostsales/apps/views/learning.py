@@ -7,6 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lostsales.apps.views.console import out, print_facts
+from lostsales.data.ladder_facts import LadderFacts
 from lostsales.data.setting_fields import SettingField, setting_fields
 from lostsales.learn.fit import DEFAULT
 from lostsales.learn.learner import LEARNERS
@@ -29,10 +30,11 @@ class MethodFacts(NamedTuple):
     settings: list[SettingField]
 
 
-def print_fit(title: str, facts: dict[str, Any]) -> None:
+def print_fit(title: str, facts: dict[str, Any], ladders: LadderFacts | None) -> None:
     """What `fit` reports of a policy."""
     texts = {key: ", ".join(value) if isinstance(value, list) else str(value) for key, value in facts.items()}
-    print_facts(title, [(NAMES.get(key, key), text) for key, text in texts.items()])
+    lines = [] if ladders is None else ladders.as_lines()
+    print_facts(title, [*((NAMES.get(key, key), text) for key, text in texts.items()), *lines])
 
 
 def method_facts(name: str) -> MethodFacts:

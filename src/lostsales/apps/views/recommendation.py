@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from lostsales.apps.views.console import out
-from lostsales.apps.views.figures import exact, percentages, rounded
+from lostsales.apps.views.figures import exact, percentages, rounded, tenths
 from lostsales.apps.views.wide_table import print_wide
 from lostsales.data.labels import spelled
 from lostsales.policy.recommendation import Recommendation
@@ -16,8 +16,8 @@ from lostsales.types import Floats
 FIGURES: dict[str, Callable[[Floats], list[str]]] = {  # beside price and order, where the policy gives them
     "expected_demand": rounded,
     "stockout_chance": percentages,
+    "periods_of_cover": tenths,
     "expected_lost": rounded,
-    "periods_of_cover": rounded,
     "value": rounded,
     "advantage": rounded,
     "depth": exact,
@@ -44,7 +44,7 @@ def print_recommendation(title: str, found: Recommendation, written: Path | None
     figures |= {
         _said(name): show(columns[name])
         for name, show in FIGURES.items()
-        if name in free and not np.isnan(columns[name]).all()
+        if name in free and not np.isnan(columns[name]).all() and (name != "depth" or columns[name].any())
     }
     print_wide(
         title,

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+from rich.cells import cell_len
+from rich.console import JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
@@ -17,30 +19,27 @@ def print_wide(title: str, keys: Columns, figures: Columns, texts: Columns) -> N
     """Keys, figures and sentences of rows; every table has the keys, and columns without any text are left out."""
     out.print(Text(title, style="bold"))
     sentences = {name: cells for name, cells in texts.items() if any(cells)}
-    for place, page in enumerate(_pages(keys, figures, sentences, out.width)):
+    widths = {name: _least_width(name, cells) for name, cells in figures.items()} | _key_widths(
+        keys, figures, out.width
+    )
+    for place, page in enumerate(_pages(keys, figures, sentences, widths)):
         if place:
             out.print()
         table = Table(box=None, header_style="cyan", pad_edge=False)
-        for name, cells in (keys | page).items():
-            is_figure = name in figures
-            table.add_column(
-                Text(name),
-                justify="right" if is_figure else "left",
-                overflow="fold",
-                min_width=_least_width(name, cells) if is_figure else None,
-                ratio=1 if name in sentences else None,
-            )
+        for name in (*keys, *page):
+            justify: JustifyMethod = "right" if name in figures else "left"
+            table.add_column(Text(name), justify=justify, overflow="fold", width=widths.get(name))
         for row in zip(*keys.values(), *page.values(), strict=True):
             table.add_row(*map(Text, row))
         out.print(table)
 
 
-def _pages(keys: Columns, figures: Columns, sentences: Columns, width: int) -> Iterator[Columns]:
+def _pages(keys: Columns, figures: Columns, sentences: Columns, widths: dict[str, int]) -> Iterator[Columns]:
     """The columns of each table beside the keys."""
-    room = left = width - sum(_width(name, cells) + BETWEEN for name, cells in keys.items())
+    room = left = out.width - sum(widths[name] + BETWEEN for name in keys)
     page: Columns = {}
     for name, cells in (figures | sentences).items():
-        needed = LEAST_TEXT if name in sentences else _least_width(name, cells)
+        needed = widths.get(name, LEAST_TEXT)
         if page and needed > left:
             yield page
             page, left = {}, room
@@ -50,10 +49,15 @@ def _pages(keys: Columns, figures: Columns, sentences: Columns, width: int) -> I
         yield page
 
 
-def _width(name: str, cells: list[str]) -> int:
-    return max(map(len, (name, *cells)))
+def _key_widths(keys: Columns, figures: Columns, width: int) -> dict[str, int]:
+    """Keys that leave no room for the widest figure are broken, the widest of them first."""
+    widths = {name: max(map(cell_len, (name, *cells))) for name, cells in keys.items()}
+    room = width - max(_least_width(*each) for each in figures.items()) - BETWEEN * len(keys)
+    while sum(widths.values()) > max(room, len(keys)):
+        widths[max(widths, key=widths.__getitem__)] -= 1
+    return widths
 
 
 def _least_width(name: str, cells: list[str]) -> int:
     """A header is broken between its words."""
-    return max(map(len, (*name.split(), *cells)))
+    return max(map(cell_len, (*name.split(), *cells)))

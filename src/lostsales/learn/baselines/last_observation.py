@@ -13,6 +13,7 @@ import numpy as np
 from pydantic import Field
 from threadpoolctl import threadpool_limits
 
+from lostsales.data.ladders import Ladders
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Feature, Problem
 from lostsales.data.progress import Progress
@@ -54,6 +55,11 @@ class LastObservationPolicy(PolicyBase):
     def usual_demand(self) -> float:
         """Median of the observed demands."""
         return self.q.usual_demand
+
+    @property
+    def may_recommend(self) -> Ladders:
+        """The ladders of the Q-policy."""
+        return self.q.may_recommend
 
     def summary(self) -> dict[str, Any]:
         """The method."""

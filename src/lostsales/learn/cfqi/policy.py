@@ -117,6 +117,11 @@ class QPolicy(PolicyBase):
         """The rungs of the ladders, which are actions where all series share them."""
         return self.actions.rungs
 
+    @property
+    def may_recommend(self) -> Ladders:
+        """The ladders."""
+        return self.actions.ladders
+
     def summary(self) -> dict[str, Any]:
         """Method, depth, and the function class of each depth."""
         return {"method": self.method, "max_depth": len(self.q) - 1, "kernels": [q.name for q in self.q]}
@@ -134,7 +139,7 @@ class QPolicy(PolicyBase):
         penalty, value, advantage, price, order, second_price, second_order = (np.zeros(rows) for _ in range(7))
         unsafe, outside = (np.empty(rows, dtype=bool) for _ in range(2))
         for part in self._scored(view):
-            at, found = part.rows, greedy(part.scores)
+            at, found = part.rows, greedy(part.scores, part.grid)
             unsafe[at], outside[at] = part.unsafe, part.outside
             value[at], advantage[at] = found.value, found.advantage
             price[at], order[at] = part.grid.taken(found.best)

@@ -106,6 +106,11 @@ class PlanPolicy(PolicyBase):
         strict = self.physics.strict
         return BeliefTracker(self.problem, self.prices, self.states, self.series, self.tables, strict)
 
+    @property
+    def may_recommend(self) -> Ladders:
+        """The ladders."""
+        return self.ladders
+
     def summary(self) -> dict[str, Any]:
         """The method."""
         return {"method": "planner"}
@@ -119,7 +124,7 @@ class PlanPolicy(PolicyBase):
         """The decision with its value, runner-up and warnings, the outlook of demand, and what drove the price."""
         belief = self.tracker.belief(view)
         scored = self._scored(view, belief, self.rules)
-        found, rows = greedy(scored.values), np.arange(len(scored.values))
+        found, rows = greedy(scored.values, scored.grid), np.arange(len(scored.values))
         price, order = scored.grid.taken(found.best)
         second = scored.grid.taken(found.second)
         has_second = ~np.isnan(found.advantage)

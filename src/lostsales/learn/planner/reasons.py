@@ -71,11 +71,11 @@ class PriceFacts:
         ]
 
     def _elasticity(self, at: Ints) -> Floats:
-        """Of demand between the rungs around each price, NaN where it is not known."""
-        rows, last = np.arange(len(at)), self.rungs.shape[1] - 1
-        low, high = np.maximum(at - 1, 0), np.minimum(at + 1, last)
-        low = np.where(np.isnan(self.rungs[rows, low]), at, low)
-        high = np.where(np.isnan(self.rungs[rows, high]), at, high)
+        """Of demand between the next lower and higher rungs of each price, NaN where it is not known."""
+        rows, own = np.arange(len(at)), self.price[:, None]
+        below, above = (np.where(holds, self.rungs, np.nan) for holds in (self.rungs < own, self.rungs > own))
+        low = np.where(np.isnan(below).all(axis=1), at, np.where(np.isnan(below), -np.inf, below).argmax(axis=1))
+        high = np.where(np.isnan(above).all(axis=1), at, np.where(np.isnan(above), np.inf, above).argmin(axis=1))
         with np.errstate(divide="ignore", invalid="ignore"):
             steps = [np.log(each[rows, high] / each[rows, low]) for each in (self.demand, self.rungs)]
             elasticity = steps[0] / steps[1]
@@ -90,7 +90,8 @@ def _demand_reason(side: int, best_today: float, elasticity: float, end: int) ->
         than = f"{'above' if side > 0 else 'below'} {money(best_today)}"
         return f"{than}, the best for today alone: later periods and stock costs count"
     if end > 0 and elasticity > INELASTIC:
-        return f"{place}demand falls little with the price{known}"
+        falls = "does not fall" if elasticity > -0.05 else "falls little"
+        return f"{place}demand {falls} with the price{known}"
     if end < 0 and elasticity < INELASTIC:
         return f"{place}demand falls much with the price{known}"
     return f"{place}best profit at today's demand{known}"

@@ -1,0 +1,129 @@
+"""Ladders of prices and orders in words and as JSON, by series where series differ."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from lostsales.data.ladders import Ladders, common_step
+from lostsales.data.log import SalesLog
+from lostsales.data.scale import series_scale, usual_price
+from lostsales.errors import SettingError
+from lostsales.types import Floats
+
+LISTED = 12  # so many rungs are listed one by one
+SHOWN_SERIES = 3
+HEADING = "may be recommended"
+
+
+@dataclass(frozen=True)
+class Rungs:
+    """The rungs of a ladder; relative ones are multiples of the usual price or the mean sales of a series."""
+
+    count: int
+    lowest: float
+    highest: float
+    multiple: float | None  # that all have, None where there is none
+    relative: bool
+    values: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class SeriesRungs:
+    """Lowest and highest rungs of one series."""
+
+    series: str
+    lowest_price: float
+    highest_price: float
+    lowest_order: float
+    highest_order: float
+
+
+@dataclass(frozen=True)
+class LadderFacts:
+    """What may be recommended."""
+
+    prices: Rungs
+    orders: Rungs | None  # None in a log without orders
+    price_endings: tuple[float, ...]  # that relative prices are rounded to
+    price_step: float
+    series: tuple[SeriesRungs, ...]  # where series have ladders of their own
+
+    @classmethod
+    def of(cls, ladders: Ladders, log: SalesLog) -> "LadderFacts":
+        """Of ladders for the series of a log.
+
+        >>> from lostsales.simulation.simulator import simulate
+        >>> log, _ = simulate("released", episodes=5, seed=1)
+        >>> LadderFacts.of(Ladders.of(log), log).as_lines()
+        [('may be recommended', 'prices 2, 4, 6'), ('', 'orders 0 to 15, in steps of 1 (16 values)')]
+        """
+        multiple = ladders.order_multiple if ladders.relative_orders else common_step(ladders.orders)
+        return cls(
+            prices=_rungs(ladders.prices, ladders.relative_prices, ladders.price_step or None),
+            orders=None if log.order is None else _rungs(ladders.orders, ladders.relative_orders, multiple or None),
+            price_endings=ladders.price_endings,
+            price_step=ladders.price_step,
+            series=_by_series(ladders, log) if ladders.relative else (),
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return asdict(self)
+
+    def as_lines(self) -> list[tuple[str, str]]:
+        """Names and values for people."""
+        prices, orders = self.prices, self.orders
+        text = f"prices {_span(prices)}"
+        if prices.relative:
+            text = f"prices {_span(prices)} times each series' usual price{self._rounding()}"
+        lines = [(HEADING, text)]
+        if orders is not None:
+            of = " times each series' mean sales" if orders.relative else ""
+            listed = orders.count <= LISTED
+            unit = "multiples" if orders.relative else "steps"
+            cases = f", in {unit} of {_number(orders.multiple)}" if orders.multiple and not listed else ""
+            lines.append(("", f"orders {_span(orders, of + cases)}"))
+        for each in self.series[:SHOWN_SERIES]:
+            own = f"{each.series}: prices {_number(each.lowest_price)} to {_number(each.highest_price)}"
+            bought = f", orders {_number(each.lowest_order)} to {_number(each.highest_order)}"
+            lines.append(("", own + ("" if orders is None else bought)))
+        if (more := len(self.series) - SHOWN_SERIES) > 0:
+            lines.append(("", f"... and {more:,} more series"))
+        return lines
+
+    def _rounding(self) -> str:
+        if not self.price_step:
+            return ""
+        if self.price_endings == (0.0,):
+            return f", rounded to {self.price_step:g}"
+        return f", ending in {' or '.join(f'{each:.2f}' for each in self.price_endings)}"
+
+
+def recommendable(log: SalesLog) -> LadderFacts | str:
+    """What would be recommended from a log by default, or why nothing can be."""
+    try:
+        return LadderFacts.of(Ladders.of(log, log.problem.rules), log)
+    except SettingError as error:
+        return str(error)
+
+
+def _rungs(values: Floats, relative: bool, multiple: float | None) -> Rungs:
+    return Rungs(len(values), float(values[0]), float(values[-1]), multiple, relative, tuple(values.tolist()))
+
+
+def _by_series(ladders: Ladders, log: SalesLog) -> tuple[SeriesRungs, ...]:
+    names, first = np.unique(log.names, return_index=True)
+    prices, orders = ladders.prices_of(usual_price(log)[first]), ladders.orders_of(series_scale(log)[first])
+    columns = (prices[:, 0], prices[:, -1], orders[:, 0], orders[:, -1])
+    return tuple(SeriesRungs(str(name), *map(float, each)) for name, *each in zip(names, *columns, strict=True))
+
+
+def _span(rungs: Rungs, after: str = "") -> str:
+    if rungs.count <= LISTED:
+        return ", ".join(map(_number, rungs.values)) + after
+    return f"{_number(rungs.lowest)} to {_number(rungs.highest)}{after} ({rungs.count:,} values)"
+
+
+def _number(value: float) -> str:
+    return f"{value:.4f}".rstrip("0").rstrip(".")
