@@ -95,11 +95,12 @@ def draw_shift(shift: DistributionChange, unit: str, width: float) -> Markup:
 def draw_response(response: PriceResponse, width: float) -> Markup:
     """Mean demand at each price with its interval, and what was sold there."""
     prices = response.prices
+    price_name = "price, as a share of the usual one of each series" if response.relative else "price (money a unit)"
     most = max(float(response.high.max()), float(response.sales.max())) * HEADROOM
     edge = 0.06 * (float(prices[-1] - prices[0]) or 1.0)
     frame = Frame(width, 240, (float(prices[0]) - edge, float(prices[-1]) + edge), (0.0, most))
     few = [(float(price), f"{price:g}") for price in prices] if len(prices) <= 8 else ticks(*frame.x_range)
-    parts = [frame.axes(few, ticks(0, most), "price (money a unit)", "units a period")]
+    parts = [frame.axes(few, ticks(0, most), price_name, "units a period")]
     parts.append(frame.band(prices, response.low, response.high, "band"))
     parts.append(frame.line(prices, response.demand, "demand"))
     columns = (prices, response.rows, response.sales, response.demand, response.low, response.high)

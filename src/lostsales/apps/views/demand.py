@@ -39,6 +39,7 @@ def demand_json(model: DemandModel, found: PriceResponse) -> dict[str, Any]:
                 strict=True,
             )
         ],
+        "relative_prices": found.relative,
         "elasticity": found.elasticity,
         "elasticity_std_error": found.elasticity_error,
         "calibration": {
@@ -141,7 +142,8 @@ def _percent(change: float, error: float) -> tuple[str, str]:
 
 
 def _prices(found: PriceResponse) -> None:
-    table = plain_table("Price response", "price", "rows", "mean sales", "expected demand", "95 % band")
+    price_name = "price / usual price" if found.relative else "price"
+    table = plain_table("Price response", price_name, "rows", "mean sales", "expected demand", "95 % band")
     table.add_column("", no_wrap=True, overflow="crop")
     most = max(float(found.high.max()), 1e-9)
     for price, rows, sales, demand, low, high in zip(
@@ -150,7 +152,7 @@ def _prices(found: PriceResponse) -> None:
         start, end = round(BAR * low / most), round(BAR * high / most)
         middle = min(round(BAR * demand / most), BAR)
         bar = "".join("┃" if at == middle else "─" if start <= at <= end else " " for at in range(BAR + 1))
-        table.add_row(f"{price:g}", f"{rows:,}", f"{sales:.3g}", f"{demand:.3g}", f"{low:.3g} to {high:.3g}", bar)
+        table.add_row(f"{price:.6g}", f"{rows:,}", f"{sales:.3g}", f"{demand:.3g}", f"{low:.3g} to {high:.3g}", bar)
     out.print(table)
     if len(found.prices) > 1:
         change, error = _numbers(found.elasticity, found.elasticity_error)

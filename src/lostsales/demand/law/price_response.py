@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lostsales.data.encoding import market_names
+from lostsales.data.ladders import apart
 from lostsales.data.log import SalesLog
 from lostsales.data.progress import Progress
 from lostsales.data.splits import hold_out
@@ -93,7 +94,8 @@ def price_response(
     sample = sample_blocks(model.sample, MOST_RESAMPLED, seed)
     laws = bootstrap_laws(log, model, draws, seed, progress, fresh=True, sample=sample)
     price = log.price / model.law.usual_price[log.series]
-    prices = np.unique(price)
+    relative = bool((model.law.usual_price != 1).any())
+    prices = apart(np.unique(price)) if relative else np.unique(price)
     if len(prices) > MOST_PRICES:
         prices = np.unique(np.quantile(price, np.linspace(0, 1, MOST_PRICES), method="nearest"))
     demand = expected_demand(model, model.law, prices, LAGS, seed)
@@ -119,7 +121,7 @@ def price_response(
         slopes=_slopes(log, model.law, laws, units, shrunk),
         draws=len(laws),
         resampled_rows=len(sample),
-        relative=bool((model.law.usual_price != 1).any()),
+        relative=relative,
     )
 
 
