@@ -177,7 +177,7 @@ def thinned(count: int, most: int, kept: int) -> Ints:
 def apart(rungs: Floats) -> Floats:
     """One rung for each group of rungs that differ by no more than rounding does in the prices of series.
 
-    It is the number of the fewest decimals among them: 0.8 where prices of 1.59 and 15.99 were 1.99 and 19.99 less 20 %.
+    It is the number of the fewest decimals among them: 0.8 where 1.59 and 15.99 were 1.99 and 19.99 less 20 %.
 
     >>> apart(np.array([0.799, 0.79990, 0.802, 1.0, 1.2507]))
     array([0.8   , 1.    , 1.2507])
