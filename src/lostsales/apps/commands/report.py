@@ -5,12 +5,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lostsales.apps.commands.budgeting import FEWER_ROWS, expect
 from lostsales.apps.commands.options import (
     DropBadRows,
     DroppedRows,
     Horizon,
     Json,
     Log,
+    Memory,
     PolicyFile,
     ProblemFile,
     Seed,
@@ -35,6 +37,7 @@ def report(
     seed: Seed = 0,
     drop_bad_rows: DropBadRows = False,
     dropped_rows: DroppedRows = None,
+    memory: Memory = None,
     as_json: Json = False,
 ) -> None:
     """Write one page for a manager: data, policy, what it would change and gain, and how certain that is.
@@ -45,15 +48,25 @@ def report(
     from lostsales.apps.report.report import report as write_report
     from lostsales.apps.views.console import out as screen
     from lostsales.apps.views.console import print_facts, print_json, progress
+    from lostsales.data.parallel import current_workers
+    from lostsales.evaluation.compare import check_methods
+    from lostsales.evaluation.costs import compare_cost
+    from lostsales.evaluation.judged_rows import EVALUATED_ROWS
+    from lostsales.learn.fit import learner_of
     from lostsales.policy.file_format import load
 
+    if names(methods):
+        check_methods(names(methods))
     check_page(out, (policy, *log_files(log, problem)))
     decides = load(policy)
     method = method_of(decides)
     with progress("reading") as tick:
         sales = read_sales(log, problem, drop_bad_rows, dropped_rows, tick, verb="report")
     origin = _origin(method, policy, log, out, problem, methods, horizon, seed, sales.notes.dropped_file)
-    with progress("evaluating and drawing") as tick:
+    learners = [learner_of(name, {}) for name in names(methods)]
+    cost = compare_cost(sales, learners, EVALUATED_ROWS)
+    seconds = expect("report", cost, memory, FEWER_ROWS, current_workers())
+    with progress("evaluating and drawing", seconds=seconds) as tick:
         found = write_report(
             decides,
             sales,
