@@ -156,7 +156,7 @@ def used(path: Path, origin: Path) -> bool:
             today = pd.concat([today, today.assign(stock=most, **_renamed(today))], ignore_index=True)
             found = [policy.recommend(recent, today) for _ in range(2)]
             answers = [each[["price", "order"]].to_numpy(np.float64).T for each in found]
-            own = getattr(policy, "grid", None) or policy.q.grid
+            own = getattr(policy, "ladders", None) or getattr(policy, "grid", None) or policy.q.grid
             grid = own.prices, own.orders
     except lostsales.errors.LostSalesError:
         return False

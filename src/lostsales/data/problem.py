@@ -136,7 +136,7 @@ class Shop(Settings):
         try:
             return kind.model_validate(values).values
         except ValidationError as error:
-            wrong = "; ".join(f"{each['loc'][0]}: {each['msg']}" for each in error.errors())
+            wrong = "; ".join(": ".join([*map(str, each["loc"]), each["msg"]]) for each in error.errors())
             raise ValueError(f"a range is {kind.example}, but {wrong}") from None
 
     @field_validator("prices", "orders")

@@ -91,8 +91,8 @@ def test_a_failed_write_leaves_what_was_there(log_path: Path, tmp_path: Path, mo
         (("--estimator", "magic"), "estimator must be one of beran, marginal, cox, aft, but 'magic' came"),
         (("--tail", "long"), "tail must be one of to_max, exponential, last, refuse, but 'long' came"),
         (("--demand-max", 3), "demand_max must be finite and at least every demand seen, but it is 3"),
-        (("--replicates", -1), "replicates must not be negative"),
-        (("--seed", -1), "seed must not be negative"),
+        (("--replicates", -1), "Invalid value for '--replicates'"),
+        (("--seed", -1), "Invalid value for '--seed'"),
     ],
 )
 def test_mistakes_end_in_one_message(
@@ -113,7 +113,7 @@ def test_mistakes_about_files(
 ) -> None:
     assert "there is no file" in failure(monkeypatch, capsys, "audit", tmp_path / "none.parquet")
     assert "must end in .parquet or .csv" in failure(monkeypatch, capsys, "impute", log_path, "--out", tmp_path / "a.x")
-    assert "must not be negative" in failure(monkeypatch, capsys, "audit", log_path, "--cap", -2)
+    assert "Invalid value for '--cap'" in failure(monkeypatch, capsys, "audit", log_path, "--cap", -2)
     same = failure(monkeypatch, capsys, "impute", log_path, "--out", log_path)
     assert "would overwrite the input" in same
 

@@ -95,7 +95,9 @@ def test_what_cannot_be_reported_is_refused_before_any_work(folder: Path, tmp_pa
     assert "must end in .html" in refused(policy, log, "--out", tmp_path / "report.pdf")
     assert "no folder" in refused(policy, log, "--out", tmp_path / "none" / "report.html")
     assert "no policy file" in refused(tmp_path / "none", log, "--out", tmp_path / "report.html")
-    other = lostsales.Problem(features=("weather",), prices=(2.0, 4.0), orders=(0.0, 5.0))
+    other = lostsales.Problem(
+        features=("weather",), prices=(2.0, 4.0), orders=(0.0, 5.0), costs={"lost": 1, "order": 1, "holding": 1}
+    )
     frame = {"series": ["a"] * 30, "period": list(range(30)), "weather": [0.0] * 30, "price": [2.0, 4.0] * 15}
     frame |= {"stock": [9.0] * 30, "order": [0.0, 5.0] * 15, "sales": [1.0, 2.0, 3.0] * 10}
     write_log(lostsales.read_log(pd.DataFrame(frame), other), tmp_path / "other.parquet")
