@@ -186,3 +186,11 @@ def test_what_is_left_out_is_counted() -> None:
     found = compare(log, ["newsvendor"], quick=True)
     assert found.left_out["last row of its series"] == 12
     assert found.to_json()["left_out"] == found.left_out
+
+
+def test_of_a_large_log_a_part_is_compared_on_in_two_folds() -> None:
+    log = small_log("newsvendor", 60, horizon=8)
+    found = compare(log, ["newsvendor"], rows=240)
+    assert found.notes[0] == "judged from 30 of 60 series, drawn at random"
+    assert found.notes[-1] == "each method is fitted 2 times, without each of 2 folds, not 5 times"
+    assert compare(log, ["newsvendor"]).notes == ()

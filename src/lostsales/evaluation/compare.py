@@ -21,6 +21,7 @@ from lostsales.learn.learner import LEARNERS, Learner
 from lostsales.types import Floats
 
 QUICK_FOLDS = 3
+LARGE_FOLDS = 2  # of a large log: half of its rows teach enough, and every fit takes its time
 KEEP_CURRENT = "keep what you do"
 USUAL_METHODS = ("planner", "c-fqi", "pc-fqi", "fusion", "base-stock", "s-S-p", "newsvendor")
 
@@ -201,7 +202,7 @@ def compare_on(
     """`compare` on a prepared log; a method that fails, whatever its exception, leaves the others' results."""
     if estimator is None:
         estimator = "fqe" if prepared.laws is None else "model"
-    count = QUICK_FOLDS if prepared.quick else FOLDS
+    count = QUICK_FOLDS if prepared.quick else LARGE_FOLDS if prepared.is_part else FOLDS
     folds, held_out = cross_fit_folds(prepared.log, seed, gap=prepared.runs.max_depth + 1, count=count)
     candidates, estimand = [], None
     for method, name, tick in zip(methods, _names(methods), stages(progress, [1.0] * len(methods)), strict=True):
@@ -225,6 +226,8 @@ def compare_on(
     ranked = _ranked(candidates)
     choice, sentence = _choose(ranked, prepared.log.notes.balance_finding)
     left_out = {reason: rows for reason, rows in prepared.runs.left_out.items() if rows}
+    if count != FOLDS:
+        notes = (*notes, f"each method is fitted {count} times, without each of {count} folds, not {FOLDS} times")
     return Comparison(ranked, choice, sentence, estimand, estimator, prepared.earned, held_out, notes, left_out)
 
 

@@ -10,7 +10,7 @@ from lostsales.data.splits import FOLDS
 from lostsales.data.sublogs import series_of
 from lostsales.demand.costs import law_cost, model_cost
 from lostsales.demand.law.means import LANDMARKS
-from lostsales.evaluation.compare import QUICK_FOLDS
+from lostsales.evaluation.compare import LARGE_FOLDS, QUICK_FOLDS
 from lostsales.evaluation.prepared_log import DRAWS, MOST_UNITS, QUICK_UNITS
 from lostsales.learn.costs import fit_cost
 from lostsales.learn.learner import Learner
@@ -42,7 +42,8 @@ def _replay_seconds(log: SalesLog, quick: bool) -> float:
 def compare_cost(log: SalesLog, learners: Iterable[Learner], rows: int, quick: bool = False) -> Cost:
     """Of `compare` from at most so many rows: every method fitted without every fold, and replayed."""
     part = first_series(log, rows)
-    folds, every = QUICK_FOLDS if quick else FOLDS, list(learners)
+    folds = QUICK_FOLDS if quick else LARGE_FOLDS if len(part) < len(log) else FOLDS
+    every = list(learners)
     share = (folds - 1) / folds
     fitting = sum((fit_cost(each.quick() if quick else each, part) * (folds * share) for each in every), Cost(0.0, 0.0))
     replaying = Cost(max(len(every) - 1, 0) * _replay_seconds(part, quick), 0.0)

@@ -1,6 +1,7 @@
 """`evaluate`: the profit of a policy, estimated from a log alone."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from lostsales.data.log import SalesLog
 from lostsales.data.parallel import using_workers
@@ -104,7 +105,7 @@ def prepare(
     if most < 1:
         raise SettingError(f"rows must be at least 1, but {most} came")
     some, notes = judged_rows(log, most, seed)
-    prepared = PreparedLog.of(some, seed, progress, quick)
+    prepared = replace(PreparedLog.of(some, seed, progress, quick), is_part=len(some) < len(log))
     notes = (*notes, QUICK_NOTE) if quick else notes
     return prepared, (*notes, log.notes.balance_warning) if log.notes.balance_broken else notes
 

@@ -78,6 +78,7 @@ class PreparedLog:
     profit_without: Floats | None = None  # (units, rows) profit under the law without each unit
     profit_alternatives: Floats | None = None  # (alternatives, rows)
     quick: bool = False  # fewer units, and fewer episodes of a replay
+    is_part: bool = False  # of a larger log
 
     @classmethod
     def of(cls, log: SalesLog, seed: int = 0, progress: Progress | None = None, quick: bool = False) -> "PreparedLog":
