@@ -33,6 +33,10 @@ class Cost:
         """So many times, one after the other."""
         return Cost(self.seconds * times, self.memory)
 
+    def on(self, workers: int) -> "Cost":
+        """The same on so many threads, each with memory of its own."""
+        return Cost(self.seconds, workers * self.memory)
+
     @property
     def sentence(self) -> str:
         """In words, for one core of this machine.

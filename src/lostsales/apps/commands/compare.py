@@ -71,7 +71,7 @@ def compare(
     threads, limit = workers or usual_workers(), memory_limit(memory)
     most = rows or (QUICK_ROWS if quick else COMPARED_ROWS)
     most, fewer = rows_within(sales, most, limit, threads, quick)
-    cost = compare_cost(sales, learners.values(), most, quick)
+    cost = compare_cost(sales, learners.values(), most, quick).on(threads)
     seconds = expect("compare", cost, memory, FEWER_ROWS, threads)
     with progress("fitting and evaluating", seconds=seconds) as report, warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -22,6 +22,7 @@ from lostsales.types import Floats, Ints
 
 LEAST_EFFECTIVE = 20.0  # effective rows that the correction needs
 HISTORY_RANK = 30
+BATCH = 2_000  # rows
 HISTORY_RIDGE = 10.0
 # Measured: docs/decisions/evaluation.md.
 BIAS_NOTE = "in simulated shops it fell a little short of the true gain: it is biased downwards"
@@ -51,8 +52,12 @@ def action_ratios(task: EvaluationTask) -> Floats:
     log = task.prepared.log
     behaviour = Behaviour(seed=task.seed).fit(log)
     chance = behaviour.chances(situation_of_log(log, task.prepared.runs, task.rows))  # (rows, actions)
-    reach = near(behaviour.grid.pairs[:, None, :], task.logged_actions)  # (actions, rows)
-    propensity = np.einsum("ka,ak->k", chance, reach.astype(np.float64))
+    pairs, spread = behaviour.grid.pairs[:, None, :], task.logged_actions.std(axis=0)
+    propensity = np.empty(len(task.rows))
+    for start in range(0, len(task.rows), BATCH):  # every action with every row would not fit into memory
+        part = slice(start, start + BATCH)
+        reach = near(pairs, task.logged_actions[part], spread)  # (actions, rows)
+        propensity[part] = np.einsum("ka,ak->k", chance[part], reach.astype(np.float64))
     return np.asarray(agreement(task) / np.maximum(propensity, 1.0 / len(task.rows)))
 
 

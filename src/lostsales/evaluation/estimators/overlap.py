@@ -15,9 +15,10 @@ def agreement(task: EvaluationTask) -> Floats:
     return np.asarray(near(task.actions, task.logged_actions).mean(axis=0))
 
 
-def near(left: Floats, right: Floats) -> Bools:
-    """Where two actions (..., rows, 2) count as the same, on the scale of `right`."""
-    return np.asarray((np.abs(left - right) <= NEAR * right.std(axis=0) + 1e-9).all(axis=-1))
+def near(left: Floats, right: Floats, spread: Floats | None = None) -> Bools:
+    """Where two actions (..., rows, 2) count as the same, on the scale of `right` unless its `spread` (2,) is given."""
+    spread = right.std(axis=0) if spread is None else spread
+    return np.asarray((np.abs(left - right) <= NEAR * spread + 1e-9).all(axis=-1))
 
 
 def overlap_of_actions(task: EvaluationTask) -> Overlap:
