@@ -5,19 +5,21 @@ import numpy as np
 from lostsales.data.budget import Cost
 from lostsales.data.ladders import Ladders
 from lostsales.data.log import SalesLog
+from lostsales.data.scale import like_groups, series_scale
 from lostsales.demand.censoring.runs import find_runs, iterations_rule
 from lostsales.demand.costs import START, law_cost, model_cost
 from lostsales.learn.cfqi.learn import MOST_ITERATIONS
 from lostsales.learn.cfqi.settings import CFQI
 from lostsales.learn.function.q_function import FunctionClass
 from lostsales.learn.learner import Learner
+from lostsales.learn.planner.learn import MOST_PLANS
 from lostsales.learn.planner.planner import Planner
 
 VALUE = 2.2e-8  # seconds of the value of an action, or of a feature of Q, in one row and iteration
 CFQI_START = 0.3  # cross-validation of kernels and ridges, by depth
 USUAL_RANK = 150  # of Nystrom's approximation, where the effective dimension says so
-PLAN = 2.5  # seconds of the plan of one law and group of series
-MOST_GROUPS = 4
+# Seconds of the plan of one law and group of series, by price, where orders arrive before sales or after.
+PLAN = {"before": 0.15, "after": 0.6}
 REFIT = 0.35  # of a fit from nothing
 TUNED = 2e-6  # seconds of a baseline, by row
 PLAN_MEMORY = 150e6
@@ -27,8 +29,10 @@ def fit_cost(learner: Learner, log: SalesLog) -> Cost:
     """Of `fit` with a method; of those of other packages nothing is known but that they read the log."""
     columns = 8.0 * 40 * len(log)
     if isinstance(learner, Planner):
-        groups = min(MOST_GROUPS, len(log.names))
-        plans = Cost(PLAN * learner.draws * groups, PLAN_MEMORY + columns)
+        groups = int(like_groups(series_scale(log)[:, None]).max()) + 1
+        count = max(groups, min(learner.draws * groups, MOST_PLANS))
+        prices = len(Ladders.of(log, learner.rules.over(log.problem.rules)).coarse().prices)
+        plans = Cost(count * prices * PLAN[log.problem.arrival], PLAN_MEMORY + columns)
         return model_cost(log) + law_cost(log) * (REFIT * (learner.draws - 1)) + plans
     if isinstance(learner, CFQI):
         ladders = Ladders.of(log, learner.rules.over(log.problem.rules)).coarse()
