@@ -63,8 +63,10 @@ for command in COMMANDS:
 def main() -> None:
     """Run the command line; a user's mistake, a file or a disk that fails ends in one message and exit code 2."""
     try:
-        app()
-        sys.stdout.flush()
+        try:
+            app()
+        finally:
+            sys.stdout.flush()  # also where the command ends by an exit code
     except LostSalesError as error:
         _end(str(error))
     except OSError as error:
