@@ -4,8 +4,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from lostsales.data.budget import Cost, size
+from lostsales.data.budget import Cost
 from lostsales.data.log import SalesLog
+from lostsales.data.memory import size
 from lostsales.data.splits import FOLDS
 from lostsales.data.sublogs import series_of
 from lostsales.demand.costs import law_cost, model_cost

@@ -137,7 +137,7 @@ def test_many_levels_of_a_category_are_refused() -> None:
 @pytest.fixture
 def small_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine on which 200 MB may be used."""
-    monkeypatch.setattr("lostsales.data.memory.memory_limit", lambda: 200_000_000)
+    monkeypatch.setattr("lostsales.data.reading.gate.memory_limit", lambda: 200_000_000)
     monkeypatch.setattr("lostsales.data.reading.opening.memory_limit", lambda: 200_000_000)
 
 
@@ -148,12 +148,12 @@ def test_a_small_file_with_very_many_rows_is_refused_before_it_is_read(tmp_path:
         file.write(b"series,period,stock,price,order,sales\n" + row * 2_000_000)
     assert (tmp_path / "bomb.csv.gz").stat().st_size < 200_000
     found = refusal(tmp_path / "bomb.csv.gz")
-    assert "would need about 0.2 GiB of memory, and 0.2 GiB (half of the machine's) may be used" in found
+    assert "needs about 0.2 GiB of memory, but the limit is 0.2 GiB: read fewer rows or columns" in found
     path = tmp_path / "bomb.parquet"
     rows = '1 AS series, 1 AS period, 5 AS stock, 2 AS price, 0 AS "order", 1 AS sales'
     duckdb.sql(f"COPY (SELECT {rows} FROM range(20000000)) TO '{path}'")
     found = refusal(path)
-    assert found.startswith(f"{path} with 20,000,000 rows would need about 2.7 GiB of memory")
+    assert found.startswith(f"{path} with 20,000,000 rows needs about 2.7 GiB of memory")
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lostsales._jit import compiled
-from lostsales.demand.survival import beran_loops as loops
+from lostsales.demand.survival import neighbour_loops as loops
 from lostsales.demand.survival.beran import LEAST_EVENTS, CensoredSample
 from lostsales.demand.survival.curve import SurvivalCurve, kaplan_meier
 from lostsales.demand.survival.tail import TAIL_TO_MAX, Bound, Tail

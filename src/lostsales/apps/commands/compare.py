@@ -50,7 +50,7 @@ def compare(
     from lostsales.apps.views.comparison import print_comparison
     from lostsales.apps.views.console import print_json, progress
     from lostsales.apps.views.left_out import print_left_out
-    from lostsales.data.budget import memory_limit
+    from lostsales.data.memory import memory_limit
     from lostsales.data.output_files import check_output
     from lostsales.data.parallel import usual_workers
     from lostsales.evaluation.compare import check_methods, usual_methods

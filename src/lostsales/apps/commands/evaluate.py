@@ -50,7 +50,7 @@ def evaluate(
     """
     from lostsales.apps.views.console import print_json, progress
     from lostsales.apps.views.evaluation import print_diagnostics, print_evaluation
-    from lostsales.data.budget import memory_limit
+    from lostsales.data.memory import memory_limit
     from lostsales.data.parallel import using_workers, usual_workers
     from lostsales.data.progress import stages
     from lostsales.evaluation.costs import evaluate_cost, rows_within

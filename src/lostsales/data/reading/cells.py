@@ -23,7 +23,7 @@ def connect() -> duckdb.DuckDBPyConnection:
             "autoload_known_extensions": False,
             "autoinstall_known_extensions": False,
             "temp_directory": "",
-            "memory_limit": f"{memory_limit()}B",
+            "memory_limit": f"{int(memory_limit())}B",
         }
     )
 

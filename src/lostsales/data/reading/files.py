@@ -11,7 +11,7 @@ import duckdb
 import numpy as np
 
 from lostsales.data.labels import by_appearance, coded
-from lostsales.data.memory import GIBI, memory_limit
+from lostsales.data.memory import FEWER, memory_limit, size
 from lostsales.data.reading.cells import Cells, Texts, fetched
 from lostsales.errors import LostSalesError
 from lostsales.types import Array, Ints
@@ -112,10 +112,8 @@ def guarded(name: str, work: Callable[[], Any]) -> Any:
     try:
         return work()
     except (duckdb.OutOfMemoryException, MemoryError):
-        room = f"{memory_limit() / GIBI:,.1f} GiB, half of the machine's"
-        raise LostSalesError(
-            f"{name} needs more memory than may be used ({room}): read fewer rows or columns"
-        ) from None
+        room = f"{size(memory_limit())}, half of the machine's"
+        raise LostSalesError(f"{name} needs more memory than may be used ({room}): {FEWER}") from None
     except (duckdb.Error, UnicodeError) as error:
         message = re.split(r"\n(?:Possible|LINE)", str(error))[0].splitlines()
         lines = [line for line in message if line.strip()] or [type(error).__name__]

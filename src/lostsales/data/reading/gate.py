@@ -9,7 +9,7 @@ import numpy as np
 from lostsales.data.balance import off_balance, other_reading
 from lostsales.data.economics import UnitCosts
 from lostsales.data.log import LogNotes, SalesLog
-from lostsales.data.memory import check_memory
+from lostsales.data.memory import FEWER, check_memory, memory_limit
 from lostsales.data.problem import Problem
 from lostsales.data.progress import Progress
 from lostsales.data.reading.checks import check_constant, check_duplicates, check_out_of_stock, check_stock
@@ -119,7 +119,8 @@ class _Gate:
             self.findings.add("a log needs at least one row, but the table is empty")
             self.findings.raise_if_any()
         used = sum(column in self.problem.reads for column in self.table.columns)
-        check_memory(f"{self.table.name} with {self.table.rows:,} rows", self.table.rows * used * BYTES_A_VALUE)
+        what, needed = f"{self.table.name} with {self.table.rows:,} rows", self.table.rows * used * BYTES_A_VALUE
+        check_memory(what, needed, memory_limit(), FEWER)
         self._read()
         self._check_rows()
         if self.rows_first:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import duckdb
 
-from lostsales.data.memory import check_memory, memory_limit
+from lostsales.data.memory import FEWER, check_memory, memory_limit
 from lostsales.data.reading.cells import connect
 from lostsales.data.reading.files import FileTable, execute
 from lostsales.data.reading.paths import is_parquet
@@ -101,7 +101,7 @@ def _check_size(path: Path, columns: int) -> None:
     """Refuse a file whose rows would not fit into memory; they are counted only where they could be too many."""
     packed = path.suffix.lower() == ".gz"
     most_text = path.stat().st_size * (MOST_COMPRESSION if packed else 1)
-    most_rows = memory_limit() // (columns * BYTES_A_TEXT)
+    most_rows = int(memory_limit() // (columns * BYTES_A_TEXT))
     if most_text // 2 <= most_rows:  # a row has a character and its end
         return
     rows = 0
@@ -112,7 +112,7 @@ def _check_size(path: Path, columns: int) -> None:
     except (OSError, EOFError, zlib.error) as error:
         raise LostSalesError(f"{path} cannot be read: {error}") from None
     more = "more than " if rows > most_rows else ""
-    check_memory(f"{path} with {more}{rows:,} rows", rows * columns * BYTES_A_TEXT)
+    check_memory(f"{path} with {more}{rows:,} rows", rows * columns * BYTES_A_TEXT, memory_limit(), FEWER)
 
 
 def _header(path: Path) -> Header:

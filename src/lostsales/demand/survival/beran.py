@@ -17,6 +17,7 @@ from lostsales.data.parallel import current_workers
 from lostsales.data.progress import Progress
 from lostsales.demand.survival import beran_loops as loops
 from lostsales.demand.survival.curve import SurvivalCurve, kaplan_meier
+from lostsales.demand.survival.neighbour_loops import LocalKernel, Sample, neighbours, work_arrays
 from lostsales.demand.survival.tail import TAIL_CODES, Bound
 from lostsales.types import Bools, Floats, Ints
 
@@ -31,7 +32,7 @@ NO_RESAMPLES = np.zeros((1, 0))
 class CensoredSample:
     """Right-censored demands with their points in covariate space, and the bound on demand."""
 
-    rows: loops.Sample  # in order of the first coordinate, in which the neighbours of a point lie close together
+    rows: Sample  # in order of the first coordinate, in which the neighbours of a point lie close together
     bound: Bound
 
     @classmethod
@@ -41,18 +42,18 @@ class CensoredSample:
         """Sort rows given in any order."""
         order = np.argsort(points[:, 0], kind="stable")
         columns = (points, demand, is_event, clock, unit, available)
-        return cls(loops.Sample._make(column[order] for column in columns), bound)
+        return cls(Sample._make(column[order] for column in columns), bound)
 
-    def _kernel(self, bandwidth: float, least_events: int = LEAST_EVENTS, aligned: bool = True) -> loops.LocalKernel:
+    def _kernel(self, bandwidth: float, least_events: int = LEAST_EVENTS, aligned: bool = True) -> LocalKernel:
         bound = self.bound
-        return loops.LocalKernel(
+        return LocalKernel(
             float(bandwidth), least_events, aligned, bound.integer, float(bound.demand_max), TAIL_CODES[bound.tail]
         )
 
     def curve(self, point: Floats, bandwidth: float, *, aligned: bool = True) -> SurvivalCurve:
         """The whole curve at one point of covariate space."""
-        near, bound = loops.work_arrays(len(self.rows.demand)), self.bound
-        count = loops.neighbours(point, self.rows, 0, 0, self._kernel(bandwidth, aligned=aligned), near)
+        near, bound = work_arrays(len(self.rows.demand)), self.bound
+        count = neighbours(point, self.rows, 0, 0, self._kernel(bandwidth, aligned=aligned), near)
         return kaplan_meier(
             near.level[:count],
             near.is_event[:count],
@@ -92,7 +93,7 @@ class CensoredSample:
         points: Floats,
         point: Floats,
         least: Floats,
-        kernel: loops.LocalKernel,
+        kernel: LocalKernel,
         drawn: Floats,
         progress: Progress | None,
     ) -> loops.Excess:

@@ -1,4 +1,4 @@
-"""The compiled loops behind Beran's estimator: neighbours of a row, and functionals of their product-limit curve."""
+"""The compiled loops behind Beran's estimator: functionals of the product-limit curve of a row's neighbours."""
 
 from typing import NamedTuple
 
@@ -6,48 +6,12 @@ import numpy as np
 
 from lostsales._jit import compiled
 from lostsales.demand.survival import tail as rule
+from lostsales.demand.survival.neighbour_loops import LocalKernel, Neighbours, Sample, neighbours, work_arrays
 from lostsales.demand.survival.tail import TAIL_LAST, TAIL_REFUSE
 from lostsales.types import Bools, Floats, Ints
 
-GROWTH = 1.5
-FEW_LEVELS = 1_000  # beyond these levels are sorted in buckets, in linear time
-MOST_BUCKETS = 4096  # of such a sort ...
-MOST_INSERTED = 64  # ... and entries of one that are sorted by insertion
-WIDEST = 1e4
-
 _tail_area, _tail_rate = compiled(rule.tail_area), compiled(rule.tail_rate)
 _excess_without_mass = compiled(rule.excess_without_mass)
-
-
-class Sample(NamedTuple):
-    """Right-censored demands in order of their first coordinate."""
-
-    points: Floats  # (rows, coordinates) in units of demand
-    demand: Floats  # (rows,)
-    is_event: Bools  # (rows,) demand is observed, not censored
-    clock: Ints  # (rows,) see Holdout
-    unit: Ints  # (rows,) what a bootstrap draws together
-    available: Floats  # (rows,)
-
-
-class LocalKernel(NamedTuple):
-    """Which rows of the sample are neighbours, and what becomes of their demand."""
-
-    bandwidth: float
-    least_events: int  # the bandwidth grows until so many neighbours have observed demand
-    aligned: bool  # demands are moved by the difference in expected demand
-    integer: bool
-    demand_max: float
-    tail: int  # one of the TAIL_ constants
-
-
-class Neighbours(NamedTuple):
-    """Work arrays of the size of the sample, of which the first `count` entries are filled, in order of level."""
-
-    row: Ints
-    weight: Floats
-    level: Floats
-    is_event: Bools
 
 
 class Excess(NamedTuple):
@@ -57,164 +21,6 @@ class Excess(NamedTuple):
     tail_share: Floats  # of the mass above `point`, placed by the tail rule
     events_above: Ints  # neighbours with observed demand above `least`
     error: Floats  # standard deviation of the mean over resamples
-
-
-@compiled
-def work_arrays(rows: int) -> Neighbours:
-    """Room for all rows of a sample."""
-    return Neighbours(np.empty(rows, dtype=np.int64), np.empty(rows), np.empty(rows), np.empty(rows, dtype=np.bool_))
-
-
-@compiled
-def _first_from(points: Floats, value: float) -> int:
-    """The first of the points, in order of their first coordinate, that does not lie below `value`."""
-    low, high = 0, len(points)
-    while low < high:
-        middle = (low + high) // 2
-        if points[middle, 0] < value:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-@compiled
-def _has_events(point: Floats, sample: Sample, lower: int, upper: int, h: float, least_events: int) -> bool:
-    """Whether so many rows with observed demand lie within h of `point`."""
-    points, is_event, clock = sample.points, sample.is_event, sample.clock
-    count = 0
-    if least_events <= 0:
-        return True
-    for at in range(_first_from(points, point[0] - h), len(points)):
-        if points[at, 0] > point[0] + h:
-            break
-        if not is_event[at] or lower <= clock[at] < upper:
-            continue
-        distance, axis = 0.0, 0
-        while axis < points.shape[1] and distance < h * h:
-            distance += (points[at, axis] - point[axis]) ** 2
-            axis += 1
-        if distance < h * h:
-            count += 1
-            if count == least_events:
-                return True
-    return False
-
-
-@compiled
-def _distance_of_events(point: Floats, sample: Sample, lower: int, upper: int, least_events: int) -> float:
-    """Squared distance of the nearest so many rows with observed demand, infinite where there are fewer."""
-    points, is_event, clock = sample.points, sample.is_event, sample.clock
-    nearest = np.full(least_events, np.inf)
-    for at in range(len(points)):
-        if not is_event[at] or lower <= clock[at] < upper:
-            continue
-        distance, axis = 0.0, 0
-        while axis < points.shape[1] and distance < nearest[-1]:
-            distance += (points[at, axis] - point[axis]) ** 2
-            axis += 1
-        place = least_events - 1
-        if distance < nearest[place]:
-            while place > 0 and nearest[place - 1] > distance:
-                nearest[place] = nearest[place - 1]
-                place -= 1
-            nearest[place] = distance
-    return float(nearest[-1])
-
-
-@compiled
-def _near(point: Floats, sample: Sample, lower: int, upper: int, h: float, row: Ints, weight: Floats) -> int:
-    """Fill `row` and `weight` with the rows within h of `point`."""
-    points, clock = sample.points, sample.clock
-    count = 0
-    for at in range(_first_from(points, point[0] - h), len(points)):
-        if points[at, 0] > point[0] + h:
-            break
-        if lower <= clock[at] < upper:
-            continue
-        distance, axis = 0.0, 0
-        while axis < points.shape[1] and distance < h * h:
-            distance += (points[at, axis] - point[axis]) ** 2
-            axis += 1
-        if distance < h * h:
-            row[count], weight[count] = at, 1.0 - distance / (h * h)
-            count += 1
-    return count
-
-
-@compiled
-def _rising(values: Floats) -> Ints:
-    """The order in which values rise, ties in their own order: in buckets, as most levels are tied or evenly spread."""
-    count = len(values)
-    order = np.arange(count)
-    low, high = np.inf, -np.inf
-    for value in values:
-        low, high = min(low, value), max(high, value)
-    if count < 2 or low == high:
-        return order
-    buckets = min(count, MOST_BUCKETS)
-    per_value = (buckets - 1) / (high - low)
-    ends = np.zeros(buckets + 1, dtype=np.int64)
-    for value in values:
-        ends[int((value - low) * per_value) + 1] += 1
-    for bucket in range(buckets):
-        ends[bucket + 1] += ends[bucket]
-    place = ends[:-1].copy()
-    for at in range(count):
-        bucket = int((values[at] - low) * per_value)
-        order[place[bucket]] = at
-        place[bucket] += 1
-    # Within a bucket by insertion, which leaves ties as they are; levels far out in a tail may crowd one bucket.
-    for bucket in range(buckets):
-        start, stop = ends[bucket], ends[bucket + 1]
-        low, high = np.inf, -np.inf
-        for at in range(start, stop):
-            low, high = min(low, values[order[at]]), max(high, values[order[at]])
-        if stop - start > MOST_INSERTED and low < high:
-            part = order[start:stop].copy()
-            order[start:stop] = part[np.argsort(values[part])]
-        elif low < high:
-            for at in range(start + 1, stop):
-                moved, to = order[at], at
-                while to > start and values[order[to - 1]] > values[moved]:
-                    order[to] = order[to - 1]
-                    to -= 1
-                order[to] = moved
-    return order
-
-
-@compiled
-def neighbours(point: Floats, sample: Sample, lower: int, upper: int, kernel: LocalKernel, near: Neighbours) -> int:
-    """Fill `near` with the neighbours of `point` in order of demand, and return how many there are.
-
-    Rows with a clock in [lower, upper) are left out. Aligned, each demand is moved by the difference in expected demand
-    to `point`, in whole units where demand is integer.
-    """
-    points, demand, is_event = sample.points, sample.demand, sample.is_event
-    row, weight, level, event = near
-    h = kernel.bandwidth
-    widest = WIDEST * h
-    if not _has_events(point, sample, lower, upper, h, kernel.least_events):
-        wanted = _distance_of_events(point, sample, lower, upper, kernel.least_events)
-        while h <= widest and not wanted < h * h:
-            h *= GROWTH
-    count: int = _near(point, sample, lower, upper, h, row, weight)
-    for i in range(count):
-        at = row[i]
-        event[i] = is_event[at]
-        shift = 0.0
-        if kernel.aligned:
-            for axis in range(points.shape[1]):
-                shift += point[axis] - points[at, axis]
-            if kernel.integer:
-                shift = np.rint(shift)
-        level[i] = min(demand[at] + shift, kernel.demand_max)
-        if is_event[at]:
-            level[i] = max(level[i], 0.0)
-    order = np.argsort(level[:count]) if count <= FEW_LEVELS else _rising(level[:count])
-    row[:count], weight[:count] = row[:count][order], weight[:count][order]
-    level[:count], event[:count] = level[:count][order], event[:count][order]
-    return count
 
 
 @compiled
