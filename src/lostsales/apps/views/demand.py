@@ -74,7 +74,9 @@ def print_demand(name: str, model: DemandModel, found: PriceResponse) -> None:
         ("noise", noise),
     ]
     if len(law.scale) > 1:
-        differ = "share one law" if not law.effect.any() else f"differ by {law.effect.std():.2g} beyond their features"
+        differ = (
+            "share one law" if not law.effects.any else f"differ by {law.effects.level.std():.2g} beyond their features"
+        )
         sizes = f"; sizes from {law.scale.min():.3g} to {law.scale.max():.3g}" if np.ptp(law.scale) > 0 else ""
         facts.append(("series", f"{len(law.scale):,} that {differ}{sizes}"))
     print_facts(name, facts)
