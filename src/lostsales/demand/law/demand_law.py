@@ -122,6 +122,11 @@ class DemandLaw:
         """Whether prices are relative to the usual price of each series."""
         return bool((self.usual_price != 1).any())
 
+    @property
+    def are_products(self) -> bool:
+        """Whether series differ in price or scale."""
+        return self.is_relative or bool(np.ptp(self.scale) > 0)
+
     def latent(self, demand: Floats) -> Floats:
         """The latent of a demand in units of scale."""
         if not self.family.multiplicative:

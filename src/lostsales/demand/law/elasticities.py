@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lostsales.data.encoding import attribute_levels
 from lostsales.data.log import SalesLog
 from lostsales.demand.censoring.evidence import Evidence
 from lostsales.demand.law.demand_law import DemandLaw
@@ -22,7 +23,19 @@ ROWS_OF_PRODUCT = 5, 60  # ... and of each, at least and at most
 ATOMS = 16
 LEAST_MOVE = 0.02  # relative change of price below which a product's price counts as never moved
 NORMAL_95 = 1.96
+MOST_LEVELS = 20  # of an attribute whose groups are shown
 STEP = 0.05  # of the slope, over which the derivative of the elasticity is taken
+
+
+@dataclass(frozen=True)
+class GroupElasticity:
+    """Of the products of one level of an attribute whose prices moved."""
+
+    attribute: str
+    level: str
+    products: int
+    elasticity: float  # mean
+    error: float  # standard error
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +48,7 @@ class ProductElasticities:
     own_share: Floats  # from 0 to 1: how much the product's own rows count against its group
     moved: Bools  # its price moved
     rows: Ints
+    groups: tuple["GroupElasticity", ...]  # by attributes with text
 
     @property
     def low(self) -> Floats:
@@ -66,7 +80,26 @@ def product_elasticities(
     variance, own_share = _slope_variance(evidence, law, seed)
     error = np.abs(by_slope) * np.sqrt(variance) if own_share.any() else np.full(products, shared_error)
     names = np.unique(log.names.astype(str)).astype(object)
-    return ProductElasticities(names, elasticity, error, own_share, moved, rows)
+    groups = _groups(log, elasticity, error, moved)
+    return ProductElasticities(names, elasticity, error, own_share, moved, rows, groups)
+
+
+def _groups(log: SalesLog, elasticity: Floats, error: Floats, moved: Bools) -> tuple[GroupElasticity, ...]:
+    """Mean elasticity of the products of each level of each attribute with text, where levels are few."""
+    first = np.unique(log.names.astype(str), return_index=True)[1]
+    found = []
+    for attribute, levels in attribute_levels(log).items():
+        if not 2 <= len(levels) <= MOST_LEVELS:
+            continue
+        for level in levels:
+            own = (log.attributes[attribute][first] == level) & moved
+            if (count := int(own.sum())) > 0:
+                between = float(elasticity[own].var(ddof=1)) / count if count > 1 else 0.0
+                spread = np.sqrt(between + float((error[own] ** 2).sum()) / count**2)
+                found.append(
+                    GroupElasticity(attribute, str(level), count, float(elasticity[own].mean()), float(spread))
+                )
+    return tuple(found)
 
 
 def _own_prices(price: Floats, product: Ints, products: int) -> tuple[Floats, Floats]:

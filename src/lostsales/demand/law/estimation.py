@@ -240,8 +240,7 @@ def working_draws(evidence: Evidence, law: DemandLaw, done: CompletedLatents) ->
 def _units(evidence: Evidence, law: DemandLaw) -> Units:
     scale = np.ones(len(evidence.attributes))
     scale[evidence.product] = law.scale
-    are_products = law.is_relative or bool(np.ptp(scale) > 0)
-    return Units(evidence.product, evidence.attributes, np.log(scale), are_products)
+    return Units(evidence.product, evidence.attributes, np.log(scale), law.are_products)
 
 
 def _by_precision(law: DemandLaw, work: _Working, series: Ints, weights: Floats) -> Floats:

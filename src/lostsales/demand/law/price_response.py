@@ -11,6 +11,7 @@ from lostsales.data.progress import Progress
 from lostsales.data.splits import hold_out
 from lostsales.demand.censoring.evidence import Evidence
 from lostsales.demand.law.demand_law import DemandLaw
+from lostsales.demand.law.elasticities import ProductElasticities, product_elasticities
 from lostsales.demand.law.estimation import complete_latents
 from lostsales.demand.law.evidence_sample import sample_blocks
 from lostsales.demand.law.means import LinearMean
@@ -49,6 +50,7 @@ class PriceResponse:
     draws: int  # laws behind band and errors
     resampled_rows: int  # behind each of these laws; errors are scaled to all rows
     relative: bool = False  # prices are relative to the usual price of each series
+    products: ProductElasticities | None = None  # where series differ in price or scale
 
 
 def price_response(
@@ -95,7 +97,7 @@ def price_response(
     sample = sample_blocks(model.sample, MOST_RESAMPLED, seed)
     laws = bootstrap_laws(log, model, draws, seed, progress, fresh=True, sample=sample)
     price = log.price / model.law.usual_price[log.series]
-    relative = bool((model.law.usual_price != 1).any())
+    relative = model.law.is_relative
     prices = apart(np.unique(price)) if relative else np.unique(price)
     if len(prices) > MOST_PRICES:
         prices = np.unique(np.quantile(price, np.linspace(0, 1, MOST_PRICES), method="nearest"))
@@ -110,6 +112,8 @@ def price_response(
     half = float(stdtrit(freedom, (1 + COVERAGE) / 2)) * shrunk * _spread(others, units)
     nearest = np.searchsorted((prices[1:] + prices[:-1]) / 2, price)
     rows = np.bincount(nearest, minlength=len(prices))
+    elasticity_error = float(shrunk * _spread(_elasticity(prices, others), units))
+    are_products = model.law.are_products and len(prices) > 1
     return PriceResponse(
         prices=prices,
         rows=rows,
@@ -118,11 +122,12 @@ def price_response(
         low=np.maximum(demand - half, 0.0),
         high=demand + half,
         elasticity=float(_elasticity(prices, demand)),
-        elasticity_error=float(shrunk * _spread(_elasticity(prices, others), units)),
+        elasticity_error=elasticity_error,
         slopes=_slopes(log, model.law, laws, units, shrunk),
         draws=len(laws),
         resampled_rows=len(sample),
         relative=relative,
+        products=product_elasticities(log, model, elasticity_error, seed) if are_products else None,
     )
 
 
@@ -177,5 +182,5 @@ def _slopes(log: SalesLog, law: DemandLaw, laws: list[DemandLaw], units: int, sh
 def _changes(law: DemandLaw) -> Floats:
     """What one more of each input does; the last demand of a multiplicative law is a logarithm already."""
     assert isinstance(law.mean, LinearMean)
-    slopes = law.mean.slopes
-    return np.r_[np.expm1(slopes[:-1]), slopes[-1]] if law.family.is_log else slopes
+    slopes = law.mean.slopes + law.effects.slopes.mean(axis=0)
+    return np.asarray(np.r_[np.expm1(slopes[:-1]), slopes[-1]] if law.family.is_log else slopes)
