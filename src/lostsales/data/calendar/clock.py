@@ -5,7 +5,7 @@ from datetime import date, datetime
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from lostsales.data.settings import MOST_NUMBER, Settings
 
@@ -112,6 +112,12 @@ class Clock(Settings):
         examples=[{"Munich": ["Sunday", "2026-01-06"]}],
     )
     calendars: Calendars = Field(Calendars(), description="What reading a log found; not for the problem file.")
+
+    @field_validator("closed", mode="before")
+    @classmethod
+    def _listed(cls, closed: Any) -> Any:
+        """A weekday or a date alone as the list of it."""
+        return closed if isinstance(closed, list | tuple) or closed in (LEARN, NONE) else [closed]
 
     def closings(self, value: str = "") -> tuple[str | int, ...]:
         """The list of a value of the column, or of all others; `learn` alone and `none` as lists of one and of nothing."""

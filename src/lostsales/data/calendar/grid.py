@@ -36,8 +36,10 @@ class PeriodGrid:
             return None
         if is_dated and abs(unit - DAY) <= _JITTER * DAY:
             unit = DAY
-        for step in (unit, DAY if is_dated else 1):
-            if step <= unit and _are_multiples(steps, step):
+        # Open on Monday, Wednesday and Friday alone: steps of two and three days.
+        day = DAY if is_dated else 1
+        for step in (unit, *((day,) if day < unit < WEEK_DAYS * day else ())):
+            if _are_multiples(steps, step):
                 week = _week(is_dated, step)
                 return cls(is_dated, step, first % (step * max(week, 1)), week)
         return None

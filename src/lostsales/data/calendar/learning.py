@@ -13,7 +13,8 @@ LEAST_SERIES = 2  # that a closing of the whole shop shows in
 LEAST_IN_GROUP = 3  # the same of a column that was not named
 LEAST_WEEKS = 4  # in which a series shows its own weekdays; until then it has those of most others
 CHANCE = 0.05  # of one closing that is none in a whole log
-FOLLOWS = 0.5  # share of the stocks that must follow over a day on which all are closed
+FOLLOWS = 0.5  # share of the stocks that must follow over a longer closing
+LONG = 4  # periods in a row, beyond which the stock must follow: on a holiday deliveries and waste may move it
 
 
 def weekly_closings(series: Ints, position: Ints, missing: Missing, n_series: int, week: int) -> tuple[Bools, Bools]:

@@ -1,4 +1,4 @@
-"""Whether a period is the next open one after another, by calendars that are known."""
+"""Whether a period is the next open one after another, by known calendars or by the stock."""
 
 from collections.abc import Sequence
 
@@ -7,9 +7,10 @@ import numpy as np
 from lostsales.data.calendar.clock import Calendars
 from lostsales.data.calendar.closed_table import ClosedTable
 from lostsales.data.calendar.grid import PeriodGrid
+from lostsales.data.calendar.learning import CHANCE, LACKS_TOGETHER, LEAST_SERIES
 from lostsales.data.calendar.missing import Missing
 from lostsales.data.calendar.openings import MOST_GIVEN
-from lostsales.types import Array, Bools, Ints
+from lostsales.types import Array, Bools
 
 
 def closed_between(calendars: Calendars, names: Sequence[str], before: Array, after: Array) -> Bools:
@@ -26,6 +27,12 @@ def closed_between(calendars: Calendars, names: Sequence[str], before: Array, af
     return found
 
 
-def missing_between(step: int, before: Array, after: Array) -> Ints:
-    """Periods of a step between one and a later one, rounded, (n,)."""
-    return np.rint((after - before).astype(np.int64) / step).astype(np.int64) - 1
+def closed_by_stock(before: Array, follows: Bools, idle_share: float) -> Bools:
+    """Where the shop was closed since a period `before`, as the stock of (nearly) all series shows that lack the same.
+
+    `follows` says whether the stock is what the last row left; `idle_share` of the open periods leave it so as well.
+    """
+    _, same, series = np.unique(before, return_inverse=True, return_counts=True)
+    following = np.bincount(same.reshape(-1), follows, minlength=len(series))
+    closed = (series >= LEAST_SERIES) & (following >= LACKS_TOGETHER * series) & (idle_share**series < CHANCE)
+    return np.asarray(closed[same.reshape(-1)] & follows)

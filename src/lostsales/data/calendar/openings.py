@@ -8,8 +8,9 @@ import numpy as np
 from lostsales.data.calendar.clock import LEARN, WEEKDAYS, Calendars, ClosedPeriods, Clock
 from lostsales.data.calendar.closed_table import ClosedTable, given_closings, positions_of
 from lostsales.data.calendar.grid import PeriodGrid
-from lostsales.data.calendar.learning import LEAST_IN_GROUP, LEAST_SERIES, SharedDays, commonest, weekly_closings
+from lostsales.data.calendar.learning import LEAST_IN_GROUP, LEAST_SERIES, LONG, SharedDays, commonest, weekly_closings
 from lostsales.data.calendar.missing import Missing
+from lostsales.data.labels import SERIES_SEPARATOR, coded
 from lostsales.types import Array, Bools, Ints
 
 # A step in time longer than this many shortest steps is a hole unless the clock explains it; months differ by less.
@@ -67,6 +68,23 @@ def find_openings(clock: Clock, rows: ClockRows) -> Openings:
     return _Finder(clock, rows, grid, known is not None).find(is_late)
 
 
+def on_given_closed(clock: Clock, rows: ClockRows) -> Bools:
+    """Rows of a period that is given as closed, by the calendars of a log that was read before, (rows,)."""
+    grid = PeriodGrid.known(clock.calendars, rows.period)
+    return np.zeros(len(rows.series), dtype=bool) if grid is None else _Finder(clock, rows, grid, True).on_given()
+
+
+def shared_columns(parts: Sequence[str], names: Array, attributes: dict[str, Array]) -> dict[str, tuple[Ints, Array]]:
+    """What may share a calendar: the columns that name a series together, and attributes; codes (series,) and texts.
+
+    >>> shared_columns(("store", "item"), np.array(["x / 1", "x / 2"], dtype=object), {})["store"]
+    (array([0, 0]), array(['x'], dtype=object))
+    """
+    named = zip(*(name.split(SERIES_SEPARATOR) for name in names), strict=True) if len(parts) > 1 else ()
+    columns = {part: np.array(texts, dtype=object) for part, texts in zip(parts, named, strict=False)}
+    return {name: coded(texts) for name, texts in (columns | attributes).items()}
+
+
 class _Finder:
     """One log and its clock."""
 
@@ -81,8 +99,6 @@ class _Finder:
 
     def find(self, is_late: Bools) -> Openings:
         rows, table = self.rows, ClosedTable.of(self.base, self.grid.week)
-        given = ClosedTable.of(self.given, self.grid.week).has(self.given_of[rows.series], self.position)
-        on_closed = given & ~np.isin(self.position, positions_of(self.clock.open, self.grid))
         has_base = bool(table.weekly.any() or len(table.position))
         most = self.grid.most_missing(weekly=True)
         missing = Missing.between(rows.series, self.position, max(most, MOST_GIVEN) if has_base else most)
@@ -92,12 +108,20 @@ class _Finder:
             calendars, closed = self._learn(missing, closed, table)
         is_hole = is_late.copy()
         is_hole[missing.row[missing.all_of_gap(closed)]] = False
-        return Openings(is_hole, self._calendars(*calendars), on_closed)
+        return Openings(is_hole, self._calendars(*calendars), self.on_given())
+
+    def on_given(self) -> Bools:
+        """Rows of a period that is given as closed."""
+        given = ClosedTable.of(self.given, self.grid.week).has(self.given_of[self.rows.series], self.position)
+        return given & ~np.isin(self.position, positions_of(self.clock.open, self.grid))
 
     def _given(self) -> tuple[list[ClosedPeriods], Ints, Bools]:
         """The lists of closings, that of each series, and the series whose other closings are learned."""
         clock, texts = self.clock, np.asarray(self.rows.names, dtype=object)
-        if clock.column is not None and clock.column in self.rows.columns:
+        if clock.column is not None and clock.column not in self.rows.columns:  # the rows do not say which list is theirs
+            learns = np.full(self.n_series, LEARN in clock.closings())
+            return [ClosedPeriods()], np.zeros(self.n_series, dtype=np.int64), learns
+        if clock.column is not None:
             codes, values = self.rows.columns[clock.column]
             texts = values[codes]
         place = {value: index for index, value in enumerate(clock.own, start=1)}
@@ -141,7 +165,7 @@ class _Finder:
             rows.series,
             self.position - first,
             Missing(missing.row, missing.length, missing.gap, missing.series, missing.position - first),
-            None if off is None else off[missing.row][missing.gap].astype(np.float64),
+            None if off is None else (off[missing.row] & (missing.length > LONG))[missing.gap].astype(np.float64),
             int(self.position.max()) - first + 1,
         )
         may_learn = short[missing.gap] & self.learns[missing.series]

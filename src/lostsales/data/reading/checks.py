@@ -85,7 +85,7 @@ def check_closings(findings: Findings, on_closed: Bools, period: Array, ordering
     """No row is of a period that is given as closed; `on_closed` and `period` are in order."""
     findings.check(
         on_closed,
-        "a row must be of a period that [clock] does not give as closed",
+        "the period of a row must not be one that [clock] gives as closed",
         lambda rows: np.array([PlainText(_named_day(period[each])) for each in rows], dtype=object),
         verb="is of",
         rows=np.arange(len(period)) if ordering is None else ordering,

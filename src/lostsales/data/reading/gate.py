@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from lostsales.data.balance import off_balance_rows, other_reading
-from lostsales.data.calendar.openings import ClockRows, find_openings
+from lostsales.data.calendar.openings import ClockRows, find_openings, shared_columns
 from lostsales.data.economics import UnitCosts
-from lostsales.data.labels import SERIES_SEPARATOR, coded
 from lostsales.data.log import LogNotes, SalesLog
 from lostsales.data.memory import FEWER, check_memory, memory_limit
 from lostsales.data.problem import Problem
@@ -267,7 +266,8 @@ class _Gate:
     def _split(self, log: SalesLog) -> SalesLog:
         """The log with the calendars of its openings; what follows a hole is a series of its own."""
         off = off_balance_rows(log)
-        found = find_openings(self.problem.clock, ClockRows(log.series, log.names, log.period, _shared(log), off))
+        shared = shared_columns(self.problem.columns.series_parts, log.names, log.attributes)
+        found = find_openings(self.problem.clock, ClockRows(log.series, log.names, log.period, shared, off))
         if found.refusal:
             self.findings.add(found.refusal)
         check_closings(self.findings, found.on_closed, log.period, self.ordering)
@@ -298,11 +298,3 @@ def _ordering(codes: Ints, period: Array) -> Ints | None:
     """The rows in order of series and period, or None where they are in that order."""
     rising = (codes[1:] > codes[:-1]) | ((codes[1:] == codes[:-1]) & (period[1:] >= period[:-1]))
     return None if rising.all() else np.lexsort((period, codes))
-
-
-def _shared(log: SalesLog) -> dict[str, tuple[Ints, Array]]:
-    """What may share a calendar: columns that name a series together, and attributes."""
-    parts = log.problem.columns.series_parts
-    named = zip(*(name.split(SERIES_SEPARATOR) for name in log.names), strict=True) if len(parts) > 1 else ()
-    columns = {part: np.array(texts, dtype=object) for part, texts in zip(parts, named, strict=False)}
-    return {name: coded(texts) for name, texts in (columns | log.attributes).items()}
