@@ -11,7 +11,6 @@ from lostsales.data.ladder_facts import HEADING, LadderFacts, recommendable
 from lostsales.data.log import LogNotes, SalesLog
 from lostsales.types import Array, Floats
 
-
 SHOWN_HOLES = 3
 
 

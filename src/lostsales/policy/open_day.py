@@ -244,7 +244,9 @@ class _Today:
         )
         stock = self.stock[rows]
         follows = ~exceeds(stock, expected) & ~exceeds(expected, stock)
-        follows &= (self.period[rows] - log.period[last_row]).astype(np.int64) <= MOST_CLOSED * (DAY if log.period.dtype.kind == "M" else 1)
+        follows &= (self.period[rows] - log.period[last_row]).astype(np.int64) <= MOST_CLOSED * (
+            DAY if log.period.dtype.kind == "M" else 1
+        )
         idle = np.count_nonzero((log.sales == 0) & (arrived == 0)) + 1
         return closed_by_stock(log.period[last_row], follows, idle / (len(log) + 2))
 

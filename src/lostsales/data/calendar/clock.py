@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from datetime import date, datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 import numpy as np
 from pydantic import BeforeValidator, Field, field_validator, model_validator
@@ -10,22 +10,20 @@ from pydantic import BeforeValidator, Field, field_validator, model_validator
 from lostsales.data.settings import MOST_NUMBER, Settings
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-LEARN, NONE = "learn", "none"
+LEARN: Final = "learn"
+NONE: Final = "none"
 _WANTED = 'a weekday such as "Sunday", a date such as "2026-12-25", a whole-number period, or "learn"'
 
 
 def _day(value: Any) -> str | int:
     """A date as text, or the whole number of a period."""
-    if isinstance(value, datetime | np.datetime64):
-        value = np.datetime64(value, "D").item()
-    if isinstance(value, int | np.integer) and not isinstance(value, bool):
-        if abs(value) > MOST_NUMBER:
-            raise ValueError(f"must lie between -{MOST_NUMBER:g} and {MOST_NUMBER:g}")
+    if isinstance(value, int | np.integer) and not isinstance(value, bool) and abs(value) <= MOST_NUMBER:
         return int(value)
     try:
-        return (value if isinstance(value, date) else date.fromisoformat(value)).isoformat()
+        day = value if isinstance(value, date) else date.fromisoformat(value)
     except (TypeError, ValueError):
         raise ValueError('must be a date such as "2026-12-25", or a whole-number period') from None
+    return (day.date() if isinstance(day, datetime) else day).isoformat()
 
 
 def _closing(value: Any) -> str | int:
@@ -92,8 +90,8 @@ class Clock(Settings):
 
     closed: Literal["learn", "none"] | Closings = Field(
         LEARN,
-        description="`learn`: a weekday that a series (nearly) always lacks, and a date that all series of a shop or of "
-        "a `column` lack, up to two weeks at a time; `none`: every missing period is a hole; or a list of weekdays, "
+        description="`learn`: a weekday that a series (nearly) always lacks, and days that all series of the table or "
+        "of a `column` lack, fewer than 14 in a row; `none`: every missing period is a hole; or a list of weekdays, "
         "dates and whole-number periods, with `learn` among them where the rest is to be learned.",
         examples=[["Sunday", "2026-12-25", "2026-12-26"]],
     )
@@ -120,6 +118,6 @@ class Clock(Settings):
         return closed if isinstance(closed, list | tuple) or closed in (LEARN, NONE) else [closed]
 
     def closings(self, value: str = "") -> tuple[str | int, ...]:
-        """The list of a value of the column, or of all others; `learn` alone and `none` as lists of one and of nothing."""
+        """The list of a value of the column, or of all others; `none` is an empty list."""
         closed = self.closed if isinstance(self.closed, tuple) else (LEARN,) if self.closed == LEARN else ()
         return self.own.get(value, closed)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lostsales.data.calendar.clock import LEARN, WEEKDAYS, Calendars, ClosedPeriods, Clock
+from lostsales.data.calendar.clock import LEARN, WEEKDAYS, Calendars, Clock, ClosedPeriods
 from lostsales.data.calendar.closed_table import ClosedTable, given_closings, positions_of
 from lostsales.data.calendar.grid import PeriodGrid
 from lostsales.data.calendar.learning import LEAST_IN_GROUP, LEAST_SERIES, LONG, SharedDays, commonest, weekly_closings
@@ -62,7 +62,9 @@ def find_openings(clock: Clock, rows: ClockRows) -> Openings:
     if given and grid is None:
         refusal = "[clock] can give closed periods only where periods are equally long"
     elif given & set(WEEKDAYS) and grid is not None and not grid.week:
-        refusal = "[clock] can give weekdays only where periods are days or parts of them; name the closed periods by date"
+        refusal = (
+            "[clock] can give weekdays only where periods are days or parts of them; name the closed periods by date"
+        )
     if grid is None or refusal:
         return Openings(is_late, Calendars(), nothing.on_closed, refusal)
     return _Finder(clock, rows, grid, known is not None).find(is_late)
@@ -118,7 +120,9 @@ class _Finder:
     def _given(self) -> tuple[list[ClosedPeriods], Ints, Bools]:
         """The lists of closings, that of each series, and the series whose other closings are learned."""
         clock, texts = self.clock, np.asarray(self.rows.names, dtype=object)
-        if clock.column is not None and clock.column not in self.rows.columns:  # the rows do not say which list is theirs
+        if (
+            clock.column is not None and clock.column not in self.rows.columns
+        ):  # the rows do not say which list is theirs
             learns = np.full(self.n_series, LEARN in clock.closings())
             return [ClosedPeriods()], np.zeros(self.n_series, dtype=np.int64), learns
         if clock.column is not None:
@@ -150,7 +154,9 @@ class _Finder:
         closed |= _at(patterns[usual], missing, week)
         parts, merged = np.unique(np.stack([usual, self.base_of, group, self.learns]), axis=1, return_inverse=True)
         found = [
-            self._merged(np.flatnonzero(patterns[at]), self.base[base], shop_days, group_days.get(own, ()), bool(learns))
+            self._merged(
+                np.flatnonzero(patterns[at]), self.base[base], shop_days, group_days.get(own, ()), bool(learns)
+            )
             for at, base, own, learns in parts.T.tolist()
         ]
         return (found, merged.reshape(-1)), closed

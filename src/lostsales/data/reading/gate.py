@@ -267,7 +267,7 @@ class _Gate:
         """The log with the calendars of its openings; what follows a hole is a series of its own."""
         off = off_balance_rows(log)
         shared = shared_columns(self.problem.columns.series_parts, log.names, log.attributes)
-        found = find_openings(self.problem.clock, ClockRows(log.series, log.names, log.period, shared, off))
+        found = find_openings(self.problem.clock, ClockRows(log.series, log.names.tolist(), log.period, shared, off))
         if found.refusal:
             self.findings.add(found.refusal)
         check_closings(self.findings, found.on_closed, log.period, self.ordering)
