@@ -17,7 +17,7 @@ _WANTED = 'a weekday such as "Sunday", a date such as "2026-12-25", a whole-numb
 
 def _day(value: Any) -> str | int:
     """A date as text, or the whole number of a period."""
-    if isinstance(value, int | np.integer) and not isinstance(value, bool) and abs(value) <= MOST_NUMBER:
+    if isinstance(value, int | np.integer) and not isinstance(value, bool) and abs(int(value)) <= MOST_NUMBER:
         return int(value)
     try:
         day = value if isinstance(value, date) else date.fromisoformat(value)

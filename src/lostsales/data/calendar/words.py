@@ -18,7 +18,7 @@ class Closings:
 
     series: int  # how many share it
     example: str  # one of them
-    every: tuple[str, ...]  # what is closed every week
+    every: tuple[str, ...]  # days that are closed every week
     also: tuple[str, ...]  # further closed periods, each by its date or number
     words: str
 
@@ -34,9 +34,9 @@ def closings(calendars: Calendars, names: Array) -> tuple[Closings, ...]:
     for place, each in enumerate(calendars.closed):
         own = different[ids == place]
         if len(own):
-            every = _every(each, grid)
+            every, parts = _every(each, grid)
             also = tuple(spelled(day) for day in _shown_periods(each, grid))
-            found.append(Closings(len(own), str(own[0]), every, also, _words(every, len(also), grid)))
+            found.append(Closings(len(own), str(own[0]), every, also, _words(every, parts, len(also), grid)))
     return tuple(sorted(found, key=lambda each: -each.series))
 
 
@@ -48,15 +48,13 @@ def closing_lines(found: tuple[Closings, ...]) -> list[str]:
     return [*lines, *([f"and {len(found) - MOST_SHOWN:,} further calendars"] if len(found) > MOST_SHOWN else [])]
 
 
-def _every(closed: ClosedPeriods, grid: PeriodGrid) -> tuple[str, ...]:
+def _every(closed: ClosedPeriods, grid: PeriodGrid) -> tuple[tuple[str, ...], int]:
+    """The days that are closed every week, and how many periods of the other days are."""
     if not grid.is_dated:
-        return tuple("7th period" for _ in closed.weekly)
-    per_day = grid.week // WEEK_DAYS if grid.week else 1
-    weekday = grid.weekday(np.array(closed.weekly, dtype=np.int64))
-    counts = np.bincount(weekday, minlength=WEEK_DAYS)
-    days = tuple(name for name, count in zip(WEEKDAYS, counts.tolist(), strict=True) if count == per_day)
-    parts = int(counts[counts < per_day].sum())
-    return (*days, *((f"week in {parts:,} of {grid.week:,} periods",) if parts else ()))
+        return ("7th period",) * len(closed.weekly), 0
+    counts = np.bincount(grid.weekday(np.array(closed.weekly, dtype=np.int64)), minlength=WEEK_DAYS)
+    whole = counts == max(grid.week // WEEK_DAYS, 1)
+    return tuple(np.array(WEEKDAYS)[whole].tolist()), int(counts[~whole].sum())
 
 
 def _shown_periods(closed: ClosedPeriods, grid: PeriodGrid) -> Array:
@@ -65,8 +63,12 @@ def _shown_periods(closed: ClosedPeriods, grid: PeriodGrid) -> Array:
     return (periods + np.timedelta64(DAY // 2, "us")).astype("datetime64[D]") if grid.step == DAY else periods
 
 
-def _words(every: tuple[str, ...], also: int, grid: PeriodGrid) -> str:
+def _words(every: tuple[str, ...], parts: int, also: int, grid: PeriodGrid) -> str:
     unit = "day" if grid.is_dated and grid.step == DAY else "period"
-    days = f"on {also:,} {'other ' if every else ''}{unit}{'s' if also > 1 else ''}" if also else ""
-    weekly = f"every {' and '.join((', '.join(every[:-1]), every[-1]) if every[1:] else every)}" if every else ""
-    return " and ".join(filter(None, (weekly, days))) or "never"
+    weekdays = " and ".join(filter(None, (", ".join(every[:-1]), *every[-1:])))
+    phrases = [
+        f"every {weekdays}" if every else "",
+        f"in {parts:,} of the {grid.week:,} periods of a week" if parts else "",
+        f"on {also:,} {'other ' if every or parts else ''}{unit}{'s' if also > 1 else ''}" if also else "",
+    ]
+    return " and ".join(filter(None, phrases)) or "never"

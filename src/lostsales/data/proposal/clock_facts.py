@@ -20,7 +20,7 @@ class ClockFacts(NamedTuple):
 
 def clock_facts(sample: Sample, series: tuple[str, ...], period: str, *, is_date: bool) -> ClockFacts:
     """From the expressions of the columns in SQL."""
-    parts = [f"CAST({each} AS VARCHAR)" for each in series]
+    parts = [f"regexp_replace(CAST({each} AS VARCHAR), '\\.0$', '')" for each in series]
     moment = f"epoch_us({period})" if is_date else f"CAST({period} AS BIGINT)"
     asked = "".join(f", {each} AS part{index}" for index, each in enumerate(parts))
     table = sample.connection.execute(
