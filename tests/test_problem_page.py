@@ -17,7 +17,9 @@ BESIDE: dict[str, dict[str, Any]] = {
     "column": {"columns": {"series": ["Store ID", "Product ID"]}},
 }
 FOUND = ("clock", "calendars")  # by reading a log, and not for the file
-KEYS = [(table, name) for table, model in models().items() for name in described_fields(model) if (table, name) != FOUND]
+KEYS = [
+    (table, name) for table, model in models().items() for name in described_fields(model) if (table, name) != FOUND
+]
 
 
 @pytest.mark.parametrize(("table", "name"), KEYS)

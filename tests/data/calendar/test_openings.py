@@ -203,6 +203,25 @@ def test_a_million_rows_take_about_a_second() -> None:
     assert len(found.calendars.closed) == 10
 
 
+@pytest.mark.parametrize("periods", ["receipts", "far apart"])
+def test_periods_that_lie_far_apart_cost_no_more_than_others(periods: str) -> None:
+    rng = np.random.default_rng(3)
+    if periods == "receipts":
+        moments = np.unique(rng.integers(0, 500_000, 2_000))
+        period = np.datetime64("2024-01-01", "us") + moments * np.timedelta64(1, "m")
+    else:
+        period = np.r_[1:60:1, 2**52 : 2**52 + 60, 2**52 + 62 : 2**52 + 100]
+    names = ["a", "b"]
+    rows = ClockRows(
+        np.repeat([0, 1], len(period)), names, np.r_[period, period], {"x": (np.arange(2), np.array(names))}
+    )
+    began = time.perf_counter()
+    found = find_openings(Clock(), rows)
+    assert time.perf_counter() - began < 1
+    steps = np.diff(period).astype(np.int64)
+    assert np.count_nonzero(found.is_hole) == 2 * np.count_nonzero(steps > 1.5 * steps.min())
+
+
 def test_the_calendars_of_a_log_are_not_written_to_its_problem_file() -> None:
     log = read_log(shop(days(60, on_weekdays(SUNDAY)), "ab"), PROBLEM)
     assert log.problem != PROBLEM

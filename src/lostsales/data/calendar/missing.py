@@ -6,6 +6,9 @@ import numpy as np
 
 from lostsales.types import Bools, Ints
 
+MOST_GIVEN = 366  # periods in a row that may be given as closed
+MOST_A_ROW = 50  # missing periods
+
 
 @dataclass(frozen=True, eq=False)
 class Missing:
@@ -19,9 +22,13 @@ class Missing:
 
     @classmethod
     def between(cls, codes: Ints, position: Ints, most: int) -> "Missing":
-        """Of rows in order of series and period; gaps of `most` and more missing periods are left out."""
+        """Of rows in order of series and period; gaps of `most` and more missing periods are left out.
+
+        Of moments that lie far apart (receipts by the minute) there would be too many: then no gap is looked at.
+        """
         skipped = np.diff(position) - 1
         row = np.flatnonzero((codes[1:] == codes[:-1]) & (skipped > 0) & (skipped < most))
+        row = row if skipped[row].sum() <= MOST_A_ROW * len(codes) + MOST_GIVEN else row[:0]
         length = skipped[row]
         gap = np.repeat(np.arange(len(row)), length)
         within = np.arange(len(gap)) - np.repeat(np.cumsum(length) - length, length)

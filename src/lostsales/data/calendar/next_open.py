@@ -8,8 +8,7 @@ from lostsales.data.calendar.clock import Calendars
 from lostsales.data.calendar.closed_table import ClosedTable
 from lostsales.data.calendar.grid import PeriodGrid
 from lostsales.data.calendar.learning import CHANCE, LACKS_TOGETHER, LEAST_SERIES
-from lostsales.data.calendar.missing import Missing
-from lostsales.data.calendar.openings import MOST_GIVEN
+from lostsales.data.calendar.missing import MOST_GIVEN, Missing
 from lostsales.types import Array, Bools
 
 

@@ -9,14 +9,13 @@ from lostsales.data.calendar.clock import LEARN, WEEKDAYS, Calendars, Clock, Clo
 from lostsales.data.calendar.closed_table import ClosedTable, given_closings, positions_of
 from lostsales.data.calendar.grid import PeriodGrid
 from lostsales.data.calendar.learning import LEAST_IN_GROUP, LEAST_SERIES, LONG, SharedDays, commonest, weekly_closings
-from lostsales.data.calendar.missing import Missing
+from lostsales.data.calendar.missing import MOST_GIVEN, Missing
 from lostsales.data.labels import SERIES_SEPARATOR, coded
 from lostsales.types import Array, Bools, Ints
 
 # A step in time longer than this many shortest steps is a hole unless the clock explains it; months differ by less.
 HOLE = 1.5
-MOST_GIVEN = 366  # periods in a row that may be given as closed
-MOST_CELLS = 500_000_000  # groups times positions that are looked at
+MOST_CELLS = 100_000_000  # series or groups times positions that are looked at
 MOST_OFF_BALANCE = 0.05  # share of rows off the balance beyond which it says nothing about closings
 
 
@@ -142,7 +141,7 @@ class _Finder:
         weekly = table.weekly[self.base_of] if week else np.zeros((n_series, 0), dtype=bool)
         is_new = np.zeros(n_series, dtype=bool)
         short = missing.length < grid.most_missing(weekly=True)
-        if week:
+        if week and n_series * week <= MOST_CELLS:
             learned, is_new = weekly_closings(rows.series, self.position, missing.some(short), n_series, week)
             weekly |= learned & self.learns[:, None]
         patterns, pattern = np.unique(weekly, axis=0, return_inverse=True)
@@ -176,7 +175,8 @@ class _Finder:
         )
         may_learn = short[missing.gap] & self.learns[missing.series]
         nobody = np.zeros(self.n_series, dtype=np.int64)
-        shop_days = days.closed(nobody, ~closed & may_learn, LEAST_SERIES) if self.n_series > 1 else nobody[:0]
+        is_shop = self.n_series > 1 and days.span <= MOST_CELLS
+        shop_days = days.closed(nobody, ~closed & may_learn, LEAST_SERIES) if is_shop else nobody[:0]
         closed = closed | (np.isin(days.missing.position, shop_days) & may_learn)
         group, cells = self._groups(days, ~closed & may_learn, pattern)
         closed |= np.isin(group[missing.series] * days.span + days.missing.position, cells) & may_learn
@@ -197,7 +197,7 @@ class _Finder:
             groups, least = groups | {"": pattern}, LEAST_IN_GROUP
         for group in groups.values():
             n_groups = int(group.max()) + 1
-            if not fewest or not n_groups > 1 or n_groups * days.span > MOST_CELLS:
+            if not fewest or n_groups < 2 or n_groups * days.span > MOST_CELLS:
                 continue
             cells = days.closed(group, unexplained, least)
             lacked = group[days.missing.series[unexplained]] * days.span + days.missing.position[unexplained]
