@@ -125,6 +125,22 @@ def test_a_store_that_was_rebuilt_for_three_weeks_is_split() -> None:
     assert parts(read_log(built, PROBLEM)) == {"b0": 2, "b1": 2, "b2": 2}
 
 
+def test_a_product_that_is_out_of_all_stores_is_not_closed() -> None:
+    table = shop(days(100, on_weekdays(SUNDAY)), [f"{store} / {item}" for store in "abc" for item in "xyz"])
+    table[["store", "product"]] = table.series.str.split(" / ", expand=True)
+    out = (table["product"] == "y") & (table.period >= "2024-02-05") & (table.period <= "2024-02-15")
+    problem = PROBLEM.model_copy(update={"columns": Columns(series=("store", "product"))})
+    demand_only = table[~out].drop(columns=["stock", "order"]).assign(stockout=False)  # no stock that could tell
+    assert parts(read_log(demand_only, problem)) == {"a / y": 2, "b / y": 2, "c / y": 2}
+
+
+def test_two_products_show_a_holiday_beside_a_hole_of_one() -> None:
+    table = shop(days(60, on_weekdays(SUNDAY, also=["2024-02-14"])), "ab")
+    log = read_log(without(table, "b", "2024-01-16", "2024-01-18"), PROBLEM)
+    assert parts(log) == {"b": 2}
+    assert closed(log) == {"a": "every Sunday and on 1 other day"}
+
+
 def test_over_a_longer_closing_the_stock_must_follow() -> None:
     week = [f"2024-06-{day:02}" for day in range(3, 9)]
     closed_week = shop(days(200, on_weekdays(SUNDAY, also=week)), "abc")

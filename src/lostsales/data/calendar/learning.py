@@ -67,7 +67,8 @@ class SharedDays:
         had = group[self.series] * self.span + self.position
         present = np.bincount(np.searchsorted(days, had[is_asked[had]]), minlength=len(days))
         together = (lacking >= least) & (lacking >= LACKS_TOGETHER * (lacking + present))
-        rate = (lacking[~together].sum() + 1) / (len(self.series) + len(lacked) + 2)
+        alone = len(np.unique(self.missing.gap[own][~together[at]]))  # gaps: days in a row have one reason
+        rate = (alone + 1) / (len(self.series) + len(lacked) + 2)
         together &= rate**lacking * len(is_asked) < CHANCE
         if self.off_balance is not None:
             follows = np.bincount(at, 1 - self.off_balance[own], minlength=len(days))

@@ -11,11 +11,13 @@ from lostsales.data.calendar.grid import PeriodGrid
 from lostsales.data.calendar.learning import LEAST_IN_GROUP, LEAST_SERIES, LONG, SharedDays, commonest, weekly_closings
 from lostsales.data.calendar.missing import MOST_GIVEN, Missing
 from lostsales.data.labels import SERIES_SEPARATOR, coded
+from lostsales.data.proposal.names import fit
 from lostsales.types import Array, Bools, Ints
 
 # A step in time longer than this many shortest steps is a hole unless the clock explains it; months differ by less.
 HOLE = 1.5
 MOST_CELLS = 100_000_000  # series or groups times positions that are looked at
+LIKELY = 0.5  # fit of a column's name
 MOST_OFF_BALANCE = 0.05  # share of rows off the balance beyond which it says nothing about closings
 
 
@@ -190,7 +192,9 @@ class _Finder:
         column = self.clock.column
         best = np.zeros(self.n_series, dtype=np.int64), np.zeros(0, dtype=np.int64)
         fewest = int(np.count_nonzero(unexplained))
-        groups = {name: codes for name, (codes, _) in self.rows.columns.items() if column in (None, name)}
+        # A product is missing in all stores where it is out of the assortment; only places close.
+        places = {name for name in self.rows.columns if fit(name, "item") < LIKELY} if column is None else {column}
+        groups = {name: codes for name, (codes, _) in self.rows.columns.items() if name in places}
         if column in groups:
             best, least = (groups[column], best[1]), LEAST_SERIES
         else:
