@@ -17,9 +17,15 @@ EXPLAINS = 0.9  # share of the next stocks that another reading has to give
 
 def off_balance(log: SalesLog) -> tuple[int, int]:
     """Rows that have a next row, and how many of their next stocks the balance cannot give."""
+    off, pairs = off_balance_rows(log), log.has_next[:-1]
+    return (0, 0) if off is None else (int(np.count_nonzero(pairs)), int(np.count_nonzero(off & pairs)))
+
+
+def off_balance_rows(log: SalesLog) -> Bools | None:
+    """Rows but the last whose balance does not give the stock of the row below, (rows - 1,); None without stock."""
     if log.stock is None or log.order is None:
-        return 0, 0
-    problem, pairs = log.problem, log.has_next[:-1]
+        return None
+    problem = log.problem
     arrived = log.order if log.received is None else log.received
     moved = 0.0 if log.adjustment is None else log.adjustment[:-1]
     stock, came, sales = log.stock[:-1], arrived[:-1], log.sales[:-1]
@@ -30,7 +36,7 @@ def off_balance(log: SalesLog) -> tuple[int, int]:
     short = exceeds(expected, log.stock[1:])
     # Under "netted" hidden demand takes from the order too, so that a stock-out only bounds the next stock from above.
     off |= short & ~log.censored[:-1] if problem.balance == "netted" and problem.arrival == "after" else short
-    return int(np.count_nonzero(pairs)), int(np.count_nonzero(off & pairs))
+    return off
 
 
 def nets_orders(log: SalesLog) -> bool:
