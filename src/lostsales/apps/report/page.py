@@ -17,10 +17,10 @@ from lostsales.apps.report.figures import (
 )
 from lostsales.apps.report.svg import number, numbers
 from lostsales.evaluation.diagnostics.diagnostic import Diagnostic
+from lostsales.evaluation.interval import Interval
 from lostsales.evaluation.report.contents import ReportContents
 from lostsales.evaluation.report.policy_map import PolicyMap
 from lostsales.evaluation.report.traces import MOST_PERIODS, Trace
-from lostsales.evaluation.results import Interval
 from lostsales.types import Floats, Ints
 
 WIDE, HALF, NARROW = 930.0, 410.0, 350.0  # pixels of the figures

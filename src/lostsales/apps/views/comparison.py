@@ -5,6 +5,7 @@ from pathlib import Path
 from rich.table import Table
 from rich.text import Text
 
+from lostsales.apps.views.assortment import print_assortment
 from lostsales.apps.views.console import out
 from lostsales.apps.views.evaluation import interval_text
 from lostsales.evaluation.compare import Comparison
@@ -27,6 +28,11 @@ def print_comparison(title: str, found: Comparison, saved: Path | None) -> None:
     held_out = f"every policy is evaluated on rows that it was not fitted to ({found.held_out} held out)"
     for line in (f"{found.estimand}; by {found.estimator}; {held_out}", *found.notes):
         out.print(Text(f"- {line}"))
+    if found.chosen is not None:
+        out.print()
+        print_assortment(found.chosen)
     out.print(Text(f"{found.sentence[0].upper()}{found.sentence[1:]}.", style="bold"))
     if saved is not None:
-        out.print(f"{found.choice}, fitted to the whole log, is saved in {saved}")
+        out.print(f"{found.choice}, fitted to the whole log, is saved in {saved}", soft_wrap=True)
+        if found.chosen is not None and found.chosen.choice.kept:
+            out.print("recommend marks the products for which it should not decide")
