@@ -1,4 +1,4 @@
-"""A shop of several products, simulated apart from the package: prices, sizes and elasticities of their own, weekdays."""
+"""A shop of several products, simulated apart from the package, each with its own price, size and elasticity."""
 
 from dataclasses import dataclass
 from typing import Literal
