@@ -34,7 +34,7 @@ class Assortment:
     def drawn(cls, products: int, seed: int) -> "Assortment":
         """Prices between 2 and 10, sizes between 3 and 40, elasticities between -3 and -1."""
         rng = np.random.default_rng(seed)
-        price, size = (np.exp(rng.uniform(np.log(low), np.log(high), products)) for low, high in ((2, 10), (3, 40)))
+        price, size = 2.0 * 5.0 ** rng.random(products), 3.0 * 13.0 ** rng.random(products)
         return cls(np.round(price, 1), np.round(size, 1), rng.uniform(-3.0, -1.0, products))
 
     @property
@@ -51,12 +51,10 @@ class Assortment:
         return self.usual_price / 2
 
     def manager(self, day: int, stock: Floats, rng: np.random.Generator) -> Action:
-        """Promotions at -20 % in a quarter of days, and orders up to 1.6 times the usual sales of the weekday."""
-        promotion = rng.random(stock.shape) < 0.25
-        up_to = self.size * WEEKDAYS[day % 7] * np.where(promotion, 2.0, 1.6)
-        return Action(
-            np.round(self.usual_price * np.where(promotion, 0.8, 1.0), 2), np.maximum(np.rint(up_to - stock), 0.0)
-        )
+        """Promotions at -10 % and -20 % in two of five days, orders up to 1.6 times the usual sales of the weekday."""
+        relative = rng.choice([1.0, 0.9, 0.8], stock.shape, p=[0.6, 0.2, 0.2])
+        up_to = self.size * WEEKDAYS[day % 7] * np.where(relative < 1, 2.0, 1.6)
+        return Action(self.usual_price * relative, np.maximum(np.rint(up_to - stock), 0.0))
 
     def log(self, days: int, seed: int, dated: bool = True) -> SalesLog:
         """Days under the manager."""
