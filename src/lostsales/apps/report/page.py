@@ -17,7 +17,7 @@ from lostsales.apps.report.figures import (
 )
 from lostsales.apps.report.svg import number, numbers
 from lostsales.apps.views.assortment import BEST_ROWS, shown_products
-from lostsales.apps.views.figures import exact
+from lostsales.apps.views.figures import exact, rounded
 from lostsales.evaluation.diagnostics.diagnostic import Diagnostic
 from lostsales.evaluation.interval import Interval
 from lostsales.evaluation.report.contents import ReportContents
@@ -177,6 +177,7 @@ def _decided(found: NextDecisions | None) -> list[dict[str, Any]]:
         return []
     shown = found.decisions[:MOST_DECISIONS]
     prices = exact(np.array([(each.price, each.last_price) for each in shown]).reshape(-1))
+    demands = rounded(np.array([np.nan if each.expected_demand is None else each.expected_demand for each in shown]))
     return [
         {
             "product": each.product,
@@ -185,13 +186,13 @@ def _decided(found: NextDecisions | None) -> list[dict[str, Any]]:
             "last_price": "" if price == last_price else f"was {last_price}",
             "order": number(each.order, 6),
             "stock": number(each.stock, 6),
-            "demand": "" if each.expected_demand is None else number(each.expected_demand),
+            "demand": "" if each.expected_demand is None else demand,
             "chance": "" if each.stockout_chance is None else f"{each.stockout_chance:.0%}",
             "gain": None if each.gain is None else each.gain.usual[0],
             "chosen": each.chosen,
             "look_at": each.look_at,
         }
-        for each, price, last_price in zip(shown, prices[::2], prices[1::2], strict=True)
+        for each, price, last_price, demand in zip(shown, prices[::2], prices[1::2], demands, strict=True)
     ]
 
 
