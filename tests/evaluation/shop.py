@@ -29,13 +29,16 @@ class Assortment:
     usual_price: Floats  # (products,)
     size: Floats  # (products,)
     elasticity: Floats  # (products,)
+    level: Floats  # (products,) up to which the manager orders, of the usual sales of the weekday
 
     @classmethod
     def drawn(cls, products: int, seed: int) -> "Assortment":
-        """Prices between 2 and 10, sizes between 3 and 40, elasticities between -3 and -1."""
+        """Prices between 2 and 10, sizes between 3 and 40, elasticities between -3 and -1; some often run out."""
         rng = np.random.default_rng(seed)
         price, size = 2.0 * 5.0 ** rng.random(products), 3.0 * 13.0 ** rng.random(products)
-        return cls(np.round(price, 1), np.round(size, 1), rng.uniform(-3.0, -1.0, products))
+        return cls(
+            np.round(price, 1), np.round(size, 1), rng.uniform(-3.0, -1.0, products), rng.uniform(0.9, 1.7, products)
+        )
 
     @property
     def names(self) -> Array:
@@ -51,9 +54,9 @@ class Assortment:
         return self.usual_price / 2
 
     def manager(self, day: int, stock: Floats, rng: np.random.Generator) -> Action:
-        """Promotions at -10 % and -20 % in two of five days, orders up to 1.6 times the usual sales of the weekday."""
+        """Promotions at -10 % and -20 % in two of five days, and then more on the shelf."""
         relative = rng.choice([1.0, 0.9, 0.8], stock.shape, p=[0.6, 0.2, 0.2])
-        up_to = self.size * WEEKDAYS[day % 7] * np.where(relative < 1, 2.0, 1.6)
+        up_to = self.size * WEEKDAYS[day % 7] * self.level * np.where(relative < 1, 1.25, 1.0)
         return Action(self.usual_price * relative, np.maximum(np.rint(up_to - stock), 0.0))
 
     def log(self, days: int, seed: int, dated: bool = True) -> SalesLog:

@@ -94,11 +94,10 @@ class AsTheManager(PolicyBase):
         """Of the products of a view."""
         names = {name: number for number, name in enumerate(SHOP.names)}
         at = np.array([names[name] for name in np.asarray(view.names)])
-        part = Assortment(SHOP.usual_price[at], SHOP.size[at], SHOP.elasticity[at])
         relative = rng.choice([1.0, 0.9, 0.8], len(at), p=[0.6, 0.2, 0.2])
         weekday = WEEKDAYS[view.features[0].astype(np.int64)]
-        up_to = part.size * weekday * np.where(relative < 1, 2.0, 1.6)
-        return Action(part.usual_price * relative, np.maximum(np.rint(up_to - view.stock), 0.0))
+        up_to = (SHOP.size * SHOP.level)[at] * weekday * np.where(relative < 1, 1.25, 1.0)
+        return Action(SHOP.usual_price[at] * relative, np.maximum(np.rint(up_to - view.stock), 0.0))
 
 
 def test_the_behaviour_itself_gains_nothing() -> None:
@@ -218,7 +217,7 @@ def study(logs: int) -> tuple[float, float, int]:
     for seed in range(logs):
         shop = Assortment.drawn(8, seed)
         rng = np.random.default_rng(1_000 + seed)
-        rule = RelativeRule(shop, rng.choice([0.8, 0.9, 1.0], 8), rng.choice([1.2, 1.5, 1.8], 8))
+        rule = RelativeRule(shop, rng.choice([0.8, 0.9, 1.0], 8), rng.choice([1.2, 1.4, 1.6], 8))
         found = evaluate(rule, shop.log(150, seed), estimators=["model"], quick=True).assortment
         if found is None:
             continue

@@ -13,7 +13,7 @@ from lostsales.policy.file_format import load
 from lostsales.policy.recommendation import NOT_CHOSEN
 from tests.evaluation.shop import Assortment
 
-SHOP = Assortment(np.full(3, 5.0), np.array([8.0, 10.0, 12.0]), np.full(3, -2.0))
+SHOP = Assortment(np.full(3, 5.0), np.array([8.0, 10.0, 12.0]), np.full(3, -2.0), np.full(3, 1.5))
 
 
 @pytest.fixture(scope="module")

@@ -90,6 +90,14 @@ class AssortmentGain:
     notes : tuple of str
         What a reader must know beside the figures.
 
+    Examples
+    --------
+    >>> week = MoneyOver(Interval(2.0, 1.0, 3.0), Interval(14.0, 7.0, 21.0), Interval(730.5, 365.25, 1095.75))
+    >>> milk = ProductGain("milk", rows=90, earned=week, gain=week, proven=True, chosen=True)
+    >>> choice = ProductChoice(("milk",), (), week, "use it for all 1 products")
+    >>> AssortmentGain((milk,), week, week, choice, 1, "EUR", ()).sentence
+    'a proven gain, +14.00 EUR a week over all 1 products, with 95 % certainty +7.00 to +21.00'
+
     """
 
     products: tuple[ProductGain, ...]

@@ -281,8 +281,12 @@ def _candidate(method: str, found: Estimate, prepared: PreparedLog) -> ComparedM
 
 
 def _ranked(candidates: list[ComparedMethod]) -> tuple[ComparedMethod, ...]:
-    """The best first, each with its difference to the best; those without a figure last."""
-    scored = [(each, each.gain.value, each.contributions) for each in candidates if each.gain is not None]
+    """The best first, each with its difference to the best; those without a figure last. Of products by their total."""
+    scored = [
+        (each, each.gain.value if each.assortment is None else each.assortment.total.period.value, each.contributions)
+        for each in candidates
+        if each.gain is not None
+    ]
     scored.sort(key=lambda each: -each[1])
     ranked = [
         each if place == 0 else replace(each, behind=Interval.of(scored[0][2] - contributions))

@@ -30,7 +30,24 @@ class ChosenProductsSettings(StrictSettings):
 
 @dataclass(frozen=True, eq=False)
 class ChosenProducts(PolicyBase):
-    """Decides for all products, and marks those for which what was done before is to be kept."""
+    """Decides for all products, and marks those for which what was done before is to be kept.
+
+    Parameters
+    ----------
+    policy : SavedPolicy
+        What `fit` or `load` gives.
+    products : array of str
+        Names of the products that it should decide for, as `evaluate` and `compare` choose them.
+
+    Examples
+    --------
+    >>> import lostsales
+    >>> log, _ = lostsales.simulate("released", episodes=5, seed=1)
+    >>> policy = ChosenProducts(lostsales.fit(log, "base-stock"), np.array(["0", "3"], dtype=object))
+    >>> policy.summary()["products"]
+    ['0', '3']
+
+    """
 
     policy: SavedPolicy
     products: Array  # (products,) text, those that the policy should decide for

@@ -77,7 +77,7 @@ def test_mistakes_are_told_before_any_work(folder: Path) -> None:
 def assortment(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A log of several products, and a policy learned from it."""
     place = tmp_path_factory.mktemp("assortment")
-    shop = Assortment(np.full(4, 5.0), np.array([8.0, 10.0, 12.0, 14.0]), np.full(4, -2.0))
+    shop = Assortment(np.full(4, 5.0), np.array([8.0, 10.0, 12.0, 14.0]), np.full(4, -2.0), np.full(4, 1.5))
     write_log(shop.log(120, 5), place / "log.parquet")
     run("fit", place / "log.parquet", "--method", "behaviour", "--out", place / "policy")
     return place

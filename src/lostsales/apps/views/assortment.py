@@ -12,7 +12,7 @@ BEST_ROWS = 10  # where there are more, and then the least gains
 
 
 def print_assortment(found: AssortmentGain) -> None:
-    """The greatest and the least gains by product, what the others gain together, the total and the choice."""
+    """The greatest and the least gains by product, what the others gain together, the total, and what to know."""
     over = found.total.usual[1]
     money = f" ({found.currency})" if found.currency else ""
     out.print(Text(f"Gains by product, {over}{money}", style="bold"))
@@ -37,7 +37,6 @@ def print_assortment(found: AssortmentGain) -> None:
         out.print(Text(f"- no gain is proven for {names}{more}"))
     for note in found.notes:
         out.print(Text(f"- {note}"))
-    out.print(Text(f"{found.choice.sentence[0].upper()}{found.choice.sentence[1:]}.", style="bold"))
 
 
 def shown_products(products: tuple[ProductGain, ...]) -> tuple[tuple[ProductGain, ...], tuple[ProductGain, ...]]:

@@ -45,6 +45,8 @@ def print_evaluation(title: str, evaluation: Evaluation) -> None:
     if assortment is not None and not evaluation.withheld:
         out.print()
         print_assortment(assortment)
+        choice = assortment.choice.sentence
+        out.print(Text(f"{choice[0].upper()}{choice[1:]}.", style="bold"))
     by = "" if evaluation.best is None else f"By {evaluation.best.estimator}: "
     conclusion = f"{by}{evaluation.sentence}."
     out.print(Text(conclusion[0].upper() + conclusion[1:], style="bold"))
