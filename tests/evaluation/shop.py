@@ -33,11 +33,11 @@ class Assortment:
 
     @classmethod
     def drawn(cls, products: int, seed: int) -> "Assortment":
-        """Prices between 2 and 10, sizes between 3 and 40, elasticities between -3 and -1; some often run out."""
+        """Prices between 2 and 10, sizes between 3 and 40, elasticities between -3 and -1; a tenth of days sold out."""
         rng = np.random.default_rng(seed)
         price, size = 2.0 * 5.0 ** rng.random(products), 3.0 * 13.0 ** rng.random(products)
         return cls(
-            np.round(price, 1), np.round(size, 1), rng.uniform(-3.0, -1.0, products), rng.uniform(0.9, 1.7, products)
+            np.round(price, 1), np.round(size, 1), rng.uniform(-3.0, -1.0, products), rng.uniform(1.1, 1.8, products)
         )
 
     @property
