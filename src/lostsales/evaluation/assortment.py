@@ -20,10 +20,20 @@ from lostsales.evaluation.product_choice import (
 )
 from lostsales.types import Bools, Floats, Ints
 
+LARGE = 10_000.0  # money that is shown without decimals
 WEEKS_A_YEAR = 365.25 / 7
 LEAST_UNITS = 4  # of which an interval can be made, and folds
 MOST_SHARE = 0.9  # of the rows of a product in one unit, beyond which it cannot be judged on its own
 NO_CALENDAR = "periods are plain numbers, so figures are by period: dates would give them by week and year"
+
+
+def amount(money: float, signed: bool = True) -> str:
+    """Money as people read it, without decimals where it is large.
+
+    >>> amount(-2.5), amount(12500.4), amount(1500.0, signed=False)
+    ('-2.50', '+12,500', '1,500.00')
+    """
+    return f"{money:{'+' if signed else ''},.{2 if abs(money) < LARGE else 0}f}"
 
 
 @dataclass(frozen=True)
@@ -119,7 +129,7 @@ class AssortmentGain:
         gain, over = self.total.usual
         sure = "a proven gain" if gain.proven else "a proven loss" if gain.high < 0 else "no proven gain"
         money = f" {self.currency}" if self.currency else ""
-        figures = f"{gain.value:+,.2f}{money} {over}", f"{gain.low:+,.2f} to {gain.high:+,.2f}"
+        figures = f"{amount(gain.value)}{money} {over}", f"{amount(gain.low)} to {amount(gain.high)}"
         return f"{sure}, {figures[0]} over all {self.products_in_log:,} products, with 95 % certainty {figures[1]}"
 
 
@@ -250,10 +260,10 @@ def _choice(gains: list[ProductGain], gain: MoneyOver, in_log: int, currency: st
         return ProductChoice(chosen, kept, gain, "keep what you do for all products: no gain is proven")
     figure, over = gain.usual
     money = f" {currency}" if currency else ""
-    amount = f"{figure.value:+,.2f}{money} {over}, with 95 % certainty at least {figure.low:+,.2f}"
+    brings = f"{amount(figure.value)}{money} {over}, with 95 % certainty at least {amount(figure.low)}"
     whose = f"{len(chosen):,} of {in_log:,} products" if kept else f"all {in_log:,} products"
     rest = f", and keep what you do for the other {in_log - len(chosen):,}" if kept else ""
-    return ProductChoice(chosen, kept, gain, f"use it for {whose}{rest}: {amount}")
+    return ProductChoice(chosen, kept, gain, f"use it for {whose}{rest}: {brings}")
 
 
 def _notes(

@@ -116,8 +116,8 @@ class Evaluation:
 
     @property
     def assortment(self) -> AssortmentGain | None:
-        """Gains by product of the best estimate; None where the log has one product or episodes of one shop."""
-        return None if self.best is None else self.best.assortment
+        """Gains by product of the best estimate; None where no gain is claimed, or there are no products."""
+        return None if self.best is None or self.withheld else self.best.assortment
 
     @property
     def sentence(self) -> str:

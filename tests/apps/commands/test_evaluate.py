@@ -7,9 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from lostsales.apps.views.assortment import money_text
 from lostsales.data.writing import write_log
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.evaluation.assortment import ProductFigures
+from lostsales.evaluation.interval import Interval
 from lostsales.evaluation.prepared_log import PreparedLog
 from lostsales.policy.file_format import load
 from tests.apps.running import run
@@ -89,8 +91,8 @@ def test_evaluate_shows_gains_by_product_and_their_total(assortment: Path) -> No
     shown = run(*given)
     for each in found["products"]:
         assert each["product"] in shown
-        assert f"{each['gain']['week']['value']:+,.2f}" in shown
-    assert f"{found['total']['year']['value']:+,.2f}" in shown
+        assert money_text(Interval(**each["gain"]["week"])).split()[0] in shown
+    assert money_text(Interval(**found["total"]["year"])) in " ".join(shown.split())
     assert "a week over all 4 products" in " ".join(shown.split())
 
 

@@ -18,6 +18,7 @@ from lostsales.apps.report.figures import (
 from lostsales.apps.report.svg import number, numbers
 from lostsales.apps.views.assortment import BEST_ROWS, shown_products
 from lostsales.apps.views.figures import exact, rounded
+from lostsales.evaluation.assortment import amount
 from lostsales.evaluation.diagnostics.diagnostic import Diagnostic
 from lostsales.evaluation.interval import Interval
 from lostsales.evaluation.report.contents import ReportContents
@@ -69,7 +70,7 @@ def render(found: ReportContents, made: ReportOrigin) -> str:
         decisions=found.decisions,
         decided=decided,
         opens=sorted({each["period"] for each in decided}),
-        assortment=None if found.evaluation.withheld else found.evaluation.assortment,
+        assortment=found.evaluation.assortment,
         product_rows=None
         if found.evaluation.assortment is None
         else shown_products(found.evaluation.assortment.products),
@@ -107,7 +108,7 @@ def render(found: ReportContents, made: ReportOrigin) -> str:
 
 
 def _money(value: float, signed: bool = False) -> str:
-    return "-" if not np.isfinite(value) else f"{value:+,.2f}" if signed else f"{value:,.2f}"
+    return "-" if not np.isfinite(value) else amount(value, signed)
 
 
 def _sentence(text: str) -> str:
@@ -130,7 +131,7 @@ def _verdict(found: ReportContents) -> dict[str, str]:
         total, over = best.assortment.total.usual
         kind = "gain" if total.proven else "loss" if total.high < 0 else ""
         was, choice = best.assortment.earned.usual[0].value, best.assortment.choice.sentence
-        text = f"{_sentence(choice)} All products earned {was:,.2f} {over}; the gain is judged by {by}."
+        text = f"{_sentence(choice)} All products earned {amount(was, signed=False)} {over}; {by} judges the gain."
     return {"kind": kind, "title": title, "text": text}
 
 
@@ -143,18 +144,15 @@ def _cards(found: ReportContents) -> list[tuple[str, str, str]]:
         return [(name, _money(each.value, signed), f"{_money(each.low, signed)} to {_money(each.high, signed)}")]
 
     cards = [("stock-outs", f"{found.facts.stockout_share:.1%}", f"of {found.facts.rows:,} rows")]
-    if best is not None and best.assortment is not None and not found.evaluation.withheld:
-        money, total = f" ({best.assortment.currency})" if best.assortment.currency else "", best.assortment.total
-        over = {"a period": total.period} if total.week is None else {"a week": total.week, "a year": total.year}
-        gains = [
-            each for name, figure in over.items() for each in card(f"gain {name}, all products{money}", figure, True)
-        ]
-        proven = sum(each.proven for each in best.assortment.products)
-        told = ("products with a proven gain", f"{proven:,}", f"of {len(best.assortment.products):,}")
+    if (assortment := found.evaluation.assortment) is not None:
+        money = f" ({assortment.currency})" if assortment.currency else ""
+        total, (earned_over, over) = assortment.total, assortment.earned.usual
+        gains = {"a period": total.period} if total.week is None else {"a week": total.week, "a year": total.year}
+        proven, number_of = sum(each.proven for each in assortment.products), len(assortment.products)
         return [
-            *gains,
-            *card(f"earned {best.assortment.earned.usual[1]}{money}", best.assortment.earned.usual[0]),
-            told,
+            *(each for name, gain in gains.items() for each in card(f"gain {name}, all products{money}", gain, True)),
+            *card(f"earned {over}{money}", earned_over),
+            ("products with a proven gain", f"{proven:,}", f"of {number_of:,}"),
             *cards,
         ]
     cards += card("profit earned a period", earned.profit)
@@ -167,7 +165,7 @@ def _cards(found: ReportContents) -> list[tuple[str, str, str]]:
 def _sections(found: ReportContents) -> list[tuple[str, str]]:
     """Those that the page has."""
     absent = set() if found.decisions else {"decisions"}
-    absent |= {"products"} if found.evaluation.assortment is None or found.evaluation.withheld else set()
+    absent |= {"products"} if found.evaluation.assortment is None else set()
     return [each for each in SECTIONS if each[0] not in absent]
 
 

@@ -4,7 +4,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lostsales.apps.views.console import out
-from lostsales.evaluation.assortment import AssortmentGain, MoneyOver, ProductGain
+from lostsales.evaluation.assortment import AssortmentGain, MoneyOver, ProductGain, amount
 from lostsales.evaluation.interval import Interval
 
 MOST_ROWS = 15
@@ -24,10 +24,12 @@ def print_assortment(found: AssortmentGain) -> None:
         _add_row(table, each)
     if rest:
         together = sum(_usual(each.gain).value for each in rest if each.gain is not None)
-        table.add_row(Text(f"{len(rest):,} more"), "", Text(f"{together:,.2f} together"), "", "")
+        table.add_row(Text(f"{len(rest):,} more"), "", Text(f"{amount(together)} together"), "", "")
         for each in shown[BEST_ROWS:]:
             _add_row(table, each)
-    table.add_row("all products", f"{_usual(found.earned).value:,.2f}", Text(money_text(_usual(found.total))), "", "")
+    table.add_row(
+        "all products", amount(_usual(found.earned).value, signed=False), Text(money_text(_usual(found.total))), "", ""
+    )
     out.print(table)
     if found.total.year is not None:
         out.print(Text(f"- a year, all products: {money_text(found.total.year)}"))
@@ -49,12 +51,12 @@ def shown_products(products: tuple[ProductGain, ...]) -> tuple[tuple[ProductGain
 
 def money_text(figure: Interval) -> str:
     """A gain with its interval."""
-    return f"{figure.value:+,.2f} ({figure.low:+,.2f} to {figure.high:+,.2f})"
+    return f"{amount(figure.value)} ({amount(figure.low)} to {amount(figure.high)})"
 
 
 def _add_row(table: Table, each: ProductGain) -> None:
     gain = "-" if each.gain is None else money_text(_usual(each.gain))
-    earned = f"{_usual(each.earned).value:,.2f}"
+    earned = amount(_usual(each.earned).value, signed=False)
     table.add_row(
         Text(each.product), earned, Text(gain), each.verdict, "new policy" if each.chosen else "keep what you do"
     )

@@ -42,7 +42,7 @@ def print_evaluation(title: str, evaluation: Evaluation) -> None:
         notes += [f"{each.estimator}: {note}" for note in each.notes]
     for line in notes:
         out.print(Text(f"- {line}"))
-    if assortment is not None and not evaluation.withheld:
+    if assortment is not None:
         out.print()
         print_assortment(assortment)
         choice = assortment.choice.sentence

@@ -11,6 +11,7 @@ from lostsales.data.progress import Progress, stages
 from lostsales.demand.audit.audit import Audit, audit
 from lostsales.demand.law.price_response import PriceResponse, price_response
 from lostsales.demand.law.selection import DemandModel
+from lostsales.evaluation.assortment import amount
 from lostsales.evaluation.compare import Comparison, Methods, check_methods, compare_on
 from lostsales.evaluation.diagnostics.diagnose import diagnose
 from lostsales.evaluation.diagnostics.diagnostic import Diagnostics
@@ -65,7 +66,7 @@ class ReportContents:
         if self.evaluation.withheld:
             return "whether one of the methods beside it gains cannot be told either"
         gain, over = (best.gain, "a period") if best.assortment is None else best.assortment.total.usual
-        sure = f"{gain.value:+,.2f} {over} ({gain.low:+,.2f} to {gain.high:+,.2f})"
+        sure = f"{amount(gain.value)} {over} ({amount(gain.low)} to {amount(gain.high)})"
         proven = "a proven gain" if gain.proven else "no proven gain"
         return f"of the methods beside it, {others}, {best.method} does best: {proven}, {sure}"
 
