@@ -61,7 +61,7 @@ def problem_in_units(problem: Problem, unit: float) -> Problem:
     return problem.model_copy(update=update)
 
 
-def counted(quantity: Floats | float, unit: float) -> Floats:
+def counted(quantity: Floats | float, unit: Floats | float) -> Floats:
     """How many units a quantity is; whole but for rounding in the table is whole."""
     counts = np.asarray(quantity, dtype=np.float64) / unit
     whole = np.rint(counts)
