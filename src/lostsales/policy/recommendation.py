@@ -18,6 +18,7 @@ PREFIX = "recommended_"  # of a column whose name the table has given to another
 OUTSIDE = "outside the data"
 BEYOND = "a longer run of stock-outs than was learned"
 UNKNOWN_SERIES = "a series that the log never had: it is taken for a usual one"
+UNSEEN = "a price or an order that this series never had"
 UNSAFE = "no action is safe enough: the likeliest to end the run"
 
 
@@ -81,6 +82,8 @@ def recommendation(policy: SavedPolicy, recent: Any, today: Any) -> Recommendati
     flags = day.flags | {BEYOND: decision.beyond, OUTSIDE: decision.outside, UNSAFE: decision.unsafe}
     if decision.unknown_series is not None:
         flags[UNKNOWN_SERIES] = decision.unknown_series
+    if decision.unseen is not None:
+        flags[UNSEEN] = decision.unseen
     actions = {problem.columns.price: decision.price, problem.columns.order: decision.order}
     others: dict[str, Array] = {
         "depth": day.view.depth.astype(np.int64),

@@ -39,7 +39,7 @@ def two_scales() -> SalesLog:
 def test_the_same_shop_in_other_units_is_the_same_rows() -> None:
     log = two_scales()
     runs = find_runs(log)
-    coordinates = SeriesCoordinates.of(log, runs)
+    coordinates = SeriesCoordinates.of(log)
     np.testing.assert_allclose(coordinates.scale[4:] / coordinates.scale[:4], TIMES)
     assert log.stock is not None
     assert log.order is not None
@@ -52,7 +52,7 @@ def test_the_same_shop_in_other_units_is_the_same_rows() -> None:
 
 def test_series_of_one_scale_are_left_alone() -> None:
     log = small_log("released")
-    coordinates = SeriesCoordinates.of(log, find_runs(log))
+    coordinates = SeriesCoordinates.of(log)
     assert coordinates.one_scale
     assert CFQI(iterations=1, function=FEW).fit(log).coordinates is None
 

@@ -7,9 +7,9 @@ import numpy as np
 
 from lostsales.data.encoding import attribute_columns
 from lostsales.data.log import SalesLog
-from lostsales.data.scale import mean_observed_demand, rounded_scale, size_range, usual_price
-from lostsales.demand.censoring.runs import Runs
+from lostsales.data.scale import rounded_scale, series_scale, size_range, usual_price
 from lostsales.errors import LostSalesError
+from lostsales.policy.own_range import OwnRange
 from lostsales.policy.view import View
 from lostsales.types import Array, Bools, Floats
 
@@ -23,17 +23,18 @@ class SeriesCoordinates:
     columns: tuple[str, ...]  # attributes; one with text as `name=text`, one column a text
     values: Floats  # (series, columns)
     usual_price: Floats  # (series,) 1 where series do not differ in price
+    own_range: OwnRange | None = None  # what each series has seen; None in files of old
 
     @classmethod
-    def of(cls, log: SalesLog, runs: Runs) -> "SeriesCoordinates":
+    def of(cls, log: SalesLog) -> "SeriesCoordinates":
         """From a log; all scales are 1 where its series are of one scale."""
-        mean = mean_observed_demand(log, runs.observed.demand, runs.observed.is_observed)
-        scale = np.ones(len(mean))
-        if (sizes := size_range(mean)) is not None:
-            _warn(*sizes)
-            scale = rounded_scale(mean)
+        scale = series_scale(log)
+        if (scale != scale[:1]).any():
+            if (sizes := size_range(scale)) is not None:
+                _warn(*sizes)
+            scale = rounded_scale(scale)
         columns, values = attribute_columns(log)
-        return cls(log.names, scale, columns, values, usual_price(log))
+        return cls(log.names, scale, columns, values, usual_price(log), OwnRange.of(log))
 
     @property
     def one_scale(self) -> bool:
@@ -68,7 +69,8 @@ class SeriesCoordinates:
                 if name in context.attributes:
                     texts = context.attributes[name][new]
                     values[new, index] = texts == level if level else _numbers(name, texts)
-        return ViewCoordinates(scale, values, price, new)
+        own_range = None if self.own_range is None else self.own_range.take(at, new)
+        return ViewCoordinates(scale, values, price, new, own_range)
 
     def to_arrays(self) -> dict[str, Array]:
         """The arrays of a policy file; names as text of one width."""
@@ -77,7 +79,7 @@ class SeriesCoordinates:
             "series_scale": self.scale,
             "series_values": self.values,
             "series_price": self.usual_price,
-        }
+        } | ({} if self.own_range is None else {"series_range": self.own_range.to_array()})
 
     @classmethod
     def from_arrays(cls, columns: list[str] | None, arrays: dict[str, Array]) -> "SeriesCoordinates | None":
@@ -86,7 +88,8 @@ class SeriesCoordinates:
             return None
         names = arrays["series_names"].astype(object)
         price = arrays.get("series_price", np.ones(len(names)))
-        return cls(names, arrays["series_scale"], tuple(columns), arrays["series_values"], price)
+        own_range = OwnRange.from_array(arrays["series_range"]) if "series_range" in arrays else None
+        return cls(names, arrays["series_scale"], tuple(columns), arrays["series_values"], price, own_range)
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +100,7 @@ class ViewCoordinates:
     attributes: Floats | None  # (rows, columns)
     usual_price: Floats  # (rows,)
     is_unknown: Bools  # (rows,) the log did not have the series
+    own_range: OwnRange | None = None  # by row
 
 
 def _numbers(name: str, texts: Array) -> Floats:
