@@ -60,9 +60,17 @@ def fit_counted(learner: Learner, log: SalesLog, progress: Progress | None = Non
     """Fit a learner to the counts of a log, so that what it learns does not depend on the unit of quantity."""
     unit = unit_of(log)
     if unit == 1:
-        return learner.fit(log, progress)
-    policy = learner.in_units(unit).fit(in_units(log, unit), progress)
+        return _fit(learner, log, progress)
+    policy = _fit(learner.in_units(unit), in_units(log, unit), progress)
     return InUnits(policy, problem_in_units(policy.problem, 1 / unit), unit)
+
+
+def _fit(learner: Learner, log: SalesLog, progress: Progress | None) -> SavedPolicy:
+    if not learner.one_ladder:
+        return learner.fit(log, progress)
+    from lostsales.learn.baselines.in_own_units import fit_in_own_units
+
+    return fit_in_own_units(learner, log, progress)
 
 
 def learner_of(method: str | Learner, settings: dict[str, Any]) -> Learner:

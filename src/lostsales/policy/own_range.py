@@ -5,6 +5,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from lostsales.data.log import SalesLog
+from lostsales.demand.survival.series_law import series_units
 from lostsales.policy.action_grid import ActionGrid
 from lostsales.types import Array, Bools, Floats, Ints, exceeds
 
@@ -22,6 +23,7 @@ class OwnRange:
     least_price: Floats  # that may be recommended, 0 where any may
     most_price: Floats  # inf where any may
     most_order: Floats  # inf where any may
+    unit: Floats  # that all quantities of the series are multiples of, 0 where they have none
 
     @classmethod
     def of(cls, log: SalesLog) -> "OwnRange":
@@ -47,19 +49,21 @@ class OwnRange:
             np.full(count, np.inf) if any_price else BEYOND * highest,
             np.full(count, np.inf) if any_order else most,
         )
-        return cls(*(each[part] for each in found))
+        return cls(*(each[part] for each in found), unit=series_units(log))
 
     def take(self, at: Ints, is_unknown: Bools) -> "OwnRange":
         """Of some of the series; an unknown one has seen nothing that could be left, and has no limits."""
-        columns = (self.lowest_price, self.highest_price, self.largest_order)
-        limits = (self.least_price, self.most_price, self.most_order)
-        free = (0.0, np.inf, np.inf)
-        seen = [np.where(is_unknown, other, each[at]) for each, other in zip(columns, free, strict=True)]
-        return OwnRange(*seen, *(np.where(is_unknown, other, each[at]) for each, other in zip(limits, free, strict=True)))
+        free = (0.0, np.inf, np.inf, 0.0, np.inf, np.inf, 0.0)
+        columns = zip(self._columns, free, strict=True)
+        return OwnRange(*(np.where(is_unknown, other, each[at]) for each, other in columns))
+
+    @property
+    def _columns(self) -> list[Floats]:
+        return [getattr(self, each.name) for each in fields(self)]
 
     def rows(self, rows: Ints) -> "OwnRange":
         """Of some of the rows."""
-        return OwnRange(*(getattr(self, each.name)[rows] for each in fields(self)))
+        return OwnRange(*(each[rows] for each in self._columns))
 
     def allowed(self, grid: ActionGrid, feasible: Bools) -> Bools:
         """Feasible actions (rows, actions) within the limits; all of them in a row where none is."""
@@ -74,8 +78,8 @@ class OwnRange:
         return np.asarray(outside | exceeds(order, self.largest_order))
 
     def to_array(self) -> Floats:
-        """As a policy file holds it, (series, 6)."""
-        return np.column_stack([getattr(self, each.name) for each in fields(self)])
+        """As a policy file holds it, (series, 7)."""
+        return np.column_stack(self._columns)
 
     @classmethod
     def from_array(cls, array: Array) -> "OwnRange":

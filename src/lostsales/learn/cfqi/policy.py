@@ -215,7 +215,7 @@ class QPolicy(PolicyBase):
             arrays["series_scale"] = numbers("series", least=POSITIVE)
             arrays["series_values"] = numbers("series", "attributes")
             arrays["series_price"] = optional(numbers("series", least=POSITIVE))
-            arrays["series_range"] = optional(numbers("series", 6, least=0, infinite=True))
+            arrays["series_range"] = optional(numbers("series", 7, least=0, infinite=True))
         depths = len(settings.models) - ("chance" in settings.models)
         for name, model in settings.models.items():
             depth = depths - 1 if name == "chance" else int(name)

@@ -26,11 +26,11 @@ class SeriesCoordinates:
     own_range: OwnRange | None = None  # what each series has seen; None in files of old
 
     @classmethod
-    def of(cls, log: SalesLog) -> "SeriesCoordinates":
+    def of(cls, log: SalesLog, warn: bool = True) -> "SeriesCoordinates":
         """From a log; all scales are 1 where its series are of one scale."""
         scale = series_scale(log)
         if (scale != scale[:1]).any():
-            if (sizes := size_range(scale)) is not None:
+            if warn and (sizes := size_range(scale)) is not None:
                 _warn(*sizes)
             scale = rounded_scale(scale)
         columns, values = attribute_columns(log)
