@@ -41,7 +41,7 @@ class OwnRange:
         limit = np.where(usual > limit, BEYOND * usual, limit)
         most = np.maximum(np.minimum(limit, BEYOND * largest), least)
         any_price, any_order = log.problem.prices is not None, log.problem.orders is not None
-        found = (
+        found: tuple[Floats, ...] = (
             lowest,
             highest,
             largest,
@@ -49,7 +49,8 @@ class OwnRange:
             np.full(count, np.inf) if any_price else BEYOND * highest,
             np.full(count, np.inf) if any_order else most,
         )
-        return cls(*(each[part] for each in found), unit=series_units(log))
+        columns = *(each[part] for each in found), series_units(log)
+        return cls(*columns)
 
     def take(self, at: Ints, is_unknown: Bools) -> "OwnRange":
         """Of some of the series; an unknown one has seen nothing that could be left, and has no limits."""
