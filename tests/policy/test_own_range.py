@@ -52,9 +52,9 @@ def test_actions_beyond_the_limits_are_not_allowed_unless_nothing_else_is() -> N
     np.testing.assert_array_equal(found.allowed(grid, only_dear), only_dear)
 
 
-def test_an_unknown_series_has_no_limits_and_nothing_to_leave() -> None:
-    found = OwnRange.of(two_series()).take(np.array([0, -1]), np.array([False, True]))
-    np.testing.assert_array_equal(found.most_order, [6, np.inf])
+def test_an_unknown_series_has_nothing_to_leave_and_a_given_limit() -> None:
+    found = OwnRange.of(two_series()).take(np.array([0, -1]), np.array([False, True]), np.full(2, 70.0))
+    np.testing.assert_array_equal(found.most_order, [6, 70])
     np.testing.assert_array_equal(found.unseen(np.array([9.0, 9.0]), np.zeros(2)), [True, False])
 
 

@@ -52,9 +52,9 @@ class OwnRange:
         columns = *(each[part] for each in found), series_units(log)
         return cls(*columns)
 
-    def take(self, at: Ints, is_unknown: Bools) -> "OwnRange":
-        """Of some of the series; an unknown one has seen nothing that could be left, and has no limits."""
-        free = (0.0, np.inf, np.inf, 0.0, np.inf, np.inf, 0.0)
+    def take(self, at: Ints, is_unknown: Bools, most_order: Floats) -> "OwnRange":
+        """Of some of the series; an unknown one has seen nothing that could be left, and orders up to `most_order`."""
+        free: tuple[Floats | float, ...] = (0.0, np.inf, np.inf, 0.0, np.inf, most_order, 0.0)
         columns = zip(self._columns, free, strict=True)
         return OwnRange(*(np.where(is_unknown, other, each[at]) for each, other in columns))
 

@@ -9,7 +9,7 @@ from lostsales.data.encoding import attribute_columns
 from lostsales.data.log import SalesLog
 from lostsales.data.scale import rounded_scale, series_scale, size_range, usual_price
 from lostsales.errors import LostSalesError
-from lostsales.policy.own_range import OwnRange
+from lostsales.policy.own_range import MOST_PERIODS, OwnRange
 from lostsales.policy.view import View
 from lostsales.types import Array, Bools, Floats
 
@@ -69,7 +69,10 @@ class SeriesCoordinates:
                 if name in context.attributes:
                     texts = context.attributes[name][new]
                     values[new, index] = texts == level if level else _numbers(name, texts)
-        own_range = None if self.own_range is None else self.own_range.take(at, new)
+        own_range = None
+        if self.own_range is not None:
+            most = np.full(rows, np.inf) if self.one_scale else MOST_PERIODS * scale
+            own_range = self.own_range.take(at, new, most)
         return ViewCoordinates(scale, values, price, new, own_range)
 
     def to_arrays(self) -> dict[str, Array]:
