@@ -39,10 +39,13 @@ class Holdout:
     by: str  # "series" or "blocks in time"
 
 
-def hold_out(log: SalesLog, gap: int) -> Holdout:
-    """Five folds of whole series; below ten series five blocks in time, with a `gap` of periods around each."""
+def hold_out(log: SalesLog, gap: int, by_blocks: bool = False) -> Holdout:
+    """Five folds of whole series; below ten series five blocks in time, with a `gap` of periods around each.
+
+    Where each series has a law of its own, whose rows no other series replaces, blocks are asked for (`by_blocks`).
+    """
     series = len(log.names)
-    if series >= FEW_SERIES:
+    if series >= FEW_SERIES and not by_blocks:
         fold = log.series % FOLDS
         return Holdout(fold, fold, fold + 1, log.series, series, BY_SERIES)
     place = _place(log)
