@@ -39,7 +39,8 @@ class SeriesRows(NamedTuple):
     def take(self, rows: Ints) -> "SeriesRows":
         """Some of the rows."""
         own_range = None if self.own_range is None else self.own_range.rows(rows)
-        return SeriesRows(*(each[rows] for each in self[:-1]), own_range)
+        columns = {name: getattr(self, name)[rows] for name in self._fields if name != "own_range"}
+        return SeriesRows(own_range=own_range, **columns)
 
     def by_group(self) -> list[tuple[int, Ints]]:
         """Each group, with the rows that belong to it."""
