@@ -16,11 +16,13 @@ from lostsales.data.ladders import (
     Ladders,
     common_step,
     order_multiple,
+    own_multiples,
     price_spelling,
     snapped,
 )
 from lostsales.errors import SettingError
 from lostsales.types import Floats
+from tests.demand.logs import log_of_draws
 
 
 def shop(price: Floats, order: Floats | None = None, demand: Floats | None = None, **keys: Any) -> SalesLog:
@@ -184,3 +186,11 @@ def test_coarse_ladders_keep_both_ends() -> None:
     assert (len(coarse.prices), len(coarse.orders)) == (PRICE_RUNGS, ORDER_RUNGS + 1)
     assert (coarse.prices[0], coarse.prices[-1], coarse.orders[-1]) == (1, 5, 5_000)
     assert np.isin(coarse.prices, fine.prices).all()
+
+
+def test_products_have_cases_of_their_own_where_they_placed_enough_orders() -> None:
+    order = np.zeros((3, 40))
+    order[0, :20], order[1, :20], order[2, :14] = 12.0, [6.0, 9.0] * 10, 12.0
+    log = log_of_draws(np.ones((3, 40)), np.full((3, 40), 90.0), order=order)
+    np.testing.assert_array_equal(own_multiples(log, 3.0), [12, 3, 3])
+    np.testing.assert_array_equal(own_multiples(log, 0.0), 0)

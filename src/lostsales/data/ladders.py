@@ -20,6 +20,7 @@ from lostsales.types import Bools, Floats, Ints
 
 MOST_PRICES = 24  # so many different prices in a log are a ladder themselves; of more, some are chosen
 PRICE_RUNGS = 12
+LEAST_ORDERS = 15  # of a product, from which on what they come in is told
 MOST_ORDERS = 64
 ORDER_RUNGS = 40
 MOST_RELATIVE = 10.0  # times the mean sales of a series; a stray order of a small one would stretch the ladder of all
@@ -85,8 +86,10 @@ class Ladders:
         prices = self.prices * usual
         return snapped(prices, self.price_step, self.price_endings) if self.price_step else prices
 
-    def orders_of(self, size: Floats | float) -> Floats:
+    def orders_of(self, size: Floats | float, own_multiple: Floats | None = None) -> Floats:
         """The orders of series of a size, (..., orders): multiples that reach as far as its rungs; a last one repeats.
+
+        Series may have multiples of their own.
 
         >>> Ladders(np.ones(1), np.array([0.0, 1.0, 2.0]), relative_orders=True, order_multiple=6.0).orders_of(9.0)
         array([ 0., 12., 18.])
@@ -94,8 +97,9 @@ class Ladders:
         size = np.asarray(size, dtype=np.float64)[..., None]
         if not self.relative_orders:
             return np.broadcast_to(self.orders, (*size.shape[:-1], len(self.orders)))
-        multiple, most = self.order_multiple, self.orders[-1] * size
-        if multiple == 0:
+        most = self.orders[-1] * size
+        multiple = np.asarray(self.order_multiple if own_multiple is None else own_multiple[..., None])
+        if not (multiple > 0).all():
             return np.asarray(self.orders * size)
         most = np.maximum(np.ceil(most / multiple - 1e-9), 1.0)
         step = np.maximum(np.rint(self.orders[1] * size / multiple), 1.0)
@@ -222,6 +226,24 @@ def snapped(values: Floats, step: float, endings: tuple[float, ...] = (0.0,)) ->
     near = whole * step + ends
     best = np.abs(near - values[..., None]).argmin(axis=-1)
     return np.asarray(np.round(np.take_along_axis(near, best[..., None], axis=-1)[..., 0], 10))
+
+
+def own_multiples(log: SalesLog, common: float) -> Floats:
+    """What the orders of each product come in, (series,): cases of its own where it placed enough orders to tell."""
+    order = np.zeros(len(log)) if log.order is None else log.order
+    multiples = np.full(len(log.names), common)
+    if common == 0:
+        return multiples
+    names, part = np.unique(log.names.astype(str), return_inverse=True)
+    placed = np.flatnonzero(order > 0)
+    placed = placed[np.argsort(part[log.series[placed]], kind="stable")]
+    product, counts = part[log.series[placed]], np.rint(order[placed] / common).astype(np.int64)
+    rows = np.bincount(product, minlength=len(names))
+    present = np.flatnonzero(rows)
+    found = np.ones(len(names))
+    if len(present):
+        found[present] = np.gcd.reduceat(counts, (np.cumsum(rows) - rows)[present])
+    return np.asarray(common * np.where(rows >= LEAST_ORDERS, np.maximum(found, 1.0), 1.0)[part])
 
 
 def order_multiple(orders: Floats) -> float:

@@ -80,6 +80,13 @@ def test_decisions_stay_near_what_each_product_has_seen(policy: SavedPolicy) -> 
     assert (flagged | ~outside).all()
 
 
+def test_orders_come_in_the_cases_of_each_product(policy: SavedPolicy) -> None:
+    case = dict(zip(SHOP.names, SHOP.case, strict=True))
+    assert set(case.values()) == {1.0, 6.0}
+    for step in SHOP.steps(policy, 20, seed=1):
+        assert (step.action.order % SHOP.case == 0).all()
+
+
 def test_a_product_that_the_log_never_had_is_answered_from_its_attributes(policy: SavedPolicy) -> None:
     recent, today = days(TABLE)
     new = today.iloc[:1].assign(series="a new one", stock=0.0)

@@ -53,14 +53,14 @@ def _plan(data: TrainingData, model: DemandModel, settings: "Planner", progress:
     assert log.costs is not None  # TrainingData has checked
     discount = max(problem.discount, LEAST_DISCOUNT) if settings.discount is None else settings.discount
     states = market_states(model.evidence, law, settings.seed)
-    series = SeriesTable.of(log, law)
+    ladders = _ladders(data, model)
+    series = SeriesTable.of(log, law, ladders)
     common = Physics.of(problem, log.costs, strict=log.records_stockouts)
     physics = tuple(common.with_costs(costs) for costs in series.group_costs)
     latent = complete_latents(model.evidence, law, settings.seed).latent
     highest = 1.2 * float(np.quantile(law.demand(latent, 1.0), 0.99))
-    ladders = _ladders(data, model)
     prices = _price_nodes(ladders, model)
-    orders = ladders.coarse().orders_of(series.group_scale)
+    orders = ladders.coarse().orders_of(series.group_scale, series.group_multiple * series.group_scale)
     grids = state_grids(highest * series.group_scale, prices, orders, physics, discount)
     planning = _Planning(
         evidence=model.evidence,

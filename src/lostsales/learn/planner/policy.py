@@ -169,7 +169,7 @@ class PlanPolicy(PolicyBase):
         rungs = self.ladders.coarse().prices_of(belief.series.usual_price).copy()
         at = np.abs(rungs - action.price[:, None]).argmin(axis=1)
         rungs[rows, at] = action.price
-        orders = self.ladders.coarse().orders_of(belief.series.scale)
+        orders = self.ladders.coarse().orders_of(belief.series.scale, belief.series.order_multiple)
         grid = ActionGrid(rungs, orders, room_of(self.problem), belief.series.order_cost)
         allowed = self._allowed(view, grid, belief.series, self.rules)
         may = np.asarray(allowed.reshape(*rungs.shape, orders.shape[1]).any(axis=2))
@@ -217,7 +217,7 @@ class PlanPolicy(PolicyBase):
     def _scored(self, view: View, belief: Belief, rules: Rules) -> "_Scored":
         """Values of the actions of each row: of all, or of a coarse choice and then ever finer around the best."""
         prices = self.ladders.prices_of(belief.series.usual_price)
-        orders = self.ladders.orders_of(belief.series.scale)
+        orders = self.ladders.orders_of(belief.series.scale, belief.series.order_multiple)
         rows, (some_prices, some_orders) = np.arange(len(prices))[:, None], self.ladders.coarse_rungs
         scored = self._values(view, belief, rules, prices[:, some_prices], orders[:, some_orders])
         chosen = np.divmod(scored.values.argmax(axis=1), len(some_orders))
@@ -314,6 +314,8 @@ class PlanPolicy(PolicyBase):
                 "shops_prior": optional(numbers("1+attributes", "3+features+attributes")),
                 "shops_usual_price": optional(numbers("series+1", least=POSITIVE)),
                 "shops_order_cost": optional(numbers("series+1", least=0)),
+                "shops_order_multiple": optional(numbers("series+1", least=0)),
+                "shops_group_multiple": optional(numbers("groups", least=0)),
                 "shops_group_costs": optional(numbers("groups", 4, least=0)),
                 "shops_effect": optional(numbers("series+1")),
                 "shops_group_scale": numbers("groups", least=POSITIVE),

@@ -8,6 +8,7 @@ import numpy as np
 
 from lostsales.data.economics import UnitCosts
 from lostsales.data.encoding import attribute_columns
+from lostsales.data.ladders import Ladders, own_multiples
 from lostsales.data.log import SalesLog
 from lostsales.data.scale import like_groups
 from lostsales.demand.law.demand_law import DemandLaw
@@ -20,6 +21,7 @@ SCALE_POWER = 0.4
 PRICE_MOVE = 0.25  # relative change of the price and ...
 MEMORY_MOVE = 0.5  # ... of the last demand over which responses are compared
 WIDEST = 3.0  # spread of an unknown series, as a multiple of the common one
+LEAST_CASE = 0.1  # of the scale, below which cases hardly matter
 RIDGE = 1.0  # in series, of what attributes say about scale and price
 
 
@@ -31,6 +33,7 @@ class SeriesRows(NamedTuple):
     to_group: Floats  # what turns quantities of a series into those of its group, of another scale
     usual_price: Floats
     order_cost: Floats
+    order_multiple: Floats
     effects: Floats  # (rows, 1 + inputs)
     attributes: Floats  # (rows, columns)
     is_unknown: Bools  # the log did not have the series
@@ -59,8 +62,10 @@ class SeriesTable:
     centre: Floats  # (inputs,) of the slopes
     usual_price: Floats  # (series + 1,) 1 where series do not differ in price
     order_cost: Floats  # (series + 1,) mean unit cost of an order
+    order_multiple: Floats  # (series + 1,) what orders come in, 0 where in anything
     group: Ints  # (series + 1,) of like shape, with a plan of its own
     group_scale: Floats  # (groups,)
+    group_multiple: Floats  # (groups,) what orders come in, relative to the scale
     group_costs: Floats  # (groups, 4) lost, order, holding and fixed cost of an order, relative to the usual price
     group_slopes: Floats  # (groups, 2) mean slopes on price and last demand
     group_spread: Floats  # (groups,) of residuals
@@ -69,7 +74,7 @@ class SeriesTable:
     own_range: OwnRange | None = None  # by series, what it has seen; None where series are alike
 
     @classmethod
-    def of(cls, log: SalesLog, law: DemandLaw) -> "SeriesTable":
+    def of(cls, log: SalesLog, law: DemandLaw, ladders: Ladders) -> "SeriesTable":
         """From a log and its law; of a series that holes split into parts, the last part counts."""
         names, from_end = np.unique(log.names[::-1], return_index=True)
         last = len(log.names) - 1 - from_end
@@ -85,7 +90,9 @@ class SeriesTable:
         costs = np.column_stack([_with_median(each) for each in _costs_by_series(log, log.costs, last)])
         relative = costs / usual[:, None]
         responses = np.exp(effects[:, -2:] * [PRICE_MOVE, MEMORY_MOVE])
-        group = like_groups(np.column_stack([scale**SCALE_POWER, relative, responses, spread]))
+        multiple = np.r_[_multiples(log, ladders)[last], ladders.order_multiple]
+        cases = np.maximum(multiple / scale, LEAST_CASE) ** SCALE_POWER
+        group = like_groups(np.column_stack([scale**SCALE_POWER, cases, relative, responses, spread]))
         by_group = [np.flatnonzero(group == each) for each in range(group.max() + 1)]
         return cls(
             names=names,
@@ -96,8 +103,10 @@ class SeriesTable:
             centre=law.effects.centre,
             usual_price=usual,
             order_cost=costs[:, 1],
+            order_multiple=multiple,
             group=group,
             group_scale=np.array([np.exp(np.log(scale[rows]).mean()) for rows in by_group]),
+            group_multiple=np.array([_common(multiple[rows] / scale[rows]) for rows in by_group]),
             group_costs=np.array([relative[rows].mean(axis=0) for rows in by_group]),
             group_slopes=np.array([effects[rows, -2:].mean(axis=0) for rows in by_group]),
             group_spread=np.array([spread[rows].mean() for rows in by_group]),
@@ -130,6 +139,8 @@ class SeriesTable:
                 "centre": np.zeros(inputs),
                 "usual_price": np.ones(entries),
                 "order_cost": np.full(entries, costs[1]),
+                "order_multiple": np.zeros(entries),
+                "group_multiple": np.zeros(groups),
                 "group_costs": np.tile(costs, (groups, 1)),
                 "group_slopes": np.zeros((groups, 2)),
                 "group_spread": np.ones(groups),
@@ -156,6 +167,7 @@ class SeriesTable:
         attributes, effects, scale, usual, cost = (
             each[at] for each in (self.attributes, self.effects, self.scale, self.usual_price, self.order_cost)
         )
+        multiple = self.order_multiple[at]
         if new.any() and view.context is not None:
             attributes[new] = view.context.take(np.flatnonzero(new)).values(self.columns, self.attributes[-1])
             design = _with_ones(attributes[new])
@@ -172,7 +184,7 @@ class SeriesTable:
         if self.own_range is not None:
             own_range = self.own_range.take(np.minimum(at, len(self.names) - 1), new, MOST_PERIODS * scale)
         to_group = self.group_scale[group] / scale
-        return SeriesRows(group, scale, to_group, usual, cost, effects, attributes, new, own_range)
+        return SeriesRows(group, scale, to_group, usual, cost, multiple, effects, attributes, new, own_range)
 
     def _entries_of(self, view: View) -> Ints:
         unknown = len(self.names)
@@ -239,6 +251,18 @@ def _unknown_spread(law: DemandLaw, attributes: Floats, log_scale: Floats, sizes
     scale = float(np.var(log_scale - (_with_ones(attributes) @ sizes)[:, 0]))
     usual = float(np.median(law.effects.spread))
     return min(float(np.sqrt(usual**2 + (level + scale) / common**2)), max(WIDEST, usual))
+
+
+def _multiples(log: SalesLog, ladders: Ladders) -> Floats:
+    """What orders of each series come in, (series,)."""
+    if not ladders.relative_orders:
+        return np.full(len(log.names), ladders.order_multiple)
+    return own_multiples(log, ladders.order_multiple)
+
+
+def _common(multiples: Floats) -> float:
+    """One multiple for series of like ones; 0 where some order in anything."""
+    return float(np.exp(np.log(multiples).mean())) if (multiples > 0).all() else 0.0
 
 
 def _costs_by_series(log: SalesLog, costs: UnitCosts, series: Ints) -> list[Floats]:
