@@ -88,7 +88,7 @@ def as_markdown(results: ExperimentResults, rows: list[Row], claims: list[Claim]
         "",
         f"{asked.runs} runs, K = {asked.iterations}, {asked.test_episodes} test episodes a policy, seed {asked.seed}; "
         f"near-optimal behaviour draws {asked.exploration:.0%} of its decisions uniformly. Profit a period, 95 % "
-        "interval over runs.",
+        "interval over runs. PC-FQI and fusion have our default penalty U, not the paper's.",
         "",
         *_markdown(
             ("reference", "mean", "95 % interval"),
