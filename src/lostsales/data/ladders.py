@@ -22,6 +22,7 @@ MOST_PRICES = 24  # so many different prices in a log are a ladder themselves; o
 PRICE_RUNGS = 12
 MOST_ORDERS = 64
 ORDER_RUNGS = 40
+MOST_RELATIVE = 10.0  # times the mean sales of a series; a stray order of a small one would stretch the ladder of all
 ROUNDED_APART = 0.01  # share of a price by which rungs of one meaning may differ, as prices are rounded
 ENOUGH = 0.95  # share of the prices that a rule of spelling must fit
 PRICE_STEPS = (10.0, 5.0, 1.0, 0.5, 0.1, 0.05, 0.01)
@@ -275,7 +276,10 @@ def _order_rungs(orders: Floats, sales: Floats, multiple: float) -> Floats:
 
 
 def _relative_order_rungs(orders: Floats, sales: Floats) -> Floats:
-    return np.linspace(0.0, max(_most(orders, sales), TINY), ORDER_RUNGS + 1)
+    """Rungs up to what demand can need, not above MOST_RELATIVE times the mean sales unless orders usually are."""
+    usual = float(np.median(orders[orders > 0])) if (orders > 0).any() else 0.0
+    limit = MOST_RELATIVE if usual <= MOST_RELATIVE else 2 * usual
+    return np.linspace(0.0, min(max(_most(orders, sales), TINY), limit), ORDER_RUNGS + 1)
 
 
 def _most(orders: Floats, sales: Floats) -> float:

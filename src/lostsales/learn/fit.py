@@ -63,9 +63,17 @@ def fit_counted(learner: Learner, log: SalesLog, progress: Progress | None = Non
     names_quantities = problem_in_units(log.problem, 2.0) != log.problem or learner.in_units(2.0) != learner
     own = {} if names_quantities else own_units(log if unit == 1 else in_units(log, unit))
     if unit == 1 and not own:
-        return learner.fit(log, progress)
-    policy = learner.in_units(unit).fit(in_units(log, unit, own), progress)
+        return _fit(learner, log, progress)
+    policy = _fit(learner.in_units(unit), in_units(log, unit, own), progress)
     return InUnits(policy, problem_in_units(policy.problem, 1 / unit), unit, own)
+
+
+def _fit(learner: Learner, log: SalesLog, progress: Progress | None) -> SavedPolicy:
+    if not learner.one_ladder:
+        return learner.fit(log, progress)
+    from lostsales.learn.baselines.in_own_units import fit_in_own_units
+
+    return fit_in_own_units(learner, log, progress)
 
 
 def learner_of(method: str | Learner, settings: dict[str, Any]) -> Learner:

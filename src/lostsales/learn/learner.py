@@ -37,6 +37,7 @@ class Learner(StrictSettings):
 
     method: ClassVar[str]
     quick_settings: ClassVar[dict[str, Any]] = {}  # of `quick`
+    one_ladder: ClassVar[bool] = False  # one ladder for all series: where these differ, it sees shares of each
 
     iterations: Annotated[int, Field(ge=1)] | None = Field(
         None, description="Iterations of the learner (K); its own rule unless given, unused where it does not iterate."

@@ -39,7 +39,7 @@ def two_scales() -> SalesLog:
 def test_the_same_shop_in_other_units_is_the_same_rows() -> None:
     log = two_scales()
     runs = find_runs(log)
-    coordinates = SeriesCoordinates.of(log, runs)
+    coordinates = SeriesCoordinates.of(log)
     np.testing.assert_allclose(coordinates.scale[4:] / coordinates.scale[:4], TIMES)
     assert log.stock is not None
     assert log.order is not None
@@ -52,7 +52,7 @@ def test_the_same_shop_in_other_units_is_the_same_rows() -> None:
 
 def test_series_of_one_scale_are_left_alone() -> None:
     log = small_log("released")
-    coordinates = SeriesCoordinates.of(log, find_runs(log))
+    coordinates = SeriesCoordinates.of(log)
     assert coordinates.one_scale
     assert CFQI(iterations=1, function=FEW).fit(log).coordinates is None
 
@@ -136,3 +136,27 @@ def test_unit_costs_that_vary_are_asked_of_each_day() -> None:
         policy.recommend(recent, today)
     cheap, dear = (policy.recommend(recent, today.assign(order_cost=cost))["order"].sum() for cost in (0.5, 8.0))
     assert dear < cheap
+
+
+@pytest.mark.filterwarnings("ignore:one Q is learned")
+@pytest.mark.parametrize("learner", [CFQI(iterations=5), PCFQI(iterations=5)])
+def test_no_order_is_above_ten_times_what_a_site_uses(learner: CFQI) -> None:
+    """Sites that use from 0.3 to 3,000 a month, with stray orders of the small ones near the end."""
+    rng, rows = np.random.default_rng(2), []
+    sizes = np.array([0.3, 0.5, 2.0, 6.0, 40.0, 300.0, 3000.0])
+    for site, size in enumerate(sizes):
+        stock = np.ceil(2 * size)
+        for month in range(60):
+            demand = float(rng.poisson(size * rng.gamma(2, 0.5)))
+            order = np.ceil(max(3 * size * rng.uniform(0.5, 2) - stock, 0.0)) if rng.random() < 0.6 else 0.0
+            order = 500.0 if size < 10 and month == 50 else order
+            rows.append((f"site {site}", month, stock, 1.0, order, min(demand, stock), demand > stock))
+            stock = max(stock - demand, 0.0) + order
+    frame = pd.DataFrame(rows, columns=["series", "period", "stock", "price", "order", "sales", "stockout"])
+    problem = lostsales.Problem(arrival="after", costs={"lost": 5.0, "order": 0.1, "holding": 0.001})
+    policy = learner.fit(lostsales.read_log(frame, problem))
+    used = frame.groupby("series")["sales"].mean()
+    today = pd.DataFrame({"series": used.index, "period": 60, "stock": 0.0, "last_sales": used.round().to_numpy()})
+    answer = policy.recommend(None, today)
+    assert (answer["order"].to_numpy() <= 10 * used.to_numpy()).all()
+    assert (answer["order"].iloc[2:] > used.iloc[2:].to_numpy()).all()

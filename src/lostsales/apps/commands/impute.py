@@ -29,8 +29,12 @@ def impute(
         float | None, typer.Option(help="Largest demand that can be; the largest sale unless given.")
     ] = None,
     tail: Annotated[
-        str, typer.Option(help="Tail rule where the data do not identify demand: to_max, exponential, last or refuse.")
-    ] = "to_max",
+        str | None,
+        typer.Option(
+            help="Tail rule where the data do not identify demand: to_max, exponential, last or refuse; to_max unless "
+            "given, exponential where series differ in size or price."
+        ),
+    ] = None,
     replicates: Annotated[
         int, typer.Option(min=0, max=MOST, help="Bootstrap samples behind the standard errors.")
     ] = 50,

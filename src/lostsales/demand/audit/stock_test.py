@@ -9,9 +9,10 @@ from scipy.special import ndtr
 from lostsales.data.log import SalesLog
 from lostsales.data.splits import hold_out
 from lostsales.demand.censoring.runs import LEAST_ROWS, Runs
-from lostsales.demand.survival.covariates import block_covariates
+from lostsales.demand.survival.covariates import block_covariates, own_covariates
 from lostsales.demand.survival.depth_groups import Group, not_truncated
 from lostsales.demand.survival.neighbourhood import fit_neighbourhood
+from lostsales.demand.survival.own_counts import OwnCounts
 from lostsales.demand.survival.tail import Bound
 
 MOST_ROWS = 5_000
@@ -36,20 +37,29 @@ def stock_independence(log: SalesLog, runs: Runs, seed: int = 0) -> StockTest:
     """
     if log.demand_only:
         return StockTest(np.nan, np.nan, 0, "the log has no stock")
+    own = OwnCounts.of(log, runs)
+    log, runs = own.log, own.runs
     rows = np.flatnonzero((runs.depth == 0) & not_truncated(log, runs) & ~runs.observed.is_partial)
     if len(rows) < 2 * LEAST_ROWS or not runs.observed.is_observed[rows].any():
         return StockTest(np.nan, np.nan, len(rows), "too few rows follow a known demand")
     if len(rows) > MOST_ROWS:
         rows = np.sort(np.random.default_rng(seed).choice(rows, MOST_ROWS, replace=False))
-    observed, holdout = runs.observed, hold_out(log, gap=1)
+    observed, holdout, law = runs.observed, hold_out(log, gap=1, by_blocks=own.differ), own.law(None, seed)
     bound = Bound(float(observed.available[rows].max()), "to_max", observed.integer)
-    group = Group("0", rows, rows, partial(block_covariates, log, runs, depth=0), True)
+    block = partial(block_covariates, log, runs) if law is None else partial(own_covariates, log, runs, law)
+    group = Group("0", rows, rows, partial(block, depth=0), True, own.differ)
     near = fit_neighbourhood(group, observed, holdout, bound, seed)
-    points = near.metric(group.covariates(rows))
+    covariates = group.covariates(rows)
+    of_rows = near.own_rows(covariates)
     hazard, supply = near.sample.hazard_and_supply(
-        points, observed.demand[rows], holdout.lower[rows], holdout.upper[rows], near.bandwidth
+        near.metric(covariates),
+        observed.demand[rows],
+        holdout.lower[rows],
+        holdout.upper[rows],
+        near.bandwidth,
+        of_rows,
     )
-    extra = np.nan_to_num(observed.available[rows] - supply)
+    extra = np.nan_to_num(observed.available[rows] - supply) / (1.0 if of_rows is None else of_rows.sd)
     if not extra.std() > 1e-9:
         return StockTest(np.nan, np.nan, len(rows), "what was available never varied")
     product = (observed.is_observed[rows] - hazard) * extra

@@ -3,13 +3,14 @@
 SF(c | x) = prod over z <= c of (1 - sum of w_j(x) of events at z / sum of w_j(x) at risk at z), with the weights
 w_j(x) = (1 - |x_j - x|^2 / h^2)^+ . Coordinates are in units of demand, so that the sum of x - x_j is how much more
 demand is expected at x than at x_j: aligned neighbours are moved by it, which removes the first order of the bias
-(as a local linear fit does for a mean). The loops run in compiled code, a chunk a thread.
+(as a local linear fit does for a mean). Where series differ, a neighbour is also scaled: its residual takes the
+standard deviation of the row, and the bandwidth is in these. The loops run in compiled code, a chunk a thread.
 """
 
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from lostsales.data.parallel import current_workers
 from lostsales.data.progress import Progress
 from lostsales.demand.survival import beran_loops as loops
 from lostsales.demand.survival.curve import SurvivalCurve, kaplan_meier
-from lostsales.demand.survival.neighbour_loops import LocalKernel, Sample, neighbours, work_arrays
+from lostsales.demand.survival.neighbour_loops import LocalKernel, OwnRows, Sample, neighbours, work_arrays
 from lostsales.demand.survival.tail import TAIL_CODES, Bound
 from lostsales.types import Bools, Floats, Ints
 
@@ -34,21 +35,47 @@ class CensoredSample:
 
     rows: Sample  # in order of the first coordinate, in which the neighbours of a point lie close together
     bound: Bound
+    order: Ints  # (rows,) in which the rows came
+    scaled: bool = False  # series differ: rows have a mean and a standard deviation of their own
 
     @classmethod
     def of(
-        cls, points: Floats, demand: Floats, is_event: Bools, clock: Ints, unit: Ints, available: Floats, bound: Bound
+        cls,
+        points: Floats,
+        demand: Floats,
+        is_event: Bools,
+        clock: Ints,
+        unit: Ints,
+        available: Floats,
+        bound: Bound,
+        own: OwnRows | None = None,
     ) -> "CensoredSample":
         """Sort rows given in any order."""
         order = np.argsort(points[:, 0], kind="stable")
-        columns = (points, demand, is_event, clock, unit, available)
-        return cls(Sample._make(column[order] for column in columns), bound)
+        mean, sd = (np.zeros(len(demand)), np.ones(len(demand))) if own is None else (own.mean, own.sd)
+        columns = (points, demand, is_event, clock, unit, available, mean, sd)
+        return cls(Sample._make(column[order] for column in columns), bound, order, own is not None)
+
+    def unmoved(self, own: OwnRows) -> "CensoredSample":
+        """The same rows with means and standard deviations of their series, given in the order in which rows came."""
+        return replace(self, rows=self.rows._replace(mean=own.mean[self.order], sd=own.sd[self.order]))
 
     def _kernel(self, bandwidth: float, least_events: int = LEAST_EVENTS, aligned: bool = True) -> LocalKernel:
         bound = self.bound
         return LocalKernel(
-            float(bandwidth), least_events, aligned, bound.integer, float(bound.demand_max), TAIL_CODES[bound.tail]
+            float(bandwidth),
+            least_events,
+            aligned,
+            bound.integer,
+            float(bound.demand_max),
+            TAIL_CODES[bound.tail],
+            self.scaled,
         )
+
+    def _own(self, own: OwnRows | None, rows: int) -> OwnRows:
+        """Where series do not differ, no row has anything of its own."""
+        ones = np.ones(rows)
+        return OwnRows(0.0 * ones, ones, ones, self.bound.demand_max * ones) if own is None else own
 
     def curve(self, point: Floats, bandwidth: float, *, aligned: bool = True) -> SurvivalCurve:
         """The whole curve at one point of covariate space."""
@@ -71,21 +98,24 @@ class CensoredSample:
         bandwidth: float,
         counts: Floats,
         progress: Progress | None = None,
+        own: OwnRows | None = None,
     ) -> tuple[Floats, Floats]:
         """E[D | D > point] - least at every row (Lemma 4), and its standard error.
 
         The error is the standard deviation over the resamples in `counts` (replicates, units).
         """
         drawn = np.ascontiguousarray(counts.T)
-        found = self._over_rows(points, point, least, self._kernel(bandwidth), drawn, progress)
+        found = self._over_rows(points, point, least, self._kernel(bandwidth), drawn, progress, own)
         return found.mean, found.error
 
-    def support(self, points: Floats, point: Floats, least: Floats, radius: float) -> tuple[Floats, Ints]:
+    def support(
+        self, points: Floats, point: Floats, least: Floats, radius: float, own: OwnRows | None = None
+    ) -> tuple[Floats, Ints]:
         """What rows within `radius` show, unaligned, of demand above `point`, at every row.
 
         Returns the share of that mass which the tail rule places, and how many observed demands lie above `least`.
         """
-        found = self._over_rows(points, point, least, self._kernel(radius, 0, False), NO_RESAMPLES, None)
+        found = self._over_rows(points, point, least, self._kernel(radius, 0, False), NO_RESAMPLES, None, own)
         return found.tail_share, found.events_above
 
     def _over_rows(
@@ -96,43 +126,61 @@ class CensoredSample:
         kernel: LocalKernel,
         drawn: Floats,
         progress: Progress | None,
+        own: OwnRows | None,
     ) -> loops.Excess:
         rows = len(points)
+        of_rows = self._own(own, rows)
         out = loops.Excess(np.empty(rows), np.empty(rows), np.empty(rows, dtype=np.int64), np.empty(rows))
 
         def run(part: slice) -> None:
             chunk = loops.Excess._make(column[part] for column in out)
-            loops.mean_excess_loop(points[part], point[part], least[part], self.rows, kernel, drawn, chunk)
+            here = OwnRows._make(column[part] for column in of_rows)
+            loops.mean_excess_loop(points[part], point[part], least[part], here, self.rows, kernel, drawn, chunk)
 
         _in_chunks(run, rows, progress)
         return out
 
     def brier_scores(
-        self, points: Floats, demand: Floats, least: Floats, lower: Ints, upper: Ints, bandwidth: float
+        self,
+        points: Floats,
+        demand: Floats,
+        least: Floats,
+        lower: Ints,
+        upper: Ints,
+        bandwidth: float,
+        own: OwnRows | None = None,
     ) -> Floats:
         """Integral over c in [0, least) of (1{D > c} - SF(c | x))^2, by neighbours that are not held out with the row.
 
         Whether D > c is known for every c below what was available, stock-out or not, and what was available does not
         depend on demand given the rest. So this threshold-weighted CRPS is proper for censored data.
         """
-        scores, kernel = np.empty(len(points)), self._kernel(bandwidth)
+        scores, kernel, of_rows = np.empty(len(points)), self._kernel(bandwidth), self._own(own, len(points))
 
         def run(part: slice) -> None:
             rows = points[part], demand[part], least[part], lower[part], upper[part]
-            loops.brier_loop(*rows, self.rows, kernel, scores[part])
+            loops.brier_loop(*rows, OwnRows._make(column[part] for column in of_rows), self.rows, kernel, scores[part])
 
         _in_chunks(run, len(points), None)
         return scores
 
     def hazard_and_supply(
-        self, points: Floats, demand: Floats, lower: Ints, upper: Ints, bandwidth: float
+        self,
+        points: Floats,
+        demand: Floats,
+        lower: Ints,
+        upper: Ints,
+        bandwidth: float,
+        own: OwnRows | None = None,
     ) -> tuple[Floats, Floats]:
         """Cumulative hazard up to each row's demand, and the neighbours' mean of what was available, both held out."""
         hazard, supply, kernel = np.empty(len(points)), np.empty(len(points)), self._kernel(bandwidth)
+        of_rows = self._own(own, len(points))
 
         def run(part: slice) -> None:
             rows = points[part], demand[part], lower[part], upper[part]
-            loops.hazard_loop(*rows, self.rows, kernel, hazard[part], supply[part])
+            here = OwnRows._make(column[part] for column in of_rows)
+            loops.hazard_loop(*rows, here, self.rows, kernel, hazard[part], supply[part])
 
         _in_chunks(run, len(points), None)
         return hazard, supply

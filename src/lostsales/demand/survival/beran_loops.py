@@ -6,12 +6,23 @@ import numpy as np
 
 from lostsales._jit import compiled
 from lostsales.demand.survival import tail as rule
-from lostsales.demand.survival.neighbour_loops import LocalKernel, Neighbours, Sample, neighbours, work_arrays
-from lostsales.demand.survival.tail import TAIL_LAST, TAIL_REFUSE
+from lostsales.demand.survival.neighbour_loops import (
+    LocalKernel,
+    Neighbours,
+    OwnRows,
+    Sample,
+    kernel_of,
+    neighbours,
+    wider,
+    work_arrays,
+)
+from lostsales.demand.survival.tail import TAIL_EXPONENTIAL, TAIL_LAST, TAIL_REFUSE
 from lostsales.types import Bools, Floats, Ints
 
 _tail_area, _tail_rate = compiled(rule.tail_area), compiled(rule.tail_rate)
 _excess_without_mass = compiled(rule.excess_without_mass)
+
+MOST_TAIL = 0.1  # share of the mass above a stock that the tail rule may place
 
 
 class Excess(NamedTuple):
@@ -48,6 +59,8 @@ def _with_tail(
         if tail == TAIL_REFUSE:
             return np.nan, share
         rate = _tail_rate(tail, survival, last)
+        if kernel.scaled and tail == TAIL_EXPONENTIAL:
+            rate = max(rate, 1.0 / kernel.sd)  # what lies below the mean says little about the hazard above
         area += _tail_area(survival, last, start, demand_max, rate, integer)
         if point > last:
             at_point *= np.exp(-rate * ((np.floor(point) if integer else point) - last))
@@ -149,8 +162,9 @@ def _resampled_error(
 
 @compiled
 def mean_excess_loop(
-    points: Floats, point: Floats, least: Floats, sample: Sample, kernel: LocalKernel, drawn: Floats, out: Excess
-) -> None:
+    points: Floats, point: Floats, least: Floats, own: OwnRows, sample: Sample, common: LocalKernel, drawn: Floats,
+    out: Excess,
+) -> None:  # fmt: skip
     """Mean excess, tail share, events above `least` and bootstrap standard error of every row.
 
     `drawn` (units, replicates) is how often each resample draws a unit.
@@ -163,8 +177,16 @@ def mean_excess_loop(
         np.empty(replicates),
     )  # fmt: skip
     for row in range(len(points)):
+        kernel = kernel_of(common, own, row)
         count = neighbours(points[row], sample, 0, 0, kernel, near)
         out.mean[row], out.tail_share[row] = excess_of(level, is_event, weight, count, point[row], least[row], kernel)
+        while kernel.scaled and kernel.aligned and out.tail_share[row] > MOST_TAIL and count < len(sample.points):
+            # Residuals that are moved and scaled come from afar rather than from a rule.
+            kernel = wider(kernel)
+            count = neighbours(points[row], sample, 0, 0, kernel, near)
+            out.mean[row], out.tail_share[row] = excess_of(
+                level, is_event, weight, count, point[row], least[row], kernel
+            )
         out.events_above[row] = 0
         for i in range(count):
             if is_event[i] and level[i] > least[row]:
@@ -178,21 +200,21 @@ def mean_excess_loop(
 
 @compiled
 def brier_loop(
-    points: Floats, own: Floats, least: Floats, lower: Ints, upper: Ints, sample: Sample, kernel: LocalKernel,
-    scores: Floats,
+    points: Floats, shown: Floats, least: Floats, lower: Ints, upper: Ints, own: OwnRows, sample: Sample,
+    common: LocalKernel, scores: Floats,
 ) -> None:  # fmt: skip
-    """Integral over c in [0, least) of (1{own > c} - SF(c))^2, row by row."""
+    """Integral over c in [0, least) of (1{shown > c} - SF(c))^2, row by row."""
     near = work_arrays(len(sample.points))
     _, weight, level, is_event = near
     for row in range(len(points)):
-        count = neighbours(points[row], sample, lower[row], upper[row], kernel, near)
+        count = neighbours(points[row], sample, lower[row], upper[row], kernel_of(common, own, row), near)
         at_risk = weight[:count].sum()
         survival, last, score = 1.0, 0.0, 0.0
         i = 0
         while last < least[row]:
             edge = level[i] if i < count else least[row]
             here = max(min(edge, least[row]), last)
-            passed = min(max(own[row], last), here)
+            passed = min(max(shown[row], last), here)
             score += (passed - last) * (1.0 - survival) ** 2 + (here - passed) * survival**2
             i, events, gone = tied(level, is_event, weight, count, i, edge)
             if events > 0.0:
@@ -204,21 +226,24 @@ def brier_loop(
 
 @compiled
 def hazard_loop(
-    points: Floats, own: Floats, lower: Ints, upper: Ints, sample: Sample, kernel: LocalKernel, hazard: Floats,
-    supply: Floats,
+    points: Floats, shown: Floats, lower: Ints, upper: Ints, own: OwnRows, sample: Sample, common: LocalKernel,
+    hazard: Floats, supply: Floats,
 ) -> None:  # fmt: skip
-    """Cumulative hazard up to `own`, and the neighbours' mean of what was available, row by row."""
+    """Cumulative hazard up to `shown`, and the neighbours' mean of what was available, row by row."""
     near = work_arrays(len(sample.points))
     row_of, weight, level, is_event = near
     for row in range(len(points)):
-        count = neighbours(points[row], sample, lower[row], upper[row], kernel, near)
+        count = neighbours(points[row], sample, lower[row], upper[row], kernel_of(common, own, row), near)
         at_risk, mean = weight[:count].sum(), 0.0
         for i in range(count):
-            mean += weight[i] * sample.available[row_of[i]]
+            available = sample.available[row_of[i]]
+            if common.scaled:
+                available = own.mean[row] + (available - sample.mean[row_of[i]]) * own.sd[row] / sample.sd[row_of[i]]
+            mean += weight[i] * available
         supply[row] = mean / at_risk if at_risk > 0.0 else np.nan
         cumulative = 0.0
         i = 0
-        while i < count and level[i] <= own[row]:
+        while i < count and level[i] <= shown[row]:
             here = level[i]
             i, events, gone = tied(level, is_event, weight, count, i, here)
             cumulative += events / at_risk

@@ -5,6 +5,7 @@ import numpy as np
 from lostsales.data.encoding import attributes, feature_columns
 from lostsales.data.log import SalesLog
 from lostsales.demand.censoring.runs import Runs
+from lostsales.demand.survival.series_law import SeriesLaw
 from lostsales.types import Floats, Ints
 
 
@@ -30,3 +31,22 @@ def block_covariates(log: SalesLog, runs: Runs, rows: Ints, depth: int) -> Float
 def market_covariates(log: SalesLog, rows: Ints) -> Floats:
     """Covariates of rows without history."""
     return np.column_stack([*attributes(log, rows), *market(log, rows)])
+
+
+def own_market_covariates(log: SalesLog, law: SeriesLaw, rows: Ints) -> Floats:
+    """Covariates of rows without history where series differ: those of their series, and the market."""
+    return np.column_stack([law.columns(log, rows), *_own_market(log, law, rows)])
+
+
+def own_covariates(log: SalesLog, runs: Runs, law: SeriesLaw, rows: Ints, depth: int) -> Floats:
+    """Covariates of rows at one depth where series differ: those of `block_covariates`, relative to the series."""
+    columns = [law.columns(log, rows), law.log_quantity(log, rows, runs.anchor_demand[rows])]
+    for back in range(depth + 1):
+        columns += _own_market(log, law, rows - back)
+        if back:
+            columns.append(law.log_quantity(log, rows, runs.observed.available[rows - back]))
+    return np.column_stack(columns)
+
+
+def _own_market(log: SalesLog, law: SeriesLaw, rows: Ints) -> list[Floats]:
+    return [*feature_columns(log.problem.features, log.features[rows].T), law.log_price(log, rows)]

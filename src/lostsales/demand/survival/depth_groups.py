@@ -8,7 +8,14 @@ import numpy as np
 
 from lostsales.data.log import SalesLog
 from lostsales.demand.censoring.runs import LEAST_ROWS, Runs
-from lostsales.demand.survival.covariates import block_covariates, market, market_covariates
+from lostsales.demand.survival.covariates import (
+    block_covariates,
+    market,
+    market_covariates,
+    own_covariates,
+    own_market_covariates,
+)
+from lostsales.demand.survival.series_law import SeriesLaw
 from lostsales.types import Bools, Floats, Ints
 
 # A depth needs so many rows for each of its covariates to have a law of its own.
@@ -29,14 +36,20 @@ class Group:
     fill: Ints  # (fill,) rows, all censored
     covariates: Callable[[Ints], Floats]  # of rows
     has_history: bool
+    own_units: bool = False  # covariates are those of `own_covariates`
 
 
 def depth_groups(
-    log: SalesLog, runs: Runs, only: Bools | None = None, seed: int = 0, most_rows: int = MOST_ROWS
+    log: SalesLog,
+    runs: Runs,
+    only: Bools | None = None,
+    seed: int = 0,
+    most_rows: int = MOST_ROWS,
+    law: SeriesLaw | None = None,
 ) -> list[Group]:
     """One group a depth; depths with too few rows share one, and so do rows before the first observed demand.
 
-    Where `only` is given, only those rows are to be filled.
+    Where `only` is given, only those rows are to be filled; `law` is that of each series where series differ.
     """
     rng = np.random.default_rng(seed)
     whole = not_truncated(log, runs) & runs.observed.is_learnable
@@ -48,15 +61,17 @@ def depth_groups(
         most = min(most_rows, max(LEAST_SAMPLED, MOST_CELLS // max(covariates(chosen[:1]).shape[1], 1)))
         if len(chosen) > most:
             chosen = np.sort(rng.choice(chosen, most, replace=False))
-        return Group(name, chosen, np.flatnonzero(rows & hidden), covariates, has_history)
+        return Group(name, chosen, np.flatnonzero(rows & hidden), covariates, has_history, law is not None)
 
     groups = []
     own = _separate_depths(log, runs)
     for depth in range(own + 1):
         rows = runs.depth == depth if depth < own else runs.depth >= own
         name = str(depth) if depth < own else f"{own} and deeper"
-        groups.append(group(name, rows, partial(block_covariates, log, runs, depth=depth), rows & whole, True))
-    groups.append(group("no history", runs.depth < 0, partial(market_covariates, log), whole, False))
+        block = partial(block_covariates, log, runs) if law is None else partial(own_covariates, log, runs, law)
+        groups.append(group(name, rows, partial(block, depth=depth), rows & whole, True))
+    market = partial(market_covariates, log) if law is None else partial(own_market_covariates, log, law)
+    groups.append(group("no history", runs.depth < 0, market, whole, False))
     return [each for each in groups if len(each.fill)]
 
 

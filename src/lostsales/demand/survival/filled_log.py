@@ -15,10 +15,10 @@ from lostsales.errors import SettingError
 from lostsales.types import Array
 
 
-def check_choice(estimator: str, tail: str) -> tuple[str, Tail]:
-    """The names of an estimator and a tail rule, or an error that lists them."""
+def check_choice(estimator: str, tail: str | None) -> tuple[str, Tail | None]:
+    """The names of an estimator and, where one is given, a tail rule, or an error that lists them."""
     for what, name, names in (("estimator", estimator, IMPUTERS.names), ("tail", tail, get_args(Tail))):
-        if name not in names:
+        if name is not None and name not in names:
             raise SettingError(f"{what} must be one of {', '.join(names)}, but {name!r} came")
     return estimator, tail  # type: ignore[return-value]
 

@@ -12,6 +12,7 @@ from lostsales.demand.censoring.runs import Runs, find_runs
 from lostsales.demand.survival.depth_groups import MOST_ROWS, depth_groups
 from lostsales.demand.survival.imputers import IMPUTERS, Fill, ImputerData
 from lostsales.demand.survival.neighbourhood import MOST_SCORED, fit_neighbourhood
+from lostsales.demand.survival.own_counts import OwnCounts
 from lostsales.demand.survival.tail import Bound, Tail
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.types import Bools, Floats, Ints
@@ -58,7 +59,7 @@ def impute(
     *,
     estimator: str = "beran",
     demand_max: float | None = None,
-    tail: Tail = "to_max",
+    tail: Tail | None = None,
     replicates: int = 50,
     seed: int = 0,
     runs: Runs | None = None,
@@ -76,9 +77,11 @@ def impute(
         "beran" (conditional Kaplan-Meier), "marginal" (one curve a depth), "cox" or "aft" (models of the survival
         library), or any name in `IMPUTERS`.
     demand_max : float, optional
-        The largest demand that can be; by default the largest sale of the log.
-    tail : {"to_max", "exponential", "last", "refuse"}
-        How mass lies that no observed demand places, see `lostsales.demand.survival.tail`.
+        The largest demand that can be; by default the largest sale of the log. Where series differ in size or price,
+        each has a largest demand of its own, in proportion.
+    tail : {"to_max", "exponential", "last", "refuse"}, optional
+        How mass lies that no observed demand places, see `lostsales.demand.survival.tail`; by default "to_max", and
+        "exponential" where series differ in size or price.
     replicates : int
         Bootstrap samples of series behind the standard errors; with 0 these are NaN.
     seed : int
@@ -124,14 +127,18 @@ def impute(
             raise SettingError(f"{name} must not be negative, but {number} came")
     imputer = IMPUTERS.get(estimator)
     runs = runs or find_runs(log)
+    most = _demand_max(log, runs.observed, demand_max)
+    counts_of = OwnCounts.of(log, runs)
+    counted, runs, law = counts_of.log, counts_of.runs, counts_of.law(most, seed)
     observed = runs.observed
-    bound = Bound(_demand_max(log, observed, demand_max), tail, observed.integer)
-    holdout = hold_out(log, gap=runs.max_depth + 1)
+    tail = tail or ("to_max" if law is None else "exponential")
+    bound = Bound(most, tail, observed.integer)
+    holdout = hold_out(log, gap=runs.max_depth + 1, by_blocks=law is not None)
     counts = resample_counts(holdout.units, replicates, seed)
     lost = np.where(observed.is_observed, np.maximum(observed.demand - observed.available, 0.0), np.nan)
     error, identified = np.where(observed.is_observed, 0.0, np.nan), observed.is_observed.copy()
     bandwidths: dict[str, float] = {}
-    groups = depth_groups(log, runs, only, seed, QUICK_ROWS if quick else MOST_ROWS)
+    groups = depth_groups(counted, runs, only, seed, QUICK_ROWS if quick else MOST_ROWS, law)
     scored = 0 if estimator != "beran" else QUICK_SCORED if quick else MOST_SCORED
     total, done = sum(len(group.fill) for group in groups), 0
     for group in groups:
@@ -149,11 +156,16 @@ def impute(
             if not quick:
                 identified[rows] = near.identified(*hidden) & group.has_history
             lost[rows], error[rows] = fill(*hidden, report)
-            _keep_within(observed, rows, lost, error, fill, hidden[0], near.metric.spread)
+            own = near.own_rows(hidden[0])
+            spread = np.full(len(rows), near.metric.spread) if own is None else own.sd
+            _keep_within(observed, rows, lost, error, fill, hidden[0], spread)
             done += len(rows)
+    lost, error = lost * counts_of.unit, error * counts_of.unit
     profit, profit_se = _profit(log, lost, error)
     return Imputation(
-        expected_demand=np.where(observed.is_observed, observed.demand, observed.available + lost),
+        expected_demand=np.where(
+            observed.is_observed, observed.demand * counts_of.unit, observed.available * counts_of.unit + lost
+        ),
         expected_lost=lost,
         error=error,
         identified=identified,
@@ -168,7 +180,7 @@ def impute(
 
 
 def _keep_within(
-    observed: Observed, rows: Ints, lost: Floats, error: Floats, fill: Fill, covariates: Floats, spread: float
+    observed: Observed, rows: Ints, lost: Floats, error: Floats, fill: Fill, covariates: Floats, spread: Floats
 ) -> None:
     """Where a hidden demand has an upper end, the mean of a normal law within its interval, in place.
 
@@ -180,7 +192,7 @@ def _keep_within(
     own = rows[at]
     low, high, half = observed.available[own], observed.at_most[own], 0.5 * observed.integer
     mean, _ = fill(covariates[at], np.full(len(at), -1.0), np.zeros(len(at)), _no_progress)
-    lost[own] = normal_mean_between(mean, spread, low - half, high + half) - low
+    lost[own] = normal_mean_between(mean, spread[at], low - half, high + half) - low
     lost[own] = np.clip(lost[own], 0.0, high - low)
     error[own] = np.minimum(error[own], (high - low) / np.sqrt(12))
 
@@ -189,7 +201,7 @@ def _no_progress(_done: int, _total: int) -> None:
     return
 
 
-def normal_mean_between(mean: Floats, spread: float, low: Floats, high: Floats) -> Floats:
+def normal_mean_between(mean: Floats, spread: Floats | float, low: Floats, high: Floats) -> Floats:
     """E[X | low < X <= high] of normal X; the middle of an interval that the law all but rules out.
 
     >>> normal_mean_between(np.array([0.0, 0.0]), 1.0, np.array([-1.0, 0.0]), np.array([1.0, np.inf])).round(3)

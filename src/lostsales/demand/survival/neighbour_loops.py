@@ -23,6 +23,17 @@ class Sample(NamedTuple):
     clock: Ints  # (rows,) see Holdout
     unit: Ints  # (rows,) what a bootstrap draws together
     available: Floats  # (rows,)
+    mean: Floats  # (rows,) expected demand, used where series differ
+    sd: Floats  # (rows,) and its standard deviation
+
+
+class OwnRows(NamedTuple):
+    """What a row has of its own where series differ in size, one entry a row."""
+
+    mean: Floats  # expected demand
+    sd: Floats  # standard deviation of demand around it
+    width: Floats  # unit of the bandwidth
+    most: Floats  # the largest demand that can be
 
 
 class LocalKernel(NamedTuple):
@@ -34,6 +45,9 @@ class LocalKernel(NamedTuple):
     integer: bool
     demand_max: float
     tail: int  # one of the TAIL_ constants
+    scaled: bool = False  # series differ: residuals of neighbours are scaled to the standard deviation of the row
+    mean: float = 0.0  # expected demand of the row, where scaled ...
+    sd: float = 1.0  # ... and its standard deviation
 
 
 class Neighbours(NamedTuple):
@@ -43,6 +57,24 @@ class Neighbours(NamedTuple):
     weight: Floats
     level: Floats
     is_event: Bools
+
+
+@compiled
+def kernel_of(kernel: LocalKernel, own: OwnRows, row: int) -> LocalKernel:
+    """The kernel of one row."""
+    return LocalKernel(
+        kernel.bandwidth * own.width[row], kernel.least_events, kernel.aligned, kernel.integer, own.most[row],
+        kernel.tail, kernel.scaled, own.mean[row], own.sd[row],
+    )  # fmt: skip
+
+
+@compiled
+def wider(kernel: LocalKernel) -> LocalKernel:
+    """The same kernel with a larger bandwidth."""
+    return LocalKernel(
+        2.0 * kernel.bandwidth, kernel.least_events, kernel.aligned, kernel.integer, kernel.demand_max, kernel.tail,
+        kernel.scaled, kernel.mean, kernel.sd,
+    )  # fmt: skip
 
 
 @compiled
@@ -175,7 +207,7 @@ def neighbours(point: Floats, sample: Sample, lower: int, upper: int, kernel: Lo
     """Fill `near` with the neighbours of `point` in order of demand, and return how many there are.
 
     Rows with a clock in [lower, upper) are left out. Aligned, each demand is moved by the difference in expected demand
-    to `point`, in whole units where demand is integer.
+    to `point`, in whole units where demand is integer. Scaled, its residual takes the standard deviation of the row.
     """
     points, demand, is_event = sample.points, sample.demand, sample.is_event
     row, weight, level, event = near
@@ -190,7 +222,11 @@ def neighbours(point: Floats, sample: Sample, lower: int, upper: int, kernel: Lo
         at = row[i]
         event[i] = is_event[at]
         shift = 0.0
-        if kernel.aligned:
+        if kernel.scaled:
+            shift = kernel.mean + (demand[at] - sample.mean[at]) * kernel.sd / sample.sd[at] - demand[at]
+            if kernel.integer:
+                shift = np.rint(shift)
+        elif kernel.aligned:
             for axis in range(points.shape[1]):
                 shift += point[axis] - points[at, axis]
             if kernel.integer:

@@ -192,6 +192,7 @@ class Behaviour(Learner):
     """
 
     method: ClassVar[str] = "behaviour"
+    one_ladder: ClassVar[bool] = True
 
     def fit(self, log: SalesLog, progress: Progress | None = None) -> BehaviourPolicy:  # noqa: ARG002, quick
         """Clone the behaviour of a log."""

@@ -128,6 +128,7 @@ class FQIObserved(Learner):
     """
 
     method: ClassVar[str] = "fqi-observed"
+    one_ladder: ClassVar[bool] = True
     treatment: ClassVar[Treatment] = "observed"
 
     function: FunctionClass = Field(FunctionClass(), description="Function class of Q.")

@@ -49,6 +49,7 @@ class BaseStock(Learner):
     """
 
     method: ClassVar[str] = "base-stock"
+    one_ladder: ClassVar[bool] = True
 
     def fit(self, log: SalesLog, progress: Progress | None = None) -> ThresholdPolicy:  # noqa: ARG002, quick
         """Tune S and the price on a log."""
@@ -74,6 +75,7 @@ class SSP(Learner):
     """
 
     method: ClassVar[str] = "s-S-p"
+    one_ladder: ClassVar[bool] = True
 
     def fit(self, log: SalesLog, progress: Progress | None = None) -> ThresholdPolicy:  # noqa: ARG002, quick
         """Tune both levels and both prices on a log."""
@@ -93,6 +95,7 @@ class Newsvendor(Learner):
     """
 
     method: ClassVar[str] = "newsvendor"
+    one_ladder: ClassVar[bool] = True
 
     def fit(self, log: SalesLog, progress: Progress | None = None) -> ThresholdPolicy:  # noqa: ARG002, quick
         """Level and price by marginal analysis."""

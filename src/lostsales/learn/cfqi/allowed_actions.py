@@ -8,6 +8,7 @@ from lostsales.learn.cfqi.own_actions import OwnActions
 from lostsales.learn.cfqi.partition import Partition
 from lostsales.learn.cfqi.safe_actions import SafeActions
 from lostsales.learn.cfqi.targets import CHUNK
+from lostsales.policy.own_range import OwnRange
 from lostsales.policy.rules import Rules
 from lostsales.types import Bools, Floats, Ints
 
@@ -21,9 +22,11 @@ def allowed_actions(
     safe: SafeActions,
     rules: Rules,
     safe_boundary: bool,
+    limits: OwnRange | None = None,  # by series
 ) -> tuple[Bools | None, Bools | None]:
     """Masks (rows, actions) after the observed and after the censored rows of a depth; None where all are allowed."""
-    if rules == Rules() and np.isinf(actions.room) and (not safe_boundary or runs.max_depth == 0):
+    unlimited = rules == Rules() and np.isinf(actions.room) and limits is None
+    if unlimited and (not safe_boundary or runs.max_depth == 0):
         return None, None
     masks: list[Bools | None] = []
     observed, usual, scale = part.is_observed, np.asarray(part.usual_price), np.asarray(part.scale)
@@ -35,7 +38,7 @@ def allowed_actions(
         may = np.empty((len(rows), len(actions)), dtype=bool)
         for start in range(0, len(rows), CHUNK):
             some = slice(start, start + CHUNK)
-            may[some] = _feasible(log, rows[some], actions, rules, usual[chosen][some], scale[chosen][some])
+            may[some] = _feasible(log, rows[some], actions, rules, usual[chosen][some], scale[chosen][some], limits)
         if safe_boundary:
             for at, own in actions.groups(usual[chosen], scale[chosen]):
                 for start in range(0, len(at), CHUNK):
@@ -46,9 +49,16 @@ def allowed_actions(
 
 
 def _feasible(
-    log: SalesLog, rows: Ints, actions: OwnActions, rules: Rules, usual_price: Floats, scale: Floats
+    log: SalesLog,
+    rows: Ints,
+    actions: OwnActions,
+    rules: Rules,
+    usual_price: Floats,
+    scale: Floats,
+    limits: OwnRange | None,
 ) -> Bools:
     """Actions that the rules allow in the periods after rows, (rows, actions)."""
     assert log.costs is not None  # or the log had been refused
     grid = actions.grid(usual_price, scale, log.costs.at(rows + 1).order)
-    return rules.feasible(grid, np.asarray(log.stock)[rows + 1], log.price[rows], log.features_by_name(rows + 1))
+    may = rules.feasible(grid, np.asarray(log.stock)[rows + 1], log.price[rows], log.features_by_name(rows + 1))
+    return may if limits is None else limits.rows(log.series[rows]).allowed(grid, may)

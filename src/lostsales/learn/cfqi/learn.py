@@ -50,7 +50,7 @@ def learn(log: SalesLog, settings: "CFQI", progress: Progress | None = None) -> 
 def _learn(log: SalesLog, settings: "CFQI", progress: Progress | None) -> CfqiResult:
     data = TrainingData.of(log, settings.rules, settings.max_depth)
     runs, actions = data.runs, OwnActions(data.ladders.coarse(), room_of(log.problem))
-    coordinates = SeriesCoordinates.of(log, runs)
+    coordinates = SeriesCoordinates.of(log)
     profit = impute(
         log, demand_max=settings.demand_max, tail=settings.tail, replicates=0, runs=runs, seed=settings.seed, quick=True
     ).profit_filled
@@ -74,8 +74,9 @@ def _learn(log: SalesLog, settings: "CFQI", progress: Progress | None) -> CfqiRe
         safe = SafeActions.never(settings.safe, settings.eps, log.problem.arrival)
     else:
         safe = fit_safe_actions(priced, runs, holdout, coordinates, fqi, settings.safe, settings.eps)
+    limits = coordinates.own_range if coordinates.vary else None
     allowed = [
-        allowed_actions(priced, runs, part, depth, actions, safe, data.rules, settings.boundary == "safe")
+        allowed_actions(priced, runs, part, depth, actions, safe, data.rules, settings.boundary == "safe", limits)
         for depth, part in enumerate(parts)
     ]
     folds = [folds_of(holdout, part.rows) for part in parts]

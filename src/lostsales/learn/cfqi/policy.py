@@ -147,6 +147,7 @@ class QPolicy(PolicyBase):
             if part.penalty is not None:
                 penalty[at] = part.penalty[np.arange(len(at)), found.best]
         has_second = ~np.isnan(advantage)
+        own = None if self.coordinates is None else self.coordinates.of_view(view)
         return Decision(
             price=price,
             order=order,
@@ -159,7 +160,8 @@ class QPolicy(PolicyBase):
             unsafe=unsafe,
             beyond=view.depth > self.safe.depth,
             outside=outside,
-            unknown_series=None if self.coordinates is None else self.coordinates.of_view(view).is_unknown,
+            unknown_series=None if own is None else own.is_unknown,
+            unseen=None if own is None or own.own_range is None else own.own_range.unseen(price, order),
         )
 
     def _scored(self, view: View) -> Iterator[_Scored]:
@@ -180,6 +182,8 @@ class QPolicy(PolicyBase):
                     features = {name: values[at] for name, values in by_name.items()}
                     grid = self.actions.grid(usual, scale, self.unit_cost)
                     feasible = self.rules.feasible(grid, view.stock[at], last_price[at], features)
+                    if own.own_range is not None:
+                        feasible = own.own_range.rows(at).allowed(grid, feasible)
                     may, unsafe = self.safe.mask(int(depth), block, feasible, pairs)
                     money = (scale * usual)[:, None]
                     scores, penalty = q.values(block, pairs) * money, None
@@ -211,6 +215,7 @@ class QPolicy(PolicyBase):
             arrays["series_scale"] = numbers("series", least=POSITIVE)
             arrays["series_values"] = numbers("series", "attributes")
             arrays["series_price"] = optional(numbers("series", least=POSITIVE))
+            arrays["series_range"] = optional(numbers("series", 7, least=0, infinite=True))
         depths = len(settings.models) - ("chance" in settings.models)
         for name, model in settings.models.items():
             depth = depths - 1 if name == "chance" else int(name)

@@ -7,9 +7,8 @@ import numpy as np
 
 from lostsales.data.encoding import attribute_columns
 from lostsales.data.log import SalesLog
-from lostsales.data.scale import mean_observed_demand, rounded_scale, size_range, usual_price
-from lostsales.demand.censoring.runs import Runs
-from lostsales.errors import LostSalesError
+from lostsales.data.scale import rounded_scale, series_scale, size_range, usual_price
+from lostsales.policy.own_range import MOST_PERIODS, OwnRange
 from lostsales.policy.view import View
 from lostsales.types import Array, Bools, Floats
 
@@ -23,17 +22,18 @@ class SeriesCoordinates:
     columns: tuple[str, ...]  # attributes; one with text as `name=text`, one column a text
     values: Floats  # (series, columns)
     usual_price: Floats  # (series,) 1 where series do not differ in price
+    own_range: OwnRange | None = None  # what each series has seen; None in files of old
 
     @classmethod
-    def of(cls, log: SalesLog, runs: Runs) -> "SeriesCoordinates":
+    def of(cls, log: SalesLog, warn: bool = True) -> "SeriesCoordinates":
         """From a log; all scales are 1 where its series are of one scale."""
-        mean = mean_observed_demand(log, runs.observed.demand, runs.observed.is_observed)
-        scale = np.ones(len(mean))
-        if (sizes := size_range(mean)) is not None:
-            _warn(*sizes)
-            scale = rounded_scale(mean)
+        scale = series_scale(log)
+        if (scale != scale[:1]).any():
+            if warn and (sizes := size_range(scale)) is not None:
+                _warn(*sizes)
+            scale = rounded_scale(scale)
         columns, values = attribute_columns(log)
-        return cls(log.names, scale, columns, values, usual_price(log))
+        return cls(log.names, scale, columns, values, usual_price(log), OwnRange.of(log))
 
     @property
     def one_scale(self) -> bool:
@@ -63,12 +63,12 @@ class SeriesCoordinates:
         if context is not None and new.any():
             recent = context.mean_demand[new]
             scale[new] = np.where((recent > 0) & (not self.one_scale), rounded_scale(recent), scale[new])
-            for index, column in enumerate(self.columns):
-                name, _, level = column.partition("=")
-                if name in context.attributes:
-                    texts = context.attributes[name][new]
-                    values[new, index] = texts == level if level else _numbers(name, texts)
-        return ViewCoordinates(scale, values, price, new)
+            values[new] = context.take(np.flatnonzero(new)).values(self.columns, self.values.mean(axis=0))
+        own_range = None
+        if self.own_range is not None:
+            most = np.full(rows, np.inf) if self.one_scale else MOST_PERIODS * scale
+            own_range = self.own_range.take(at, new, most)
+        return ViewCoordinates(scale, values, price, new, own_range)
 
     def to_arrays(self) -> dict[str, Array]:
         """The arrays of a policy file; names as text of one width."""
@@ -77,7 +77,7 @@ class SeriesCoordinates:
             "series_scale": self.scale,
             "series_values": self.values,
             "series_price": self.usual_price,
-        }
+        } | ({} if self.own_range is None else {"series_range": self.own_range.to_array()})
 
     @classmethod
     def from_arrays(cls, columns: list[str] | None, arrays: dict[str, Array]) -> "SeriesCoordinates | None":
@@ -86,7 +86,8 @@ class SeriesCoordinates:
             return None
         names = arrays["series_names"].astype(object)
         price = arrays.get("series_price", np.ones(len(names)))
-        return cls(names, arrays["series_scale"], tuple(columns), arrays["series_values"], price)
+        own_range = OwnRange.from_array(arrays["series_range"]) if "series_range" in arrays else None
+        return cls(names, arrays["series_scale"], tuple(columns), arrays["series_values"], price, own_range)
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,13 +98,7 @@ class ViewCoordinates:
     attributes: Floats | None  # (rows, columns)
     usual_price: Floats  # (rows,)
     is_unknown: Bools  # (rows,) the log did not have the series
-
-
-def _numbers(name: str, texts: Array) -> Floats:
-    try:
-        return np.asarray(texts.astype(np.float64))
-    except (TypeError, ValueError):
-        raise LostSalesError(f"the attribute {name!r} must be a number in today's rows, as in the log") from None
+    own_range: OwnRange | None = None  # by row
 
 
 def _warn(low: float, high: float) -> None:

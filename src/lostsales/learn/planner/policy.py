@@ -17,7 +17,7 @@ from lostsales.learn.planner.latent_table import LatentTable
 from lostsales.learn.planner.market_states import STATE_ARRAYS, MarketStates, position
 from lostsales.learn.planner.physics import Physics
 from lostsales.learn.planner.reasons import PriceFacts
-from lostsales.learn.planner.series_table import SeriesTable
+from lostsales.learn.planner.series_table import SeriesRows, SeriesTable
 from lostsales.learn.planner.state_grid import Dynamics
 from lostsales.policy.action_grid import ActionGrid, keep_largest, room_of
 from lostsales.policy.base import PolicyBase
@@ -150,6 +150,7 @@ class PlanPolicy(PolicyBase):
             beyond=view.depth > self.learned_depth,
             outside=self._is_outside(view, belief),
             unknown_series=belief.series.is_unknown if self.series.differs else None,
+            unseen=None if belief.series.own_range is None else belief.series.own_range.unseen(price, order),
             more={
                 "last_demand": belief.mean,
                 "expected_demand": outlook.demand,
@@ -170,7 +171,7 @@ class PlanPolicy(PolicyBase):
         rungs[rows, at] = action.price
         orders = self.ladders.coarse().orders_of(belief.series.scale)
         grid = ActionGrid(rungs, orders, room_of(self.problem), belief.series.order_cost)
-        allowed = self._allowed(view, grid, rungs / belief.series.usual_price[:, None], self.rules)
+        allowed = self._allowed(view, grid, belief.series, self.rules)
         may = np.asarray(allowed.reshape(*rungs.shape, orders.shape[1]).any(axis=2))
         may[rows, at] = True
         demand = [self.tracker.outlook(depth, belief, price, view.stock).demand for price in rungs.T]
@@ -261,7 +262,7 @@ class PlanPolicy(PolicyBase):
         money = (usual / to_group)[:, None]
         values, penalty = (values - penalty) * money, penalty * money
         grid = ActionGrid(prices, orders, room_of(self.problem), series.order_cost)
-        values[~self._allowed(view, grid, relative, rules)] = -np.inf
+        values[~self._allowed(view, grid, series, rules)] = -np.inf
         return _Scored(grid, values, penalty)
 
     def _values_by_law(self, group: int, rows: Rows) -> Floats:
@@ -273,12 +274,16 @@ class PlanPolicy(PolicyBase):
             action_values(each, rows, table, next_values, dynamics)
         return values
 
-    def _allowed(self, view: View, grid: ActionGrid, relative_price: Floats, rules: Rules) -> Bools:
+    def _allowed(self, view: View, grid: ActionGrid, series: SeriesRows, rules: Rules) -> Bools:
         """Actions that each row may take, (rows, actions); from the safe depth on the paper's safe action only.
 
-        Prices beyond those of the plan are not allowed where there are others: nothing is known of demand there.
+        Prices beyond those of the plan are not allowed where there are others: nothing is known of demand there. Nor
+        are actions far outside what the series has seen.
         """
         allowed = rules.feasible(grid, view.stock, view.last_price, view.features_by_name(self.asks))
+        if series.own_range is not None:
+            allowed = series.own_range.allowed(grid, allowed)
+        relative_price = grid.prices / series.usual_price[:, None]
         reach = PRICE_REACH * self.prices[[0, -1]] * [-1, 1] + self.prices[[0, -1]]
         near = (relative_price >= reach[0]) & (relative_price <= reach[1])
         if not near.all():
@@ -304,6 +309,7 @@ class PlanPolicy(PolicyBase):
                 "shops_centre": optional(numbers("2+features+attributes")),
                 "shops_group_slopes": optional(numbers("groups", 2)),
                 "shops_group_spread": optional(numbers("groups", least=POSITIVE)),
+                "shops_own_range": optional(numbers("series", 7, least=0, infinite=True)),
                 "shops_sizes": optional(numbers("1+attributes", 2)),
                 "shops_prior": optional(numbers("1+attributes", "3+features+attributes")),
                 "shops_usual_price": optional(numbers("series+1", least=POSITIVE)),

@@ -11,6 +11,7 @@ from lostsales.data.encoding import attribute_columns
 from lostsales.data.log import SalesLog
 from lostsales.data.scale import like_groups
 from lostsales.demand.law.demand_law import DemandLaw
+from lostsales.policy.own_range import MOST_PERIODS, OwnRange
 from lostsales.policy.view import View
 from lostsales.types import Array, Bools, Floats, Ints
 
@@ -33,10 +34,13 @@ class SeriesRows(NamedTuple):
     effects: Floats  # (rows, 1 + inputs)
     attributes: Floats  # (rows, columns)
     is_unknown: Bools  # the log did not have the series
+    own_range: OwnRange | None  # what each has seen; None where series are alike
 
     def take(self, rows: Ints) -> "SeriesRows":
         """Some of the rows."""
-        return SeriesRows._make(each[rows] for each in self)
+        own_range = None if self.own_range is None else self.own_range.rows(rows)
+        columns = {name: getattr(self, name)[rows] for name in self._fields if name != "own_range"}
+        return SeriesRows(own_range=own_range, **columns)
 
     def by_group(self) -> list[tuple[int, Ints]]:
         """Each group, with the rows that belong to it."""
@@ -62,6 +66,7 @@ class SeriesTable:
     group_spread: Floats  # (groups,) of residuals
     sizes: Floats  # (1 + columns, 2) logarithms of scale and usual price by the attributes
     prior: Floats  # (1 + columns, 1 + inputs) effects by the attributes
+    own_range: OwnRange | None = None  # by series, what it has seen; None where series are alike
 
     @classmethod
     def of(cls, log: SalesLog, law: DemandLaw) -> "SeriesTable":
@@ -98,12 +103,15 @@ class SeriesTable:
             group_spread=np.array([spread[rows].mean() for rows in by_group]),
             sizes=sizes,
             prior=prior,
+            own_range=OwnRange.of(log).rows(last) if law.are_products else None,
         )
 
     def to_arrays(self) -> dict[str, Array]:
         """As it is saved, without the names of the attributes."""
-        arrays = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "columns"}
-        return arrays | {"names": self.names.astype(np.str_)}
+        apart = ("columns", "own_range")
+        arrays = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in apart}
+        seen = {} if self.own_range is None else {"own_range": self.own_range.to_array()}
+        return arrays | seen | {"names": self.names.astype(np.str_)}
 
     @classmethod
     def from_arrays(
@@ -129,7 +137,9 @@ class SeriesTable:
                 "prior": np.zeros((1 + arrays["attributes"].shape[1], 1 + inputs)),
             }
             known = old | known
-        return cls(columns=columns, **known)
+        seen = known.pop("own_range", None)
+        own_range = None if seen is None else OwnRange.from_array(seen)
+        return cls(columns=columns, own_range=own_range, **known)
 
     @cached_property
     def _entries(self) -> dict[str, int]:
@@ -158,7 +168,11 @@ class SeriesTable:
                 usual[new] = np.where(last > 0, last, said[:, 1])
                 cost[new] *= usual[new] / self.usual_price[-1]
         group = self.group[at]
-        return SeriesRows(group, scale, self.group_scale[group] / scale, usual, cost, effects, attributes, new)
+        own_range = None
+        if self.own_range is not None:
+            own_range = self.own_range.take(np.minimum(at, len(self.names) - 1), new, MOST_PERIODS * scale)
+        to_group = self.group_scale[group] / scale
+        return SeriesRows(group, scale, to_group, usual, cost, effects, attributes, new, own_range)
 
     def _entries_of(self, view: View) -> Ints:
         unknown = len(self.names)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lostsales.evaluation.results import student_quantile
+from lostsales.evaluation.interval import student_quantile
 from lostsales.simulation.experiments.design import REFERENCE
 from lostsales.simulation.experiments.published import Published, published_results
 from lostsales.simulation.experiments.results import ExperimentResults, RunMean

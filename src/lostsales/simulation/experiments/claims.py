@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from lostsales.evaluation.results import student_quantile
+from lostsales.evaluation.interval import student_quantile
 from lostsales.simulation.experiments.against_published import differences_to_published, over_points
 from lostsales.simulation.experiments.design import BEHAVIOURS
 from lostsales.simulation.experiments.results import ExperimentResults, RunMean

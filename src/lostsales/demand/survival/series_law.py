@@ -1,0 +1,298 @@
+"""Level, price response and dispersion of each series, where series differ in size or price.
+
+Demand D of a row of series s has mean m = exp(a_s + d_s log p + b'x), with the price p relative to the usual price of
+the series, and variance k_s (alpha u_s m + beta m^2), with u_s the unit in which its quantities are counted: Poisson
+noise and noise in proportion, in a ratio that all series share. Level a_s, price slope d_s and dispersion k_s of a
+series are drawn towards those of all series by as much as its data ask. Multiplying the quantities or prices of one
+series by a number multiplies its law and leaves the others as they are.
+"""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from lostsales.data.encoding import feature_columns
+from lostsales.data.ladders import common_step
+from lostsales.data.log import SalesLog
+from lostsales.data.scale import TINY, series_scale, usual_price
+from lostsales.demand.censoring.runs import Runs
+from lostsales.demand.survival.curve import kaplan_meier
+from lostsales.types import Array, Bools, Floats, Ints
+
+OWN_COLUMNS = 5  # of `SeriesLaw.columns`
+ITERATIONS = 15
+RIDGE = 1e-3
+LEVEL_SPREAD = 1.0  # prior standard deviation of the logarithm of a level around the mean sales
+SLOPE_SPREADS = (0.1, 2.0)  # within which the prior standard deviation of price slopes is estimated
+LOG_VARIANCE = 4.0  # of the logarithm of a variance, over the rows behind it: 2 for normal residuals, more for counts
+LEAST_SPREAD = 0.2  # prior standard deviation of the logarithm of a dispersion, at least
+MOST_LOG = 4.0  # a mean lies within this many logarithms of the level
+BINS, LEAST_IN_BIN = 6, 200  # of residuals by dispersion: those of rare demands are skewed
+MOST_ROWS = 1_000_000
+LEAST_SCALE = 0.5  # share of the scale that is added to a quantity before its logarithm
+
+
+@dataclass(frozen=True, eq=False)
+class SeriesLaw:
+    """What divides quantities and prices of each series, and the law of its demand; arrays are (series,)."""
+
+    scale: Floats
+    usual_price: Floats
+    log_level: Floats  # of the mean at the usual price, other covariates at their mean
+    price_slope: Floats  # own less common elasticity
+    poisson: Floats  # variance of demand at its level, relative to the level: of counts ...
+    proportional: Floats  # ... and of noise in proportion
+    most: Floats  # the largest demand that can be
+
+    def log_price(self, log: SalesLog, rows: Ints) -> Floats:
+        """Logarithm of the relative price; the price itself where some price is not positive."""
+        return relative_price(log.price[rows], self.usual_price[log.series[rows]], bool((log.price > 0).all()))
+
+    def log_quantity(self, log: SalesLog, rows: Ints, quantity: Floats) -> Floats:
+        """Logarithm of a quantity relative to the scale, finite at 0."""
+        return np.asarray(np.log(LEAST_SCALE + quantity / self.scale[log.series[rows]]))
+
+    def columns(self, log: SalesLog, rows: Ints) -> Floats:
+        """Covariates of rows that come from their series, (rows, OWN_COLUMNS)."""
+        series = log.series[rows]
+        return np.column_stack(
+            [
+                self.log_level[series],
+                self.price_slope[series] * self.log_price(log, rows),
+                self.poisson[series],
+                self.proportional[series],
+                self.most[series],
+            ]
+        )
+
+
+def relative_price(price: Floats, usual: Floats, positive: bool) -> Floats:
+    """Logarithm of prices relative to the usual ones; the price itself where some price is not positive."""
+    return np.log(price / usual) if positive else price / usual
+
+
+def series_differ(log: SalesLog) -> bool:
+    """Whether series differ in size or price, so that each has a law of its own."""
+    return any(bool((each != each[:1]).any()) for each in (series_scale(log), usual_price(log)))
+
+
+def series_units(log: SalesLog) -> Floats:
+    """What all quantities of a series are multiples of, 0 where they have no unit, (series,)."""
+    names, part = np.unique(log.names, return_inverse=True)
+    columns = [each for each in (log.sales, log.stock, log.order) if each is not None]
+    own = part[log.series]
+    order = np.argsort(own, kind="stable")
+    edges = np.r_[np.searchsorted(own[order], np.arange(len(names))), len(log)]
+    sorted_columns = np.column_stack([each[order] for each in columns])
+    units = [_unit(sorted_columns[low:high]) for low, high in pairwise(edges)]
+    return np.array(units)[part]
+
+
+def _unit(quantities: Floats) -> float:
+    known = np.abs(quantities[np.isfinite(quantities)])
+    if (known == np.rint(known)).all() and known.max(initial=0.0) < 2.0**53:
+        return float(np.gcd.reduce(known.astype(np.int64), initial=0)) or 1.0
+    return common_step(known)
+
+
+def fit_series_law(log: SalesLog, runs: Runs, most: Floats, headroom: float = 1.0, seed: int = 0) -> SeriesLaw:
+    """The law of each series, from all rows of the log that teach; `most` is the largest demand of each, (series,)."""
+    names, part = np.unique(log.names, return_inverse=True)
+    scale, usual, unit = series_scale(log), usual_price(log), series_units(log)
+    if (scale == scale[:1]).all():
+        scale = np.full(len(scale), max(float(log.sales.mean()), TINY))
+    rows = _some_rows(np.flatnonzero(runs.observed.is_learnable), seed)
+    series = log.series[rows]
+    own, count = part[series], len(names)
+    demand, is_event = runs.observed.sample[0][rows], runs.observed.sample[1][rows]
+    price = relative_price(log.price[rows], usual[series], bool((log.price > 0).all()))
+    columns = feature_columns(log.problem.features, log.features[rows].T)
+    design = standardised(np.column_stack([price, *columns]))[0]
+    fit = CensoredFit.of(demand / scale[series], is_event, unit[series] / scale[series])
+    level, slope, spread = np.zeros(count), np.zeros(count), 0.5
+    beta, noise = np.zeros(design.shape[1]), Noise(np.ones(count), 1.0, 0.1)
+    centred = price - (np.bincount(own, price, count) / np.maximum(np.bincount(own, minlength=count), 1))[own]
+    for _ in range(ITERATIONS):
+        mean = bounded_exp(design @ beta + level[own] + slope[own] * centred)
+        filled, square = fit.filled(mean, noise.variance(mean, fit.unit, own), noise.skewness_order(fit.unit, own))
+        weight = mean**2 / noise.variance(mean, fit.unit, own)
+        score = weight * (filled / mean - 1)
+        beta += ridge_step(design, weight, score)
+        moved, slope_step, certain = _series_step(own, count, centred, weight, score, level, slope, spread)
+        level, slope = level + np.clip(moved, -1, 1), slope + np.clip(slope_step, -1, 1)
+        spread = float(np.clip(np.sqrt(np.mean(slope**2 + certain)), *SLOPE_SPREADS))
+        noise = Noise.of(own, count, mean, fit.unit, square)
+    usual_mean = np.exp(level - slope * (price - centred)[_first_of(own, count)])
+    share = unit / scale / usual_mean[part]
+    largest = scale * _largest(fit, mean, noise.variance(mean, fit.unit, own), own, count)[part]
+    return SeriesLaw(
+        scale,
+        usual,
+        np.log(scale * usual_mean[part]),
+        slope[part],
+        noise.own[part] * noise.count_share * share,
+        noise.own[part] * noise.proportional,
+        np.maximum(most, headroom * np.where(unit > 0, np.ceil(largest), largest)),
+    )
+
+
+def _largest(fit: "CensoredFit", mean: Floats, variance: Floats, own: Ints, count: int) -> Floats:
+    """The largest demand that each series would show in as many rows without stock-outs, relative to its scale."""
+    spread = np.sqrt(variance)
+    curve = kaplan_meier((fit.demand - mean) / spread, fit.is_event, integer=False)
+    chance = 1 / (1 + np.bincount(own, minlength=count))
+    at = np.minimum(np.searchsorted(-curve.survival, -chance), len(curve.times) - 1)
+    found = np.zeros(count)
+    np.maximum.at(found, own, mean + spread * curve.times[at][own])
+    return found
+
+
+def _some_rows(rows: Ints, seed: int) -> Ints:
+    """All rows, or of very many about the same share of each series."""
+    if len(rows) <= MOST_ROWS:
+        return rows
+    return np.sort(np.random.default_rng(seed).choice(rows, MOST_ROWS, replace=False))
+
+
+def _first_of(own: Ints, count: int) -> Ints:
+    first = np.zeros(count, dtype=np.int64)
+    first[own[::-1]] = np.arange(len(own))[::-1]
+    return first
+
+
+def _series_step(
+    own: Ints, count: int, price: Floats, weight: Floats, score: Floats, level: Floats, slope: Floats, spread: float
+) -> tuple[Floats, Floats, Floats]:
+    """A Newton step of level and price slope of each series under normal priors, and the variance of the slope."""
+    columns = weight, weight * price, weight * price**2, score, score * price
+    one, cross, two, pull, turn = (np.asarray(np.bincount(own, each, count)) for each in columns)
+    first, second = one + LEVEL_SPREAD**-2, two + spread**-2
+    up, steeper = pull - level * LEVEL_SPREAD**-2, turn - slope * spread**-2
+    determinant = first * second - cross**2
+    return (
+        (second * up - cross * steeper) / determinant,
+        (first * steeper - cross * up) / determinant,
+        first / determinant,
+    )
+
+
+def standardised(columns: Floats) -> tuple[Floats, Floats, Floats, Bools]:
+    """Columns less their mean over their spread, behind an intercept; with mean, spread and whether each varies."""
+    centre, scale = columns.mean(axis=0), columns.std(axis=0)
+    varies = scale > 1e-12 * (1 + np.abs(centre))
+    design = np.where(varies, (columns - centre) / np.where(varies, scale, 1.0), 0.0)
+    return np.column_stack([np.ones(len(design)), design]), centre, np.where(varies, scale, 1.0), varies
+
+
+def bounded_exp(values: Floats) -> Floats:
+    """Means relative to the level from their logarithms."""
+    return np.asarray(np.exp(np.clip(values, -MOST_LOG, MOST_LOG)))
+
+
+def ridge_step(design: Floats, weight: Floats, score: Floats) -> Floats:
+    """A Newton step of the coefficients of a log-linear mean."""
+    gram = design.T @ (design * weight[:, None])
+    gram += RIDGE * weight.sum() * np.eye(len(gram)) + 1e-12 * np.eye(len(gram))
+    return np.asarray(np.clip(np.linalg.solve(gram, design.T @ score), -1, 1))
+
+
+@dataclass(frozen=True, eq=False)
+class Noise:
+    """Variance of demand given its mean, both relative to the scale: own_s (count_share u m + proportional m^2)."""
+
+    own: Floats  # (series,)
+    count_share: float
+    proportional: float
+
+    @classmethod
+    def of(cls, own: Ints, count: int, mean: Floats, unit: Floats, square: Floats) -> "Noise":
+        """From the squared residuals: two shares that all series have, and a factor of each."""
+        columns = unit * mean, mean**2, np.maximum(square, 0.0)
+        of_counts, of_mean, total = (np.bincount(own, each, count) for each in columns)
+        rows = np.bincount(own, minlength=count)
+        used = (rows > 0) & (of_mean > 0)
+        shares = _shares(of_counts[used], of_mean[used], total[used], rows[used])
+        expected = shares[0] * unit * mean + shares[1] * mean**2
+        ratio = np.bincount(own, square / np.maximum(expected, TINY), count)
+        return cls(_drawn_together((1 + ratio) / (1 + np.maximum(rows - 2, 0)), rows), *shares)
+
+    def variance(self, mean: Floats, unit: Floats, own: Ints) -> Floats:
+        """Of rows."""
+        return np.asarray(self.own[own] * (self.count_share * unit * mean + self.proportional * mean**2) + TINY)
+
+    def skewness_order(self, unit: Floats, own: Ints) -> Floats:
+        """What orders rows by the dispersion of their series."""
+        return np.asarray(self.own[own] * (self.count_share * unit + self.proportional))
+
+
+def _drawn_together(factor: Floats, rows: Array) -> Floats:
+    """Factors on a variance drawn towards their mean logarithm, by as much as they differ beyond chance."""
+    logs, chance = np.log(np.clip(factor, 1e-4, 1e4)), LOG_VARIANCE / np.maximum(rows, 1)
+    spread = max(float(np.var(logs) - np.mean(chance)), LEAST_SPREAD**2)
+    weight = 1 / (chance + spread)
+    centre = float(np.sum(weight * logs) / weight.sum())
+    return np.asarray(np.exp(centre + (logs - centre) * spread / (spread + chance)))
+
+
+def _shares(of_counts: Array, of_mean: Array, total: Array, rows: Array) -> tuple[float, float]:
+    """Non-negative least squares of total = a of_counts + b of_mean, each series in proportion to its own size."""
+    from scipy.optimize import nnls
+
+    found = np.array([0.5, 0.05])
+    columns = np.column_stack([of_counts, of_mean])
+    for _ in range(4):
+        weight = np.sqrt(rows) / np.maximum(columns @ found, TINY)
+        found = np.asarray(nnls(columns * weight[:, None], total * weight)[0])
+        if not found.any():
+            return 1e-6, 1e-6
+    return float(found[0]), float(max(found[1], 1e-6))
+
+
+@dataclass(frozen=True, eq=False)
+class CensoredFit:
+    """Right-censored demands relative to the scale of their series."""
+
+    demand: Floats  # (rows,)
+    is_event: Bools  # (rows,)
+    unit: Floats  # (rows,) of quantity, relative to the scale
+
+    @classmethod
+    def of(cls, demand: Floats, is_event: Bools, unit: Floats) -> "CensoredFit":
+        """Demands as they are."""
+        return cls(demand, is_event, unit)
+
+    def filled(self, mean: Floats, variance: Floats, order: Floats) -> tuple[Floats, Floats]:
+        """Demands with censored ones at their mean given the rest (Buckley and James), and squared residuals.
+
+        Residuals are standardised, and censored ones follow the Kaplan-Meier curve of those with a like `order`.
+        """
+        spread = np.sqrt(variance)
+        residual = (self.demand - mean) / spread
+        first, second = residual.copy(), residual**2
+        for rows in _bins(order):
+            first[rows], second[rows] = moments_above(residual[rows], self.is_event[rows])
+        filled = np.where(self.is_event, self.demand, np.maximum(self.demand, mean + spread * first))
+        return filled, np.where(self.is_event, residual**2, second) * variance
+
+
+def _bins(order: Floats) -> list[Ints]:
+    """Rows in bins of rising order, ties together."""
+    count = int(np.clip(len(order) // LEAST_IN_BIN, 1, BINS))
+    edges = np.unique(np.quantile(order, np.linspace(0, 1, count + 1)[1:-1])) if count > 1 else np.zeros(0)
+    place = np.searchsorted(edges, order, side="right")
+    return [rows for each in range(len(edges) + 1) if len(rows := np.flatnonzero(place == each))]
+
+
+def moments_above(residual: Floats, is_event: Bools) -> tuple[Floats, Floats]:
+    """E[e | e > own value] and E[e^2 | e > own value] under the Kaplan-Meier curve, the largest counted as an event."""
+    is_event = is_event | (residual == residual.max())
+    curve = kaplan_meier(residual, is_event, integer=False)
+    mass = -np.diff(np.r_[1.0, curve.survival])
+    at = np.searchsorted(curve.times, residual, side="right")
+    above = np.r_[np.cumsum(mass[::-1])[::-1], 0.0][at]
+    found = []
+    for power in (1, 2):
+        total = np.r_[np.cumsum((mass * curve.times**power)[::-1])[::-1], 0.0][at]
+        found.append(np.where(above > 1e-12, total / np.maximum(above, 1e-12), residual**power))
+    return found[0], found[1]

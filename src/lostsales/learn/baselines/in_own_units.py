@@ -1,0 +1,268 @@
+"""Learners with one ladder for all series, where series differ: each series in its own units of quantity and price.
+
+The learner sees a log in which every series is divided by its scale and its usual price. What it decides is multiplied
+back, rounded to the orders and prices of the shop, and kept within its rules and within twice what the series has seen.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from lostsales.data.economics import UnitCosts
+from lostsales.data.ladders import Ladders, LadderSettings, snapped
+from lostsales.data.log import SalesLog
+from lostsales.data.problem import Feature, Problem
+from lostsales.data.progress import Progress
+from lostsales.data.scale import TINY
+from lostsales.data.settings import StrictSettings, checked_json
+from lostsales.data.units import QUANTITIES
+from lostsales.errors import LostSalesError
+from lostsales.learn.baselines.behaviour import BehaviourPolicy
+from lostsales.learn.cfqi.series_coordinates import SeriesCoordinates, ViewCoordinates
+from lostsales.learn.learner import Learner
+from lostsales.policy.action_grid import ActionGrid, room_of
+from lostsales.policy.base import PolicyBase
+from lostsales.policy.decision import Decision
+from lostsales.policy.file_content import POSITIVE, Content, Header, NonNegative, numbers, texts
+from lostsales.policy.file_format import POLICIES, Artefact, content_of
+from lostsales.policy.policy import Observes, SavedPolicy
+from lostsales.policy.rules import Rules
+from lostsales.policy.view import Action, ClosedPeriod, SeriesContext, View
+from lostsales.types import Array
+
+KIND = "in-own-units"
+# Rules whose numbers are the same in every unit; the others are applied to what is recommended.
+UNITLESS_RULES = ("least_margin", "greatest_price_change_percent", "order_days")
+PRICE_FIRST = 1e9  # the nearest allowed price counts before the nearest allowed order
+
+
+class InOwnUnitsSettings(StrictSettings):
+    """The settings in a policy file."""
+
+    kind: str
+    settings: dict[str, Any]
+    rules: Rules
+    prices: tuple[NonNegative, ...]
+    orders: tuple[NonNegative, ...]
+    ladders: LadderSettings
+    attributes: tuple[str, ...]
+    unit_cost: NonNegative
+    usual_demand: NonNegative
+
+
+@dataclass(frozen=True, eq=False)
+class InOwnUnits(PolicyBase):
+    """Asks the policy inside in the units of each series, and answers in those of the shop."""
+
+    policy: SavedPolicy
+    problem: Problem  # of the shop
+    rules: Rules
+    ladders: Ladders  # relative
+    coordinates: SeriesCoordinates
+    unit_cost: float  # of an order, its mean in the log
+    usual_demand: float
+
+    @property
+    def observes(self) -> Observes:
+        """What the policy inside observes."""
+        return self.policy.observes
+
+    @property
+    def asks(self) -> tuple[Feature, ...]:
+        """What the policy inside asks for."""
+        return self.policy.asks
+
+    @property
+    def horizon(self) -> int | None:
+        """That of the policy inside."""
+        return self.policy.horizon
+
+    @property
+    def may_recommend(self) -> Ladders:
+        """The relative ladders."""
+        return self.ladders
+
+    def summary(self) -> dict[str, Any]:
+        """That of the policy inside, whose quantities and prices are shares of those of a series."""
+        return self.policy.summary() | {"relative": True}
+
+    def decide(self, view: View, rng: np.random.Generator) -> Action:
+        """Price and order of every series."""
+        own = self.coordinates.of_view(view)
+        return self._settled(view, own, self.policy.decide(_view(view, own), rng))
+
+    def explain(self, view: View) -> Decision:
+        """The decision of the policy inside."""
+        own = self.coordinates.of_view(view)
+        found = self.policy.explain(_view(view, own))
+        price, order = self._settled(view, own, Action(found.price, found.order))
+        second = self._settled(view, own, Action(found.runner_up_price, found.runner_up_order))
+        money = 1.0 if isinstance(self.policy, BehaviourPolicy) else own.scale * own.usual_price
+        return replace(
+            found,
+            price=price,
+            order=order,
+            runner_up_price=second.price,
+            runner_up_order=second.order,
+            value=found.value * money,
+            penalty=found.penalty * money,
+            advantage=found.advantage * money,
+            unknown_series=own.is_unknown,
+            unseen=None if own.own_range is None else own.own_range.unseen(price, order),
+        )
+
+    def _settled(self, view: View, own: ViewCoordinates, wanted: Action) -> Action:
+        """The action of the shop that is nearest to a relative one and allowed."""
+        price, order = wanted.price * own.usual_price, wanted.order * own.scale
+        ladders = self.ladders
+        if ladders.relative_prices and ladders.price_step:
+            price = np.where(np.isnan(price), price, snapped(price, ladders.price_step, ladders.price_endings))
+        multiple, most = np.full(len(order), ladders.order_multiple), np.full(len(order), np.inf)
+        if own.own_range is not None:
+            price = np.clip(price, own.own_range.least_price, own.own_range.most_price)
+            multiple, most = np.where(multiple > 0, multiple, own.own_range.unit), own.own_range.most_order
+        order, step = np.minimum(order, most), np.where(multiple > 0, multiple, 1.0)
+        if ladders.relative_orders:
+            counts = np.minimum(np.rint(order / step), np.floor(most / step + TINY))
+            order = np.where(multiple > 0, step * counts, order)
+        room = room_of(self.problem)
+        if self.rules == Rules() and np.isinf(room):
+            return Action(price, order)
+        grid = ActionGrid(ladders.prices_of(own.usual_price), ladders.orders_of(own.scale), room, self.unit_cost)
+        features = view.features_by_name(self.asks)
+        may = self.rules.feasible(grid, view.stock, view.last_price, features)
+        if own.own_range is not None:
+            may = own.own_range.allowed(grid, may)
+        far = PRICE_FIRST * np.abs(grid.price - price[:, None]) + np.abs(grid.order - order[:, None])
+        nearest = grid.taken(np.where(may, np.nan_to_num(far), np.inf).argmin(axis=1))
+        return Action(*(np.where(np.isnan(each), each, at) for each, at in zip((price, order), nearest, strict=True)))
+
+    def to_artefact(self) -> Artefact:
+        """The content of the policy inside, with scale and usual price of each series."""
+        own = self.policy.to_artefact()
+        settings = {
+            "kind": own.kind,
+            "settings": own.settings,
+            "rules": self.rules.saved(),
+            "prices": self.ladders.prices.tolist(),
+            "orders": self.ladders.orders.tolist(),
+            "ladders": self.ladders.settings(),
+            "attributes": list(self.coordinates.columns),
+            "unit_cost": self.unit_cost,
+            "usual_demand": self.usual_demand,
+        }
+        arrays = own.arrays | self.coordinates.to_arrays()
+        return Artefact(KIND, own.observes, own.horizon, self.problem, settings, arrays)
+
+    @classmethod
+    def content(cls, header: Header) -> Content | None:
+        """What a file of the policy inside may hold, and the arrays of the series."""
+        settings = _settings(header.settings)
+        series = {
+            "series_names": texts("series"),
+            "series_scale": numbers("series", least=POSITIVE),
+            "series_values": numbers("series", "series attributes"),
+            "series_price": numbers("series", least=POSITIVE),
+            "series_range": numbers("series", 7, least=0, infinite=True),
+        }
+        problem = _inside(header.problem, settings.rules, settings.prices, settings.orders)
+        names = header.names - set(series)
+        content = content_of(settings.kind, replace(header, problem=problem, settings=settings.settings, names=names))
+        if content is None:
+            return None
+        sizes = content.sizes | {"series attributes": len(settings.attributes)}
+        return replace(content, arrays=content.arrays | series, sizes=sizes)
+
+    @classmethod
+    def from_artefact(cls, artefact: Artefact) -> "InOwnUnits":
+        """The policy of a file."""
+        settings = _settings(artefact.settings)
+        problem = _inside(artefact.problem, settings.rules, settings.prices, settings.orders)
+        arrays: dict[str, Array] = {
+            name: each for name, each in artefact.arrays.items() if not name.startswith("series_")
+        }
+        inside = replace(artefact, kind=settings.kind, problem=problem, settings=settings.settings, arrays=arrays)
+        coordinates = SeriesCoordinates.from_arrays(list(settings.attributes), artefact.arrays)
+        assert coordinates is not None  # it has attributes, if only none
+        rungs = np.array(settings.prices), np.array(settings.orders)
+        return cls(
+            POLICIES.get(settings.kind).from_artefact(inside),
+            artefact.problem,
+            settings.rules,
+            Ladders.of_settings(*rungs, settings.ladders.model_dump()),
+            coordinates,
+            settings.unit_cost,
+            settings.usual_demand,
+        )
+
+
+def fit_in_own_units(learner: Learner, log: SalesLog, progress: Progress | None = None) -> SavedPolicy:
+    """Fit a learner that has one ladder for all series, in the units of each where series differ."""
+    rules = learner.rules.over(log.problem.rules)
+    coordinates = SeriesCoordinates.of(log, warn=False)
+    ladders = Ladders.of(log, rules) if log.order is not None else None
+    if ladders is None or not ladders.relative or log.costs is None:
+        return learner.fit(log, progress)
+    ladders = ladders.coarse()
+    inner = learner.model_copy(update={"rules": _unitless(rules)})
+    policy = inner.fit(relative_log(log, coordinates, ladders, rules), progress)
+    shown = log.sales[~log.censored]
+    usual = float(np.median(shown)) if len(shown) else float(np.median(log.sales))
+    unit_cost = float(log.costs.mean().order)
+    return InOwnUnits(policy, log.problem, rules, ladders, coordinates, unit_cost, usual)
+
+
+def relative_log(log: SalesLog, coordinates: SeriesCoordinates, ladders: Ladders, rules: Rules) -> SalesLog:
+    """The log with quantities relative to the scale and money relative to the usual price of each series."""
+    assert log.costs is not None  # or it had been fitted as it is
+    scale, usual = coordinates.scale[log.series], coordinates.usual_price[log.series]
+    columns: dict[str, Any] = {
+        name: each / scale for name in QUANTITIES if name != "last_sales" and (each := getattr(log, name)) is not None
+    }
+    costs = log.costs
+    fixed = float(np.mean(costs.fixed_order / (scale * usual)))
+    return replace(
+        log,
+        problem=_inside(log.problem, rules, tuple(ladders.prices.tolist()), tuple(ladders.orders.tolist())),
+        price=log.price / usual,
+        last_sales=log.last_sales / coordinates.scale,
+        costs=UnitCosts(costs.lost / usual, costs.order / usual, costs.holding / usual, fixed),
+        **columns,
+    )
+
+
+def _inside(problem: Problem, rules: Rules, prices: tuple[float, ...], orders: tuple[float, ...]) -> Problem:
+    """The problem in shares; a capacity, which is in units of the shop, limits what is recommended."""
+    update = {"prices": prices, "orders": orders, "capacity": None, "rules": _unitless(rules)}
+    return problem.model_copy(update=update)
+
+
+def _unitless(rules: Rules) -> Rules:
+    return Rules(**{name: getattr(rules, name) for name in UNITLESS_RULES if name in rules.model_fields_set})
+
+
+def _settings(keys: dict[str, Any]) -> InOwnUnitsSettings:
+    settings = checked_json(InOwnUnitsSettings, keys, "its settings")
+    if settings.kind == KIND:
+        raise LostSalesError("a policy in own units holds another kind of policy, not one of its own")
+    return settings
+
+
+def _view(view: View, own: ViewCoordinates) -> View:
+    """The same open period in shares of each series."""
+    scale, context = own.scale, view.context
+    if context is not None:
+        context = SeriesContext(context.attributes, context.mean_demand / scale)
+    past = tuple(
+        ClosedPeriod(_view(each.view, own), Action(each.action.price / own.usual_price, each.action.order / scale))
+        for each in view.past
+    )
+    return replace(
+        view,
+        stock=view.stock / scale,
+        last_sales=view.last_sales / scale,
+        last_demand=None if view.last_demand is None else view.last_demand / scale,
+        past=past,
+        context=context,
+    )

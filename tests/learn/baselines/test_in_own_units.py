@@ -1,0 +1,103 @@
+"""Baselines where series differ: one policy in shares, decisions in the units of each series."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import lostsales
+from lostsales.data.log import SalesLog
+from lostsales.data.problem import Costs, Problem
+from lostsales.learn.baselines.in_own_units import InOwnUnits
+from lostsales.policy.recommendation import UNSEEN
+
+METHODS = ("base-stock", "s-S-p", "newsvendor", "behaviour", "fqi-imputed")
+SIZES = (2.0, 20.0, 200.0)
+
+
+def shop(seed: int = 0, times: float = 1.0, dearer: float = 1.0, **problem: Any) -> SalesLog:
+    """Three products in proportion; quantities or prices and costs of the last one may be multiplied."""
+    rng, frames = np.random.default_rng(seed), []
+    for number, (size, usual) in enumerate(zip(SIZES, (4.0, 6.0, 8.0), strict=True)):
+        last = number == len(SIZES) - 1
+        stock, rows = np.ceil(1.5 * size), []
+        for period in range(80):
+            price = usual * (0.75 if rng.random() < 0.3 else 1.0)
+            demand = float(rng.poisson(size * (price / usual) ** -1.5))
+            order = np.ceil(max(1.5 * size * rng.uniform(0.5, 1.5) - stock, 0.0))
+            available = stock + order
+            sales = min(demand, available)
+            factor, money = (times, dearer) if last else (1.0, 1.0)
+            quantities = [each * factor for each in (stock, order, sales)]
+            rows.append((f"product {number}", period, price * money, *quantities, demand > available))
+            stock = available - sales
+        columns = ["series", "period", "price", "stock", "order", "sales", "stockout"]
+        frame, worth = pd.DataFrame(rows, columns=columns), usual * (dearer if last else 1.0)
+        frames.append(frame.assign(penalty=0.2 * worth, purchase=0.5 * worth, shelf=0.02 * worth))
+    costs = Costs(lost="penalty", order="purchase", holding="shelf")
+    return lostsales.read_log(pd.concat(frames), Problem(arrival="before", costs=costs, **problem))
+
+
+def recommended(log: SalesLog, method: str, stock: float, times: float = 1.0) -> tuple[Any, pd.DataFrame]:
+    settings: dict[str, Any] = {"iterations": 2} if method.startswith("fqi") else {}
+    policy = lostsales.fit(log, method, **settings)
+    level = np.array(SIZES) * stock * np.array([1.0, 1.0, times])
+    today = pd.DataFrame({"series": [f"product {each}" for each in range(3)], "period": 80, "stock": level})
+    return policy, policy.recommend(None, today.assign(last_sales=np.array(SIZES) * np.array([1.0, 1.0, times])))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_orders_and_prices_are_in_proportion_to_each_product(method: str, tmp_path: Path) -> None:
+    policy, answer = recommended(shop(), method, stock=0.0)
+    assert isinstance(policy, InOwnUnits)
+    assert (answer["order"] == answer["order"].round()).all()
+    assert (answer["order"] <= 10 * np.array(SIZES)).all()
+    assert (answer["price"] / [4.0, 6.0, 8.0]).between(0.7, 1.05).all()
+    policy.save(tmp_path / "policy")
+    again = lostsales.load(tmp_path / "policy")
+    pd.testing.assert_frame_equal(again.recommend(None, _today(answer)), policy.recommend(None, _today(answer)))
+
+
+def _today(answer: pd.DataFrame) -> pd.DataFrame:
+    return answer[["series", "period"]].assign(stock=3.0, last_sales=2.0)
+
+
+@pytest.mark.parametrize("method", ["base-stock", "newsvendor"])
+def test_multiplying_one_product_multiplies_its_decision_and_nothing_else(method: str) -> None:
+    _, usual = recommended(shop(), method, stock=0.5)
+    _, more = recommended(shop(times=1.1**24), method, stock=0.5, times=1.1**24)
+    _, dearer = recommended(shop(dearer=3.0), method, stock=0.5)
+    assert more["order"].iloc[2] == pytest.approx(1.1**24 * usual["order"].iloc[2], rel=0.02)
+    np.testing.assert_array_equal(more["order"].iloc[:2], usual["order"].iloc[:2])
+    np.testing.assert_array_equal(dearer["order"].iloc[:2], usual["order"].iloc[:2])
+    np.testing.assert_array_equal(dearer["price"].iloc[:2], usual["price"].iloc[:2])
+
+
+def test_rules_of_the_shop_hold_in_its_own_units() -> None:
+    _, answer = recommended(shop(rules={"multiple": 6, "greatest_price_change_percent": 50}), "base-stock", stock=0.0)
+    assert (answer["order"] % 6 == 0).all()
+
+
+def test_series_that_do_not_differ_are_fitted_as_they_are() -> None:
+    log, _ = lostsales.simulate("released", episodes=5, seed=1)
+    assert not isinstance(lostsales.fit(log, "base-stock"), InOwnUnits)
+    asked = shop(prices=(3.0, 4.0, 6.0, 8.0), orders=(0.0, 10.0, 100.0, 300.0))
+    assert not isinstance(lostsales.fit(asked, "base-stock"), InOwnUnits)
+
+
+def test_a_price_that_the_product_never_had_is_flagged() -> None:
+    policy, _ = recommended(shop(), "base-stock", stock=0.0)
+    decision = policy.explain(_open_view(policy))
+    assert decision.unseen is not None
+    flags = policy.recommend(None, _today(pd.DataFrame({"series": ["product 0"], "period": [80]})))["flag"]
+    assert flags.str.contains(UNSEEN).tolist() == decision.unseen[:1].tolist()
+
+
+def _open_view(policy: Any) -> Any:
+    from lostsales.data.reading.table import open_table
+    from lostsales.policy.open_day import read_open_day
+
+    today = pd.DataFrame({"series": ["product 0"], "period": [80], "stock": [3.0], "last_sales": [2.0]})
+    return read_open_day(policy.problem, None, open_table(today), policy.usual_demand).view

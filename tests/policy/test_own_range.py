@@ -1,0 +1,63 @@
+"""What each series has seen of prices and orders, and how far beyond a recommendation may go."""
+
+import numpy as np
+
+from lostsales.data.log import SalesLog
+from lostsales.data.problem import Problem
+from lostsales.policy.action_grid import ActionGrid
+from lostsales.policy.own_range import OwnRange
+from tests.demand.logs import COSTS, log_of_draws
+
+
+def two_series(problem: Problem | None = None) -> SalesLog:
+    """One sells 2 a period at 4 to 5 and orders 0 or 3; the other sells 1 at 10 and orders 30 at a time, once 40."""
+    demand, available = np.array([[2.0] * 4, [1.0] * 4]), np.full((2, 4), 9.0)
+    price = np.array([[4.0, 5.0, 4.0, 5.0], [10.0] * 4])
+    order = np.array([[0.0, 3.0, 0.0, 3.0], [30.0, 0.0, 30.0, 40.0]])
+    return log_of_draws(demand, available, problem or Problem(costs=COSTS), price=price, order=order)
+
+
+def test_limits_are_twice_what_was_seen_and_ten_periods_of_sales_unless_orders_usually_are_larger() -> None:
+    found = OwnRange.of(two_series())
+    np.testing.assert_array_equal(found.lowest_price, [4, 10])
+    np.testing.assert_array_equal(found.highest_price, [5, 10])
+    np.testing.assert_array_equal(found.largest_order, [3, 40])
+    np.testing.assert_array_equal(found.least_price, [2, 5])
+    np.testing.assert_array_equal(found.most_price, [10, 20])
+    np.testing.assert_array_equal(found.most_order, [6, 60])  # twice 3 is below ten times 2; the median order is 30
+
+
+def test_a_stray_order_of_a_slow_series_does_not_count() -> None:
+    demand, available = np.array([[1.0, 0.0] * 10]), np.full((1, 20), 9.0)
+    order = np.zeros((1, 20))
+    order[0, :5], order[0, 7] = 1.0, 100.0
+    assert OwnRange.of(log_of_draws(demand, available, order=order)).most_order.tolist() == [5.0]
+
+
+def test_prices_and_orders_that_the_problem_lists_are_asked_for() -> None:
+    asked = Problem(costs=COSTS, prices=(4.0, 5.0, 10.0, 99.0), orders=(0.0, 3.0, 30.0, 40.0, 500.0))
+    found = OwnRange.of(two_series(asked))
+    assert np.isinf(found.most_price).all()
+    assert np.isinf(found.most_order).all()
+    assert not found.least_price.any()
+    np.testing.assert_array_equal(found.unseen(np.array([99.0, 10.0]), np.array([0.0, 30.0])), [True, False])
+
+
+def test_actions_beyond_the_limits_are_not_allowed_unless_nothing_else_is() -> None:
+    found = OwnRange.of(two_series())
+    grid = ActionGrid(np.array([5.0, 25.0]), np.array([0.0, 7.0]), np.inf)
+    feasible = np.ones((2, 4), dtype=bool)
+    np.testing.assert_array_equal(found.allowed(grid, feasible), [[1, 0, 0, 0], [1, 1, 0, 0]])
+    only_dear = np.tile([False, False, True, True], (2, 1))
+    np.testing.assert_array_equal(found.allowed(grid, only_dear), only_dear)
+
+
+def test_an_unknown_series_has_nothing_to_leave_and_a_given_limit() -> None:
+    found = OwnRange.of(two_series()).take(np.array([0, -1]), np.array([False, True]), np.full(2, 70.0))
+    np.testing.assert_array_equal(found.most_order, [6, 70])
+    np.testing.assert_array_equal(found.unseen(np.array([9.0, 9.0]), np.zeros(2)), [True, False])
+
+
+def test_it_comes_back_from_a_policy_file_as_it_was() -> None:
+    found = OwnRange.of(two_series())
+    np.testing.assert_array_equal(OwnRange.from_array(found.to_array()).most_order, found.most_order)
