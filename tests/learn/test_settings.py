@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from lostsales.data.settings import with_settings
 from lostsales.errors import SettingError
 from lostsales.learn.cfqi.settings import CFQI, PCFQI, Fusion
 from lostsales.learn.function.kernels import Kernel
@@ -94,6 +95,12 @@ def test_renamed_settings_are_still_read() -> None:
     old: dict[str, Any] = {"spared": 0.5, "spared_ratio": 2}
     assert FunctionClass(**old) == FunctionClass(unpenalized_share=0.5, unpenalized_ratio=2)
     assert FunctionClass.model_validate_json(json.dumps(old), strict=True).unpenalized_share == 0.5
+
+
+def test_the_papers_penalty_can_be_given_as_text() -> None:
+    asked = ("function.unpenalized_share=0", "function.support_kernel=none")
+    found = PCFQI(**with_settings({}, asked, "beta=5"))
+    assert found.function == FunctionClass(unpenalized_share=0.0, support_kernel=None)
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ class Interval:
         return self.low > 0
 
 
-def student_quantile(degrees: int, share: float) -> float:
+def student_quantile(degrees: float, share: float) -> float:
     """Quantile of Student's t with so many degrees of freedom."""
     return float(stdtrit(degrees, share))
 

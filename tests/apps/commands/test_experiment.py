@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from lostsales.apps.cli import app
 from lostsales.apps.commands.experiment import QUICK_LEVELS
-from lostsales.apps.views.experiment import as_markdown, print_outcome
+from lostsales.apps.views.experiment import as_markdown, print_outcome, to_json
 from lostsales.apps.views.experiment_figures import figure_of_gaps, figure_of_values
 from lostsales.errors import SettingError
 from lostsales.simulation.experiments.claims import check_claims
@@ -102,6 +102,24 @@ def test_the_page_and_the_screen_say_what_failed(capsys: pytest.CaptureFixture[s
     assert page.count("\n## ") == 3
     print_outcome(results, tmp_path, [])
     assert "pip install 'lostsales[plots]'" in capsys.readouterr().out
+
+
+def test_differences_to_the_published_figures_are_shown_with_both_intervals(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    results = made_up(AS_THE_PAPER_SAYS, spread=0.1, scenario=Scenario.load("released"))
+    page = as_markdown(results, summarise_results(results), check_claims(results))
+    (row,) = [line for line in page.splitlines() if line.startswith("| near-optimal | pc-fqi | 10 |")]
+    ours, published, difference = row.split(" | ")[3:]
+    assert ours.startswith("31.")
+    assert published == "25.37 (22.27 to 28.47)"
+    low, high = (float(text) for text in difference.split("(")[1].split(")")[0].split(" to "))
+    assert low < 31.5 - 25.371 < high
+    assert [each["episodes"] for each in to_json(results, tmp_path)["published"]] == [10] * 6 + [0, 0]
+    print_outcome(results, tmp_path, [])
+    assert "Against the published figures" in capsys.readouterr().out
+    elsewhere = made_up(AS_THE_PAPER_SAYS)
+    assert "Against" not in as_markdown(elsewhere, summarise_results(elsewhere), check_claims(elsewhere))
 
 
 def test_published_figures_are_those_of_released_only() -> None:

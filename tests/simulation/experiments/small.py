@@ -19,18 +19,18 @@ def small(**changes: Any) -> Experiment:
     return Experiment(**({"scenario": Scenario.load(TINY)} | keys | changes))
 
 
-def made_up(means: Means, spread: float = 1.0, **changes: Any) -> ExperimentResults:
+def made_up(means: Means, spread: float = 1.0, noise_seed: int = 1, **changes: Any) -> ExperimentResults:
     """Results whose method earns `means[behaviour, method]` at each level, plus noise of scale `spread` a run.
 
     All policies of a run share a noise of that size too, as common test episodes do.
     """
     methods = tuple(dict.fromkeys(method for behaviour, method in means if behaviour != REFERENCE))
     experiment = small(runs=20, methods=methods, **changes)
-    rng = np.random.default_rng(1)
+    rng = np.random.default_rng(noise_seed)
     shared = rng.normal(size=experiment.runs) * spread
     finished = []
     for cell in experiment.cells():
-        levels = means.get((cell.behaviour, cell.method), (0.0, 0.0))
+        levels = means.get((cell.behaviour, cell.method), (0.0,) * len(experiment.levels))
         mean = levels[0 if cell.behaviour == REFERENCE else experiment.levels.index(cell.episodes)]
         own = 0.0 if cell.behaviour == REFERENCE else rng.normal() * spread
         value = mean + shared[cell.run] + own

@@ -1,4 +1,4 @@
-"""Terms of the feature space of Q: coverage of the policy's actions, and effective dimension, by depth."""
+"""The feature space of Q at each depth, and how well the log covers the policy's actions in it."""
 
 from dataclasses import dataclass
 
@@ -10,26 +10,32 @@ from lostsales.evaluation.task import EvaluationTask
 from lostsales.learn.cfqi.policy import q_functions
 from lostsales.types import Floats
 
-MOST_ROWS = 1_000  # of a depth, from which dimension and coverage are measured
+MOST_ROWS = 1_000  # of a depth, from which its feature space is measured
 
 
 @dataclass(frozen=True, eq=False)
 class DepthMeasurement:
-    """Eigenvalues of a depth's features, and the posterior variance of the policy's actions over that of the log's."""
+    """The function class of a depth, and the posterior variance of the policy's actions over that of the log's."""
 
-    eigenvalues: Floats  # (rank,) falling
+    rows: int  # of the log at this depth
+    eigenvalues: Floats  # (measured rows or rank,) falling, of the Gram matrix of all these rows
     ridge: float
     ratio: float
     kernel: str
 
 
 def measure_depth(task: EvaluationTask, depth: int) -> DepthMeasurement:
-    """Measure one depth on at most 1,000 of its rows."""
+    """Measure one depth on at most 1,000 of its rows, on the scale of all of them.
+
+    Eigenvalues of a Gram matrix grow in proportion to its rows, so those of a sample are multiplied by rows / sample.
+    """
     log, runs = task.prepared.log, task.prepared.runs
     level = np.minimum(runs.depth[task.rows], runs.max_depth)
     at = np.flatnonzero(level == depth)
-    if len(at) > MOST_ROWS:
+    rows = len(at)
+    if rows > MOST_ROWS:
         at = np.sort(np.random.default_rng(task.seed).choice(at, MOST_ROWS, replace=False))
+    share = len(at) / max(rows, 1)
     logged = task.logged_actions[at]
     settings = _settings(task, depth)
     blocks = histories(log, runs, task.rows[at], depth)
@@ -37,19 +43,23 @@ def measure_depth(task: EvaluationTask, depth: int) -> DepthMeasurement:
     history, scale, mapped = space.scaler(blocks), space.action_scaler, space.map
     kernel, ridge = settings.kernel, settings.ridge
     phi = mapped.features(history, scale(logged))
-    gram = phi.T @ phi
+    gram = phi.T @ phi / share
     inverse = np.linalg.inv(gram + ridge * np.eye(len(gram)))
 
     def variance(action: Floats, own: bool = False) -> float:
         """Mean of k_post / ridge; of the log's `own` actions with each left out."""
         asked = mapped.features(history, scale(action))
         leverage = np.einsum("ij,jk,ik->i", asked, inverse, asked)
-        leverage = leverage / np.maximum(1 - leverage, 1e-3) if own else leverage
+        leverage = leverage / np.maximum(1 - leverage / share, 1e-3) if own else leverage
         return float(np.mean(leverage + mapped.left_over(history, scale(action)) / ridge))
 
     ratio = float(np.mean([variance(each[at]) for each in task.actions])) / max(variance(logged, own=True), 1e-12)
+    if kernel is not None:  # landmarks would cut the tail of the spectrum
+        pairs = history, scale(logged)
+        gram = kernel.between(pairs, pairs) / share
+    spectrum = np.maximum(np.linalg.eigvalsh(gram)[::-1], 0.0)
     name = "linear" if kernel is None else f"{kernel.kind} {kernel.coefficient:g}"
-    return DepthMeasurement(np.asarray(np.linalg.eigvalsh(gram)[::-1], dtype=np.float64), ridge, ratio, name)
+    return DepthMeasurement(rows, np.asarray(spectrum, dtype=np.float64), ridge, ratio, name)
 
 
 def _settings(task: EvaluationTask, depth: int) -> FqeSettings:
@@ -70,24 +80,3 @@ def coverage_ratio(measured: list[DepthMeasurement]) -> Diagnostic:
     )
     advice = "the log covers the policy" if ratio[worst] <= 3 else "try the policy's prices and orders on a few series"
     return Diagnostic("coverage", "coverage ratio by depth", float(ratio.max()), ratio, True, meaning, advice)
-
-
-def dimension(measured: list[DepthMeasurement]) -> Diagnostic:
-    """The largest effective dimension d* over the depths."""
-    d_star = np.array([effective_dimension(each.eigenvalues, each.ridge) for each in measured], dtype=np.float64)
-    meaning = (
-        f"the Q of {measured[0].kernel} at depth 0 bends in about {d_star[0]:.0f} directions that the data can tell"
-    )
-    crowded = any(d > len(each.eigenvalues) / 2 for d, each in zip(d_star, measured, strict=True))
-    advice = "a simpler kernel or a larger ridge" if crowded else "the kernel is simple enough for the rows"
-    return Diagnostic("d_star", "effective dimension by depth", float(d_star.max()), d_star, False, meaning, advice)
-
-
-def effective_dimension(eigenvalues: Floats, noise: float) -> int:
-    """The least j with j >= sum over k > j of eigenvalue_k / noise, of a Gram matrix (Definition 4).
-
-    >>> effective_dimension(np.array([5.0, 1.0, 0.5, 0.1]), 1.0)
-    2
-    """
-    tail = np.r_[np.cumsum(eigenvalues[::-1])[::-1], 0.0]
-    return int(np.flatnonzero(np.arange(len(tail)) >= tail / noise)[0])

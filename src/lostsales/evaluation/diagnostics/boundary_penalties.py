@@ -1,58 +1,91 @@
-"""Terms of the safe action at max_depth: boundary and termination action penalties (BAP, TAP)."""
+"""Terms of the safe action at max_depth: boundary and termination action penalties (BAP, TAP).
+
+Both are (1 - discount^n) / (1 - discount)^2 times an expectation over a depth I and the discounted visits d_I of
+histories at it. With P(I = i) = discount^i (1 - discount) / (1 - discount^n), and every period at one depth, they are
+sums over periods: BAP = E sum_t discount^t AD_t, and TAP = E sum_t discount^t TAD_t with TAD_t = E sum_{k=1}^{K-1}
+discount^k AD_{t+k}, where AD_t is the discrepancy at depth n and 0 elsewhere. The visits are those of the log.
+"""
 
 import numpy as np
 
+from lostsales.demand.censoring.runs import iterations_rule
 from lostsales.evaluation.diagnostics.diagnostic import Diagnostic
 from lostsales.evaluation.task import EvaluationTask
-from lostsales.learn.cfqi.policy import boundary_depth, boundary_loss
-from lostsales.policy.history import view_of_rows
+from lostsales.learn.cfqi.policy import CHUNK, QPolicy, boundary_depth
+from lostsales.policy.history import blocks_of_view, view_of_rows
+from lostsales.policy.view import View
 from lostsales.types import Floats
 
 
 def action_discrepancy(task: EvaluationTask) -> Floats | None:
-    """AD of every row of the log (Definition 13): the Q given up by the action at max_depth, 0 elsewhere."""
-    log, runs, deepest = task.prepared.log, task.prepared.runs, boundary_depth(task.policy)
-    if deepest is None:
+    """AD of every row in `task.rows` (Definition 13): what the action at max_depth gives up, 0 elsewhere."""
+    log, runs, policy, deepest = task.prepared.log, task.prepared.runs, task.policy, boundary_depth(task.policy)
+    if deepest is None or not isinstance(policy, QPolicy):
         return None  # series of different scale have no one Q to compare actions by
-    discrepancy = np.zeros(len(log))
-    at = np.flatnonzero(runs.depth[task.rows] == deepest)
-    rows = task.rows[at]
-    if deepest and len(rows):
-        discrepancy[rows] = boundary_loss(task.policy, view_of_rows(log, runs, rows), task.actions[0][at])
+    discrepancy = np.zeros(len(task.rows))
+    at = np.flatnonzero(runs.depth[task.rows] == deepest) if deepest else np.zeros(0, dtype=np.int64)
+    for start in range(0, len(at), CHUNK):
+        some = at[start : start + CHUNK]
+        discrepancy[some] = value_given_up(policy, view_of_rows(log, runs, task.rows[some]), task.actions[0][some])
     return discrepancy
 
 
+def value_given_up(policy: QPolicy, view: View, action: Floats) -> Floats:
+    """The greatest Q^(n)(h, .) less that of the given actions (rows, 2); Q - U where the policy is greedy in that."""
+    rows, deepest = np.arange(len(view.stock)), len(policy.q) - 1
+    pairs, q = policy.actions.coordinates(1.0, 1.0), policy.q[deepest]
+    block = blocks_of_view(policy.asks, view, rows, deepest)
+    scores = q.values(block, pairs)
+    if policy.beta:
+        scores = scores - q.penalty(block, pairs, policy.beta)
+    taken = np.argmin(np.abs(pairs[:, None, :] - action).sum(axis=2), axis=0)
+    return np.asarray(scores.max(axis=1) - scores[rows, taken])
+
+
 def boundary_penalty(task: EvaluationTask, discrepancy: Floats | None) -> Diagnostic:
-    """BAP, from the mean discrepancy of a row."""
-    mean = None if discrepancy is None else float(discrepancy[task.rows].mean())
+    """BAP (Corollary 3)."""
+    value = None if discrepancy is None else _discounted_sum(task, discrepancy)
     return _penalty(
-        task, "bap", "boundary action penalty", mean,
+        task, "bap", "boundary action penalty", value,
+        "given up by the safe action, by the policy's own Q and summed over the visits of the log",
         "the safe action costs little", "another safe action, or a larger eps: the present one costs much",
     )  # fmt: skip
 
 
 def termination_penalty(task: EvaluationTask, discrepancy: Floats | None) -> Diagnostic:
-    """TAP, from the mean sum of discounted discrepancies that follow a row in the log."""
-    mean = None
+    """TAP (Corollary 2), with the given policy and its own Q in place of those of the best policy."""
+    value = None
     if discrepancy is not None:
-        log, discount = task.prepared.log, task.prepared.log.problem.discount
-        # A discrepancy k periods into its series is ahead of k rows: discounted, discount + ... + discount^k in all.
-        place = np.arange(len(log)) - log.starts[log.series]
-        ahead = discrepancy * discount * (1 - discount**place) / (1 - discount)
-        mean = float(ahead.sum() / len(task.rows))
+        rounds = iterations_rule(int(task.prepared.runs.usable.sum()), task.prepared.log.problem.discount)
+        # The discrepancy of period s is ahead of the s periods before it, of at most K - 1 of them.
+        value = _discounted_sum(task, discrepancy * np.minimum(_periods_since_start(task), rounds - 1))
     return _penalty(
-        task, "tap", "termination action penalty", mean,
+        task, "tap", "termination action penalty", value,
+        "added up by discrepancies at the boundary that lie ahead of the visits of the log",
         "runs seldom reach the boundary", "end runs earlier: higher prices or larger orders during stock-outs",
     )  # fmt: skip
 
 
-def _penalty(task: EvaluationTask, key: str, title: str, mean: float | None, good: str, bad: str) -> Diagnostic:
-    """(1 - discount^n) / (1 - discount)^2 times a mean discrepancy (Corollaries 2 and 3)."""
-    if mean is None:
+def _periods_since_start(task: EvaluationTask) -> Floats:
+    """Periods since the start of its episode, of every row in `task.rows`."""
+    place = np.arange(len(task.rows))
+    opens = np.isin(task.rows, task.opening_rows)
+    return np.asarray(place - np.maximum.accumulate(np.where(opens, place, 0)), dtype=np.float64)
+
+
+def _discounted_sum(task: EvaluationTask, values: Floats) -> float:
+    """Mean over episodes of sum_t discount^t values_t; what follows the last row is taken to be like the rest."""
+    discount = task.prepared.log.problem.discount
+    weight = discount ** _periods_since_start(task)
+    return float(np.sum(weight * values) / np.sum(weight) / (1 - discount))
+
+
+def _penalty(
+    task: EvaluationTask, key: str, title: str, value: float | None, what: str, good: str, bad: str
+) -> Diagnostic:
+    if value is None:
         meaning = "only a policy with one Q per depth, for series of one scale, has this term"
         return Diagnostic(key, title, None, None, True, meaning, "nothing")
-    discount = task.prepared.log.problem.discount
-    value = (1 - discount**task.prepared.runs.max_depth) / (1 - discount) ** 2 * mean
-    scale = abs(float(task.prepared.profit.mean())) / (1 - discount)
-    meaning = f"{mean:.3g} of value a row is given up by its own Q, {value:.3g} in the bound"
+    scale = abs(float(task.prepared.profit.mean())) / (1 - task.prepared.log.problem.discount)
+    meaning = f"{value:.3g} of discounted profit is {what}; the mean profit of the log is worth {scale:.3g}"
     return Diagnostic(key, title, value, None, True, meaning, good if value <= 0.1 * scale else bad)

@@ -1,6 +1,6 @@
 """`diagnose`: all terms of the regret bound; those of the unknown best policy are computed for the given one."""
 
-from lostsales.evaluation.diagnostics.action_coverage import coverage_ratio, dimension, measure_depth
+from lostsales.evaluation.diagnostics.action_coverage import coverage_ratio, measure_depth
 from lostsales.evaluation.diagnostics.boundary_penalties import (
     action_discrepancy,
     boundary_penalty,
@@ -14,6 +14,7 @@ from lostsales.evaluation.diagnostics.log_terms import (
     partition_shares,
     unidentifiable_regret,
 )
+from lostsales.evaluation.diagnostics.statistical_error import dimension, gain_in_information, statistical_error
 from lostsales.evaluation.task import EvaluationTask
 
 
@@ -22,16 +23,20 @@ def diagnose(task: EvaluationTask) -> Diagnostics:
     prepared = task.prepared
     measured = [measure_depth(task, depth) for depth in range(prepared.runs.max_depth + 1)]
     discrepancy = action_discrepancy(task)
+    shares, depth = partition_shares(prepared), depth_instability(prepared, task.seed)
+    coverage, d_star, imputation = coverage_ratio(measured), dimension(measured), imputation_error(prepared)
     return Diagnostics(
         (
-            partition_shares(prepared),
-            depth_instability(prepared, task.seed),
-            coverage_ratio(measured),
+            shares,
+            depth,
+            coverage,
             unidentifiable_regret(prepared),
-            dimension(measured),
+            d_star,
+            gain_in_information(measured),
+            statistical_error(d_star, coverage, shares, imputation, depth, int(prepared.runs.usable.sum())),
             boundary_penalty(task, discrepancy),
             termination_penalty(task, discrepancy),
-            imputation_error(prepared),
+            imputation,
             iterations(prepared),
         )
     )

@@ -2,13 +2,15 @@
 
 import numpy as np
 
+from lostsales.data.log import SalesLog
+from lostsales.data.splits import BY_BLOCKS, ResamplingUnits
 from lostsales.data.sublogs import series_of, without
-from lostsales.demand.censoring.runs import find_runs, iterations_rule, run_ends
+from lostsales.demand.censoring.runs import LEAST_ROWS, find_runs, iterations_rule, run_ends
 from lostsales.evaluation.diagnostics.diagnostic import Diagnostic
 from lostsales.evaluation.prepared_log import PreparedLog
 from lostsales.types import Ints
 
-RESAMPLES = 40  # of the log, for the stability of max_depth
+DIVISIONS = 40  # of the log into halves, for the stability of max_depth
 
 
 def partition_shares(prepared: PreparedLog) -> Diagnostic:
@@ -23,25 +25,35 @@ def partition_shares(prepared: PreparedLog) -> Diagnostic:
 
 
 def depth_instability(prepared: PreparedLog, seed: int) -> Diagnostic:
-    """The share omega of resampled logs with another max_depth (Assumption 8)."""
-    log, units = prepared.log, prepared.units
-    rng = np.random.default_rng(seed)
-    depths = []
-    for _ in range(RESAMPLES):
-        if units.by == "blocks in time":
-            part = without(log, np.isin(units.of_row, np.setdiff1d(np.arange(len(units)), _drawn(rng, len(units)))))
-        else:
-            part = series_of(log, np.sort(_drawn(rng, len(log.names))))
-        depths.append(find_runs(part).max_depth)
-    deepest = prepared.runs.max_depth
-    omega = float(np.mean(np.array(depths) != deepest))
-    meaning = f"max_depth is {deepest}; another log of the same shop would give another in {omega:.0%} of the cases"
+    """The chance omega that two logs of the shop give different max_depth (Assumption 8), from halves of this one.
+
+    A bootstrap with replacement is not consistent for a maximum: it never shows a longer run than the log does. Two
+    disjoint halves are independent logs, so the share of random divisions in which they differ is unbiased for logs of
+    half the size (which ask for half as many rows a depth), whatever the law of runs. The most likely max_depth has a
+    chance of at least 1 - omega.
+    """
+    log, units, runs = prepared.log, prepared.units, prepared.runs
+    of_row = units.of_row if units.by == BY_BLOCKS else log.series
+    count = int(of_row.max()) + 1
+    if count < 2:
+        meaning = "one series of few periods cannot be divided"
+        return Diagnostic("omega", "instability of max_depth", None, None, False, meaning, "more series or periods")
+    rng, differ = np.random.default_rng(seed), []
+    for _ in range(DIVISIONS):
+        drawn = rng.permutation(count)
+        halves = drawn[: count // 2], drawn[count // 2 : 2 * (count // 2)]
+        parts = (_part(log, units, of_row, half) for half in halves)
+        first, second = (find_runs(part, runs.cap, LEAST_ROWS // 2).max_depth for part in parts)
+        differ.append(first != second)
+    omega = float(np.mean(differ))
+    meaning = f"max_depth is {runs.max_depth}; two halves of the log disagree on it in {omega:.0%} of the divisions"
     advice = "max_depth can be relied on" if omega <= 0.2 else "more series, or fix max_depth one lower by hand"
     return Diagnostic("omega", "instability of max_depth", omega, None, False, meaning, advice)
 
 
-def _drawn(rng: np.random.Generator, count: int) -> Ints:
-    return np.asarray(rng.integers(0, count, count))
+def _part(log: SalesLog, units: ResamplingUnits, of_row: Ints, chosen: Ints) -> SalesLog:
+    """The rows of some units."""
+    return without(log, ~np.isin(of_row, chosen)) if units.by == BY_BLOCKS else series_of(log, np.sort(chosen))
 
 
 def unidentifiable_regret(prepared: PreparedLog) -> Diagnostic:

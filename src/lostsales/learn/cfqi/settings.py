@@ -39,7 +39,9 @@ class CFQI(Learner):
     method: ClassVar[str] = "c-fqi"
     quick_settings: ClassVar[dict[str, Any]] = {"iterations": 10}
 
-    beta: Annotated[float, Field(ge=0)] = Field(BETA, description="Scale of the penalty for uncertainty.")
+    beta: Annotated[float, Field(ge=0)] = Field(
+        BETA, description="Scale of the penalty U for uncertainty; used by PC-FQI and fusion."
+    )
     safe: Safe = Field(
         "learned", description='Safe action at max_depth: "learned", or "paper": highest price with the largest order.'
     )
@@ -84,7 +86,11 @@ class CFQI(Learner):
 
 
 class PCFQI(CFQI):
-    """PC-FQI: C-FQI with a penalty for uncertainty in every iteration and in the policy (Algorithm 2).
+    """PC-FQI: C-FQI with a penalty in every iteration and in the policy (Algorithm 2); the default penalty is ours.
+
+    The default U has a kernel of its own and spares what is as well supported as most rows of the log: it keeps the
+    policy from actions without support, and is no uncertainty quantifier in the paper's sense. The paper's U is
+    `function.unpenalized_share=0` with `function.support_kernel=none`.
 
     Examples
     --------
@@ -101,7 +107,7 @@ class PCFQI(CFQI):
 
 
 class Fusion(CFQI):
-    """Fusion: the first iterations as in PC-FQI, the others as in C-FQI (Appendix F).
+    """Fusion: the first iterations as in PC-FQI (default penalty: ours), the others as in C-FQI (Appendix F).
 
     Examples
     --------

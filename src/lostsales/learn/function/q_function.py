@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from lostsales.data.settings import StrictSettings
 from lostsales.learn.function.feature_maps import FeatureMap, GridValues
@@ -51,7 +51,11 @@ class FunctionClass(StrictSettings):
     support_ridge: Ridge = Field(0.1, description="Ridge penalty of the support kernel.")
     support_rank: int = Field(100, ge=1, description="Landmarks of the support kernel.")
     unpenalized_share: float = Field(
-        0.95, ge=0, lt=1, description="Share of rows, each left out in turn, without a penalty; 0: the paper's penalty."
+        0.95,
+        ge=0,
+        lt=1,
+        description="Share of rows, each left out in turn, without a penalty; the paper's penalty is 0, "
+        "with support_kernel=none.",
     )
     # Isolated rows (a little exploration) have a large posterior variance when left out; they set no threshold.
     unpenalized_ratio: float = Field(
@@ -62,6 +66,11 @@ class FunctionClass(StrictSettings):
     @classmethod
     def _renamed(cls, keys: Any) -> Any:
         return {RENAMED.get(key, key): value for key, value in keys.items()} if isinstance(keys, dict) else keys
+
+    @field_validator("support_kernel", mode="before")
+    @classmethod
+    def _none_as_text(cls, value: Any) -> Any:
+        return None if value == "none" else value  # TOML and KEY=VALUE have no other word for it
 
 
 @dataclass(frozen=True, eq=False)

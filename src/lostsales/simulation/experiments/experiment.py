@@ -52,8 +52,8 @@ def experiment(
     Returns
     -------
     ExperimentResults
-        All finished cells. `out` also holds them as `results.parquet`, with `summary.csv`, `claims.csv` and
-        `times.csv`.
+        All finished cells. `out` also holds them as `results.parquet`, with `summary.csv`, `claims.csv`,
+        `times.csv` and, where results were published, `published.csv`.
 
     Raises
     ------

@@ -20,6 +20,7 @@ JOURNAL = "cells.jsonl"
 # Code that no result of a cell depends on: it is not part of the code checksum.
 READS_RESULTS = (
     "apps/",
+    "simulation/experiments/against_published.py",
     "simulation/experiments/claims.py",
     "simulation/experiments/experiment.py",
     "simulation/experiments/published.py",

@@ -8,18 +8,21 @@ from typing import Any
 import numpy as np
 
 from lostsales.data.writing import write_table
+from lostsales.simulation.experiments.against_published import differences_to_published
 from lostsales.simulation.experiments.claims import Claim
 from lostsales.simulation.experiments.results import ExperimentResults, Row, times_of
 from lostsales.types import Array
 
 
 def write_tables(results: ExperimentResults, rows: list[Row], claims: list[Claim], folder: Path) -> None:
-    """All cells, their summary, the claims, and apart from these the times, which no seed fixes."""
+    """All cells, their summary, the claims, differences to the published, and apart the times, which no seed fixes."""
     cells = columns_of(results.finished)
     cells = {name: column for name, column in cells.items() if not name.endswith("seconds")}
     write_table(cells, folder / "results.parquet")
     write_table(columns_of(rows), folder / "summary.csv")
     write_table(columns_of(claims), folder / "claims.csv")
+    if differences := differences_to_published(results):
+        write_table(columns_of(differences), folder / "published.csv")
     write_table(columns_of(times_of(results)), folder / "times.csv")
 
 
