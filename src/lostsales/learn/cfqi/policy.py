@@ -293,16 +293,6 @@ def boundary_depth(policy: Policy) -> int | None:
     return len(policy.q) - 1 if isinstance(policy, QPolicy) and one_scale else None
 
 
-def boundary_loss(policy: Policy, view: View, action: Floats) -> Floats:
-    """Max over a of Q^(n)(h, a), less Q^(n) of the given actions (rows, 2), of rows at max_depth n (AD)."""
-    if not isinstance(policy, QPolicy):
-        raise TypeError("only a policy with one Q-function per depth has a boundary")
-    pairs, rows, deepest = policy.actions.coordinates(1.0, 1.0), np.arange(len(view.stock)), len(policy.q) - 1
-    values = policy.q[deepest].values(blocks_of_view(policy.asks, view, rows, deepest), pairs)
-    taken = np.argmin(np.abs(pairs[:, None, :] - action).sum(axis=2), axis=0)
-    return np.asarray(values.max(axis=1) - values[rows, taken])
-
-
 def _savable(q: ActionValueFunction) -> QFunction:
     if not isinstance(q, QFunction):
         raise LostSalesError(
