@@ -28,6 +28,7 @@ def check_table(path: Path, inputs: Iterable[Path | None] = ()) -> None:
 def check_log(path: Path, inputs: Iterable[Path | None] = ()) -> None:
     """Raise where no log can be written to a path: neither the table nor the problem beside it may be in the way."""
     files = tuple(inputs)
+    check_table(path)  # also that it has a name
     beside = path.with_suffix(".toml")
     for each in files:
         if each is not None and beside.exists() and each.exists() and beside.samefile(each):
@@ -59,14 +60,15 @@ def write_tables(tables: dict[Path, dict[str, Array]], texts: dict[Path, str] | 
 def _copy(columns: dict[str, Array], path: Path, temporary: Path) -> None:
     import duckdb
 
+    from lostsales.data.reading.cells import connect
     from lostsales.data.reading.opening import identifier
 
-    quoted = str(temporary).replace("'", "''")
+    quoted = str(temporary.absolute()).replace("'", "''")  # to DuckDB a first "~" is the home
     # DuckDB takes dates as moments only.
     days = [name for name, values in columns.items() if values.dtype == np.dtype("datetime64[D]")]
     dates = ", ".join(f"CAST({identifier(name)} AS DATE) AS {identifier(name)}" for name in days)
     rows = f"(SELECT * REPLACE ({dates}) FROM columns)" if days else "columns"
-    with duckdb.connect() as connection:
+    with connect() as connection:
         connection.register("columns", columns | {name: columns[name].astype("datetime64[us]") for name in days})
         try:
             # Without a temporary file of its own: ours is one.
