@@ -11,6 +11,7 @@ import struct
 import warnings
 import zipfile
 from collections.abc import Callable
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -89,8 +90,8 @@ def used(path: Path, origin: Path) -> bool:
             answers = [np.stack([log.price, np.asarray(log.order)]) for log in runs]
             grid = np.array(scenario.prices), np.array(scenario.orders)
         else:
+            policy: Any = lostsales.load(path)  # before the tables, since most files are refused
             recent, today = (pd.read_csv(origin.with_name(name), dtype=NAMES) for name in ("recent.csv", "today.csv"))
-            policy: Any = lostsales.load(path)
             most = 1e14 if policy.problem.capacity is None else policy.problem.capacity
             today = pd.concat([today, today.assign(stock=most, **_renamed(today))], ignore_index=True)
             found = [policy.recommend(recent, today) for _ in range(2)]
@@ -209,13 +210,19 @@ def odd_archive(origin: Path, path: Path, rng: np.random.Generator) -> None:
         elif kind == 4:
             new.writestr("array_x.npy", npy("|O", (3,)) + rng.bytes(50))
         elif kind == 5:
-            new.writestr("array_x.npy", npy("<f8", (30_000_000,)) + bytes(240_000_000), zipfile.ZIP_DEFLATED)
+            new.writestr("array_x.npy", _much(), zipfile.ZIP_DEFLATED, compresslevel=1)
         elif kind == 6:
             new.writestr("../../evil.npy", npy("<f8", (1,)) + bytes(8))
         elif kind == 7:
             new.writestr("array_x.npy", npy("<f8", (-5,)))
         else:
             new.comment = rng.bytes(99)
+
+
+@cache
+def _much() -> bytes:
+    """An array of more bytes than a small file may unpack to."""
+    return npy("<f8", (18_000_000,)) + bytes(144_000_000)
 
 
 def deep_metadata(origin: Path, path: Path, rng: np.random.Generator) -> None:

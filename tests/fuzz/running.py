@@ -48,8 +48,17 @@ class Counts:
         return "\n".join([line, *self.failures])
 
 
-def run_cases(module: str, cases: int, seed: int, *, first: int = 0, batch: int = 250, jobs: int = 1) -> Counts:
-    """Run the cases of a module that calls `main`, in batches, each in a process."""
+def run_cases(
+    module: str,
+    cases: int,
+    seed: int,
+    *,
+    first: int = 0,
+    batch: int = 250,
+    jobs: int = 1,
+    tell: Callable[[Counts], None] = lambda _: None,
+) -> Counts:
+    """Run the cases of a module that calls `main`, in batches, each in a process; `tell` the counts after each."""
     total = Counts()
     starts = range(first, first + cases, batch)
     with ThreadPoolExecutor(jobs) as pool:
@@ -58,6 +67,7 @@ def run_cases(module: str, cases: int, seed: int, *, first: int = 0, batch: int 
             total.outcomes += counts.outcomes
             total.failures += counts.failures
             total.peak_mb = max(total.peak_mb, counts.peak_mb)
+            tell(total)
     return total
 
 
@@ -121,19 +131,18 @@ def main(case: Case, module: str) -> None:
     parser.add_argument("--cases", type=int, default=1_000)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--batch", type=int, default=1_000, help="cases a process")
     parser.add_argument("--jobs", type=int, default=1, help="processes at a time")
     parser.add_argument("--worker", type=int, nargs=2, help="used by the parent process")
     asked = parser.parse_args()
     if asked.worker:
         _work(case, asked.seed, *asked.worker)
         return
-    step = 10_000
-    total = Counts()
-    for first in range(asked.first, asked.first + asked.cases, step):
-        cases = min(step, asked.first + asked.cases - first)
-        counts = run_cases(module, cases, asked.seed, first=first, batch=cases // asked.jobs or 1, jobs=asked.jobs)
-        total.outcomes += counts.outcomes
-        total.failures += counts.failures
-        total.peak_mb = max(total.peak_mb, counts.peak_mb)
-        sys.stdout.write(f"{total}\n")
-        sys.stdout.flush()
+    run_cases(
+        module, asked.cases, asked.seed, first=asked.first, batch=asked.batch, jobs=asked.jobs, tell=_print_counts
+    )
+
+
+def _print_counts(counts: Counts) -> None:
+    sys.stdout.write(f"{counts}\n")
+    sys.stdout.flush()

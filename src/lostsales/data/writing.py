@@ -1,5 +1,7 @@
 """Writing of tables, and of logs with their problem beside them."""
 
+import errno
+import os
 import tomllib
 from collections.abc import Iterable
 from pathlib import Path
@@ -74,7 +76,13 @@ def _copy(columns: dict[str, Array], path: Path, temporary: Path) -> None:
             # Without a temporary file of its own: ours is one.
             connection.execute(f"COPY {rows} TO '{quoted}' ({FORMATS[path.suffix]}, USE_TMP_FILE false)")
         except duckdb.Error as error:
-            raise LostSalesError(f"{path} cannot be written: {str(error).splitlines()[0]}") from None
+            raise LostSalesError(f"{path} cannot be written: {_reason(str(error))}") from None
+
+
+def _reason(message: str) -> str:
+    """What the system said, where DuckDB's message has it somewhere within."""
+    codes = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EIO)
+    return next((os.strerror(code) for code in codes if os.strerror(code) in message), message.splitlines()[0])
 
 
 def write_log(log: SalesLog, path: str | Path) -> None:
