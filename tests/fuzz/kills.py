@@ -81,19 +81,20 @@ def kill_case(seed: int, number: int, folder: Path) -> str:
 def inputs() -> Path:
     """A folder with one of every input."""
     folder = Path(mkdtemp())
-
-    def make() -> None:
-        from lostsales.data.writing import write_log
-
-        log, _ = lostsales.simulate("newsvendor", episodes=8, seed=1)
-        write_log(log, folder / "small.csv")
-        lostsales.fit(log, "newsvendor").save(folder / "rule")
-        (folder / "today.csv").write_text("series,period,stock\n0,99,3\n")
-        text = (folder / "small.csv").read_text()
-        (folder / "bad.csv").write_text(text + text.splitlines()[1] + "\n")
-
-    succeed(make, "the inputs")
+    succeed(lambda: make_inputs(folder), "the inputs")
     return folder
+
+
+def make_inputs(folder: Path) -> None:
+    """One of every input."""
+    from lostsales.data.writing import write_log
+
+    log, _ = lostsales.simulate("newsvendor", episodes=8, seed=1)
+    write_log(log, folder / "small.csv")
+    lostsales.fit(log, "newsvendor").save(folder / "rule")
+    (folder / "today.csv").write_text("series,period,stock\n0,99,3\n")
+    text = (folder / "small.csv").read_text()
+    (folder / "bad.csv").write_text(text + text.splitlines()[1] + "\n")
 
 
 @cache
