@@ -83,5 +83,5 @@ def _chosen_by_hand(evidence: Evidence) -> object:
     seen = ~known.is_censored
     grid = {"gamma": [each / inputs.shape[1] for each in COEFFICIENTS], "alpha": RIDGES}
     standard = (inputs - inputs.mean(axis=0)) / inputs.std(axis=0)
-    demand = known.high[seen] - known.width / 2
+    demand = (known.low[seen] + known.high[seen]) / 2
     return GridSearchCV(KernelRidge(kernel="rbf"), grid, cv=5).fit(standard[seen], demand)

@@ -70,7 +70,8 @@ def _rows(model: type[BaseModel]) -> list[str]:
     for each in table_fields(model):
         if isinstance(model.model_fields[each.name].default, BaseModel):
             continue
-        shown = to_toml({each.name: example(model, each.name)}).strip()
+        inline = to_toml({"v": [example(model, each.name)]}).strip().removeprefix("v = [")[:-1]
+        shown = f"{each.name} = {inline}"
         default = f"`{each.default}`" if each.default else ""
         cells = (f"`{each.name}`", each.type, default, each.description, f"`{shown}`")
         rows.append(f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |")

@@ -24,6 +24,7 @@ if _typing.TYPE_CHECKING:
     from lostsales.errors import LogError as LogError
     from lostsales.errors import LostSalesError as LostSalesError
     from lostsales.errors import SettingError as SettingError
+    from lostsales.evaluation.assortment import AssortmentGain as AssortmentGain
     from lostsales.evaluation.compare import Comparison as Comparison
     from lostsales.evaluation.compare import compare as compare
     from lostsales.evaluation.evaluate import evaluate as evaluate
@@ -43,6 +44,7 @@ if _typing.TYPE_CHECKING:
     from lostsales.learn.fit import fit as fit
     from lostsales.learn.learner import Learner as Learner
     from lostsales.learn.planner.planner import Planner as Planner
+    from lostsales.policy.chosen_products import ChosenProducts as ChosenProducts
     from lostsales.policy.file_format import load as load
     from lostsales.policy.policy import Policy as Policy
     from lostsales.policy.policy import SavedPolicy as SavedPolicy
@@ -71,6 +73,7 @@ _ROOMS = {
     "demand.law.selection": ("DemandModel", "fit_demand"),
     "demand.survival.imputation": ("Imputation", "impute"),
     "errors": ("LogError", "LostSalesError", "SettingError"),
+    "evaluation.assortment": ("AssortmentGain",),
     "evaluation.compare": ("Comparison", "compare"),
     "evaluation.evaluate": ("evaluate",),
     "evaluation.report.contents": ("ReportContents",),
@@ -82,6 +85,7 @@ _ROOMS = {
     "learn.fit": ("fit",),
     "learn.learner": ("Learner",),
     "learn.planner.planner": ("Planner",),
+    "policy.chosen_products": ("ChosenProducts",),
     "policy.file_format": ("load",),
     "policy.policy": ("Policy", "SavedPolicy"),
     "policy.rules": ("Rules",),

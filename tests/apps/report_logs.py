@@ -1,13 +1,16 @@
 """Logs and policies to report on, small enough to be quick."""
 
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from lostsales.data.reading.gate import read_log
 from lostsales.data.writing import write_log
 from lostsales.learn.fit import fit
 from lostsales.simulation.simulator import simulate
+from tests.evaluation.shop import Assortment
 from tests.learn.small import frame_of, scenario, small_log
 
 NASTY = '<script>document.title="caught"</script> & "co"'
@@ -17,6 +20,15 @@ def released(folder: Path) -> None:
     """A log of the simulator, and C-FQI."""
     write_log(small_log("released", 10), folder / "log.parquet")
     fit(small_log("released", 10), "c-fqi", iterations=2).save(folder / "policy")
+
+
+def assortment(folder: Path) -> None:
+    """Three products with dates, of which one has a single price, and a rule of thumb."""
+    shop = Assortment(np.full(3, 5.0), np.array([8.0, 10.0, 12.0]), np.full(3, -2.0), np.full(3, 1.5))
+    log = shop.log(60, 1)
+    log = replace(log, price=np.where(log.series == 1, 5.0, log.price))
+    write_log(log, folder / "products.parquet")
+    fit(log, "newsvendor").save(folder / "newsvendor")
 
 
 def own_names(folder: Path) -> None:

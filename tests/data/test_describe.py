@@ -30,7 +30,10 @@ def test_the_facts_of_a_small_log() -> None:
         ({}, ("stock-outs", "40.0% of rows (no flag in the log: every sell-out counts as one)")),
         ({"stockout": [False] * 5}, ("stock-outs", "0.0% of rows (by the log's flag)")),
         ({}, ("repaired", "nothing needed it")),
-        ({"period": [1, 2, 4, 1, 2]}, ("repaired", "1 holes in the periods, each starts a new series")),
+        (
+            {"period": [1, 2, 4, 1, 2]},
+            ("repaired", "1 hole in the periods, which starts a new series: a between 2 and 4"),
+        ),
         ({"period": [2, 1, 3, 1, 2]}, ("repaired", "2 rows put into order of series and period")),
         ({"stock": [5, 5, 2, 3, 4]}, ("stock off the balance", "66.7% of 3 rows with a next row")),
         ({"price": [4] * 5}, ("prices", "always 4")),

@@ -13,7 +13,8 @@ from lostsales.errors import LostSalesError, SettingError
 from lostsales.evaluation.estimators.estimator import ESTIMATORS, Estimator
 from lostsales.evaluation.estimators.fqe import fitted_q_evaluation
 from lostsales.evaluation.evaluate import evaluate, evaluate_on
-from lostsales.evaluation.results import Estimate, Interval
+from lostsales.evaluation.interval import Interval
+from lostsales.evaluation.results import Estimate
 from lostsales.evaluation.task import EvaluationTask
 from lostsales.learn.fit import fit
 from lostsales.policy.base import PolicyBase

@@ -20,6 +20,7 @@ from lostsales.evaluation.cross_fitted import CrossFittedPolicy
 from lostsales.learn.fit import fit
 from lostsales.learn.learner import LEARNERS
 from lostsales.policy.action_grid import ActionGrid
+from lostsales.policy.chosen_products import ChosenProducts
 from lostsales.policy.decision import Decision
 from lostsales.policy.file_format import POLICIES
 from lostsales.policy.history import view_of_rows
@@ -67,6 +68,7 @@ SOLVED: dict[str, Callable[[], SavedPolicy]] = {
 SAVED: dict[str, Callable[[], SavedPolicy]] = {
     **{method: lambda method=method: fitted(method) for method in LEARNERS.names},  # type: ignore[misc]
     "c-fqi, costs vary": lambda: fit(with_costs(), "c-fqi", iterations=2),
+    "c-fqi, chosen products": lambda: ChosenProducts(fitted("c-fqi"), np.array(["0", "4"], dtype=object)),
     **SOLVED,
 }
 

@@ -6,7 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from lostsales.data.calendar.clock import Clock
 from lostsales.data.problem import Feature, Problem
+from lostsales.data.reading.gate import read_log
 from lostsales.data.reading.table import open_table
 from lostsales.errors import LogError
 from lostsales.policy.open_day import GAP, NO_HISTORY, NOTHING_KNOWN, UNSEEN_LEVEL, OpenDay, read_open_day
@@ -144,6 +146,68 @@ def test_a_hole_before_today_is_flagged() -> None:
 def test_only_what_follows_the_last_hole_in_recent_counts() -> None:
     recent = pd.concat([closed("a", [1.0, 2.0], ".."), closed("a", [3.0, 4.0], "xx", first=5)])
     assert flags_of(read(recent, today("a", 7))) == [[NO_HISTORY]]
+
+
+def closed_on_sundays(names: str, count: int, also: tuple[str, ...] = ()) -> pd.DataFrame:
+    """Rows from Monday 2024-01-01 on; two units are left in each row, and what was sold is ordered again."""
+    days = [
+        day for day in pd.date_range("2024-01-01", periods=count) if day.day_of_week < 6 and str(day.date()) not in also
+    ]
+    sales = [float(3 + step % 4) for step in range(len(days))]
+    parts = [closed(name, sales, "." * len(days)).assign(period=days) for name in names]
+    rows = pd.concat(parts, ignore_index=True)
+    return rows.assign(stock=10.0, order=rows.sales)
+
+
+def clock_of(log_rows: pd.DataFrame, **keys: Any) -> Problem:
+    """The problem of a log, with the calendars that were found in it."""
+    return read_log(log_rows, Problem(clock=Clock(**keys))).problem
+
+
+def test_monday_follows_saturday_where_sundays_are_closed() -> None:
+    problem = clock_of(closed_on_sundays("ab", 41))
+    saturday = closed_on_sundays("ab", 41).groupby("series").tail(1)
+    assert saturday.period.unique()[0].day_name() == "Saturday"
+    for day, flags in ((11, []), (12, []), (13, [GAP, NOTHING_KNOWN])):  # also open on a Sunday, for once
+        now = today(["a", "b"], pd.Timestamp(2024, 2, day))
+        assert flags_of(read(saturday, now, problem)) == [flags] * 2
+
+
+def test_recent_rows_of_two_weeks_show_sundays_that_the_policy_does_not_know() -> None:
+    now = today("a", pd.Timestamp("2024-01-22"))
+    assert flags_of(read(closed_on_sundays("a", 20), now)) == [[]]
+    assert flags_of(read(closed_on_sundays("a", 20).tail(6), now)) == [[GAP, NOTHING_KNOWN]]
+
+
+def test_a_holiday_before_today_shows_in_the_stock_of_all_series() -> None:
+    problem = clock_of(closed_on_sundays("abc", 41))
+    recent = closed_on_sundays("abc", 41).groupby("series").tail(8)
+    tuesday = today(["a", "b", "c"], pd.Timestamp("2024-02-13"), stock=10.0)  # as the last rows left it
+    assert flags_of(read(recent, tuesday, problem)) == [[]] * 3
+    moved = tuesday.assign(stock=[10.0, 7.0, 8.0])  # Monday's rows did not come in
+    assert flags_of(read(recent, moved, problem)) == [[GAP, NOTHING_KNOWN]] * 3
+    alone = tuesday[tuesday.series == "a"]
+    assert flags_of(read(recent[recent.series == "a"], alone, problem)) == [[GAP, NOTHING_KNOWN]]
+
+
+def test_holidays_of_the_log_and_given_ones_are_known_in_recent_rows() -> None:
+    table = closed_on_sundays("abc", 60, also=("2024-02-07", "2024-02-12"))
+    problem = clock_of(table, closed=["learn", "2024-03-05"])
+    recent = table[(table.series == "a") & (table.period >= "2024-02-05")]
+    assert (read_log(recent, problem).notes.holes, read_log(recent).notes.holes) == (0, 2)  # alone it cannot tell
+    until_monday = closed_on_sundays("a", 64).tail(3)
+    wednesday = today("a", pd.Timestamp("2024-03-06"))
+    assert flags_of(read(until_monday, wednesday, problem)) == [[]]
+    assert flags_of(read(until_monday, wednesday, clock_of(table))) == [[GAP, NOTHING_KNOWN]]
+
+
+def test_today_must_be_open_by_the_clock() -> None:
+    problem = clock_of(closed_on_sundays("ab", 41), closed=["Sunday"])
+    now = today("a", pd.Timestamp("2024-02-11"))
+    assert fault(None, now, problem).startswith(
+        "the period of a row must not be one that [clock] gives as closed, but row 0 (series=a, period=2024-02-11) is "
+        "of Sunday 2024-02-11"
+    )
 
 
 @pytest.mark.parametrize("numbered", [True, False])

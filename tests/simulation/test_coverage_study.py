@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from lostsales.errors import LostSalesError, SettingError
-from lostsales.evaluation.results import Interval
+from lostsales.evaluation.interval import Interval
 from lostsales.simulation.coverage_study import Replication, Study, calibrate, coverage, replicate, run_study
 from tests.learn.small import scenario
 

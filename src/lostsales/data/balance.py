@@ -6,6 +6,7 @@ import numpy as np
 
 from lostsales.data.economics import next_stock, units_available
 from lostsales.data.log import SalesLog
+from lostsales.errors import LostSalesError
 from lostsales.types import Bools, Floats, exceeds
 
 BALANCES = ("lost-sales", "netted")
@@ -19,18 +20,38 @@ def off_balance(log: SalesLog) -> tuple[int, int]:
     """Rows that have a next row, and how many of their next stocks the balance cannot give."""
     if log.stock is None or log.order is None:
         return 0, 0
-    problem, pairs = log.problem, log.has_next[:-1]
+    return int(np.count_nonzero(log.has_next)), int(np.count_nonzero(is_off_balance(log)))
+
+
+def stock_after(log: SalesLog) -> Floats:
+    """The stock that follows each row by the balance, with demand as far as it was served, (rows,)."""
+    if log.stock is None or log.order is None:
+        raise LostSalesError("a balance needs stock and orders, and this log has none")
+    problem = log.problem
     arrived = log.order if log.received is None else log.received
-    moved = 0.0 if log.adjustment is None else log.adjustment[:-1]
-    stock, came, sales = log.stock[:-1], arrived[:-1], log.sales[:-1]
-    expected = next_stock(stock, came, sales, problem.arrival, problem.balance, problem.capacity) + moved
+    moved = 0.0 if log.adjustment is None else log.adjustment
+    expected = next_stock(log.stock, arrived, log.sales, problem.arrival, problem.balance, problem.capacity) + moved
     # Sales beyond what was available came out of a positive correction.
-    expected -= np.maximum(sales - units_available(stock, came, problem.arrival, problem.capacity), 0.0)
-    off = exceeds(log.stock[1:], expected)
-    short = exceeds(expected, log.stock[1:])
+    available = units_available(log.stock, arrived, problem.arrival, problem.capacity)
+    return np.asarray(expected - np.maximum(log.sales - available, 0.0))
+
+
+def is_off_balance(log: SalesLog) -> Bools:
+    """Rows whose next stock the balance cannot give, (rows,)."""
+    off = off_balance_rows(log)
+    return np.zeros(len(log), dtype=bool) if off is None else np.r_[off, False] & log.has_next
+
+
+def off_balance_rows(log: SalesLog) -> Bools | None:
+    """Rows but the last whose balance does not give the stock of the row below, (rows - 1,); None without stock."""
+    if log.stock is None or log.order is None:
+        return None
+    problem, expected, following = log.problem, stock_after(log)[:-1], log.stock[1:]
+    off = exceeds(following, expected)
+    short = exceeds(expected, following)
     # Under "netted" hidden demand takes from the order too, so that a stock-out only bounds the next stock from above.
-    off |= short & ~log.censored[:-1] if problem.balance == "netted" and problem.arrival == "after" else short
-    return int(np.count_nonzero(pairs)), int(np.count_nonzero(off & pairs))
+    nets = problem.balance == "netted" and problem.arrival == "after"
+    return np.asarray(off | (short & ~log.censored[:-1] if nets else short))
 
 
 def nets_orders(log: SalesLog) -> bool:

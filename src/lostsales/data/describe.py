@@ -5,10 +5,13 @@ from typing import Any
 
 import numpy as np
 
+from lostsales.data.calendar.words import Closings, closing_lines, closings
 from lostsales.data.demand_bounds import ROW_KINDS, demand_bounds
 from lostsales.data.ladder_facts import HEADING, LadderFacts, recommendable
 from lostsales.data.log import LogNotes, SalesLog
 from lostsales.types import Array, Floats
+
+SHOWN_HOLES = 3
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,8 @@ class Description:
     notes: LogNotes
     row_kinds: dict[str, int]  # rows by what they tell about demand, see `ROW_KINDS`
     stockouts_by: str  # what says which rows were out of stock
+    closed: tuple[Closings, ...]  # when the shop is closed, by calendar; empty where it never is
+    holes: tuple[str, ...]  # the first of the missing periods that are no closings, each starts a new series
     may_recommend: LadderFacts | str  # what would be recommended by default, or why nothing can be
 
     def as_json(self) -> dict[str, Any]:
@@ -56,6 +61,7 @@ class Description:
         cash = "unknown: needs stock, order and unit costs" if self.mean_cash is None else f"{self.mean_cash:.3f}"
         lines = [
             ("rows", f"{self.rows:,} in {self.series:,} series, periods {self.first_period} to {self.last_period}"),
+            *(("closed" if place == 0 else "", line) for place, line in enumerate(closing_lines(self.closed))),
             ("timing", f"an order arrives {self.arrival} sales; balance {self.balance}"),
             ("stock-outs", f"{self.stockout_share:.1%} of rows ({self.stockouts_by})"),
             *self._rows_tell(),
@@ -81,7 +87,11 @@ class Description:
         if notes.rows_moved:
             repaired.append(f"{notes.rows_moved:,} rows put into order of series and period")
         if notes.holes:
-            repaired.append(f"{notes.holes:,} holes in the periods, each starts a new series")
+            more = ", ..." if notes.holes > len(self.holes) else ""
+            which = f": {', '.join(self.holes)}{more}" if self.holes else ""
+            one = notes.holes == 1
+            count = "1 hole" if one else f"{notes.holes:,} holes"
+            repaired.append(f"{count} in the periods, {'which' if one else 'each'} starts a new series{which}")
         lines.append(("repaired", "; ".join(repaired) or "nothing needed it"))
         if not self.demand_only:
             lines.append(
@@ -147,6 +157,8 @@ def describe(log: SalesLog) -> Description:
         notes=log.notes,
         row_kinds=demand_bounds(log).counts,
         stockouts_by=_stockouts_by(log),
+        closed=closings(log.problem.clock.calendars, log.names),
+        holes=_holes(log),
         may_recommend=recommendable(log),
     )
 
@@ -165,6 +177,15 @@ def one_line(log: SalesLog) -> str:
     parts += [f"periods {_period(log.period.min())} to {_period(log.period.max())}"]
     parts += [f"{log.censored.mean():.0%} stock-outs", f"prices {_span(log.price)}"]
     return "SalesLog: " + ", ".join([*parts, "no orders" if log.order is None else f"orders {_span(log.order)}"])
+
+
+def _holes(log: SalesLog) -> tuple[str, ...]:
+    """The first holes: the series, its last row before and the first after it."""
+    after = np.flatnonzero(log.names[1:] == log.names[:-1])[:SHOWN_HOLES] + 1
+    return tuple(
+        f"{log.names[part]} between {_period(log.period[row - 1])} and {_period(log.period[row])}"
+        for part, row in zip(after, log.starts[after], strict=True)
+    )
 
 
 def _span(values: Floats) -> str:

@@ -7,6 +7,7 @@ import numpy as np
 from pydantic import BeforeValidator, Field, ValidationError, ValidationInfo, field_validator, model_validator
 
 from lostsales.data.business_rules import BusinessRules
+from lostsales.data.calendar.clock import Clock
 from lostsales.data.economics import Arrival, Balance, CapacityRule
 from lostsales.data.format import Format
 from lostsales.data.labels import spelled
@@ -302,6 +303,7 @@ class Problem(Shop):
     rules: BusinessRules = Field(
         BusinessRules(), description="What the shop will not do; a learner's own `rules` win over these."
     )
+    clock: Clock = Field(Clock(), description="When the shop is closed; learned unless given.")
     open_time: Annotated[Number, Field(gt=0)] | str | None = Field(
         None,
         description="Length of a period in the unit of the column `out_of_stock` (16 hours, 30 days; 1 where it is a "
@@ -352,6 +354,16 @@ class Problem(Shop):
             raise ValueError("out_of_stock_pace needs open_time, the length of a period")
         return self
 
+    @model_validator(mode="after")
+    def _clock_column_is_read(self) -> "Problem":
+        column, may_be = self.clock.column, (*self.columns.series_parts, *self.attributes)
+        if column is not None and column not in may_be:
+            raise ValueError(
+                f"[clock] column must be a column of the series or an attribute ({', '.join(may_be)}), "
+                f"but it is {column!r}"
+            )
+        return self
+
     @classmethod
     def from_toml(cls, path: str | Path) -> "Problem":
         """The problem in a TOML file."""
@@ -365,6 +377,7 @@ class Problem(Shop):
         keys = self.model_dump(exclude_none=True) | {
             table: getattr(self, table).model_dump(exclude_defaults=True) for table in ("columns", "format", "rules")
         }
+        keys["clock"] = self.clock.model_dump(exclude_defaults=True, exclude={"calendars"})
         if self.features:
             keys["features"] = [
                 feature.name if feature == Feature(name=feature.name) else feature.model_dump(exclude_defaults=True)

@@ -1,12 +1,18 @@
 """Sizes of series: whether they differ, the scale that each is divided by, and groups of similar scale."""
 
 import numpy as np
+from scipy.special import fdtri
 
+from lostsales.data.labels import by_appearance
 from lostsales.data.log import SalesLog
 from lostsales.types import Array, Bools, Floats, Ints
 
 # Series are of one scale where the mean of nine in ten is at most so many times that of one in ten.
 ONE_SCALE = 3.0
+LIKE_SIZES = 1.25  # and are not told apart where it is at most so many times that
+BLOCKS = 4  # of rows of a series, whose means show how far chance moves the mean of a series
+FAR_BEYOND = 4.0  # times the variance of chance at least, above which means differ, and
+FALSE_ALARMS = 1e-3  # share of logs of equal series in which they would
 STEP = 1.1  # scales are rounded to powers of this, so that series share grids of scaled orders
 GROUP_RATIO = 1.3  # series whose scales differ by less share a group
 MOST_GROUPS = 24  # of series that share a plan
@@ -21,11 +27,37 @@ def series_scale(log: SalesLog) -> Floats:
     Series of one name, which a hole in the periods splits, have one scale.
     """
     names, part = np.unique(log.names, return_inverse=True)
-    total, rows = _sums(log.sales, part[log.series], len(names))
+    own = part[log.series]
+    total, rows = _sums(log.sales, own, len(names))
     mean = total / rows
-    if size_range(mean) is None:
+    if not _differ(log.sales, own, mean, rows):
         return np.ones(len(log.names))
     return np.asarray(np.maximum(mean, 1e-3 * mean.mean())[part])
+
+
+def _differ(values: Floats, group: Ints, mean: Floats, rows: Array) -> bool:
+    """Whether the means of groups differ by as much as matters, and beyond chance.
+
+    Chance is what the means of blocks of consecutive rows show within groups, so that values may depend on those
+    before them.
+    """
+    low, high = (float(each) for each in np.quantile(mean, [0.1, 0.9]))
+    if len(mean) < 2 or high <= LIKE_SIZES * max(low, TINY):
+        return False
+    order = np.argsort(group, kind="stable")
+    place = np.arange(len(group)) - np.repeat(np.cumsum(rows) - rows, rows)
+    block = group[order] * BLOCKS + place * BLOCKS // np.repeat(rows, rows)
+    totals, counts = _sums(values[order] / mean.mean(), block, len(mean) * BLOCKS)
+    used = counts > 0
+    means, block_of = totals[used] / counts[used], np.flatnonzero(used) // BLOCKS
+    blocks = np.bincount(block_of, minlength=len(mean))
+    within = np.bincount(block_of, (means - (mean / mean.mean())[block_of]) ** 2, len(mean))
+    freedom = int((blocks - 1).sum())
+    if freedom < 1:
+        return high > ONE_SCALE * max(low, TINY)
+    chance = float(within.sum()) / freedom * float(np.mean(1 / blocks))
+    limit = max(FAR_BEYOND, float(fdtri(len(mean) - 1, freedom, 1 - FALSE_ALARMS)))
+    return float(np.var(mean / mean.mean(), ddof=1)) > limit * chance
 
 
 def usual_price(log: SalesLog) -> Floats:
@@ -72,17 +104,25 @@ def rounded_scale(sizes: Floats) -> Floats:
 
 
 def like_groups(sizes: Floats, most: int = MOST_GROUPS) -> Ints:
-    """Groups of rows (rows, columns) whose columns all differ by little, (rows,); by more where groups are too many.
+    """Groups of rows (rows, columns) whose columns differ by little, (rows,); by more where groups are too many.
+
+    Each next centre is the row that lies farthest from all centres, until none is far (Gonzalez); groups are numbered
+    in the order of their first rows.
 
     >>> like_groups(np.array([[1.0, 3.0], [1.1, 3.0], [10.0, 3.0]]))
     array([0, 0, 1])
     """
-    ratio, positive = GROUP_RATIO, np.maximum(sizes, TINY)
-    while True:
-        rungs, group = np.unique(_rung(positive, ratio), axis=0, return_inverse=True)
-        if len(rungs) <= most:
-            return np.asarray(group.reshape(-1))
-        ratio **= 1.5
+    logs = np.log(np.maximum(sizes, TINY))
+    distance, group = np.full(len(logs), np.inf), np.zeros(len(logs), dtype=np.int64)
+    centre = int(((logs - logs.mean(axis=0)) ** 2).sum(axis=1).argmin())
+    for number in range(most):
+        to_centre = np.sqrt(((logs - logs[centre]) ** 2).sum(axis=1))
+        nearer = to_centre < distance
+        group[nearer], distance[nearer] = number, to_centre[nearer]
+        centre = int(distance.argmax())
+        if distance[centre] < np.log(GROUP_RATIO):
+            break
+    return by_appearance(group)[0]
 
 
 def _rung(sizes: Floats, ratio: float) -> Floats:

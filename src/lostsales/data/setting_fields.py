@@ -158,6 +158,8 @@ def _type_text(annotation: Any) -> str:
             return f"list of {inner.replace('list', 'lists')}"
         word, comma, bounds = inner.partition(",")
         return f"list of ({inner})" if _is_union(item) else f"list of {word}s{comma}{bounds}"
+    if origin is dict:
+        return f"table of {_type_text(arguments[1]).replace('list', 'lists', 1)}"
     if _is_settings(annotation):
         return f"table with {', '.join(keys_at(annotation, []))}"
     return _WORDS.get(annotation, "")

@@ -1,5 +1,8 @@
 """Folds, held-out rows and resampling units: whole series, or blocks in time where there are fewer than ten series.
 
+Products of an assortment are no sample of other products: their policies are cross-fitted, and their gains resampled,
+in blocks in time that all products share, so that a common shock falls into one block.
+
 Cross-validation of a regression and its bootstrap use `hold_out`; cross-fitting of policies uses `cross_fit_folds`; the
 intervals of an evaluation (jackknife) use `units_of`.
 """
@@ -9,13 +12,16 @@ from itertools import pairwise
 
 import numpy as np
 
+from lostsales.data.labels import spelled
 from lostsales.data.log import SalesLog
+from lostsales.data.products import is_assortment
 from lostsales.types import Array, Bools, Floats, Ints
 
 FOLDS = 5
 # Below so many series, folds and resampling units are blocks in time.
 FEW_SERIES = 10
 BLOCK_PERIODS = 10
+LEAST_BLOCKS = 5  # of an assortment, however short it is
 BY_SERIES, BY_GROUPS, BY_BLOCKS = "series", "groups of series", "blocks in time"
 
 FoldMasks = list[tuple[Bools, Bools]]  # (test, train) masks, one pair a fold
@@ -70,9 +76,12 @@ class Fold:
 
 
 def cross_fit_folds(log: SalesLog, seed: int, gap: int, count: int = FOLDS) -> tuple[list[Fold], str]:
-    """Folds for cross-fitting: whole series drawn at random, or below ten series blocks in time with a `gap` around."""
+    """Folds for cross-fitting: whole series drawn at random, or blocks in time with a `gap` around.
+
+    Blocks are taken below ten series, and of an assortment: a product is decided by what was learned from it.
+    """
     names = np.unique(log.names.astype(str))
-    if len(names) >= FEW_SERIES:
+    if len(names) >= FEW_SERIES and not is_assortment(log):
         drawn = np.random.default_rng(seed).permutation(names)
         own = log.names.astype(str)[log.series]
         folds = [tuple(drawn[number::count].tolist()) for number in range(count)]
@@ -115,6 +124,8 @@ class ResamplingUnits:
 
 def units_of(log: SalesLog, most: int) -> ResamplingUnits:
     """At most `most` units of about equal size."""
+    if is_assortment(log):
+        return _blocks_of_calendar(log, most)
     series = len(log.names)
     if series >= FEW_SERIES:
         if series <= most:
@@ -127,6 +138,20 @@ def units_of(log: SalesLog, most: int) -> ResamplingUnits:
     key, unit = np.unique(log.series * longest + place // periods, return_inverse=True)
     blocks = [f"{log.names[each // longest]}, block {each % longest + 1}" for each in key]
     return ResamplingUnits(unit.reshape(-1), np.array(blocks, dtype=object), BY_BLOCKS)
+
+
+def _blocks_of_calendar(log: SalesLog, most: int) -> ResamplingUnits:
+    """Blocks of successive periods with about as many rows each, whatever their series."""
+    periods, at = np.unique(log.period, return_inverse=True)
+    blocks = min(max(len(periods) // BLOCK_PERIODS, min(LEAST_BLOCKS, len(periods))), most)
+    rows = np.bincount(at.reshape(-1))
+    middle = np.cumsum(rows) - rows / 2
+    block = np.minimum((middle * blocks / len(log)).astype(np.int64), blocks - 1)
+    kept, block = np.unique(block, return_inverse=True)
+    ends = np.searchsorted(block, np.arange(len(kept)), side="right") - 1
+    starts = np.r_[0, ends[:-1] + 1]
+    names = [f"{spelled(periods[start])} to {spelled(periods[end])}" for start, end in zip(starts, ends, strict=True)]
+    return ResamplingUnits(block[at.reshape(-1)], np.array(names, dtype=object), BY_BLOCKS)
 
 
 def _place(log: SalesLog) -> Ints:

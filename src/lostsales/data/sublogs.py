@@ -6,7 +6,7 @@ import numpy as np
 
 from lostsales.data.encoding import attribute_levels
 from lostsales.data.log import SalesLog
-from lostsales.types import Array, Bools, Ints
+from lostsales.types import Array, Bools, Floats, Ints
 
 
 def without(log: SalesLog, rows: Bools) -> SalesLog:
@@ -55,4 +55,38 @@ def _take(log: SalesLog, rows: Ints, begins: Bools) -> SalesLog:
         costs=None if log.costs is None else log.costs.at(rows),
         attributes={name: values[old] for name, values in log.attributes.items()},
         levels=attribute_levels(log),
+    )
+
+
+def with_open_period(log: SalesLog, features: Floats, stock: Floats, period: Array) -> SalesLog:
+    """The log with one open row after each series: nothing ordered or sold yet, at the last price and unit costs.
+
+    `features` (series, features), `stock` and `period` (series,) are those of the open rows.
+    """
+    ends = np.r_[log.starts[1:], len(log)]
+    rows = np.insert(np.arange(len(log)), ends, ends - 1)
+    opened = ends + np.arange(len(ends))
+    begins = np.zeros(len(rows), dtype=bool)
+    begins[log.starts + np.arange(len(ends))] = True
+    longer = _take(log, rows, begins)
+
+    def changed(column: Array, values: Array | float) -> Array:
+        copy = column.copy()
+        copy[opened] = values
+        return copy
+
+    def without_figure(column: Array | None) -> Array | None:
+        return None if column is None else changed(column, 0.0)
+
+    return replace(
+        longer,
+        period=changed(longer.period, period),
+        features=changed(longer.features, features),
+        sales=changed(longer.sales, 0.0),
+        stock=None if longer.stock is None else changed(longer.stock, stock),
+        order=without_figure(longer.order),
+        stockout=without_figure(longer.stockout),
+        received=without_figure(longer.received),
+        adjustment=without_figure(longer.adjustment),
+        out_of_stock=without_figure(longer.out_of_stock),
     )

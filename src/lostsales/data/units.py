@@ -2,6 +2,7 @@
 
 All quantities are multiples of one unit, where they have one: 12 in a log of dozens, 0.1 in one of tenths, 1000 in one
 of thousands. Learners see counts of it. Prices and unit costs stay as they are, so that money is counted per unit too.
+A product of an assortment may have a unit of its own beyond that: one that is only ever sold in sixes.
 """
 
 from dataclasses import replace
@@ -15,7 +16,8 @@ from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
 from lostsales.types import Floats
 
-QUANTITIES = ("sales", "stock", "order", "received", "adjustment", "last_sales")
+ROW_QUANTITIES = ("sales", "stock", "order", "received", "adjustment")
+QUANTITIES = (*ROW_QUANTITIES, "last_sales")
 LEAST_ROWS = 100  # with fewer, whole numbers may all be even by chance
 NEAR = 1e-6  # counts so near to a whole number are whole
 DIGITS = 10  # to which quantities are rounded on their way back
@@ -39,10 +41,36 @@ def unit_of(log: SalesLog) -> float:
     return common_step(np.concatenate(columns)) or 1.0
 
 
-def in_units(log: SalesLog, unit: float) -> SalesLog:
-    """The log with its quantities counted in a unit."""
+def own_units(log: SalesLog) -> dict[str, float]:
+    """Products of a log of counts that have a unit of their own, which all their quantities are multiples of.
+
+    Of a product with few quantities above 0 these may have a common divisor by chance: it has none.
+    """
+    names, part = np.unique(log.names.astype(str), return_inverse=True)
+    columns = [np.abs(each) for name in ROW_QUANTITIES if (each := getattr(log, name)) is not None]
+    values, product = np.concatenate(columns), np.tile(part[log.series], len(columns))
+    known = (values > 0) & ~np.isnan(values)
+    values, product = values[known], product[known]
+    rows = np.bincount(product, minlength=len(names))
+    if len(names) < 2 or not len(values) or values.max() > 2.0**53 or (values != np.rint(values)).any():
+        return {}
+    order = np.argsort(product, kind="stable")
+    present = np.flatnonzero(rows)
+    divisor = np.gcd.reduceat(values[order].astype(np.int64), (np.cumsum(rows) - rows)[present])
+    return {
+        str(names[at]): float(own)
+        for at, own in zip(present, divisor, strict=True)
+        if own > 1 and rows[at] >= LEAST_ROWS
+    }
+
+
+def in_units(log: SalesLog, unit: float, own: dict[str, float] | None = None) -> SalesLog:
+    """The log with its quantities counted in a unit, those of some products in multiples of it."""
+    by_series = unit * np.array([(own or {}).get(str(name), 1.0) for name in log.names])
     columns: dict[str, Any] = {
-        name: counted(each, unit) for name in QUANTITIES if (each := getattr(log, name)) is not None
+        name: counted(each, by_series if name == "last_sales" else by_series[log.series])
+        for name in QUANTITIES
+        if (each := getattr(log, name)) is not None
     }
     costs = log.costs
     if costs is not None:
@@ -61,7 +89,7 @@ def problem_in_units(problem: Problem, unit: float) -> Problem:
     return problem.model_copy(update=update)
 
 
-def counted(quantity: Floats | float, unit: float) -> Floats:
+def counted(quantity: Floats | float, unit: Floats | float) -> Floats:
     """How many units a quantity is; whole but for rounding in the table is whole."""
     counts = np.asarray(quantity, dtype=np.float64) / unit
     whole = np.rint(counts)

@@ -10,11 +10,13 @@ from lostsales.data.progress import Progress, stages
 from lostsales.data.splits import FOLDS, Fold, cross_fit_folds
 from lostsales.data.sublogs import without
 from lostsales.errors import LostSalesError, SettingError
+from lostsales.evaluation.assortment import AssortmentGain
 from lostsales.evaluation.cross_fitted import CrossFittedPolicy
 from lostsales.evaluation.evaluate import checked_estimators, evaluate_on, prepare
+from lostsales.evaluation.interval import Interval
 from lostsales.evaluation.judged_rows import COMPARED_ROWS, QUICK_ROWS
 from lostsales.evaluation.prepared_log import PreparedLog
-from lostsales.evaluation.results import Earned, Estimand, Estimate, Interval, plain
+from lostsales.evaluation.results import Earned, Estimand, Estimate, assortment_json, plain
 from lostsales.evaluation.task import check_horizon
 from lostsales.learn.fit import fit_counted, learner_of
 from lostsales.learn.learner import LEARNERS, Learner
@@ -23,6 +25,7 @@ from lostsales.types import Floats
 QUICK_FOLDS = 3
 LARGE_FOLDS = 2  # of a large log: half of its rows teach enough, and every fit takes its time
 KEEP_CURRENT = "keep what you do"
+KEEP_ALL = f"{KEEP_CURRENT} for all products: no method has a proven gain"
 USUAL_METHODS = ("planner", "c-fqi", "pc-fqi", "fusion", "base-stock", "s-S-p", "newsvendor")
 
 Methods = Sequence[str | Learner]  # names, or settings of learners
@@ -40,6 +43,7 @@ class ComparedMethod:
     behind: Interval | None = None  # difference to the best, paired; None for the best itself
     contributions: Floats | None = None  # (units,) to the gain
     reason: str | None = None  # why there is no figure
+    assortment: AssortmentGain | None = None  # gains by product; None where the log has no products
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +55,8 @@ class Comparison:
     candidates : tuple of ComparedMethod
         The best first, those without a figure last.
     choice : str or None
-        The best method whose gain exceeds zero with 95 % certainty, one-sided; None: keep what you do.
+        The best method whose gain exceeds zero with 95 % certainty, one-sided; None: keep what you do. Of an assortment
+        the one that gains most where it decides for the products that are chosen for it (`chosen`).
     sentence : str
         The choice in words.
     estimand : Estimand
@@ -90,7 +95,15 @@ class Comparison:
     def to_json(self) -> dict[str, Any]:
         """As JSON can hold it."""
         found: dict[str, Any] = plain(self)
-        return found
+        for shown, each in zip(found["candidates"], self.candidates, strict=True):
+            shown["assortment"] = assortment_json(each.assortment)
+        products = None if self.chosen is None else plain(self.chosen.choice)
+        return found | {"products": products}
+
+    @property
+    def chosen(self) -> AssortmentGain | None:
+        """Gains by product of the method to deploy, None where there is none or the log has no products."""
+        return next((each.assortment for each in self.candidates if each.method == self.choice), None)
 
 
 def compare(
@@ -262,12 +275,18 @@ def _candidate(method: str, found: Estimate, prepared: PreparedLog) -> ComparedM
     if found.contributions is None:
         return ComparedMethod(method, reason=found.reason)
     gains = found.contributions - prepared.contributions
-    return ComparedMethod(method, found.profit, found.cash, found.gain, contributions=gains)
+    return ComparedMethod(
+        method, found.profit, found.cash, found.gain, contributions=gains, assortment=found.assortment
+    )
 
 
 def _ranked(candidates: list[ComparedMethod]) -> tuple[ComparedMethod, ...]:
-    """The best first, each with its difference to the best; those without a figure last."""
-    scored = [(each, each.gain.value, each.contributions) for each in candidates if each.gain is not None]
+    """The best first, each with its difference to the best; those without a figure last. Of products by their total."""
+    scored = [
+        (each, each.gain.value if each.assortment is None else each.assortment.total.period.value, each.contributions)
+        for each in candidates
+        if each.gain is not None
+    ]
     scored.sort(key=lambda each: -each[1])
     ranked = [
         each if place == 0 else replace(each, behind=Interval.of(scored[0][2] - contributions))
@@ -284,6 +303,10 @@ def _choose(candidates: tuple[ComparedMethod, ...], withheld: str) -> tuple[str 
     """
     if withheld:
         return None, f"{KEEP_CURRENT}: which method gains cannot be told, as {withheld}"
+    parts = [(each.method, each.assortment.choice) for each in candidates if each.assortment is not None]
+    if parts:
+        method, best = max(parts, key=lambda each: each[1].gain.period.value)
+        return (method, f"deploy {method}: {best.sentence}") if best.products else (None, KEEP_ALL)
     for each in candidates:
         if each.gain is not None and each.contributions is not None:
             floor = each.gain.floor(len(each.contributions))

@@ -50,7 +50,7 @@ class CrossFittedPolicy(PolicyBase):
         """The decisions of the policies, put together."""
         parts = [(rows, policy.explain(view.take(rows))) for policy, rows in self._rows(view)]
         back = np.argsort(np.concatenate([rows for rows, _ in parts]))
-        names = [each.name for each in fields(Decision) if each.name not in ("more", "unknown_series")]
+        names = [each.name for each in fields(Decision) if each.name not in ("more", "unknown_series", "not_chosen")]
         columns = {name: np.concatenate([getattr(part, name) for _, part in parts])[back] for name in names}
         more = {name: np.concatenate([part.more[name] for _, part in parts])[back] for name in parts[0][1].more}
         return Decision(**columns, more=more)

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from lostsales.data.log import SalesLog
 from lostsales.data.parallel import using_workers
 from lostsales.data.progress import Progress, stages
@@ -106,6 +108,8 @@ def prepare(
         raise SettingError(f"rows must be at least 1, but {most} came")
     some, notes = judged_rows(log, most, seed)
     prepared = replace(PreparedLog.of(some, seed, progress, quick), is_part=len(some) < len(log))
+    if prepared.products_in_log:
+        prepared = replace(prepared, products_in_log=len(np.unique(log.names.astype(str))))
     notes = (*notes, QUICK_NOTE) if quick else notes
     return prepared, (*notes, log.notes.balance_warning) if log.notes.balance_broken else notes
 

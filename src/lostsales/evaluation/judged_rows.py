@@ -3,6 +3,7 @@
 import numpy as np
 
 from lostsales.data.log import SalesLog
+from lostsales.data.products import is_assortment
 from lostsales.data.sublogs import series_of, without
 from lostsales.types import Ints
 
@@ -12,6 +13,8 @@ EVALUATED_ROWS = 40_000
 COMPARED_ROWS = 20_000
 QUICK_ROWS = 5_000
 LEAST_SERIES = 20  # are kept where there are more; long ones are shortened instead
+# Of an assortment all products are kept, as each is judged, while this many periods of each can be.
+LEAST_PERIODS = 60
 
 
 def judged_rows(log: SalesLog, most: int, seed: int) -> tuple[SalesLog, tuple[str, ...]]:
@@ -20,7 +23,8 @@ def judged_rows(log: SalesLog, most: int, seed: int) -> tuple[SalesLog, tuple[st
         return log, ()
     notes = []
     names = np.unique(log.names)  # the parts of a series that a hole splits share a name
-    kept = int(np.clip(most * len(names) // len(log), min(LEAST_SERIES, len(names)), len(names)))
+    wanted = most // LEAST_PERIODS if is_assortment(log) else most * len(names) // len(log)
+    kept = int(np.clip(wanted, min(LEAST_SERIES, len(names)), len(names)))
     if kept < len(names):
         chosen = np.random.default_rng(seed).permutation(names)[:kept]
         log = series_of(log, np.flatnonzero(np.isin(log.names, chosen)))

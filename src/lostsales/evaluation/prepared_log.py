@@ -5,23 +5,27 @@ jackknife fits the law again without each resampling unit: how far a figure move
 figures and intervals derive from contributions alone.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from lostsales.data.log import SalesLog
 from lostsales.data.parallel import in_parallel
+from lostsales.data.products import Products, is_assortment
 from lostsales.data.progress import Progress, stages
 from lostsales.data.readiness import check_decidable
 from lostsales.data.splits import ResamplingUnits, units_of
 from lostsales.demand.censoring.runs import Runs, find_runs
-from lostsales.demand.law.demand_law import DemandLaw, Family
+from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.demand.law.estimation import complete_latents
 from lostsales.demand.law.selection import DemandModel, fit_demand
 from lostsales.demand.survival.imputation import impute
 from lostsales.errors import LostSalesError
-from lostsales.evaluation.results import Earned, Interval
+from lostsales.evaluation.assortment import ProductFigures
+from lostsales.evaluation.interval import Interval
+from lostsales.evaluation.product_choice import root_mean_square
+from lostsales.evaluation.results import Earned
 from lostsales.types import Floats
 
 MOST_UNITS = 20  # the demand law is fitted again without each
@@ -49,7 +53,7 @@ class LeaveOneOutLaws:
         """Fit all laws, each from the evidence of the demand model."""
         law = model.law
         if model.family.mean in SMOOTHED_MEANS:
-            law = model.fit_law(Family("undersmoothed", model.family.multiplicative), seed=seed)
+            law = model.fit_law(replace(model.family, mean="undersmoothed", noise="smooth"), seed=seed)
         unit_of = units.of_row[model.evidence.rows]
 
         def fit_without(unit: int) -> DemandLaw:
@@ -58,7 +62,10 @@ class LeaveOneOutLaws:
         without = in_parallel(fit_without, range(len(units)), progress)
         alternatives = [] if law is model.law else [model.law]
         for each in model.candidates:
-            other_noise = each.family.multiplicative != model.family.multiplicative
+            other_noise = (each.family.multiplicative, each.family.link) != (
+                model.family.multiplicative,
+                model.family.link,
+            )
             if other_noise and each.behind <= RIVAL_ERRORS * each.error:
                 alternatives.append(model.fit_law(each.family, seed=seed))
         return cls(model, law, tuple(without), tuple(alternatives))
@@ -79,6 +86,7 @@ class PreparedLog:
     profit_alternatives: Floats | None = None  # (alternatives, rows)
     quick: bool = False  # fewer units, and fewer episodes of a replay
     is_part: bool = False  # of a larger log
+    products_in_log: int = 0  # where the log is an assortment: its products, those that were not drawn included
 
     @classmethod
     def of(cls, log: SalesLog, seed: int = 0, progress: Progress | None = None, quick: bool = False) -> "PreparedLog":
@@ -103,7 +111,8 @@ class PreparedLog:
 
         found = np.array(in_parallel(profit, (laws.law, *laws.without, *laws.alternatives), filling))
         own, (without, alternatives) = found[0], np.split(found[1:], [len(laws.without)])
-        return cls(log, runs, units, own, laws, "", seed, without, alternatives, quick)
+        number = len(np.unique(log.names.astype(str))) if is_assortment(log) else 0
+        return cls(log, runs, units, own, laws, "", seed, without, alternatives, quick, products_in_log=number)
 
     @cached_property
     def contributions(self) -> Floats:
@@ -130,15 +139,22 @@ class PreparedLog:
             return np.zeros(0)
         return np.asarray(self.profit_alternatives.mean(axis=1) - self.profit.mean())
 
+    @cached_property
+    def earned_by_product(self) -> ProductFigures | None:
+        """Logged profit of each product, None where there are no products or no laws."""
+        if not self.products_in_log or self.profit_without is None or self.profit_alternatives is None:
+            return None
+        products = Products.of(self.log)
+        value = products.means(self.profit)
+        kept = self.units.of_row != np.arange(len(self.units))[:, None]  # (units, rows)
+        without = [products.means(each, own) for each, own in zip(self.profit_without, kept, strict=True)]
+        shifts = [products.means(each) - value for each in self.profit_alternatives]
+        return ProductFigures(value, np.array(without), np.array(shifts).reshape(-1, len(products)))
+
     @property
     def model_uncertainty(self) -> float:
         """Root mean square difference of the mean profit under the alternative laws."""
-        return root_mean_square(self.alternative_shifts)
-
-
-def root_mean_square(shifts: Floats) -> float:
-    """The root of the mean square, 0 where there are none."""
-    return float(np.sqrt(np.mean(shifts**2))) if len(shifts) else 0.0
+        return float(root_mean_square(self.alternative_shifts))
 
 
 def check_log(log: SalesLog) -> None:

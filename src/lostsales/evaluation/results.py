@@ -4,56 +4,10 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import stdtrit
 
+from lostsales.evaluation.assortment import AssortmentGain
+from lostsales.evaluation.interval import Interval
 from lostsales.types import Array, Floats
-
-# Contributions are skewed, so that more degrees of freedom would make intervals too narrow.
-MOST_DEGREES = 9
-
-
-@dataclass(frozen=True)
-class Interval:
-    """A figure with its 95 % interval."""
-
-    value: float
-    low: float
-    high: float
-
-    @classmethod
-    def of(cls, contributions: Floats, model_uncertainty: float = 0.0) -> "Interval":
-        """Mean of contributions, one a unit, with Student's interval; model uncertainty adds in quadrature.
-
-        >>> Interval.of(np.array([1.0, 2.0, 3.0])).value
-        2.0
-        """
-        units = len(contributions)
-        value = float(contributions.mean())
-        error = float(contributions.std(ddof=1) / np.sqrt(units)) if units > 1 else np.inf
-        reach = _student(units, 0.975) * float(np.hypot(error, model_uncertainty))
-        return cls(value, value - reach, value + reach)
-
-    def floor(self, units: int) -> float:
-        """One-sided 95 % bound from below, for an interval over so many units.
-
-        >>> round(Interval.of(np.array([1.0, 2.0, 3.0])).floor(3), 3)
-        0.314
-        """
-        return self.value - (self.value - self.low) * _student(units, 0.95) / _student(units, 0.975)
-
-    @property
-    def proven(self) -> bool:
-        """True where all of the interval is above zero."""
-        return self.low > 0
-
-
-def student_quantile(degrees: int, share: float) -> float:
-    """Quantile of Student's t with so many degrees of freedom."""
-    return float(stdtrit(degrees, share))
-
-
-def _student(units: int, chance: float) -> float:
-    return student_quantile(min(max(units - 1, 1), MOST_DEGREES), chance)
 
 
 @dataclass(frozen=True)
@@ -93,6 +47,7 @@ class Estimate:
     cash_gain: Interval | None = None
     contributions: Floats | None = None  # (units,) to the profit; their mean is its value
     model_uncertainty: float = 0.0  # of the gain: its spread over demand laws that the log does not rule out
+    assortment: AssortmentGain | None = None  # by product; None where there is one, or the estimator cannot tell
     reason: str | None = None
     notes: tuple[str, ...] = ()
 
@@ -160,12 +115,19 @@ class Evaluation:
         return next((each for each in self.estimates if each.scored), None)
 
     @property
+    def assortment(self) -> AssortmentGain | None:
+        """Gains by product of the best estimate; None where no gain is claimed, or there are no products."""
+        return None if self.best is None or self.withheld else self.best.assortment
+
+    @property
     def sentence(self) -> str:
         """The gain and its interval in words."""
         if self.best is None or self.best.gain is None:
             return "no estimator can judge this policy from this log"
         if self.withheld:
             return f"whether it gains cannot be told: {self.withheld}"
+        if self.assortment is not None:
+            return self.assortment.sentence
         gain = self.best.gain
         sure = "a proven gain" if gain.proven else "a proven loss" if gain.high < 0 else "no proven gain"
         return f"{sure}, {gain.value:+.2f} a period, with 95 % certainty {gain.low:+.2f} to {gain.high:+.2f}"
@@ -177,17 +139,27 @@ class Evaluation:
     def to_json(self) -> dict[str, Any]:
         """As JSON can hold it."""
         found: dict[str, Any] = plain(self)
-        return found | {"best": None if self.best is None else self.best.estimator, "sentence": self.sentence}
+        best = None if self.best is None else self.best.estimator
+        return found | {"best": best, "sentence": self.sentence, "assortment": assortment_json(self.assortment)}
+
+
+def assortment_json(found: AssortmentGain | None) -> dict[str, Any] | None:
+    """Gains by product as JSON can hold them."""
+    if found is None:
+        return None
+    products = [plain(each) | {"verdict": each.verdict} for each in found.products]
+    shown: dict[str, Any] = plain(found)
+    return shown | {"products": products, "not_proven": list(found.not_proven), "sentence": found.sentence}
 
 
 def plain(value: Any) -> Any:
-    """Dataclasses as dicts, arrays and tuples as lists.
+    """Dataclasses as dicts, arrays and tuples as lists; gains by product stand beside their estimate, not in it.
 
     >>> plain(Interval(1.0, 0.0, 2.0))
     {'value': 1.0, 'low': 0.0, 'high': 2.0}
     """
     if is_dataclass(value):
-        return {each.name: plain(getattr(value, each.name)) for each in fields(value)}
+        return {each.name: plain(getattr(value, each.name)) for each in fields(value) if each.name != "assortment"}
     if isinstance(value, np.ndarray | np.generic):
         return plain(value.tolist())
     if isinstance(value, dict):

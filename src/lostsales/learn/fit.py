@@ -4,7 +4,7 @@ from typing import Any
 
 from lostsales.data.log import SalesLog
 from lostsales.data.progress import Progress
-from lostsales.data.units import in_units, problem_in_units, unit_of
+from lostsales.data.units import in_units, own_units, problem_in_units, unit_of
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.learn.learner import LEARNERS, Learner
 from lostsales.policy.in_units import InUnits
@@ -59,10 +59,13 @@ def fit(
 def fit_counted(learner: Learner, log: SalesLog, progress: Progress | None = None) -> SavedPolicy:
     """Fit a learner to the counts of a log, so that what it learns does not depend on the unit of quantity."""
     unit = unit_of(log)
-    if unit == 1:
+    # A quantity in the problem or in the rules is one of the whole shop: products then count in its unit only.
+    names_quantities = problem_in_units(log.problem, 2.0) != log.problem or learner.in_units(2.0) != learner
+    own = {} if names_quantities else own_units(log if unit == 1 else in_units(log, unit))
+    if unit == 1 and not own:
         return learner.fit(log, progress)
-    policy = learner.in_units(unit).fit(in_units(log, unit), progress)
-    return InUnits(policy, problem_in_units(policy.problem, 1 / unit), unit)
+    policy = learner.in_units(unit).fit(in_units(log, unit, own), progress)
+    return InUnits(policy, problem_in_units(policy.problem, 1 / unit), unit, own)
 
 
 def learner_of(method: str | Learner, settings: dict[str, Any]) -> Learner:

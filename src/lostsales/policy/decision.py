@@ -27,6 +27,7 @@ class Decision:
     outside: Bools  # the history lies outside the training data
     more: dict[str, Array] = field(default_factory=dict)  # further columns of this kind of policy
     unknown_series: Bools | None = None  # the series is not in the training data; None where that makes no difference
+    not_chosen: Bools | None = None  # what was done before is to be kept; None where the policy decides for all
 
     @classmethod
     def without_reasons(cls, action: Action) -> "Decision":

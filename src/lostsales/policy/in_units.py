@@ -1,6 +1,6 @@
 """A policy that was learned in counts of a unit, for a shop that writes its quantities otherwise."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
 import numpy as np
@@ -29,6 +29,7 @@ class InUnitsSettings(StrictSettings):
     """The settings in a policy file."""
 
     unit: Annotated[float, Field(gt=0)]
+    own: dict[str, Annotated[float, Field(ge=1)]] = Field(default_factory=dict)
     kind: str
     settings: dict[str, Any]
 
@@ -40,6 +41,7 @@ class InUnits(PolicyBase):
     policy: SavedPolicy
     problem: Problem  # of the shop
     unit: float
+    own: dict[str, float] = field(default_factory=dict)  # units of products, in the unit of the shop
 
     @property
     def observes(self) -> Observes:
@@ -76,24 +78,26 @@ class InUnits(PolicyBase):
 
     def decide(self, view: View, rng: np.random.Generator) -> Action:
         """Price and order of every series."""
-        price, order = self.policy.decide(_view(view, self.unit), rng)
-        return Action(price, _quantity(order, self.unit))
+        unit = self._units(view)
+        price, order = self.policy.decide(_view(view, unit), rng)
+        return Action(price, _quantity(order, unit))
 
     def explain(self, view: View) -> Decision:
         """The decision of the policy inside."""
-        found = self.policy.explain(_view(view, self.unit))
+        unit = self._units(view)
+        found = self.policy.explain(_view(view, unit))
         named = {name: getattr(found, name) for name in QUANTITIES | MONEY if hasattr(found, name)}
-        return replace(found, **self._of_shop(named), more=found.more | self._of_shop(found.more))
+        return replace(found, **_of_shop(named, unit), more=found.more | _of_shop(found.more, unit))
 
-    def _of_shop(self, columns: dict[str, Any]) -> dict[str, Any]:
-        """Columns of a decision in the quantities of the shop."""
-        quantities = {name: _quantity(each, self.unit) for name, each in columns.items() if name in QUANTITIES}
-        return quantities | {name: each * self.unit for name, each in columns.items() if name in MONEY}
+    def _units(self, view: View) -> Floats:
+        """The unit of each series of a view."""
+        names = np.full(len(view.stock), "") if view.names is None else view.names
+        return self.unit * np.array([self.own.get(str(name), 1.0) for name in names])
 
     def to_artefact(self) -> Artefact:
         """The content of the policy inside, with the unit."""
         own = self.policy.to_artefact()
-        settings = {"unit": self.unit, "kind": own.kind, "settings": own.settings}
+        settings = {"unit": self.unit, "own": self.own, "kind": own.kind, "settings": own.settings}
         return Artefact(KIND, own.observes, own.horizon, self.problem, settings, own.arrays)
 
     @classmethod
@@ -109,7 +113,7 @@ class InUnits(PolicyBase):
         settings = _settings(artefact.settings)
         problem = problem_in_units(artefact.problem, settings.unit)
         inside = replace(artefact, kind=settings.kind, problem=problem, settings=settings.settings)
-        return cls(POLICIES.get(settings.kind).from_artefact(inside), artefact.problem, settings.unit)
+        return cls(POLICIES.get(settings.kind).from_artefact(inside), artefact.problem, settings.unit, settings.own)
 
 
 def _settings(keys: dict[str, Any]) -> InUnitsSettings:
@@ -119,11 +123,17 @@ def _settings(keys: dict[str, Any]) -> InUnitsSettings:
     return settings
 
 
-def _quantity(counts: Floats, unit: float) -> Floats:
+def _of_shop(columns: dict[str, Any], unit: Floats) -> dict[str, Any]:
+    """Columns of a decision in the quantities of the shop."""
+    quantities = {name: _quantity(each, unit) for name, each in columns.items() if name in QUANTITIES}
+    return quantities | {name: each * unit for name, each in columns.items() if name in MONEY}
+
+
+def _quantity(counts: Floats, unit: Floats | float) -> Floats:
     return np.asarray(np.round(counts * unit, DIGITS))
 
 
-def _view(view: View, unit: float) -> View:
+def _view(view: View, unit: Floats) -> View:
     """The same open period in counts."""
     context = view.context
     if context is not None:

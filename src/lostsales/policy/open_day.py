@@ -4,13 +4,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lostsales.data.calendar.grid import DAY, MOST_CLOSED, PeriodGrid
+from lostsales.data.calendar.next_open import closed_between, closed_by_stock
+from lostsales.data.calendar.openings import HOLE, ClockRows, on_given_closed, shared_columns
 from lostsales.data.demand_bounds import shown_by_next_stock
+from lostsales.data.economics import next_stock
 from lostsales.data.labels import texts_of
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
+from lostsales.data.reading.checks import check_closings
 from lostsales.data.reading.columns import ColumnReader
 from lostsales.data.reading.findings import Findings, listed
-from lostsales.data.reading.gate import HOLE, read_table
+from lostsales.data.reading.gate import read_table
 from lostsales.data.reading.table import Table
 from lostsales.data.reading.text import stripped
 from lostsales.data.settings import MOST_NUMBER
@@ -50,7 +55,7 @@ def read_open_day(problem: Problem, recent: Table | None, today: Table, usual_de
     if recent is not None and recent.rows:
         log = _read_recent(problem, recent)
         runs = find_runs(log)
-        last_row, gap = day.last_rows(log)
+        last_row, gap = day.last_rows(log, problem)
         has = last_row >= 0
         at = last_row[has]
         # Under the netted balance today's stock may give the last demand back.
@@ -163,6 +168,11 @@ class _Today:
         findings.raise_if_any()
         period = period.astype(np.int64) if period.dtype.kind == "f" else period
         parts = names.series_parts
+        attributes = {name: texts_of(today.labels(name)) for name in problem.attributes if name in today.columns}
+        series = np.asarray(texts, dtype=object)[codes]
+        rows = ClockRows(np.arange(today.rows), series.tolist(), period, shared_columns(parts, series, attributes))
+        check_closings(findings, on_given_closed(problem.clock, rows), period, None)
+        findings.raise_if_any()
         labels = [(codes, texts)] if len(parts) == 1 else [today.labels(part) for part in parts]
         return cls(
             findings=findings,
@@ -177,7 +187,7 @@ class _Today:
             last_sales=np.full(today.rows, np.nan) if last_sales is None else last_sales,
             last_stockout=np.zeros(today.rows, dtype=bool) if last_stockout is None else last_stockout,
             unseen=unseen,
-            attributes={name: texts_of(today.labels(name)) for name in problem.attributes if name in today.columns},
+            attributes=attributes,
         )
 
     @property
@@ -186,8 +196,12 @@ class _Today:
         codes, texts = self.series
         return np.asarray(texts, dtype=object)[codes]
 
-    def last_rows(self, log: SalesLog) -> tuple[Ints, Bools]:
-        """Each series' newest row in a log (-1 where there is none or a hole follows it), and where a hole does."""
+    def last_rows(self, log: SalesLog, problem: Problem) -> tuple[Ints, Bools]:
+        """Each series' newest row in a log (-1 where there is none or a hole follows it), and where a hole does.
+
+        Closed periods between it and today are no hole: by the calendars of the policy or of the recent rows, or where
+        the stock of series that lack the same periods did not move.
+        """
         codes, texts = self.series
         ends = np.r_[log.starts[1:], len(log)] - 1
         newest = dict(zip(log.names, ends, strict=True))  # the last part of a series that holes split
@@ -205,8 +219,36 @@ class _Today:
         self.findings.check(early, "today must come after every recent row", log.period[last_row], verb="follows")
         self.findings.raise_if_any()
         steps = np.r_[np.diff(log.period)[log.has_next[:-1]].astype(np.int64), step[has]]
-        gap = has & (step > HOLE * steps.min(initial=np.iinfo(np.int64).max))
+        calendars = problem.clock.calendars, log.problem.clock.calendars
+        known = [grid.step for each in calendars if (grid := PeriodGrid.known(each, self.period)) is not None]
+        shortest = min(known, default=steps.min(initial=np.iinfo(np.int64).max))
+        gap = has & (step > HOLE * shortest)
+        for each in calendars:
+            at = np.flatnonzero(gap)
+            gap[at] = ~closed_between(each, self.names[at].tolist(), log.period[last_row[at]], self.period[at])
+        at = np.flatnonzero(gap)
+        gap[at] = ~self._stock_stood(log, last_row[at], at)
         return np.where(gap, -1, last_row), gap
+
+    def _stock_stood(self, log: SalesLog, last_row: Ints, rows: Ints) -> Bools:
+        """Rows whose stock shows, with that of other series, that the shop was closed since the last row of each."""
+        arrived = np.asarray(log.order if log.received is None else log.received)
+        moved = 0.0 if log.adjustment is None else log.adjustment[last_row]
+        expected = moved + next_stock(
+            np.asarray(log.stock)[last_row],
+            arrived[last_row],
+            log.sales[last_row],
+            log.problem.arrival,
+            log.problem.balance,
+            log.problem.capacity,
+        )
+        stock = self.stock[rows]
+        follows = ~exceeds(stock, expected) & ~exceeds(expected, stock)
+        follows &= (self.period[rows] - log.period[last_row]).astype(np.int64) <= MOST_CLOSED * (
+            DAY if log.period.dtype.kind == "M" else 1
+        )
+        idle = np.count_nonzero((log.sales == 0) & (arrived == 0)) + 1
+        return closed_by_stock(log.period[last_row], follows, idle / (len(log) + 2))
 
 
 def _series_as_it_came(today: Table, column: str, texts: Array) -> Array:

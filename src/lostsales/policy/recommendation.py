@@ -10,6 +10,7 @@ from lostsales.data.labels import beside
 from lostsales.data.problem import Problem
 from lostsales.data.reading.table import open_table
 from lostsales.errors import LostSalesError
+from lostsales.policy.decision import Decision
 from lostsales.policy.open_day import read_open_day
 from lostsales.policy.policy import SavedPolicy
 from lostsales.types import Array, Bools, Floats
@@ -18,6 +19,7 @@ PREFIX = "recommended_"  # of a column whose name the table has given to another
 OUTSIDE = "outside the data"
 BEYOND = "a longer run of stock-outs than was learned"
 UNKNOWN_SERIES = "a series that the log never had: it is taken for a usual one"
+NOT_CHOSEN = "no proven gain for this product: keep what you do"
 UNSAFE = "no action is safe enough: the likeliest to end the run"
 
 
@@ -78,9 +80,7 @@ def recommendation(policy: SavedPolicy, recent: Any, today: Any) -> Recommendati
     recent_table = None if recent is None else open_table(recent)
     day = read_open_day(problem, recent_table, open_table(today), policy.usual_demand)
     decision = policy.explain(day.view)
-    flags = day.flags | {BEYOND: decision.beyond, OUTSIDE: decision.outside, UNSAFE: decision.unsafe}
-    if decision.unknown_series is not None:
-        flags[UNKNOWN_SERIES] = decision.unknown_series
+    flags = day.flags | decision_flags(decision)
     actions = {problem.columns.price: decision.price, problem.columns.order: decision.order}
     others: dict[str, Array] = {
         "depth": day.view.depth.astype(np.int64),
@@ -93,6 +93,13 @@ def recommendation(policy: SavedPolicy, recent: Any, today: Any) -> Recommendati
         "flag": joined_flags(flags),
     }
     return Recommendation(policy.problem, day.keys, actions | beside(others | decision.more, actions, PREFIX))
+
+
+def decision_flags(decision: Decision) -> dict[str, Bools]:
+    """What to beware of in each row of a decision, by its text."""
+    flags = {BEYOND: decision.beyond, OUTSIDE: decision.outside, UNSAFE: decision.unsafe}
+    some = {UNKNOWN_SERIES: decision.unknown_series, NOT_CHOSEN: decision.not_chosen}
+    return flags | {text: rows for text, rows in some.items() if rows is not None}
 
 
 def joined_flags(flags: dict[str, Bools]) -> Array:

@@ -7,6 +7,7 @@ import numpy as np
 
 from lostsales.data.economics import units_available
 from lostsales.data.problem import Feature, Problem
+from lostsales.errors import LostSalesError
 from lostsales.types import Array, Bools, Floats, Ints, exceeds
 
 Features = tuple[Floats, ...]
@@ -29,6 +30,28 @@ class SeriesContext:
     def take(self, rows: Ints) -> "SeriesContext":
         """Some of the series."""
         return SeriesContext({name: texts[rows] for name, texts in self.attributes.items()}, self.mean_demand[rows])
+
+    def values(self, columns: tuple[str, ...], default: Floats) -> Floats:
+        """Attributes as numbers, (series, columns), a column a number or `name=text`; the default where none is given.
+
+        >>> context = SeriesContext({"kind": np.array(["beer", "wine"])}, np.ones(2))
+        >>> context.values(("kind=beer", "litres"), np.array([0.5, 3.0])).tolist()
+        [[1.0, 3.0], [0.0, 3.0]]
+        """
+        values = np.tile(default, (len(self.mean_demand), 1))
+        for index, column in enumerate(columns):
+            name, _, level = column.partition("=")
+            if name in self.attributes:
+                texts = self.attributes[name]
+                values[:, index] = texts == level if level else _numbers(name, texts)
+        return values
+
+
+def _numbers(name: str, texts: Array) -> Floats:
+    try:
+        return np.asarray(texts.astype(np.float64))
+    except (TypeError, ValueError):
+        raise LostSalesError(f"the attribute {name!r} must be a number in today's rows, as in the log") from None
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from lostsales.data.progress import Progress
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.evaluation.estimators.estimator import ESTIMATORS
 from lostsales.evaluation.evaluate import evaluate
-from lostsales.evaluation.results import Interval
+from lostsales.evaluation.interval import Interval
 from lostsales.simulation.named_policies import named_policy
 from lostsales.simulation.scenario import Scenario, as_scenario
 from lostsales.simulation.simulator import evaluate_policy, simulate

@@ -1,13 +1,21 @@
 """`lostsales evaluate`, `compare` and `calibrate`."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from lostsales.apps.views.assortment import money_text
 from lostsales.data.writing import write_log
 from lostsales.errors import LostSalesError, SettingError
+from lostsales.evaluation.assortment import ProductFigures
+from lostsales.evaluation.interval import Interval
+from lostsales.evaluation.prepared_log import PreparedLog
+from lostsales.policy.file_format import load
 from tests.apps.running import run
+from tests.evaluation.shop import Assortment
 from tests.learn.small import small_log
 
 
@@ -65,3 +73,50 @@ def test_mistakes_are_told_before_any_work(folder: Path) -> None:
         run("calibrate", "steady", "--series", "five")
     with pytest.raises(LostSalesError, match="no policy file"):
         run("evaluate", folder / "nothing", folder / "log.parquet")
+
+
+@pytest.fixture(scope="module")
+def assortment(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A log of several products, and a policy learned from it."""
+    place = tmp_path_factory.mktemp("assortment")
+    shop = Assortment(np.full(4, 5.0), np.array([8.0, 10.0, 12.0, 14.0]), np.full(4, -2.0), np.full(4, 1.5))
+    write_log(shop.log(120, 5), place / "log.parquet")
+    run("fit", place / "log.parquet", "--method", "behaviour", "--out", place / "policy")
+    return place
+
+
+def test_evaluate_shows_gains_by_product_and_their_total(assortment: Path) -> None:
+    given = "evaluate", assortment / "policy", assortment / "log.parquet", "--estimator", "model", "--quick"
+    found = json.loads(run(*given, "--json"))["assortment"]
+    shown = run(*given)
+    for each in found["products"]:
+        assert each["product"] in shown
+        assert money_text(Interval(**each["gain"]["week"])).split()[0] in shown
+    assert money_text(Interval(**found["total"]["year"])) in " ".join(shown.split())
+    assert "a week over all 4 products" in " ".join(shown.split())
+
+
+def test_compare_saves_a_policy_for_the_products_that_it_chose(
+    assortment: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The gains of one product are turned into a loss, so that the others are chosen."""
+    given = ["compare", assortment / "log.parquet", "--methods", "behaviour", "--quick"]
+    found = json.loads(run(*given, "--json"))
+    assert found["choice"] is None
+    assert found["products"] is None
+    assert len(found["candidates"][0]["assortment"]["products"]) == 4
+    assert "for all products" in found["sentence"]
+
+    def better(self: PreparedLog) -> ProductFigures:
+        figures: ProductFigures = earned(self)
+        less = np.array([20.0, 20.0, 20.0, -20.0])
+        return replace(figures, value=figures.value - less, without=figures.without - less)
+
+    earned = vars(PreparedLog)["earned_by_product"].func
+    monkeypatch.setattr(PreparedLog, "earned_by_product", property(better))
+    found = json.loads(run(*given, "--out", tmp_path / "best", "--json"))
+    assert found["choice"] == "behaviour"
+    assert sorted(found["products"]["products"]) == ["product 0", "product 1", "product 2"]
+    assert found["products"]["kept"] == ["product 3"]
+    assert load(tmp_path / "best").summary()["products"] == found["products"]["products"]
+    assert "keep what you do for the other 1" in found["sentence"]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from tests.apps.report_logs import own_names, released
+from tests.apps.report_logs import assortment, own_names, released
 from tests.apps.running import run
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -38,10 +38,12 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     place = tmp_path_factory.mktemp("browser")
     released(place)
     own_names(place)
-    found = {"released": place / "released.html", "own names": place / "own.html"}
+    assortment(place)
+    found = {name: place / f"{name}.html" for name in ("released", "own names", "assortment")}
     commands = (
         [place / "policy", place / "log.parquet", "--out", found["released"], "--methods", "base-stock"],
         [place / "rule", place / "shop.csv", "--out", found["own names"], "--methods", ""],
+        [place / "newsvendor", place / "products.parquet", "--out", found["assortment"], "--methods", ""],
     )
     for command in commands:
         run("report", *command, "--horizon", 8)
@@ -71,7 +73,7 @@ class Opened:
 
 
 @pytest.mark.parametrize("width", [1200, 390])
-@pytest.mark.parametrize("name", ["released", "own names"])
+@pytest.mark.parametrize("name", ["released", "own names", "assortment"])
 def test_every_figure_is_drawn_and_nothing_leaves_the_page(
     browser: Browser, pages: dict[str, Path], name: str, width: int
 ) -> None:

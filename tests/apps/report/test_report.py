@@ -16,7 +16,7 @@ from lostsales.data.writing import write_log
 from lostsales.errors import LostSalesError
 from lostsales.policy.simple import BaseStockRule
 from lostsales.simulation.simulator import simulate
-from tests.apps.report_logs import NASTY, own_names, released
+from tests.apps.report_logs import NASTY, assortment, own_names, released
 from tests.apps.running import run
 from tests.learn.small import scenario
 
@@ -144,3 +144,29 @@ def test_a_report_on_a_log_with_attributes_that_are_text(tmp_path: Path) -> None
     found = lostsales.report(lostsales.fit(log, "base-stock"), log, tmp_path / "page.html", methods=(), horizon=5)
     assert len(found.traces) == 5
     assert all(np.isfinite(trace.expected[trace.hidden]).all() for trace in found.traces)
+
+
+def test_the_report_on_an_assortment_opens_with_the_next_decisions_and_ends_with_theory(tmp_path: Path) -> None:
+    assortment(tmp_path)
+    given = "report", tmp_path / "newsvendor", tmp_path / "products.parquet", "--out", tmp_path / "page.html", *QUICK
+    facts = json.loads(run(*given, "--json"))
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    order = re.findall(r'<section id="(\w+)">', page)
+    assert order[:2] == ["decisions", "products"]
+    assert order[-3:] == ["policy", "diagnostics", "made"]
+    assert re.findall(r'<a href="#(\w+)">', page) == order
+    assert "Decisions of the next period, 2025-03-07" in page
+    look = re.search(r"Which to look at</h3>.*?</ul>", page, flags=re.DOTALL)
+    assert look is not None
+    assert "The price never moved, so that nothing is known of another: product 1." in look[0]
+    gains = facts["evaluation"]["assortment"]
+    assert facts["sentence"] == gains["sentence"]
+    for each in gains["products"]:
+        assert f"{each['gain']['week']['value']:+,.2f}" in page
+        assert f"{each['gain']['year']['value']:+,.2f}" in page
+    for figure in gains["total"]["year"].values():
+        assert f"{figure:+,.2f}" in page
+
+
+def test_a_report_on_episodes_of_one_shop_has_no_decisions_of_products(made: tuple[dict[str, Any], str]) -> None:
+    assert re.findall(r'<section id="(\w+)">', made[1])[0] == "gains"

@@ -14,6 +14,7 @@ from lostsales.data.reading.gate import read_log
 from lostsales.errors import LostSalesError
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
+from tests.data.calendar.shops import days, on_weekdays, products, shop
 from tests.data.proposal.headers import retail_inventory, rows, unknown_names
 from tests.learn.small import frame_of
 
@@ -242,3 +243,19 @@ def test_any_table_gets_a_problem_that_is_valid(seed: int, tmp_path: Path) -> No
     (tmp_path / "t.toml").write_text(found.text, encoding="utf-8")
     assert Problem.from_toml(tmp_path / "t.toml") == found.problem
     assert found.is_readable or found.left
+
+
+def test_closings_are_proposed_and_the_gaps_that_remain_are_counted() -> None:
+    stores = {"x / ": on_weekdays(6, also=["2024-05-01"]), "y / ": on_weekdays(0)}
+    table = pd.concat([shop(days(150, clock), products(3, store)) for store, clock in stores.items()])
+    table = table[(table.series != "y / 1") | (table.period != "2024-03-06")]
+    table[["store", "product"]] = table.series.str.split(" / ", expand=True)
+    found = propose(table.drop(columns="series"))
+    text = " ".join(found.text.replace("#", "").split())
+    assert (
+        "CHECK: found closed every Sunday and on 1 other day: 3 series, such as x / 0; every Monday: 3 series, such as "
+        'y / 0; else a list of weekdays and dates closed = "learn"'
+    ) in text
+    assert "daily, 1 gap, which starts a new series" in text
+    assert found.problem.clock.closed == "learn"
+    assert "clock" not in propose(shop(range(50), "ab")).text

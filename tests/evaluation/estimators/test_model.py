@@ -11,6 +11,7 @@ from lostsales.demand.law.demand_law import DemandLaw, Family
 from lostsales.demand.law.means import LinearMean
 from lostsales.demand.law.residuals import Residuals
 from lostsales.demand.law.selection import fit_demand
+from lostsales.demand.law.series_effects import SeriesEffects
 from lostsales.evaluation.estimators.replay import ReplayPeriods, replay
 from lostsales.evaluation.evaluate import evaluate, evaluate_on
 from lostsales.evaluation.task import EvaluationTask
@@ -25,9 +26,8 @@ from tests.learn.small import scenario, small_log
 def constant(law: DemandLaw, demand: float) -> DemandLaw:
     """A law of constant demand."""
     slopes = np.zeros(4)
-    return replace(
-        law, mean=LinearMean(demand, slopes), residuals=Residuals.normal(1e-6), effect=np.zeros(len(law.scale))
-    )
+    effects = SeriesEffects.none(len(law.scale), len(slopes))
+    return replace(law, mean=LinearMean(demand, slopes), residuals=Residuals.normal(1e-6), effects=effects)
 
 
 def test_the_profit_of_replayed_episodes_by_hand() -> None:

@@ -40,9 +40,11 @@ def test_demand_that_is_even_between_a_half_and_four_and_a_half(
 ) -> None:
     """Of which 1, 2, 3 and 4 are the means of equal shares."""
     latents = np.arange(1.0, 5.0).reshape(1, 1, 1, 1, 4)
-    table = LatentTable(latents, 1.0, multiplicative=False, integer=integer, demand_max=100.0, scale=1.0)
+    table = LatentTable(
+        latents, 1.0, multiplicative=False, log_link=False, integer=integer, demand_max=100.0, scale=1.0
+    )
     one = np.zeros(1)
-    rows = PricedRows(one, one, np.zeros(1, dtype=np.int64), one, np.array([available]))
+    rows = PricedRows(one, one, one, np.zeros(1, dtype=np.int64), one, np.array([available]))
     found = np.empty((1, 4))
     expect_demand(found, rows, table)
     np.testing.assert_allclose(found[0], [2.5, chance, lost, 0.5 + 0.95 * 4], atol=1e-12)

@@ -47,6 +47,8 @@ def compare(
     import warnings
     from dataclasses import replace
 
+    import numpy as np
+
     from lostsales.apps.views.comparison import print_comparison
     from lostsales.apps.views.console import print_json, progress
     from lostsales.apps.views.left_out import print_left_out
@@ -59,6 +61,7 @@ def compare(
     from lostsales.evaluation.judged_rows import COMPARED_ROWS, QUICK_ROWS
     from lostsales.learn.fit import fit, learner_of
     from lostsales.learn.left_out import left_out
+    from lostsales.policy.chosen_products import ChosenProducts
 
     if out is not None:
         check_output(out, log_files(log, problem))
@@ -89,7 +92,10 @@ def compare(
         found = replace(found, notes=(*fewer, *found.notes))
         saved = None if found.choice is None else out
         if saved is not None and found.choice is not None:
-            fit(sales, found.choice, seed=seed).save(saved)
+            policy = fit(sales, found.choice, seed=seed)
+            if found.chosen is not None and found.chosen.choice.kept:
+                policy = ChosenProducts(policy, np.array(found.chosen.choice.products, dtype=object))
+            policy.save(saved)
     if as_json:
         print_json(found.to_json() | {"left_out_by_method": left, "policy": None if saved is None else str(saved)})
     else:

@@ -8,10 +8,10 @@ from markupsafe import Markup
 from lostsales.apps.report.svg import LETTER, Frame, Tick, label, number, numbers, path, rect, svg, ticks
 from lostsales.data.labels import spelled
 from lostsales.demand.law.price_response import PriceResponse
+from lostsales.evaluation.interval import Interval
 from lostsales.evaluation.report.action_changes import DistributionChange
 from lostsales.evaluation.report.policy_map import DepthMap
 from lostsales.evaluation.report.traces import Trace
-from lostsales.evaluation.results import Interval
 from lostsales.types import Array, Floats
 
 HEADROOM = 1.08

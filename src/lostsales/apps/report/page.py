@@ -16,26 +16,34 @@ from lostsales.apps.report.figures import (
     draw_trace,
 )
 from lostsales.apps.report.svg import number, numbers
+from lostsales.apps.views.assortment import BEST_ROWS, shown_products
+from lostsales.apps.views.figures import exact, rounded
+from lostsales.evaluation.assortment import amount
 from lostsales.evaluation.diagnostics.diagnostic import Diagnostic
+from lostsales.evaluation.interval import Interval
 from lostsales.evaluation.report.contents import ReportContents
+from lostsales.evaluation.report.next_decisions import NextDecisions
 from lostsales.evaluation.report.policy_map import PolicyMap
 from lostsales.evaluation.report.traces import MOST_PERIODS, Trace
-from lostsales.evaluation.results import Interval
 from lostsales.types import Floats, Ints
 
 WIDE, HALF, NARROW = 930.0, 410.0, 350.0  # pixels of the figures
 MOST_BARS = 9
 ESTIMATORS = {"model": "the demand model", "fqe": "fitted Q-evaluation", "dr": "the doubly robust estimator"}
-SECTIONS = (
+SECTIONS = (  # what a manager needs first, theory last
+    ("decisions", "Next decisions"),
+    ("products", "Gains by product"),
+    ("gains", "Gains"),
+    ("change", "Changes"),
+    ("price", "Price response"),
     ("data", "Data"),
     ("runs", "Stock-outs"),
-    ("price", "Price response"),
     ("policy", "Policy map"),
-    ("change", "Changes"),
-    ("gains", "Gains"),
     ("diagnostics", "Trust"),
     ("made", "How it was made"),
 )
+MOST_DECISIONS = 50  # products whose decision is shown
+MOST_LOOKED_AT = 20
 
 
 @dataclass(frozen=True)
@@ -51,13 +59,24 @@ def render(found: ReportContents, made: ReportOrigin) -> str:
     """The whole page, which needs no other file."""
     from jinja2 import Environment, PackageLoader
 
+    decided = _decided(found.decisions)
     page = Environment(
         loader=PackageLoader("lostsales.apps.report"), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
     page.filters |= {"money": _money, "sentence": _sentence}
     return page.get_template("report.html").render(
         made=made,
-        sections=SECTIONS,
+        sections=_sections(found),
+        decisions=found.decisions,
+        decided=decided,
+        opens=sorted({each["period"] for each in decided}),
+        assortment=found.evaluation.assortment,
+        product_rows=None
+        if found.evaluation.assortment is None
+        else shown_products(found.evaluation.assortment.products),
+        most_looked_at=MOST_LOOKED_AT,
+        best_rows=BEST_ROWS,
+        shows_demand=any(each["demand"] for each in decided),
         estimators=ESTIMATORS,
         values_of=_values,
         facts=found.facts,
@@ -89,7 +108,7 @@ def render(found: ReportContents, made: ReportOrigin) -> str:
 
 
 def _money(value: float, signed: bool = False) -> str:
-    return "-" if not np.isfinite(value) else f"{value:+,.2f}" if signed else f"{value:,.2f}"
+    return "-" if not np.isfinite(value) else amount(value, signed)
 
 
 def _sentence(text: str) -> str:
@@ -108,6 +127,11 @@ def _verdict(found: ReportContents) -> dict[str, str]:
     kind = "gain" if best.gain.proven else "loss" if best.gain.high < 0 else ""
     by = ESTIMATORS.get(best.estimator, best.estimator)
     text = f"It would earn {best.profit.value:,.2f} a period where {earned.value:,.2f} was earned, as {by} judges."
+    if best.assortment is not None:
+        total, over = best.assortment.total.usual
+        kind = "gain" if total.proven else "loss" if total.high < 0 else ""
+        was, choice = best.assortment.earned.usual[0].value, best.assortment.choice.sentence
+        text = f"{_sentence(choice)} All products earned {amount(was, signed=False)} {over}; {by} judges the gain."
     return {"kind": kind, "title": title, "text": text}
 
 
@@ -120,11 +144,54 @@ def _cards(found: ReportContents) -> list[tuple[str, str, str]]:
         return [(name, _money(each.value, signed), f"{_money(each.low, signed)} to {_money(each.high, signed)}")]
 
     cards = [("stock-outs", f"{found.facts.stockout_share:.1%}", f"of {found.facts.rows:,} rows")]
+    if (assortment := found.evaluation.assortment) is not None:
+        money = f" ({assortment.currency})" if assortment.currency else ""
+        total, (earned_over, over) = assortment.total, assortment.earned.usual
+        gains = {"a period": total.period} if total.week is None else {"a week": total.week, "a year": total.year}
+        proven, number_of = sum(each.proven for each in assortment.products), len(assortment.products)
+        return [
+            *(each for name, gain in gains.items() for each in card(f"gain {name}, all products{money}", gain, True)),
+            *card(f"earned {over}{money}", earned_over),
+            ("products with a proven gain", f"{proven:,}", f"of {number_of:,}"),
+            *cards,
+        ]
     cards += card("profit earned a period", earned.profit)
     if best is not None and not found.evaluation.withheld:
         cards += card("profit by the policy", best.profit) + card("gain a period", best.gain, signed=True)
         cards += card("gain in cash", best.cash_gain, signed=True)
     return cards
+
+
+def _sections(found: ReportContents) -> list[tuple[str, str]]:
+    """Those that the page has."""
+    absent = set() if found.decisions else {"decisions"}
+    absent |= {"products"} if found.evaluation.assortment is None else set()
+    return [each for each in SECTIONS if each[0] not in absent]
+
+
+def _decided(found: NextDecisions | None) -> list[dict[str, Any]]:
+    """The decisions as a table shows them."""
+    if found is None:
+        return []
+    shown = found.decisions[:MOST_DECISIONS]
+    prices = exact(np.array([(each.price, each.last_price) for each in shown]).reshape(-1))
+    demands = rounded(np.array([np.nan if each.expected_demand is None else each.expected_demand for each in shown]))
+    return [
+        {
+            "product": each.product,
+            "period": each.period,
+            "price": price,
+            "last_price": "" if price == last_price else f"was {last_price}",
+            "order": number(each.order, 6),
+            "stock": number(each.stock, 6),
+            "demand": "" if each.expected_demand is None else demand,
+            "chance": "" if each.stockout_chance is None else f"{each.stockout_chance:.0%}",
+            "gain": None if each.gain is None else each.gain.usual[0],
+            "chosen": each.chosen,
+            "look_at": each.look_at,
+        }
+        for each, price, last_price, demand in zip(shown, prices[::2], prices[1::2], demands, strict=True)
+    ]
 
 
 def _trace(trace: Trace) -> dict[str, Any]:

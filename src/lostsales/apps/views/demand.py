@@ -6,12 +6,14 @@ import numpy as np
 from rich.text import Text
 
 from lostsales.apps.views.console import out, plain_table, print_facts
+from lostsales.apps.views.elasticities import print_products, products_json, still_prices
 from lostsales.demand.law.calibration import MEMORY
-from lostsales.demand.law.price_response import PriceResponse, Slope
+from lostsales.demand.law.demand_law import DemandLaw
+from lostsales.demand.law.price_response import PriceResponse
 from lostsales.demand.law.selection import DemandModel
 
 BAR = 22
-LAST = "last demand"
+LAST, PRICE = "last demand", "price"
 
 
 def demand_json(model: DemandModel, found: PriceResponse) -> dict[str, Any]:
@@ -42,6 +44,7 @@ def demand_json(model: DemandModel, found: PriceResponse) -> dict[str, Any]:
         "relative_prices": found.relative,
         "elasticity": found.elasticity,
         "elasticity_std_error": found.elasticity_error,
+        "products": None if found.products is None else products_json(found.products),
         "calibration": {
             "shares": fit.shares.tolist(),
             "distance": fit.distance,
@@ -74,19 +77,28 @@ def print_demand(name: str, model: DemandModel, found: PriceResponse) -> None:
         ("noise", noise),
     ]
     if len(law.scale) > 1:
-        differ = "share one law" if not law.effect.any() else f"differ by {law.effect.std():.2g} beyond their features"
-        sizes = f"; sizes from {law.scale.min():.3g} to {law.scale.max():.3g}" if np.ptp(law.scale) > 0 else ""
-        facts.append(("series", f"{len(law.scale):,} that {differ}{sizes}"))
+        facts.append(("series", _series(law)))
     print_facts(name, facts)
     out.print()
     _families(model)
-    _slopes(model, found.slopes)
+    _slopes(model, found)
     _prices(found)
+    if found.products is not None:
+        print_products(found.products)
     _calibration(model)
-    for warning in model.warnings:
+    still = () if found.products is None else still_prices(found.products)
+    for warning in (*model.warnings, *still):
         out.print(Text(f"Warning: {warning}", style="bold yellow"))
-    if not model.warnings:
+    if not (*model.warnings, *still):
         out.print("No test rejects this model.", style="bold")
+
+
+def _series(law: DemandLaw) -> str:
+    if law.are_products:
+        sizes = f", sizes from {law.scale.min():.3g} to {law.scale.max():.3g}" if np.ptp(law.scale) > 0 else ""
+        return f"{len(law.scale):,} with responses and noise of their own{sizes}"
+    level = law.effects.level
+    return f"{len(level):,} that {f'differ by {level.std():.2g}' if level.any() else 'share one law'}"
 
 
 def _families(model: DemandModel) -> None:
@@ -104,7 +116,8 @@ def _families(model: DemandModel) -> None:
     out.print()
 
 
-def _slopes(model: DemandModel, slopes: tuple[Slope, ...]) -> None:
+def _slopes(model: DemandModel, found: PriceResponse) -> None:
+    slopes = found.slopes
     if not slopes:
         out.print(f"What moves demand: no slopes, the {model.family.mean} mean is not linear.\n")
         return
@@ -113,14 +126,20 @@ def _slopes(model: DemandModel, slopes: tuple[Slope, ...]) -> None:
     scaled = np.ptp(model.law.scale) > 0
     for each in slopes:
         name, change, error = Text(each.name), each.change, each.error
-        if model.family.multiplicative and each.name == LAST:
+        if model.family.is_log and each.name == LAST:
             name, change, error = Text("last demand, 10 % more"), 1.1**each.change - 1, 0.1 * each.error
-        numbers = _percent(change, error) if model.family.multiplicative else _numbers(change, error)
+        elif model.family.is_log and found.relative and each.name == PRICE:
+            name, change, error = (
+                Text("price, 10 % more"),
+                1.1 ** np.log1p(each.change) - 1,
+                0.1 * each.error / (1 + each.change),
+            )
+        numbers = _percent(change, error) if model.family.is_log else _numbers(change, error)
         still = change == 0 and error == 0
         remark = "never varied" if still else "within chance" if abs(change) < 2 * error else ""
         table.add_row(name, *(("-", "-") if still else numbers), remark, style="dim" if remark else "")
     out.print(table)
-    if scaled and not model.family.multiplicative:
+    if scaled and not model.family.is_log:
         out.print("Demand in units of each series' usual sales.", style="dim")
     out.print()
 

@@ -3,9 +3,11 @@
 from rich.table import Table
 from rich.text import Text
 
+from lostsales.apps.views.assortment import print_assortment
 from lostsales.apps.views.console import out
 from lostsales.evaluation.diagnostics.diagnostic import Diagnostics
-from lostsales.evaluation.results import Evaluation, Interval
+from lostsales.evaluation.interval import Interval
+from lostsales.evaluation.results import Evaluation
 
 
 def interval_text(interval: Interval | None) -> str:
@@ -17,7 +19,8 @@ def print_evaluation(title: str, evaluation: Evaluation) -> None:
     """Figures by estimator, notes, and a last line with the conclusion."""
     out.print(Text(title, style="bold"))
     table = Table(box=None, header_style="cyan", pad_edge=False)
-    for name in ("by", "", "a period", "gain"):
+    assortment = evaluation.assortment
+    for name in ("by", "", "a period" if assortment is None else "a period of one product", "gain"):
         table.add_column(name, no_wrap=True)
     earned = evaluation.earned
     lines: list[tuple[str, str, Interval | None, Interval | None]]
@@ -39,6 +42,11 @@ def print_evaluation(title: str, evaluation: Evaluation) -> None:
         notes += [f"{each.estimator}: {note}" for note in each.notes]
     for line in notes:
         out.print(Text(f"- {line}"))
+    if assortment is not None:
+        out.print()
+        print_assortment(assortment)
+        choice = assortment.choice.sentence
+        out.print(Text(f"{choice[0].upper()}{choice[1:]}.", style="bold"))
     by = "" if evaluation.best is None else f"By {evaluation.best.estimator}: "
     conclusion = f"{by}{evaluation.sentence}."
     out.print(Text(conclusion[0].upper() + conclusion[1:], style="bold"))

@@ -55,7 +55,8 @@ def _write_period(found: TableFindings, out: TomlText) -> None:
         out.todo(f"no column is a date or a whole number that counts periods{seen}")
         return
     also = f"; CHECK: or {_listed(keys.other_periods)}" if keys.other_periods else ""
-    holes = f", {keys.holes:,} gaps, each starts a new series" if keys.holes else ""
+    gaps = f"{keys.clock.holes:,} gaps, each starts" if keys.clock.holes > 1 else "1 gap, which starts"
+    holes = f", {gaps} a new series" if keys.clock.holes else ""
     out.key("period", keys.period.name, f"{keys.step or 'whole numbers'}{holes}{also}")
     years = [name for name in columns if fit(name, "year") >= 0.9]
     if keys.repeated and years and keys.period.kind == "number" and (keys.period.highest or 0) <= _WEEKS:

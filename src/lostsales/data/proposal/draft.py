@@ -21,6 +21,7 @@ def draft(found: TableFindings, name: str, more: list[str] | None = None) -> tup
     _write_others(found, body)
     _write_costs(found, body)
     write_columns(found, body)
+    _write_clock(found, body)
     _write_format(found, body)
     left = body.left + (more or [])
     head = TomlText()
@@ -81,6 +82,12 @@ def _write_costs(found: TableFindings, out: TomlText) -> None:
             f"[costs] {', '.join(missing)}: no column shows them; they are needed to learn and to evaluate, not to "
             "inspect, audit or impute"
         )
+
+
+def _write_clock(found: TableFindings, out: TomlText) -> None:
+    if closed := found.keys.clock.closed:
+        out.table("clock", "closed periods are no gaps in a series")
+        out.key("closed", "learn", f"CHECK: found closed {closed}; else a list of weekdays and dates")
 
 
 def _write_format(found: TableFindings, out: TomlText) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 
+from lostsales.data.proposal.clock_facts import ClockFacts, clock_facts
 from lostsales.data.proposal.names import fit
 from lostsales.data.proposal.profile import Column, Profile
 from lostsales.data.proposal.sample import Sample
@@ -23,8 +24,8 @@ class Keys:
     series: tuple[str, ...]
     repeated: int  # rows whose series and period came before
     n_series: int
-    holes: int  # steps in time longer than usual
     step: str  # daily, weekly, ...; empty where unknown
+    clock: ClockFacts
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -37,8 +38,8 @@ def find_keys(sample: Sample, found: Profile) -> Keys:
     periods = _periods(found)
     period = periods[0] if periods else None
     series, repeated = _series(sample, found, period)
-    n_series, holes, step = _facts(sample, found, series, period)
-    return Keys(period, tuple(each.name for each in periods[1:3]), series, repeated, n_series, holes, step)
+    n_series, step, clock = _facts(sample, found, series, period)
+    return Keys(period, tuple(each.name for each in periods[1:3]), series, repeated, n_series, step, clock)
 
 
 def period_sql(period: Column) -> str:
@@ -121,25 +122,28 @@ def _best_fit(name: str) -> float:
     return max(fit(name, role) for role in roles)
 
 
-def _facts(sample: Sample, found: Profile, series: tuple[str, ...], period: Column | None) -> tuple[int, int, str]:
-    """Number of series, holes in their periods, and the usual step in words."""
+def _facts(
+    sample: Sample, found: Profile, series: tuple[str, ...], period: Column | None
+) -> tuple[int, str, ClockFacts]:
+    """Number of series, the usual step in words, and closed and missing periods."""
     keys = series_sql(found, series)
     ((n_series,),) = sample.query(f"SELECT count(DISTINCT ({keys},)) FROM log")
     if period is None:
-        return int(n_series), 0, ""
+        return int(n_series), "", ClockFacts()
     moment = period_sql(period)
     is_date = period.kind == "date" or period.compact_dates is not None
     days = f"(epoch({moment}) / 86400.0)" if is_date else moment
     lagged = f"lag({days}) OVER (PARTITION BY {keys} ORDER BY {days})"
     counted = (
         f"SELECT round(step, 4) AS step, count(*) AS n FROM (SELECT {days} - {lagged} AS step FROM log) "
-        "WHERE step > 0 GROUP BY 1 ORDER BY n DESC, step LIMIT 1000"
+        "WHERE step > 0 GROUP BY 1 ORDER BY n DESC, step LIMIT 1"
     )
     steps = sample.query(counted)
     if not steps:
-        return int(n_series), 0, ""
+        return int(n_series), "", ClockFacts()
     usual = float(steps[0][0])
-    holes = sum(int(n) for step, n in steps if step > 1.5 * min(float(each) for each, _ in steps))
+    clock = clock_facts(sample, tuple(found.columns[name].sql for name in series), moment, is_date=is_date)
     if not is_date:
-        return int(n_series), holes, "" if usual == 1 else f"a step of {usual:g}"
-    return int(n_series), holes, STEPS.get(round(usual), "monthly" if 28 <= usual <= 31 else f"every {usual:g} days")
+        return int(n_series), "" if usual == 1 else f"a step of {usual:g}", clock
+    words = STEPS.get(round(usual), "monthly" if 28 <= usual <= 31 else f"every {usual:g} days")
+    return int(n_series), words, clock

@@ -2,11 +2,12 @@
 
 import numpy as np
 
+from lostsales.data.calendar.clock import LEARN, WEEKDAYS, Clock
 from lostsales.data.economics import units_available
-from lostsales.data.labels import texts_of
+from lostsales.data.labels import spelled, texts_of
 from lostsales.data.problem import Problem
 from lostsales.data.reading.findings import Findings, PlainText
-from lostsales.types import Array, Floats, Ints, exceeds
+from lostsales.types import Array, Bools, Floats, Ints, exceeds
 
 
 def check_stock(
@@ -66,3 +67,34 @@ def check_constant(findings: Findings, name: str, attribute: tuple[Ints, Array],
     differs = (codes != codes[first[series]]) & (codes >= 0) & (series >= 0)
     if differs.any():
         findings.check(differs, f"attribute {name} must be the same in all rows of a series", texts_of(attribute))
+
+
+def check_clock(findings: Findings, clock: Clock, period: Array) -> None:
+    """The days of the clock are of the kind of the periods."""
+    is_dated = period.dtype.kind == "M"
+    wanted, kind = ("dates", str) if is_dated else ("whole numbers", int)
+    lists = {"closed": clock.closings(), "open": clock.open} | {f"own.{key}": each for key, each in clock.own.items()}
+    for key, days in lists.items():
+        wrong = [day for day in days if day != LEARN and not isinstance(day, kind)]
+        if wrong:
+            also = " (weekdays need dates)" if wrong[0] in WEEKDAYS else ""
+            findings.add(f"[clock] {key} must have {wanted} as the periods are{also}, but it has {wrong[0]!r}")
+
+
+def check_closings(findings: Findings, on_closed: Bools, period: Array, ordering: Ints | None) -> None:
+    """No row is of a period that is given as closed; `on_closed` and `period` are in order."""
+    findings.check(
+        on_closed,
+        "the period of a row must not be one that [clock] gives as closed",
+        lambda rows: np.array([PlainText(_named_day(period[each])) for each in rows], dtype=object),
+        verb="is of",
+        rows=np.arange(len(period)) if ordering is None else ordering,
+        hint=lambda: "leave the row out, or name the day under [clock] open",
+    )
+
+
+def _named_day(period: object) -> str:
+    if not isinstance(period, np.datetime64):
+        return spelled(period)
+    day = period.astype("datetime64[D]")
+    return f"{WEEKDAYS[(int(day.astype(np.int64)) + 3) % 7]} {spelled(day)}"

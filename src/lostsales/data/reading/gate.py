@@ -6,13 +6,21 @@ from typing import Any
 
 import numpy as np
 
-from lostsales.data.balance import off_balance, other_reading
+from lostsales.data.balance import off_balance_rows, other_reading
+from lostsales.data.calendar.openings import ClockRows, find_openings, shared_columns
 from lostsales.data.economics import UnitCosts
 from lostsales.data.log import LogNotes, SalesLog
 from lostsales.data.memory import FEWER, check_memory, memory_limit
 from lostsales.data.problem import Problem
 from lostsales.data.progress import Progress
-from lostsales.data.reading.checks import check_constant, check_duplicates, check_out_of_stock, check_stock
+from lostsales.data.reading.checks import (
+    check_clock,
+    check_closings,
+    check_constant,
+    check_duplicates,
+    check_out_of_stock,
+    check_stock,
+)
 from lostsales.data.reading.columns import ColumnReader
 from lostsales.data.reading.dropping import DroppedRows, dropped_file
 from lostsales.data.reading.findings import Findings, listed
@@ -21,8 +29,6 @@ from lostsales.data.reading.table import Table, open_table
 from lostsales.errors import LogError
 from lostsales.types import Array, Floats, Ints
 
-# A step in time longer than this many shortest steps is a hole; months differ by less.
-HOLE = 1.5
 # Of a column while it is read: as it came, as numbers, and in order.
 BYTES_A_VALUE = 24
 
@@ -127,7 +133,7 @@ class _Gate:
             self.findings.raise_if_any(self.table.rows)
         self._check_series()
         self.findings.raise_if_any(self.table.rows)
-        return self._log()
+        return self._split(self._log())
 
     def _require_columns(self) -> None:
         names, costs, have = self.problem.columns, self.problem.costs, self.table.columns
@@ -229,29 +235,56 @@ class _Gate:
     def _check_series(self) -> None:
         self.ordering = _ordering(self.codes, self.period)
         check_duplicates(self.findings, self.codes, self.period, self.ordering)
+        check_clock(self.findings, self.problem.clock, self.period)
         for name, labels in self.attributes.items():
             check_constant(self.findings, name, labels, self.codes)
 
     def _log(self) -> SalesLog:
+        """The rows in order, whatever periods are missing."""
         codes, period = self._in_order(self.codes), self._in_order(self.period)
-        starts, holes = _starts(codes, period)
-        first_rows = starts if self.ordering is None else self.ordering[starts]
-        no_lag = np.full(len(starts), np.nan)
-        log = SalesLog(
+        starts = np.flatnonzero(np.r_[True, codes[1:] != codes[:-1]])
+        return SalesLog(
             problem=self.problem,
-            names=self.texts[codes[starts]],
             series=np.repeat(np.arange(len(starts)), np.diff(np.r_[starts, len(codes)])),
             period=period.astype(np.int64) if period.dtype.kind == "f" else period,
             **{name: self._in_order(column) for name, column in self.rows.items()},
-            last_sales=no_lag if self.last_sales is None else self.last_sales[first_rows],
-            last_stockout=~np.isnan(no_lag) if self.last_stockout is None else self.last_stockout[first_rows],
             costs=self.costs if self.costs is None or self.ordering is None else self.costs.at(self.ordering),
-            attributes={name: texts[codes[first_rows]] for name, (codes, texts) in self.attributes.items()},
+            **self._of_series(starts),
         )
+
+    def _of_series(self, starts: Ints) -> dict[str, Any]:
+        """Columns with one value a series, which starts at a row in order."""
+        rows = starts if self.ordering is None else self.ordering[starts]
+        no_lag = np.full(len(starts), np.nan)
+        return {
+            "names": self.texts[self.codes[rows]],
+            "last_sales": no_lag if self.last_sales is None else self.last_sales[rows],
+            "last_stockout": ~np.isnan(no_lag) if self.last_stockout is None else self.last_stockout[rows],
+            "attributes": {name: texts[codes[rows]] for name, (codes, texts) in self.attributes.items()},
+        }
+
+    def _split(self, log: SalesLog) -> SalesLog:
+        """The log with the calendars of its openings; what follows a hole is a series of its own."""
+        off = off_balance_rows(log)
+        shared = shared_columns(self.problem.columns.series_parts, log.names, log.attributes)
+        found = find_openings(self.problem.clock, ClockRows(log.series, log.names.tolist(), log.period, shared, off))
+        if found.refusal:
+            self.findings.add(found.refusal)
+        check_closings(self.findings, found.on_closed, log.period, self.ordering)
+        self.findings.raise_if_any(self.table.rows)
+        if found.calendars != self.problem.clock.calendars:
+            clock = self.problem.clock.model_copy(update={"calendars": found.calendars})
+            log = replace(log, problem=self.problem.model_copy(update={"clock": clock}))
+        holes = int(np.count_nonzero(found.is_hole))
+        if holes:
+            starts = np.flatnonzero(np.r_[True, ~log.has_next[:-1] | found.is_hole])
+            series = np.repeat(np.arange(len(starts)), np.diff(np.r_[starts, len(log)]))
+            log = replace(log, series=series, **self._of_series(starts))
         moved = 0 if self.ordering is None else int(np.count_nonzero(self.ordering != np.arange(len(log))))
-        checked, off = off_balance(log)
+        pairs = log.has_next[:-1]
+        checked, off_rows = (0, 0) if off is None else (np.count_nonzero(pairs), np.count_nonzero(off & pairs))
         unused = tuple(column for column in self.table.columns if column not in self.reader.used)
-        notes = LogNotes(moved, holes, checked, off, unused, missing_costs=tuple(self.missing_costs))
+        notes = LogNotes(moved, holes, int(checked), int(off_rows), unused, missing_costs=tuple(self.missing_costs))
         if notes.balance_broken:
             follows_if, share = other_reading(log)
             notes = replace(notes, follows_if=follows_if, follows_if_share=share)
@@ -265,11 +298,3 @@ def _ordering(codes: Ints, period: Array) -> Ints | None:
     """The rows in order of series and period, or None where they are in that order."""
     rising = (codes[1:] > codes[:-1]) | ((codes[1:] == codes[:-1]) & (period[1:] >= period[:-1]))
     return None if rising.all() else np.lexsort((period, codes))
-
-
-def _starts(codes: Ints, period: Array) -> tuple[Ints, int]:
-    """Rows at which a series starts, and how many of them start after a hole in the periods."""
-    same = codes[1:] == codes[:-1]
-    step = np.diff(period).astype(np.int64)
-    hole = same & (step > HOLE * step[same].min()) if same.any() else same
-    return np.flatnonzero(np.r_[True, ~same | hole]), int(np.count_nonzero(hole))

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from lostsales.data.encoding import attributes, feature_columns
+from lostsales.data.encoding import attribute_columns, attributes, feature_columns
 from lostsales.data.log import SalesLog
-from lostsales.data.scale import usual_price
+from lostsales.data.scale import series_scale, usual_price
 from lostsales.demand.censoring.runs import find_runs
 from lostsales.types import Bools, Floats, Ints, exceeds
 
@@ -33,8 +33,9 @@ class Evidence:
     is_informative: Bools  # a law can be learned from the interval: it is not the whole line, nor set by demand itself
     is_censored: Bools  # a stock-out: demand lies between `low` and `high`, and drives the next period unobserved
     integer: bool
-    width: float  # of the interval in which an observed demand lies
     usual_price: Floats  # (series of the log,) 1 where series do not differ in price
+    product: Ints  # (series of the log,) the product that a series is a part of
+    attributes: Floats  # (products, columns)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -42,12 +43,18 @@ class Evidence:
     def part(self, kept: Bools) -> "Evidence":
         """Some of the rows; whole series, as a row may need those before it."""
         own: dict[str, Any] = {each.name: getattr(self, each.name) for each in fields(self)}
-        by_series = {"usual_price"}
+        by_series = {"usual_price", "product", "attributes"}
         own |= {
             name: each[kept] for name, each in own.items() if isinstance(each, np.ndarray) and name not in by_series
         }
         own["parent"] = np.where(own["parent"] >= 0, (np.cumsum(kept) - 1)[own["parent"]], -1)
         return Evidence(**own)
+
+
+def _resolution(log: SalesLog, rows: Ints, demand: Floats, hidden: Bools) -> Floats:
+    """The width of the interval in which an observed continuous demand lies, in proportion to its series, (rows,)."""
+    scale = series_scale(log)[log.series[rows]]
+    return RESOLUTION * max(float(np.std((demand / scale)[~hidden])), 1e-9) * scale
 
 
 def _teaches(is_learnable: Bools, rows: Ints, depth: Ints) -> Bools:
@@ -71,7 +78,7 @@ def gather_evidence(log: SalesLog, usual: Floats | None = None) -> Evidence:
     lag_observed = depth == 0
     parent = np.where(lag_observed, -1, position[rows - 1])
     demand, hidden = observed.demand[rows], ~observed.is_observed[rows]
-    width = 1.0 if observed.integer else RESOLUTION * max(float(np.std(demand[~hidden])), 1e-9)
+    width = 1.0 if observed.integer else _resolution(log, rows, demand, hidden)
     low = np.where(hidden, observed.censored_above[rows] + (0.5 if observed.integer else 0.0), demand - width / 2)
     low = np.where(low < 0, -np.inf, low)
     most = observed.at_most[rows] + (0.5 if observed.integer else 0.0)
@@ -82,6 +89,7 @@ def gather_evidence(log: SalesLog, usual: Floats | None = None) -> Evidence:
         high[(depth >= log.problem.longest_run) & ~exceeds(log.available[rows], demand)] = np.inf
     columns = feature_columns(log.problem.features, log.features[rows].T)
     usual = usual_price(log) if usual is None else usual
+    first_part, product = np.unique(log.names.astype(str), return_index=True, return_inverse=True)[1:]
     return Evidence(
         rows=rows,
         series=log.series[rows],
@@ -95,6 +103,7 @@ def gather_evidence(log: SalesLog, usual: Floats | None = None) -> Evidence:
         is_informative=(np.isfinite(low) | np.isfinite(high)) & _teaches(observed.is_learnable, rows, depth),
         is_censored=hidden,
         integer=observed.integer,
-        width=width,
         usual_price=usual,
+        product=product,
+        attributes=attribute_columns(log)[1][first_part],
     )

@@ -1,22 +1,41 @@
 """The law of demand given the market, the price and the last demand."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
 
 from lostsales.demand.law.means import Mean
 from lostsales.demand.law.residuals import Residuals
-from lostsales.types import Floats
+from lostsales.demand.law.series_effects import SeriesEffects
+from lostsales.types import Floats, Ints
+
+LEAST_MEAN = 0.05  # of the reference, at which a spread falls no further
+MOST_EXPONENT = 20.0
 
 
 @dataclass(frozen=True)
 class Family:
-    """A family of laws: a mean by its name in `MEANS`, additive or multiplicative noise, learned or normal shape."""
+    """A family of laws: a mean by its name in `MEANS`, additive or multiplicative noise, learned or normal shape.
+
+    The mean is that of demand or, by the link "log" and under multiplicative noise, its logarithm.
+    """
 
     mean: str
     multiplicative: bool
     noise: Literal["smooth", "normal"] = "smooth"
+    link: Literal["identity", "log"] = "identity"
+
+    @property
+    def is_log(self) -> bool:
+        """Whether price, features and last demand multiply demand."""
+        return self.multiplicative or self.link == "log"
+
+    @property
+    def log_link(self) -> bool:
+        """Whether the mean is the logarithm of the mean of the latent."""
+        return self.link == "log" and not self.multiplicative
 
     @property
     def name(self) -> str:
@@ -24,14 +43,39 @@ class Family:
 
         >>> Family("kernel", True).name, Family("linear", False, "normal").name
         ('kernel mean, multiplicative noise', 'linear mean, additive normal noise')
+        >>> Family("linear", False, link="log").name
+        'linear mean of the logarithm, additive noise'
         """
         shape = "normal noise" if self.noise == "normal" else "noise"
-        return f"{self.mean} mean, {'multiplicative' if self.multiplicative else 'additive'} {shape}"
+        of = " of the logarithm" if self.log_link else ""
+        return f"{self.mean} mean{of}, {'multiplicative' if self.multiplicative else 'additive'} {shape}"
+
+
+@dataclass(frozen=True)
+class NoisePower:
+    """The spread of demand as a power of its mean, 0 where it does not change; relative to 1 at a reference."""
+
+    power: float = 0.0
+    reference: float = 1.0  # mean of the latent
+
+    def factor(self, mean: Floats) -> Floats:
+        """By what the spread of latents is multiplied.
+
+        >>> NoisePower(0.5, 4.0).factor(np.array([1.0, 4.0]))
+        array([0.5, 1. ])
+        """
+        if self.power == 0:
+            return np.ones_like(mean)
+        return np.asarray((np.maximum(mean, LEAST_MEAN * self.reference) / self.reference) ** self.power)
 
 
 @dataclass(frozen=True, eq=False)
 class DemandLaw:
-    """D = scale * (mean + effect + e), or scale * exp(mean + effect + e); whole where demand is."""
+    """D = scale * latent, or scale * exp(latent), whole where demand is; latent = mean + effects + spread * e.
+
+    The mean is shared by all series; the scale, the effects and the spread are those of the series. Under a log link
+    the spread changes with the mean: that of counts is as the square root of their mean, a power of 0.5.
+    """
 
     family: Family
     mean: Mean
@@ -39,14 +83,49 @@ class DemandLaw:
     integer: bool
     near_zero: float  # added to the last demand, in units of scale, before its logarithm is taken
     scale: Floats  # (series,) of the log
-    effect: Floats  # (series,) series effect: what a series adds to the mean
+    effects: SeriesEffects
     demand_max: float  # no demand is drawn above this multiple of scale
     usual_price: Floats  # (series,) what prices are divided by, 1 where series do not differ in price
+    noise: NoisePower = NoisePower()
 
     def inputs(self, market: Floats, price: Floats, lag: Floats) -> Floats:
         """The inputs of the mean, (rows, inputs); price relative to the usual one, lag in units of scale."""
-        memory = np.log(np.maximum(lag, 0) + self.near_zero) if self.family.multiplicative else lag
-        return np.column_stack([market, price, memory])
+        return np.column_stack([market, self.price_input(price), self.memory_input(lag)])
+
+    def price_input(self, price: Floats) -> Floats:
+        """The price as the mean takes it: its logarithm where it multiplies demand and prices are relative."""
+        return np.log(price) if self.family.is_log and self.is_relative else price
+
+    def memory_input(self, lag: Floats) -> Floats:
+        """The last demand as the mean takes it."""
+        return np.log(np.maximum(lag, 0) + self.near_zero) if self.family.is_log else lag
+
+    def mean_of(self, inputs: Floats, series: Ints) -> Floats:
+        """The mean of the latent of each row, (rows,)."""
+        return self.linked(self.mean(inputs) + self.effects.of(inputs, series))
+
+    def linked(self, predictor: Floats) -> Floats:
+        """The mean of the latent from shared mean and effects together."""
+        return np.exp(np.clip(predictor, -MOST_EXPONENT, MOST_EXPONENT)) if self.family.log_link else predictor
+
+    def spread_of(self, mean: Floats, own: Floats | float) -> Floats:
+        """Spread of the residuals of rows with a mean of the latent, in series of an own spread."""
+        return np.asarray(own * self.noise.factor(mean))
+
+    def of_series(self, series: Ints) -> "DemandLaw":
+        """The law of some of the series."""
+        effects, scale, usual = self.effects.take(series), self.scale[series], self.usual_price[series]
+        return replace(self, effects=effects, scale=scale, usual_price=usual)
+
+    @cached_property
+    def is_relative(self) -> bool:
+        """Whether prices are relative to the usual price of each series."""
+        return bool((self.usual_price != 1).any())
+
+    @property
+    def are_products(self) -> bool:
+        """Whether series differ in price or scale."""
+        return self.is_relative or bool(np.ptp(self.scale) > 0)
 
     def latent(self, demand: Floats) -> Floats:
         """The latent of a demand in units of scale."""
@@ -57,6 +136,10 @@ class DemandLaw:
 
     def demand(self, latent: Floats, scale: Floats | float) -> Floats:
         """The demand of a latent, in units of the log."""
-        relative = np.exp(np.minimum(latent, 50.0)) if self.family.multiplicative else latent
-        demand = np.clip(relative, 0.0, self.demand_max) * scale
+        demand = self.expected(latent, scale)
         return np.rint(demand) if self.integer else demand
+
+    def expected(self, latent: Floats, scale: Floats | float) -> Floats:
+        """The demand of a latent before it is rounded: its mean over latents is smooth."""
+        relative = np.exp(np.minimum(latent, 50.0)) if self.family.multiplicative else latent
+        return np.clip(relative, 0.0, self.demand_max) * scale

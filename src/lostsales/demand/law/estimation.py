@@ -8,14 +8,17 @@ demand the mean is least squares.
 """
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from lostsales.demand.censoring.evidence import Evidence
 from lostsales.demand.law.demand_law import DemandLaw, Family
 from lostsales.demand.law.means import MEANS, LinearMean
+from lostsales.demand.law.noise import fit_noise
 from lostsales.demand.law.particle_loops import TINY, Intervals, NoiseGrid, Particles, RandomNumbers, draw_latents
 from lostsales.demand.law.residuals import Residuals
+from lostsales.demand.law.series_effects import SeriesEffects, Units, fit_effects
 from lostsales.types import Floats, Ints
 
 DRAWS = 5, 40  # of each row, at least and at most: with fewer rows more draws, or iterations do not converge
@@ -46,7 +49,7 @@ def complete_latents(evidence: Evidence, law: DemandLaw, seed: int = 0, draws: i
     # Stratified, so that few draws suffice.
     uniform = (rng.permuted(np.tile(np.arange(draws), (rows, 1)), axis=1) + rng.random((rows, draws))) / draws
     pick = (np.arange(draws) + rng.random((rows, 1))) / draws
-    scale, effect = law.scale[evidence.series], law.effect[evidence.series]
+    scale, own_spread = law.scale[evidence.series], law.effects.spread[evidence.series]
     low, high = law.latent(evidence.low / scale), law.latent(evidence.high / scale)
     latent, lag = np.empty((rows, draws)), np.repeat((evidence.lag / scale)[:, None], draws, axis=1)
     particles = Particles(latent, lag, np.empty(rows), np.empty(rows))
@@ -57,8 +60,9 @@ def complete_latents(evidence: Evidence, law: DemandLaw, seed: int = 0, draws: i
         parent = evidence.parent[at]
         if depth:
             lag[at] = law.demand(latent[parent], scale[at, None]) / scale[at, None]
-        mean = _mean(law, evidence, at, lag, is_observed=depth == 0) + effect[at, None]
-        draw_latents(at, depth, mean, intervals, random, noise, particles)
+        mean = _mean(law, evidence, at, lag, is_observed=depth == 0)
+        spread = law.spread_of(mean, own_spread[at, None])
+        draw_latents(at, depth, mean, spread, intervals, random, noise, particles)
     if not evidence.integer:  # an observed continuous demand is not drawn
         is_observed = np.isfinite(evidence.low) & np.isfinite(evidence.high) & ~evidence.is_censored
         middle = (evidence.low[is_observed] + evidence.high[is_observed]) / 2
@@ -71,7 +75,8 @@ def _mean(law: DemandLaw, evidence: Evidence, at: Ints, lag: Floats, is_observed
     """The mean of rows by draws of their lag, (rows, 1 or draws)."""
     draws = 1 if is_observed else lag.shape[1]
     market, price = (np.repeat(each[at], draws, axis=0) for each in (evidence.market, evidence.price))
-    return law.mean(law.inputs(market, price, lag[at, :draws].reshape(-1))).reshape(len(at), draws)
+    inputs = law.inputs(market, price, lag[at, :draws].reshape(-1))
+    return law.mean_of(inputs, np.repeat(evidence.series[at], draws)).reshape(len(at), draws)
 
 
 def fit_family(
@@ -96,8 +101,11 @@ def fit_family(
         done = complete_latents(evidence, law, seed)
         # Hyperparameters are chosen on rows, not on draws, which are not independent.
         inputs = law.inputs(evidence.market[rows], evidence.price[rows], done.lag[rows].mean(axis=1))
-        latent = _bounded_below(law, done.latent[rows]).mean(axis=1) - law.effect[evidence.series[rows]]
-        law = replace(law, mean=MEANS.get(family.mean)(inputs, latent, weights[rows]))
+        series = evidence.series[rows]
+        work = _working(law, inputs, series, _bounded_below(law, done.latent[rows]).mean(axis=1))
+        counted = _by_precision(law, work, series, weights[rows])
+        response = work.response - law.effects.of(inputs, series)
+        law = replace(law, mean=MEANS.get(family.mean)(inputs, response, counted))
     return _iterate_to_convergence(evidence, law, weights, seed)
 
 
@@ -108,14 +116,15 @@ def _iterate_to_convergence(evidence: Evidence, law: DemandLaw, weights: Floats,
     extrapolation the lag would count too little. Where steps are noise of the draws their rate is 0: it has converged.
     """
     rows = np.flatnonzero(evidence.depth == 0)
-    lag = evidence.lag[rows] / law.scale[evidence.series[rows]]
+    series = evidence.series[rows]
+    lag = evidence.lag[rows] / law.scale[series]
     inputs = law.inputs(evidence.market[rows], evidence.price[rows], lag)
     last: Floats | None = None  # the step before, on rows whose lag is observed
     most = ITERATIONS if isinstance(law.mean, LinearMean) else LATER_ITERATIONS
     for number in range(1, most + 1):
-        before = law.mean
+        before = law
         law = _iterate(evidence, law, weights, seed)
-        step = law.mean(inputs) - before(inputs)
+        step = law.mean_of(inputs, series) - before.mean_of(inputs, series)
         rate = USUAL_RATE
         if last is not None and last @ last > 0:
             rate = float(np.clip(step @ last / (last @ last), 0.0, LARGEST_RATE))
@@ -125,7 +134,9 @@ def _iterate_to_convergence(evidence: Evidence, law: DemandLaw, weights: Floats,
         # An extrapolated step needs iterations after it.
         extrapolates = last is not None and number % 3 == 0 and number < most - 2
         if extrapolates:
-            law = replace(law, mean=before.extrapolate(law.mean, 1 / (1 - rate)))
+            far = 1 / (1 - rate)
+            effects = before.effects.extrapolate(law.effects, far)
+            law = replace(law, mean=before.mean.extrapolate(law.mean, far), effects=effects)
         last = None if extrapolates else step
     return law
 
@@ -142,12 +153,14 @@ def _first_law(evidence: Evidence, family: Family, scale: Floats, weights: Float
     spread = max(float(np.sqrt(counted @ (latent - middle) ** 2 / counted.sum())), 1e-3)
     return DemandLaw(
         family=family,
-        mean=LinearMean(middle, np.zeros(evidence.market.shape[1] + 2)),
+        mean=LinearMean(
+            np.log(max(middle, 1e-9)) if family.log_link else middle, np.zeros(evidence.market.shape[1] + 2)
+        ),
         residuals=Residuals.normal(spread),
         integer=evidence.integer,
         near_zero=near_zero,
         scale=scale,
-        effect=np.zeros(len(scale)),
+        effects=SeriesEffects.none(len(scale), evidence.market.shape[1] + 2),
         demand_max=2 * float(shown.max()),
         usual_price=evidence.usual_price,
     )
@@ -156,21 +169,84 @@ def _first_law(evidence: Evidence, family: Family, scale: Floats, weights: Float
 def _iterate(evidence: Evidence, law: DemandLaw, weights: Floats, seed: int) -> DemandLaw:
     """One iteration: draw the latents, then fit mean, series effects and residual law."""
     inputs, latent, series, counted = _drawn(evidence, law, weights, seed)
-    mean = law.mean.refit(inputs, latent - law.effect[series], counted)
-    left = latent - mean(inputs)
-    effect = _series_effects(left, series, counted, len(law.scale))
-    left -= effect[series]
+    work = _working(law, inputs, series, latent)
+    own = law.effects.of(inputs, series)
+    mean = law.mean.refit(inputs, work.response - own, _by_precision(law, work, series, counted))
+    shared = mean(inputs)
+    effects = fit_effects(
+        _units(evidence, law), work.response - shared, inputs, series, counted, work.factor, law.effects
+    )
+    centre = law.linked(shared + effects.of(inputs, series))
+    left = (latent - centre) / effects.spread[series]
+    noise = fit_noise(left, centre, counted) if law.family.log_link else law.noise
+    left /= noise.factor(centre)
     residuals = (Residuals.of if law.family.noise == "smooth" else Residuals.of_normal)(left, counted)
-    return replace(law, mean=mean, residuals=residuals, effect=effect)
+    return replace(law, mean=mean, residuals=residuals, effects=effects, noise=noise)
 
 
 def with_effects(evidence: Evidence, law: DemandLaw, seed: int = 0, weights: Floats | None = None) -> DemandLaw:
     """The law with series effects fitted to these rows, counted by `weights`; all else stays."""
     weights = np.ones(len(evidence)) if weights is None else weights
-    for _ in range(2 if law.effect.any() else 0):
+    for _ in range(2 if law.effects.any else 0):
         inputs, latent, series, counted = _drawn(evidence, law, weights, seed)
-        law = replace(law, effect=_series_effects(latent - law.mean(inputs), series, counted, len(law.scale)))
+        work = _working(law, inputs, series, latent)
+        left = work.response - law.mean(inputs)
+        law = replace(
+            law, effects=fit_effects(_units(evidence, law), left, inputs, series, counted, work.factor, law.effects)
+        )
     return law
+
+
+class _Working(NamedTuple):
+    """What mean and effects are regressed on, and by what its spread is multiplied besides that of the series."""
+
+    response: Floats  # (rows,)
+    factor: Floats  # (rows,)
+
+
+def _working(law: DemandLaw, inputs: Floats, series: Ints, latent: Floats) -> _Working:
+    """The latents themselves, or under a log link the working response of a generalised linear model."""
+    predictor = law.mean(inputs) + law.effects.of(inputs, series)
+    centre = law.linked(predictor)
+    factor = law.noise.factor(centre)
+    if not law.family.log_link:
+        return _Working(latent, factor)
+    return _Working(predictor + (latent - centre) / centre, factor / centre)
+
+
+class WorkingDraws(NamedTuple):
+    """Draws of rows as a mixed model takes them, (rows, draws) unless said."""
+
+    series: Ints  # (rows,)
+    price: Floats  # as the law takes it
+    response: Floats
+    left: Floats  # of the response, by the shared mean
+    precision: Floats
+
+
+def working_draws(evidence: Evidence, law: DemandLaw, done: CompletedLatents) -> WorkingDraws:
+    """The draws of the informative rows, each a completed data set of its own."""
+    rows = np.flatnonzero(evidence.is_informative)
+    draws = done.latent.shape[1]
+    series = np.repeat(evidence.series[rows], draws)
+    market, price = (np.repeat(each[rows], draws, axis=0) for each in (evidence.market, evidence.price))
+    inputs = law.inputs(market, price, done.lag[rows].reshape(-1))
+    work = _working(law, inputs, series, _bounded_below(law, done.latent[rows]).reshape(-1))
+    precision = 1 / (law.residuals.spread * law.effects.spread[series] * work.factor) ** 2
+    columns = inputs[:, -2], work.response, work.response - law.mean(inputs), precision
+    return WorkingDraws(evidence.series[rows], *(each.reshape(len(rows), draws) for each in columns))
+
+
+def _units(evidence: Evidence, law: DemandLaw) -> Units:
+    scale = np.ones(len(evidence.attributes))
+    scale[evidence.product] = law.scale
+    return Units(evidence.product, evidence.attributes, np.log(scale), law.are_products)
+
+
+def _by_precision(law: DemandLaw, work: _Working, series: Ints, weights: Floats) -> Floats:
+    """Weights of rows by their precision, with the same sum."""
+    own = weights / (law.effects.spread[series] * work.factor) ** 2
+    return np.asarray(own * (weights.sum() / own.sum()))
 
 
 def _drawn(evidence: Evidence, law: DemandLaw, weights: Floats, seed: int) -> tuple[Floats, Floats, Ints, Floats]:
@@ -187,22 +263,3 @@ def _drawn(evidence: Evidence, law: DemandLaw, weights: Floats, seed: int) -> tu
 def _bounded_below(law: DemandLaw, latent: Floats) -> Floats:
     """Under multiplicative noise the latent of demand 0 is unbounded: it is kept near the smallest observed."""
     return np.maximum(latent, np.log(law.near_zero / 2)) if law.family.multiplicative else latent
-
-
-def _series_effects(left: Floats, series: Ints, weights: Floats, count: int) -> Floats:
-    """Series effects by empirical Bayes; 0 where series do not differ beyond chance."""
-    rows = np.bincount(series, weights=weights, minlength=count)
-    present = rows > 0
-    mean = np.bincount(series, weights=weights * left, minlength=count)[present] / rows[present]
-    within = float(weights @ left**2 / weights.sum())
-    if present.sum() < 2 or within <= 0:
-        return np.zeros(count)
-    rows = rows[present]
-    # Under equal series sum of rows * mean^2 / within is chi-squared; three standard deviations above reject that.
-    excess = float((rows * mean**2).sum() / within) - present.sum()
-    if excess < 3 * np.sqrt(2 * present.sum()):
-        return np.zeros(count)
-    between = within * excess / float(rows.sum() - (rows**2).sum() / rows.sum())
-    effect = np.zeros(count)
-    effect[present] = mean * rows / (rows + within / max(between, 1e-12))
-    return effect

@@ -45,6 +45,7 @@ def draw_latents(
     at: Ints,
     depth: int,
     mean: Floats,
+    spread: Floats,
     intervals: Intervals,
     random: RandomNumbers,
     noise: NoiseGrid,
@@ -52,7 +53,7 @@ def draw_latents(
 ) -> None:
     """Draw the latents of the rows `at` one depth, and resample the hidden past that led to each by its likelihood.
 
-    `mean` is (rows at the depth, 1 or draws).
+    `mean` and `spread` are (rows at the depth, 1 or draws).
     """
     low, high, is_informative = intervals
     uniform, pick = random
@@ -69,7 +70,8 @@ def draw_latents(
         total_under, total_chance = 0.0, 0.0
         for d in range(draws):
             centre = mean[index, d if mean.shape[1] > 1 else 0]
-            ends = (low[row] - centre, high[row] - centre)
+            width = spread[index, d if mean.shape[1] > 1 else 0]
+            ends = ((low[row] - centre) / width, (high[row] - centre) / width)
             reached = [0.0, 0.0]
             for end in range(2):
                 place = (ends[end] - grid[0]) / step
@@ -117,5 +119,6 @@ def draw_latents(
                     else:
                         upper = middle
                 rise = cdf[upper] - cdf[lower]
-                drawn += grid[lower] + step * ((share - cdf[lower]) / rise if rise > 0 else 0.0)
+                noise_drawn = grid[lower] + step * ((share - cdf[lower]) / rise if rise > 0 else 0.0)
+                drawn += spread[index, source if mean.shape[1] > 1 else 0] * noise_drawn
             latent[row, d] = min(max(drawn, low[row]), high[row])

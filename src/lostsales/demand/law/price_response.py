@@ -9,7 +9,9 @@ from lostsales.data.ladders import apart
 from lostsales.data.log import SalesLog
 from lostsales.data.progress import Progress
 from lostsales.data.splits import hold_out
+from lostsales.demand.censoring.evidence import Evidence
 from lostsales.demand.law.demand_law import DemandLaw
+from lostsales.demand.law.elasticities import ProductElasticities, product_elasticities
 from lostsales.demand.law.estimation import complete_latents
 from lostsales.demand.law.evidence_sample import sample_blocks
 from lostsales.demand.law.means import LinearMean
@@ -48,6 +50,7 @@ class PriceResponse:
     draws: int  # laws behind band and errors
     resampled_rows: int  # behind each of these laws; errors are scaled to all rows
     relative: bool = False  # prices are relative to the usual price of each series
+    products: ProductElasticities | None = None  # where series differ in price or scale
 
 
 def price_response(
@@ -94,12 +97,12 @@ def price_response(
     sample = sample_blocks(model.sample, MOST_RESAMPLED, seed)
     laws = bootstrap_laws(log, model, draws, seed, progress, fresh=True, sample=sample)
     price = log.price / model.law.usual_price[log.series]
-    relative = bool((model.law.usual_price != 1).any())
+    relative = model.law.is_relative
     prices = apart(np.unique(price)) if relative else np.unique(price)
     if len(prices) > MOST_PRICES:
         prices = np.unique(np.quantile(price, np.linspace(0, 1, MOST_PRICES), method="nearest"))
-    demand = expected_demand(model, model.law, prices, LAGS, seed)
-    own = [expected_demand(model, law, prices, 1, seed + 1 + number) for number, law in enumerate(laws)]
+    demand = expected_demand(model.sample, model.law, prices, LAGS, seed)
+    own = [expected_demand(sample, law, prices, 1, seed + 1 + number) for number, law in enumerate(laws)]
     others = np.array(own).reshape(-1, len(prices))
     # Of m out of n units the variance is n / m times that of all; the sample is drawn in blocks, not in units, so that
     # where it holds a part of every series the errors are too wide.
@@ -109,6 +112,8 @@ def price_response(
     half = float(stdtrit(freedom, (1 + COVERAGE) / 2)) * shrunk * _spread(others, units)
     nearest = np.searchsorted((prices[1:] + prices[:-1]) / 2, price)
     rows = np.bincount(nearest, minlength=len(prices))
+    elasticity_error = float(shrunk * _spread(_elasticity(prices, others), units))
+    are_products = model.law.are_products and len(prices) > 1
     return PriceResponse(
         prices=prices,
         rows=rows,
@@ -117,28 +122,29 @@ def price_response(
         low=np.maximum(demand - half, 0.0),
         high=demand + half,
         elasticity=float(_elasticity(prices, demand)),
-        elasticity_error=float(shrunk * _spread(_elasticity(prices, others), units)),
+        elasticity_error=elasticity_error,
         slopes=_slopes(log, model.law, laws, units, shrunk),
         draws=len(laws),
         resampled_rows=len(sample),
         relative=relative,
+        products=product_elasticities(log, model, elasticity_error, seed) if are_products else None,
     )
 
 
-def expected_demand(model: DemandModel, law: DemandLaw, prices: Floats, draws: int, seed: int) -> Floats:
-    """Mean of E[D | market, price, last demand] over rows of the log, each of which is given every price, (prices,).
+def expected_demand(evidence: Evidence, law: DemandLaw, prices: Floats, draws: int, seed: int) -> Floats:
+    """Mean of E[D | market, price, last demand] over rows, each of which is given every price, (prices,).
 
     Hidden last demands are drawn from the law.
     """
-    evidence = model.sample
     at = np.linspace(0, len(evidence) - 1, min(len(evidence), MOST_ROWS)).astype(np.int64)
     lags = complete_latents(evidence, law, seed).lag[at, :draws]
     series, atoms, same = evidence.series[at], law.residuals.atoms(ATOMS), np.ones(len(at))
     found = np.empty((lags.shape[1], len(prices)))
     for draw, lag in enumerate(lags.T):
         for index, price in enumerate(prices):
-            mean = law.mean(law.inputs(evidence.market[at], price * same, lag)) + law.effect[series]
-            found[draw, index] = law.demand(mean[:, None] + atoms, law.scale[series][:, None]).mean()
+            mean = law.mean_of(law.inputs(evidence.market[at], price * same, lag), series)
+            latent = mean[:, None] + law.spread_of(mean, law.effects.spread[series])[:, None] * atoms
+            found[draw, index] = law.demand(latent, law.scale[series][:, None]).mean()
     return np.asarray(found.mean(axis=0))
 
 
@@ -176,5 +182,5 @@ def _slopes(log: SalesLog, law: DemandLaw, laws: list[DemandLaw], units: int, sh
 def _changes(law: DemandLaw) -> Floats:
     """What one more of each input does; the last demand of a multiplicative law is a logarithm already."""
     assert isinstance(law.mean, LinearMean)
-    slopes = law.mean.slopes
-    return np.r_[np.expm1(slopes[:-1]), slopes[-1]] if law.family.multiplicative else slopes
+    slopes = law.mean.slopes + law.effects.slopes.mean(axis=0)
+    return np.asarray(np.r_[np.expm1(slopes[:-1]), slopes[-1]] if law.family.is_log else slopes)

@@ -38,6 +38,8 @@ MULTIPLICATIVE_MARGIN = 1.5  # standard errors by which multiplicative noise mus
 RULED_OUT = 4.0  # standard errors behind at which a kind of noise is not tried with richer means
 
 FAMILIES = tuple(Family(mean, multiplicative) for mean in ("linear", "kernel") for multiplicative in (False, True))
+# Products of different prices share elasticities: the logarithm of their mean is tried too.
+RELATIVE_FAMILIES = tuple(Family(mean, False, link="log") for mean in ("linear", "kernel"))
 
 
 @dataclass(frozen=True)
@@ -101,17 +103,14 @@ class DemandModel:
         sample: Evidence | None = None,
         seed: int = 0,
     ) -> DemandLaw:
-        """Fit a law to the sample, or to a part of it, and series effects to the evidence, or to the whole sample.
+        """Fit a law to the sample and series effects to all evidence, or both to a part of the sample.
 
         `weights` count the rows of the evidence.
         """
-        sample, whole = (self.sample, self.evidence) if sample is None else (sample, self.sample)
-
-        def own(part: Evidence) -> Floats | None:
-            return None if weights is None else weights[np.searchsorted(self.evidence.rows, part.rows)]
-
-        law = fit_family(sample, family, self.law.scale, own(sample), start, seed)
-        return law if sample is whole else with_effects(whole, law, seed, own(whole))
+        part = self.sample if sample is None else sample
+        own = None if weights is None else weights[np.searchsorted(self.evidence.rows, part.rows)]
+        law = fit_family(part, family, self.law.scale, own, start, seed)
+        return with_effects(self.evidence, law, seed, weights) if part is self.sample is not self.evidence else law
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -170,7 +169,9 @@ def fit_demand(
         raise LostSalesError(f"{wanted}, but there are {rows}")
     if families is None:
         trees = len(evidence) >= BOOSTED_ROWS and find_spec("sklearn") is not None
-        families = FAMILIES + ((Family("boosted", False), Family("boosted", True)) if trees else ())
+        is_relative = bool((evidence.usual_price != 1).any())
+        families = FAMILIES + (RELATIVE_FAMILIES if is_relative else ())
+        families += (Family("boosted", False), Family("boosted", True)) if trees else ()
     if not families:
         raise SettingError("families must name at least one family of laws")
     MEANS.check(*(family.mean for family in families))
@@ -184,7 +185,7 @@ def fit_demand(
             trials[family] = _cross_validate(family, trials, scored, folds, scale, seed, tick)
         tick(1, 1)
     candidates = _compare(trials)
-    chosen = _choose(trials)
+    chosen = _choose(trials, additive_first=bool((evidence.usual_price == 1).all()))
     law = fit_family(sample, chosen, scale, seed=seed)
     law = law if sample is evidence else with_effects(evidence, law, seed)
     fitting(1, 1)
@@ -270,12 +271,13 @@ def _cross_validate(
 
 
 def _is_ruled_out(family: Family, trials: dict[Family, FamilyTrial]) -> bool:
-    """True where a linear mean with this kind of noise is far behind one with the other."""
-    own, other = (Family("linear", kind) for kind in (family.multiplicative, not family.multiplicative))
-    if family.mean == "linear" or own not in trials or other not in trials:
+    """True where a linear mean with this kind of noise and link is far behind one with another."""
+    own = replace(family, mean="linear")
+    others = [other for other in trials if other.mean == "linear" and other != own]
+    if family.mean == "linear" or own not in trials:
         return False
-    behind, error = _behind(trials[own].score, trials[other].score)
-    return behind > RULED_OUT * error
+    compared = [_behind(trials[own].score, trials[other].score) for other in others]
+    return any(behind > RULED_OUT * error for behind, error in compared)
 
 
 def _behind(score: Floats, best: Floats) -> tuple[float, float]:
@@ -291,8 +293,11 @@ def _compare(trials: dict[Family, FamilyTrial]) -> tuple[FamilyScore, ...]:
     )
 
 
-def _choose(trials: dict[Family, FamilyTrial]) -> Family:
-    """The simplest mean that is not behind the best of all beyond chance, with additive noise unless it is behind."""
+def _choose(trials: dict[Family, FamilyTrial], additive_first: bool = True) -> Family:
+    """The simplest mean that is not behind the best of all beyond chance, with additive noise unless it is behind.
+
+    Products of different prices share elasticities rather than slopes: there the better score decides.
+    """
 
     def score(family: Family) -> float:
         return float(trials[family].score.mean())
@@ -305,8 +310,9 @@ def _choose(trials: dict[Family, FamilyTrial]) -> Family:
             for kind in (False, True)
         )
         chosen = adds or multiplies
-        if adds and multiplies and _is_behind(trials[adds], trials[multiplies], MULTIPLICATIVE_MARGIN):
-            chosen = multiplies
+        if adds and multiplies:
+            behind = _is_behind(trials[adds], trials[multiplies], MULTIPLICATIVE_MARGIN)
+            chosen = multiplies if behind or (not additive_first and score(multiplies) > score(adds)) else adds
         if chosen and not _is_behind(trials[chosen], trials[best], BEYOND_CHANCE):
             return chosen
     return best

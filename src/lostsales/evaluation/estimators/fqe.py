@@ -5,7 +5,8 @@ from dataclasses import replace
 from lostsales.errors import LostSalesError
 from lostsales.evaluation.estimators.overlap import overlap_of_actions
 from lostsales.evaluation.estimators.q_evaluation import FqeDesign, FqeSettings, fqe_values
-from lostsales.evaluation.results import Estimate, Interval, Overlap
+from lostsales.evaluation.interval import Interval
+from lostsales.evaluation.results import Estimate, Overlap
 from lostsales.evaluation.task import EvaluationTask
 from lostsales.types import Floats
 

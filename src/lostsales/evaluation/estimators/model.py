@@ -3,11 +3,15 @@
 import numpy as np
 
 from lostsales.data.parallel import in_parallel
+from lostsales.data.products import Products, means_by_group
 from lostsales.data.progress import stages
 from lostsales.demand.law.demand_law import DemandLaw
+from lostsales.evaluation.assortment import AssortmentGain, ProductFigures, assortment_gain
 from lostsales.evaluation.estimators.replay import ReplayedEpisodes, ReplayPeriods, replay
-from lostsales.evaluation.prepared_log import LeaveOneOutLaws, PreparedLog, root_mean_square
-from lostsales.evaluation.results import Estimate, Interval, Overlap
+from lostsales.evaluation.interval import Interval
+from lostsales.evaluation.prepared_log import LeaveOneOutLaws, PreparedLog
+from lostsales.evaluation.product_choice import root_mean_square
+from lostsales.evaluation.results import Estimate, Overlap
 from lostsales.evaluation.task import EvaluationTask
 from lostsales.types import Bools, Floats
 
@@ -61,7 +65,7 @@ def model_based(task: EvaluationTask) -> Estimate:
         shifts = np.array([mean(episodes, every) - value for episodes in alternatives])
         if against is not None:
             own, shifts = own - against[0], shifts - against[1]
-        return own, root_mean_square(shifts)
+        return own, float(root_mean_square(shifts))
 
     profit = figure("profit")
     gain = figure("profit", (prepared.contributions, prepared.alternative_shifts))
@@ -76,8 +80,36 @@ def model_based(task: EvaluationTask) -> Estimate:
         cash_gain=Interval.of(*cash_gain),
         contributions=profit[0],
         model_uncertainty=gain[1],
+        assortment=_assortment(prepared, periods, whole, without, alternatives),
         notes=_notes(prepared, laws),
     )
+
+
+def _assortment(
+    prepared: PreparedLog,
+    periods: ReplayPeriods,
+    whole: ReplayedEpisodes,
+    without: list[ReplayedEpisodes],
+    alternatives: list[ReplayedEpisodes],
+) -> AssortmentGain | None:
+    """Gains by product, each on its own replayed periods; None where the log has no products."""
+    earned, laws = prepared.earned_by_product, prepared.laws
+    if earned is None or laws is None:
+        return None
+    products, counted = Products.of(prepared.log), periods.is_replayed
+    product = np.broadcast_to(products.of_series[periods.series], counted.shape)[counted]
+    unit = prepared.units.of_row[laws.model.evidence.rows[periods.row]][counted]
+
+    def profits(episodes: ReplayedEpisodes, kept: Bools | None = None) -> Floats:
+        return means_by_group(episodes.profit[counted], product, len(products), kept)
+
+    replayed = np.bincount(product, minlength=len(products)) > 0  # a series whose demand is never observed is not
+    value = np.where(replayed, profits(whole), earned.value)
+    left_out = [np.where(replayed, profits(each, unit != at), earned.without[at]) for at, each in enumerate(without)]
+    shifts = [np.where(replayed, profits(each) - value, earned.shifts[at]) for at, each in enumerate(alternatives)]
+    profit = ProductFigures(value, np.array(left_out), np.array(shifts).reshape(-1, len(products)))
+    units = prepared.units
+    return assortment_gain(prepared.log, units.of_row, len(units), earned, profit, prepared.products_in_log)
 
 
 def _notes(prepared: PreparedLog, laws: LeaveOneOutLaws) -> tuple[str, ...]:

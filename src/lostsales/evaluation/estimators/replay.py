@@ -98,13 +98,14 @@ class _ReplayMarket:
     ) -> Floats:
         """Draw D_t."""
         law, periods = self.law, self.periods
-        scale, effect = law.scale[periods.series], law.effect[periods.series]
+        scale, spread = law.scale[periods.series], law.effects.spread[periods.series]
         market, relative_price = periods.evidence.market[periods.row[period]], price / law.usual_price[periods.series]
         if period % VISITED_EVERY == 0:
             visited = np.column_stack([market, relative_price, last_demand / scale])
             self.visited.append(visited[periods.is_replayed[period]][:MOST_VISITED])
         inputs = law.inputs(market, relative_price, last_demand / scale)
-        return law.demand(law.mean(inputs) + effect + law.residuals.quantile(periods.uniform[period]), scale)
+        mean = law.mean_of(inputs, periods.series)
+        return law.demand(mean + law.spread_of(mean, spread) * law.residuals.quantile(periods.uniform[period]), scale)
 
     def next_features(self, features: Features, price: Floats, rng: np.random.Generator) -> Features:  # noqa: ARG002
         """Those of the log's next row."""

@@ -6,16 +6,19 @@ import numpy as np
 
 from lostsales.data.describe import Description, describe
 from lostsales.data.log import SalesLog
+from lostsales.data.products import is_assortment
 from lostsales.data.progress import Progress, stages
 from lostsales.demand.audit.audit import Audit, audit
 from lostsales.demand.law.price_response import PriceResponse, price_response
 from lostsales.demand.law.selection import DemandModel
+from lostsales.evaluation.assortment import amount
 from lostsales.evaluation.compare import Comparison, Methods, check_methods, compare_on
 from lostsales.evaluation.diagnostics.diagnose import diagnose
 from lostsales.evaluation.diagnostics.diagnostic import Diagnostics
 from lostsales.evaluation.evaluate import evaluate_on, prepare
 from lostsales.evaluation.prepared_log import check_log
 from lostsales.evaluation.report.action_changes import ActionChanges, action_changes
+from lostsales.evaluation.report.next_decisions import NextDecisions, next_decisions
 from lostsales.evaluation.report.policy_map import PolicyMaps, draw_maps
 from lostsales.evaluation.report.traces import Trace, typical_traces
 from lostsales.evaluation.results import Evaluation
@@ -39,6 +42,7 @@ class ReportContents:
     """
 
     facts: Description
+    decisions: NextDecisions | None  # None where the series are episodes of one shop
     traces: tuple[Trace, ...]
     audit: Audit
     observed_at_depth: Ints  # (depths,) rows whose demand is observed
@@ -61,8 +65,9 @@ class ReportContents:
             return f"none of the methods beside it can be {others}"
         if self.evaluation.withheld:
             return "whether one of the methods beside it gains cannot be told either"
-        sure = f"{best.gain.value:+.2f} a period ({best.gain.low:+.2f} to {best.gain.high:+.2f})"
-        proven = "a proven gain" if best.gain.proven else "no proven gain"
+        gain, over = (best.gain, "a period") if best.assortment is None else best.assortment.total.usual
+        sure = f"{amount(gain.value)} {over} ({amount(gain.low)} to {amount(gain.high)})"
+        proven = "a proven gain" if gain.proven else "no proven gain"
         return f"of the methods beside it, {others}, {best.method} does best: {proven}, {sure}"
 
 
@@ -128,6 +133,7 @@ def report_contents(
     found = audit(log, seed=seed, progress=auditing)
     return ReportContents(
         facts=describe(log),
+        decisions=next_decisions(policy, log, evaluation.assortment) if _has_products(log) else None,
         traces=typical_traces(prepared),
         audit=found,
         observed_at_depth=np.bincount(depth[is_observed], minlength=runs.longest + 1),
@@ -140,3 +146,7 @@ def report_contents(
         comparison=compare_on(prepared, methods, horizon=horizon, seed=seed, progress=comparing) if methods else None,
         diagnostics=diagnose(task),
     )
+
+
+def _has_products(log: SalesLog) -> bool:
+    return is_assortment(log) or len(np.unique(log.names.astype(str))) == 1

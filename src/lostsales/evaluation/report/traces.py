@@ -1,6 +1,6 @@
 """Traces of typical series: sales, available units, and censored demand with its band."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -79,8 +79,7 @@ def hidden_demand(prepared: PreparedLog, chosen: Ints, part: SalesLog) -> tuple[
         mean[at], error = filled.expected_demand[of_part][at], filled.error[of_part][at]
         low[at], high[at] = mean[at] - NORMAL_BAND * error, mean[at] + NORMAL_BAND * error
         return mean, low, high
-    law = prepared.laws.law
-    law = replace(law, scale=law.scale[chosen], effect=law.effect[chosen], usual_price=law.usual_price[chosen])
+    law = prepared.laws.law.of_series(chosen)
     evidence = gather_evidence(part, law.usual_price)
     latent = complete_latents(evidence, law, prepared.seed, DRAWS).latent
     drawn = law.demand(latent, law.scale[evidence.series][:, None])

@@ -10,23 +10,39 @@ from lostsales.data.problem import Problem
 from lostsales.learn.planner.decision_loops import PricedRows, expect_demand, mean_above
 from lostsales.learn.planner.latent_table import LatentTable
 from lostsales.learn.planner.market_states import MarketStates, position
-from lostsales.learn.planner.series_table import SeriesTable
+from lostsales.learn.planner.series_table import SeriesRows, SeriesTable
 from lostsales.policy.view import View
 from lostsales.types import Floats, Ints
+
+TINY = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class Belief:
     """The mean of the last demand and the market state of each row."""
 
-    entry: Ints  # (rows,) of the series table
+    series: SeriesRows
     mean: Floats  # (rows,) of the last demand: itself where it is observed
     features: Floats  # (rows, columns) with attributes
     z_position: Floats  # (rows,) among the nodes of z
 
     def take(self, rows: Ints) -> "Belief":
         """Some of the rows, or some again."""
-        return Belief(self.entry[rows], self.mean[rows], self.features[rows], self.z_position[rows])
+        return Belief(self.series.take(rows), self.mean[rows], self.features[rows], self.z_position[rows])
+
+
+class LawInputs(NamedTuple):
+    """How a law of demand takes price and last demand."""
+
+    log_price: bool
+    log_memory: bool
+    near_zero: float  # added to the last demand before its logarithm is taken
+
+    def of(self, relative_price: Floats, relative_lag: Floats) -> tuple[Floats, Floats]:
+        """Price relative to the usual one, and last demand in units of scale, as the law has them."""
+        price = np.log(np.maximum(relative_price, TINY)) if self.log_price else relative_price
+        lag = np.log(np.maximum(relative_lag, 0.0) + self.near_zero) if self.log_memory else relative_lag
+        return price, lag
 
 
 class Outlook(NamedTuple):
@@ -47,11 +63,12 @@ class BeliefTracker:
     states: MarketStates
     series: SeriesTable
     tables: tuple[tuple[LatentTable, ...], ...]  # by group and law
+    inputs: "LawInputs"
     strict: bool
 
     def belief(self, view: View) -> Belief:
         """The belief of each row, from its last observed demand through the stock-outs since then."""
-        entry = self.series.entries(view)
+        series = self.series.rows(view)
         mean = view.last_sales.astype(np.float64)
         closed = list(reversed(view.past))
         depth = np.minimum(view.depth.astype(np.int64), len(closed))
@@ -60,30 +77,39 @@ class BeliefTracker:
             then, action = closed[back - 1]
             first = rows[depth[rows] == back]
             mean[first] = then.last_sales[first]
-            relative = action.price[rows] / self.series.usual_price[entry[rows]]
-            priced = PricedRows(
-                z_position=self.states.z_position(self._features(then, entry, rows), self.series.effect[entry[rows]]),
-                price_position=position(relative, self.prices),
-                depth=depth[rows] - back,
-                lag=mean[rows],
-                available=view.censoring_level(back, self.problem)[rows],
-            )
-            mean[rows] = self._mean_above(entry[rows], priced)
-        features = self._features(view, entry, np.arange(len(entry)))
-        return Belief(entry, mean, features, self.states.z_position(features, self.series.effect[entry]))
+            own = series.take(rows)
+            features = self._features(then, own, rows)
+            available = view.censoring_level(back, self.problem)[rows]
+            before = Belief(own, mean[rows], features, self.z_position(own, features))
+            mean[rows] = self._mean_above(own, self._priced(before, depth[rows] - back, action.price[rows], available))
+        features = self._features(view, series, np.arange(len(mean)))
+        return Belief(series, mean, features, self.z_position(series, features))
 
-    def outlook(self, depth: Ints, belief: Belief, price: Floats, available: Floats) -> "Outlook":
-        """What demand does today at a price, averaged over the laws."""
-        entry, to_group = belief.entry, self.series.to_group[belief.entry]
-        rows = PricedRows(
+    def z_position(self, series: SeriesRows, features: Floats) -> Floats:
+        """Index z as a position among its nodes, (rows,)."""
+        return self.states.z_position(features, self.series.market_effects(series, features))
+
+    def shift(self, belief: Belief, relative_price: Floats) -> Floats:
+        """By what the latents of series differ from those of their group, at prices (rows, prices)."""
+        return self.series.shift(belief.series, *self.inputs.of(relative_price, belief.mean / belief.series.scale))
+
+    def _priced(self, belief: Belief, depth: Ints, price: Floats, available: Floats) -> PricedRows:
+        """Rows at one price each, in the units of their groups."""
+        relative, to_group = price / belief.series.usual_price, belief.series.to_group
+        return PricedRows(
             z_position=belief.z_position,
-            price_position=position(price / self.series.usual_price[entry], self.prices),
+            shift=self.shift(belief, relative[:, None])[:, 0],
+            price_position=position(relative, self.prices),
             depth=depth,
             lag=belief.mean * to_group,
             available=available * to_group,
         )
-        expected = np.zeros((len(entry), 4))
-        for group, own in self.series.by_group(entry):
+
+    def outlook(self, depth: Ints, belief: Belief, price: Floats, available: Floats) -> "Outlook":
+        """What demand does today at a price, averaged over the laws."""
+        rows, to_group = self._priced(belief, depth, price, available), belief.series.to_group
+        expected = np.zeros((len(price), 4))
+        for group, own in belief.series.by_group():
             for table in self.tables[group]:
                 out = np.empty((len(own), 4))
                 expect_demand(out, rows.take(own), table)
@@ -93,19 +119,18 @@ class BeliefTracker:
             chance, lost = (np.where(depth < self.problem.longest_run, each, 0.0) for each in (chance, lost))
         return Outlook(mean / to_group, chance, lost / to_group, high / to_group)
 
-    def _features(self, view: View, entry: Ints, rows: Ints) -> Floats:
+    def _features(self, view: View, series: SeriesRows, rows: Ints) -> Floats:
         """Features and attributes of some rows, (rows, columns), as the law of demand takes them."""
         columns = feature_columns(self.problem.features, [each[rows] for each in view.features])
-        return np.column_stack([*columns, self.series.attributes[entry[rows]]])
+        return np.column_stack([*columns, series.attributes])
 
-    def _mean_above(self, entry: Ints, rows: PricedRows) -> Floats:
+    def _mean_above(self, series: SeriesRows, rows: PricedRows) -> Floats:
         """E[D | D > available], averaged over the laws, (rows,)."""
-        means, to_group = np.zeros(len(entry)), self.series.to_group[entry]
-        rows = rows._replace(lag=rows.lag * to_group, available=rows.available * to_group)
-        for group, own in self.series.by_group(entry):
+        means = np.zeros(len(rows.lag))
+        for group, own in series.by_group():
             of_group = rows.take(own)
             for table in self.tables[group]:
                 out = np.empty(len(own))
                 mean_above(out, of_group, table, self.strict)
                 means[own] += out / len(self.tables[group])
-        return means / to_group
+        return means / series.to_group

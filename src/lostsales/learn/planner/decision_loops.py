@@ -22,6 +22,7 @@ class Rows(NamedTuple):
     """Open rows, every array (rows,) unless said; a position is a fractional index into nodes."""
 
     z_position: Floats
+    shift: Floats  # (rows, prices) of the latents of the series against those of its group
     w_position: Floats  # (rows, prices)
     depth: Ints
     lag: Floats  # mean of the belief over the last demand
@@ -39,6 +40,7 @@ class PricedRows(NamedTuple):
     """Rows with their price, every array (rows,); a price between two of the grid lies at a fractional position."""
 
     z_position: Floats
+    shift: Floats  # of the latents of the series against those of its group
     price_position: Floats
     depth: Ints
     lag: Floats  # mean of the belief over the last demand
@@ -51,9 +53,9 @@ class PricedRows(NamedTuple):
 
 @compiled
 def _demand_atoms(
-    table: LatentTable, depth: int, z_position: float, price_position: float, lag: float, atoms: Floats
+    table: LatentTable, depth: int, z_position: float, shift: float, price_position: float, lag: float, atoms: Floats
 ) -> None:
-    """The atoms of demand between the nodes of z, of the price and of the lag."""
+    """The atoms of demand between the nodes of z, of the price and of the lag, with a shift of the latents."""
     latents = table.latents
     z_last, price_last, lag_last = latents.shape[1] - 1, latents.shape[2] - 1, latents.shape[3] - 1
     price_position = min(max(price_position, 0.0), price_last)
@@ -75,7 +77,10 @@ def _demand_atoms(
                 high = at_z_next[p + 1, lag_node, k] * (1 - weight) + at_z_next[p + 1, lag_next, k] * weight
                 dear = dear * (1 - z_weight) + high * z_weight
             latent = latent * (1 - price_weight) + dear * price_weight
-        relative = np.exp(latent) if table.multiplicative else latent
+        if table.multiplicative:
+            relative = np.exp(latent + shift)
+        else:
+            relative = latent * np.exp(shift) if table.log_link else latent + shift
         demand = min(max(relative, 0.0), table.demand_max) * table.scale
         atoms[k] = np.rint(demand) if table.integer else demand
 
@@ -94,7 +99,8 @@ def action_values(q: Floats, rows: Rows, table: LatentTable, by_node: Floats, dy
         # Positions are bounded before they become whole numbers, which cannot hold any large one.
         reach = int(min((stock + orders[n_orders - 1]) / stock_step, n_stocks - 2.0)) + 2
         for p in range(rows.price.shape[1]):
-            _demand_atoms(table, depth, rows.z_position[row], rows.price_position[row, p], rows.lag[row], atoms)
+            place = rows.z_position[row], rows.shift[row, p], rows.price_position[row, p]
+            _demand_atoms(table, depth, *place, rows.lag[row], atoms)
             count = distinct_demands(atoms, demands, probabilities)
             demand, probability = demands[:count], probabilities[:count]
             position = min(max(rows.w_position[row, p], 0.0), n_nodes - 1.0)
@@ -124,7 +130,8 @@ def mean_above(means: Floats, rows: PricedRows, table: LatentTable, strict: bool
     demand = np.empty(n_atoms)
     for row in range(len(means)):
         available = rows.available[row]
-        _demand_atoms(table, rows.depth[row], rows.z_position[row], rows.price_position[row], rows.lag[row], demand)
+        place = rows.z_position[row], rows.shift[row], rows.price_position[row]
+        _demand_atoms(table, rows.depth[row], *place, rows.lag[row], demand)
         total, n_above = 0.0, 0
         for k in range(n_atoms):
             if demand[k] > available or (not strict and demand[k] >= available):
@@ -142,21 +149,16 @@ def expect_demand(expected: Floats, rows: PricedRows, table: LatentTable) -> Non
     its share of probability: the atoms alone would give chances in steps of 1 / atoms.
     """
     n_atoms = table.latents.shape[4]
-    real = LatentTable(table.latents, table.lag_step, table.multiplicative, False, table.demand_max, table.scale)
+    kind = table.multiplicative, table.log_link
+    real = LatentTable(table.latents, table.lag_step, *kind, False, table.demand_max, table.scale)
     # Quantiles at 0, at the middles of the shares, and at 1.
     demand, levels = np.empty(n_atoms + 2), np.empty(n_atoms + 2)
     levels[0], levels[n_atoms + 1] = 0.0, 1.0
     for k in range(n_atoms):
         levels[k + 1] = (k + 0.5) / n_atoms
     for row in range(len(rows.lag)):
-        _demand_atoms(
-            real,
-            rows.depth[row],
-            rows.z_position[row],
-            rows.price_position[row],
-            rows.lag[row],
-            demand[1 : n_atoms + 1],
-        )
+        place = rows.z_position[row], rows.shift[row], rows.price_position[row]
+        _demand_atoms(real, rows.depth[row], *place, rows.lag[row], demand[1 : n_atoms + 1])
         demand[0] = max(demand[1] - (demand[2] - demand[1]) / 2, 0.0)
         demand[n_atoms + 1] = demand[n_atoms] + (demand[n_atoms] - demand[n_atoms - 1]) / 2
         mean, available = 0.0, rows.available[row]

@@ -22,20 +22,31 @@ class LatentTable(NamedTuple):
     latents: Floats  # (belief shapes, z nodes, prices, lags, atoms) equally likely, rising
     lag_step: float
     multiplicative: bool
+    log_link: bool
     integer: bool
     demand_max: float  # in units of scale
     scale: float
 
 
-def latent_atoms(evidence: Evidence, law: DemandLaw, states: MarketStates, prices: Floats, lags: Floats) -> Floats:
+class GroupShape(NamedTuple):
+    """What is a group's own in its latents."""
+
+    price_slope: float
+    memory_slope: float
+    spread: float
+
+
+def latent_atoms(
+    evidence: Evidence, law: DemandLaw, states: MarketStates, prices: Floats, lags: Floats, shape: GroupShape
+) -> Floats:
     """Equally likely latents for every node, price and last demand, (belief shapes, z nodes, prices, lags, atoms).
 
     The last demand is observed, or hidden by one stock-out, or by several. A belief with mean mu is taken to be mu
     plus the centred upper half of a law: after one stock-out of the residual law, after several of the law after one.
     """
     atoms = law.residuals.atoms(ATOMS)
-    observed = _mean_latents(evidence, law, states, prices, lags)
-    tables = [observed[..., None] + atoms]
+    observed = _mean_latents(evidence, law, states, prices, lags, shape)
+    tables = [observed[..., None] + law.spread_of(observed, shape.spread)[..., None] * atoms]
     for _ in range(BELIEF_SHAPES - 1):
         middle = tables[-1][tuple(each // 2 for each in observed.shape)]
         upper = np.interp(_levels(BELIEF_ATOMS), _levels(ATOMS // 2), middle[ATOMS // 2 :])
@@ -43,8 +54,10 @@ def latent_atoms(evidence: Evidence, law: DemandLaw, states: MarketStates, price
             belief = lags[:, None] * np.exp(upper) / np.exp(upper).mean()
         else:
             belief = np.maximum(lags[:, None] + upper - upper.mean(), 0.0)
-        means = _mean_latents(evidence, law, states, prices, belief.reshape(-1)).reshape(*observed.shape, BELIEF_ATOMS)
-        mixture = np.sort((means[..., None] + atoms).reshape(*observed.shape, -1), axis=-1)
+        means = _mean_latents(evidence, law, states, prices, belief.reshape(-1), shape)
+        means = means.reshape(*observed.shape, BELIEF_ATOMS)
+        drawn = means[..., None] + law.spread_of(means, shape.spread)[..., None] * atoms
+        mixture = np.sort(drawn.reshape(*observed.shape, -1), axis=-1)
         tables.append(mixture.reshape(*observed.shape, ATOMS, BELIEF_ATOMS).mean(axis=-1))
     return np.ascontiguousarray(np.stack(tables))
 
@@ -54,19 +67,24 @@ def _levels(count: int) -> Floats:
     return (np.arange(count) + 0.5) / count
 
 
-def _mean_latents(evidence: Evidence, law: DemandLaw, states: MarketStates, prices: Floats, lags: Floats) -> Floats:
+def _mean_latents(
+    evidence: Evidence, law: DemandLaw, states: MarketStates, prices: Floats, lags: Floats, shape: GroupShape
+) -> Floats:
     """The mean of the latent, (z nodes, prices, lags); interactions of the features are averaged near each node."""
-    shape = len(states.z_nodes), len(prices), len(lags)
+    nodes = len(states.z_nodes), len(prices), len(lags)
     price, lag = (each.reshape(-1) for each in np.meshgrid(prices, lags, indexing="ij"))
+    centre = law.effects.centre
+    own = shape.price_slope * (law.price_input(price) - centre[-2])
+    own += shape.memory_slope * (law.memory_input(lag) - centre[-1])
     if isinstance(law.mean, LinearMean):
-        shared = law.mean(law.inputs(np.zeros((len(price), evidence.market.shape[1])), price, lag))
-        return (states.z_nodes[:, None] + shared).reshape(shape)
+        shared = own + law.mean(law.inputs(np.zeros((len(price), evidence.market.shape[1])), price, lag))
+        return law.linked(states.z_nodes[:, None] + shared).reshape(nodes)
     rows = np.linspace(0, len(evidence) - 1, min(len(evidence), INTERACTION_ROWS)).astype(np.int64)
     z = states.index(evidence.market[rows])
     without_z = np.empty((len(rows), len(price)))
     for row, (features, own_z) in enumerate(zip(evidence.market[rows], z, strict=True)):
         same = np.repeat(features[None], len(price), axis=0)
-        without_z[row] = law.mean(law.inputs(same, price, lag)) - own_z
+        without_z[row] = own + law.mean(law.inputs(same, price, lag)) - own_z
     width = max(float(np.std(z)), 1e-9) / 2
     near = np.exp(-0.5 * ((states.z_nodes[:, None] - z) / width) ** 2) + 1e-9
-    return np.reshape(states.z_nodes[:, None] + near / near.sum(axis=1, keepdims=True) @ without_z, shape)
+    return np.reshape(law.linked(states.z_nodes[:, None] + near / near.sum(axis=1, keepdims=True) @ without_z), nodes)

@@ -1,7 +1,6 @@
 """From a log to the policy of the planner: law of demand, market states, grids, plans of every law and scale."""
 
 import warnings
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -10,14 +9,15 @@ from threadpoolctl import threadpool_limits
 
 from lostsales.data.ladders import PRICE_RUNGS, Ladders
 from lostsales.data.log import SalesLog
-from lostsales.data.parallel import current_workers
+from lostsales.data.parallel import in_parallel
 from lostsales.data.progress import Progress
+from lostsales.data.progress import stages as stages_of
 from lostsales.demand.censoring.evidence import Evidence
 from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.demand.law.estimation import complete_latents
 from lostsales.demand.law.selection import DemandModel, bootstrap_laws, fit_demand
-from lostsales.learn.planner.latent_table import latent_atoms
-from lostsales.learn.planner.market_states import MarketStates, market_states
+from lostsales.learn.planner.latent_table import GroupShape, latent_atoms
+from lostsales.learn.planner.market_states import MarketStates, market_effects, market_states
 from lostsales.learn.planner.physics import Physics
 from lostsales.learn.planner.policy import NO_SAFE_DEPTH, PlanPolicy
 from lostsales.learn.planner.policy_iteration import solve
@@ -31,7 +31,6 @@ from lostsales.types import Array, Bools, Floats
 if TYPE_CHECKING:
     from lostsales.learn.planner.planner import Planner
 
-THREADS = 2
 MOST_PLANS = 12  # laws times scales
 # A plan for the mean profit a period looks further than the 0.9 of a regression (docs/decisions/planner.md).
 LEAST_DISCOUNT = 0.97
@@ -66,6 +65,7 @@ def _plan(data: TrainingData, model: DemandModel, settings: "Planner", progress:
     planning = _Planning(
         evidence=model.evidence,
         laws=_laws(log, model, settings, len(grids)),
+        shapes=tuple(map(GroupShape, *series.group_slopes.T.tolist(), series.group_spread.tolist())),
         states=states,
         scales=series.group_scale,
         grids=grids,
@@ -88,8 +88,10 @@ def _plan(data: TrainingData, model: DemandModel, settings: "Planner", progress:
         steps=np.array([grid.steps for grid in grids]),
         ranges=_ranges(log, states, model),
         multiplicative=law.family.multiplicative,
+        log_link=law.family.log_link,
         integer=law.integer,
         demand_max=law.demand_max,
+        near_zero=law.near_zero,
         discount=discount,
         pessimism=settings.pessimism,
         safe_depth=data.runs.max_depth if settings.safe == "paper" else NO_SAFE_DEPTH,
@@ -131,6 +133,7 @@ class _Planning:
 
     evidence: Evidence
     laws: tuple[DemandLaw, ...]
+    shapes: tuple[GroupShape, ...]  # by group
     states: MarketStates
     scales: Floats  # (groups,)
     grids: tuple[StateGrid, ...]  # by group
@@ -151,20 +154,17 @@ class _Planning:
 
         # First the fitted law, from whose values the plans of the draws start.
         stages = [[(group, 0) for group in groups], [(group, law) for law in laws[1:] for group in groups]]
-        done = 0
-        with ThreadPoolExecutor(min(THREADS, current_workers())) as pool:
-            for stage in stages:
-                for _ in pool.map(plan, stage):
-                    done += 1
-                    if progress:
-                        progress(done, latents.size)
+        for stage, part in zip(stages, stages_of(progress, [len(stage) for stage in stages]), strict=True):
+            in_parallel(plan, stage, part)
         next_values = np.vectorize(self.states.next_values, otypes=[object])(values)
         return _stacked(latents), _stacked(next_values)
 
     def _one(self, group: int, law: int, start: Floats | None) -> tuple[Floats, Floats]:
         """Latents and values of one plan."""
         grid, scale = self.grids[group], float(self.scales[group])
-        latents = latent_atoms(self.evidence, self.laws[law], self.states, grid.prices, grid.lags / scale)
+        latents = latent_atoms(
+            self.evidence, self.laws[law], self.states, grid.prices, grid.lags / scale, self.shapes[group]
+        )
         demand = self.laws[law].demand(latents, scale)
         dynamics = Dynamics(self.physics[group], self.discount, *grid.steps)
         return latents, solve(demand, self.states, grid, dynamics, self.allowed[group], self.iterations, start)
@@ -179,6 +179,6 @@ def _stacked(tables: Array) -> Floats:
 def _ranges(log: SalesLog, states: MarketStates, model: DemandModel) -> Floats:
     """Least and most of z and of the stock, in units of scale, in the log, (2, 2)."""
     evidence = model.evidence
-    z = states.z(evidence.market, model.law.effect[evidence.series])
+    z = states.z(evidence.market, market_effects(evidence, model.law))
     stock = np.asarray(log.stock) / model.law.scale[log.series]
     return np.array([[z.min(), stock.min()], [z.max(), stock.max()]])

@@ -5,7 +5,7 @@ w = E[z_{t+1} | features, price]. Between periods (z, w) moves among at most a f
 counted in the log; a calendar's w determines tomorrow's z, so it cycles.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -113,7 +113,7 @@ def position(values: Floats, nodes: Floats) -> Floats:
 def market_states(evidence: Evidence, law: DemandLaw, seed: int = 0) -> MarketStates:
     """Estimate index, forecast and transition probabilities from the rows of a log."""
     features, index = evidence.market, _fit_index(evidence, law, seed)
-    z = index(features) + law.effect[evidence.series]
+    z = index(features) + market_effects(evidence, law)
     follows = (np.diff(evidence.rows) == 1) & (np.diff(evidence.series) == 0)
     rows = np.flatnonzero(follows)  # whose next row is of the next period
     inputs = np.column_stack([features, z, evidence.price])
@@ -133,6 +133,13 @@ def market_states(evidence: Evidence, law: DemandLaw, seed: int = 0) -> MarketSt
     counts = _node_weights(w_before, w_nodes).T @ cell_weights[rows + 1] + 0.5 * marginal / marginal.sum()
     transition = counts / counts.sum(axis=1, keepdims=True)
     return MarketStates(index, forecast, z_nodes, w_nodes, cells, transition, usual_price)
+
+
+def market_effects(evidence: Evidence, law: DemandLaw) -> Floats:
+    """Level and season of the series of each row, (rows,)."""
+    effects, features = law.effects, evidence.market
+    own = replace(effects, slopes=effects.slopes[:, : features.shape[1]], centre=effects.centre[: features.shape[1]])
+    return own.of(features, evidence.series)
 
 
 def _nodes(values: Floats, most: int) -> Floats:

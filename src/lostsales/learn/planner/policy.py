@@ -11,7 +11,7 @@ from lostsales.data.economics import UnitCosts, units_available
 from lostsales.data.ladders import Ladders, LadderSettings
 from lostsales.data.problem import Problem
 from lostsales.data.settings import StrictSettings, checked_json
-from lostsales.learn.planner.belief import Belief, BeliefTracker, Outlook
+from lostsales.learn.planner.belief import Belief, BeliefTracker, LawInputs, Outlook
 from lostsales.learn.planner.decision_loops import Rows, action_values
 from lostsales.learn.planner.latent_table import LatentTable
 from lostsales.learn.planner.market_states import STATE_ARRAYS, MarketStates, position
@@ -52,8 +52,10 @@ class PlanSettings(StrictSettings):
     """The settings in a policy file."""
 
     multiplicative: bool
+    log_link: bool = False
     integer: bool
     demand_max: Positive
+    near_zero: Positive = 0.1
     strict: bool
     discount: Annotated[float, Field(ge=0, lt=1)]
     pessimism: Annotated[float, Field(ge=0, le=1)]
@@ -63,6 +65,7 @@ class PlanSettings(StrictSettings):
     family: str
     rules: Rules
     ladders: LadderSettings | None = None  # files of old have the grid of the problem
+    attributes: tuple[str, ...] = ()  # columns, which files of old do not name
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,8 +84,10 @@ class PlanPolicy(PolicyBase):
     steps: Floats  # (groups, 2) of stock and last demand
     ranges: Floats  # (2, 2) least and most of z and the stock, in units of scale, in the log
     multiplicative: bool
+    log_link: bool
     integer: bool
     demand_max: float
+    near_zero: float
     discount: float
     pessimism: float
     safe_depth: int
@@ -94,7 +99,7 @@ class PlanPolicy(PolicyBase):
     @cached_property
     def tables(self) -> tuple[tuple[LatentTable, ...], ...]:
         """The law of demand by group and law."""
-        demand = self.multiplicative, self.integer, float(self.demand_max)
+        demand = self.multiplicative, self.log_link, self.integer, float(self.demand_max)
         return tuple(
             tuple(LatentTable(each, float(steps[1]), *demand, float(scale)) for each in latents)
             for latents, steps, scale in zip(self.latents, self.steps, self.series.group_scale, strict=True)
@@ -104,7 +109,9 @@ class PlanPolicy(PolicyBase):
     def tracker(self) -> BeliefTracker:
         """The belief over the last demand."""
         strict = self.physics.strict
-        return BeliefTracker(self.problem, self.prices, self.states, self.series, self.tables, strict)
+        is_log = self.multiplicative or self.log_link
+        inputs = LawInputs(is_log and bool((self.series.usual_price != 1).any()), is_log, self.near_zero)
+        return BeliefTracker(self.problem, self.prices, self.states, self.series, self.tables, inputs, strict)
 
     @property
     def may_recommend(self) -> Ladders:
@@ -142,7 +149,7 @@ class PlanPolicy(PolicyBase):
             unsafe=np.zeros(len(rows), dtype=bool),
             beyond=view.depth > self.learned_depth,
             outside=self._is_outside(view, belief),
-            unknown_series=self.series.is_unknown(belief.entry) if self.series.differs else None,
+            unknown_series=belief.series.is_unknown if self.series.differs else None,
             more={
                 "last_demand": belief.mean,
                 "expected_demand": outlook.demand,
@@ -158,12 +165,12 @@ class PlanPolicy(PolicyBase):
     ) -> PriceFacts:
         """The price of each row, and those that it is compared with."""
         depth, rows = view.depth.astype(np.int64), np.arange(len(view.stock))
-        rungs = self.ladders.coarse().prices_of(self.series.usual_price[belief.entry]).copy()
+        rungs = self.ladders.coarse().prices_of(belief.series.usual_price).copy()
         at = np.abs(rungs - action.price[:, None]).argmin(axis=1)
         rungs[rows, at] = action.price
-        orders = self.ladders.coarse().orders_of(self.series.scale[belief.entry])
-        grid = ActionGrid(rungs, orders, room_of(self.problem), self.series.order_cost[belief.entry])
-        allowed = self._allowed(view, grid, rungs / self.series.usual_price[belief.entry][:, None], self.rules)
+        orders = self.ladders.coarse().orders_of(belief.series.scale)
+        grid = ActionGrid(rungs, orders, room_of(self.problem), belief.series.order_cost)
+        allowed = self._allowed(view, grid, rungs / belief.series.usual_price[:, None], self.rules)
         may = np.asarray(allowed.reshape(*rungs.shape, orders.shape[1]).any(axis=2))
         may[rows, at] = True
         demand = [self.tracker.outlook(depth, belief, price, view.stock).demand for price in rungs.T]
@@ -181,7 +188,7 @@ class PlanPolicy(PolicyBase):
             cover=_cover(view.stock, outlook.demand),
             rungs=np.where(may, rungs, np.nan),
             demand=np.stack(demand, axis=1),
-            unit_cost=self.series.order_cost[belief.entry],
+            unit_cost=belief.series.order_cost,
             is_safe=depth >= self.safe_depth,
         )
 
@@ -201,15 +208,15 @@ class PlanPolicy(PolicyBase):
 
     def _is_outside(self, view: View, belief: Belief) -> Bools:
         """Rows whose z or stock lies outside the log, (rows,)."""
-        z = self.states.z(belief.features, self.series.effect[belief.entry])
-        state = np.column_stack([z, view.stock / self.series.scale[belief.entry]])
+        z = self.states.z(belief.features, self.series.market_effects(belief.series, belief.features))
+        state = np.column_stack([z, view.stock / belief.series.scale])
         slack = 1e-9 * (1 + self.ranges[1] - self.ranges[0])
         return np.asarray(((state < self.ranges[0] - slack) | (state > self.ranges[1] + slack)).any(axis=1))
 
     def _scored(self, view: View, belief: Belief, rules: Rules) -> "_Scored":
         """Values of the actions of each row: of all, or of a coarse choice and then ever finer around the best."""
-        prices = self.ladders.prices_of(self.series.usual_price[belief.entry])
-        orders = self.ladders.orders_of(self.series.scale[belief.entry])
+        prices = self.ladders.prices_of(belief.series.usual_price)
+        orders = self.ladders.orders_of(belief.series.scale)
         rows, (some_prices, some_orders) = np.arange(len(prices))[:, None], self.ladders.coarse_rungs
         scored = self._values(view, belief, rules, prices[:, some_prices], orders[:, some_orders])
         chosen = np.divmod(scored.values.argmax(axis=1), len(some_orders))
@@ -226,12 +233,14 @@ class PlanPolicy(PolicyBase):
 
     def _values(self, view: View, belief: Belief, rules: Rules, prices: Floats, orders: Floats) -> "_Scored":
         """Value of every pair of each row's prices (rows, prices) and orders (rows, orders)."""
-        series, entry = self.series, belief.entry
-        usual, to_group = series.usual_price[entry], series.to_group[entry]
+        series = belief.series
+        usual, to_group = series.usual_price, series.to_group
         relative = prices / usual[:, None]
+        effects = self.series.market_effects(series, belief.features)
         rows = Rows(
             z_position=belief.z_position,
-            w_position=self.states.w_position(belief.features, series.effect[entry], relative),
+            shift=self.tracker.shift(belief, relative),
+            w_position=self.states.w_position(belief.features, effects, relative),
             depth=view.depth.astype(np.int64),
             lag=belief.mean * to_group,
             stock=view.stock * to_group,
@@ -241,7 +250,7 @@ class PlanPolicy(PolicyBase):
         )
         values = np.empty((len(prices), prices.shape[1] * orders.shape[1]))
         penalty = np.zeros_like(values)
-        for group, of_group in series.by_group(entry):
+        for group, of_group in series.by_group():
             for start in range(0, len(of_group), CHUNK):
                 chunk = of_group[start : start + CHUNK]
                 by_law = self._values_by_law(group, rows.take(chunk))
@@ -251,7 +260,7 @@ class PlanPolicy(PolicyBase):
                     penalty[chunk] = np.maximum(values[chunk] - low, 0.0)
         money = (usual / to_group)[:, None]
         values, penalty = (values - penalty) * money, penalty * money
-        grid = ActionGrid(prices, orders, room_of(self.problem), series.order_cost[entry])
+        grid = ActionGrid(prices, orders, room_of(self.problem), series.order_cost)
         values[~self._allowed(view, grid, relative, rules)] = -np.inf
         return _Scored(grid, values, penalty)
 
@@ -291,10 +300,16 @@ class PlanPolicy(PolicyBase):
                 "shops_attributes": numbers("series+1", "attributes"),
                 "shops_scale": numbers("series+1", least=POSITIVE),
                 "shops_to_group": optional(numbers("series+1", least=POSITIVE)),
+                "shops_effects": optional(numbers("series+1", "3+features+attributes")),
+                "shops_centre": optional(numbers("2+features+attributes")),
+                "shops_group_slopes": optional(numbers("groups", 2)),
+                "shops_group_spread": optional(numbers("groups", least=POSITIVE)),
+                "shops_sizes": optional(numbers("1+attributes", 2)),
+                "shops_prior": optional(numbers("1+attributes", "3+features+attributes")),
                 "shops_usual_price": optional(numbers("series+1", least=POSITIVE)),
                 "shops_order_cost": optional(numbers("series+1", least=0)),
                 "shops_group_costs": optional(numbers("groups", 4, least=0)),
-                "shops_effect": numbers("series+1"),
+                "shops_effect": optional(numbers("series+1")),
                 "shops_group_scale": numbers("groups", least=POSITIVE),
                 "shops_group": indices("series+1", below="groups"),
                 "latents": numbers("groups", "laws", "shapes", "z", "nodes", "lags", "atoms"),
@@ -337,8 +352,10 @@ class PlanPolicy(PolicyBase):
         arrays |= {f"shops_{name}": each for name, each in self.series.to_arrays().items()}
         settings: dict[str, Any] = {
             "multiplicative": self.multiplicative,
+            "log_link": self.log_link,
             "integer": self.integer,
             "demand_max": self.demand_max,
+            "near_zero": self.near_zero,
             "strict": self.physics.strict,
             "discount": self.discount,
             "pessimism": self.pessimism,
@@ -348,6 +365,7 @@ class PlanPolicy(PolicyBase):
             "family": self.family,
             "rules": self.rules.saved(),
             "ladders": self.ladders.settings(),
+            "attributes": list(self.series.columns),
         }
         return Artefact("plan", self.observes, None, self.problem, settings, arrays)
 
@@ -356,7 +374,11 @@ class PlanPolicy(PolicyBase):
         """From `to_artefact`."""
         arrays, settings = artefact.arrays, dict(artefact.settings)
         costs, strict = arrays["costs"], settings.pop("strict")
-        series = SeriesTable.from_arrays(arrays_of("shops", arrays), costs)
+        columns = tuple(settings.pop("attributes", ()))
+        series = SeriesTable.from_arrays(
+            arrays_of("shops", arrays), columns, feature_count(artefact.problem.features), costs
+        )
+        settings = {"near_zero": 0.1, "log_link": False} | settings
         return cls(
             problem=artefact.problem,
             rules=Rules.of_saved(settings.pop("rules")),

@@ -1,114 +1,230 @@
-"""Scale, usual price, costs, effect and attributes of every series of a log, and which series share a plan."""
+"""What is a series' own in a plan: scale, usual price, costs, effects, spread; and which series share a plan."""
 
 from dataclasses import dataclass, fields
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from lostsales.data.economics import UnitCosts
-from lostsales.data.encoding import attributes
+from lostsales.data.encoding import attribute_columns
 from lostsales.data.log import SalesLog
 from lostsales.data.scale import like_groups
 from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.policy.view import View
 from lostsales.types import Array, Bools, Floats, Ints
 
+# Plans differ little by scale, by price response and by memory: these weigh less when series are grouped by shape.
+SCALE_POWER = 0.4
+PRICE_MOVE = 0.25  # relative change of the price and ...
+MEMORY_MOVE = 0.5  # ... of the last demand over which responses are compared
+WIDEST = 3.0  # spread of an unknown series, as a multiple of the common one
+RIDGE = 1.0  # in series, of what attributes say about scale and price
+
+
+class SeriesRows(NamedTuple):
+    """What is their own of the series of some rows, every array (rows,) unless said."""
+
+    group: Ints
+    scale: Floats
+    to_group: Floats  # what turns quantities of a series into those of its group, of another scale
+    usual_price: Floats
+    order_cost: Floats
+    effects: Floats  # (rows, 1 + inputs)
+    attributes: Floats  # (rows, columns)
+    is_unknown: Bools  # the log did not have the series
+
+    def take(self, rows: Ints) -> "SeriesRows":
+        """Some of the rows."""
+        return SeriesRows._make(each[rows] for each in self)
+
+    def by_group(self) -> list[tuple[int, Ints]]:
+        """Each group, with the rows that belong to it."""
+        return [(int(group), np.flatnonzero(self.group == group)) for group in np.unique(self.group)]
+
 
 @dataclass(frozen=True, eq=False)
 class SeriesTable:
-    """One entry a series of the log; the last entry, of medians, stands for unknown series."""
+    """One entry a series of the log; the last entry stands for unknown series."""
 
     names: Array  # (series,) text
+    columns: tuple[str, ...]  # of the attributes; one with text as `name=text`, one column a text
     attributes: Floats  # (series + 1, columns)
     scale: Floats  # (series + 1,)
-    to_group: Floats  # (series + 1,) what turns quantities of a series into those of its group, of another scale
-    effect: Floats  # (series + 1,)
+    effects: Floats  # (series + 1, 1 + inputs) level and slopes, see SeriesEffects
+    centre: Floats  # (inputs,) of the slopes
     usual_price: Floats  # (series + 1,) 1 where series do not differ in price
     order_cost: Floats  # (series + 1,) mean unit cost of an order
-    group: Ints  # (series + 1,) of like scale and costs, with a plan of its own
+    group: Ints  # (series + 1,) of like shape, with a plan of its own
     group_scale: Floats  # (groups,)
     group_costs: Floats  # (groups, 4) lost, order, holding and fixed cost of an order, relative to the usual price
+    group_slopes: Floats  # (groups, 2) mean slopes on price and last demand
+    group_spread: Floats  # (groups,) of residuals
+    sizes: Floats  # (1 + columns, 2) logarithms of scale and usual price by the attributes
+    prior: Floats  # (1 + columns, 1 + inputs) effects by the attributes
 
     @classmethod
     def of(cls, log: SalesLog, law: DemandLaw) -> "SeriesTable":
         """From a log and its law; of a series that holes split into parts, the last part counts."""
         names, from_end = np.unique(log.names[::-1], return_index=True)
         last = len(log.names) - 1 - from_end
-        columns = np.column_stack([*attributes(log, log.starts), np.zeros((len(log.names), 0))])[last]
-        effect, usual = law.effect[last], _with_median(law.usual_price[last])
-        scale = _with_median(law.scale[last])
+        columns, values = attribute_columns(log)
+        known = values[last]
+        usual, scale = _with_median(law.usual_price[last]), _with_median(law.scale[last])
+        sizes = _by_attributes(known, np.log(np.column_stack([scale[:-1], usual[:-1]])))
+        prior = _prior(law, known.shape[1])
+        own = np.column_stack([law.effects.level, law.effects.slopes])[last]
+        effects = np.concatenate([own, _with_ones(known.mean(axis=0, keepdims=True)) @ prior])
+        spread = np.r_[law.effects.spread[last], _unknown_spread(law, known, np.log(scale[:-1]), sizes)]
         assert log.costs is not None  # or the log had been refused
         costs = np.column_stack([_with_median(each) for each in _costs_by_series(log, log.costs, last)])
         relative = costs / usual[:, None]
-        group = like_groups(np.column_stack([scale, relative]))
+        responses = np.exp(effects[:, -2:] * [PRICE_MOVE, MEMORY_MOVE])
+        group = like_groups(np.column_stack([scale**SCALE_POWER, relative, responses, spread]))
         by_group = [np.flatnonzero(group == each) for each in range(group.max() + 1)]
-        group_scale = np.array([np.exp(np.log(scale[rows]).mean()) for rows in by_group])
         return cls(
             names=names,
-            attributes=np.concatenate([columns, np.median(columns, axis=0, keepdims=True)]),
+            columns=columns,
+            attributes=np.concatenate([known, known.mean(axis=0, keepdims=True)]),
             scale=scale,
-            to_group=group_scale[group] / scale,
-            effect=np.r_[effect, np.median(effect)],
+            effects=effects,
+            centre=law.effects.centre,
             usual_price=usual,
             order_cost=costs[:, 1],
             group=group,
-            group_scale=group_scale,
+            group_scale=np.array([np.exp(np.log(scale[rows]).mean()) for rows in by_group]),
             group_costs=np.array([relative[rows].mean(axis=0) for rows in by_group]),
+            group_slopes=np.array([effects[rows, -2:].mean(axis=0) for rows in by_group]),
+            group_spread=np.array([spread[rows].mean() for rows in by_group]),
+            sizes=sizes,
+            prior=prior,
         )
 
     def to_arrays(self) -> dict[str, Array]:
-        """As it is saved."""
-        arrays = {each.name: getattr(self, each.name) for each in fields(self)}
+        """As it is saved, without the names of the attributes."""
+        arrays = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "columns"}
         return arrays | {"names": self.names.astype(np.str_)}
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, Array], costs: Floats) -> "SeriesTable":
-        """From `to_arrays`; files of old have one price and one set of costs (4,) for all, and groups share a scale."""
-        entries, groups = len(arrays["scale"]), len(arrays["group_scale"])
-        old = (
-            {}
-            if "to_group" in arrays
-            else {
-                "scale": np.ones(entries),
-                "to_group": np.ones(entries),
+    def from_arrays(
+        cls, arrays: dict[str, Array], columns: tuple[str, ...], features: int, costs: Floats
+    ) -> "SeriesTable":
+        """From `to_arrays`; files of old know less of their series, and one set of costs (4,) for all."""
+        known = arrays | {"names": arrays["names"].astype(object)}
+        if "effect" in known:
+            entries, groups = len(arrays["scale"]), len(arrays["group_scale"])
+            inputs = features + arrays["attributes"].shape[1] + 2
+            level, to_group = known.pop("effect"), known.pop("to_group", None)
+            if to_group is None:
+                known["scale"] = arrays["group_scale"][arrays["group"]]
+            old = {
+                "effects": np.column_stack([level, np.zeros((entries, inputs))]),
+                "centre": np.zeros(inputs),
                 "usual_price": np.ones(entries),
                 "order_cost": np.full(entries, costs[1]),
                 "group_costs": np.tile(costs, (groups, 1)),
+                "group_slopes": np.zeros((groups, 2)),
+                "group_spread": np.ones(groups),
+                "sizes": np.zeros((1 + arrays["attributes"].shape[1], 2)),
+                "prior": np.zeros((1 + arrays["attributes"].shape[1], 1 + inputs)),
             }
-        )
-        return cls(**arrays | old | {"names": arrays["names"].astype(object)})
+            known = old | known
+        return cls(columns=columns, **known)
 
     @cached_property
     def _entries(self) -> dict[str, int]:
         return {str(name): entry for entry, name in enumerate(self.names)}
 
-    def entries(self, view: View) -> Ints:
-        """The entry of each series of a view, (series of the view,)."""
+    def rows(self, view: View) -> SeriesRows:
+        """What is their own of the series of a view.
+
+        An unknown series has the attributes in the view and what these say about effects, scale and price; the scale
+        of its recent demand and its last price come before those.
+        """
+        at = self._entries_of(view)
+        new = at == len(self.names)
+        attributes, effects, scale, usual, cost = (
+            each[at] for each in (self.attributes, self.effects, self.scale, self.usual_price, self.order_cost)
+        )
+        if new.any() and view.context is not None:
+            attributes[new] = view.context.take(np.flatnonzero(new)).values(self.columns, self.attributes[-1])
+            design = _with_ones(attributes[new])
+            effects[new] = design @ self.prior
+            said = np.exp(design @ self.sizes)
+            recent, last = view.context.mean_demand[new], view.last_price[new]
+            if np.ptp(self.scale) > 0:
+                scale[new] = np.where(recent > 0, recent, said[:, 0])
+            if (self.usual_price != 1).any():
+                usual[new] = np.where(last > 0, last, said[:, 1])
+                cost[new] *= usual[new] / self.usual_price[-1]
+        group = self.group[at]
+        return SeriesRows(group, scale, self.group_scale[group] / scale, usual, cost, effects, attributes, new)
+
+    def _entries_of(self, view: View) -> Ints:
         unknown = len(self.names)
         if view.names is None:
             return np.full(len(view.stock), unknown)
         names, inverse = np.unique(view.names.astype(str), return_inverse=True)
         return np.array([self._entries.get(name, unknown) for name in names], dtype=np.int64)[inverse]
 
-    def is_unknown(self, entries: Ints) -> Bools:
-        """Which entries stand for unknown series."""
-        return np.asarray(entries == len(self.names))
+    def market_effects(self, rows: SeriesRows, features: Floats) -> Floats:
+        """Level and season of the series of some rows, which z contains, (rows,)."""
+        slopes = rows.effects[:, 1:-2]
+        if not slopes.any():
+            return rows.effects[:, 0]
+        return np.asarray(rows.effects[:, 0] + np.einsum("ij,ij->i", features - self.centre[:-2], slopes))
 
-    def by_group(self, entries: Ints) -> list[tuple[int, Ints]]:
-        """Each group among the entries, with the rows that belong to it."""
-        groups = self.group[entries]
-        return [(int(group), np.flatnonzero(groups == group)) for group in np.unique(groups)]
+    def shift(self, rows: SeriesRows, price: Floats, memory: Floats) -> Floats:
+        """By what the latents of series differ from those of their group at prices (rows, prices), as the law has them.
+
+        `memory` (rows,) is the last demand as the law has it.
+        """
+        own = rows.effects[:, -2:] - self.group_slopes[rows.group]
+        by_memory = (own[:, 1] * (memory - self.centre[-1]))[:, None]
+        return np.asarray(own[:, :1] * (price - self.centre[-2]) + by_memory)
 
     @property
     def differs(self) -> bool:
         """True where it matters which series a row belongs to."""
-        return len(self.group_scale) > 1 or bool(self.effect.any()) or bool((self.usual_price != 1).any())
+        return len(self.group_scale) > 1 or bool(self.effects.any()) or bool((self.usual_price != 1).any())
 
 
 def _with_median(values: Floats) -> Floats:
     """The values of the series, and their geometric median for an unknown one."""
     middle = np.exp(np.median(np.log(values))) if (values > 0).all() else np.median(values)
     return np.asarray(np.r_[values, middle])
+
+
+def _with_ones(columns: Floats) -> Floats:
+    return np.column_stack([np.ones(len(columns)), columns])
+
+
+def _by_attributes(attributes: Floats, values: Floats) -> Floats:
+    """Coefficients (1 + attributes, columns) of a ridge regression of values (series, columns) on attributes."""
+    centre, scale = attributes.mean(axis=0), attributes.std(axis=0)
+    varied = (attributes - centre) / np.where(scale > 0, scale, 1.0)
+    middle = values.mean(axis=0)
+    slopes = np.linalg.solve(varied.T @ varied + RIDGE * np.eye(varied.shape[1]), varied.T @ (values - middle))
+    slopes /= np.where(scale > 0, scale, 1.0)[:, None]
+    return np.concatenate([(middle - centre @ slopes)[None], slopes])
+
+
+def _prior(law: DemandLaw, attributes: int) -> Floats:
+    """Effects by attributes as they are in the log, (1 + attributes, 1 + inputs)."""
+    prior = law.effects.prior
+    if prior is None:
+        return np.zeros((1 + attributes, 1 + law.effects.slopes.shape[1]))
+    slopes = prior.coefficients[1:] / prior.scale[:, None]
+    return np.concatenate([(prior.coefficients[0] - prior.centre @ slopes)[None], slopes])
+
+
+def _unknown_spread(law: DemandLaw, attributes: Floats, log_scale: Floats, sizes: Floats) -> float:
+    """Spread of the residuals of an unknown series: that of a usual one, its level, and its scale by its attributes."""
+    prior, common = law.effects.prior, max(law.residuals.spread, 1e-9)
+    level = prior.variance[0] if prior is not None else 0.0
+    scale = float(np.var(log_scale - (_with_ones(attributes) @ sizes)[:, 0]))
+    usual = float(np.median(law.effects.spread))
+    return min(float(np.sqrt(usual**2 + (level + scale) / common**2)), max(WIDEST, usual))
 
 
 def _costs_by_series(log: SalesLog, costs: UnitCosts, series: Ints) -> list[Floats]:

@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 
-from lostsales.evaluation.results import student_quantile
+from lostsales.evaluation.interval import student_quantile
 from lostsales.simulation.experiments.design import BEHAVIOURS, REFERENCE, REFERENCES, Experiment
 from lostsales.simulation.experiments.journal import CellResult
 from lostsales.types import Floats

@@ -1,0 +1,1 @@
+"""The calendar of openings: which periods are missing because the shop was closed."""

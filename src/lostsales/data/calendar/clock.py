@@ -1,0 +1,123 @@
+"""The table `[clock]` of a problem: when the shop is closed, as given, and as found in a log."""
+
+from collections.abc import Iterable
+from datetime import date, datetime
+from typing import Annotated, Any, Final, Literal
+
+import numpy as np
+from pydantic import BeforeValidator, Field, field_validator, model_validator
+
+from lostsales.data.settings import MOST_NUMBER, Settings
+
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+LEARN: Final = "learn"
+NONE: Final = "none"
+_WANTED = 'a weekday such as "Sunday", a date such as "2026-12-25", a whole-number period, or "learn"'
+
+
+def _day(value: Any) -> str | int:
+    """A date as text, or the whole number of a period."""
+    if isinstance(value, int | np.integer) and not isinstance(value, bool) and abs(int(value)) <= MOST_NUMBER:
+        return int(value)
+    try:
+        day = value if isinstance(value, date) else date.fromisoformat(value)
+    except (TypeError, ValueError):
+        raise ValueError('must be a date such as "2026-12-25", or a whole-number period') from None
+    return (day.date() if isinstance(day, datetime) else day).isoformat()
+
+
+def _closing(value: Any) -> str | int:
+    """A weekday by its English name or the first three letters of it, a day, or `learn`."""
+    if isinstance(value, str):
+        word = value.strip().lower()
+        if word == LEARN:
+            return LEARN
+        for weekday in WEEKDAYS:
+            if word in (weekday.lower(), weekday[:3].lower()):
+                return weekday
+    try:
+        return _day(value)
+    except ValueError:
+        raise ValueError(f"must be {_WANTED}") from None
+
+
+Day = Annotated[str | int, BeforeValidator(_day)]
+Closing = Annotated[str | int, BeforeValidator(_closing)]
+Closings = tuple[Closing, ...]
+_Index = Annotated[int, Field(ge=-MOST_NUMBER, le=MOST_NUMBER)]
+
+
+class ClosedPeriods(Settings):
+    """Closed periods of series that share a calendar, as positions on the clock of `Calendars`."""
+
+    weekly: tuple[Annotated[int, Field(ge=0)], ...] = ()  # positions within a week
+    single: tuple[_Index, ...] = ()  # rising
+
+
+class Calendars(Settings):
+    """What a log was read with: the clock of its periods, and the closed ones of each series."""
+
+    is_dated: bool = True
+    step: Annotated[int, Field(ge=0)] = 0  # in microseconds, or whole numbers; 0 where nothing is known
+    anchor: int = 0  # the period at position 0
+    week: Annotated[int, Field(ge=0, le=7 * 24 * 60)] = 0  # steps in a week; 0 where there is no such cycle
+    closed: tuple[ClosedPeriods, ...] = ()  # the first is that of series without an own one
+    of_series: dict[str, int] = Field(default_factory=dict)  # the position in `closed` of the others
+
+    @model_validator(mode="after")
+    def _fits(self) -> "Calendars":
+        places = len(self.closed)
+        if any(not 0 <= each < places for each in self.of_series.values()):
+            raise ValueError("of_series must name one of the calendars")
+        if any(place >= self.week for each in self.closed for place in each.weekly):
+            raise ValueError("weekly must lie within a week")
+        return self
+
+    def ids(self, names: Iterable[str]) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """The position in `closed` of each series."""
+        return np.array([self.of_series.get(name, 0) for name in names], dtype=np.int64)
+
+
+class Clock(Settings):
+    """When the shop is closed: no hole in a series. Costs of holding and lost sales accrue over open periods only.
+
+    Examples
+    --------
+    >>> Clock(closed=["sun", "2026-12-25"]).closed
+    ('Sunday', '2026-12-25')
+
+    """
+
+    closed: Literal["learn", "none"] | Closings = Field(
+        LEARN,
+        description="`learn`: a weekday that a series (nearly) always lacks, and days that all series of the table or "
+        "of a `column` lack, fewer than 14 in a row; `none`: every missing period is a hole; or a list of weekdays, "
+        "dates and whole-number periods, with `learn` among them where the rest is to be learned.",
+        examples=[["Sunday", "2026-12-25", "2026-12-26"]],
+    )
+    open: tuple[Day, ...] = Field(
+        (), description="Days that may be open although `closed` has their weekday.", examples=[["2026-12-20"]]
+    )
+    column: str | None = Field(
+        None,
+        description="What shares a calendar, such as the store: a column of the series, or an attribute. Unless given, "
+        "the one that explains most of the missing periods.",
+        examples=["Store ID"],
+    )
+    own: dict[str, Closings] = Field(
+        {},
+        description="The list `closed` of single values of the `column`; without it, of single series.",
+        examples=[{"Munich": ["Sunday", "2026-01-06"]}],
+    )
+    calendars: Calendars = Field(Calendars(), description="What reading a log found; not for the problem file.")
+
+    @field_validator("closed", mode="before")
+    @classmethod
+    def _listed(cls, closed: Any) -> Any:
+        """A weekday or a date alone as the list of it."""
+        return closed if isinstance(closed, list | tuple) or closed in (LEARN, NONE) else [closed]
+
+    def closings(self, value: str = "") -> tuple[str | int, ...]:
+        """The list of a value of the column, or of all others; `none` is an empty list."""
+        closed = self.closed if isinstance(self.closed, tuple) else (LEARN,) if self.closed == LEARN else ()
+        return self.own.get(value, closed)

@@ -1,0 +1,37 @@
+"""Whether a period is the next open one after another, by known calendars or by the stock."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from lostsales.data.calendar.clock import Calendars
+from lostsales.data.calendar.closed_table import ClosedTable
+from lostsales.data.calendar.grid import PeriodGrid
+from lostsales.data.calendar.learning import CHANCE, LACKS_TOGETHER, LEAST_SERIES
+from lostsales.data.calendar.missing import MOST_GIVEN, Missing
+from lostsales.types import Array, Bools
+
+
+def closed_between(calendars: Calendars, names: Sequence[str], before: Array, after: Array) -> Bools:
+    """Where every period between one of a series and a later one of it is closed, (series,)."""
+    pairs = np.stack([before, after], axis=1).reshape(-1)
+    grid = PeriodGrid.known(calendars, pairs)
+    found = np.zeros(len(names), dtype=bool)
+    if grid is None or not len(names):
+        return found
+    position = grid.position(pairs)
+    missing = Missing.between(np.repeat(np.arange(len(names)), 2), position, MOST_GIVEN)
+    closed = ClosedTable.of(calendars.closed, grid.week).has(calendars.ids(names)[missing.series], missing.position)
+    found[missing.row[missing.all_of_gap(closed)] // 2] = True
+    return found
+
+
+def closed_by_stock(before: Array, follows: Bools, idle_share: float) -> Bools:
+    """Where the shop was closed since a period `before`, as the stock of (nearly) all series shows that lack the same.
+
+    `follows` says whether the stock is what the last row left; `idle_share` of the open periods leave it so as well.
+    """
+    _, same, series = np.unique(before, return_inverse=True, return_counts=True)
+    following = np.bincount(same.reshape(-1), follows, minlength=len(series))
+    closed = (series >= LEAST_SERIES) & (following >= LACKS_TOGETHER * series) & (idle_share**series < CHANCE)
+    return np.asarray(closed[same.reshape(-1)] & follows)

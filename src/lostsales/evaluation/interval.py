@@ -1,0 +1,62 @@
+"""Figures with their 95 % intervals, from contributions of resampled units."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import stdtrit
+
+from lostsales.types import Floats
+
+# Contributions are skewed, so that more degrees of freedom would make intervals too narrow.
+MOST_DEGREES = 9
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A figure with its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, contributions: Floats, model_uncertainty: float = 0.0, present: int | None = None) -> "Interval":
+        """Mean of contributions, one a unit, with Student's interval; model uncertainty adds in quadrature.
+
+        Degrees of freedom follow the units that have any rows of what is judged: all, unless fewer are `present`.
+
+        >>> Interval.of(np.array([1.0, 2.0, 3.0])).value
+        2.0
+        """
+        units = len(contributions)
+        value = float(contributions.mean())
+        error = float(contributions.std(ddof=1) / np.sqrt(units)) if units > 1 else np.inf
+        reach = _student(units if present is None else present, 0.975) * float(np.hypot(error, model_uncertainty))
+        return cls(value, value - reach, value + reach)
+
+    def floor(self, units: int) -> float:
+        """One-sided 95 % bound from below, for an interval over so many units.
+
+        >>> round(Interval.of(np.array([1.0, 2.0, 3.0])).floor(3), 3)
+        0.314
+        """
+        return self.value - (self.value - self.low) * _student(units, 0.95) / _student(units, 0.975)
+
+    @property
+    def proven(self) -> bool:
+        """True where all of the interval is above zero."""
+        return self.low > 0
+
+
+def student_quantile(degrees: int, share: float) -> float:
+    """Quantile of Student's t with so many degrees of freedom."""
+    return float(stdtrit(degrees, share))
+
+
+def degrees_of_freedom(units: int) -> int:
+    """Of an interval over so many units."""
+    return min(max(units - 1, 1), MOST_DEGREES)
+
+
+def _student(units: int, chance: float) -> float:
+    return student_quantile(degrees_of_freedom(units), chance)

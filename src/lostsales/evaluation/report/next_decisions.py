@@ -1,0 +1,159 @@
+"""The decisions of the period after the log, product by product, with what they bring and what to look at."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from lostsales.data.balance import is_off_balance, stock_after
+from lostsales.data.labels import spelled
+from lostsales.data.log import MOST_OFF_BALANCE, SalesLog
+from lostsales.data.products import Products
+from lostsales.data.sublogs import series_of, with_open_period
+from lostsales.demand.censoring.runs import find_runs
+from lostsales.evaluation.assortment import AssortmentGain, MoneyOver, on_sale
+from lostsales.evaluation.log_decisions import log_as_asked
+from lostsales.policy.history import view_of_rows
+from lostsales.policy.policy import SavedPolicy
+from lostsales.policy.recommendation import NOT_CHOSEN, decision_flags
+from lostsales.types import Array, Floats
+
+LONGEST_CYCLE = 14  # periods after which the values of a feature are looked for
+ONE_PRICE = "the price never moved, so that nothing is known of another"
+OFF_BALANCE = "the stock does not follow its balance"
+VERDICTS = {
+    "not proven": "no gain of the policy is proven",
+    "proven loss": "the policy loses",
+    "too few rows": "too few rows to judge the policy",
+}
+UNDECIDED = "no demand was ever seen, so that nothing is decided"
+
+
+@dataclass(frozen=True)
+class NextDecision:
+    """The decision for one product in the period after its last row."""
+
+    product: str
+    period: str
+    stock: float  # when the period opens, by the balance
+    price: float
+    last_price: float
+    order: float
+    expected_demand: float | None  # None where the policy does not tell
+    stockout_chance: float | None
+    gain: MoneyOver | None  # of the policy over what was done
+    chosen: bool  # the policy should decide for it
+    look_at: tuple[str, ...]  # why someone should look at it first
+
+
+@dataclass(frozen=True)
+class NextDecisions:
+    """The decisions by product, the greatest gain first."""
+
+    decisions: tuple[NextDecision, ...]
+    no_longer_sold: int  # products without a row in the last tenth of the log
+    carried_over: tuple[str, ...]  # features taken as in the last period, as they follow no cycle
+    undecided: tuple[str, ...] = ()  # products whose demand was never seen
+
+    @property
+    def to_look_at(self) -> dict[str, tuple[str, ...]]:
+        """Products that someone should look at first, by the reason."""
+        reasons = dict.fromkeys(reason for each in self.decisions for reason in each.look_at)
+        found = {why: tuple(each.product for each in self.decisions if why in each.look_at) for why in reasons}
+        return found | ({UNDECIDED: self.undecided} if self.undecided else {})
+
+
+def next_decisions(policy: SavedPolicy, log: SalesLog, gains: AssortmentGain | None) -> NextDecisions:
+    """What a policy decides after the last row of each product that is still sold."""
+    products = Products.of(log)
+    sold = on_sale(log, products)
+    last = np.full(len(products), -1)
+    last[products.of_series] = np.arange(len(log.names))  # the last part of a product that holes split
+    part = series_of(log, last[sold])
+    features, carried_over = next_features(part)
+    ends = np.r_[part.starts[1:], len(part)] - 1
+    opened = with_open_period(part, features, np.maximum(stock_after(part)[ends], 0.0), _next_period(part))
+    runs = find_runs(opened)
+    rows = np.r_[opened.starts[1:], len(opened)] - 1
+    known = runs.depth[rows] >= 0
+    asked = log_as_asked(policy, opened)
+    decision = policy.explain(view_of_rows(asked, runs, rows[known]))
+    flags = {text: each for text, each in decision_flags(decision).items() if text != NOT_CHOSEN}
+    flags |= _facts(log, part.names[known])
+    by_product = {} if gains is None else {each.product: each for each in gains.products}
+    demand, chance = (decision.more.get(name) for name in ("expected_demand", "stockout_chance"))
+    found = []
+    for place, row in enumerate(rows[known]):
+        name = str(opened.names[opened.series[row]])
+        own = by_product.get(name)
+        verdict = () if own is None or own.proven else (VERDICTS[own.verdict],)
+        found.append(
+            NextDecision(
+                product=name,
+                period=spelled(opened.period[row]),
+                stock=float(np.asarray(opened.stock)[row]),
+                price=float(decision.price[place]),
+                last_price=float(opened.price[row]),
+                order=float(decision.order[place]),
+                expected_demand=None if demand is None else float(demand[place]),
+                stockout_chance=None if chance is None else float(chance[place]),
+                gain=None if own is None else own.gain,
+                chosen=own.chosen if own is not None else True,
+                look_at=(*verdict, *(text for text, holds in flags.items() if holds[place])),
+            )
+        )
+    found.sort(key=lambda each: np.inf if each.gain is None else -each.gain.period.value)
+    undecided = tuple(str(name) for name in part.names[~known])
+    return NextDecisions(tuple(found), int(np.count_nonzero(~sold)), carried_over, undecided)
+
+
+def next_features(log: SalesLog) -> tuple[Floats, tuple[str, ...]]:
+    """Features of the period after each series, (series, features), and the names of those that are only carried over.
+
+    A feature that always has the value of some periods before, as a weekday has, goes on so; others stay as they were.
+    """
+    ends = np.r_[log.starts[1:], len(log)] - 1
+    found, carried = log.features[ends].copy(), []
+    place = np.arange(len(log)) - log.starts[log.series]
+    for index, feature in enumerate(log.problem.features):
+        values = log.features[:, index]
+        lag = _cycle(values, place)
+        if lag is None:
+            carried.append(feature.name)
+            continue
+        back = np.minimum(lag - 1, place[ends])
+        found[:, index] = values[ends - back]
+    return found, tuple(carried)
+
+
+def _cycle(values: Floats, place: Array) -> int | None:
+    """The least lag after which all values come back, None where there is none or it is hardly seen."""
+    for lag in range(1, LONGEST_CYCLE + 1):
+        rows = np.flatnonzero(place >= lag)
+        if len(rows) < lag:
+            return None
+        if (values[rows] == values[rows - lag]).all():
+            return lag
+    return None
+
+
+def _next_period(log: SalesLog) -> Array:
+    """One usual step after the last period of each series, (series,)."""
+    ends = np.r_[log.starts[1:], len(log)] - 1
+    steps = np.diff(log.period)[log.has_next[:-1]]
+    if not len(steps):
+        return np.asarray(log.period[ends])
+    values, counts = np.unique(steps, return_counts=True)
+    return np.asarray(log.period[ends] + values[counts.argmax()])
+
+
+def _facts(log: SalesLog, names: Array) -> dict[str, Array]:
+    """What the log says against a decision for each of these products."""
+    products = Products.of(log)
+    lowest, highest = np.full(len(products), np.inf), np.full(len(products), -np.inf)
+    np.minimum.at(lowest, products.of_row, log.price)
+    np.maximum.at(highest, products.of_row, log.price)
+    off = np.bincount(products.of_row, is_off_balance(log), len(products))
+    checked = np.bincount(products.of_row, log.has_next, len(products))
+    at = {name: place for place, name in enumerate(products.names)}
+    rows = np.array([at[str(name)] for name in names], dtype=np.int64)
+    return {ONE_PRICE: (lowest == highest)[rows], OFF_BALANCE: (off > MOST_OFF_BALANCE * checked)[rows]}

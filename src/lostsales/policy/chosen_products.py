@@ -1,0 +1,129 @@
+"""A policy for some of the products of a shop: for the others it says so, and the manager decides as before."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from lostsales.data.ladders import Ladders
+from lostsales.data.problem import Feature, Problem
+from lostsales.data.settings import StrictSettings, checked_json
+from lostsales.errors import LostSalesError
+from lostsales.policy.base import PolicyBase
+from lostsales.policy.decision import Decision
+from lostsales.policy.file_content import Content, Header, texts
+from lostsales.policy.file_format import POLICIES, Artefact, content_of
+from lostsales.policy.policy import Observes, SavedPolicy
+from lostsales.policy.view import Action, View
+from lostsales.types import Array
+
+KIND = "chosen-products"
+ARRAY = "chosen_products"
+
+
+class ChosenProductsSettings(StrictSettings):
+    """The settings in a policy file."""
+
+    kind: str
+    settings: dict[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class ChosenProducts(PolicyBase):
+    """Decides for all products, and marks those for which what was done before is to be kept.
+
+    Parameters
+    ----------
+    policy : SavedPolicy
+        What `fit` or `load` gives.
+    products : array of str
+        Names of the products that it should decide for, as `evaluate` and `compare` choose them.
+
+    Examples
+    --------
+    >>> import lostsales
+    >>> log, _ = lostsales.simulate("released", episodes=5, seed=1)
+    >>> policy = ChosenProducts(lostsales.fit(log, "base-stock"), np.array(["0", "3"], dtype=object))
+    >>> policy.summary()["products"]
+    ['0', '3']
+
+    """
+
+    policy: SavedPolicy
+    products: Array  # (products,) text, those that the policy should decide for
+
+    @property
+    def problem(self) -> Problem:
+        """The problem of the policy inside."""
+        return self.policy.problem
+
+    @property
+    def observes(self) -> Observes:
+        """What the policy inside observes."""
+        return self.policy.observes
+
+    @property
+    def asks(self) -> tuple[Feature, ...]:
+        """What the policy inside asks for."""
+        return self.policy.asks
+
+    @property
+    def horizon(self) -> int | None:
+        """That of the policy inside."""
+        return self.policy.horizon
+
+    @property
+    def usual_demand(self) -> float:
+        """That of the policy inside."""
+        return self.policy.usual_demand
+
+    @property
+    def may_recommend(self) -> Ladders | None:
+        """What the policy inside may recommend."""
+        return self.policy.may_recommend
+
+    def summary(self) -> dict[str, Any]:
+        """That of the policy inside, and the products that it should decide for."""
+        return self.policy.summary() | {"products": self.products.tolist()}
+
+    def decide(self, view: View, rng: np.random.Generator) -> Action:
+        """Price and order of every product."""
+        return self.policy.decide(view, rng)
+
+    def explain(self, view: View) -> Decision:
+        """The decision of the policy inside, with products that were not chosen marked."""
+        found = self.policy.explain(view)
+        if view.names is None:
+            return found
+        return replace(found, not_chosen=~np.isin(view.names.astype(str), self.products.astype(str)))
+
+    def to_artefact(self) -> Artefact:
+        """The content of the policy inside, with the names of the products."""
+        own = self.policy.to_artefact()
+        settings = {"kind": own.kind, "settings": own.settings}
+        arrays = own.arrays | {ARRAY: self.products.astype(str)}
+        return Artefact(KIND, own.observes, own.horizon, own.problem, settings, arrays)
+
+    @classmethod
+    def content(cls, header: Header) -> Content | None:
+        """What a file of the policy inside may hold, and the names of the products."""
+        settings = _settings(header.settings)
+        inside = content_of(
+            settings.kind, replace(header, settings=settings.settings, names=header.names - frozenset((ARRAY,)))
+        )
+        return None if inside is None else replace(inside, arrays=inside.arrays | {ARRAY: texts("chosen products")})
+
+    @classmethod
+    def from_artefact(cls, artefact: Artefact) -> "ChosenProducts":
+        """The policy of a file."""
+        settings = _settings(artefact.settings)
+        arrays = {name: array for name, array in artefact.arrays.items() if name != ARRAY}
+        inside = replace(artefact, kind=settings.kind, settings=settings.settings, arrays=arrays)
+        return cls(POLICIES.get(settings.kind).from_artefact(inside), artefact.arrays[ARRAY].astype(object))
+
+
+def _settings(keys: dict[str, Any]) -> ChosenProductsSettings:
+    settings = checked_json(ChosenProductsSettings, keys, "its settings")
+    if settings.kind == KIND:
+        raise LostSalesError("a policy for chosen products holds another kind of policy, not one of its own")
+    return settings
