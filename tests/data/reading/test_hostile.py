@@ -212,8 +212,9 @@ class Raises:
     "value", [Raises(), object(), [[]], 10**5_000, pd.Series([1])], ids=lambda each: type(each).__name__
 )
 def test_an_object_of_any_class_is_named_by_its_type(column: str, value: object) -> None:
-    table = frame().astype(object)
-    table.iloc[2, list(table).index(column)] = value  # type: ignore[call-overload]
+    cells = frame()[column].tolist()
+    cells[2] = value
+    table = frame(**{column: pd.Series(cells, dtype=object)})
     found = refusal(table)
     assert column in found
     assert "row 2" in found

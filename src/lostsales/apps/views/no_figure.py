@@ -10,7 +10,7 @@ SAYS_WHY = ("reason", "why_not", "failure", "meaning")
 # Null is the answer: no limit, none there, nothing written, nothing to warn of.
 ANSWERS = frozenset(
     {
-        "balance_warning", "best", "by_depth", "capacity", "choice", "contributions", "horizon", "iterations",
+        "balance_warning", "best", "by_depth", "capacity", "choice", "contributions", "currency", "horizon", "iterations",
         "max_depth", "multiple", "policy", "written", *SAYS_WHY,
     }
 )  # fmt: skip
@@ -33,6 +33,11 @@ REASONS = {
     "runner_up_price": _SECOND,
     "runner_up_order": _SECOND,
     "advantage": _SECOND,
+    "assortment": "the log has one product, or the estimator cannot tell products apart",
+    "products": "the log has one product, or nothing is told by product",
+    "gain": "it has rows in too few units to be judged",
+    "week": "periods are not dates",
+    "year": "periods are not dates",
     "behind": "this is the one that the others are behind",
     "value": "this kind of policy computes none",
     "std_error": "one alone has no spread",
