@@ -1,5 +1,7 @@
 """The command line, run in process: what it prints, and how it ends."""
 
+import json
+import os
 import subprocess
 import sys
 from importlib.metadata import version
@@ -185,3 +187,42 @@ def test_help_does_not_wait_for_heavy_libraries() -> None:
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout  # noqa: S603
     assert "simulate" in shown
     assert shown.splitlines()[-1] == "loaded: []"
+
+
+CODE = "from lostsales.apps.cli import main; main()"
+
+
+def ended(redirected: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """The command under a shell that redirects its streams."""
+    command = ["sh", "-c", f'exec "$0" "$@" {redirected}', sys.executable, "-c", CODE, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | environment)  # noqa: S603
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a shell")
+@pytest.mark.parametrize("redirected", [">&-", "2>&-", ">&- 2>&-", "<&-"])
+def test_streams_that_are_closed_are_no_error(redirected: str) -> None:
+    assert ended(redirected, "simulate", "newsvendor", "--episodes", "1").returncode == 0
+    assert ended(redirected, "simulate", "absent").returncode == 2
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a shell")
+def test_an_output_that_has_no_such_characters_gets_escapes() -> None:
+    done = ended("", "simulate", "日本", PYTHONIOENCODING="ascii")
+    assert done.returncode == 2
+    assert "\\u65e5\\u672c" in done.stderr
+
+
+def test_json_is_json_in_every_encoding(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("series,period,stock,price,order,sales,日本\na,1,5,2,0,1,x\n", encoding="utf-8")
+    for encoding in ("ascii", "latin-1", "utf-8"):
+        done = ended("", "inspect", str(path), "--json", PYTHONIOENCODING=encoding)
+        assert json.loads(done.stdout)["notes"]["unused_columns"] == ["日本"]
+
+
+def test_a_word_of_very_many_characters_does_not_hide_the_message(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    message = failure(monkeypatch, capsys, "inspect", "x" * 50_000 + ".csv")
+    assert len(message) < 500
+    assert "x.csv cannot be read: File name too long" in message

@@ -9,7 +9,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import lostsales
@@ -118,64 +117,3 @@ def test_a_killed_calibration_leaves_no_processes(tmp_path: Path) -> None:
     for each in left:
         os.kill(each, signal.SIGKILL)
     assert left == []
-
-
-WRITING: dict[str, tuple[object, ...]] = {
-    "simulate": ("simulate", "newsvendor", "--episodes", 2_000, "--out", "log.csv", "--truth", "truth.csv"),
-    "fit": ("fit", "small.csv", "--method", "base-stock", "--out", "policy"),
-    "impute": ("impute", "small.csv", "--replicates", 2, "--out", "filled.csv"),
-    "recommend": ("recommend", "rule", "--today", "today.csv", "--out", "answer.csv"),
-    "solve": ("solve", "newsvendor", "--target", "oracle", "--horizon", 5, "--out", "oracle"),
-    "experiment": (*EXPERIMENT, "--out", "folder"),
-}
-
-
-def kill_at_random(folder: Path, kills: int, seed: int) -> int:
-    """Kill writing commands at random moments and read what is there; how many were killed in time."""
-    rng = np.random.default_rng(seed)
-    assert start("simulate", "newsvendor", "--episodes", 20, "--out", "small.csv", folder=folder).wait() == 0
-    lostsales.fit(lostsales.read_log(folder / "small.csv"), "newsvendor").save(folder / "rule")
-    (folder / "today.csv").write_text("series,period,stock\n0,99,3\n")
-    inputs = {name: (folder / name).read_bytes() for name in ("small.csv", "small.toml", "rule", "today.csv")}
-    seconds: dict[str, float] = {}
-    killed = 0
-    for at in range(kills + len(WRITING)):
-        name = list(WRITING)[at % len(WRITING)]
-        other_seed = ("--seed", at) if name in ("simulate", "fit") else ()
-        began, process = time.monotonic(), start(*WRITING[name], *other_seed, folder=folder)
-        if name not in seconds:
-            assert process.wait() == 0, name
-            seconds[name] = time.monotonic() - began
-            continue
-        time.sleep(seconds[name] * rng.uniform(0.5, 1.05))  # the first half is the start of the interpreter
-        killed += process.poll() is None
-        process.kill()
-        process.wait()
-        check_whole(folder)
-    assert {name: (folder / name).read_bytes() for name in inputs} == inputs
-    assert start(*WRITING["simulate"], folder=folder).wait() == 0
-    assert not list(folder.glob(".lostsales-*"))
-    return killed
-
-
-def check_whole(folder: Path) -> None:
-    """Everything there is of the outputs is whole, and what belongs together is of one run."""
-    for name in ("policy", "oracle"):
-        if (folder / name).exists():
-            lostsales.load(folder / name)
-    for name in ("filled.csv", "answer.csv"):
-        if (folder / name).exists():
-            assert (folder / name).read_text().endswith("\n")
-    if (folder / "log.csv").exists():
-        log = lostsales.read_log(folder / "log.csv")
-        truth = np.genfromtxt(folder / "truth.csv", delimiter=",", skip_header=1, usecols=(2, 3))
-        np.testing.assert_allclose(truth[:, 0] - truth[:, 1], log.sales)
-
-
-def test_commands_that_are_killed_leave_nothing_half_written(tmp_path: Path) -> None:
-    assert kill_at_random(tmp_path, kills=6, seed=0) >= 1
-
-
-@pytest.mark.slow
-def test_commands_that_are_killed_a_hundred_times_leave_nothing_half_written(tmp_path: Path) -> None:
-    assert kill_at_random(tmp_path, kills=100, seed=1) > 30  # the others ended before

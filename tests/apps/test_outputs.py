@@ -110,3 +110,49 @@ def test_log_and_truth_are_one_file_under_no_spelling(
     asked = "simulate", "released", "--out", "new.csv", "--truth", "./new.csv"
     assert "need a file each" in failure(monkeypatch, capsys, *asked)
     assert shop.is_dir()
+
+
+@pytest.mark.parametrize("out", ["", ".", "/", ".."])
+def test_an_output_without_a_name_is_refused(
+    out: str, shop: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = contents(shop)
+    assert "must end in" in failure(monkeypatch, capsys, "simulate", "released", "--out", out)
+    assert contents(shop) == before
+
+
+@pytest.mark.parametrize(
+    ("command", "dropped"),
+    [
+        ("fit log.csv --config settings.toml --out new", "settings.toml"),
+        ("fit log.csv --out new", "./new"),
+        ("evaluate policy log.csv", "policy"),
+        ("report policy log.csv --out page.html", "policy"),
+        ("compare log.csv --out new", "new"),
+        ("impute log.csv --out new.csv", "new.csv"),
+    ],
+)
+def test_rows_left_out_go_to_no_other_file_of_the_command(
+    command: str, dropped: str, shop: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = contents(shop)
+    message = failure(monkeypatch, capsys, *command.split(), "--dropped-rows", dropped)
+    assert "the rows left out need a file of their own" in message
+    assert contents(shop) == before
+
+
+def test_rows_left_out_beside_the_log_do_not_go_to_the_output(
+    shop: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = "impute", "log.csv", "--drop-bad-rows", "--out", "log.dropped.csv"
+    assert "the rows left out need a file of their own" in failure(monkeypatch, capsys, *asked)
+    assert not (shop / "log.dropped.csv").exists()
+
+
+def test_a_folder_named_as_the_home_is_written_to(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (shop / "~").mkdir()
+    (shop / "home").mkdir()
+    monkeypatch.setenv("HOME", str(shop / "home"))
+    run("simulate", "released", "--episodes", 2, "--out", "~/log.csv")
+    assert sorted(path.name for path in (shop / "~").iterdir()) == ["log.csv", "log.toml"]
+    assert list((shop / "home").iterdir()) == []

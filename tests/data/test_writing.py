@@ -100,7 +100,7 @@ def test_a_table_that_cannot_be_written_leaves_no_problem_either(
             Path(sql.split("'")[1]).write_text("half")
             raise duckdb.IOException("IO Error: disk full\nand more")
 
-    monkeypatch.setattr(duckdb, "connect", FullDisk)
+    monkeypatch.setattr("lostsales.data.reading.cells.connect", FullDisk)
     with pytest.raises(LostSalesError, match=r"log\.parquet cannot be written: IO Error: disk full$"):
         write_log(log_of(), tmp_path / "log.parquet")
     assert list(tmp_path.iterdir()) == []

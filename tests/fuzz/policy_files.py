@@ -2,33 +2,25 @@
 
     python -m tests.fuzz.policy_files --cases 10000 --seed 1
 
-Every case is determined by seed and number. Cases run in processes of their own, so that one that dies is counted as
-such; a file is refused by one error, or used twice with equal answers from its own grid.
+A file is refused by one error, or used twice with equal answers from its own grid.
 """
 
-import argparse
-import faulthandler
 import io
 import json
-import resource
 import struct
-import subprocess
-import sys
-import tempfile
 import warnings
 import zipfile
-from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from tests.fuzz.running import main
+
 STORED = Path(__file__).parents[1] / "compatibility" / "stored"
-SECONDS = 60  # that a case may take
-BATCH = 250  # cases a process
 
 Members = dict[str, Any]
 HOSTILE_NUMBERS = (
@@ -71,69 +63,17 @@ HOSTILE_VALUES: tuple[Any, ...] = (
 HOSTILE_FLOATS = (*HOSTILE_NUMBERS, np.nan, np.inf, -np.inf, 1.7e308, -0.0)
 
 
-@dataclass
-class Counts:
-    """What became of the cases."""
-
-    refused: int = 0
-    used: int = 0
-    failures: list[str] = field(default_factory=list)  # a traceback, an answer that differs, a death, a hang
-    peak_mb: float = 0.0
-
-    def add(self, other: "Counts") -> None:
-        """Add the counts of another batch."""
-        self.refused, self.used = self.refused + other.refused, self.used + other.used
-        self.failures += other.failures
-        self.peak_mb = max(self.peak_mb, other.peak_mb)
-
-
-def fuzz(cases: int, seed: int) -> Counts:
-    """Run cases in batches, each batch in a process."""
-    total = Counts()
-    start = 0
-    while start < cases:
-        end = min(start + BATCH, cases)
-        found, reached = _run_batch(seed, start, end)
-        total.add(found)
-        start = reached
-    return total
-
-
-def _run_batch(seed: int, start: int, end: int) -> tuple[Counts, int]:
-    """The counts of a process, and the first case that it did not come to."""
-    command = [sys.executable, "-m", "tests.fuzz.policy_files", "--worker", str(start), str(end), "--seed", str(seed)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603, our own code
-    lines = [json.loads(line) for line in done.stdout.splitlines()]
-    counts = Counts(*(sum(line[key] for line in lines) for key in ("refused", "used")))
-    counts.failures = [line["failure"] for line in lines if line["failure"]]
-    counts.peak_mb = max((line["peak_mb"] for line in lines), default=0.0)
-    if done.returncode == 0:
-        return counts, end
-    died = start + len(lines)
-    what = f"seed {seed} case {died}: the process ended with {done.returncode}\n{done.stderr[-2000:]}"
-    counts.failures.append(what)
-    return counts, died + 1
-
-
-def worker(seed: int, start: int, end: int) -> None:
-    """Run cases one by one, and print a line of JSON after each."""
-    warnings.simplefilter("ignore")
+def policy_case(seed: int, number: int, folder: Path) -> str:
+    """One changed policy file, loaded and used."""
+    rng = np.random.default_rng([seed, number])
     stored = sorted(STORED.glob("*/*.policy"))
-    with tempfile.TemporaryDirectory() as folder:
-        for case in range(start, end):
-            faulthandler.dump_traceback_later(SECONDS, exit=True)
-            rng = np.random.default_rng([seed, case])
-            origin = stored[rng.integers(len(stored))]
-            path = Path(folder) / "policy"
-            what = write_hostile(origin, path, rng)
-            counts = {"refused": 0, "used": 0, "failure": ""}
-            try:
-                counts["used" if used(path, origin) else "refused"] = 1
-            except Exception as error:  # noqa: BLE001, this is what is looked for
-                counts["failure"] = f"seed {seed} case {case} ({origin.name}, {what}): {type(error).__name__}: {error}"
-            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-            sys.stdout.write(json.dumps(counts | {"peak_mb": peak}) + "\n")
-            sys.stdout.flush()
+    origin = stored[rng.integers(len(stored))]
+    what = write_hostile(origin, folder / "policy", rng)
+    try:
+        return "used" if used(folder / "policy", origin) else "refused"
+    except Exception as error:
+        error.add_note(f"{origin.name}, {what}")
+        raise
 
 
 def used(path: Path, origin: Path) -> bool:
@@ -150,8 +90,8 @@ def used(path: Path, origin: Path) -> bool:
             answers = [np.stack([log.price, np.asarray(log.order)]) for log in runs]
             grid = np.array(scenario.prices), np.array(scenario.orders)
         else:
+            policy: Any = lostsales.load(path)  # before the tables, since most files are refused
             recent, today = (pd.read_csv(origin.with_name(name), dtype=NAMES) for name in ("recent.csv", "today.csv"))
-            policy: Any = lostsales.load(path)
             most = 1e14 if policy.problem.capacity is None else policy.problem.capacity
             today = pd.concat([today, today.assign(stock=most, **_renamed(today))], ignore_index=True)
             found = [policy.recommend(recent, today) for _ in range(2)]
@@ -270,13 +210,19 @@ def odd_archive(origin: Path, path: Path, rng: np.random.Generator) -> None:
         elif kind == 4:
             new.writestr("array_x.npy", npy("|O", (3,)) + rng.bytes(50))
         elif kind == 5:
-            new.writestr("array_x.npy", npy("<f8", (30_000_000,)) + bytes(240_000_000), zipfile.ZIP_DEFLATED)
+            new.writestr("array_x.npy", _much(), zipfile.ZIP_DEFLATED, compresslevel=1)
         elif kind == 6:
             new.writestr("../../evil.npy", npy("<f8", (1,)) + bytes(8))
         elif kind == 7:
             new.writestr("array_x.npy", npy("<f8", (-5,)))
         else:
             new.comment = rng.bytes(99)
+
+
+@cache
+def _much() -> bytes:
+    """An array of more bytes than a small file may unpack to."""
+    return npy("<f8", (18_000_000,)) + bytes(144_000_000)
 
 
 def deep_metadata(origin: Path, path: Path, rng: np.random.Generator) -> None:
@@ -398,22 +344,5 @@ def _reshaped(array: Any, rng: np.random.Generator) -> Any:
     return array[:0] if kind == 4 else array[:-1]
 
 
-def main() -> None:
-    """Run cases and print what became of them."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--cases", type=int, default=1_000)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--worker", type=int, nargs=2)
-    asked = parser.parse_args()
-    if asked.worker:
-        worker(asked.seed, *asked.worker)
-        return
-    found = fuzz(asked.cases, asked.seed)
-    sys.stdout.write(f"{found.refused:,} refused, {found.used:,} used, peak {found.peak_mb:,.0f} MB\n")
-    sys.stdout.write(f"{len(found.failures):,} failures\n" + "\n".join(found.failures) + "\n")
-    kinds = Counter(each.partition(": ")[2][:60] for each in found.failures)
-    sys.stdout.write("".join(f"{count:6} {kind}\n" for kind, count in kinds.most_common()))
-
-
 if __name__ == "__main__":
-    main()
+    main(policy_case, "tests.fuzz.policy_files")

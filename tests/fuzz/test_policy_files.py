@@ -15,26 +15,31 @@ import pytest
 import lostsales
 from lostsales.errors import LostSalesError
 from lostsales.policy import file_format
-from tests.fuzz.policy_files import NAMES, STORED, fuzz, npy, opened, sealed, used
+from tests.fuzz.policy_files import NAMES, STORED, npy, opened, sealed, used
+from tests.fuzz.running import run_cases
 
 PLAN = STORED / "pocket" / "planner-linear-mean.policy"
 Q = STORED / "careful" / "fusion-pessimistic.policy"
 
 
-def test_short() -> None:
-    found = fuzz(cases=120, seed=int(os.environ.get("FUZZ_SEED", "0")))
+MODULE = "tests.fuzz.policy_files"
+
+
+def test_some_hundred_damaged_and_hostile_files() -> None:
+    found = run_cases(MODULE, cases=120, seed=int(os.environ.get("FUZZ_SEED", "0")))
     assert found.failures == []
-    assert found.refused > 60
-    assert found.used > 0
+    assert found.total == 120
+    assert found.outcomes["refused"] > 60
+    assert found.outcomes["used"] > 0
 
 
 @pytest.mark.slow
-def test_long() -> None:
-    found = fuzz(cases=10_000, seed=int(os.environ.get("FUZZ_SEED", "1")))
+def test_ten_thousand_damaged_and_hostile_files() -> None:
+    found = run_cases(MODULE, cases=10_000, seed=int(os.environ.get("FUZZ_SEED", "1")))
     assert found.failures == []
-    assert found.refused > 5_000
-    assert found.used > 100
-    assert found.peak_mb < 1_500  # of which interpreter, numba and pandas take some 300
+    assert found.total == 10_000
+    assert found.outcomes["refused"] > 5_000
+    assert found.outcomes["used"] > 100
 
 
 @pytest.mark.parametrize("origin", [PLAN, Q, STORED / "tiny-after" / "pi-star-histories-stationary.policy"])

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from lostsales.errors import LostSalesError, SettingError
@@ -55,9 +56,21 @@ def test_files_of_other_studies_are_refused(tmp_path: Path) -> None:
     other = Study(scenario("nonlinear"), policy="uniform", series=(5,), replications=1, estimators=("fqe",))
     with pytest.raises(LostSalesError, match="another study"):
         run_study(other, partial)
-    partial.write_text("{")
-    with pytest.raises(LostSalesError, match="not the file of a calibration study"):
-        run_study(study(1), partial)
+    whole = json.loads(partial.read_text())
+    first = whole["replications"][0]
+    other_types = [json.dumps(whole | {"replications": [first | {key: "x"}]}) for key in ("series", "profit", "gain")]
+    for text in ("{", "[]", "[" * 100_000, *other_types):
+        partial.write_text(text)
+        with pytest.raises(LostSalesError, match="not the file of a calibration study"):
+            run_study(study(1), partial)
+
+
+def test_an_interval_without_an_end_is_read_again() -> None:
+    ends = {"value": 1.0, "low": None, "high": None}
+    saved = {"series": 5, "number": 0, "estimator": "dr", "profit": ends, "gain": None}
+    found = Replication.of(saved).profit
+    assert found is not None
+    assert (found.value, np.isnan(found.low), np.isnan(found.high)) == (1.0, True, True)
 
 
 def test_bad_requests_are_refused() -> None:

@@ -1,8 +1,11 @@
 """The command line. Every command imports what it needs when it runs, so that `--help` is quick."""
 
+import io
+import os
+import re
 import sys
 from contextlib import suppress
-from typing import Annotated, NoReturn
+from typing import Annotated, NoReturn, TextIO
 
 import typer
 
@@ -24,6 +27,7 @@ from lostsales.apps.commands.solve import solve
 from lostsales.errors import LostSalesError
 
 ABOUT = "Learn prices and orders from a shop's own history, when stock-outs hid part of the demand."
+MOST_WORD = 300  # characters of a word of a message
 COMMANDS = (
     simulate, init, inspect, audit, impute, demand, methods, fit, recommend, evaluate, compare, report, solve,
     calibrate, experiment,
@@ -62,6 +66,7 @@ for command in COMMANDS:
 
 def main() -> None:
     """Run the command line; a user's mistake, a file or a disk that fails ends in one message and exit code 2."""
+    _open_streams()
     try:
         try:
             app()
@@ -70,16 +75,40 @@ def main() -> None:
     except LostSalesError as error:
         _end(str(error))
     except OSError as error:
-        with suppress(OSError):
-            sys.stdout.close()  # what cannot be written now cannot be at the end either
+        _close_broken(sys.stdout)
         _end(f"{error.filename or 'the output'}: {error.strerror or error}")
     except MemoryError:
         _end("there is not enough memory for this; try with fewer rows, series or episodes")
+
+
+def _open_streams() -> None:
+    """Streams that exist, and print what their encoding has no character for as an escape instead of failing."""
+    if sys.stdout is None:  # closed by the caller, as `>&-` does
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, for as long as the process runs
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _close_broken(stream: TextIO) -> None:
+    """What cannot be written now cannot be at the end either, where it would be an error without a message."""
+    try:
+        stream.flush()
+    except OSError:
+        with suppress(OSError):
+            stream.close()
 
 
 def _end(message: str) -> NoReturn:
     from lostsales.apps.views.console import err
 
     err.print("Error: ", style="bold red", end="")
-    err.print(message, highlight=False, soft_wrap=True)
+    err.print(_shortened(message), highlight=False, soft_wrap=True)
     raise SystemExit(2) from None
+
+
+def _shortened(message: str) -> str:
+    """A message in which no word, such as a name of thousands of characters, hides the rest."""
+    return re.sub(rf"\S{{{MOST_WORD},}}", lambda word: f"{word[0][: MOST_WORD - 50]}...{word[0][-40:]}", message)

@@ -104,7 +104,7 @@ def by_appearance(values: Array, missing: int | None = None) -> tuple[Ints, Arra
 def _run_starts(values: Array) -> Ints:
     try:
         changes = np.asarray(values[1:] != values[:-1], dtype=bool)
-    except (TypeError, ValueError, ArithmeticError):  # objects that cannot be compared
+    except Exception:  # noqa: BLE001, objects that cannot be compared, whatever they raise
         changes = np.ones(max(len(values) - 1, 0), dtype=bool)
     return np.flatnonzero(np.r_[True, changes]) if len(values) else np.zeros(0, dtype=np.int64)
 
@@ -119,7 +119,7 @@ def is_missing(value: Any) -> bool:
         return True
     try:
         return bool(value != value)
-    except (TypeError, ValueError, ArithmeticError):  # pandas' NA, arrays, and a signalling NaN
+    except Exception:  # noqa: BLE001, pandas' NA, arrays, a signalling NaN, and objects that raise what they like
         return type(value).__name__ == "NAType"
 
 

@@ -48,7 +48,7 @@ def check_output(path: Path, inputs: Iterable[Path | None] = ()) -> None:
     try:
         _check_place(path)
         for each in inputs:
-            if each is not None and _is_within(path, each):
+            if each is not None and is_within(path, each):
                 raise LostSalesError(f"{path} would overwrite the input {each}; give the output a name of its own")
         _write_probe(path)
     except OSError as error:
@@ -124,9 +124,9 @@ def _check_place(path: Path) -> None:
         raise LostSalesError(f"{path} is read-only, so it is not replaced; choose another name or change its mode")
 
 
-def _is_within(path: Path, given: Path) -> bool:
+def is_within(path: Path, given: Path) -> bool:
     """Whether a path is an input, by any name that leads to the same file, or lies in a folder that is one."""
-    inputs = map(Path, glob(str(given), recursive=True)) if has_magic(str(given)) and not given.exists() else (given,)
+    inputs = map(Path, glob(str(given))) if has_magic(str(given)) and not given.exists() else (given,)
     real = os.path.realpath(path)
     for each in inputs:
         if real == os.path.realpath(each):

@@ -1,6 +1,7 @@
 """Settings that people write as TOML or as KEY=VALUE: read, checked, and written back."""
 
 import json
+import re
 import tomllib
 from collections.abc import Iterable
 from copy import deepcopy
@@ -21,6 +22,8 @@ else:
 
 
 CONVERSION = "conversion"  # type of our own errors
+MOST_TOML = 1_000_000  # bytes
+MOST_PARTS = 50  # of a dotted key; the parser's time grows with their square
 MOST_NUMBER = 1e15  # up to which whole numbers and their sums are exact
 
 
@@ -100,11 +103,22 @@ Model = TypeVar("Model", bound=Settings)
 def read_toml(path: Path) -> dict[str, Any]:
     """The keys of a TOML file, or an error that names the file and the line."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        if path.exists() and not path.is_file():  # a device or a pipe may have no end
+            raise SettingError(f"{path} cannot be read as TOML: it is no regular file")
+        if path.stat().st_size > MOST_TOML:
+            raise SettingError(f"{path} cannot be read as TOML: it is over {MOST_TOML:,} bytes")
+        return _parsed(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise SettingError(f"there is no file {path}") from None
     except (ValueError, OSError, RecursionError) as error:  # also a number of too many digits
         raise SettingError(f"{path} cannot be read as TOML: {error}") from None
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    for part in re.split(r"[=,{}\[\]\n]", text):
+        if part.count(".") > MOST_PARTS and part.partition("#")[0].count(".") > MOST_PARTS:
+            raise ValueError(f"a key has more than {MOST_PARTS} parts: {part.strip()[:40]}...")
+    return tomllib.loads(text)
 
 
 def checked(model: type[Model], keys: dict[str, Any], source: str) -> Model:
@@ -137,12 +151,14 @@ def with_settings(keys: dict[str, Any], settings: Iterable[str], example: str) -
         if not equals or not path.strip():
             raise SettingError(f"a setting looks like {example}, but {setting!r} came")
         try:
-            value = tomllib.loads(f"value = {text}")["value"]
+            value = _parsed(f"value = {text}")["value"]
         except tomllib.TOMLDecodeError:
             value = text
         except (ValueError, RecursionError) as error:  # a number of too many digits, lists within lists
             raise SettingError(f"the value of {path!r} cannot be read: {error}") from None
         *tables, last = path.strip().split(".")
+        if len(tables) >= MOST_PARTS:
+            raise SettingError(f"a setting looks like {example}, but a key of {len(tables) + 1:,} parts came")
         place = keys
         for table in tables:
             place = place.setdefault(table, {})

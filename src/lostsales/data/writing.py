@@ -1,5 +1,7 @@
 """Writing of tables, and of logs with their problem beside them."""
 
+import errno
+import os
 import tomllib
 from collections.abc import Iterable
 from pathlib import Path
@@ -28,6 +30,7 @@ def check_table(path: Path, inputs: Iterable[Path | None] = ()) -> None:
 def check_log(path: Path, inputs: Iterable[Path | None] = ()) -> None:
     """Raise where no log can be written to a path: neither the table nor the problem beside it may be in the way."""
     files = tuple(inputs)
+    check_table(path)  # also that it has a name
     beside = path.with_suffix(".toml")
     for each in files:
         if each is not None and beside.exists() and each.exists() and beside.samefile(each):
@@ -59,20 +62,27 @@ def write_tables(tables: dict[Path, dict[str, Array]], texts: dict[Path, str] | 
 def _copy(columns: dict[str, Array], path: Path, temporary: Path) -> None:
     import duckdb
 
+    from lostsales.data.reading.cells import connect
     from lostsales.data.reading.opening import identifier
 
-    quoted = str(temporary).replace("'", "''")
+    quoted = str(temporary.absolute()).replace("'", "''")  # to DuckDB a first "~" is the home
     # DuckDB takes dates as moments only.
     days = [name for name, values in columns.items() if values.dtype == np.dtype("datetime64[D]")]
     dates = ", ".join(f"CAST({identifier(name)} AS DATE) AS {identifier(name)}" for name in days)
     rows = f"(SELECT * REPLACE ({dates}) FROM columns)" if days else "columns"
-    with duckdb.connect() as connection:
+    with connect() as connection:
         connection.register("columns", columns | {name: columns[name].astype("datetime64[us]") for name in days})
         try:
             # Without a temporary file of its own: ours is one.
             connection.execute(f"COPY {rows} TO '{quoted}' ({FORMATS[path.suffix]}, USE_TMP_FILE false)")
         except duckdb.Error as error:
-            raise LostSalesError(f"{path} cannot be written: {str(error).splitlines()[0]}") from None
+            raise LostSalesError(f"{path} cannot be written: {_reason(str(error))}") from None
+
+
+def _reason(message: str) -> str:
+    """What the system said, where DuckDB's message has it somewhere within."""
+    codes = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EIO)
+    return next((os.strerror(code) for code in codes if os.strerror(code) in message), message.splitlines()[0])
 
 
 def write_log(log: SalesLog, path: str | Path) -> None:

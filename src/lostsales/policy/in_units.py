@@ -139,7 +139,10 @@ def _view(view: View, unit: Floats) -> View:
     if context is not None:
         context = SeriesContext(context.attributes, context.mean_demand / unit)
     past = tuple(
-        ClosedPeriod(_view(each.view, unit), Action(each.action.price, counted(each.action.order, unit)))
+        # Every closed period knows those before it as well: their pasts again would double the work with each period.
+        ClosedPeriod(
+            _view(replace(each.view, past=()), unit), each.action._replace(order=counted(each.action.order, unit))
+        )
         for each in view.past
     )
     return replace(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from pydantic import TypeAdapter
 from threadpoolctl import threadpool_limits
 
 from lostsales.data.finite_json import finite
@@ -79,9 +80,12 @@ class Replication:
 
     @classmethod
     def of(cls, saved: dict[str, Any]) -> "Replication":
-        """From JSON."""
-        intervals = {key: saved[key] and Interval(**saved[key]) for key in ("profit", "gain")}
-        return cls(**saved | intervals)
+        """From JSON, in which an end that is not finite is null; raises ValueError where it is no replication."""
+        intervals = {
+            key: saved[key] and {name: np.nan if end is None else end for name, end in saved[key].items()}
+            for key in ("profit", "gain")
+        }
+        return TypeAdapter(cls).validate_python(saved | intervals)
 
 
 @dataclass(frozen=True)
@@ -285,7 +289,7 @@ def _read(study: Study, partial: Path | None) -> dict[tuple[int, int], list[Repl
     try:
         saved = json.loads(partial.read_text())
         same, lines = saved["study"] == study.fingerprint, [Replication.of(each) for each in saved["replications"]]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise LostSalesError(f"{partial} is not the file of a calibration study; choose another --out") from None
     if not same:
         raise LostSalesError(

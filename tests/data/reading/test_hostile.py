@@ -165,3 +165,63 @@ def test_damaged_compressed_files(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "log.csv.gz"
     path.write_bytes(content)
     assert str(path) in refusal(path)
+
+
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_a_last_line_beyond_the_buffer_of_the_reader_is_not_dropped_in_silence(tmp_path: Path, end: str) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("series,period,stock,price,order,sales\nb,1,5,2,0,1\n" + "x" * 40_000_000 + ",1,5,2,0,1" + end)
+    assert refusal(path) == f"{path} cannot be read: it has a line of over 2,097,152 bytes; a row is one line"
+
+
+def test_long_lines_that_the_reader_takes_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text(
+        "series,period,stock,price,order,sales\n" + "".join(f"{'x' * 10**6},{n},5,2,0,1\n" for n in range(6))
+    )
+    assert len(read_log(path)) == 6
+
+
+def test_a_compressed_file_that_unpacks_to_far_more_than_a_table_does_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "log.csv.gz"
+    path.write_bytes(gzip.compress(b"series,period,stock,price,order,sales\n" + b"a,1,5,2,0,1\n" * 400_000))
+    monkeypatch.setattr("lostsales.data.reading.opening.FREE_TEXT", 10**6)
+    assert "it unpacks to more than 200 times its size and 0 GB" in refusal(path)
+
+
+def test_members_of_a_compressed_file_are_one_table(tmp_path: Path) -> None:
+    text = frame().to_csv(index=False).encode()
+    for name in ("log.csv.gz", "LOG.CSV.GZ"):
+        (tmp_path / name).write_bytes(gzip.compress(text[:60]) + gzip.compress(text[60:]))
+        assert_equal_logs(read_log(tmp_path / name), log_of())
+
+
+class Raises:
+    """An object of a class that somebody else wrote."""
+
+    def _raise(self, *_: object) -> Any:
+        raise RuntimeError("no")
+
+    __repr__ = __str__ = __eq__ = __ne__ = __hash__ = __float__ = __bool__ = _raise
+
+
+@pytest.mark.parametrize("column", ["series", "period", "price", "sales"])
+@pytest.mark.parametrize(
+    "value", [Raises(), object(), [[]], 10**5_000, pd.Series([1])], ids=lambda each: type(each).__name__
+)
+def test_an_object_of_any_class_is_named_by_its_type(column: str, value: object) -> None:
+    cells = frame()[column].tolist()
+    cells[2] = value
+    table = frame(**{column: pd.Series(cells, dtype=object)})
+    found = refusal(table)
+    assert column in found
+    assert "row 2" in found
+
+
+def test_a_series_may_be_named_by_dates_and_periods() -> None:
+    for label in (pd.Period("2026-03"), pd.Interval(0, 1), b"x", 2.5):
+        table = frame().astype(object)
+        table["series"] = pd.Series([label] * 3 + ["b"] * 2, dtype=object)
+        assert len(read_log(table).names) == 2

@@ -127,6 +127,25 @@ def test_incomplete_line_of_the_journal_is_cut_off(tmp_path: Path, done: tuple[P
         pass
 
 
+@pytest.mark.parametrize("key", ["behaviour", "episodes", "value", "std_error", "failure", "fit_seconds"])
+@pytest.mark.parametrize("value", [[], {}])
+def test_a_line_of_the_journal_with_another_type_is_refused(
+    tmp_path: Path, done: tuple[Path, list[CellResult]], key: str, value: object
+) -> None:
+    first = json.loads((done[0] / JOURNAL).read_bytes().splitlines()[0])
+    (tmp_path / JOURNAL).write_text(json.dumps(first | {key: value}) + "\n")
+    with pytest.raises(LostSalesError, match="is damaged"), open_journal(tmp_path / JOURNAL):
+        pass
+
+
+@pytest.mark.parametrize("text", ["[]", "5", "[" * 100_000, "{"])
+def test_a_manifest_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
+    prepare_folder(tmp_path / "folder", small())
+    (tmp_path / "folder" / "manifest.json").write_text(text)
+    with pytest.raises(LostSalesError, match=r"manifest\.json cannot be read"):
+        prepare_folder(tmp_path / "folder", small())
+
+
 def test_a_folder_is_written_by_one_process_at_a_time(tmp_path: Path) -> None:
     prepare_folder(tmp_path / "busy", small())
     with open_journal(tmp_path / "busy" / JOURNAL), pytest.raises(LostSalesError, match="another process is running"):

@@ -67,7 +67,7 @@ def compare(
         check_output(out, log_files(log, problem))
     chosen = names(methods) or usual_methods()
     check_methods(chosen)
-    sales = read_sales(log, problem, drop_bad_rows, dropped_rows, verb="compare")
+    sales = read_sales(log, problem, drop_bad_rows, dropped_rows, verb="compare", others=(out,))
     learners = {name: learner_of(name, {"seed": seed}) for name in chosen}
     left = {name: left_out(sales, learner) for name, learner in learners.items()}
     print_left_out(sales, left)

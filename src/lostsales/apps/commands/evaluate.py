@@ -62,7 +62,7 @@ def evaluate(
 
     decides = load(policy)
     only = checked_estimators(estimator)
-    sales = read_sales(log, problem, drop_bad_rows, dropped_rows, verb="evaluate")
+    sales = read_sales(log, problem, drop_bad_rows, dropped_rows, verb="evaluate", others=(policy,))
     check_policy(decides, sales, horizon, start_stock)
     threads, limit = workers or usual_workers(), memory_limit(memory)
     most = rows or (QUICK_ROWS if quick else EVALUATED_ROWS)

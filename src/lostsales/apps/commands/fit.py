@@ -86,7 +86,7 @@ def fit(
     learner = checked_json(LEARNERS.get(method), keys, f"method {method}")
     learner = learner.quick() if quick else learner
     with progress("reading") as report:
-        sales = read_sales(log, problem, drop_bad_rows, dropped_rows, report, verb="fit")
+        sales = read_sales(log, problem, drop_bad_rows, dropped_rows, report, verb="fit", others=(config, out))
     left = left_out(sales, learner)
     print_left_out(sales, {method: left})
     seconds = expect("fit", fit_cost(learner, sales), memory, f"{FEWER_ROWS}, or use --quick")

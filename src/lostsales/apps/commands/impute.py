@@ -59,7 +59,7 @@ def impute(
     check_table(out, log_files(log, problem))
     chosen_estimator, chosen_tail = check_choice(estimator, tail)
     with progress("reading") as report:
-        table = read_sales(log, problem, drop_bad_rows, dropped_rows, report)
+        table = read_sales(log, problem, drop_bad_rows, dropped_rows, report, others=(out,))
     cost = impute_cost(table, replicates)
     seconds = expect("impute", cost, memory, f"{FEWER_ROWS} or fewer --replicates", current_workers())
     with progress("imputing", seconds=seconds) as report:

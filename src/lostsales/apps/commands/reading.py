@@ -15,15 +15,18 @@ def read_sales(
     dropped_rows: Path | None,
     progress: "Progress | None" = None,
     verb: str | None = None,
+    others: "tuple[Path | None, ...]" = (),
 ) -> "SalesLog":
-    """The log; a file for dropped rows says that they are dropped.
+    """The log; a file for dropped rows says that they are dropped, and is none of the `others` of the command.
 
     For a `verb` that decides, what it lacks is an error and what makes it doubtful a warning, before any work.
     """
     from lostsales.apps.views.console import err
     from lostsales.data.readiness import check_decidable, doubts
+    from lostsales.data.reading.dropping import check_apart
     from lostsales.data.reading.gate import read_log
 
+    check_apart(log, dropped_rows or drop_bad_rows, others)
     sales = read_log(log, problem, progress, drop_bad_rows=dropped_rows or drop_bad_rows)
     if notes := sales.notes.rows_dropped and sales.notes:
         told = f"{notes.rows_dropped:,} rows left out, written with the reasons to {notes.dropped_file}"

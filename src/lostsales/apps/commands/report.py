@@ -61,7 +61,7 @@ def report(
     decides = load(policy)
     method = method_of(decides)
     with progress("reading") as tick:
-        sales = read_sales(log, problem, drop_bad_rows, dropped_rows, tick, verb="report")
+        sales = read_sales(log, problem, drop_bad_rows, dropped_rows, tick, verb="report", others=(policy, out))
     origin = _origin(method, policy, log, out, problem, methods, horizon, seed, sales.notes.dropped_file)
     learners = [learner_of(name, {}) for name in names(methods)]
     cost = compare_cost(sales, learners, EVALUATED_ROWS)

@@ -15,6 +15,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from lostsales.apps.views.no_figure import with_reasons
 from lostsales.data.finite_json import finite
 
 PATIENCE = 1.0  # seconds before a bar appears
@@ -90,8 +91,9 @@ def progress(what: str, window: float = 30.0, seconds: float | None = None) -> I
 
 
 def print_json(result: dict[str, Any]) -> None:
-    """One JSON object on stdout; what is not a number is null."""
-    text = json.dumps(finite(result), indent=2, ensure_ascii=False, allow_nan=False)
+    """One JSON object on stdout; null where there is no figure, with the reason; what the encoding lacks is escaped."""
+    is_unicode = (sys.stdout.encoding or "").lower().replace("-", "").startswith("utf")
+    text = json.dumps(with_reasons(finite(result)), indent=2, ensure_ascii=not is_unicode, allow_nan=False)
     sys.stdout.write(_UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n")
 
 

@@ -8,6 +8,7 @@ import duckdb
 import numpy as np
 
 from lostsales.data.labels import is_missing, spelled
+from lostsales.data.reading.cells import connect
 from lostsales.data.reading.opening import open_files
 from lostsales.data.reading.paths import files_of
 from lostsales.data.reading.table import Table, open_table
@@ -85,7 +86,7 @@ def open_source(source: Any) -> Source:
         return Source(file.connection, file.kinds, file.rows)
     table = open_table(source)
     columns = {f"c{index}": _plain(table, name) for index, name in enumerate(table.columns)}
-    connection = duckdb.connect()
+    connection = connect()
     connection.register("columns", columns)
     connection.execute("CREATE TABLE log AS SELECT * FROM columns")
     kinds = connection.execute("DESCRIBE log").fetchall()

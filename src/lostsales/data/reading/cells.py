@@ -17,7 +17,7 @@ LARGEST_WRITTEN = 10**15
 
 def connect() -> duckdb.DuckDBPyConnection:
     """DuckDB in memory, that keeps the order of rows, downloads no extension and writes no temporary files."""
-    return duckdb.connect(
+    connection = duckdb.connect(
         config={
             "preserve_insertion_order": True,
             "autoload_known_extensions": False,
@@ -26,6 +26,8 @@ def connect() -> duckdb.DuckDBPyConnection:
             "memory_limit": f"{int(memory_limit())}B",
         }
     )
+    connection.execute("SET enable_progress_bar = false")  # which would draw on the standard output
+    return connection
 
 
 @cache

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from lostsales.data.labels import spelled
-from lostsales.data.output_files import check_output, replacing
+from lostsales.data.output_files import check_output, is_within, replacing
 from lostsales.data.reading.findings import Findings
 from lostsales.data.reading.paths import DROPPED, files_of
 from lostsales.data.reading.table import SomeRows, Table
+from lostsales.errors import LostSalesError, SettingError
 from lostsales.types import Ints
 
 
@@ -55,16 +56,31 @@ def dropped_file(source: Any, chosen: bool | str | Path, inputs: Iterable[object
 
     Raises where that would overwrite one of the `inputs`, or cannot be written.
     """
-    if isinstance(chosen, bool):
-        if not _is_path(source):
-            return None
-        first = Path(source) if isinstance(source, str | Path) and Path(source).is_dir() else files_of(source)[0]
-        target = first.absolute().parent / f"{first.absolute().name.split('.')[0]}{DROPPED}"
-    else:
-        target = Path(chosen)
+    target = _target(source, chosen)
+    if target is None:
+        return None
     read = [*(files_of(source) if _is_path(source) else ()), *(each for each in inputs if isinstance(each, str | Path))]
     check_output(target, map(Path, read))
     return target
+
+
+def check_apart(source: Any, chosen: bool | str | Path, others: Iterable[Path | None]) -> None:
+    """Raise where the dropped rows would go to one of the other files of a command."""
+    target = _target(source, chosen) if chosen is not False else None
+    for each in others:
+        if target is not None and each is not None and is_within(target, each):
+            raise LostSalesError(f"the rows left out need a file of their own (--dropped-rows), but {target} is {each}")
+
+
+def _target(source: Any, chosen: bool | str | Path) -> Path | None:
+    if isinstance(chosen, str | Path):
+        return Path(chosen)
+    if not isinstance(chosen, bool):
+        raise SettingError(f"drop_bad_rows is true, false or a path, but a {type(chosen).__name__} came")
+    if not _is_path(source):
+        return None
+    first = Path(source) if isinstance(source, str | Path) and Path(source).is_dir() else files_of(source)[0]
+    return first.absolute().parent / f"{first.absolute().name.split('.')[0]}{DROPPED}"
 
 
 def _is_path(source: Any) -> bool:

@@ -103,7 +103,7 @@ class PlainText(str):
 def _plain(value: object) -> str:
     if isinstance(value, PlainText):
         return str(value)
-    text = repr(str(value)) if isinstance(value, str) else _spelled(value)
+    text = repr(str.__str__(value)) if isinstance(value, str) else _spelled(value)
     return text if len(text) <= MOST_SHOWN else f"{text[: MOST_SHOWN - 3]}..."
 
 
@@ -113,5 +113,5 @@ def _spelled(value: object) -> str:
             value = np.datetime64(value, "us")
         is_fraction = isinstance(value, float | np.floating) and not float(value).is_integer()
         return f"{value:.10g}" if is_fraction else spelled(value)
-    except (TypeError, ValueError, OverflowError):
+    except Exception:  # noqa: BLE001, an object without a text may raise anything
         return f"a {type(value).__name__}"

@@ -2,19 +2,23 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
+from enum import Enum
+from numbers import Number
 from typing import Any
+from uuid import UUID
 
 import narwhals as nw
 import numpy as np
 
-from lostsales.data.labels import coded, is_missing
+from lostsales.data.labels import coded, is_missing, spelled
 from lostsales.data.reading.cells import Cells, Texts
 from lostsales.errors import LostSalesError
 from lostsales.types import Array, Ints
 
 NO_MOMENT = np.datetime64("NaT", "us")
+LABELS = (str, bytes, Number, np.generic, date, time, timedelta, UUID, Enum)
 
 
 @dataclass(frozen=True)
@@ -65,7 +69,7 @@ class FrameTable:
             return coded(np.asarray(self.cells(column).moments))
         if series.dtype.is_numeric():
             return coded(np.asarray(self.cells(column).numbers))
-        return _written(column, *coded(_objects(series)))
+        return _written(column, *coded(_checked_labels(column, _objects(series))))
 
     def shown(self, column: str, rows: Ints) -> Array:
         """The values of some rows as they came."""
@@ -135,7 +139,7 @@ def _by_kind(objects: Array) -> Cells:
 def _plain(value: Any) -> object:
     """None, a bool, a float, a datetime64, a str that can be written, or anything else as it is."""
     if isinstance(value, str):
-        return str(value) if _can_be_written(value) else ...
+        return str.__str__(value) if _can_be_written(value) else ...
     if isinstance(value, bool | np.bool_):
         return bool(value)
     if is_missing(value):
@@ -149,11 +153,27 @@ def _plain(value: Any) -> object:
             return np.datetime64(value, "us")
         if isinstance(value, np.datetime64):
             return value.astype("datetime64[us]")
-    except (ValueError, TypeError, OverflowError):
+        start = getattr(value, "start_time", None)  # a period of pandas is its first moment
+    except Exception:  # noqa: BLE001, an object of any class may raise anything
         return ...
-    # A period of pandas is its first moment.
-    start = getattr(value, "start_time", None)
     return _plain(start) if isinstance(start, datetime) else ...
+
+
+def _checked_labels(column: str, objects: Array) -> Array:
+    """Objects that have a text of their own: that of others would be an address in memory, or a whole table."""
+    for row, value in enumerate(objects):
+        try:
+            written = value is None or (_is_label(value) and isinstance(spelled(value), str))
+        except Exception:  # noqa: BLE001, an object of any class may raise anything
+            written = False
+        if not written:
+            wanted = f"{column} must be text, a number or a date"
+            raise LostSalesError(f"{wanted}, but row {row} has a {type(value).__name__}")
+    return objects
+
+
+def _is_label(value: object) -> bool:
+    return isinstance(value, LABELS) or type(value).__name__ in ("Period", "Interval", "NAType")
 
 
 def _all_text(objects: Array) -> bool:

@@ -20,7 +20,10 @@ from lostsales.errors import LostSalesError
 DELIMITERS = ",;\t|"
 MOST_COLUMNS = 10_000
 MOST_COMPRESSION = 1_032  # times, of the method that gzip uses
-CHUNK = 2**20  # bytes
+CHUNK = 2**21  # bytes, DuckDB's longest line
+HEAD = 2**16  # bytes of a chunk in which a line usually ends
+LINE_END = re.compile(rb"[\r\n]")
+FREE_TEXT, FREE_RATIO = 10**9, 200  # bytes that any compressed file may unpack to, and times its size
 BYTES_A_TEXT = 40  # of a value: as text in DuckDB, and as it is read
 MOST_HEADER = 2_000_000  # bytes; DuckDB's longest line
 
@@ -80,8 +83,7 @@ def _open_csv(
         execute(connection, name, f"CREATE TABLE log ({', '.join(f'{place[column]} VARCHAR' for column in kept)})")
     files = []
     for path, part in parts.items():
-        if keep:
-            _check_size(path, len(kept))
+        _check_lines(path, len(kept) if keep else 1)
         sql = f"INSERT INTO log {part}" if keep else f"SELECT count(*) FROM ({part})"
         files.append((path, int(execute(connection, str(path), sql).fetchall()[0][0])))
     if not keep:
@@ -97,22 +99,48 @@ def _csv(path: Path, header: Header, place: dict[str, str]) -> str:
     return f"read_csv({_literal(path)}, {options}, columns={{{types}}})"
 
 
-def _check_size(path: Path, columns: int) -> None:
-    """Refuse a file whose rows would not fit into memory; they are counted only where they could be too many."""
+def _check_lines(path: Path, columns: int) -> None:
+    """Refuse a file with rows that would not fit into memory, much in little, or a line that DuckDB would pass over.
+
+    DuckDB refuses a line over 2 MB, but drops one at the end that is longer than its buffer without a word. Rows are
+    counted only where they could be too many.
+    """
     packed = path.suffix.lower() == ".gz"
-    most_text = path.stat().st_size * (MOST_COMPRESSION if packed else 1)
-    most_rows = int(memory_limit() // (columns * BYTES_A_TEXT))
-    if most_text // 2 <= most_rows:  # a row has a character and its end
+    size = path.stat().st_size
+    most_text, most_rows = size * (MOST_COMPRESSION if packed else 1), int(memory_limit() // (columns * BYTES_A_TEXT))
+    if most_text < CHUNK:
         return
-    rows = 0
+    if not packed and size // 2 <= most_rows:  # a row has a character and its end
+        _check_chunk_ends(path, size)
+        return
+    rows = text = 0
     try:
         with gzip.open(path) if packed else path.open("rb") as file:
             while rows <= most_rows and (chunk := file.read(CHUNK)):
-                rows += chunk.count(b"\n") or chunk.count(b"\r")
+                ends = chunk.count(b"\n") or chunk.count(b"\r")
+                rows, text = rows + ends, text + len(chunk)
+                if not ends and len(chunk) == CHUNK:
+                    raise _long_line(path)
+                if packed and text > FREE_TEXT + FREE_RATIO * size:
+                    unpacked = f"unpacks to more than {FREE_RATIO} times its size and {FREE_TEXT / 1e9:.0f} GB"
+                    raise LostSalesError(f"{path} is refused: it {unpacked}, as no table does; unpack it first")
     except (OSError, EOFError, zlib.error) as error:
         raise LostSalesError(f"{path} cannot be read: {error}") from None
     more = "more than " if rows > most_rows else ""
     check_memory(f"{path} with {more}{rows:,} rows", rows * columns * BYTES_A_TEXT, memory_limit(), FEWER)
+
+
+def _check_chunk_ends(path: Path, size: int) -> None:
+    """As a line of two chunks contains a whole one, every chunk must have an end of a line, most of them early."""
+    with path.open("rb") as file:
+        for start in range(0, size - CHUNK + 1, CHUNK):
+            file.seek(start)
+            if not LINE_END.search(file.read(HEAD)) and not LINE_END.search(file.read(CHUNK - HEAD)):
+                raise _long_line(path)
+
+
+def _long_line(path: Path) -> LostSalesError:
+    return LostSalesError(f"{path} cannot be read: it has a line of over {CHUNK:,} bytes; a row is one line")
 
 
 def _header(path: Path) -> Header:
@@ -136,7 +164,7 @@ def _first_line(path: Path) -> bytes:
     with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as file:
         while chunk := file.read(65_536):
             line += chunk
-            if end := re.search(rb"[\r\n]", line):
+            if end := LINE_END.search(line):
                 return line[: end.start()]
             if len(line) > MOST_HEADER:
                 raise LostSalesError(

@@ -4,9 +4,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg import LinAlgError, cholesky, solve_triangular
 from scipy.linalg.lapack import dpstrf
 
+from lostsales.errors import LostSalesError
 from lostsales.learn.function.kernels import Kernel
 from lostsales.learn.function.ridge import RidgeFactor
 from lostsales.types import Floats, Ints
@@ -82,8 +83,7 @@ class KernelMap:
     def at(cls, kernel: Kernel, history: Floats, action: Floats) -> "KernelMap":
         """The map of given landmarks."""
         gram = kernel.between((history, action), (history, action))
-        gram[np.diag_indices_from(gram)] += JITTER * len(gram)
-        return cls(kernel, history, action, cholesky(gram, lower=True, check_finite=False))
+        return cls(kernel, history, action, _root(gram))
 
     def features(self, history: Floats, action: Floats) -> Floats:
         """Phi of each pair."""
@@ -165,3 +165,16 @@ def landmarks(
 def _dimension(factor: Floats, ridge: float) -> float:
     """The effective dimension tr K (K + ridge)^-1 of K = FF'."""
     return RidgeFactor.of(factor.T @ factor, ridge).effective_dimension()
+
+
+def _root(gram: Floats) -> Floats:
+    """L with L L' = gram, and as much on its diagonal as it takes where rounding leaves no root of a large one."""
+    jitter, most = JITTER * len(gram), float(np.max(np.diag(gram), initial=1.0))
+    while np.isfinite(most) and jitter <= most:
+        try:
+            root: Floats = cholesky(gram + jitter * np.eye(len(gram)), lower=True, check_finite=False)
+        except LinAlgError:
+            jitter *= 100
+        else:
+            return root
+    raise LostSalesError("the histories of this log are too far apart for a kernel: does it have absurd numbers?")

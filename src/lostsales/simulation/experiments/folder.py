@@ -101,8 +101,10 @@ def write_json(content: dict[str, Any], path: Path) -> None:
 def _read(path: Path) -> dict[str, Any]:
     try:
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise LostSalesError(f"{path} cannot be read: {error}") from None
+    if not isinstance(found, dict):
+        raise LostSalesError(f"{path} cannot be read: it is not the manifest of an experiment")
     return found
 
 

@@ -9,6 +9,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from pydantic import TypeAdapter
+
 from lostsales.data.finite_json import finite
 from lostsales.data.output_files import check_output
 from lostsales.errors import LostSalesError
@@ -78,8 +80,8 @@ def _opened(path: Path) -> BinaryIO:
 
 def _line(text: bytes, path: Path) -> CellResult:
     try:
-        return CellResult(**json.loads(text))
-    except (ValueError, TypeError, RecursionError):
+        return TypeAdapter(CellResult).validate_python(json.loads(text))
+    except (ValueError, RecursionError):  # also where a value has another type
         raise LostSalesError(f"{path} is damaged: a line of it is no result; start in another folder") from None
 
 

@@ -17,6 +17,41 @@ from lostsales.types import Floats
 
 NUMBERS = ("stock", "price", "order", "sales")
 CONTAINERS = ("csv", "csv.gz", "parquet", "pandas", "polars", "arrow", "lazy", "files")
+
+
+class RaisesInEverything:
+    """An object of a class that somebody else wrote."""
+
+    def _raise(self, *_: object) -> Any:
+        raise RuntimeError("no")
+
+    __repr__ = __str__ = __eq__ = __ne__ = __hash__ = __float__ = __bool__ = __len__ = __iter__ = _raise
+    __getattr__ = _raise
+
+
+class RaisingNumber(float):
+    """A number that is none."""
+
+    def __float__(self) -> float:
+        raise RuntimeError("no")
+
+
+class RaisingText(str):
+    """A text that is none."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        raise RuntimeError("no")
+
+
+def _nested(depth: int) -> list[Any]:
+    found: list[Any] = []
+    for _ in range(depth):
+        found = [found]
+    return found
+
+
 ODD_OBJECTS: tuple[Any, ...] = (
     object(), [1], {"a": 1}, (1, 2), {1}, b"5", b"\xff", 1j, type, len, Ellipsis, NotImplemented, range(3), frozenset(),
     timedelta(1), date.min, date.max, datetime.max, datetime.min.replace(tzinfo=UTC), pd.Timestamp.max, pd.NaT,
@@ -24,6 +59,8 @@ ODD_OBJECTS: tuple[Any, ...] = (
     np.timedelta64(1, "D"),
     np.float32(1.5), np.int8(-3), np.complex64(1), np.bool_(True), decimal.Decimal("NaN"), decimal.Decimal("sNaN"),
     decimal.Decimal("1e400"), 10**400, -(10**400), float("inf"), float("nan"), True, False, None, "", "\ud800", "\x00",
+    RaisesInEverything(), RaisingNumber(2), RaisingText("x"), _nested(100_000), 10**5_000, decimal.Decimal("1e1000000"),
+    np.datetime64(2**62, "Y"), memoryview(b"2"), np.void(b"2"), np.str_("x"),
 )  # fmt: skip
 # Texts that are no finite number of zero or more, whatever a lenient reader makes of them.
 NO_NUMBERS = (
@@ -47,11 +84,13 @@ class FuzzedTable:
     what: str
     source: Any
     price: Floats | None  # None: the table has to be refused
+    may_be_refused: bool = False
+    may_be_read: bool = False  # and nobody knows as what
+    problem: Path | None = None
 
 
-def fuzzed_table(seed: int, folder: Path) -> FuzzedTable:
-    """The table of a seed; files lie in `folder`."""
-    rng = np.random.default_rng(seed)
+def fuzzed_table(rng: np.random.Generator, folder: Path) -> FuzzedTable:
+    """A table; files lie in `folder`."""
     rows = int(rng.integers(1, 12))
     container = _pick(rng, CONTAINERS)
     table: dict[str, list[Any]] = {
@@ -94,17 +133,14 @@ def fuzzed_table(seed: int, folder: Path) -> FuzzedTable:
         table[wrong] = table.pop(column)
         expected = None
     source = _contained(container, table, folder, rng)
-    return FuzzedTable(f"{seed}: {fault} in {container}", source, None if expected is None else np.array(expected))
+    # Where a label stands, odd objects may be refused or not; what they are read as is not ours to say.
+    price = None if expected is None else np.array(expected)
+    return FuzzedTable(f"{fault} in {container}", source, price, may_be_refused=fault == "odd object")
 
 
 def _pick(rng: np.random.Generator, options: Sequence[str]) -> str:
     """One of some texts; numpy's own choice would cut NUL characters off."""
     return options[int(rng.integers(len(options)))]
-
-
-def may_be_refused(table: FuzzedTable) -> bool:
-    """Odd objects where a label stands may be refused or not; what they are read as is not ours to say."""
-    return "odd object" in table.what
 
 
 def _price_of(value: Any, price: list[Any], row: int) -> list[float] | None:
@@ -114,7 +150,7 @@ def _price_of(value: Any, price: list[Any], row: int) -> list[float] | None:
         return None
     try:
         found = float(value)
-    except (ValueError, OverflowError):
+    except (ValueError, OverflowError, RuntimeError):
         return None
     if not 0 <= found < np.inf:
         return None

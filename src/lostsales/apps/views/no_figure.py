@@ -1,0 +1,80 @@
+"""Why a result in JSON has null in place of a figure."""
+
+from collections.abc import Iterator
+from typing import Any
+
+KEY = "no_figure"
+UNKNOWN = "it is not a finite number"
+# Of an object that says itself why it has no figures.
+SAYS_WHY = ("reason", "why_not", "failure", "meaning")
+# Null is the answer: no limit, none there, nothing written, nothing to warn of.
+ANSWERS = frozenset(
+    {
+        "balance_warning", "best", "by_depth", "capacity", "choice", "contributions", "currency", "horizon", "iterations",
+        "max_depth", "multiple", "policy", "written", *SAYS_WHY,
+    }
+)  # fmt: skip
+_COSTS = "the log has no unit costs, or no orders"
+_ONE_PRICE = "the price never varied"
+_SECOND = "there is no second action to compare with"
+_FEW_RUNS = "fewer than two runs have this figure"
+_NO_ESTIMATE = "no estimate gave an interval"
+REASONS = {
+    "mean_cash": _COSTS,
+    "mean_profit_filled": _COSTS,
+    "orders": "the log has no orders",
+    "may_recommend": "the log has no orders",
+    "balance": "the log has no stock, or no row with a next row",
+    "identified_share": "nothing was hidden there, or demand was not imputed",
+    "largest_known": "no demand is known there",
+    "never_seen_above": "the log has no stock",
+    "elasticity": _ONE_PRICE,
+    "elasticity_std_error": _ONE_PRICE,
+    "runner_up_price": _SECOND,
+    "runner_up_order": _SECOND,
+    "advantage": _SECOND,
+    "assortment": "the log has one product, or the estimator cannot tell products apart",
+    "products": "the log has one product, or nothing is told by product",
+    "gain": "it has rows in too few units to be judged",
+    "week": "periods are not dates",
+    "year": "periods are not dates",
+    "behind": "this is the one that the others are behind",
+    "value": "this kind of policy computes none",
+    "std_error": "one alone has no spread",
+    "low": _FEW_RUNS,
+    "high": _FEW_RUNS,
+    "mean": _FEW_RUNS,
+    "gap_low": _FEW_RUNS,
+    "gap_high": _FEW_RUNS,
+    "covers": _NO_ESTIMATE,
+    "covers_error": _NO_ESTIMATE,
+    "covers_gain": _NO_ESTIMATE,
+    "error": _NO_ESTIMATE,
+    "width": _NO_ESTIMATE,
+    "error_se": "fewer than two estimates gave an interval",
+}
+
+
+def with_reasons(result: dict[str, Any]) -> dict[str, Any]:
+    """A result with a reason for every null in place of a figure, under `no_figure`, by its path.
+
+    >>> with_reasons({"rows": 3, "mean_cash": None, "policy": None})["no_figure"]
+    {'mean_cash': 'the log has no unit costs, or no orders'}
+    """
+    reasons = {path: REASONS.get(path.rpartition(".")[2], UNKNOWN) for path in _unexplained(result)}
+    return result | {KEY: reasons} if reasons else result
+
+
+def _unexplained(value: Any, path: str = "") -> Iterator[str]:
+    """The paths of nulls that nothing beside them explains; `[]` stands for any item of a list."""
+    if isinstance(value, list):
+        for item in value:
+            yield from _unexplained(item, f"{path}[]")
+    elif isinstance(value, dict) and not any(value.get(key) for key in SAYS_WHY):
+        for key, item in value.items():
+            inside = f"{path}.{key}" if path else str(key)
+            if item is None and key not in ANSWERS:
+                yield inside
+            yield from _unexplained(item, inside)
+    elif value is None and path.endswith("[]"):
+        yield path.removesuffix("[]")

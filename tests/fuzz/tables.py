@@ -1,0 +1,160 @@
+"""Tables at random: each is read right, twice alike, or refused in one clear error; what is read is used by every verb.
+
+python -m tests.fuzz.tables --cases 100000 --seed 7 --jobs 2
+"""
+
+import io
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from functools import cache
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+
+from lostsales.data.log import SalesLog
+from lostsales.data.problem import Costs, Problem
+from lostsales.data.reading import cells, opening
+from lostsales.data.reading.gate import read_log
+from lostsales.errors import LostSalesError
+from tests.fuzz.fuzzed_tables import FuzzedTable, fuzzed_table
+from tests.fuzz.odd_files import damaged_file, extreme_numbers, odd_csv, odd_frame, odd_names, odd_problem, odd_type
+from tests.fuzz.running import main
+
+MAKERS: tuple[Callable[[np.random.Generator, Path], FuzzedTable], ...] = (
+    *(fuzzed_table,) * 5, *(odd_type, odd_csv, extreme_numbers, odd_names, damaged_file, odd_problem, odd_frame)
+)  # fmt: skip
+AGAIN, USED = 0.2, 0.05  # of the tables that are read
+PROBLEM = Problem(arrival="before", costs=Costs(lost=1, order=1, holding=1))
+
+
+def table_case(seed: int, number: int, folder: Path) -> str:
+    """Read a table, sometimes twice; sometimes let the verbs work with it."""
+    rng = np.random.default_rng([seed, number])
+    setattr(opening, "connect", quickly_connected)  # noqa: B010, which the module does not export
+    table = MAKERS[int(rng.integers(len(MAKERS)))](rng, folder)
+    problem = table.problem or PROBLEM
+    try:
+        log = read_log(table.source, problem)
+    except LostSalesError as error:
+        check_message(str(error))
+        if table.price is not None and not table.may_be_refused:
+            raise AssertionError(f"{table.what} is refused") from error
+        return "refused"
+    assert table.price is not None or table.may_be_read, f"{table.what} is accepted"
+    if table.price is not None:
+        np.testing.assert_array_equal(np.sort(log.price), np.sort(table.price), err_msg=table.what)
+    again = read_log(table.source, problem) if rng.random() < AGAIN else log
+    for field in ("names", "period", "price", "sales", "stock", "order"):
+        np.testing.assert_array_equal(getattr(log, field), getattr(again, field), err_msg=f"{table.what}, read again")
+    if rng.random() >= USED:
+        return "read"
+    use(log, rng)
+    return "used"
+
+
+def check_message(message: str) -> None:
+    """An error says something, and not much: no dump of the table."""
+    assert message.strip()
+    assert len(message) < 20_000, f"a message of {len(message):,} characters: {message[:300]}"
+
+
+def use(log: SalesLog, rng: np.random.Generator) -> None:
+    """One verb on the log: an answer, or one error."""
+    verb = VERBS[int(rng.integers(len(VERBS)))]
+    with redirect_stdout(io.StringIO()) as shown:
+        try:
+            verb(log)
+        except LostSalesError as error:
+            check_message(str(error))
+    assert not set(shown.getvalue()) & set("\x1b\x07\x9b\u202e"), f"{verb.__name__} printed a control sequence"
+
+
+def inspected(log: SalesLog) -> None:
+    """As `inspect` does."""
+    from lostsales.apps.views.console import print_facts, print_json
+    from lostsales.data.describe import describe
+
+    facts = describe(log)
+    print_json(facts.as_json())
+    print_facts("log", facts.as_lines())
+
+
+def audited(log: SalesLog) -> None:
+    """As `audit` does."""
+    from lostsales.apps.views.audit import print_audit
+    from lostsales.apps.views.console import print_json
+    from lostsales.demand.audit.audit import audit
+
+    found = audit(log)
+    print_json(found.as_json())
+    print_audit("log", found)
+
+
+def imputed(log: SalesLog) -> None:
+    """As `impute` does."""
+    from lostsales.apps.views.console import print_json
+    from lostsales.demand.survival.filled_log import summary
+    from lostsales.demand.survival.imputation import impute
+
+    print_json(summary(log, impute(log, replicates=2)))
+
+
+def fitted(log: SalesLog) -> None:
+    """As `fit`, `recommend` and loading do."""
+    import tempfile
+
+    import lostsales
+    from lostsales.data.readiness import check_decidable
+
+    check_decidable(log, "fit")
+    for method in ("newsvendor", "base-stock"):
+        policy: Any = lostsales.fit(log, method)
+        with tempfile.TemporaryDirectory() as folder:
+            policy.save(Path(folder) / "policy")
+            lostsales.load(Path(folder) / "policy")
+
+
+def written(log: SalesLog) -> None:
+    """As `write_log` does; read again, it is the same."""
+    import tempfile
+
+    from lostsales.data.writing import write_log
+
+    with tempfile.TemporaryDirectory() as folder:
+        for ending in ("csv", "parquet"):
+            path = Path(folder) / f"log.{ending}"
+            write_log(log, path)
+            again = read_log(path)
+            assert again.names.tolist() == log.names.tolist()
+            np.testing.assert_array_equal(again.price, log.price)
+
+
+VERBS: tuple[Callable[[SalesLog], None], ...] = (inspected, audited, imputed, fitted, written)
+
+
+@cache
+def _shared() -> duckdb.DuckDBPyConnection:
+    connection = cells._shared()  # that of texts as well
+    connection.execute("SET threads = 1")
+    return connection
+
+
+_schemas = count()
+
+
+def quickly_connected() -> duckdb.DuckDBPyConnection:
+    """A schema of its own in one database: opening a database takes most of the time of reading a small file."""
+    number = next(_schemas)
+    cursor = _shared().cursor()
+    if number >= 4:
+        cursor.execute(f"DROP SCHEMA IF EXISTS s{number - 4} CASCADE")
+    cursor.execute(f"CREATE SCHEMA s{number}")
+    cursor.execute(f"SET schema = 's{number}'")
+    return cursor
+
+
+if __name__ == "__main__":
+    main(table_case, "tests.fuzz.tables")
