@@ -3,11 +3,15 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from lostsales import Problem, SalesLog, read_log
+from lostsales.data.business_rules import OwnRules
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.policy.action_grid import ActionGrid
 from lostsales.policy.rules import MaskQuery, Rules
+from lostsales.simulation.assortment import Assortment
 from lostsales.types import Bools
 
 GRID = ActionGrid(np.array([2.0, 4.0, 6.0]), np.array([0.0, 3.0, 6.0, 8.0]), np.inf)
@@ -123,3 +127,62 @@ def test_nothing_feasible_is_a_setting_error() -> None:
 def test_rules_out_of_range_are_refused(keys: dict[str, float], reason: str) -> None:
     with pytest.raises(SettingError, match=reason):
         Rules(**keys)  # type: ignore[arg-type]
+
+
+def assortment_log() -> SalesLog:
+    shop = Assortment.draw(6, 21)
+    table = {name: each for name, each in shop.columns(21).items() if name != "demand"}
+    return read_log(pd.DataFrame(table), shop.problem)
+
+
+def test_products_have_rules_of_their_own_by_attribute_and_by_name() -> None:
+    log = assortment_log()
+    bakery = log.names[log.attributes["department"] == log.attributes["department"][0]]
+    level = str(log.attributes["department"][0])
+    rules = Rules(
+        multiple=2,
+        own=(
+            OwnRules(where={"department": (level,)}, multiple=3),
+            OwnRules(where={"series": ("product 1",)}, minimum=4),
+        ),
+    ).of_log(log)
+    grid = ActionGrid(np.array([4.0]), np.arange(7.0), np.inf)
+    names = np.array([bakery[0], "product 1", "a new one"], dtype=object)
+    may = rules.of_names(names).feasible(grid, np.zeros(3), np.full(3, np.nan))
+    first = [order for order in range(7) if order % 3 == 0]
+    np.testing.assert_array_equal(np.flatnonzero(may[0]), first)
+    np.testing.assert_array_equal(np.flatnonzero(may[2]), [0, 2, 4, 6])
+    least = [order for order in np.flatnonzero(may[1]) if 0 < order < 4]
+    assert not least
+    again = Rules.of_saved(rules.saved())
+    np.testing.assert_array_equal(again.of_names(names).feasible(grid, np.zeros(3), np.full(3, np.nan)), may)
+
+
+def test_own_limits_of_prices_bind_their_rows_only() -> None:
+    rules = Rules(own=(OwnRules(where={"series": ("a",)}, greatest_price_change=1.0, least_margin=0.5),))
+    assert rules.limits_changes
+    grid = ActionGrid(np.array([2.0, 4.0, 5.0, 9.0]), np.zeros(1), np.inf, 2.0)
+    may = rules.of_names(np.array(["a", "b"], dtype=object)).feasible(grid, np.zeros(2), np.full(2, 5.0))
+    np.testing.assert_array_equal(may, [[False, True, True, False], [True] * 4])
+
+
+@pytest.mark.parametrize(
+    ("where", "wanted"),
+    [
+        ({"colour": ("red",)}, "names 'colour', which is no attribute"),
+        ({"department": ("toys",)}, "'toys', which no row of the log has"),
+    ],
+)
+def test_rules_of_products_that_are_not_there_are_refused(where: dict[str, tuple[str, ...]], wanted: str) -> None:
+    with pytest.raises(SettingError, match=wanted):
+        Rules(own=(OwnRules(where=where, multiple=6),)).of_log(assortment_log())
+
+
+def test_rules_of_some_products_count_in_units_too() -> None:
+    rules = Rules(own=(OwnRules(where={"series": ("a",)}, multiple=12, least_margin=0.1),)).in_units(6)
+    assert rules.own[0].given == {"multiple": 2.0, "least_margin": 0.1}
+
+
+def test_rules_of_products_come_from_a_problem_file() -> None:
+    problem = Problem.model_validate({"rules": {"own": [{"where": {"department": "bakery"}, "multiple": 6}]}})
+    assert problem.rules.own[0].where == {"department": ("bakery",)}

@@ -2,9 +2,47 @@
 
 from typing import Annotated, Self
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, field_validator
 
 from lostsales.data.settings import StrictSettings
+
+OWN_RULES = ("multiple", "minimum", "least_margin", "greatest_price_change", "greatest_price_change_percent")
+
+
+class OwnRules(StrictSettings):
+    """Rules of some products, which win over those of all: a `[[rules.own]]` table."""
+
+    where: dict[str, tuple[str, ...]] = Field(
+        description="Attributes with their values, or `series` with names; a product that has them all is meant.",
+        examples=[{"department": ["bakery"]}],
+    )
+    multiple: Annotated[float, Field(gt=0)] | None = Field(None, description="Orders come in cases of so many.")
+    minimum: Annotated[float, Field(ge=0)] | None = Field(None, description="An order is none or at least this.")
+    least_margin: Annotated[float, Field(ge=0, lt=1)] | None = Field(
+        None, description="Least gross margin as a share of the price."
+    )
+    greatest_price_change: Annotated[float, Field(ge=0)] | None = Field(
+        None, description="Against the price of the period before, in money."
+    )
+    greatest_price_change_percent: Annotated[float, Field(ge=0)] | None = Field(
+        None, description="Against the price of the period before, in percent of it."
+    )
+
+    @field_validator("where", mode="before")
+    @classmethod
+    def _listed(cls, where: object) -> object:
+        """One value may stand for a list of one."""
+        if not isinstance(where, dict):
+            return where
+        return {
+            key: (each,) if isinstance(each, str) else tuple(each) if isinstance(each, list) else each
+            for key, each in where.items()
+        }
+
+    @property
+    def given(self) -> dict[str, float]:
+        """The rules that it sets."""
+        return {name: each for name in OWN_RULES if (each := getattr(self, name)) is not None}
 
 
 class BusinessRules(StrictSettings):
@@ -50,17 +88,24 @@ class BusinessRules(StrictSettings):
         None, description="A feature that is 0 where no order may be placed.", examples=["order_day"]
     )
 
+    own: tuple[OwnRules, ...] = Field(
+        (), description="Rules of some products by attribute or name, as `[[rules.own]]` tables; the last one wins."
+    )
+
     def in_units(self, unit: float) -> Self:
         """The rules with quantities counted in a unit.
 
         >>> BusinessRules(multiple=36, greatest_price_change=1).in_units(12).multiple
         3.0
         """
-        update: dict[str, object] = {
-            name: round(getattr(self, name) / unit, 10)
-            for name in ("multiple", "minimum")
-            if getattr(self, name) is not None
-        }
+        update: dict[str, object] = _counted(self, unit)
+        if self.own:
+            update["own"] = tuple(each.model_copy(update=_counted(each, unit)) for each in self.own)
         if self.forbidden:
             update["forbidden"] = tuple((price, round(order / unit, 10)) for price, order in self.forbidden)
         return self.model_copy(update=update)
+
+
+def _counted(rules: BusinessRules | OwnRules, unit: float) -> dict[str, object]:
+    names = [name for name in ("multiple", "minimum") if getattr(rules, name) is not None]
+    return {name: round(getattr(rules, name) / unit, 10) for name in names}

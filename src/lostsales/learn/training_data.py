@@ -34,7 +34,7 @@ class TrainingData:
         if rows < least_rows:
             wanted = f"fit needs at least {least_rows} rows that follow a known demand and have a next row"
             raise LostSalesError(f"{wanted}, but there are {rows}")
-        rules = rules.over(log.problem.rules)
+        rules = rules.over(log.problem.rules).of_log(log)
         return cls(log, runs, rules, Ladders.of(log, rules))
 
     @property

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 from pydantic import Field
 
-from lostsales.data.business_rules import BusinessRules
+from lostsales.data.business_rules import OWN_RULES, BusinessRules, OwnRules
+from lostsales.data.log import SalesLog
 from lostsales.data.settings import checked
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.policy.action_grid import ActionGrid
-from lostsales.types import Bools, Floats, exceeds
+from lostsales.types import Array, Bools, Floats, exceeds
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +48,8 @@ class Rules(BusinessRules):
         Pairs that are not allowed.
     order_days : str, optional
         A feature that is 0 where no order may be placed.
+    own : tuple of OwnRules
+        Rules of some products, by attribute or name, which win over those of all.
     mask : callable, optional
         Takes a `MaskQuery` and returns the allowed actions, (rows, actions); a policy with one cannot be saved.
 
@@ -68,23 +71,44 @@ class Rules(BusinessRules):
     @property
     def limits_changes(self) -> bool:
         """True where the last price matters."""
-        return self.greatest_price_change is not None or self.greatest_price_change_percent is not None
+        named = [{"greatest_price_change", "greatest_price_change_percent"} & set(each.given) for each in self.own]
+        return self.greatest_price_change is not None or self.greatest_price_change_percent is not None or any(named)
+
+    def of_log(self, log: SalesLog) -> "Rules":
+        """These rules, those of some products by the names of their series in a log."""
+        return self.model_copy(update={"own": tuple(_resolved(each, log) for each in self.own)})
+
+    def of_names(self, names: Array | None) -> "Rules":
+        """The rules of rows of series: what some have of their own is an array, (rows,), NaN where a row has none."""
+        if not self.own or names is None:
+            return self
+        update: dict[str, Floats] = {}
+        for name in OWN_RULES:
+            if any(name in each.given for each in self.own):
+                common = getattr(self, name)
+                update[name] = np.full(len(names), np.nan if common is None else common)
+        for each in self.own:
+            rows = np.isin(names.astype(str), each.where["series"])
+            for name, value in each.given.items():
+                update[name][rows] = value
+        return self.model_copy(update=update)
 
     def standing(self, grid: ActionGrid) -> Bools:
         """Actions that are possible at all, (..., actions)."""
         price, order = grid.price, grid.order
         may = np.ones(np.broadcast_shapes(price.shape, order.shape), dtype=bool)
         if self.multiple is not None:
-            may &= _same(order, np.rint(order / self.multiple) * self.multiple)
+            multiple = _by_row(self.multiple)
+            may = may & (np.isnan(multiple) | _same(order, np.rint(order / multiple) * multiple))
         if self.minimum is not None:
-            may &= (order == 0) | ~exceeds(np.full(order.shape, self.minimum), order)
+            may = may & ~((order > 0) & exceeds(_by_row(self.minimum), order))
         if self.price_ladder is not None:
             may &= _same(price[..., None], np.array(self.price_ladder)).any(axis=-1)
         if self.price_endings is not None:
             may &= _same((price % 1)[..., None], np.array(self.price_endings)).any(axis=-1)
         if self.least_margin is not None:
-            least = np.asarray(grid.unit_cost)[..., None] / (1 - self.least_margin)
-            enough = may & ~exceeds(least, price)
+            least = np.asarray(grid.unit_cost)[..., None] / (1 - _by_row(self.least_margin))
+            enough = may & ~exceeds(least, price)  # NaN exceeds nothing
             may = np.where(enough.any(axis=-1, keepdims=True), enough, may)
         for forbidden_price, forbidden_order in self.forbidden:
             may &= ~(_same(price, forbidden_price) & _same(order, forbidden_order))
@@ -122,9 +146,9 @@ class Rules(BusinessRules):
         """By how much the price of each row may move, (rows,), for each such rule."""
         found = []
         if self.greatest_price_change is not None:
-            found.append(np.full(len(last_price), self.greatest_price_change))
+            found.append(np.broadcast_to(np.asarray(self.greatest_price_change), last_price.shape))
         if self.greatest_price_change_percent is not None:
-            found.append(last_price * (self.greatest_price_change_percent / 100))
+            found.append(last_price * (np.asarray(self.greatest_price_change_percent) / 100))
         return found
 
     def saved(self) -> dict[str, Any]:
@@ -149,6 +173,28 @@ class Rules(BusinessRules):
                 f"{found.shape} came"
             )
         return found
+
+
+def _by_row(rule: float) -> Floats:
+    """A rule of all rows, or of each, against the actions of rows."""
+    return np.asarray(rule, dtype=np.float64)[..., None]
+
+
+def _resolved(rules: OwnRules, log: SalesLog) -> OwnRules:
+    """The same rules with the names of the series that they mean."""
+    meant = np.ones(len(log.names), dtype=bool)
+    for key, values in rules.where.items():
+        known = log.names.astype(str) if key == "series" else log.attributes.get(key)
+        if known is None:
+            there = ", ".join(["series", *log.attributes])
+            raise SettingError(
+                f"where of [[rules.own]] names {key!r}, which is no attribute of the log; there are {there}"
+            )
+        absent = [value for value in values if value not in known]
+        if absent:
+            raise SettingError(f"where of [[rules.own]] names {key} {absent[0]!r}, which no row of the log has")
+        meant &= np.isin(known.astype(str), values)
+    return rules.model_copy(update={"where": {"series": tuple(np.unique(log.names[meant].astype(str)).tolist())}})
 
 
 def _same(left: Floats, right: Floats | float) -> Bools:

@@ -8,10 +8,12 @@ import pandas as pd
 import pytest
 
 import lostsales
+from lostsales.data.business_rules import OwnRules
 from lostsales.demand.law.demand_law import Family
 from lostsales.learn.planner.planner import Planner
 from lostsales.policy.policy import SavedPolicy
 from lostsales.policy.recommendation import UNKNOWN_SERIES, UNSEEN
+from lostsales.policy.rules import Rules
 from lostsales.simulation.assortment import Assortment, Manager, optimal_policy
 
 PLANNER = Planner(draws=1, families=(Family("linear", False, link="log"),))
@@ -85,6 +87,17 @@ def test_orders_come_in_the_cases_of_each_product(policy: SavedPolicy) -> None:
     assert set(case.values()) == {1.0, 6.0}
     for step in SHOP.steps(policy, 20, seed=1):
         assert (step.action.order % SHOP.case == 0).all()
+
+
+def test_rules_of_some_products_bind_these_only() -> None:
+    own = OwnRules(where={"series": ("product 1", "product 5")}, multiple=4)
+    planner = PLANNER.model_copy(update={"rules": Rules(own=(own,)), "iterations": 3})
+    policy = fitted(TABLE, planner)
+    orders = np.array([step.action.order for step in SHOP.steps(policy, 20, seed=1)])
+    said = np.isin(SHOP.names, ["product 1", "product 5"])
+    assert (orders[:, said] % 4 == 0).all()
+    assert (orders[:, said] > 0).any()
+    assert (orders[:, ~said] % 4 != 0).any()
 
 
 def test_a_product_that_the_log_never_had_is_answered_from_its_attributes(policy: SavedPolicy) -> None:

@@ -132,7 +132,8 @@ class BehaviourPolicy(PolicyBase):
     def _allowed(self, view: View) -> Floats:
         """Probabilities of the feasible actions, which sum to 1, (rows, actions)."""
         chance = self.chances(self._situation(view))
-        chance *= self.rules.feasible(self.grid, view.stock, view.last_price, view.features_by_name(self.asks))
+        rules = self.rules.of_names(view.names)
+        chance *= rules.feasible(self.grid, view.stock, view.last_price, view.features_by_name(self.asks))
         return np.asarray(chance / chance.sum(axis=1, keepdims=True))
 
     @classmethod

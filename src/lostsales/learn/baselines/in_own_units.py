@@ -131,7 +131,7 @@ class InOwnUnits(PolicyBase):
             return Action(price, order)
         grid = ActionGrid(ladders.prices_of(own.usual_price), ladders.orders_of(own.scale), room, self.unit_cost)
         features = view.features_by_name(self.asks)
-        may = self.rules.feasible(grid, view.stock, view.last_price, features)
+        may = self.rules.of_names(view.names).feasible(grid, view.stock, view.last_price, features)
         if own.own_range is not None:
             may = own.own_range.allowed(grid, may)
         far = PRICE_FIRST * np.abs(grid.price - price[:, None]) + np.abs(grid.order - order[:, None])

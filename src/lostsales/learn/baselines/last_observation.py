@@ -212,7 +212,8 @@ def _learn(log: SalesLog, learner: FQIObserved, progress: Progress | None) -> La
         iterations=learner.iterations or rule, discount=log.problem.discount, function=learner.function, seed=seed
     )
     named = log.features_by_name(rows + 1)
-    may: Bools | None = data.rules.feasible(grid, np.asarray(log.stock)[rows + 1], log.price[rows], named)
+    own = data.rules.of_names(log.names[log.series[rows]])
+    may: Bools | None = own.feasible(grid, np.asarray(log.stock)[rows + 1], log.price[rows], named)
     may = None if np.all(may) else may
     folds = folds_of(hold_out(log, gap=1), rows)
     fitted = iterate([part], [folds], actions, [(may, None)], settings, progress)

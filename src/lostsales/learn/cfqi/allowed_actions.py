@@ -60,5 +60,6 @@ def _feasible(
     """Actions that the rules allow in the periods after rows, (rows, actions)."""
     assert log.costs is not None  # or the log had been refused
     grid = actions.grid(usual_price, scale, log.costs.at(rows + 1).order)
-    may = rules.feasible(grid, np.asarray(log.stock)[rows + 1], log.price[rows], log.features_by_name(rows + 1))
+    own = rules.of_names(log.names[log.series[rows]])
+    may = own.feasible(grid, np.asarray(log.stock)[rows + 1], log.price[rows], log.features_by_name(rows + 1))
     return may if limits is None else limits.rows(log.series[rows]).allowed(grid, may)

@@ -181,7 +181,8 @@ class QPolicy(PolicyBase):
                     block = blocks_of_view(asks, view, at, learned, int(depth), scale, attributes, usual)
                     features = {name: values[at] for name, values in by_name.items()}
                     grid = self.actions.grid(usual, scale, self.unit_cost)
-                    feasible = self.rules.feasible(grid, view.stock[at], last_price[at], features)
+                    rules = self.rules.of_names(None if view.names is None else view.names[at])
+                    feasible = rules.feasible(grid, view.stock[at], last_price[at], features)
                     if own.own_range is not None:
                         feasible = own.own_range.rows(at).allowed(grid, feasible)
                     may, unsafe = self.safe.mask(int(depth), block, feasible, pairs)

@@ -54,7 +54,7 @@ def _plan(data: TrainingData, model: DemandModel, settings: "Planner", progress:
     discount = max(problem.discount, LEAST_DISCOUNT) if settings.discount is None else settings.discount
     states = market_states(model.evidence, law, settings.seed)
     ladders = _ladders(data, model)
-    series = SeriesTable.of(log, law, ladders)
+    series = SeriesTable.of(log, law, ladders, data.rules)
     common = Physics.of(problem, log.costs, strict=log.records_stockouts)
     physics = tuple(common.with_costs(costs) for costs in series.group_costs)
     latent = complete_latents(model.evidence, law, settings.seed).latent

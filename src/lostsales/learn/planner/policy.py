@@ -280,6 +280,7 @@ class PlanPolicy(PolicyBase):
         Prices beyond those of the plan are not allowed where there are others: nothing is known of demand there. Nor
         are actions far outside what the series has seen.
         """
+        rules = rules.of_names(view.names)
         allowed = rules.feasible(grid, view.stock, view.last_price, view.features_by_name(self.asks))
         if series.own_range is not None:
             allowed = series.own_range.allowed(grid, allowed)

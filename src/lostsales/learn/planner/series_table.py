@@ -13,6 +13,7 @@ from lostsales.data.log import SalesLog
 from lostsales.data.scale import like_groups
 from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.policy.own_range import MOST_PERIODS, OwnRange
+from lostsales.policy.rules import Rules
 from lostsales.policy.view import View
 from lostsales.types import Array, Bools, Floats, Ints
 
@@ -74,7 +75,7 @@ class SeriesTable:
     own_range: OwnRange | None = None  # by series, what it has seen; None where series are alike
 
     @classmethod
-    def of(cls, log: SalesLog, law: DemandLaw, ladders: Ladders) -> "SeriesTable":
+    def of(cls, log: SalesLog, law: DemandLaw, ladders: Ladders, rules: Rules) -> "SeriesTable":
         """From a log and its law; of a series that holes split into parts, the last part counts."""
         names, from_end = np.unique(log.names[::-1], return_index=True)
         last = len(log.names) - 1 - from_end
@@ -90,7 +91,7 @@ class SeriesTable:
         costs = np.column_stack([_with_median(each) for each in _costs_by_series(log, log.costs, last)])
         relative = costs / usual[:, None]
         responses = np.exp(effects[:, -2:] * [PRICE_MOVE, MEMORY_MOVE])
-        multiple = np.r_[_multiples(log, ladders)[last], ladders.order_multiple]
+        multiple = np.r_[_multiples(log, ladders, rules)[last], ladders.order_multiple]
         cases = np.maximum(multiple / scale, LEAST_CASE) ** SCALE_POWER
         group = like_groups(np.column_stack([scale**SCALE_POWER, cases, relative, responses, spread]))
         by_group = [np.flatnonzero(group == each) for each in range(group.max() + 1)]
@@ -253,11 +254,16 @@ def _unknown_spread(law: DemandLaw, attributes: Floats, log_scale: Floats, sizes
     return min(float(np.sqrt(usual**2 + (level + scale) / common**2)), max(WIDEST, usual))
 
 
-def _multiples(log: SalesLog, ladders: Ladders) -> Floats:
-    """What orders of each series come in, (series,)."""
+def _multiples(log: SalesLog, ladders: Ladders, rules: Rules) -> Floats:
+    """What orders of each series come in, (series,): as the rules say, else as the log shows."""
     if not ladders.relative_orders:
         return np.full(len(log.names), ladders.order_multiple)
-    return own_multiples(log, ladders.order_multiple)
+    shown = own_multiples(log, ladders.order_multiple) if rules.multiple is None else rules.multiple
+    said = np.full(len(log.names), np.nan)
+    for each in rules.own:
+        if each.multiple is not None:
+            said[np.isin(log.names.astype(str), each.where["series"])] = each.multiple
+    return np.where(np.isnan(said), shown, said)
 
 
 def _common(multiples: Floats) -> float:
