@@ -169,7 +169,8 @@ class SeriesTable:
             each[at] for each in (self.attributes, self.effects, self.scale, self.usual_price, self.order_cost)
         )
         multiple = self.order_multiple[at]
-        if new.any() and view.context is not None:
+        says = bool(self.columns) or self.sizes.any() or self.prior.any()  # not in files of old
+        if new.any() and view.context is not None and says:
             attributes[new] = view.context.take(np.flatnonzero(new)).values(self.columns, self.attributes[-1])
             design = _with_ones(attributes[new])
             effects[new] = design @ self.prior
