@@ -352,10 +352,9 @@ def test_features_and_attributes_of_every_kind() -> None:
     assert rows.sum() > 50
     truth = demand.ravel()[rows]
     marginal = impute(log, replicates=0, estimator="marginal")
-    assert (
-        np.mean((filled.expected_demand[rows] - truth) ** 2)
-        < np.mean((marginal.expected_demand[rows] - truth) ** 2) / 3
-    )
+    error, of_marginal = (np.mean((each.expected_demand[rows] - truth) ** 2) for each in (filled, marginal))
+    assert error < 1.2 * 1.5**2  # that of the noise, which no imputation knows
+    assert error < of_marginal / 2  # which knows the series, whose sizes differ, but not the day
 
 
 @pytest.mark.parametrize("integer", [True, False])
