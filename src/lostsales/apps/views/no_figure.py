@@ -10,8 +10,8 @@ SAYS_WHY = ("reason", "why_not", "failure", "meaning")
 # Null is the answer: no limit, none there, nothing written, nothing to warn of.
 ANSWERS = frozenset(
     {
-        "balance_warning", "best", "by_depth", "capacity", "choice", "contributions", "currency", "horizon", "iterations",
-        "max_depth", "multiple", "policy", "written", *SAYS_WHY,
+        "balance_warning", "best", "by_depth", "capacity", "choice", "contributions", "currency", "horizon",
+        "iterations", "max_depth", "multiple", "policy", "written", *SAYS_WHY,
     }
 )  # fmt: skip
 _COSTS = "the log has no unit costs, or no orders"

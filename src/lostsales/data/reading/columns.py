@@ -18,8 +18,8 @@ from lostsales.types import Array, Bools, Floats, Ints
 
 # Beyond this a float no longer tells whole numbers apart.
 LARGEST_WHOLE = 2.0**53
-# More levels than a category of a market has; a name or a number was declared as one.
-MOST_LEVELS = 1_000
+# More levels than a category of a market has: a name or a number was declared as one, and learning takes minutes.
+MOST_LEVELS = 200
 SHOWN_LEVELS = 8
 
 
