@@ -205,3 +205,9 @@ def test_what_is_no_number_is_not_taken_for_one(tmp_path: Path, toml: str, expec
 
 def test_levels_of_a_feature_may_be_truth_values() -> None:
     assert Feature(name="promotion", kind="categorical", levels=(True, False)).levels == (True, False)
+
+
+def test_very_many_declared_levels_are_refused(tmp_path: Path) -> None:
+    levels = ", ".join(f"'l{number}'" for number in range(201))
+    (found,) = reasons(tmp_path, f"features = [{{name = 'x', kind = 'categorical', levels = [{levels}]}}]")
+    assert "a category may have 200 levels, but 201 are declared" in found

@@ -33,6 +33,8 @@ HELP = "docs/problem.md lists every key; `lostsales init TABLE --out -` proposes
 
 
 MOST_RUNGS = 10_000
+# More levels than a category of a market has: a name or a number was declared as one, and learning takes minutes.
+MOST_LEVELS = 200
 
 
 class PriceRange(Settings):
@@ -175,6 +177,8 @@ class Feature(Settings):
             self.kind != "categorical" or len(set(map(spelled, self.levels))) < len(self.levels)
         ):
             raise ValueError("levels belong to a categorical feature and must differ")
+        if self.levels is not None and len(self.levels) > MOST_LEVELS:
+            raise ValueError(f"a category may have {MOST_LEVELS} levels, but {len(self.levels):,} are declared")
         return self
 
 

@@ -131,7 +131,7 @@ def test_many_levels_of_a_category_are_refused() -> None:
     source = pd.DataFrame({name: np.repeat(values[:1], 3_000) for name, values in columns().items()})
     source = source.assign(period=np.arange(3_000), note=[f"note {row}" for row in range(3_000)])
     found = refusal(source, Problem(features=(Feature(name="note", kind="categorical"),)))
-    assert "note must have at most 1,000 levels as a category, but it has 3,000" in found
+    assert "note must have at most 200 levels as a category, but it has 3,000" in found
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import numpy as np
 
 from lostsales.data.format import Format
 from lostsales.data.labels import SERIES_SEPARATOR, joined, plain_number, spelled, texts_of
-from lostsales.data.problem import Feature
+from lostsales.data.problem import MOST_LEVELS, Feature
 from lostsales.data.progress import Progress
 from lostsales.data.reading.cells import Cells, Texts
 from lostsales.data.reading.findings import Findings
@@ -18,8 +18,6 @@ from lostsales.types import Array, Bools, Floats, Ints
 
 # Beyond this a float no longer tells whole numbers apart.
 LARGEST_WHOLE = 2.0**53
-# More levels than a category of a market has; a name or a number was declared as one.
-MOST_LEVELS = 1_000
 SHOWN_LEVELS = 8
 
 
