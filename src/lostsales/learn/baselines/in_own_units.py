@@ -255,8 +255,12 @@ def _view(view: View, own: ViewCoordinates) -> View:
     if context is not None:
         context = SeriesContext(context.attributes, context.mean_demand / scale)
     past = tuple(
-        ClosedPeriod(_view(each.view, own), Action(each.action.price / own.usual_price, each.action.order / scale))
-        for each in view.past
+        # Every closed period knows those before it as well: their pasts again would double the work with each period.
+        ClosedPeriod(
+            _view(replace(each.view, past=()), own),
+            Action(each.action.price / own.usual_price, each.action.order / scale),
+        )
+        for each in view.past[-max(int(view.depth.max(initial=0)), 1) :]  # as far back as the longest censored run
     )
     return replace(
         view,
