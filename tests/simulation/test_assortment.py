@@ -80,7 +80,7 @@ def test_the_optimum_is_that_of_plain_value_iteration() -> None:
         by_level = np.empty((30, 2))
         for level in range(30):
             sold = np.minimum(level, demands)
-            left = level - sold
+            left = (level - sold).astype(np.int64)
             for p, price in enumerate(prices):
                 by_level[level, p] = chance[p] @ (price * sold - holding * left + 0.99 * value[left])
         q = np.full((30, 2, 15), -np.inf)

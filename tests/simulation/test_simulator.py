@@ -110,7 +110,9 @@ def test_same_seed_same_log_same_bytes_on_any_number_of_threads(
     written = []
     for threads in (1, 2, 3):
         monkeypatch.setattr(simulator, "THREADS", threads)
-        monkeypatch.setattr(duckdb, "connect", lambda count=threads: connect(config={"threads": count}))
+        monkeypatch.setattr(
+            duckdb, "connect", lambda config=None, count=threads: connect(config=(config or {}) | {"threads": count})
+        )
         log, truth = simulate(scenario, episodes=40_000, seed=5)  # three blocks of episodes, two groups of rows
         write_log(log, tmp_path / "log.parquet")
         truth.write(log, tmp_path / "truth.parquet")

@@ -89,7 +89,9 @@ class BusinessRules(StrictSettings):
     )
 
     own: tuple[OwnRules, ...] = Field(
-        (), description="Rules of some products by attribute or name, as `[[rules.own]]` tables; the last one wins."
+        (),
+        description="Rules of some products by attribute or name, as `[[rules.own]]` tables; the last one wins.",
+        examples=[[{"where": {"department": "bakery"}, "multiple": 6}]],
     )
 
     def in_units(self, unit: float) -> Self:
