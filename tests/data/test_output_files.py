@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 
 from lostsales.data.output_files import check_output, remove_abandoned, replacing, replacing_together
+from lostsales.data.writing import check_table
 from lostsales.errors import LostSalesError
+from lostsales.simulation.experiments.folder import prepare_folder
+from tests.simulation.experiments.small import small
 
 
 def write(path: Path, text: str) -> None:
@@ -207,3 +210,13 @@ def test_what_only_looks_like_a_temporary_file_stays(tmp_path: Path) -> None:
     write(tmp_path / "log", "ours")
     assert names(tmp_path) == [".lostsales-0123456789abcdef.part", ".notes.part", "log", "target"]
     assert (tmp_path / "target").read_text() == "the user's"
+
+
+def test_a_table_goes_to_no_path_that_is_not_utf_8(tmp_path: Path) -> None:
+    odd = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff"))
+    odd.mkdir()
+    with pytest.raises(LostSalesError, match="must be UTF-8"):
+        check_table(odd / "log.csv")
+    with pytest.raises(LostSalesError, match="must be UTF-8"):
+        prepare_folder(odd / "experiment", small())
+    assert list(odd.iterdir()) == []

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from lostsales.data.log import SalesLog
+from lostsales.errors import SettingError
 from lostsales.evaluation.judged_rows import judged_rows
 from tests.learn.small import small_log
 
@@ -47,3 +48,9 @@ def test_long_series_are_shortened_before_fewer_than_twenty_are_kept() -> None:
 def test_no_more_rows_than_were_asked_for(most: int) -> None:
     part, _ = judged_rows(small_log("steady", 60), most, 1)
     assert 0.8 * most <= len(part) <= most
+
+
+def test_fewer_rows_than_series_are_refused() -> None:
+    log = small_log("released", 12)
+    with pytest.raises(SettingError, match="at least a row of each of 12 series is judged, but rows are at most 5"):
+        judged_rows(log, 5, 0)

@@ -55,6 +55,14 @@ def check_output(path: Path, inputs: Iterable[Path | None] = ()) -> None:
         raise _cannot_write(path, error) from None
 
 
+def check_utf8(path: Path) -> None:
+    """Raise where a name is not UTF-8, to which the writer of tables cannot write."""
+    try:
+        str(path.absolute()).encode()
+    except UnicodeEncodeError:
+        raise LostSalesError(f"the path of a table must be UTF-8, but {str(path)!a} is not") from None
+
+
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """A temporary path whose file replaces `path` when the block succeeds and is removed when it does not."""

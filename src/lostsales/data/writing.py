@@ -10,7 +10,7 @@ import numpy as np
 
 from lostsales.data.labels import SERIES_SEPARATOR, spelled
 from lostsales.data.log import SalesLog
-from lostsales.data.output_files import check_output, replacing_together
+from lostsales.data.output_files import check_output, check_utf8, replacing_together
 from lostsales.data.problem import Problem
 from lostsales.data.settings import checked
 from lostsales.errors import LostSalesError
@@ -24,6 +24,7 @@ def check_table(path: Path, inputs: Iterable[Path | None] = ()) -> None:
     """Raise where no table can be written to a path, before any work; see `check_output`."""
     if path.suffix not in FORMATS:
         raise LostSalesError(f"{path} must end in .parquet or .csv")
+    check_utf8(path)
     check_output(path, inputs)
 
 
@@ -75,7 +76,7 @@ def _copy(columns: dict[str, Array], path: Path, temporary: Path) -> None:
         try:
             # Without a temporary file of its own: ours is one.
             connection.execute(f"COPY {rows} TO '{quoted}' ({FORMATS[path.suffix]}, USE_TMP_FILE false)")
-        except duckdb.Error as error:
+        except (duckdb.Error, RuntimeError) as error:
             raise LostSalesError(f"{path} cannot be written: {_reason(str(error))}") from None
 
 

@@ -5,6 +5,7 @@ import numpy as np
 from lostsales.data.log import SalesLog
 from lostsales.data.products import is_assortment
 from lostsales.data.sublogs import series_of, without
+from lostsales.errors import SettingError
 from lostsales.types import Ints
 
 # Of a larger log a part tells as much as is needed: intervals are over at most twenty units, and every further row
@@ -31,6 +32,8 @@ def judged_rows(log: SalesLog, most: int, seed: int) -> tuple[SalesLog, tuple[st
         notes.append(f"judged from {kept:,} of {len(names):,} series, drawn at random")
     if len(log) > most:
         periods = most // kept
+        if not periods:
+            raise SettingError(f"at least a row of each of {kept} series is judged, but rows are at most {most}")
         left = _end_of_name(log) - np.arange(len(log))
         log = without(log, left > periods)
         notes.append(f"judged from the last {periods:,} periods of each series")

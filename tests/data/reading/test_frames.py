@@ -13,7 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from lostsales.data.describe import describe
 from lostsales.data.problem import Costs, Feature, Problem
+from lostsales.data.proposal.propose import propose
 from lostsales.data.reading.gate import read_log
 from lostsales.errors import LostSalesError
 from tests.tables import assert_equal_logs, columns, findings, frame, log_of, write_csv
@@ -205,3 +207,17 @@ def test_what_is_no_table_is_refused(source: Any) -> None:
 def test_columns_of_the_same_name_are_refused() -> None:
     with pytest.raises(LostSalesError, match="different names"):
         read_log(pd.concat([frame(), frame()], axis=1))
+
+
+@pytest.mark.parametrize("name", [None, 1, 2.5, ("a", 1), b"x"])
+def test_a_column_that_is_not_named_by_text_has_the_name_that_people_see(name: object) -> None:
+    table = frame(x=[1, 2, 3, 4, 5])
+    table.columns = pd.Index([*list(table.columns)[:-1], name], dtype=object)
+    log = read_log(table)
+    (unused,) = log.notes.unused_columns
+    assert unused == str(name)
+    assert unused in dict(describe(log).as_lines())["columns not used"]
+    assert propose(table).text
+    table.columns = pd.Index([*list(table.columns)[:-1], 3.5], dtype=object)
+    with pytest.raises(LostSalesError, match=r"missing column 'price'; the table has .*'3\.5'"):
+        read_log(table.drop(columns="price"))

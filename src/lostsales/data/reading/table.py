@@ -104,7 +104,7 @@ def open_table(source: Any, reads: Collection[str] | None = None) -> Table:
     from lostsales.data.reading.frames import FrameTable, collected
 
     try:
-        native = nw.from_native(source)
+        native = nw.from_native(_named_by_text(source))
         frame, columns = collected(native, reads) if isinstance(native, nw.LazyFrame) else (native, native.columns)
         return FrameTable(frame, tuple(columns))
     except TypeError:
@@ -112,3 +112,11 @@ def open_table(source: Any, reads: Collection[str] | None = None) -> Table:
         raise LostSalesError(f"a log is read from {wanted}, but a {type(source).__name__} came") from None
     except nw.exceptions.DuplicateError as error:
         raise LostSalesError(f"the columns of a table must have different names: {error}") from None
+
+
+def _named_by_text(source: Any) -> Any:
+    """A table of pandas may name its columns by numbers or anything else, which no problem and no message can."""
+    if not (hasattr(source, "set_axis") and hasattr(source, "columns")):
+        return source
+    names = list(source.columns)
+    return source if all(isinstance(each, str) for each in names) else source.set_axis(list(map(str, names)), axis=1)

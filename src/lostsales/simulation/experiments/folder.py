@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lostsales.data.finite_json import finite
-from lostsales.data.output_files import replacing
+from lostsales.data.output_files import check_utf8, replacing
 from lostsales.data.settings import checked
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.simulation.experiments.design import Experiment
@@ -33,6 +33,7 @@ PACKAGES = ("lostsales", "numpy", "scipy", "numba", "duckdb")
 
 def prepare_folder(folder: Path, experiment: Experiment) -> None:
     """Create the folder with its manifest, or check that it holds this experiment."""
+    check_utf8(folder)
     path = folder / MANIFEST
     if path.is_file():
         if differences := sorted(_differences(_read(path), manifest(experiment))):
