@@ -49,6 +49,7 @@ def _take(log: SalesLog, rows: Ints, begins: Bools) -> SalesLog:
         last_sales=np.where(opens, log.last_sales[old], log.sales[before]),
         last_stockout=np.where(opens, log.last_stockout[old], log.censored[before]),
         received=of_rows(log.received),
+        pipeline=of_rows(log.pipeline),
         adjustment=of_rows(log.adjustment),
         out_of_stock=of_rows(log.out_of_stock),
         open_time=of_rows(log.open_time),

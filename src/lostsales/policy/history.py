@@ -4,7 +4,7 @@ A history block H'_{(t-i):t} (Section 3.2) holds all that a decision at depth i 
 from the newest period back features, stock and, in closed periods, the action.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -99,7 +99,7 @@ def view_of_rows(log: SalesLog, runs: Runs, rows: Ints) -> View:
         past.append(ClosedPeriod(_open_period(log, runs, at), Action(price, order[at])))
     opened = _open_period(log, runs, rows)
     names = log.names[log.series[rows]]
-    return View(0, opened.features, opened.stock, opened.last_sales, depth > 0, depth, None, tuple(past), names)
+    return replace(opened, last_stockout=depth > 0, depth=depth, past=tuple(past), names=names)
 
 
 def last_observed(log: SalesLog, runs: Runs, rows: Ints) -> Floats:
@@ -112,7 +112,17 @@ def last_observed(log: SalesLog, runs: Runs, rows: Ints) -> Floats:
 def _open_period(log: SalesLog, runs: Runs, rows: Ints) -> View:
     stock, no = _stock_and_order(log)[0][rows], np.zeros(len(rows), dtype=bool)
     last_sales = last_observed(log, runs, rows)
-    return View(0, tuple(log.features[rows].T), stock, last_sales, no, no.astype(np.int16), None)
+    return View(
+        period=0,
+        features=tuple(log.features[rows].T),
+        stock=stock,
+        last_sales=last_sales,
+        last_stockout=no,
+        depth=no.astype(np.int16),
+        last_demand=None,
+        pipeline=None if log.pipeline is None else log.pipeline[rows],
+        order_phase=log.problem.supply.order_phase(log.period[rows]),
+    )
 
 
 def _stock_and_order(log: SalesLog) -> tuple[Floats, Floats]:
