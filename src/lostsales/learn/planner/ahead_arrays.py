@@ -4,9 +4,9 @@ import numpy as np
 
 from lostsales.learn.planner.arrivals import Arrivals
 from lostsales.learn.planner.demand_paths import LATER, DemandPaths
-from lostsales.learn.planner.projection_loops import FREE_TERMS, Ahead
+from lostsales.learn.planner.projection_loops import FREE_TERMS, GAPS, Ahead
 from lostsales.learn.planner.shortfall import POSITIONS, SHARES
-from lostsales.policy.file_content import ArraySpec, numbers
+from lostsales.policy.file_content import POSITIVE, ArraySpec, numbers
 from lostsales.types import Array, Floats
 
 AHEAD_ARRAYS: dict[str, ArraySpec] = {
@@ -17,9 +17,8 @@ AHEAD_ARRAYS: dict[str, ArraySpec] = {
     "ahead_weights": numbers("groups", "laws", "phases", f"{FREE_TERMS + 1}+knots"),
     "ahead_range": numbers("groups", "laws", 2, 2),
     "ahead_price": numbers("groups", "laws"),
-    "ahead_spare": numbers("groups", "laws"),
-    "ahead_short": numbers("groups", "laws"),
-    "ahead_limit": numbers("groups", "laws", least=0),
+    "ahead_by_gap": numbers("groups", "laws", GAPS),
+    "ahead_gap_step": numbers("groups", "laws", least=POSITIVE),
 }
 
 
@@ -49,10 +48,15 @@ def _part(ahead: Ahead, name: str) -> Floats:
     return np.asarray(getattr(ahead.paths if name in DemandPaths._fields else ahead, name), dtype=np.float64)
 
 
-def _ahead(own: dict[str, Array], group: int, law: int) -> Ahead:
-    plain = ("price", "spare", "short", "limit")
-    rest = {
-        name: np.ascontiguousarray(own[name][group, law]) for name in Ahead._fields if name not in ("paths", *plain)
-    }
-    paths = DemandPaths(*(np.ascontiguousarray(own[name][group, law]) for name in DemandPaths._fields))
-    return Ahead(paths=paths, **rest, **{name: float(own[name][group, law]) for name in plain})
+def _ahead(arrays: dict[str, Array], group: int, law: int) -> Ahead:
+    own = {name: np.ascontiguousarray(each[group, law]) for name, each in arrays.items()}
+    return Ahead(
+        paths=DemandPaths(own["mean"], own["covariance"]),
+        shortfall=own["shortfall"],
+        knots=own["knots"],
+        weights=own["weights"],
+        range=own["range"],
+        price=float(own["price"]),
+        by_gap=own["by_gap"],
+        gap_step=float(own["gap_step"]),
+    )

@@ -19,7 +19,8 @@ from lostsales.demand.law.selection import DemandModel, bootstrap_laws, fit_dema
 from lostsales.learn.planner.latent_table import GroupShape, LatentTable, latent_atoms, usual_noise
 from lostsales.learn.planner.market_states import MarketStates, market_effects, market_states
 from lostsales.learn.planner.physics import Physics
-from lostsales.learn.planner.pipeline_plan import PipelineProblem, PipelineSetting, plan_pipeline
+from lostsales.learn.planner.pipeline_plan import plan_pipeline
+from lostsales.learn.planner.pipeline_simulation import PipelineProblem, PipelineSetting
 from lostsales.learn.planner.policy import NO_SAFE_DEPTH, PlanPolicy
 from lostsales.learn.planner.policy_iteration import solve
 from lostsales.learn.planner.projection_loops import Ahead

@@ -125,29 +125,26 @@ class Begun(NamedTuple):
 
 
 @compiled
-def project_states(
-    found: Floats, begun: Begun, aheads: tuple[Ahead, Ahead, Ahead], arrivals: Arrivals, dynamics: Dynamics
-) -> None:
-    """Profit until the horizon, what is left, mean demand then and after it, units to spare and short, (rows, 6).
+def project_states(found: Floats, begun: Begun, ahead: Ahead, arrivals: Arrivals, dynamics: Dynamics) -> None:
+    """Profit until the horizon, what is left, mean demand then and after it, and periods by gap, (rows, 4 + GAPS).
 
-    `arrivals` are those from the beginning of a period on, `aheads` that of fixed prices, and those in which a unit to
-    spare, and one that is short, earns 1.
+    `arrivals` are those from the beginning of a period on. A gap between two nodes is counted at both, in proportion.
     """
-    plain, spare, short = aheads
-    ahead, left = plain, np.empty(1)
     n_shapes, periods = ahead.paths.mean.shape[1], ahead.paths.covariance.shape[3]
-    scratch, none = _scratch(ahead, begun.pipeline.shape[1]), np.zeros(1)
+    scratch, none, left, by_gap = _scratch(ahead, begun.pipeline.shape[1]), np.zeros(1), np.empty(1), ahead.by_gap
     for row in range(len(begun.w)):
         for j in range(begun.pipeline.shape[1]):
             scratch.units[j] = arrivals.share * begun.pipeline[row, j]
         shape, phase = min(begun.depth[row], n_shapes - 1), begun.phase[row]
         set_out(ahead.paths, (begun.w[row], 0.0), shape, begun.lag[row], dynamics.lag_step, periods, scratch)
         start = Outset(scratch.mean, scratch.covariance, phase)
-        own = found[row]
-        project_orders(own[0:1], own[1:2], begun.stock[row], none, start, arrivals, plain, dynamics, scratch)
+        own, stock = found[row], begun.stock[row]
+        by_gap[:] = 0.0
+        project_orders(own[0:1], own[1:2], stock, none, start, arrivals, ahead, dynamics, scratch)
         horizon = arrivals.horizons[phase]
         own[2], own[3] = scratch.mean[horizon], scratch.mean[horizon + 1]
-        project_orders(own[4:5], left, begun.stock[row], none, start, arrivals, spare, dynamics, scratch)
-        project_orders(own[5:6], left, begun.stock[row], none, start, arrivals, short, dynamics, scratch)
-        own[4] -= own[0]
-        own[5] -= own[0]
+        for node in range(len(by_gap)):
+            by_gap[:] = 0.0
+            by_gap[node] = 1.0
+            project_orders(own[4 + node : 5 + node], left, stock, none, start, arrivals, ahead, dynamics, scratch)
+            own[4 + node] -= own[0]

@@ -17,6 +17,7 @@ from lostsales.learn.planner.state_grid import Dynamics
 from lostsales.types import Floats
 
 TINY = 1e-12
+GAPS = 9  # nodes of the excess of a stock over demand
 FREE_TERMS = 5  # of the value of what is left, whose weights may have any sign
 
 
@@ -29,9 +30,8 @@ class Ahead(NamedTuple):
     weights: Floats  # (phases, FREE_TERMS + 1 + knots) of the terms of the value of what is left, `value_terms`
     range: Floats  # (2, 2) least and most of the mean demand then and one period later, in the plan
     price: float  # charged on the way
-    spare: float  # what prices that follow the stock earn on the way: by a unit to spare, ...
-    short: float  # ... by a unit that is short, ...
-    limit: float  # ... up to so many
+    by_gap: Floats  # (GAPS,) what prices that follow the stock earn in a period, by its mean excess over demand
+    gap_step: float
 
 
 class Outset(NamedTuple):
@@ -50,19 +50,17 @@ class Terms(NamedTuple):
     holding_cost: float
     capacity: float
     discount: float
-    spare: float  # what prices that follow the stock earn by a unit that is expected to be left ...
-    short: float  # ... or to be missing, up to a limit
-    limit: float
+    gap_step: float
 
 
 @compiled
-def _earned(demand: float, gap: float, left: float, terms: Terms) -> Any:
+def _earned(demand: float, gap: float, left: float, by_gap: Floats, terms: Terms) -> Any:
     """Expected profit of a period, of a stock that exceeds demand by a mean gap, and of which some is left."""
     lost = max(left - gap, 0.0)
     profit = terms.price * (demand - lost) - terms.lost_cost * lost - terms.holding_cost * left
-    if gap > 0:
-        return profit + terms.spare * min(gap, terms.limit)
-    return profit + terms.short * min(-gap, terms.limit)
+    at = min(max(gap / terms.gap_step + GAPS // 2, 0.0), GAPS - 1.0)
+    low = min(int(at), GAPS - 2)
+    return profit + by_gap[low] + (at - low) * (by_gap[low + 1] - by_gap[low])
 
 
 class Scratch(NamedTuple):
@@ -172,6 +170,7 @@ def _follow(
     start: tuple[Floats, Floats],
     chances: Floats,
     table: Floats,
+    by_gap: Floats,
     terms: Terms,
 ) -> Any:
     """Mean and variance of the stock, profit so far and discount, after some periods (first, last, horizon)."""
@@ -190,7 +189,7 @@ def _follow(
         mean, variance = _within(table, mean, variance, terms.capacity)
         gap, spread_2 = mean - demand[k], max(variance + covariance[k, k] - 2 * with_demand[k], TINY)
         chance, left, variance = _left_over(table, gap, np.sqrt(spread_2), min(noise / spread_2, 1.0))
-        profit += weight * _earned(demand[k], gap, left, terms)
+        profit += weight * _earned(demand[k], gap, left, by_gap, terms)
         for j in range(k + 1, horizon):
             with_demand[j] = chance * (with_demand[j] - covariance[k, j])
         for j in range(len(here)):
@@ -210,6 +209,7 @@ def _sell_last(
     ratio: float,
     share: float,
     table: Floats,
+    by_gap: Floats,
     terms: Terms,
 ) -> None:
     """Profit and what is left where an order is sure to arrive for the last period, for all orders.
@@ -236,7 +236,7 @@ def _sell_last(
             first = below[low, 1] * (1 - inner) + below[low + 1, 1] * inner
             second = above[low, 1] * (1 - inner) + above[low + 1, 1] * inner
             left = spread * (first * (1 - across) + second * across)
-        profits[o], lefts[o] = profit + weight * _earned(demand, gap, left, terms), left
+        profits[o], lefts[o] = profit + weight * _earned(demand, gap, left, by_gap, terms), left
 
 
 @compiled
@@ -257,7 +257,8 @@ def project_orders(
     """
     physics, table, chances, share = dynamics.physics, ahead.shortfall, arrivals.chances, arrivals.share
     costs = physics.lost_cost, physics.holding_cost
-    terms = Terms(ahead.price, *costs, physics.capacity, dynamics.discount, ahead.spare, ahead.short, ahead.limit)
+    terms = Terms(ahead.price, *costs, physics.capacity, dynamics.discount, ahead.gap_step)
+    by_gap = ahead.by_gap
     units, here, own_here = scratch.units, scratch.here, scratch.here_of_order
     with_demand, own_with = scratch.with_demand, scratch.with_demand_of_order
     horizon, today = arrivals.horizons[start.phase], len(units) - 1
@@ -269,7 +270,7 @@ def project_orders(
         here[j] = 0.0
     units[today] = 0.0
     state = (stock, 0.0, 0.0, 1.0)
-    state = _follow((0, first, horizon), state, units, here, with_demand, demand, chances, table, terms)
+    state = _follow((0, first, horizon), state, units, here, with_demand, demand, chances, table, by_gap, terms)
     if first == horizon - 1 and chances[today, first] == 1:
         mean, variance, profit, weight = state
         for j in range(today):
@@ -277,7 +278,7 @@ def project_orders(
         variance = max(variance + start.covariance[first, first] - 2 * with_demand[first], TINY)
         ratio = min(start.covariance[0, 0] / variance, 1.0)
         state = (mean, variance, profit, weight)
-        _sell_last(profits, lefts, orders, state, start.mean[first], ratio, share, table, terms)
+        _sell_last(profits, lefts, orders, state, start.mean[first], ratio, share, table, by_gap, terms)
         return
     for o in range(len(orders)):
         units[today] = share * orders[o]
@@ -285,7 +286,9 @@ def project_orders(
             own_with[k] = with_demand[k]
         for j in range(today + 1):
             own_here[j] = here[j]
-        own = _follow((first, horizon, horizon), state, units, own_here, own_with, demand, chances, table, terms)
+        own = _follow(
+            (first, horizon, horizon), state, units, own_here, own_with, demand, chances, table, by_gap, terms
+        )
         profits[o], lefts[o] = own[2], own[0]
         for j in range(today + 1):
             for k in range(horizon, chances.shape[1]):
