@@ -48,6 +48,20 @@ def contradicts_orders(log: SalesLog, given: Floats) -> Bools:
     return np.asarray((known & wrong).any(axis=1))
 
 
+def off_lead_time(log: SalesLog) -> tuple[Bools, Floats]:
+    """Rows whose receipt is not the order that was due by the one lead time of all orders, (rows,), and what was due.
+
+    Rows whose due order lies before the log are not, nor any where lead times vary or a share of an order is lost.
+    """
+    lead, rows = log.problem.lead_times, np.arange(len(log))
+    at = rows - lead.longest + 1
+    known = at >= log.starts[log.series]
+    if log.received is None or log.order is None or not lead.is_fixed or log.problem.supply.share < 1:
+        return np.zeros(len(log), dtype=bool), np.zeros(len(log))
+    due = np.where(known, log.order[np.maximum(at, 0)], 0.0)
+    return known & (exceeds(log.received, due) | exceeds(due, log.received)), due
+
+
 def _ordered(log: SalesLog) -> tuple[Floats, Bools]:
     """What was ordered as many periods before each row as its pipeline has columns, and where the log tells it."""
     length, order = log.problem.pipeline_length, np.asarray(log.order)

@@ -11,7 +11,7 @@ from lostsales.data.calendar.openings import ClockRows, find_openings, shared_co
 from lostsales.data.economics import UnitCosts
 from lostsales.data.log import LogNotes, SalesLog
 from lostsales.data.memory import FEWER, check_memory, memory_limit
-from lostsales.data.pipelines import contradicts_orders, with_pipeline
+from lostsales.data.pipelines import contradicts_orders, off_lead_time, with_pipeline
 from lostsales.data.problem import Problem
 from lostsales.data.progress import Progress
 from lostsales.data.reading.checks import (
@@ -292,6 +292,7 @@ class _Gate:
         checked, off_rows = (0, 0) if off is None else (np.count_nonzero(pairs), np.count_nonzero(off & pairs))
         unused = tuple(column for column in self.table.columns if column not in self.reader.used)
         notes = LogNotes(moved, holes, int(checked), int(off_rows), unused, missing_costs=tuple(self.missing_costs))
+        notes = replace(notes, off_lead_time_rows=int(np.count_nonzero(off_lead_time(log)[0])))
         if notes.balance_broken:
             follows_if, share = other_reading(log)
             notes = replace(notes, follows_if=follows_if, follows_if_share=share)
