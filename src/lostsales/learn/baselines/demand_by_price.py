@@ -54,7 +54,7 @@ class DiscreteDemand:
     @property
     def deviation(self) -> float:
         """Standard deviation."""
-        return float(np.sqrt(max(self.chance @ self.levels**2 - self.mean**2, 0.0)))
+        return float(np.sqrt(self.chance @ (self.levels - self.mean) ** 2))
 
     def sum_of(self, periods: int) -> "DiscreteDemand":
         """The law of the sum over so many periods, each independent of the others."""
