@@ -47,7 +47,7 @@ class SafeActions:
         least 1 - eps, else the likeliest; the paper's in runs longer than learned where every learned one ended.
 
         An order that arrives after sales cannot end today's run. So the order is the largest a period earlier too (but
-        not before a run has begun), and where no action is safe enough. One that takes longer is not moved by a run that
+        not before a run has begun), and where no action is safe enough. One that takes longer is left as it is: a run
         will have ended before it arrives.
         """
         no_row = np.zeros(len(feasible), dtype=bool)
