@@ -142,9 +142,12 @@ class _Gate:
         names, costs, have = self.problem.columns, self.problem.costs, self.table.columns
         demand_only = names.stock not in have and names.order not in have
         wanted = [*names.series_parts, names.period, names.sales]
-        wanted += [] if self.problem.price is not None else [names.price]
+        wanted += [names.price] if self._only(self.problem.price, self.problem.prices) is None else []
         recorded = [name for name in (names.out_of_stock, names.in_stock) if name is not None]
-        wanted += ([] if recorded else [names.stockout]) if demand_only else [names.stock, names.order]
+        if demand_only:
+            wanted += [] if recorded else [names.stockout]
+        else:
+            wanted += [names.stock, *([names.order] if self._only(None, self.problem.orders) is None else [])]
         wanted += recorded + [each for each in (self.problem.open_time,) if isinstance(each, str)]
         wanted += [feature.name for feature in self.problem.features] + list(self.problem.attributes)
         by_series = self.problem.supply.multiple, self.problem.supply.minimum
@@ -172,10 +175,10 @@ class _Gate:
         stocked = names.stock in self.table.columns
         self.rows: dict[str, Any] = {
             "features": self._features(),
-            "price": reader.number(names.price) if self.problem.price is None else self._constant_price(),
+            "price": self._decided(names.price, self._only(self.problem.price, self.problem.prices)),
             "sales": reader.number(names.sales),
             "stock": reader.number(names.stock) if stocked else None,
-            "order": reader.number(names.order) if stocked else None,
+            "order": self._decided(names.order, self._only(None, self.problem.orders)) if stocked else None,
             "stockout": reader.flag(names.stockout),
             "received": reader.optional(names.received),
             "adjustment": reader.optional(names.adjustment, negative=True),
@@ -190,11 +193,19 @@ class _Gate:
         self.lots = LotColumns.read(reader, self.problem.supply)
 
     def _price_hint(self, missing: list[str]) -> str:
-        constant = "; where the price never changes, the problem may say price = 2 instead"
+        constant = "; where the price never changes, the problem may say price = 2, or prices = [2], instead"
         return constant if self.problem.columns.price in missing else ""
 
-    def _constant_price(self) -> Floats:
-        return np.full(self.table.rows, self.problem.price, dtype=np.float64)
+    @staticmethod
+    def _only(given: float | None, listed: tuple[float, ...] | None) -> float | None:
+        """The one value that a decision can have: as given, or the only one of its list."""
+        return listed[0] if given is None and listed is not None and len(listed) == 1 else given
+
+    def _decided(self, column: str, only: float | None) -> Floats:
+        """Prices or orders; where they can have one value only, the table need not have them."""
+        if only is not None and column not in self.table.columns:
+            return np.full(self.table.rows, only, dtype=np.float64)
+        return self.reader.number(column)
 
     def _out_of_stock(self) -> Floats | None:
         """The time out of stock; of a flag that says in stock or not, 1 or 0."""
