@@ -47,7 +47,8 @@ def reasons(name: str, *settings: str) -> str:
 
 def test_all_presets_ship() -> None:
     assert preset_names() == (
-        "fixed-cost", "lost-sales", "markov-demand", "newsvendor", "nonlinear", "paper", "reference-price", "released", "steady",
+        "fixed-cost", "lost-sales", "markov-demand", "newsvendor", "nonlinear", "paper", "reference-price",
+        "released", "steady",
     )  # fmt: skip
 
 

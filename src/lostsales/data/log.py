@@ -28,6 +28,7 @@ class LogNotes:
     missing_costs: tuple[str, ...] = ()  # unit costs that neither the problem nor the table has
     follows_if: str = ""  # the reading under which a stock off its balance would follow, where one was found
     follows_if_share: float = 0.0  # of the next stocks that this reading gives
+    off_lead_time_rows: int = 0  # rows whose receipt is not the order that was due by the lead time
 
     @property
     def off_balance_share(self) -> float:

@@ -20,7 +20,7 @@ from lostsales.data.settings import (
     read_toml,
     to_toml,
 )
-from lostsales.data.supply import LeadTimes, Supply, arrival_of, order_day_column
+from lostsales.data.supply import LONGEST, LeadTimes, Supply, arrival_of, order_day_column
 from lostsales.errors import SettingError
 
 
@@ -456,7 +456,10 @@ class Problem(Shop):
         either = (self.costs.lost, self.costs.order, self.costs.holding, self.open_time, *by_series)
         costs = {each for each in either if isinstance(each, str)}
         return frozenset(
-            names | costs | {*self.columns.series_parts, *self.attributes, *(each.name for each in self.features)}
+            names
+            | costs
+            | {self.columns.on_order_in(at + 1) for at in range(LONGEST)}
+            | {*self.columns.series_parts, *self.attributes, *(each.name for each in self.features)}
         )
 
     @classmethod

@@ -79,6 +79,17 @@ class _Counts(Settings):
         """The mean, as a shock of 1 multiplies it."""
         return self.mean * shock + 0 * (lag_term + price_t + effect)
 
+    def at_most(self, demand: Floats) -> Floats:
+        """P(D <= demand)."""
+        raise NotImplementedError
+
+    def reach(self, tail: float) -> int:
+        """About the least demand above which the probability is at most `tail`."""
+        reach = 1
+        while self.at_most(np.array([float(reach)]))[0] < 1 - tail:
+            reach = 1 + int(1.1 * reach)
+        return reach
+
 
 class Poisson(_Counts):
     """Poisson demand."""

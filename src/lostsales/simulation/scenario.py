@@ -7,8 +7,10 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from pydantic import Field, field_validator, model_validator
 
+from lostsales.data.business_rules import BusinessRules
 from lostsales.data.economics import UnitCosts
 from lostsales.data.problem import Columns, Costs, Feature, Problem, Shop
+from lostsales.data.reading.supply import lot_rules
 from lostsales.data.settings import NonNegative, Settings, checked, read_toml, with_settings
 from lostsales.data.supply import LEARN
 from lostsales.errors import SettingError
@@ -190,7 +192,8 @@ class Scenario(Shop):
         for name, process in self.features.items():
             levels = levels_of(process)
             features.append(Feature(name=name, kind="categorical" if levels else "numeric", levels=levels))
-        return Problem(**shared, costs=Costs(**self.costs.model_dump()), features=tuple(features))
+        rules = lot_rules(BusinessRules(), self.supply)
+        return Problem(**shared, costs=Costs(**self.costs.model_dump()), features=tuple(features), rules=rules)
 
     def open(self, series: int, rng: np.random.Generator) -> Opening:
         """Features, stock and last demand before the first period."""
