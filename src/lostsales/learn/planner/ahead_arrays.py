@@ -56,7 +56,7 @@ def _ahead(arrays: dict[str, Array], group: int, law: int) -> Ahead:
         knots=own["knots"],
         weights=own["weights"],
         range=own["range"],
-        price=float(own["price"]),
+        price=float(arrays["price"][group, law]),
         by_gap=own["by_gap"],
-        gap_step=float(own["gap_step"]),
+        gap_step=float(arrays["gap_step"][group, law]),
     )
