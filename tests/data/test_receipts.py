@@ -31,8 +31,8 @@ def test_the_product_limit_where_no_two_sets_of_orders_add_up() -> None:
     rng = np.random.default_rng(1)
     lead = rng.choice([1, 2, 3, 99], size=len(log), p=[0.5, 0.3, 0.1, 0.1])
     received, waited = np.zeros(len(log)), np.zeros((2, 9))
-    for row in np.flatnonzero(order):
-        came = row + lead[row] - 1
+    for row in np.flatnonzero(order).tolist():
+        came = row + int(lead[row]) - 1
         if came < len(log):
             received[came] += order[row]
         seen = min(int(lead[row]), len(log) - row, 8)

@@ -1,5 +1,6 @@
 """The supply table: what it means, and every kind of mistake refused by name."""
 
+import tomllib
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from lostsales.errors import SettingError
 
 def test_lead_times_0_and_1_are_the_two_arrivals() -> None:
     for lead_time, arrival in ((0, "before"), (1, "after")):
-        given, said = Problem(supply={"lead_time": lead_time}), Problem(arrival=arrival)  # type: ignore[arg-type]
+        given, said = Problem(supply={"lead_time": lead_time}), Problem(arrival=arrival)
         assert given.arrival == said.arrival
         assert given.lead_times == said.lead_times == LeadTimes.fixed(lead_time)
         assert given.receives_orders
@@ -22,7 +23,7 @@ def test_lead_times_0_and_1_are_the_two_arrivals() -> None:
 
 
 def test_a_law() -> None:
-    problem = Problem(supply={"lead_time": {"1": 0.5, "2": 0.3, "3": 0.1, "lost": 0.1}})  # type: ignore[arg-type]
+    problem = Problem(supply={"lead_time": {"1": 0.5, "2": 0.3, "3": 0.1, "lost": 0.1}})
     law = problem.lead_times
     assert (law.longest, problem.pipeline_length, problem.arrival) == (3, 2, "after")
     np.testing.assert_allclose(law.hazards, [0, 5 / 9, 3 / 4, 1])
@@ -50,15 +51,13 @@ def test_order_days() -> None:
 
 
 def test_a_column_of_order_days_is_a_feature() -> None:
-    problem = Problem(supply={"order_days": "may_order"}, features=["promotion"])  # type: ignore[arg-type, list-item]
+    problem = Problem(supply={"order_days": "may_order"}, features=["promotion"])
     assert [each.name for each in problem.features] == ["promotion", "may_order"]
 
 
 def test_a_problem_with_supply_as_toml() -> None:
     keys: dict[str, Any] = {"lead_time": {"1": 0.5, "lost": 0.5}, "order_days": ["Monday"], "capacity": 40.0}
-    problem = Problem(supply=keys)  # type: ignore[arg-type]
-    import tomllib
-
+    problem = Problem(supply=keys)
     assert checked(Problem, tomllib.loads(problem.to_toml()), "again") == problem
 
 

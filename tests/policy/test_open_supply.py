@@ -59,7 +59,7 @@ def test_recent_rows_that_do_not_reach_back() -> None:
 def test_it_is_given_in_today(given: dict[str, Any]) -> None:
     for recent in (None, RECENT):
         assert opened(recent, TODAY.assign(**given))[0].tolist() == [[6, 1]]
-    assert opened(None, TODAY.assign(on_order=[[6, 1]]))[0].tolist() == [[6, 1]]
+    assert opened(None, TODAY.assign(on_order=pd.Series([[6, 1]])))[0].tolist() == [[6, 1]]
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [
