@@ -193,7 +193,7 @@ class _Gate:
         self.lots = LotColumns.read(reader, self.problem.supply)
 
     def _price_hint(self, missing: list[str]) -> str:
-        constant = "; where the price never changes, the problem may say price = 2, or prices = [2], instead"
+        constant = "; where the price never changes, the problem may say price = 2 instead"
         return constant if self.problem.columns.price in missing else ""
 
     @staticmethod
