@@ -56,7 +56,7 @@ def seen(rows: int = 90) -> tuple[Partition, FoldMasks]:
     is_observed = np.ones(rows, dtype=bool)
     fold = np.arange(rows) % 5
     folds = [(fold == each, fold != each) for each in range(5)]
-    return Partition(np.arange(rows), block, action, profit, is_observed, after, None), folds
+    return Partition(np.arange(rows), block, action, profit, is_observed, after), folds
 
 
 def standardised(values: Floats, like: Floats) -> Floats:

@@ -27,6 +27,19 @@ class Runs:
     left_out: dict[str, int]  # rows that cannot be learned from, by reason
     usable: Bools  # (rows,) the others
 
+    @property
+    def learned_depth(self) -> Ints:
+        """The depth with which each row is learned, (rows,): deeper rows than `max_depth` are pooled with it.
+
+        To leave them out, and with them the stock-outs at `max_depth`, would select rows on their outcome.
+        """
+        return np.minimum(self.depth, self.max_depth)
+
+    @property
+    def pooled(self) -> int:
+        """How many usable rows are deeper than `max_depth`."""
+        return int(np.count_nonzero(self.usable & (self.depth > self.max_depth)))
+
 
 def depth_of_rows(censored: Bools, starts: Ints) -> Ints:
     """Censored periods in a row just before each row, counted from the start of its series.
@@ -68,12 +81,7 @@ def find_runs(log: SalesLog, cap: int | None = None, least_rows: int = LEAST_ROW
     window = iterations_rule(len(log), log.problem.discount) if cap is None else cap
     at_depth = np.bincount(depth[~no_history], minlength=longest + 1)
     max_depth = _learnable(depth, observed.is_observed, log.has_next, min(longest, window), least_rows)
-    reasons = {
-        "no earlier demand is known": no_history,
-        "last row of its series": ~log.has_next,
-        f"deeper than max_depth {max_depth}": depth > max_depth,
-        f"stock-out at max_depth {max_depth}": (depth == max_depth) & ~observed.is_observed & (longest > 0),
-    }
+    reasons = {"no earlier demand is known": no_history, "last row of its series": ~log.has_next}
     usable, left_out = np.ones(len(log), dtype=bool), {}
     for reason, rows_out in reasons.items():
         left_out[reason] = int(np.count_nonzero(rows_out & usable))

@@ -1,5 +1,6 @@
 """C-FQI, PC-FQI and fusion from a log: runs, imputed profits, partition by depth, fitted Q-iteration, policy."""
 
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ from threadpoolctl import threadpool_limits
 from lostsales.data.cost_features import costs_as_features
 from lostsales.data.log import SalesLog
 from lostsales.data.progress import Progress
-from lostsales.data.splits import folds_of, hold_out
+from lostsales.data.splits import FoldMasks, folds_of, hold_out
 from lostsales.demand.censoring.runs import Runs, iterations_rule
 from lostsales.demand.survival.imputation import impute
 from lostsales.learn.cfqi.allowed_actions import allowed_actions
@@ -19,8 +20,10 @@ from lostsales.learn.cfqi.partition import Partition, partition, single_partitio
 from lostsales.learn.cfqi.policy import QPolicy
 from lostsales.learn.cfqi.safe_actions import SafeActions, fit_safe_actions
 from lostsales.learn.cfqi.series_coordinates import SeriesCoordinates
+from lostsales.learn.cfqi.support import Support
 from lostsales.learn.training_data import TrainingData
 from lostsales.policy.action_grid import room_of
+from lostsales.policy.file_content import feature_count
 from lostsales.types import Floats
 
 if TYPE_CHECKING:
@@ -75,11 +78,12 @@ def _learn(log: SalesLog, settings: "CFQI", progress: Progress | None) -> CfqiRe
     else:
         safe = fit_safe_actions(priced, runs, holdout, coordinates, fqi, settings.safe, settings.eps)
     limits = coordinates.own_range if coordinates.vary else None
-    allowed = [
-        allowed_actions(priced, runs, part, depth, actions, safe, data.rules, settings.boundary == "safe", limits)
-        for depth, part in enumerate(parts)
-    ]
     folds = [folds_of(holdout, part.rows) for part in parts]
+    supports = _supports(priced, parts, folds, settings)
+    allowed = [
+        allowed_actions(priced, runs, part, actions, safe, data.rules, settings.boundary == "safe", limits, supports)
+        for part in parts
+    ]
     fitted = iterate(parts, folds, actions, allowed, fqi, progress)
     policy = QPolicy(
         problem=data.problem,
@@ -87,6 +91,7 @@ def _learn(log: SalesLog, settings: "CFQI", progress: Progress | None) -> CfqiRe
         rules=data.rules,
         q=fitted.q,
         safe=safe,
+        supports=None if supports is None else tuple(supports),
         beta=settings.beta if fitted.pessimistic else 0.0,
         ranges=tuple(_range(part.block, settings.independent) for part in parts),
         usual_demand=data.usual_demand,
@@ -96,6 +101,27 @@ def _learn(log: SalesLog, settings: "CFQI", progress: Progress | None) -> CfqiRe
         unit_cost=float(data.grid.unit_cost),
     )
     return CfqiResult(policy, fitted, tuple(parts), runs, profit)
+
+
+def _supports(log: SalesLog, parts: list[Partition], folds: list[FoldMasks], settings: "CFQI") -> list[Support] | None:
+    """The support of each depth, and a warning where one price or one order ruled at one."""
+    if settings.support == "all":
+        return None
+    stock_at = 1 + feature_count(log.problem.features)
+    found = [
+        Support.of(part.block, part.action, each, stock_at, settings.seed)
+        for part, each in zip(parts, folds, strict=True)
+    ]
+    for name in ("price", "order"):
+        fixed = [str(depth) for depth, support in enumerate(found) if getattr(support, name).range == 0]
+        if fixed:
+            where = "" if len(fixed) == len(parts) else f" at depth {', '.join(fixed)}"
+            warnings.warn(
+                f"the {name} never varied{where}: nothing could be learned of its effect, and no other is recommended "
+                "there",
+                stacklevel=6,
+            )
+    return found
 
 
 def _range(block: Floats, independent: bool) -> Floats:

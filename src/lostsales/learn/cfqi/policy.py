@@ -14,6 +14,8 @@ from lostsales.errors import LostSalesError
 from lostsales.learn.cfqi.own_actions import OwnActions
 from lostsales.learn.cfqi.safe_actions import Safe, SafeActions
 from lostsales.learn.cfqi.series_coordinates import SeriesCoordinates, ViewCoordinates
+from lostsales.learn.cfqi.support import Support
+from lostsales.learn.cfqi.support_file import SavedSpread, supports_from, supports_saved
 from lostsales.learn.cfqi.targets import ActionValueFunction
 from lostsales.learn.function.q_arrays import QSettings, q_arrays, q_content, q_from, q_settings
 from lostsales.learn.function.q_function import QFunction
@@ -54,6 +56,7 @@ class _Scored:
     penalty: Floats | None  # (rows, actions) U, None where there is none
     unsafe: Bools
     outside: Bools
+    untried: Bools
 
 
 class SavedSafeActions(StrictSettings):
@@ -62,6 +65,7 @@ class SavedSafeActions(StrictSettings):
     kind: Safe
     eps: Annotated[float, Field(ge=0, le=1)]
     depth: Depth
+    ends_by_rule: bool | None = None  # files of old allow any action where every learned run ended
 
 
 class QPolicySettings(StrictSettings):
@@ -78,12 +82,16 @@ class QPolicySettings(StrictSettings):
     attributes: tuple[str, ...] | None
     ladders: LadderSettings | None = None  # files of old have one ladder for all series
     unit_cost: NonNegative = 0.0
+    support: dict[str, SavedSpread] | None = None  # by "price" or "order" and depth; None: every action
 
     @model_validator(mode="after")
     def _is_complete(self) -> "QPolicySettings":
         depths = len(self.models) - ("chance" in self.models)
         if not depths or set(self.models) - {"chance"} != {str(depth) for depth in range(depths)}:
             raise ValueError("there must be one model a depth, from 0 on")
+        spreads = {f"{what}{depth}" for what in ("price", "order") for depth in range(depths)}
+        if self.support is not None and set(self.support) != spreads:
+            raise ValueError("there must be a spread of prices and one of orders a depth, from 0 on")
         if self.beta and any(model.doubt is None for name, model in self.models.items() if name != "chance"):
             raise ValueError("a policy with a penalty needs the posterior variance of every model")
         return self
@@ -105,6 +113,7 @@ class QPolicy(PolicyBase):
     coordinates: SeriesCoordinates | None = None  # scale and attributes of the series; None where they do not vary
     costs: tuple[Feature, ...] = ()  # unit costs that vary by row
     unit_cost: float = 0.0  # of an order, its mean in the log
+    supports: tuple[Support, ...] | None = None  # by depth; None: every action is a candidate
     observes: Literal["history"] = "history"
 
     @property
@@ -137,10 +146,10 @@ class QPolicy(PolicyBase):
         """The decision with its value, penalty, runner-up and warnings."""
         rows = len(view.stock)
         penalty, value, advantage, price, order, second_price, second_order = (np.zeros(rows) for _ in range(7))
-        unsafe, outside = (np.empty(rows, dtype=bool) for _ in range(2))
+        unsafe, outside, untried = (np.empty(rows, dtype=bool) for _ in range(3))
         for part in self._scored(view):
             at, found = part.rows, greedy(part.scores, part.grid)
-            unsafe[at], outside[at] = part.unsafe, part.outside
+            unsafe[at], outside[at], untried[at] = part.unsafe, part.outside, part.untried
             value[at], advantage[at] = found.value, found.advantage
             price[at], order[at] = part.grid.taken(found.best)
             second_price[at], second_order[at] = part.grid.taken(found.second)
@@ -162,6 +171,7 @@ class QPolicy(PolicyBase):
             outside=outside,
             unknown_series=None if own is None else own.is_unknown,
             unseen=None if own is None or own.own_range is None else own.own_range.unseen(price, order),
+            untried=None if self.supports is None else untried,
         )
 
     def _scored(self, view: View) -> Iterator[_Scored]:
@@ -185,6 +195,10 @@ class QPolicy(PolicyBase):
                     feasible = rules.feasible(grid, view.stock[at], last_price[at], features)
                     if own.own_range is not None:
                         feasible = own.own_range.rows(at).allowed(grid, feasible)
+                    untried = np.zeros(len(at), dtype=bool)
+                    if self.supports is not None:
+                        support = self.supports[learned]
+                        feasible, untried = support.mask(block, feasible, pairs, self.actions.n_orders)
                     may, unsafe = self.safe.mask(int(depth), block, feasible, pairs)
                     money = (scale * usual)[:, None]
                     scores, penalty = q.values(block, pairs) * money, None
@@ -193,7 +207,7 @@ class QPolicy(PolicyBase):
                         scores -= penalty
                     scores[~may] = -np.inf
                     outside = ((block < least - slack) | (block > most + slack)).any(axis=1)
-                    yield _Scored(at, grid, scores, penalty, unsafe, outside)
+                    yield _Scored(at, grid, scores, penalty, unsafe, outside, untried)
 
     def _coordinates(self, view: View) -> ViewCoordinates:
         if self.coordinates is not None:
@@ -223,7 +237,12 @@ class QPolicy(PolicyBase):
             sizes[f"{name} coordinates"] = 1 + (depth + 1) * (features + 1) + 2 * depth + sizes["attributes"]
             arrays |= q_content(name, model, f"{name} coordinates")
         arrays |= {f"{depth}_range": numbers(2, f"{depth} coordinates", infinite=True) for depth in range(depths)}
-        return Content(arrays, sizes, may_be_empty=tuple(f"{name} kept" for name in settings.models))
+        for name, spread in (settings.support or {}).items():
+            arrays |= q_content(name, spread.mean, f"{name[5:]} coordinates")
+            arrays[f"{name}_residuals"] = numbers(f"{name} residuals")
+            arrays[f"{name[5:]}_histories"] = numbers(2, f"{name[5:]} coordinates")
+        named = (*settings.models, *(settings.support or ()))
+        return Content(arrays, sizes, may_be_empty=tuple(f"{name} kept" for name in named))
 
     def to_artefact(self) -> Artefact:
         """The content of a policy file."""
@@ -240,7 +259,7 @@ class QPolicy(PolicyBase):
             "rules": self.rules.saved(),
             "beta": self.beta,
             "usual_demand": self.usual_demand,
-            "safe": {"kind": self.safe.kind, "eps": self.safe.eps, "depth": self.safe.depth},
+            "safe": {name: getattr(self.safe, name) for name in ("kind", "eps", "depth", "ends_by_rule")},
             "models": {name: q_settings(q) for name, q in models.items()},
             "costs": [feature.name for feature in self.costs],
             "attributes": None if self.coordinates is None else list(self.coordinates.columns),
@@ -250,6 +269,9 @@ class QPolicy(PolicyBase):
         for name, q in models.items():
             arrays |= {f"{name}_{key}": each for key, each in q_arrays(q).items()}
         arrays |= {f"{depth}_range": each for depth, each in enumerate(self.ranges)}
+        if self.supports is not None:
+            saved, own = supports_saved(self.supports)
+            settings["support"], arrays = saved, arrays | own
         return Artefact("q", self.observes, None, self.problem, settings, arrays)
 
     @classmethod
@@ -264,7 +286,14 @@ class QPolicy(PolicyBase):
             actions=OwnActions(_ladders(artefact), np.inf if settings["room"] is None else settings["room"]),
             rules=Rules.of_saved(settings["rules"]),
             q=tuple(models[str(depth)] for depth in range(depths)),
-            safe=SafeActions(safe["kind"], models.get("chance"), safe["eps"], safe["depth"], artefact.problem.arrival),
+            safe=SafeActions(
+                safe["kind"],
+                models.get("chance"),
+                safe["eps"],
+                safe["depth"],
+                artefact.problem.arrival,
+                "chance" not in models if safe.get("ends_by_rule") is None else safe["ends_by_rule"],
+            ),
             beta=settings["beta"],
             ranges=tuple(arrays[f"{depth}_range"] for depth in range(depths)),
             usual_demand=settings["usual_demand"],
@@ -272,6 +301,9 @@ class QPolicy(PolicyBase):
             coordinates=SeriesCoordinates.from_arrays(settings["attributes"], arrays),
             costs=tuple(Feature(name=name) for name in settings["costs"]),
             unit_cost=settings.get("unit_cost", 0.0),
+            supports=supports_from(
+                settings.get("support"), arrays, 1 + feature_count(artefact.problem.features) + len(settings["costs"])
+            ),
         )
 
 

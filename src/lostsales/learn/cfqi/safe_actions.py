@@ -24,13 +24,14 @@ NEVER = 1_000_000  # a depth that no run reaches
 
 @dataclass(frozen=True, eq=False)
 class SafeActions:
-    """Actions that are allowed where a run must end (Section 3.2)."""
+    """Actions that are allowed where a run must end (Section 3.2): at the depth of the longest run of the log."""
 
     kind: Safe
-    chance: ActionValueFunction | None  # estimated probability that the run ends; None where every run did
+    chance: ActionValueFunction | None  # estimated probability that the run ends; None where every learned run did
     eps: float
-    depth: int  # max_depth
+    depth: int  # from which on a run must end
     arrival: str
+    ends_by_rule: bool = False  # the shop's rule (`longest_run`) ends a run at that depth, whatever the action
 
     @classmethod
     def never(cls, kind: Safe, eps: float, arrival: str) -> "SafeActions":
@@ -43,18 +44,19 @@ class SafeActions:
         `actions` are the coordinates of the actions, (actions, 2).
 
         The paper's: the highest price with the largest order. The learned: those that end the run with probability at
-        least 1 - eps, else the likeliest; the paper's in runs longer than learned where every learned one ended.
+        least 1 - eps, else the likeliest; the paper's where no learned run went on, which is so by definition at the
+        depth of the longest run and tells nothing of what ends one.
 
         An order that arrives after sales cannot end today's run. So the order is the largest a period earlier too (but
         not before a run has begun), and where no action is safe enough.
         """
         no_row = np.zeros(len(feasible), dtype=bool)
         price, order = actions.T
-        ends_at = max(self.depth, 1)  # with max_depth 0 any run is too long
-        always_ended = self.kind == "learned" and self.chance is None
-        if self.arrival == "after" and 1 <= depth == ends_at - 1 and not always_ended:
+        ends_at = max(self.depth, 1)  # where no run was seen any is too long
+        by_rule = self.kind == "learned" and self.ends_by_rule
+        if self.arrival == "after" and 1 <= depth == ends_at - 1 and not by_rule:
             return keep_largest(feasible, order), no_row
-        if depth < ends_at or (always_ended and depth == self.depth):
+        if depth < ends_at or (by_rule and depth == self.depth):
             return feasible, no_row
         if self.kind == "paper" or self.chance is None:
             return keep_largest(keep_largest(feasible, order), price), no_row
@@ -76,26 +78,29 @@ def fit_safe_actions(
     kind: Safe,
     eps: float,
 ) -> SafeActions:
-    """Estimate the probability that a run ends from every row at max_depth."""
+    """Estimate the probability that a run ends from every row at max_depth and beyond."""
     chance: QFunction | None = None
-    depth = runs.max_depth
-    rows = np.flatnonzero((runs.depth == depth) & log.has_next)
+    learned, depth = runs.max_depth, min(runs.longest, runs.cap)
+    rule = log.problem.longest_run
+    rows = np.flatnonzero((runs.depth >= max(learned, 1)) & log.has_next)
     ends = runs.observed.is_observed[rows].astype(np.float64)
-    if kind == "learned" and depth and not ends.all():
+    if kind == "learned" and len(rows) and not ends.all():
         series = log.series[rows]
         scale, values, usual = coordinates.scale[series], coordinates.values[series], coordinates.usual_price[series]
-        block = blocks_of_rows(log, runs.anchor_demand[rows], rows, depth, scale, values, usual)
+        block = blocks_of_rows(log, runs.anchor_demand[rows], rows, learned, scale, values, usual)
         # An order that arrives after sales cannot end the run: an effect of it would be noise.
         order = np.asarray(log.order)[rows] if log.problem.arrival == "before" else np.zeros(len(rows))
         action = np.column_stack([log.price[rows] / usual, order / scale])
-        chance = _chance_to_end(block, action, ends, folds_of(holdout, rows), settings)
-    return SafeActions(kind, chance, eps, depth, log.problem.arrival)
+        chance = regression(block, action, ends, folds_of(holdout, rows), settings, (0.0, 1.0))
+    return SafeActions(kind, chance, eps, depth, log.problem.arrival, rule is not None and rule <= depth)
 
 
-def _chance_to_end(block: Floats, action: Floats, ends: Floats, folds: FoldMasks, settings: FqiSettings) -> QFunction:
-    """Regression of whether a run ended, kept within [0, 1]."""
-    scaler, action_scaler, mean = Scaler.of(block), ActionScaler.of(action), float(ends.mean())
+def regression(
+    block: Floats, action: Floats, targets: Floats, folds: FoldMasks, settings: FqiSettings, bounds: tuple[float, float]
+) -> QFunction:
+    """Ridge regression of any target on histories and actions, its hyperparameters by cross-validation."""
+    scaler, action_scaler, mean = Scaler.of(block), ActionScaler.of(action), float(targets.mean())
     history, acted = scaler(block), action_scaler(action)
     function = settings.function if isinstance(settings.function, FunctionClass) else FunctionClass()
-    chosen = HyperparameterSearch.of(history, acted, folds, function, settings.seed).choose(ends - mean)
-    return build(scaler, action_scaler, history, acted, chosen, function, settings.seed).q(ends, 0.0, 1.0)[0]
+    chosen = HyperparameterSearch.of(history, acted, folds, function, settings.seed).choose(targets - mean)
+    return build(scaler, action_scaler, history, acted, chosen, function, settings.seed).q(targets, *bounds)[0]

@@ -16,6 +16,7 @@ from lostsales.learn.function.regressors import Regressor
 from lostsales.learn.learner import Learner
 
 Boundary = Literal["safe", "paper"]
+Supported = Literal["near", "all"]
 FUSION_START = 4  # pessimistic iterations of fusion (Appendix F)
 
 
@@ -51,7 +52,14 @@ class CFQI(Learner):
     boundary: Boundary = Field(
         "safe", description='V at max_depth is taken over safe actions; "paper": over all actions.'
     )
-    max_depth: Annotated[int, Field(ge=0)] | None = Field(None, description="Learn no deeper than this.")
+    support: Supported = Field(
+        "near",
+        description='Candidates are prices and orders that the log shows near the history; "all": every one, as in the '
+        "paper.",
+    )
+    max_depth: Annotated[int, Field(ge=0)] | None = Field(
+        None, description="Learn no deeper than this; deeper rows are pooled with it."
+    )
     independent: bool = Field(
         False, description="Demand does not depend on past demand: every row is at depth 0, only profit is censored."
     )
