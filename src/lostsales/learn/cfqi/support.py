@@ -7,7 +7,7 @@ history, at least `LEAST_SHARE` as often as if all that the depth has seen were 
 what is near the rule of a manager who strays from it now and then, and one price where one price ruled.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from lostsales.types import Bools, Floats
 
 LEAST_SHARE = 0.25
 WINDOW = 0.05  # rows count that lie within this share of the range of what was done, or nearer than the next rung
+WINDOW_ROWS = 12  # that a window would hold at least if all were equally likely: fewer tell nothing
+# Of the absolute deviation on held-out rows, or 1 / sqrt(rows): explaining less, the history is taken to explain nothing.
+LEAST_EXPLAINED = 0.05
 MOST_ROWS = 2_000  # to which behaviour is fitted
 NO_ACTION = np.zeros((1, 2))
 
@@ -38,21 +41,24 @@ class Spread:
         history, middle = scaler(block), float(taken.mean())
         search = HyperparameterSearch.of(history, no_action, folds, function, seed)
         chosen = search.choose(taken - middle)
-        mean = build(scaler, action_scaler, history, no_action, chosen, function, seed)
         bounds = float(taken.min()), float(taken.max())
-        residuals = np.sort(search.held_out(taken - middle, chosen))
-        return cls(mean.q(taken, *bounds)[0], residuals, bounds[1] - bounds[0])
+        mean = build(scaler, action_scaler, history, no_action, chosen, function, seed).q(taken, *bounds)[0]
+        constant, residuals = taken[search.rows] - middle, search.held_out(taken - middle, chosen)
+        by_chance = max(LEAST_EXPLAINED, len(residuals) ** -0.5)
+        if np.abs(residuals).mean() > (1 - by_chance) * np.abs(constant).mean():
+            mean, residuals = replace(mean, weights=np.zeros_like(mean.weights)), constant
+        return cls(mean, np.sort(residuals), bounds[1] - bounds[0])
 
     def supports(self, block: Floats, rungs: Floats) -> Bools:
         """Which of the rungs (rungs,) are supported near each history, (rows, rungs); one at least."""
         if len(rungs) == 1:
             return np.ones((len(block), 1), dtype=bool)
         apart = rungs - self.mean.values(block, NO_ACTION)
-        gaps = np.diff(rungs)
-        below = np.maximum(np.r_[gaps[0], gaps] / 2, WINDOW * self.range)
-        above = np.maximum(np.r_[gaps, gaps[-1]] / 2, WINDOW * self.range)
+        gaps, total = np.diff(rungs), len(self.residuals)
+        wide = max(WINDOW, WINDOW_ROWS / 2 / total) * self.range
+        below, above = np.maximum(np.r_[gaps[0], gaps] / 2, wide), np.maximum(np.r_[gaps, gaps[-1]] / 2, wide)
         rows = np.searchsorted(self.residuals, apart + above) - np.searchsorted(self.residuals, apart - below)
-        even = len(self.residuals) * (below + above) / (self.range + gaps.min())
+        even = total * (below + above) / (self.range + gaps.min())
         enough = rows >= np.maximum(LEAST_SHARE * even, 1)
         nearest = np.abs(apart) == np.abs(apart).min(axis=1, keepdims=True)
         return np.asarray(np.where(enough.any(axis=1, keepdims=True), enough, nearest))
