@@ -80,9 +80,10 @@ def fit_safe_actions(
 ) -> SafeActions:
     """Estimate the probability that a run ends from every row at max_depth and beyond."""
     chance: QFunction | None = None
-    learned, depth = runs.max_depth, min(runs.longest, runs.cap)
-    rule = log.problem.longest_run
-    rows = np.flatnonzero((runs.depth >= max(learned, 1)) & log.has_next)
+    learned, rule = runs.max_depth, log.problem.longest_run
+    depth = min(runs.longest, runs.cap) if runs.pools else learned
+    deep = runs.depth >= max(learned, 1) if runs.pools else (runs.depth == learned) & (learned > 0)
+    rows = np.flatnonzero(deep & log.has_next)
     ends = runs.observed.is_observed[rows].astype(np.float64)
     if kind == "learned" and len(rows) and not ends.all():
         series = log.series[rows]
