@@ -61,8 +61,8 @@ class CFQI(Learner):
     max_depth: Annotated[int, Field(ge=0)] | None = Field(None, description="Learn no deeper than this.")
     deeper: Deeper = Field(
         "pooled",
-        description='Rows deeper than can be learned are pooled with the deepest that can; "left-out", as in the paper, '
-        "drops them and the stock-outs before them.",
+        description='Rows deeper than can be learned are pooled with the deepest that can; "left-out", as in the '
+        "paper, drops them and the stock-outs before them.",
     )
     independent: bool = Field(
         False, description="Demand does not depend on past demand: every row is at depth 0, only profit is censored."

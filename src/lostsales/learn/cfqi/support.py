@@ -19,8 +19,7 @@ from lostsales.types import Bools, Floats
 LEAST_SHARE = 0.25
 WINDOW = 0.05  # rows count that lie within this share of the range of what was done, or nearer than the next rung
 WINDOW_ROWS = 12  # that a window would hold at least if all were equally likely: fewer tell nothing
-# Of the absolute deviation on held-out rows, or 1 / sqrt(rows): a history that explains less is taken to explain nothing.
-LEAST_EXPLAINED = 0.05
+LEAST_EXPLAINED = 0.05  # of the absolute deviation of held-out rows, or 1 / sqrt(rows): less is chance
 MOST_ROWS = 2_000  # to which behaviour is fitted
 NO_ACTION = np.zeros((1, 2))
 
