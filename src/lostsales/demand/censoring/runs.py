@@ -38,8 +38,12 @@ class Runs:
 
     @property
     def pooled(self) -> int:
-        """How many usable rows are deeper than `max_depth`."""
+        """How many usable rows are deeper than `max_depth` and learned with it."""
         return int(np.count_nonzero(self.usable & (self.depth > self.max_depth)))
+
+    def run_length(self, rows: Ints, depth: int) -> Floats | None:
+        """What the histories of a learned depth have as a coordinate where runs of several lengths are pooled in it."""
+        return self.depth[rows].astype(np.float64)[:, None] if self.pooled and depth == self.max_depth else None
 
 
 def depth_of_rows(censored: Bools, starts: Ints) -> Ints:

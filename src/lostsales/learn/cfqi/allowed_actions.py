@@ -23,7 +23,7 @@ def allowed_actions(
     rules: Rules,
     safe_boundary: bool,
     limits: OwnRange | None = None,  # by series
-    supports: list[Support] | None = None,  # by depth
+    supports: tuple[Support, ...] | None = None,  # by depth
 ) -> tuple[Bools | None, Bools | None]:
     """Masks (rows, actions) after the observed and after the censored rows of a depth; None where all are allowed."""
     unlimited = rules == Rules() and np.isinf(actions.room) and limits is None and supports is None
@@ -34,7 +34,7 @@ def allowed_actions(
     at_0 = np.zeros(int(observed.sum()), dtype=np.int64)
     for chosen, next_depth, block, learned in (
         (observed, at_0, part.next_observed, 0),
-        (~observed, part.next_depth, part.next_censored, part.next_learned),
+        (~observed, part.next_depth, part.next_censored, max(part.next_learned, 1)),
     ):
         rows = part.rows[chosen]
         may = np.empty((len(rows), len(actions)), dtype=bool)

@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits
 from lostsales.data.cost_features import costs_as_features
 from lostsales.data.log import SalesLog
 from lostsales.data.progress import Progress
-from lostsales.data.splits import FoldMasks, folds_of, hold_out
+from lostsales.data.splits import Holdout, folds_of, hold_out
 from lostsales.demand.censoring.runs import Runs, iterations_rule
 from lostsales.demand.survival.imputation import impute
 from lostsales.learn.cfqi.allowed_actions import allowed_actions
@@ -79,7 +79,7 @@ def _learn(log: SalesLog, settings: "CFQI", progress: Progress | None) -> CfqiRe
         safe = fit_safe_actions(priced, runs, holdout, coordinates, fqi, settings.safe, settings.eps)
     limits = coordinates.own_range if coordinates.vary else None
     folds = [folds_of(holdout, part.rows) for part in parts]
-    supports = _supports(priced, parts, folds, settings)
+    supports = _supports(priced, runs, parts, holdout, settings)
     allowed = [
         allowed_actions(priced, runs, part, actions, safe, data.rules, settings.boundary == "safe", limits, supports)
         for part in parts
@@ -91,7 +91,8 @@ def _learn(log: SalesLog, settings: "CFQI", progress: Progress | None) -> CfqiRe
         rules=data.rules,
         q=fitted.q,
         safe=safe,
-        supports=None if supports is None else tuple(supports),
+        supports=supports,
+        pools=runs.pooled > 0 and not settings.independent,
         beta=settings.beta if fitted.pessimistic else 0.0,
         ranges=tuple(_range(part.block, settings.independent) for part in parts),
         usual_demand=data.usual_demand,
@@ -103,19 +104,28 @@ def _learn(log: SalesLog, settings: "CFQI", progress: Progress | None) -> CfqiRe
     return CfqiResult(policy, fitted, tuple(parts), runs, profit)
 
 
-def _supports(log: SalesLog, parts: list[Partition], folds: list[FoldMasks], settings: "CFQI") -> list[Support] | None:
-    """The support of each depth, and a warning where one price or one order ruled at one."""
+def _supports(
+    log: SalesLog, runs: Runs, parts: list[Partition], holdout: Holdout, settings: "CFQI"
+) -> tuple[Support, ...] | None:
+    """The support of each depth, and a warning where one price or one order ruled at one.
+
+    After a stock-out behaviour has a support of its own, though Q may be pooled with that of depth 0.
+    """
     if settings.support == "all":
         return None
+    samples = [(part, np.ones(len(part.rows), dtype=bool)) for part in parts]
+    after_stockout = runs.depth[parts[0].rows] > 0
+    if len(parts) == 1 and not settings.independent and after_stockout.any():
+        samples = [(parts[0], ~after_stockout), (parts[0], after_stockout)]
     stock_at = 1 + feature_count(log.problem.features)
-    found = [
-        Support.of(part.block, part.action, each, stock_at, settings.seed)
-        for part, each in zip(parts, folds, strict=True)
-    ]
+    found = tuple(
+        Support.of(part.block[at], part.action[at], folds_of(holdout, part.rows[at]), stock_at, settings.seed)
+        for part, at in samples
+    )
     for name in ("price", "order"):
         fixed = [str(depth) for depth, support in enumerate(found) if getattr(support, name).range == 0]
         if fixed:
-            where = "" if len(fixed) == len(parts) else f" at depth {', '.join(fixed)}"
+            where = "" if len(fixed) == len(found) else f" at depth {', '.join(fixed)}"
             warnings.warn(
                 f"the {name} never varied{where}: nothing could be learned of its effect, and no other is recommended "
                 "there",

@@ -61,12 +61,12 @@ def partition(
         parts.append(
             Partition(
                 rows=rows,
-                block=_blocks(log, runs.anchor_demand[rows], rows, depth, coordinates),
+                block=blocks_at_depth(log, runs, rows, depth, coordinates),
                 action=np.column_stack([log.price[rows] / usual, np.asarray(log.order)[rows] / scale]),
                 profit=profit[rows] / (scale * usual),
                 is_observed=is_observed,
-                next_observed=_blocks(log, observed.demand[ends], ends + 1, 0, coordinates),
-                next_censored=_blocks(log, runs.anchor_demand[goes_on], goes_on + 1, to, coordinates),
+                next_observed=blocks_at_depth(log, runs, ends + 1, 0, coordinates),
+                next_censored=blocks_at_depth(log, runs, goes_on + 1, to, coordinates),
                 next_depth=runs.depth[goes_on] + 1,
                 next_learned=to,
                 scale=scale,
@@ -76,13 +76,23 @@ def partition(
     return parts
 
 
+def blocks_at_depth(log: SalesLog, runs: Runs, rows: Ints, depth: int, coordinates: SeriesCoordinates | None) -> Floats:
+    """The histories of rows as the Q of a depth takes them, (rows, coordinates)."""
+    return _blocks(log, runs.anchor_demand[rows], rows, depth, coordinates, runs.run_length(rows, depth))
+
+
 def _blocks(
-    log: SalesLog, anchor_demand: Floats, rows: Ints, depth: int, coordinates: SeriesCoordinates | None
+    log: SalesLog,
+    anchor_demand: Floats,
+    rows: Ints,
+    depth: int,
+    coordinates: SeriesCoordinates | None,
+    run_length: Floats | None = None,
 ) -> Floats:
-    if coordinates is None:
-        return blocks_of_rows(log, anchor_demand, rows, depth)
     scale, usual = _units(log, rows, coordinates)
-    return blocks_of_rows(log, anchor_demand, rows, depth, scale, coordinates.values[log.series[rows]], usual)
+    known = [] if coordinates is None else [coordinates.values[log.series[rows]]]
+    more = [*known, *([] if run_length is None else [run_length])]
+    return blocks_of_rows(log, anchor_demand, rows, depth, scale, np.hstack(more) if more else None, usual)
 
 
 def _units(log: SalesLog, rows: Ints, coordinates: SeriesCoordinates | None) -> tuple[Floats, Floats]:

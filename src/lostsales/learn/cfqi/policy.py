@@ -82,6 +82,7 @@ class QPolicySettings(StrictSettings):
     attributes: tuple[str, ...] | None
     ladders: LadderSettings | None = None  # files of old have one ladder for all series
     unit_cost: NonNegative = 0.0
+    pools: bool = False
     support: dict[str, SavedSpread] | None = None  # by "price" or "order" and depth; None: every action
 
     @model_validator(mode="after")
@@ -89,8 +90,9 @@ class QPolicySettings(StrictSettings):
         depths = len(self.models) - ("chance" in self.models)
         if not depths or set(self.models) - {"chance"} != {str(depth) for depth in range(depths)}:
             raise ValueError("there must be one model a depth, from 0 on")
-        spreads = {f"{what}{depth}" for what in ("price", "order") for depth in range(depths)}
-        if self.support is not None and set(self.support) != spreads:
+        behaviours = 0 if self.support is None else len(self.support) // 2  # two where all depths share a Q
+        spreads = {f"{what}{depth}" for what in ("price", "order") for depth in range(behaviours)}
+        if self.support is not None and (set(self.support) != spreads or behaviours not in (depths, max(depths, 2))):
             raise ValueError("there must be a spread of prices and one of orders a depth, from 0 on")
         if self.beta and any(model.doubt is None for name, model in self.models.items() if name != "chance"):
             raise ValueError("a policy with a penalty needs the posterior variance of every model")
@@ -113,7 +115,8 @@ class QPolicy(PolicyBase):
     coordinates: SeriesCoordinates | None = None  # scale and attributes of the series; None where they do not vary
     costs: tuple[Feature, ...] = ()  # unit costs that vary by row
     unit_cost: float = 0.0  # of an order, its mean in the log
-    supports: tuple[Support, ...] | None = None  # by depth; None: every action is a candidate
+    supports: tuple[Support, ...] | None = None  # by depth, the last for all deeper; None: every action is a candidate
+    pools: bool = False  # the histories of the last Q have the length of the run as a coordinate
     observes: Literal["history"] = "history"
 
     @property
@@ -187,7 +190,10 @@ class QPolicy(PolicyBase):
                 for start in range(0, len(in_group), CHUNK):
                     at = in_depth[in_group[start : start + CHUNK]]
                     scale, usual = own.scale[at], own.usual_price[at]
-                    attributes = None if own.attributes is None else own.attributes[at]
+                    more = [] if own.attributes is None else [own.attributes[at]]
+                    if self.pools and learned == len(self.q) - 1:
+                        more.append(view.depth[at].astype(np.float64)[:, None])
+                    attributes = np.hstack(more) if more else None
                     block = blocks_of_view(asks, view, at, learned, int(depth), scale, attributes, usual)
                     features = {name: values[at] for name, values in by_name.items()}
                     grid = self.actions.grid(usual, scale, self.unit_cost)
@@ -197,7 +203,7 @@ class QPolicy(PolicyBase):
                         feasible = own.own_range.rows(at).allowed(grid, feasible)
                     untried = np.zeros(len(at), dtype=bool)
                     if self.supports is not None:
-                        support = self.supports[learned]
+                        support = self.supports[min(int(depth), len(self.supports) - 1)]
                         feasible, untried = support.mask(block, feasible, pairs, self.actions.n_orders)
                     may, unsafe = self.safe.mask(int(depth), block, feasible, pairs)
                     money = (scale * usual)[:, None]
@@ -234,13 +240,16 @@ class QPolicy(PolicyBase):
         depths = len(settings.models) - ("chance" in settings.models)
         for name, model in settings.models.items():
             depth = depths - 1 if name == "chance" else int(name)
-            sizes[f"{name} coordinates"] = 1 + (depth + 1) * (features + 1) + 2 * depth + sizes["attributes"]
+            pooled = settings.pools and depth == depths - 1
+            own = 1 + (depth + 1) * (features + 1) + 2 * depth
+            sizes[f"{name} coordinates"] = own + sizes["attributes"] + pooled
             arrays |= q_content(name, model, f"{name} coordinates")
         arrays |= {f"{depth}_range": numbers(2, f"{depth} coordinates", infinite=True) for depth in range(depths)}
         for name, spread in (settings.support or {}).items():
-            arrays |= q_content(name, spread.mean, f"{name[5:]} coordinates")
+            coordinates = f"{min(int(name[5:]), depths - 1)} coordinates"
+            arrays |= q_content(name, spread.mean, coordinates)
             arrays[f"{name}_residuals"] = numbers(f"{name} residuals")
-            arrays[f"{name[5:]}_histories"] = numbers(2, f"{name[5:]} coordinates")
+            arrays[f"{name[5:]}_histories"] = numbers(2, coordinates)
         named = (*settings.models, *(settings.support or ()))
         return Content(arrays, sizes, may_be_empty=tuple(f"{name} kept" for name in named))
 
@@ -261,6 +270,7 @@ class QPolicy(PolicyBase):
             "usual_demand": self.usual_demand,
             "safe": {name: getattr(self.safe, name) for name in ("kind", "eps", "depth", "ends_by_rule")},
             "models": {name: q_settings(q) for name, q in models.items()},
+            "pools": self.pools,
             "costs": [feature.name for feature in self.costs],
             "attributes": None if self.coordinates is None else list(self.coordinates.columns),
         }
@@ -301,6 +311,7 @@ class QPolicy(PolicyBase):
             coordinates=SeriesCoordinates.from_arrays(settings["attributes"], arrays),
             costs=tuple(Feature(name=name) for name in settings["costs"]),
             unit_cost=settings.get("unit_cost", 0.0),
+            pools=settings.get("pools", False),
             supports=supports_from(
                 settings.get("support"), arrays, 1 + feature_count(artefact.problem.features) + len(settings["costs"])
             ),
@@ -321,9 +332,9 @@ def q_functions(policy: Policy) -> tuple[QFunction, ...]:
 
 
 def boundary_depth(policy: Policy) -> int | None:
-    """max_depth of a policy with one Q-function per depth for series of one scale, else None."""
+    """Where the safe action rules, of a policy with one Q-function per depth for series of one scale, else None."""
     one_scale = isinstance(policy, QPolicy) and policy.coordinates is None and not policy.costs
-    return len(policy.q) - 1 if isinstance(policy, QPolicy) and one_scale else None
+    return policy.safe.depth if isinstance(policy, QPolicy) and one_scale else None
 
 
 def _savable(q: ActionValueFunction) -> QFunction:

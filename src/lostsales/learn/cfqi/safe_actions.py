@@ -9,12 +9,12 @@ from lostsales.data.log import SalesLog
 from lostsales.data.splits import FoldMasks, Holdout, folds_of
 from lostsales.demand.censoring.runs import Runs
 from lostsales.learn.cfqi.iteration import FqiSettings
+from lostsales.learn.cfqi.partition import blocks_at_depth
 from lostsales.learn.cfqi.series_coordinates import SeriesCoordinates
 from lostsales.learn.cfqi.targets import ActionValueFunction
 from lostsales.learn.function.depth_regression import HyperparameterSearch, build
 from lostsales.learn.function.q_function import ActionScaler, FunctionClass, QFunction, Scaler
 from lostsales.policy.action_grid import keep_largest
-from lostsales.policy.history import blocks_of_rows
 from lostsales.types import Bools, Floats
 
 Safe = Literal["learned", "paper"]
@@ -86,9 +86,8 @@ def fit_safe_actions(
     rows = np.flatnonzero(deep & log.has_next)
     ends = runs.observed.is_observed[rows].astype(np.float64)
     if kind == "learned" and len(rows) and not ends.all():
-        series = log.series[rows]
-        scale, values, usual = coordinates.scale[series], coordinates.values[series], coordinates.usual_price[series]
-        block = blocks_of_rows(log, runs.anchor_demand[rows], rows, learned, scale, values, usual)
+        scale, usual = coordinates.scale[log.series[rows]], coordinates.usual_price[log.series[rows]]
+        block = blocks_at_depth(log, runs, rows, learned, coordinates)
         # An order that arrives after sales cannot end the run: an effect of it would be noise.
         order = np.asarray(log.order)[rows] if log.problem.arrival == "before" else np.zeros(len(rows))
         action = np.column_stack([log.price[rows] / usual, order / scale])

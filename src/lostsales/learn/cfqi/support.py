@@ -19,7 +19,7 @@ from lostsales.types import Bools, Floats
 LEAST_SHARE = 0.25
 WINDOW = 0.05  # rows count that lie within this share of the range of what was done, or nearer than the next rung
 WINDOW_ROWS = 12  # that a window would hold at least if all were equally likely: fewer tell nothing
-LEAST_EXPLAINED = 0.05  # of the absolute deviation of held-out rows, or 1 / sqrt(rows): less is chance
+LEAST_EXPLAINED = 0.05  # of the absolute deviation of held-out rows, or 2 / sqrt(rows): less is chance
 MOST_ROWS = 2_000  # to which behaviour is fitted
 NO_ACTION = np.zeros((1, 2))
 
@@ -43,7 +43,7 @@ class Spread:
         bounds = float(taken.min()), float(taken.max())
         mean = build(scaler, action_scaler, history, no_action, chosen, function, seed).q(taken, *bounds)[0]
         constant, residuals = taken[search.rows] - middle, search.held_out(taken - middle, chosen)
-        by_chance = max(LEAST_EXPLAINED, len(residuals) ** -0.5)
+        by_chance = max(LEAST_EXPLAINED, 2 * len(residuals) ** -0.5)
         if np.abs(residuals).mean() > (1 - by_chance) * np.abs(constant).mean():
             mean, residuals = replace(mean, weights=np.zeros_like(mean.weights)), constant
         return cls(mean, np.sort(residuals), bounds[1] - bounds[0])
