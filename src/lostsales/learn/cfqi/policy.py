@@ -12,7 +12,7 @@ from lostsales.data.problem import Feature, Problem
 from lostsales.data.settings import StrictSettings, checked_json
 from lostsales.errors import LostSalesError
 from lostsales.learn.cfqi.own_actions import OwnActions
-from lostsales.learn.cfqi.safe_actions import Safe, SafeActions
+from lostsales.learn.cfqi.safe_actions import Safe, SafeActions, arrival_of
 from lostsales.learn.cfqi.series_coordinates import SeriesCoordinates, ViewCoordinates
 from lostsales.learn.cfqi.support import Support
 from lostsales.learn.cfqi.support_file import SavedSpread, supports_from, supports_saved
@@ -36,7 +36,7 @@ from lostsales.policy.file_content import (
     texts,
 )
 from lostsales.policy.file_format import Artefact, arrays_of
-from lostsales.policy.history import blocks_of_view
+from lostsales.policy.history import blocks_of_view, supply_columns
 from lostsales.policy.policy import Policy
 from lostsales.policy.rules import Rules
 from lostsales.policy.view import Action, View
@@ -180,7 +180,7 @@ class QPolicy(PolicyBase):
     def _scored(self, view: View) -> Iterator[_Scored]:
         """All rows, those of one depth and the same coordinates of actions together, a chunk at a time."""
         asks, last_price = self.asks, view.last_price
-        by_name, own = view.features_by_name(asks), self._coordinates(view)
+        by_name, own, limit = view.features_by_name(asks), self._coordinates(view), view.order_limit(self.problem)
         for depth in np.unique(view.depth):
             in_depth = np.flatnonzero(view.depth == depth)
             learned = min(int(depth), len(self.q) - 1)
@@ -198,7 +198,8 @@ class QPolicy(PolicyBase):
                     features = {name: values[at] for name, values in by_name.items()}
                     grid = self.actions.grid(usual, scale, self.unit_cost)
                     rules = self.rules.of_names(None if view.names is None else view.names[at])
-                    feasible = rules.feasible(grid, view.stock[at], last_price[at], features)
+                    most_order = None if limit is None else limit[at]
+                    feasible = rules.feasible(grid, view.stock[at], last_price[at], features, most_order)
                     if own.own_range is not None:
                         feasible = own.own_range.rows(at).allowed(grid, feasible)
                     untried = np.zeros(len(at), dtype=bool)
@@ -240,8 +241,8 @@ class QPolicy(PolicyBase):
         depths = len(settings.models) - ("chance" in settings.models)
         for name, model in settings.models.items():
             depth = depths - 1 if name == "chance" else int(name)
+            own = 1 + (depth + 1) * (features + 1) + 2 * depth + supply_columns(header.problem)
             pooled = settings.pools and depth == depths - 1
-            own = 1 + (depth + 1) * (features + 1) + 2 * depth
             sizes[f"{name} coordinates"] = own + sizes["attributes"] + pooled
             arrays |= q_content(name, model, f"{name} coordinates")
         arrays |= {f"{depth}_range": numbers(2, f"{depth} coordinates", infinite=True) for depth in range(depths)}
@@ -301,7 +302,7 @@ class QPolicy(PolicyBase):
                 models.get("chance"),
                 safe["eps"],
                 safe["depth"],
-                artefact.problem.arrival,
+                arrival_of(artefact.problem),
                 "chance" not in models if safe.get("ends_by_rule") is None else safe["ends_by_rule"],
             ),
             beta=settings["beta"],

@@ -6,6 +6,7 @@ from typing import Literal
 import numpy as np
 
 from lostsales.data.log import SalesLog
+from lostsales.data.problem import Problem
 from lostsales.data.splits import FoldMasks, Holdout, folds_of
 from lostsales.demand.censoring.runs import Runs
 from lostsales.learn.cfqi.iteration import FqiSettings
@@ -30,7 +31,7 @@ class SafeActions:
     chance: ActionValueFunction | None  # estimated probability that the run ends; None where every learned run did
     eps: float
     depth: int  # from which on a run must end
-    arrival: str
+    arrival: str  # "before", "after", or "later" where lead times are longer than a period
     ends_by_rule: bool = False  # the shop's rule (`longest_run`) ends a run at that depth, whatever the action
 
     @classmethod
@@ -48,7 +49,8 @@ class SafeActions:
         depth of the longest run and tells nothing of what ends one.
 
         An order that arrives after sales cannot end today's run. So the order is the largest a period earlier too (but
-        not before a run has begun), and where no action is safe enough.
+        not before a run has begun), and where no action is safe enough. One that takes longer is left as it is: a run
+        will have ended before it arrives.
         """
         no_row = np.zeros(len(feasible), dtype=bool)
         price, order = actions.T
@@ -91,16 +93,19 @@ def fit_safe_actions(
         # An order that arrives after sales cannot end the run: an effect of it would be noise.
         order = np.asarray(log.order)[rows] if log.problem.arrival == "before" else np.zeros(len(rows))
         action = np.column_stack([log.price[rows] / usual, order / scale])
-        chance = regression(block, action, ends, folds_of(holdout, rows), settings, (0.0, 1.0))
-    return SafeActions(kind, chance, eps, depth, log.problem.arrival, rule is not None and rule <= depth)
+        chance = _chance_to_end(block, action, ends, folds_of(holdout, rows), settings)
+    return SafeActions(kind, chance, eps, depth, arrival_of(log.problem), rule is not None and rule <= depth)
 
 
-def regression(
-    block: Floats, action: Floats, targets: Floats, folds: FoldMasks, settings: FqiSettings, bounds: tuple[float, float]
-) -> QFunction:
-    """Ridge regression of any target on histories and actions, its hyperparameters by cross-validation."""
-    scaler, action_scaler, mean = Scaler.of(block), ActionScaler.of(action), float(targets.mean())
+def arrival_of(problem: Problem) -> str:
+    """When an order can end a run: before today's sales, in the next period, or later."""
+    return "later" if problem.lead_times.longest > 1 else problem.arrival
+
+
+def _chance_to_end(block: Floats, action: Floats, ends: Floats, folds: FoldMasks, settings: FqiSettings) -> QFunction:
+    """Regression of whether a run ended, kept within [0, 1]."""
+    scaler, action_scaler, mean = Scaler.of(block), ActionScaler.of(action), float(ends.mean())
     history, acted = scaler(block), action_scaler(action)
     function = settings.function if isinstance(settings.function, FunctionClass) else FunctionClass()
-    chosen = HyperparameterSearch.of(history, acted, folds, function, settings.seed).choose(targets - mean)
-    return build(scaler, action_scaler, history, acted, chosen, function, settings.seed).q(targets, *bounds)[0]
+    chosen = HyperparameterSearch.of(history, acted, folds, function, settings.seed).choose(ends - mean)
+    return build(scaler, action_scaler, history, acted, chosen, function, settings.seed).q(ends, 0.0, 1.0)[0]
