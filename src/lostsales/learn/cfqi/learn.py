@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from lostsales.learn.cfqi.settings import CFQI
 
 MOST_ITERATIONS = 40
+STILL_AHEAD = 0.05  # of the value beyond these iterations, from which the cap is told
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +61,7 @@ def _learn(log: SalesLog, settings: "CFQI", progress: Progress | None) -> CfqiRe
     assert profit is not None  # the log has stock, orders and costs
     rule = min(iterations_rule(int(runs.usable.sum()), log.problem.discount), MOST_ITERATIONS)
     iterations = rule if settings.iterations is None else settings.iterations
+    _say_where_the_cap_bites(int(runs.usable.sum()), log.problem.discount, settings)
     fqi = FqiSettings(
         iterations=iterations,
         discount=log.problem.discount,
@@ -102,6 +104,16 @@ def _learn(log: SalesLog, settings: "CFQI", progress: Progress | None) -> CfqiRe
         unit_cost=float(data.grid.unit_cost),
     )
     return CfqiResult(policy, fitted, tuple(parts), runs, profit)
+
+
+def _say_where_the_cap_bites(rows: int, discount: float, settings: "CFQI") -> None:
+    asked = iterations_rule(rows, discount)
+    if settings.iterations is None and asked > MOST_ITERATIONS and discount**MOST_ITERATIONS > STILL_AHEAD:
+        warnings.warn(
+            f"at discount {discount:g} the rule asks for K = {asked} iterations, and {MOST_ITERATIONS} are made: what "
+            f"lies further ahead is left out. iterations={asked} makes them all",
+            stacklevel=6,
+        )
 
 
 def _supports(
