@@ -22,6 +22,7 @@ BEYOND = "a longer run of stock-outs than was learned"
 UNKNOWN_SERIES = "a series that the log never had: it is taken for a usual one"
 NOT_CHOSEN = "no proven gain for this product: keep what you do"
 UNSEEN = "a price or an order that this series never had"
+UNTRIED = "one price or one order only was tried in such a case: it is kept"
 UNSAFE = "no action is safe enough: the likeliest to end the run"
 
 
@@ -103,7 +104,12 @@ def recommendation(policy: SavedPolicy, recent: Any, today: Any) -> Recommendati
 def decision_flags(decision: Decision) -> dict[str, Bools]:
     """What to beware of in each row of a decision, by its text."""
     flags = {BEYOND: decision.beyond, OUTSIDE: decision.outside, UNSAFE: decision.unsafe}
-    some = {UNKNOWN_SERIES: decision.unknown_series, NOT_CHOSEN: decision.not_chosen, UNSEEN: decision.unseen}
+    some = {
+        UNKNOWN_SERIES: decision.unknown_series,
+        NOT_CHOSEN: decision.not_chosen,
+        UNSEEN: decision.unseen,
+        UNTRIED: decision.untried,
+    }
     return flags | {text: rows for text, rows in some.items() if rows is not None}
 
 

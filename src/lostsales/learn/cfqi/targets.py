@@ -88,21 +88,18 @@ class NextValues:
     def of(
         cls,
         part: Partition,
-        depth: int,
         allowed: tuple[Bools | None, Bools | None],
         actions: OwnActions,
         designs: list[Any],
     ) -> "NextValues":
-        """The next history has depth 0 after observed demand, else depth + 1."""
+        """The next history has depth 0 after observed demand, else `next_learned`."""
         after, ones = [], np.ones(len(part.rows))
         scale = ones if part.scale is None else part.scale
         usual = ones if part.usual_price is None else part.usual_price
         for rows, to, block, may in (
             (np.flatnonzero(part.is_observed), 0, part.next_observed, allowed[0]),
-            (np.flatnonzero(~part.is_observed), depth + 1, part.next_censored, allowed[1]),
+            (np.flatnonzero(~part.is_observed), part.next_learned, part.next_censored, allowed[1]),
         ):
-            if block is None:
-                continue
             for at, own in actions.groups(usual[rows], scale[rows]):
                 there, kept = block[at], len(at) * len(own) <= KEPT_SCORES
                 scorer = designs[to].scorer(there, own) if kept else None
@@ -122,6 +119,7 @@ def targets(
 ) -> Floats:
     """R* + discount V, the regression targets of Q^(i) in one iteration (Algorithms 1 and 2), (rows,).
 
-    V is V^(0) after observed demand and V^(i+1) after a stock-out, of Q, or of Q - U where beta is above 0.
+    V is V^(0) after observed demand and V^(i+1), from max_depth on V^(n), after a stock-out, of Q, or of Q - U where
+    beta is above 0.
     """
     return profit + discount * following.value(q, beta)
