@@ -14,7 +14,7 @@ from lostsales.policy.base import PolicyBase
 from lostsales.policy.decision import Decision
 from lostsales.policy.file_content import Content, Header, NonNegative, Number, action_sizes
 from lostsales.policy.file_format import Artefact
-from lostsales.policy.rules import Rules
+from lostsales.policy.rules import Rules, SavedRules
 from lostsales.policy.view import Action, View
 from lostsales.types import RELATIVE_TOLERANCE, Floats
 
@@ -71,7 +71,7 @@ class SavedThresholds(StrictSettings):
 class ThresholdSettings(StrictSettings):
     """The settings in a policy file."""
 
-    rules: Rules
+    rules: SavedRules
     thresholds: SavedThresholds
     value: Number
     most_stock: NonNegative
@@ -103,7 +103,8 @@ class ThresholdPolicy(PolicyBase):
 
     def _act(self, view: View) -> Action:
         features = view.features_by_name(self.asks)
-        return self.thresholds.act(self.grid, self.rules, view.stock, view.last_price, features)
+        rules = self.rules.of_names(view.names)
+        return self.thresholds.act(self.grid, rules, view.stock, view.last_price, features)
 
     def explain(self, view: View) -> Decision:
         """The decision; a rule has no runner-up, and its value is the same for every row."""
