@@ -99,11 +99,11 @@ def recommendation(policy: SavedPolicy, recent: Any, today: Any) -> Recommendati
 
 def _check_usable(decision: Decision) -> None:
     """Raise where a price or an order is none, as the numbers of a policy file can lead to."""
-    for name, values in (("price", decision.price), ("order", decision.order)):
+    for name, values in (("a price", decision.price), ("an order", decision.order)):
         wrong = np.flatnonzero(~(np.isfinite(values) & (values >= 0)))
         if len(wrong):
             raise LostSalesError(
-                f"the policy decides a {name} of {values[wrong[0]]:g} for row {wrong[0]} of today, which is none: its "
+                f"the policy decides {name} of {values[wrong[0]]:g} for row {wrong[0]} of today, which is none: its "
                 "numbers do not fit this row"
             )
 

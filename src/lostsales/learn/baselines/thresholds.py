@@ -48,7 +48,7 @@ class Thresholds:
         orders = stock <= self.order_at
         wanted = np.where(orders, np.maximum(self.order_up_to - stock, 0.0), 0.0)
         price = np.where(orders, self.price, self.waiting_price)
-        if rules == Rules():
+        if not rules.own and rules == Rules():
             nearest = np.searchsorted((grid.orders[1:] + grid.orders[:-1]) / 2, wanted)
             left = grid.room - stock + RELATIVE_TOLERANCE * (1 + grid.room)
             fits = np.searchsorted(grid.orders, left, side="right") - 1
