@@ -73,6 +73,12 @@ def _in_dozens(policy: Any) -> InUnits:
     return InUnits(policy, problem_in_units(policy.problem, 1 / 12), 12.0, {"tea": 2.0})
 
 
+@cache
+def made(name: str) -> Any:
+    """The policy of a name."""
+    return MAKERS[name]()
+
+
 MAKERS: dict[str, Callable[[], Any]] = {
     "base-stock": lambda: lostsales.fit(log(), "base-stock"),
     "newsvendor": lambda: lostsales.fit(log(), "newsvendor"),
@@ -88,12 +94,6 @@ MAKERS: dict[str, Callable[[], Any]] = {
         made("base-stock in dozens"), np.array(["tea"], dtype=object)
     ),
 }
-
-
-@cache
-def made(name: str) -> Any:
-    """The policy of a name."""
-    return MAKERS[name]()
 
 
 @cache

@@ -79,7 +79,7 @@ def shop_table(rng: np.random.Generator) -> pd.DataFrame:
             if when.weekday() == 6 or rng.random() < 0.03:
                 continue
             order = float(rng.integers(0, 8))
-            sales = float(rng.integers(0, order + 3))
+            sales = float(rng.integers(0, int(order) + 3))
             out = float(rng.integers(0, HOURS)) if rng.random() < 0.3 else 0.0
             price = float(rng.choice([1.5, 2.0, 2.5]))
             rows.append((shop, sku, when.isoformat(), department, 2.0, price, order, min(sales, order + 2), out))

@@ -98,7 +98,7 @@ def used(path: Path, origin: Path) -> bool:
             scenario = lostsales.Scenario.load(origin.with_name("scenario.toml"))
             runs = [lostsales.simulate(scenario, saved_policy(path, scenario), episodes=5, seed=3)[0] for _ in range(2)]
             answers = [np.stack([log.price, np.asarray(log.order)]) for log in runs]
-            grid = np.array(scenario.prices), np.array(scenario.orders)
+            grid: tuple[Any, Any] | None = (np.array(scenario.prices), np.array(scenario.orders))
         else:
             policy: Any = lostsales.load(path)  # before the tables, since most files are refused
             recent, today = (pd.read_csv(origin.with_name(name), dtype=NAMES) for name in ("recent.csv", "today.csv"))
