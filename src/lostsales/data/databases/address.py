@@ -81,7 +81,7 @@ class DatabaseAddress:
         message = message.replace(self.place, self.shown)
         for secret in (*self.secrets, os.environ.get("PGPASSWORD", "")):
             message = message.replace(secret, _HIDDEN) if secret else message
-        return re.sub(r"(password\s*=\s*)\S+", rf"\1{_HIDDEN}", message, flags=re.IGNORECASE)
+        return without_passwords(message)
 
     @property
     def file(self) -> Path | None:
@@ -96,6 +96,16 @@ def is_address(text: object) -> bool:
     (True, False)
     """
     return isinstance(text, str) and ":" in text and text.partition(":")[0].lower() in SCHEMES
+
+
+def without_passwords(message: str) -> str:
+    """A message that may repeat an address, as where a file was wanted.
+
+    >>> without_passwords("there is no file postgresql:/ann:secret@db/shop?password=secret")
+    'there is no file postgresql:/ann@db/shop?password=***'
+    """
+    message = re.sub(r"(postgres(?:ql)?:/{1,2}[^\s:/@]*):\S*@", r"\1@", message, flags=re.IGNORECASE)
+    return re.sub(r"(password\s*=\s*)\S+", rf"\1{_HIDDEN}", message, flags=re.IGNORECASE)
 
 
 def _no_address() -> LostSalesError:
