@@ -83,6 +83,7 @@ def recommendation(policy: SavedPolicy, recent: Any, today: Any) -> Recommendati
     recent_table = None if recent is None else open_table(recent)
     day = read_open_day(problem, recent_table, open_table(today), policy.usual_demand)
     decision = policy.explain(day.view)
+    _check_usable(decision)
     flags = day.flags | decision_flags(decision)
     actions = {problem.columns.price: decision.price, problem.columns.order: decision.order}
     others: dict[str, Array] = {
@@ -99,6 +100,17 @@ def recommendation(policy: SavedPolicy, recent: Any, today: Any) -> Recommendati
         others["on_order"] = day.view.on_order
         others["expected_arrivals"] = arrival_texts(problem, day.view.pipeline)
     return Recommendation(policy.problem, day.keys, actions | beside(others | decision.more, actions, PREFIX))
+
+
+def _check_usable(decision: Decision) -> None:
+    """Raise where a price or an order is none, as the numbers of a policy file can lead to."""
+    for name, values in (("a price", decision.price), ("an order", decision.order)):
+        wrong = np.flatnonzero(~(np.isfinite(values) & (values >= 0)))
+        if len(wrong):
+            raise LostSalesError(
+                f"the policy decides {name} of {values[wrong[0]]:g} for row {wrong[0]} of today, which is none: its "
+                "numbers do not fit this row"
+            )
 
 
 def decision_flags(decision: Decision) -> dict[str, Bools]:

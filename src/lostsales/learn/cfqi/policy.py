@@ -38,7 +38,7 @@ from lostsales.policy.file_content import (
 from lostsales.policy.file_format import Artefact, arrays_of
 from lostsales.policy.history import blocks_of_view, supply_columns
 from lostsales.policy.policy import Policy
-from lostsales.policy.rules import Rules
+from lostsales.policy.rules import Rules, SavedRules
 from lostsales.policy.view import Action, View
 from lostsales.types import Array, Bools, Floats, Ints
 
@@ -73,7 +73,7 @@ class QPolicySettings(StrictSettings):
 
     method: str
     room: NonNegative | None
-    rules: Rules
+    rules: SavedRules
     beta: NonNegative
     usual_demand: NonNegative
     safe: SavedSafeActions

@@ -38,7 +38,7 @@ from lostsales.policy.file_content import (
     truths,
 )
 from lostsales.policy.file_format import Artefact, arrays_of
-from lostsales.policy.rules import Rules
+from lostsales.policy.rules import Rules, SavedRules
 from lostsales.policy.view import Action, View
 from lostsales.types import Array, Bools, Floats, Ints
 
@@ -63,7 +63,7 @@ class PlanSettings(StrictSettings):
     learned_depth: Depth
     usual_demand: NonNegative
     family: str
-    rules: Rules
+    rules: SavedRules
     ladders: LadderSettings | None = None  # files of old have the grid of the problem
     attributes: tuple[str, ...] = ()  # columns, which files of old do not name
 
