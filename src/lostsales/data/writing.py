@@ -67,10 +67,12 @@ def _copy(columns: dict[str, Array], path: Path, temporary: Path) -> None:
     from lostsales.data.reading.opening import identifier
 
     quoted = str(temporary.absolute()).replace("'", "''")  # to DuckDB a first "~" is the home
-    # DuckDB takes dates as moments only.
+    # DuckDB takes dates as moments only, and does not tell that a column without rows is text.
     days = [name for name, values in columns.items() if values.dtype == np.dtype("datetime64[D]")]
-    dates = ", ".join(f"CAST({identifier(name)} AS DATE) AS {identifier(name)}" for name in days)
-    rows = f"(SELECT * REPLACE ({dates}) FROM columns)" if days else "columns"
+    kinds = dict.fromkeys(days, "DATE")
+    kinds |= {name: "VARCHAR" for name, values in columns.items() if values.dtype == object and not len(values)}
+    casts = ", ".join(f"CAST({identifier(name)} AS {kind}) AS {identifier(name)}" for name, kind in kinds.items())
+    rows = f"(SELECT * REPLACE ({casts}) FROM columns)" if casts else "columns"
     with connect() as connection:
         connection.register("columns", columns | {name: columns[name].astype("datetime64[us]") for name in days})
         try:
