@@ -35,4 +35,6 @@ def write_source(folder: Path, columns: dict[str, Array], shop: Assortment, file
 
 def tree(folder: Path) -> dict[str, bytes]:
     """The bytes of every file of a store, by its path in it."""
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()
+    }

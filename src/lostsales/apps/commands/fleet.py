@@ -5,6 +5,7 @@ from collections.abc import Callable
 import typer
 
 from lostsales.apps.commands.fleet_fit import fleet_fit
+from lostsales.apps.commands.fleet_overview import fleet_audit, fleet_compare, fleet_report
 from lostsales.apps.commands.fleet_recommend import fleet_recommend
 from lostsales.apps.commands.fleet_status import fleet_activate, fleet_status
 
@@ -14,7 +15,10 @@ fleet = typer.Typer(name="fleet", help=ABOUT, no_args_is_help=True, rich_markup_
 COMMANDS: dict[str, Callable[..., None]] = {
     "fit": fleet_fit,
     "status": fleet_status,
+    "audit": fleet_audit,
     "recommend": fleet_recommend,
+    "compare": fleet_compare,
+    "report": fleet_report,
     "activate": fleet_activate,
 }
 for name, command in COMMANDS.items():

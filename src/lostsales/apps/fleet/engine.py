@@ -5,6 +5,7 @@ must be shared between machines, a worker that outlives its driver cannot distur
 lost with its worker is run again.
 """
 
+import socket
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -17,6 +18,7 @@ from lostsales.simulation.workers import worker_pool
 
 AHEAD = 2  # tasks a worker that are at hand: one that runs, one that waits
 MOST_LOSSES = 3  # of workers, without a task finished in between
+SECONDS_TO_CONNECT = 10.0
 RETRIES = 5  # of a task whose node was lost
 
 Task = TypeVar("Task")
@@ -83,6 +85,7 @@ class Ray:
         ray = _import_ray()
         own = not ray.is_initialized()
         if own:
+            _check_reachable(self.address)
             try:
                 ray.init(address=self.address, log_to_driver=False, logging_level="ERROR", include_dashboard=False)
             except (ConnectionError, ValueError, RuntimeError, OSError) as error:
@@ -109,6 +112,17 @@ class Ray:
                 return
             done, running = ray.wait(running, num_returns=1)
             yield ray.get(done[0])
+
+
+def _check_reachable(address: str) -> None:
+    """Ray itself would wait for minutes where nobody listens."""
+    host, colon, port = address.rpartition("://")[2].rpartition(":")
+    if not colon or not port.isdecimal():
+        return  # auto, local, or a name that Ray knows
+    try:
+        socket.create_connection((host, int(port)), timeout=SECONDS_TO_CONNECT).close()
+    except (OSError, OverflowError) as error:
+        raise LostSalesError(f"there is no Ray cluster at {address!r}: {error}") from None
 
 
 def engine_of(workers: int, ray: str | None) -> Engine:
