@@ -36,7 +36,11 @@ def fitted(source: Path, store: Path, **options: Any) -> Any:
 
 
 def failures(store: Path) -> dict[str, tuple[str, str]]:
-    found = duckdb.connect().execute(f"SELECT series, reason, fallback FROM '{store}/versions/00001/failures.parquet'").fetchall()
+    found = (
+        duckdb.connect()
+        .execute(f"SELECT series, reason, fallback FROM '{store}/versions/00001/failures.parquet'")
+        .fetchall()
+    )
     return {series: (reason, fallback) for series, reason, fallback in found}
 
 

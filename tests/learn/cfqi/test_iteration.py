@@ -153,6 +153,8 @@ def test_many_rows_are_streamed_to_the_same_q(monkeypatch: pytest.MonkeyPatch, u
     monkeypatch.setattr("lostsales.learn.cfqi.targets.CHUNK", 17)
     monkeypatch.setattr("lostsales.learn.function.depth_regression.KEEP", 0)
     monkeypatch.setattr("lostsales.learn.function.depth_regression.CHUNK", 23)
+    monkeypatch.setattr("lostsales.learn.function.depth_regression.MANY_ROWS", 50)
+    monkeypatch.setattr("lostsales.learn.cfqi.targets.MANY_ROWS", 50)
     streamed = learn(settings)
     for one, other, part in zip(kept.q, streamed.q, parts, strict=True):
         np.testing.assert_allclose(one.values(part.block, ACTIONS), other.values(part.block, ACTIONS), atol=1e-4)

@@ -48,7 +48,7 @@ def fleet_fit(
     Killed at any moment, the same command goes on: no finished shard is lost or repeated. A product that cannot be
     learned stands in `failures.parquet` with the reason, and is decided as one that its shard never had.
 
-    Example: `lostsales fleet fit sales --out store --by department`
+    Example: `lostsales fleet fit sales --out fleet --by department --method base-stock`
     """
     from lostsales.apps.fleet.engine import engine_of
     from lostsales.apps.fleet.fit import LEAST_ROWS, SHARD_SIZE, fit_fleet

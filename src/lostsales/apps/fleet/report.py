@@ -1,5 +1,6 @@
 """The page of a fleet: where the money is, the worst products, and what to beware of."""
 
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -81,8 +82,8 @@ def _flags(audit: FleetAudit) -> list[tuple[str, dict[str, int], str]]:
 
 
 def _money(value: float | None, signed: bool = False) -> str:
-    if value is None:
-        return "-"
+    if value is None or not isfinite(value):
+        return "unknown"
     return f"{'+' if signed and value > 0 else ''}{number(value)}"
 
 

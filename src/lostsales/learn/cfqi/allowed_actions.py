@@ -7,10 +7,11 @@ from lostsales.demand.censoring.runs import Runs
 from lostsales.learn.cfqi.own_actions import OwnActions
 from lostsales.learn.cfqi.partition import Partition
 from lostsales.learn.cfqi.safe_actions import SafeActions
-from lostsales.learn.cfqi.targets import CHUNK
 from lostsales.policy.own_range import OwnRange
 from lostsales.policy.rules import Rules
 from lostsales.types import Bools, Floats, Ints
+
+CHUNK = 20_000
 
 
 def allowed_actions(
