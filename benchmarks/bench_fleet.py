@@ -1,5 +1,6 @@
 """Fleets: products a second against a loop of `fit`, Ray against processes, the decisions of a day, and earnings."""
 
+import logging
 import time
 import warnings
 from dataclasses import dataclass, replace
@@ -125,7 +126,7 @@ def ray_against_processes(folder: Path, products: int = 200, shard_size: int = 2
     import ray
 
     write_shop(folder / "source", products)
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
     engines: dict[str, Engine] = {"processes": Processes(2), "ray": Ray("local")}
     seconds = {}
     for name, engine in engines.items():

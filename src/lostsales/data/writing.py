@@ -79,13 +79,14 @@ def _copy(columns: dict[str, Array], path: Path, temporary: Path) -> None:
             # Without a temporary file of its own: ours is one.
             connection.execute(f"COPY {rows} TO '{quoted}' ({FORMATS[path.suffix]}, USE_TMP_FILE false)")
         except (duckdb.Error, RuntimeError) as error:
-            raise LostSalesError(f"{path} cannot be written: {_reason(str(error))}") from None
+            reason = failed_write(str(error)) or str(error).splitlines()[0]
+            raise LostSalesError(f"{path} cannot be written: {reason}") from None
 
 
-def _reason(message: str) -> str:
-    """What the system said, where DuckDB's message has it somewhere within."""
+def failed_write(message: str) -> str | None:
+    """What the system said against a write, where DuckDB's message has it somewhere within."""
     codes = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EIO)
-    return next((os.strerror(code) for code in codes if os.strerror(code) in message), message.splitlines()[0])
+    return next((os.strerror(code) for code in codes if os.strerror(code) in message), None)
 
 
 def write_log(log: SalesLog, path: str | Path) -> None:

@@ -1,7 +1,10 @@
 """Learning a fleet: the same bytes whoever works, what cannot be learned, versions, and input that is refused."""
 
 import os
+import resource
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -232,3 +235,45 @@ def test_a_refused_source_leaves_nothing(
     message = failure(monkeypatch, capsys, "fleet", "fit", source, "--out", tmp_path / "store", "--method", METHOD)
     assert "missing column 'cost'" in " ".join(message.split())
     assert set(tree(tmp_path / "store")) <= {"lock"}
+
+
+@contextmanager
+def small_disk(most: int) -> Iterator[None]:
+    """No file may be longer, as on a disk that is nearly full."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_full_disk_is_one_error_and_leaves_nothing(source: Path, tmp_path: Path) -> None:
+    with small_disk(2_000), pytest.raises(LostSalesError, match="cannot be written: File too large"):
+        fitted(source, tmp_path / "store")
+    assert set(tree(tmp_path / "store")) <= {"lock"}
+    fitted(source, tmp_path / "store")
+
+
+def test_a_disk_that_fills_up_keeps_what_is_finished(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[int] = []
+
+    def then_full(task: FitTask) -> FittedShard:
+        if done:
+            monkeypatch.setattr(os, "fsync", full)
+        done.append(task.rows.shard)
+        return fit_shard(task)
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("lostsales.apps.fleet.fit.fit_shard", then_full)
+    with pytest.raises(LostSalesError, match=r"policy cannot be written: No space left on device"):
+        fitted(source, tmp_path / "store")
+    monkeypatch.undo()
+    version = Store.at(tmp_path / "store").versions()[0]
+    assert sorted(version.entries()) == done[:1]
+    assert len(list((version.folder / "policies").iterdir())) == 1
+    fitted(source, tmp_path / "store")

@@ -5,6 +5,7 @@ must be shared between machines, a worker that outlives its driver cannot distur
 lost with its worker is run again.
 """
 
+import logging
 import socket
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -87,7 +88,9 @@ class Ray:
         if own:
             _check_reachable(self.address)
             try:
-                ray.init(address=self.address, log_to_driver=False, logging_level="ERROR", include_dashboard=False)
+                ray.init(
+                    address=self.address, log_to_driver=False, logging_level=logging.ERROR, include_dashboard=False
+                )
             except (ConnectionError, ValueError, RuntimeError, OSError) as error:
                 reason = " ".join(str(error).split())[:300]
                 raise LostSalesError(f"there is no Ray cluster at {self.address!r}: {reason}") from None

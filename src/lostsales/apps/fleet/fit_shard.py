@@ -18,6 +18,7 @@ from lostsales.data.settings import checked_json
 from lostsales.errors import LostSalesError
 from lostsales.learn.fit import fit
 from lostsales.learn.learner import LEARNERS
+from lostsales.policy.policy import SavedPolicy
 
 
 @dataclass(frozen=True)
@@ -45,11 +46,13 @@ def fit_shard(task: FitTask) -> FittedShard:
     notes: tuple[str, ...] = ()
     if shard.log is not None:
         try:
-            policy, notes = _learn(task, shard.log)
-        except MemoryError:
+            learned, notes = _learn(task, shard.log)
+        except (MemoryError, OSError):  # of the machine, not of the shard
             raise
         except Exception as error:  # noqa: BLE001, of any kind: the other shards are worth having
             failures |= dict.fromkeys(shard.log.names.tolist(), f"its shard could not be learned: {_one_line(error)}")
+        else:
+            policy = _file_of(learned)
     entry = Entry(
         shard=task.rows.shard,
         products=shard.products,
@@ -62,16 +65,20 @@ def fit_shard(task: FitTask) -> FittedShard:
     return FittedShard(entry, policy)
 
 
-def _learn(task: FitTask, log: SalesLog) -> tuple[bytes, tuple[str, ...]]:
-    """The file of the policy, and what to know beside it."""
+def _learn(task: FitTask, log: SalesLog) -> tuple[SavedPolicy, tuple[str, ...]]:
+    """The policy, and what to know beside it."""
     learner = checked_json(LEARNERS.get(task.method), task.settings, f"method {task.method}")
     with threadpool_limits(1), using_workers(1), warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         policy = fit(log, learner)
+    return policy, tuple(sorted({*doubts(log), *(str(each.message) for each in warned)}))
+
+
+def _file_of(policy: SavedPolicy) -> bytes:
     with TemporaryDirectory(prefix="lostsales-") as folder:
         path = Path(folder) / "policy"
         policy.save(path)
-        return path.read_bytes(), tuple(sorted({*doubts(log), *(str(each.message) for each in warned)}))
+        return path.read_bytes()
 
 
 def _one_line(error: Exception) -> str:

@@ -21,6 +21,7 @@ from lostsales.data.reading.files import execute
 from lostsales.data.reading.findings import Findings, listed
 from lostsales.data.reading.opening import identifier, open_query, parquet_rows
 from lostsales.data.reading.text import quoted
+from lostsales.data.writing import failed_write
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.types import Array, Ints
 
@@ -186,7 +187,12 @@ def _write(
     target = quoted(str((work / "rows").absolute()))
     connection.execute("SET threads = 1")
     options = "FORMAT parquet, PARTITION_BY (shard), WRITE_PARTITION_COLUMNS false"
-    execute(connection, name, f"COPY ({rows}) TO {target} ({options})")
+    try:
+        execute(connection, name, f"COPY ({rows}) TO {target} ({options})")
+    except LostSalesError as error:
+        if reason := failed_write(str(error)):
+            raise LostSalesError(f"{work.parent} cannot be written: {reason}") from None
+        raise
 
 
 def _check_once(
