@@ -121,7 +121,7 @@ class EachAlone(PolicyBase):
         return Action(*(np.concatenate(each) for each in zip(*found, strict=True)))
 
 
-def ray_against_processes(folder: Path, products: int = 200, shard_size: int = 25) -> Row:
+def ray_against_processes(folder: Path, products: int = 60, shard_size: int = 5) -> Row:
     """The same shards on two processes and on a Ray cluster of two cores, each with its start."""
     import ray
 

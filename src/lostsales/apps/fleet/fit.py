@@ -149,9 +149,10 @@ def _version(store: Store, source: Source, problem: Problem, settings: FleetFit,
             f"{store.folder} was made for another problem, which differs in {', '.join(differs)}; "
             "choose another store with --out"
         )
-    if known and not _differing(known[-1].manifest.identity, identity):
+    is_same = bool(known) and not _differing(known[-1].manifest.identity, identity)
+    if is_same and (source.is_fixed or not known[-1].is_finished):
         return known[-1]
-    if known and not known[-1].is_finished:
+    if known and not is_same and not known[-1].is_finished:
         differs = _differing(known[-1].manifest.identity, identity)
         if not restart:
             raise SettingError(

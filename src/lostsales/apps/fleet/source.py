@@ -1,4 +1,4 @@
-"""Where the rows of a fleet come from: Parquet or CSV files; whatever it is, it is read as Parquet files."""
+"""Where the rows of a fleet come from; whatever it is, it is read as Parquet files."""
 
 from dataclasses import dataclass
 from hashlib import file_digest
@@ -29,8 +29,13 @@ class Source(Protocol):
         """The problem that belongs to it, where there is one."""
         ...
 
+    @property
+    def is_fixed(self) -> bool:
+        """Whether the same identity means the same rows."""
+        ...
+
     def identity(self) -> dict[str, Any]:
-        """What tells its rows from others, as JSON can hold it."""
+        """What tells it from others, as JSON can hold it."""
         ...
 
     def parquet_files(self, folder: Path) -> tuple[Path, ...]:
@@ -43,6 +48,7 @@ class FileSource:
     """A Parquet or CSV file, a folder of them, or a pattern."""
 
     path: Path
+    is_fixed: bool = True
 
     @property
     def name(self) -> str:

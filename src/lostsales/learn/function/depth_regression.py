@@ -11,10 +11,12 @@ from lostsales.learn.function.feature_maps import FeatureMap, KernelMap, LinearM
 from lostsales.learn.function.kernels import Kernel
 from lostsales.learn.function.q_function import ActionScaler, FunctionClass, Hyperparameters, QBasis, QFunction, Scaler
 from lostsales.learn.function.ridge import CrossValidation, RidgeFactor
-from lostsales.types import Bools, Floats, Ints
+from lostsales.types import Array, Bools, Floats, Ints
 
-# Above so many numbers (2 GB), kernels are recomputed in each iteration rather than features kept.
-KEEP = 250_000_000
+# Above so many numbers features are kept in single precision, which is safe as |phi| <= 1 (unlike kernel values, whose
+# coefficients cancel), and above so many more (1.6 GB) kernels are recomputed in each iteration instead.
+DOUBLE = 60_000_000
+KEEP = 400_000_000
 CANDIDATES = 5  # rows per landmark from which landmarks are drawn
 CHUNK = 4_000
 SPANS = 8  # of a long design, which threads work on
@@ -29,19 +31,21 @@ class RidgeDesign:
     factor: RidgeFactor
     history: Floats  # (rows, coordinates) standardised
     action: Floats  # (rows, 2) standardised
-    kept_phi: Floats | None
+    kept_phi: Array | None  # (rows, rank)
 
     def moment(self, targets: Floats) -> Floats:
         """Phi'y, (rank,)."""
 
         def of_span(span: range) -> Floats:
-            if self.kept_phi is not None:
-                return np.asarray(targets[span.start : span.stop] @ self.kept_phi[span.start : span.stop])
-            parts = [slice(start, min(start + CHUNK, span.stop)) for start in span[::CHUNK]]
-            moments = [self.basis.map.moment(self.history[part], self.action[part], targets[part]) for part in parts]
-            return np.asarray(np.sum(moments, axis=0))
+            parts = (slice(start, min(start + CHUNK, span.stop)) for start in span[::CHUNK])
+            return np.asarray(np.sum([self._moment(part, targets[part]) for part in parts], axis=0))
 
         return np.asarray(np.sum(_over_spans(of_span, len(targets)), axis=0))
+
+    def _moment(self, part: slice, targets: Floats) -> Floats:
+        if self.kept_phi is None:
+            return self.basis.map.moment(self.history[part], self.action[part], targets)
+        return np.asarray(targets @ self.kept_phi[part].astype(np.float64, copy=False))
 
     def q(self, targets: Floats, low: float, high: float) -> tuple[QFunction, float]:
         """Q of the targets by ridge regression (Equation 16), and the root mean squared residual."""
@@ -139,12 +143,14 @@ def build(
     return RidgeDesign(basis, RidgeFactor.of(gram, choice.ridge), history, action, kept)
 
 
-def _moments(mapped: FeatureMap, history: Floats, action: Floats) -> tuple[Floats, Floats | None]:
+def _moments(mapped: FeatureMap, history: Floats, action: Floats) -> tuple[Floats, Array | None]:
     """Phi'Phi, and Phi itself where it may stay in memory."""
     if isinstance(mapped, KernelMap) and len(mapped.root) == len(history):
         return mapped.root.T @ mapped.root, mapped.root  # on the landmarks themselves Phi is L
     rows, rank = len(history), mapped.features(history[:1], action[:1]).shape[1]
-    kept = np.empty((rows, rank)) if rows * rank <= KEEP else None
+    kept: Array | None = None
+    if rows * rank <= KEEP:
+        kept = np.empty((rows, rank), dtype=np.float64 if rows * rank <= DOUBLE else np.float32)
 
     def of_span(span: range) -> Floats:
         gram = np.zeros((rank, rank))
