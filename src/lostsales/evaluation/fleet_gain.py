@@ -81,7 +81,7 @@ def _total(of_shards: Sequence[Interval], sizes: Floats, products: int, shards: 
     """The sum over shards, scaled up to all products where not all shards were judged."""
     value = np.array([each.value for each in of_shards])
     reach = np.array([(each.high - each.low) / 2 for each in of_shards])
-    factor = products / sizes.sum()
+    factor = products / float(sizes.sum())
     error = factor * float(np.sqrt((reach**2).sum()))
     if len(value) < shards:
         spread = float(np.std(value / sizes, ddof=1)) if len(value) > 1 else np.inf

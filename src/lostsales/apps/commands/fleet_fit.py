@@ -7,6 +7,7 @@ import typer
 
 from lostsales.apps.commands.fleet_options import Processes, RayAddress
 from lostsales.apps.commands.options import MOST, MOST_SEED, Json, ProblemFile, Quick, names
+from lostsales.errors import LostSalesError
 
 
 def fleet_fit(
@@ -61,20 +62,23 @@ def fleet_fit(
     keys = with_settings({} if config is None else read_toml(config), settings or (), "rules.multiple=6")
     learner = checked_json(LEARNERS.get(method), keys | ({} if seed is None else {"seed": seed}), f"method {method}")
     engine = engine_of(workers, ray)
-    with progress("learning", window=600, unit="products") as report:
-        fit_fleet(
-            source,
-            out,
-            learner.quick() if quick else learner,
-            problem=problem,
-            by=names(by),
-            shard_size=shard_size or SHARD_SIZE,
-            least_rows=least_rows or LEAST_ROWS,
-            drop_bad_rows=drop_bad_rows,
-            restart=restart,
-            engine=engine,
-            progress=report,
-        )
+    try:
+        with progress("learning", window=600, unit="products") as report:
+            fit_fleet(
+                source,
+                out,
+                learner.quick() if quick else learner,
+                problem=problem,
+                by=names(by),
+                shard_size=shard_size or SHARD_SIZE,
+                least_rows=least_rows or LEAST_ROWS,
+                drop_bad_rows=drop_bad_rows,
+                restart=restart,
+                engine=engine,
+                progress=report,
+            )
+    except KeyboardInterrupt:
+        raise LostSalesError("stopped; the same command goes on from what is finished") from None
     found = status_of(out)
     if as_json:
         print_json(found.as_json())

@@ -103,6 +103,16 @@ def fit_fleet(
         Where the source cannot be read, another process writes to the store, the store is of another problem, or no
         product at all could be learned.
 
+    Examples
+    --------
+    >>> import tempfile, lostsales
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> log, _ = lostsales.simulate("newsvendor", episodes=6, seed=1)
+    >>> lostsales.write_log(log, folder / "log.parquet")
+    >>> version = fit_fleet(folder / "log.parquet", folder / "store", "newsvendor", shard_size=3)
+    >>> version.name, len(version.shards)
+    ('00001', 2)
+
     """
     if shard_size < 1 or least_rows < 1:
         raise SettingError(f"shard_size and least_rows must be at least 1, but {shard_size} and {least_rows} came")

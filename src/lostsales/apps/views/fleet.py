@@ -24,7 +24,8 @@ def print_status(found: FleetStatus) -> None:
     if found.products_per_second is not None and found.seconds_left is not None:
         left = timedelta(seconds=round(found.seconds_left))
         facts.append(("speed", f"{found.products_per_second:.1f} products a second, about {left} left"))
-    print_facts(f"Fleet in {found.store}, version {found.version}", facts)
+    what = "no version yet" if found.version is None else f"version {found.version}"
+    print_facts(f"Fleet in {found.store}, {what}", facts)
     if found.failures:
         table = plain_table(f"{found.products_failed:,} products could not be learned", "reason", "products")
         for reason, products in list(found.failures.items())[:MOST_REASONS]:
