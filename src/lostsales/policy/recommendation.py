@@ -8,7 +8,7 @@ import numpy as np
 
 from lostsales.data.labels import beside
 from lostsales.data.problem import Problem
-from lostsales.data.reading.table import open_table
+from lostsales.data.reading.table import Table, open_table
 from lostsales.data.supply_words import arrival_texts
 from lostsales.errors import LostSalesError
 from lostsales.policy.decision import Decision
@@ -64,11 +64,15 @@ def _whole(values: Floats) -> Array:
 
 def recommend(policy: SavedPolicy, recent: Any, today: Any) -> Any:
     """The recommendation as a table of the same library as `today`, whose key columns stay as they came."""
-    import narwhals as nw
-
     if isinstance(today, str | Path):
         raise LostSalesError("today must be a pandas, polars or Arrow table; `lostsales recommend` reads files")
-    found = recommendation(policy, recent, today)
+    return as_frame(recommendation(policy, recent, today), today)
+
+
+def as_frame(found: Recommendation, today: Any) -> Any:
+    """A recommendation as a table of the same library as `today`."""
+    import narwhals as nw
+
     frame = nw.from_native(today, eager_only=True)
     own = beside(found.columns, found.keys, PREFIX)
     columns = (nw.new_series(name, values, backend=frame.implementation) for name, values in own.items())
@@ -77,11 +81,15 @@ def recommend(policy: SavedPolicy, recent: Any, today: Any) -> Any:
 
 def recommendation(policy: SavedPolicy, recent: Any, today: Any) -> Recommendation:
     """Decide for today's rows; both arguments are tables or paths."""
+    return recommendation_on(policy, None if recent is None else open_table(recent), open_table(today))
+
+
+def recommendation_on(policy: SavedPolicy, recent: Table | None, today: Table) -> Recommendation:
+    """`recommendation` on open tables."""
     if policy.refusal is not None:
         raise LostSalesError(policy.refusal)
     problem = policy.problem.model_copy(update={"features": policy.asks})
-    recent_table = None if recent is None else open_table(recent)
-    day = read_open_day(problem, recent_table, open_table(today), policy.usual_demand)
+    day = read_open_day(problem, recent, today, policy.usual_demand)
     decision = policy.explain(day.view)
     _check_usable(decision)
     flags = day.flags | decision_flags(decision)

@@ -154,9 +154,16 @@ def test_many_rows_are_streamed_to_the_same_q(monkeypatch: pytest.MonkeyPatch, u
     monkeypatch.setattr("lostsales.learn.cfqi.targets.CHUNK", 17)
     monkeypatch.setattr("lostsales.learn.function.depth_regression.KEEP", 0)
     monkeypatch.setattr("lostsales.learn.function.depth_regression.CHUNK", 23)
+    monkeypatch.setattr("lostsales.learn.function.depth_regression.MANY_ROWS", 50)
+    monkeypatch.setattr("lostsales.learn.cfqi.targets.MANY_ROWS", 50)
     streamed = learn(settings)
-    for one, other, part in zip(kept.q, streamed.q, parts, strict=True):
-        np.testing.assert_allclose(one.values(part.block, ACTIONS), other.values(part.block, ACTIONS), atol=1e-4)
+    monkeypatch.setattr("lostsales.learn.function.depth_regression.KEEP", 10**9)
+    monkeypatch.setattr("lostsales.learn.function.depth_regression.DOUBLE", 0)
+    single = learn(settings)
+    for other in (streamed, single):
+        for q, same, part in zip(kept.q, other.q, parts, strict=True):
+            np.testing.assert_allclose(q.values(part.block, ACTIONS), same.values(part.block, ACTIONS), atol=1e-4)
+            np.testing.assert_allclose(kept.residuals, other.residuals, rtol=1e-4)
 
 
 def test_without_beta_pc_fqi_is_c_fqi() -> None:

@@ -25,10 +25,11 @@ class DroppedRows:
     table: Table
     reasons: dict[int, list[str]] = field(default_factory=dict)
 
-    def add(self, findings: Findings, rows: Ints) -> None:
-        """The rows of findings, whose positions stand for `rows` of the table."""
+    def add(self, findings: Findings, rows: Ints, series: Ints | None = None) -> None:
+        """The rows of findings, whose positions stand for `rows` of the table; with `series` all rows of theirs."""
         for wanted, positions in findings.bad_rows:
-            for row in rows[positions].tolist():
+            whole = positions if series is None else np.flatnonzero(np.isin(series, series[positions]))
+            for row in rows[whole].tolist():
                 self.reasons.setdefault(row, []).append(wanted)
 
     def kept(self) -> Ints:

@@ -105,7 +105,31 @@ def read_table(table: Table, problem: Problem, progress: Progress | None = None)
     return _Gate(table, problem, progress).pass_through()
 
 
-def _read_good_rows(dropped: DroppedRows, problem: Problem, progress: Progress | None) -> SalesLog:
+def read_good_series(
+    table: Table, problem: Problem, *, drop_bad_rows: bool = False
+) -> tuple[SalesLog | None, dict[str, str]]:
+    """The log of the series that can be used, None where there are none, and by name why the others cannot.
+
+    A series with a bad row is left out as a whole, or with `drop_bad_rows` only where no row of it remains.
+    """
+    dropped = DroppedRows(table)
+    log = None
+    try:
+        log = _read_good_rows(dropped, problem, None, whole_series=not drop_bad_rows)
+    except LogError:
+        if len(dropped.kept()):  # the table as a whole is wrong
+            raise
+    codes, texts = ColumnReader(table, Findings(table.name), problem.format).series(problem.columns.series_parts)
+    known = set() if log is None else set(log.names.tolist())
+    reasons: dict[str, dict[str, None]] = {}
+    for row, wanted in dropped.reasons.items():
+        reasons.setdefault(texts[codes[row]], {}).update(dict.fromkeys(wanted))
+    return log, {name: "; ".join(wanted) for name, wanted in reasons.items() if name not in known}
+
+
+def _read_good_rows(
+    dropped: DroppedRows, problem: Problem, progress: Progress | None, *, whole_series: bool = False
+) -> SalesLog:
     """The log without the rows that have findings; what rows must share is checked among those that remain."""
     while True:
         gate = _Gate(dropped.rest(), problem, progress, rows_first=True)
@@ -113,7 +137,7 @@ def _read_good_rows(dropped: DroppedRows, problem: Problem, progress: Progress |
             return gate.pass_through()
         except LogError:
             kept = dropped.kept()
-            dropped.add(gate.findings, kept)
+            dropped.add(gate.findings, kept, gate.codes if whole_series and gate.findings.bad_rows else None)
             if not gate.findings.only_rows or not len(dropped.kept()):
                 raise
 

@@ -8,11 +8,12 @@ from lostsales.learn.cfqi.own_actions import OwnActions
 from lostsales.learn.cfqi.partition import Partition
 from lostsales.learn.cfqi.safe_actions import SafeActions
 from lostsales.learn.cfqi.support import Support
-from lostsales.learn.cfqi.targets import CHUNK
 from lostsales.policy.history import limits_of_rows
 from lostsales.policy.own_range import OwnRange
 from lostsales.policy.rules import Rules
 from lostsales.types import Bools, Floats, Ints
+
+CHUNK = 20_000
 
 
 def allowed_actions(

@@ -58,6 +58,7 @@ def iterate(
     """
     searches = [_search(part, fold, settings) for part, fold in zip(parts, folds, strict=True)]
     profits = np.concatenate([part.profit for part in parts])
+    rows = len(profits)
     pessimism = settings.beta > 0 and settings.pessimistic_until > 0
     residuals: list[tuple[float, ...]] = []
     q: list[ActionValueFunction] = []
@@ -67,14 +68,13 @@ def iterate(
     for k in range(1, settings.iterations + 1):
         if q:
             beta = settings.beta if k - 1 <= settings.pessimistic_until else 0.0
-            regressed = [
-                targets(part.profit, ahead, q, settings.discount, beta)
-                for part, ahead in zip(parts, following, strict=True)
-            ]
+            regressed = targets(parts, following, q, settings.discount, beta)
         if k in settings.select_at or not following:
             designs, following = [], []  # frees the memory of the former factors
             designs = [search.chosen(target, pessimism) for search, target in zip(searches, regressed, strict=True)]
-            following = [NextValues.of(part, may, actions, designs) for part, may in zip(parts, allowed, strict=True)]
+            following = [
+                NextValues.of(part, may, actions, designs, rows) for part, may in zip(parts, allowed, strict=True)
+            ]
         horizon = (1 - settings.discount**k) / (1 - settings.discount)
         low, high = float(profits.min()) * horizon, float(profits.max()) * horizon
         learned = [design.q(target, low, high) for design, target in zip(designs, regressed, strict=True)]
