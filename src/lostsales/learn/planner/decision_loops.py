@@ -31,6 +31,8 @@ class Rows(NamedTuple):
     price: Floats  # (rows, prices) that may be charged
     price_position: Floats  # (rows, prices)
     order: Floats  # (rows, orders) that may be placed, rising
+    pipeline: Floats  # (rows, columns) ordered and not arrived, as in a `View`
+    phase: Ints  # position in the cycle of order days
 
     def take(self, rows: Ints) -> "Rows":
         """Some of the rows."""
@@ -53,7 +55,7 @@ class PricedRows(NamedTuple):
 
 
 @compiled
-def _demand_atoms(
+def demand_atoms(
     table: LatentTable, depth: int, z_position: float, shift: float, price_position: float, lag: float, atoms: Floats
 ) -> None:
     """The atoms of demand between the nodes of z, of the price and of the lag, with a shift of the latents."""
@@ -100,7 +102,7 @@ def action_values(q: Floats, rows: Rows, table: LatentTable, by_node: Floats, dy
         reach = int(within((stock + orders[n_orders - 1]) / stock_step, n_stocks - 2.0)) + 2
         for p in range(rows.price.shape[1]):
             place = rows.z_position[row], rows.shift[row, p], rows.price_position[row, p]
-            _demand_atoms(table, depth, *place, rows.lag[row], atoms)
+            demand_atoms(table, depth, *place, rows.lag[row], atoms)
             count = distinct_demands(atoms, demands, probabilities)
             demand, probability = demands[:count], probabilities[:count]
             position = within(rows.w_position[row, p], n_nodes - 1.0)
@@ -131,7 +133,7 @@ def mean_above(means: Floats, rows: PricedRows, table: LatentTable, strict: bool
     for row in range(len(means)):
         available = rows.available[row]
         place = rows.z_position[row], rows.shift[row], rows.price_position[row]
-        _demand_atoms(table, rows.depth[row], *place, rows.lag[row], demand)
+        demand_atoms(table, rows.depth[row], *place, rows.lag[row], demand)
         total, n_above = 0.0, 0
         for k in range(n_atoms):
             if demand[k] > available or (not strict and demand[k] >= available):
@@ -158,7 +160,7 @@ def expect_demand(expected: Floats, rows: PricedRows, table: LatentTable) -> Non
         levels[k + 1] = (k + 0.5) / n_atoms
     for row in range(len(rows.lag)):
         place = rows.z_position[row], rows.shift[row], rows.price_position[row]
-        _demand_atoms(real, rows.depth[row], *place, rows.lag[row], demand[1 : n_atoms + 1])
+        demand_atoms(real, rows.depth[row], *place, rows.lag[row], demand[1 : n_atoms + 1])
         demand[0] = max(demand[1] - (demand[2] - demand[1]) / 2, 0.0)
         demand[n_atoms + 1] = demand[n_atoms] + (demand[n_atoms] - demand[n_atoms - 1]) / 2
         mean, available = 0.0, rows.available[row]
