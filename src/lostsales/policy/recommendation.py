@@ -9,6 +9,7 @@ import numpy as np
 from lostsales.data.labels import beside
 from lostsales.data.problem import Problem
 from lostsales.data.reading.table import open_table
+from lostsales.data.supply_words import arrival_texts
 from lostsales.errors import LostSalesError
 from lostsales.policy.decision import Decision
 from lostsales.policy.open_day import read_open_day
@@ -93,6 +94,9 @@ def recommendation(policy: SavedPolicy, recent: Any, today: Any) -> Recommendati
         "advantage": decision.advantage,
         "flag": joined_flags(flags),
     }
+    if day.view.pipeline is not None:
+        others["on_order"] = day.view.on_order
+        others["expected_arrivals"] = arrival_texts(problem, day.view.pipeline)
     return Recommendation(policy.problem, day.keys, actions | beside(others | decision.more, actions, PREFIX))
 
 
