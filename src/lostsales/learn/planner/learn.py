@@ -120,8 +120,19 @@ def _price_nodes(ladders: Ladders, model: DemandModel) -> Floats:
 def _allowed(rules: Rules, series: SeriesTable, group: int, grid: StateGrid) -> Bools:
     """Actions of the plan of a group that pass the rules, (actions,): in money, at the usual price of the group."""
     usual = float(np.median(series.usual_price[series.group == group]))
-    free = rules.model_copy(update={"price_endings": None, "price_ladder": None, "multiple": None})
+    members = series.names[series.group[:-1] == group]
+    own = rules.of_names(members if len(members) else None)
+    free = rules.model_copy(
+        update={"price_endings": None, "price_ladder": None, "multiple": None}
+        | {name: _of_most(getattr(own, name)) for name in ("minimum", "least_margin")}
+    )
     return free.standing(ActionGrid(grid.prices * usual, grid.orders, np.inf, usual * series.group_costs[group, 1]))
+
+
+def _of_most(rule: Floats | float | None) -> float | None:
+    """A rule of a group: the middle one of its series, None where most have none."""
+    values = np.atleast_1d(np.nan if rule is None else rule)
+    return None if np.isnan(values).mean() > 0.5 else float(np.nanmedian(values))
 
 
 def _laws(log: SalesLog, model: DemandModel, settings: "Planner", n_groups: int) -> tuple[DemandLaw, ...]:

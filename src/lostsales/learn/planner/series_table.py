@@ -95,7 +95,9 @@ class SeriesTable:
         responses = np.exp(effects[:, -2:] * [PRICE_MOVE, MEMORY_MOVE])
         multiple = np.r_[_multiples(log, ladders, rules)[last], ladders.order_multiple]
         cases = np.maximum(multiple / scale, LEAST_CASE) ** SCALE_POWER
-        group = like_groups(np.column_stack([scale**SCALE_POWER, cases, relative, responses, spread]), most_groups)
+        bound = _own_rules(rules, names) / np.column_stack([np.ones(len(scale)), scale])
+        shape = np.column_stack([scale**SCALE_POWER, cases, relative, responses, spread, 1 + bound])
+        group = like_groups(shape, most_groups)
         by_group = [np.flatnonzero(group == each) for each in range(group.max() + 1)]
         return cls(
             names=names,
@@ -267,6 +269,13 @@ def _multiples(log: SalesLog, ladders: Ladders, rules: Rules) -> Floats:
         if each.multiple is not None:
             said[np.isin(log.names.astype(str), each.where["series"])] = each.multiple
     return np.where(np.isnan(said), shown, said)
+
+
+def _own_rules(rules: Rules, names: Array) -> Floats:
+    """Least margin and least order of each series and of an unknown one, 0 where there is none, (series + 1, 2)."""
+    own = rules.of_names(np.append(names.astype(object), ""))
+    columns = [np.nan if each is None else each for each in (own.least_margin, own.minimum)]
+    return np.asarray(np.nan_to_num(np.column_stack([np.broadcast_to(each, len(names) + 1) for each in columns])))
 
 
 def _common(multiples: Floats) -> float:
