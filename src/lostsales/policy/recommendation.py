@@ -11,8 +11,9 @@ from lostsales.data.problem import Problem
 from lostsales.data.reading.table import open_table
 from lostsales.errors import LostSalesError
 from lostsales.policy.decision import Decision
-from lostsales.policy.open_day import read_open_day
+from lostsales.policy.open_day import OpenDay, read_open_day
 from lostsales.policy.policy import SavedPolicy
+from lostsales.policy.recent_rows import RecentRows
 from lostsales.types import Array, Bools, Floats
 
 PREFIX = "recommended_"  # of a column whose name the table has given to another
@@ -73,14 +74,25 @@ def recommend(policy: SavedPolicy, recent: Any, today: Any) -> Any:
     return frame.select(*found.keys).with_columns(*columns).to_native()
 
 
-def recommendation(policy: SavedPolicy, recent: Any, today: Any) -> Recommendation:
-    """Decide for today's rows; both arguments are tables or paths."""
+def recommendation(policy: SavedPolicy, recent: Any, today: Any, *, reasons: bool = True) -> Recommendation:
+    """Decide for today's rows; `recent` and `today` are tables or paths, and `recent` may be read already."""
+    return recommended(policy, open_day(policy, recent, today), reasons=reasons)
+
+
+def open_day(policy: SavedPolicy, recent: Any, today: Any) -> OpenDay:
+    """Today's rows as a policy asks for them."""
     if policy.refusal is not None:
         raise LostSalesError(policy.refusal)
     problem = policy.problem.model_copy(update={"features": policy.asks})
-    recent_table = None if recent is None else open_table(recent)
-    day = read_open_day(problem, recent_table, open_table(today), policy.usual_demand)
-    decision = policy.explain(day.view)
+    if recent is not None and not isinstance(recent, RecentRows):
+        table = open_table(recent)
+        recent = RecentRows.read(problem, table) if table.rows else None
+    return read_open_day(problem, recent, open_table(today), policy.usual_demand)
+
+
+def recommended(policy: SavedPolicy, day: OpenDay, *, reasons: bool = True) -> Recommendation:
+    """Decide for an open day; what drove the prices, in words, takes longer than the decisions."""
+    problem, decision = policy.problem, policy.explain(day.view)
     flags = day.flags | decision_flags(decision)
     actions = {problem.columns.price: decision.price, problem.columns.order: decision.order}
     others: dict[str, Array] = {
@@ -93,7 +105,8 @@ def recommendation(policy: SavedPolicy, recent: Any, today: Any) -> Recommendati
         "advantage": decision.advantage,
         "flag": joined_flags(flags),
     }
-    return Recommendation(policy.problem, day.keys, actions | beside(others | decision.more, actions, PREFIX))
+    more = others | decision.more | (decision.reasons() if reasons else {})
+    return Recommendation(policy.problem, day.keys, actions | beside(more, actions, PREFIX))
 
 
 def decision_flags(decision: Decision) -> dict[str, Bools]:

@@ -92,6 +92,10 @@ def open_table(source: Any, reads: Collection[str] | None = None) -> Table:
 
     With `reads`, columns other than these need not be readable.
     """
+    from lostsales.data.reading.rows import ColumnTable
+
+    if isinstance(source, ColumnTable):
+        return source
     if isinstance(source, str | Path) or (
         isinstance(source, list | tuple) and source and all(isinstance(each, str | Path) for each in source)
     ):
