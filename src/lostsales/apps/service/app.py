@@ -10,7 +10,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
-from lostsales.apps.service import api, models, pages
+from lostsales.apps.service import api, exports, models, pages
 from lostsales.apps.service.access import Doorkeeper, needs
 from lostsales.apps.service.gate import Gate
 from lostsales.apps.service.problems import TITLES, Refused, documented, refusal_of
@@ -48,7 +48,8 @@ def create_app(service: Service, log: TextIO | None = None) -> Gate:
     app.state.doorkeeper = Doorkeeper.of(service.settings)
     app.include_router(api.router)
     _add_probes(app, service)
-    pages.add_pages(app)
+    app.include_router(pages.router)
+    app.include_router(exports.router)
     _add_refusals(app)
     gate = Gate(app, service.settings, app.state.doorkeeper, service.metrics, log)
     app.state.gate = gate
@@ -100,26 +101,27 @@ def _described(app: FastAPI) -> dict[str, Any]:
 
 def _add_refusals(app: FastAPI) -> None:
     @app.exception_handler(Refused)
-    async def refused(_: Request, error: Refused) -> Response:
-        return error.response()
+    async def refused(request: Request, error: Refused) -> Response:
+        return await pages.for_people(request, error) or error.response()
 
     @app.exception_handler(LostSalesError)
     async def unusable(_: Request, error: LostSalesError) -> Response:
         return refusal_of(error).response()
 
     @app.exception_handler(RequestValidationError)
-    async def invalid(_: Request, error: RequestValidationError) -> Response:
+    async def invalid(request: Request, error: RequestValidationError) -> Response:
         found = [
             f"{'.'.join(str(part) for part in each['loc'][1:]) or 'the body'}: "
             f"{each['msg'].removeprefix('Value error, ')}"
             for each in error.errors()
         ]
-        return Refused(422, findings=found).response()
+        refused = Refused(422, findings=found)
+        return await pages.for_people(request, refused) or refused.response()
 
     @app.exception_handler(HTTPException)
-    async def failed(_: Request, error: HTTPException) -> Response:
-        status = error.status_code if error.status_code in TITLES else 400
-        response = Refused(status).response()
+    async def failed(request: Request, error: HTTPException) -> Response:
+        refused = Refused(error.status_code if error.status_code in TITLES else 400)
+        response = await pages.for_people(request, refused) or refused.response()
         if error.headers:
             response.headers.update({name: value for name, value in error.headers.items() if name == "Allow"})
         return response

@@ -1,5 +1,6 @@
 """The morning list: every product of today as columns, sorted, filtered and searched without a database."""
 
+import re
 import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from lostsales.types import Array, Bools, Floats, Ints
 Show = Literal["all", "exceptions", "open", "decided"]
 SHOWS: tuple[Show, ...] = get_args(Show)
 STATUSES = ("", "accepted", "changed", "declined")
+DIGITS = re.compile(r"[0-9]+")
 LIKELY = 0.5  # chance of a stock-out from which on someone should look
 STOCKOUT_LIKELY = "a stock-out is likelier than not"
 LOSES = "expected to lose money today"
@@ -68,6 +70,11 @@ class MorningList:
     def _lowered(self) -> list[str]:
         return [name.casefold() for name in self.name.tolist()]
 
+    @cached_property
+    def _natural_names(self) -> Array:
+        """Names with their numbers in order: 9 before 10."""
+        return np.array([DIGITS.sub(lambda found: found[0].zfill(12), name) for name in self._lowered], dtype=object)
+
     def rows(self, query: Query) -> Ints:
         """The products that a query shows, in its order."""
         rows = self._order(query.sort, query.descending)
@@ -106,7 +113,7 @@ class MorningList:
     def _order(self, sort: str, descending: bool) -> Ints:
         """Rows by a column, those without a figure last; found once for each column."""
         if (sort, descending) not in self._orders:
-            values = np.array(self._lowered, dtype=object) if sort == "name" else getattr(self, sort)
+            values = self._natural_names if sort == "name" else getattr(self, sort)
             found = np.argsort(values if values.dtype.kind != "O" else values.astype(str), kind="stable")
             if descending:
                 known = found if values.dtype.kind == "O" else found[~np.isnan(values[found])]

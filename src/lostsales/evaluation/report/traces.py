@@ -1,6 +1,6 @@
 """Traces of typical series: sales, available units, and censored demand with its band."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -35,6 +35,11 @@ class Trace:
     low: Floats  # its 5 % ...
     high: Floats  # ... and 95 % quantile
 
+    def last(self, periods: int) -> "Trace":
+        """Its last periods."""
+        columns = {each.name: getattr(self, each.name) for each in fields(self)}
+        return Trace(**{name: each if name == "name" else each[-periods:] for name, each in columns.items()})
+
     @property
     def stockout_share(self) -> float:
         """Share of stock-outs in the periods shown."""
@@ -48,7 +53,7 @@ def typical_traces(prepared: PreparedLog) -> tuple[Trace, ...]:
     hidden = ~prepared.runs.observed.is_observed[np.isin(prepared.log.series, chosen)]
     expected, low, high = hidden_demand(prepared, chosen, part)
     traces = [
-        _trace(part, rows[-MOST_PERIODS:], hidden, expected, low, high)
+        trace_of(part, rows[-MOST_PERIODS:], hidden, expected, low, high)
         for rows in np.split(np.arange(len(part)), part.starts[1:])
     ]
     traces.sort(key=lambda trace: trace.stockout_share)
@@ -91,7 +96,8 @@ def hidden_demand(prepared: PreparedLog, chosen: Ints, part: SalesLog) -> tuple[
     return mean, low, high
 
 
-def _trace(log: SalesLog, rows: Ints, hidden: Bools, expected: Floats, low: Floats, high: Floats) -> Trace:
+def trace_of(log: SalesLog, rows: Ints, hidden: Bools, expected: Floats, low: Floats, high: Floats) -> Trace:
+    """Rows of one series, with censored demands of the whole log, each (all rows,)."""
     assert log.stock is not None
     assert log.order is not None
     return Trace(
