@@ -33,6 +33,7 @@ def serve(
     behind_tls: Annotated[
         bool, typer.Option("--behind-tls", help="A proxy speaks TLS: cookies and browsers keep to https.")
     ] = False,
+    check: Annotated[bool, typer.Option("--check", help="Load everything, say what it is, and end.")] = False,
     as_json: Json = False,
 ) -> None:
     """Serve a policy over HTTP and as a page: the morning list, every product, what-if, and the decisions on it.
@@ -52,16 +53,23 @@ def serve(
     settings = _settings(host, port, keys, decisions, behind_tls)
     service = _start(policy, log, today, problem, settings)
 
-    def started(port: int) -> None:
-        address = f"http://{'127.0.0.1' if settings.host == '0.0.0.0' else settings.host}:{port}"  # noqa: S104
-        desk = service.desk
-        facts = {"address": address, "version": desk.version.version, "products": len(desk.morning)}
+    desk = service.desk
+    facts = {"version": desk.version.version, "products": len(desk.morning), "keys": settings.keys is not None}
+    found = f"{desk.version.name} ({desk.version.version}) for {len(desk.morning):,} products"
+    if check:
+        service.close()
         if as_json:
             print_json(facts)
+        else:
+            out.print(f"{found}: ready to be served", markup=False, highlight=False)
+        return
+
+    def started(port: int) -> None:
+        address = f"http://{'127.0.0.1' if settings.host == '0.0.0.0' else settings.host}:{port}"  # noqa: S104
+        if as_json:
+            print_json({"address": address} | facts)
             return
-        out.print(
-            f"{desk.version.name} for {len(desk.morning):,} products: open {address} in a browser", highlight=False
-        )
+        out.print(f"{found}: open {address} in a browser", markup=False, highlight=False, soft_wrap=True)
         if settings.keys is None:
             out.print("Without keys it answers this machine only, and everyone on it.", highlight=False)
         err.print("Requests are told below as JSON; control-C ends.", style="dim")
