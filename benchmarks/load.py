@@ -126,7 +126,7 @@ def served(
 ) -> Iterator[tuple[int, subprocess.Popen[bytes], float]]:
     """A service of its own process: its port, the process, and how long it took to answer."""
     port = port or free_port()
-    command = [sys.executable, "-m", "lostsales", "serve", str(policy), "--port", str(port), *options]
+    command = [str(Path(sys.executable).with_name("lostsales")), "serve", str(policy), "--port", str(port), *options]
     started = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # noqa: S603
     try:

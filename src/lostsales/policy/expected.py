@@ -53,7 +53,7 @@ class Expected:
         demand, chance, lost = outlook
         available = units_available(stock, action.order, shop.arrival, shop.capacity)
         sales = np.clip(demand - lost, 0.0, available)
-        leftover = available - sales
+        lost, leftover = demand - sales, available - sales  # so that what is demanded and available adds up
         profit = period_profit(action.price, action.order, sales, lost, leftover, costs)
         unit_cost = np.broadcast_to(np.asarray(costs.order, dtype=np.float64), sales.shape)
         return cls(demand, sales, lost, leftover, chance, profit, value, unit_cost, unseen)

@@ -120,7 +120,7 @@ class KeyRing:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
-        if not self._current(0.0):
+        if not read_keys(self.path) or not self._current(0.0):
             raise SettingError(f"{self.path} has no keys; `lostsales keys create --keys {self.path}` adds one")
 
     def find(self, secret: str, now: datetime, clock: float) -> Key | None:

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from lostsales.data.labels import by_appearance
 from lostsales.data.reading.cells import Cells
@@ -11,6 +11,7 @@ from lostsales.errors import LostSalesError
 from lostsales.types import Array, Ints
 
 
+@runtime_checkable
 class Table(Protocol):
     """The protocol of a source that the gate can read."""
 
@@ -90,11 +91,11 @@ class SomeRows:
 def open_table(source: Any, reads: Collection[str] | None = None) -> Table:
     """`source` is a path, a folder, a pattern, a list of paths, or a pandas, polars or Arrow table, lazy or not.
 
+    One that is open already is returned as it is.
+
     With `reads`, columns other than these need not be readable.
     """
-    from lostsales.data.reading.rows import ColumnTable
-
-    if isinstance(source, ColumnTable):
+    if isinstance(source, Table):
         return source
     if isinstance(source, str | Path) or (
         isinstance(source, list | tuple) and source and all(isinstance(each, str | Path) for each in source)
