@@ -8,6 +8,7 @@ from typing import Any, TextIO
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
+from fastapi.responses import PlainTextResponse
 from starlette.exceptions import HTTPException
 
 from lostsales.apps.service import api, exports, models, pages
@@ -79,7 +80,13 @@ def _add_probes(app: FastAPI, service: Service) -> None:
             raise Refused(503, "decisions cannot be stored", retry=10)
         return models.HealthAnswer(status="ok")
 
-    @app.get("/metrics", tags=["probes"], dependencies=[Depends(needs("read"))], responses=documented(401, 403, 429))
+    @app.get(
+        "/metrics",
+        tags=["probes"],
+        dependencies=[Depends(needs("read"))],
+        responses=documented(401, 403, 429),
+        response_class=PlainTextResponse,
+    )
     async def metrics() -> Response:
         """Counters for Prometheus."""
         service.metrics.waiting.set(app.state.gate.waiting)

@@ -44,7 +44,8 @@ class PolicyFolder:
             return cls(path)
         if not path.is_file():
             raise LostSalesError(f"there is no policy file {path}")
-        load(path)  # one error for what is no policy, before anything else
+        if not _is_policy(path):
+            load(path)  # says what is wrong with it
         return cls(path.parent, path)
 
     def versions(self) -> tuple[PolicyVersion, ...]:
