@@ -51,7 +51,12 @@ def ask(desk: Running, method: str, path: str, headers: dict[str, str]) -> Any:
 
 @pytest.mark.parametrize(("method", "path", "scope"), ROUTES)
 def test_every_route_asks_for_a_key_that_is_good_for_it(desk: Running, method: str, path: str, scope: str) -> None:
-    strangers = ({}, {"Authorization": "Bearer x"}, {"Authorization": "Basic eDp4"}, desk.headers("expired"))
+    strangers: tuple[dict[str, str], ...] = (
+        {},
+        {"Authorization": "Bearer x"},
+        {"Authorization": "Basic eDp4"},
+        desk.headers("expired"),
+    )
     tampered = {"Authorization": desk.headers("admin")["Authorization"][:-1] + "!"}
     for headers in (*strangers, tampered, {"Cookie": "lostsales=x"}):
         answer = ask(desk, method, path, headers)
@@ -159,7 +164,7 @@ def test_large_bodies_many_rows_and_deep_json(desk: Running) -> None:
             yield b"x" * 1_000_000
 
     for body in (b"x" * 100_000_000, chunks()):
-        answer = desk.client.post("/v1/recommend", content=body, headers=json_head)  # type: ignore[arg-type]
+        answer = desk.client.post("/v1/recommend", content=body, headers=json_head)
         assert answer.status_code == 413
         assert answer.json()["message"] == "a body may have 3 MB"
     deep = b'{"rows": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"

@@ -82,7 +82,7 @@ def test_every_answer_is_wholly_by_one_version_while_they_are_switched(tmp_path:
     policy = shop(tmp_path)
     rows = [ROW | {"series": str(each), "stock": each} for each in range(6)]
     with served(policy) as (port, process, _):
-        with urlopen(f"http://127.0.0.1:{port}/v1/policies") as answer:  # noqa: S310
+        with urlopen(f"http://127.0.0.1:{port}/v1/policies") as answer:
             versions = [each["version"] for each in json.load(answer)["versions"]]
         wanted: dict[str, Any] = {}
         for version in versions:
@@ -134,8 +134,8 @@ def test_slow_clients_and_split_headers(tmp_path: Path, monkeypatch: pytest.Monk
         started = time.monotonic()
         idle = [socket.create_connection(("127.0.0.1", port)) for _ in range(20)]  # and say nothing
         assert talk(port, [b"GET /healthz HTTP/1.1\r\n", b"Host: localhost\r\n", b"X: "], 0.6) == b""
-        head = b"POST /v1/recommend HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n"
-        assert b" 408 " in talk(port, [head, b"{", b'"'], 0.1)
+        body = b"Content-Type: application/json\r\nContent-Length: 99\r\n\r\n"
+        assert b" 408 " in talk(port, [b"POST /v1/recommend HTTP/1.1\r\nHost: localhost\r\n" + body, b"{", b'"'], 0.1)
         assert time.monotonic() - started < 20
         for each in idle:
             each.settimeout(10)

@@ -10,7 +10,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import IO, Any, Literal, Protocol
 
@@ -251,7 +251,7 @@ def _again(connection: Connection, database: _Database) -> Connection:
 
 
 def _values(record: StoredDecision | Activation) -> tuple[Any, ...]:
-    return tuple(value for name, value in asdict(record).items() if name != "seq")
+    return tuple(getattr(record, each.name) for each in fields(record) if each.name != "seq")
 
 
 def _decision(row: tuple[Any, ...]) -> StoredDecision:

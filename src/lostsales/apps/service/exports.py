@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from lostsales.apps.service.decisions import StoredDecision
 from lostsales.apps.service.morning import Query
 from lostsales.apps.service.pages import list_query
 from lostsales.apps.service.service import Service
+from lostsales.types import Array, Ints
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -37,24 +38,42 @@ async def export(service: Here, _: Reader, asked: Asked) -> Response:
     return _csv("today.csv", _export_lines(service, rows, latest))
 
 
-def _export_lines(
-    service: Service, rows: Sequence[int] | np.ndarray[Any, Any], latest: dict[str, StoredDecision]
-) -> Iterator[list[Any]]:
+def _export_lines(service: Service, rows: Ints, latest: dict[str, StoredDecision]) -> Iterator[list[Any]]:
     money = service.desk.currency or "money"
     yield [
         "series", "period", "stock_units", "on_order_units", "yesterday_units", f"recommended_price_{money}",
         "recommended_order_units", "expected_demand_units", "stockout_chance", f"expected_profit_{money}", "flag",
         "decision", f"decided_price_{money}", "decided_order_units", "reason", "by", "version",
     ]  # fmt: skip
-    figures = ("stock", "on_order", "last_sales", "price", "order", "demand", "chance", "profit")
-    listed = service.desk.morning
-    for at in np.asarray(rows).tolist():
-        decided = latest.get(listed.name[at])
-        own: tuple[Any, ...] = ("", "", "", "", "", service.desk.version.version)
-        if decided is not None and decided.period == listed.period[at]:
+    listed, version = service.desk.morning, service.desk.version.version
+    columns = [
+        _plain(getattr(listed, name)[rows])
+        for name in (
+            "name",
+            "period",
+            "stock",
+            "on_order",
+            "last_sales",
+            "price",
+            "order",
+            "demand",
+            "chance",
+            "profit",
+        )
+    ]
+    for name, period, *figures, flag in zip(*columns, listed.flag[rows].tolist(), strict=True):
+        decided = latest.get(name)
+        own: tuple[Any, ...] = ("", "", "", "", "", version)
+        if decided is not None and decided.period == period:
             own = (decided.status, decided.price, decided.order, decided.reason, decided.who, decided.version)
-        yield [listed.name[at], listed.period[at], *(_cell(getattr(listed, each)[at]) for each in figures),
-               listed.flag[at], *own]  # fmt: skip
+        yield [name, period, *figures, flag, *own]
+
+
+def _plain(values: Array) -> list[Any]:
+    """Texts, and figures with an empty cell where there is none."""
+    if values.dtype.kind == "O":
+        return list(values.tolist())
+    return [each if each == each else "" for each in np.round(values, 6).tolist()]
 
 
 @router.get("/decisions.csv")
@@ -73,15 +92,10 @@ async def export_decisions(service: Here, _: Reader) -> Response:
     return _csv("decisions.csv", lines())
 
 
-def _cell(value: Any) -> Any:
-    number = float(value)
-    return "" if not np.isfinite(number) else round(number, 6)
-
-
 def _csv(name: str, lines: Iterator[list[Any]]) -> Response:
     """Texts that a spreadsheet would take for a formula get an apostrophe before them."""
 
-    async def text() -> AsyncIterator[str]:
+    def text() -> Iterator[str]:  # in a thread of the server, part by part
         sink = io.StringIO()
         writer = csv.writer(sink)
         for count, line in enumerate(lines, 1):

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import threading
+from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
@@ -41,6 +42,7 @@ class Service:
     previous: PolicyVersion | None = None
     executor: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(2, "decide"))
     _changing: threading.Lock = field(default_factory=threading.Lock)
+    _deciding: threading.Lock = field(default_factory=threading.Lock)
 
     @classmethod
     def start(cls, path: Path, files: ShopFiles, settings: ServiceSettings) -> "Service":
@@ -138,20 +140,23 @@ class Service:
 
     async def accept_all(self, query: Query, who: str) -> int:
         """Accept every unflagged product that a query shows and nobody has decided on."""
-        desk = self.desk
-        rows = desk.morning.acceptable(query)
-        decisions = [accepted(desk, int(at), who) for at in rows]
-        try:
-            await asyncio.wrap_future(self.store.add_many(decisions))
-        except LostSalesError as error:
-            raise Refused(503, str(error), retry=5) from None
-        self._count(decisions)
-        return len(decisions)
+        count: int = await self.run(self._accept_all, self.desk, query, who)
+        return count
+
+    def _accept_all(self, desk: Desk, query: Query, who: str) -> int:
+        with self._deciding:  # two who press the button at once do not store everything twice
+            decisions = [accepted(desk, at, who) for at in desk.morning.acceptable(query).tolist()]
+            try:
+                self.store.add_many(decisions).result()
+            except LostSalesError as error:
+                raise Refused(503, str(error), retry=5) from None
+            self._count(decisions)
+            return len(decisions)
 
     def _count(self, decisions: Sequence[StoredDecision]) -> None:
         self.desk.morning.mark(decisions)
-        for each in decisions:
-            self.metrics.decisions.labels(each.status).inc()
+        for status, count in Counter(each.status for each in decisions).items():
+            self.metrics.decisions.labels(status).inc(count)
 
     def evaluation_of(self, version: PolicyVersion) -> dict[str, Any] | None:
         """What `lostsales evaluate --json` said of a version, where it lies beside the policy and is not older."""
@@ -163,7 +168,20 @@ class Service:
             found = json.loads(path.read_bytes())
         except (OSError, ValueError, RecursionError):
             return None
-        return found if isinstance(found, dict) else None
+        return _without_contributions(found) if isinstance(found, dict) else None
+
+
+def _without_contributions(found: dict[str, Any]) -> dict[str, Any]:
+    """An evaluation without the figures of single units, which are many."""
+    kept = {name: each for name, each in found.items() if name not in ("contributions", "no_figure")}
+    return {
+        name: _without_contributions(each)
+        if isinstance(each, dict)
+        else [_without_contributions(one) if isinstance(one, dict) else one for one in each]
+        if isinstance(each, list)
+        else each
+        for name, each in kept.items()
+    }
 
 
 def _now() -> str:
