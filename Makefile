@@ -49,7 +49,7 @@ $(PEERS_READY): constraints-peers.txt
 
 $(MLFLOW_READY): pyproject.toml constraints-mlflow.txt
 	$(PYTHON) -m venv $(MLFLOW)
-	$(MLFLOW)/bin/python $(PIP) --constraint constraints-mlflow.txt --editable '.[mlflow]' pytest hypothesis
+	$(MLFLOW)/bin/python $(PIP) --constraint constraints-mlflow.txt --editable '.[mlflow]' pytest hypothesis sqlalchemy alembic sqlparse
 	@touch $@
 
 check: lint

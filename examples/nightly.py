@@ -2,9 +2,9 @@
 
     python nightly.py LOG --service http://127.0.0.1:8765 --policies policies [--key-file key] [--method planner]
 
-The candidate is fitted without the last periods and judged there against the active policy, unit by unit; where its gain
-over it is proven with 95 % certainty, it is fitted to the whole log, saved with its evaluation beside the others and
-activated. Prints one JSON object. Exit codes: 0 activated, 3 kept what is active, 2 an error.
+The candidate is fitted without the last periods and judged there against the active policy, unit by unit; where its
+gain over it is proven with 95 % certainty, it is fitted to the whole log, saved with its evaluation beside the others
+and activated. Prints one JSON object. Exit codes: 0 activated, 3 kept what is active, 2 an error.
 """
 
 import argparse

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import mlflow
-import narwhals as nw
+import pandas as pd
 from mlflow.models import Model
 from mlflow.models.model import MLMODEL_FILE_NAME
 from mlflow.tracking.artifact_utils import _download_artifact_from_uri
@@ -66,18 +66,17 @@ class PolicyModel:
     def __init__(self, policy: SavedPolicy) -> None:
         self.policy = policy
 
-    def predict(self, frame: Any, params: dict[str, Any] | None = None) -> Any:  # noqa: ARG002, MLflow passes it
+    def predict(self, frame: pd.DataFrame, params: dict[str, Any] | None = None) -> pd.DataFrame:  # noqa: ARG002
         """Price and order of every open row.
 
         Rows with sales are closed and tell the history; rows without are open and are answered, in their order.
         """
-        table = nw.from_native(frame, eager_only=True)
-        sales = self.policy.problem.columns.sales
-        if sales not in table.columns:
-            return self.policy.recommend(None, frame)
-        is_open = nw.col(sales).is_null() | nw.col(sales).cast(nw.Float64).is_nan()
-        recent = table.filter(~is_open)
-        return self.policy.recommend(recent.to_native() if len(recent) else None, table.filter(is_open).to_native())
+        sales, recent, today = self.policy.problem.columns.sales, None, frame
+        if sales in frame.columns:
+            is_open = frame[sales].isna()
+            recent, today = frame[~is_open], frame[is_open].reset_index(drop=True)
+        found: pd.DataFrame = self.policy.recommend(recent, today)
+        return found
 
 
 def _load_pyfunc(path: str) -> PolicyModel:

@@ -12,6 +12,8 @@ import lostsales.mlflow
 from lostsales.errors import LostSalesError
 from lostsales.simulation.scenario import Scenario
 
+pytestmark = pytest.mark.filterwarnings("ignore")  # MLflow warns of its own types when it is imported
+
 
 @pytest.fixture(scope="module")
 def policy_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
