@@ -12,9 +12,11 @@ from lostsales.data.problem import Problem
 from lostsales.data.reading.checks import check_closings
 from lostsales.data.reading.columns import ColumnReader
 from lostsales.data.reading.findings import Findings, listed
+from lostsales.data.reading.supply import read_on_order
 from lostsales.data.reading.table import Table
 from lostsales.data.reading.text import stripped
 from lostsales.data.settings import MOST_NUMBER
+from lostsales.policy.open_supply import OpenSupply
 from lostsales.policy.recent_rows import RecentRows
 from lostsales.policy.view import ClosedPeriod, SeriesContext, View
 from lostsales.types import Array, Bools, Floats, Ints, exceeds
@@ -46,7 +48,7 @@ def read_open_day(problem: Problem, recent: RecentRows | None, today: Table, usu
     demand, unanchored = day.last_sales, day.last_stockout & ~np.isnan(day.last_sales)
     depth, gap = np.zeros(len(demand), dtype=np.int64), np.zeros(len(demand), dtype=bool)
     past: tuple[ClosedPeriod, ...] = ()
-    mean_demand = np.full(len(demand), np.nan)
+    mean_demand, supply = np.full(len(demand), np.nan), OpenSupply(problem, day.on_order, len(demand))
     if recent is not None:
         log, runs = recent.log, recent.runs
         last_row, gap = day.last_rows(recent, problem)
@@ -61,6 +63,7 @@ def read_open_day(problem: Problem, recent: RecentRows | None, today: Table, usu
         unanchored[has] = hidden & ~has_anchor
         past = recent.past(last_row, max(int(depth.max(initial=0)), 1))
         mean_demand[has] = recent.mean_demand[log.series[at]]
+        supply = supply.after(log, last_row, day.stock, day.findings, recent.columns)
     unknown = np.isnan(demand)
     demand = np.where(unknown, usual_demand, demand)
     return OpenDay(
@@ -76,8 +79,10 @@ def read_open_day(problem: Problem, recent: RecentRows | None, today: Table, usu
             past=past,
             names=day.names,
             context=SeriesContext(day.attributes, mean_demand),
+            pipeline=supply.pipeline,
+            order_phase=problem.supply.order_phase(day.period),
         ),
-        flags={UNSEEN_LEVEL: day.unseen, GAP: gap, NO_HISTORY: unanchored, NOTHING_KNOWN: unknown},
+        flags={UNSEEN_LEVEL: day.unseen, GAP: gap, NO_HISTORY: unanchored, NOTHING_KNOWN: unknown} | supply.flags,
     )
 
 
@@ -95,6 +100,7 @@ class _Today:
     last_stockout: Bools
     unseen: Bools  # a category has a level that the log never had
     attributes: dict[str, Array]  # as text, those that the table has
+    on_order: Floats | None  # (rows, pipeline length) as given
 
     @classmethod
     def read(cls, problem: Problem, today: Table) -> "_Today":
@@ -119,6 +125,7 @@ class _Today:
         for name, units in ((names.stock, stock), (names.last_sales, last_sales)):
             if units is not None:
                 findings.check(units > MOST_NUMBER, f"{name} must be at most {MOST_NUMBER:g}", units)
+        on_order = read_on_order(reader, problem)
         findings.raise_if_any()
         period = period.astype(np.int64) if period.dtype.kind == "f" else period
         parts = names.series_parts
@@ -142,6 +149,7 @@ class _Today:
             last_stockout=np.zeros(today.rows, dtype=bool) if last_stockout is None else last_stockout,
             unseen=unseen,
             attributes=attributes,
+            on_order=on_order,
         )
 
     @property

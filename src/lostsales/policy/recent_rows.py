@@ -25,17 +25,18 @@ class RecentRows:
 
     log: SalesLog
     runs: Runs
+    columns: tuple[str, ...] = ()  # of their table, where it is known
 
     @classmethod
-    def of(cls, log: SalesLog) -> "RecentRows":
+    def of(cls, log: SalesLog, columns: tuple[str, ...] = ()) -> "RecentRows":
         """The rows of a log that is read already."""
-        return cls(log, find_runs(log))
+        return cls(log, find_runs(log), columns)
 
     @classmethod
     def read(cls, problem: Problem, recent: Table) -> "RecentRows":
         """Closed rows of a table, checked as a log."""
         try:
-            return cls.of(read_table(recent, problem.model_copy(update={"attributes": ()})))
+            return cls.of(read_table(recent, problem.model_copy(update={"attributes": ()})), recent.columns)
         except LogError as error:
             raise LogError(f"recent ({recent.name})", error.findings) from None
 

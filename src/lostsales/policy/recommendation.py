@@ -9,6 +9,7 @@ import numpy as np
 from lostsales.data.labels import beside
 from lostsales.data.problem import Problem
 from lostsales.data.reading.table import open_table
+from lostsales.data.supply_words import arrival_texts
 from lostsales.errors import LostSalesError
 from lostsales.policy.decision import Decision
 from lostsales.policy.open_day import OpenDay, read_open_day
@@ -105,6 +106,9 @@ def recommended(policy: SavedPolicy, day: OpenDay, *, reasons: bool = True) -> R
         "advantage": decision.advantage,
         "flag": joined_flags(flags),
     }
+    if day.view.pipeline is not None:
+        others["on_order"] = day.view.on_order
+        others["expected_arrivals"] = arrival_texts(problem, day.view.pipeline)
     more = others | decision.more | (decision.reasons() if reasons else {})
     return Recommendation(policy.problem, day.keys, actions | beside(more, actions, PREFIX))
 

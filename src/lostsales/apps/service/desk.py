@@ -182,6 +182,8 @@ def _morning(policy: SavedPolicy, day: OpenDay | None, today: Table | None) -> M
     if day is not None:
         period = np.array([spelled(each) for each in day.keys[policy.problem.columns.period]], dtype=object)
     on_order = np.zeros(rows) if today is None else _on_order(today)
+    if day is not None and day.view.pipeline is not None:
+        on_order = day.view.on_order
     return MorningList(period=period, on_order=on_order, status=np.zeros(rows, dtype=np.int64), **columns)
 
 
