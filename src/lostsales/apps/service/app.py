@@ -111,6 +111,11 @@ def _add_refusals(app: FastAPI) -> None:
     async def refused(request: Request, error: Refused) -> Response:
         return await pages.for_people(request, error) or error.response()
 
+    @app.exception_handler(Exception)
+    async def broken(_: Request, error: Exception) -> Response:  # the gate writes its kind into the log
+        del error
+        return Refused(500).response()
+
     @app.exception_handler(LostSalesError)
     async def unusable(_: Request, error: LostSalesError) -> Response:
         return refusal_of(error).response()

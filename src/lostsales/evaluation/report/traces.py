@@ -39,7 +39,8 @@ class Trace:
     def last(self, periods: int) -> "Trace":
         """Its last periods."""
         columns = {each.name: getattr(self, each.name) for each in fields(self)}
-        return Trace(**{name: each if name == "name" else each[-periods:] for name, each in columns.items()})
+        whole = ("name",) if self.on_order is not None else ("name", "on_order")
+        return Trace(**{name: each if name in whole else each[-periods:] for name, each in columns.items()})
 
     @property
     def stockout_share(self) -> float:
