@@ -122,6 +122,8 @@ class DecisionStore:
                     self._writer.execute(statement)
             self._writer.commit()
         except Exception as error:  # noqa: BLE001, whatever a database driver raises
+            if self._lock is not None:
+                self._lock.close()
             raise LostSalesError(f"decisions cannot be stored in {_shown(text)}: {_reason(error)}") from None
         self._reading = threading.Lock()
         self._waiting: queue.SimpleQueue[tuple[Work, Future[Any]] | None] = queue.SimpleQueue()
@@ -289,6 +291,7 @@ def _locked(path: Path) -> IO[bytes]:
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
+        lock.close()
         raise SettingError(f"another service stores its decisions in {path}") from None
     return lock
 
