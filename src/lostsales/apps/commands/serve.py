@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 
 def serve(
-    policy: Annotated[Path, typer.Argument(help="A saved policy, or a folder of them: its versions.")],
+    policy: Annotated[
+        Path, typer.Argument(help="A saved policy, a folder of them (its versions), or the store of a fleet.")
+    ],
     log: Annotated[
         Path | None, typer.Option(help="The sales log; log.parquet or log.csv beside the policy unless given.")
     ] = None,

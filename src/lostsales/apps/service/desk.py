@@ -8,10 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lostsales.apps.service.fleet_policy import FleetPolicy
 from lostsales.apps.service.morning import LIKELY, LOSES, STOCKOUT_LIKELY, MorningList
 from lostsales.apps.service.versions import PolicyVersion
 from lostsales.data.labels import spelled
 from lostsales.data.log import SalesLog
+from lostsales.data.problem import Problem
 from lostsales.data.reading.gate import read_log
 from lostsales.data.reading.rows import ColumnTable
 from lostsales.data.reading.table import Table, open_table
@@ -39,7 +41,7 @@ class ShopFiles:
 
     log: Path | None
     today: Path | None
-    problem: Path | None = None
+    problem: Path | Problem | None = None
 
     @classmethod
     def beside(cls, folder: Path, log: Path | None, today: Path | None, problem: Path | None) -> "ShopFiles":
@@ -49,7 +51,8 @@ class ShopFiles:
     @property
     def stamp(self) -> tuple[tuple[int, int, int], ...]:
         """Changes when a file does."""
-        stats = [path.stat() for path in (self.log, self.today, self.problem) if path is not None and path.exists()]
+        paths = [path for path in (self.log, self.today, self.problem) if isinstance(path, Path)]
+        stats = [path.stat() for path in paths if path.exists()]
         return tuple((each.st_mtime_ns, each.st_size, each.st_ino) for each in stats)
 
 
@@ -107,6 +110,10 @@ class Desk:
             return cls(version, policy, data, recent, None, _morning(policy, None, data.today))
         day = open_day(policy, recent, data.today)
         return cls(version, policy, data, recent, day, _morning(policy, day, data.today))
+
+    def policy_of(self, name: str) -> SavedPolicy:
+        """The policy that decides for a product: of a fleet, that of its shard."""
+        return self.policy.policy_of(name) if isinstance(self.policy, FleetPolicy) else self.policy
 
     @property
     def currency(self) -> str:

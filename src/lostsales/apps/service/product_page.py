@@ -41,9 +41,9 @@ def product_page(desk: Desk, store: DecisionStore, asked: models.WhatIfRequest) 
     situation = desk.situation(name)
     why = explain_answer(desk, situation)
     at = desk.morning.place[name]
-    trace = None if desk.recent is None else product_trace(desk.policy, desk.recent, name)
+    trace = None if desk.recent is None else product_trace(desk.policy_of(name), desk.recent, name)
     recommended = why.recommended
-    choice = product_range(desk.policy, desk.recent, situation.view, recommended.price, recommended.order)
+    choice = product_range(desk.policy_of(name), desk.recent, situation.view, recommended.price, recommended.order)
     instead = None if recommended.expected is None else what_if_answer(desk, asked)
     decided = store.decisions(series=name, limit=DECISIONS)
     return {
@@ -58,7 +58,7 @@ def product_page(desk: Desk, store: DecisionStore, asked: models.WhatIfRequest) 
         "response": _response(desk, situation, choice, recommended.price),
         "forecast": _forecast(desk, situation, trace),
         "maps": map_figures(
-            product_map(desk.policy, desk.recent, situation.view),
+            product_map(desk.policy_of(name), desk.recent, situation.view),
             float(situation.view.stock[0]),
             float(anchor_demand(situation.view)[0]),
         ),
@@ -70,7 +70,7 @@ def product_page(desk: Desk, store: DecisionStore, asked: models.WhatIfRequest) 
 
 
 def _response(desk: Desk, situation: Situation, choice: ProductRange, price: float) -> Markup | None:
-    found = product_response(desk.policy, desk.recent, situation.view, choice.prices)
+    found = product_response(desk.policy_of(situation.name), desk.recent, situation.view, choice.prices)
     last = float(situation.view.last_price[0])
     return None if found is None else response_figure(found, price, last, Shown(desk.currency).money_name)
 

@@ -6,7 +6,7 @@ import threading
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -21,6 +21,7 @@ from lostsales.apps.service.metrics import Metrics
 from lostsales.apps.service.morning import Query
 from lostsales.apps.service.problems import Refused, refusal_of
 from lostsales.apps.service.settings import ServiceSettings
+from lostsales.apps.service.store_versions import StoreVersions, is_store
 from lostsales.apps.service.versions import PolicyFolder, PolicyVersion
 from lostsales.errors import LostSalesError
 
@@ -34,7 +35,7 @@ class Service:
     """One policy with its versions, its shop and the decisions on it."""
 
     settings: ServiceSettings
-    folder: PolicyFolder
+    folder: PolicyFolder | StoreVersions
     files: ShopFiles
     store: DecisionStore
     metrics: Metrics
@@ -47,12 +48,15 @@ class Service:
     @classmethod
     def start(cls, path: Path, files: ShopFiles, settings: ServiceSettings) -> "Service":
         """Load the active version and decide for today's rows."""
-        folder = PolicyFolder.of(path)
+        folder = StoreVersions(path) if is_store(path) else PolicyFolder.of(path)
         store = DecisionStore(settings.decisions or folder.folder / "decisions.db")
         try:
             activations = store.activations(2)
             version = folder.initial(activations[0].version if activations else None)
             known = {each.version: each for each in folder.versions()}
+            if isinstance(folder, StoreVersions) and files.log is None:
+                rows, problem = folder.rows(version)
+                files = replace(files, log=rows, problem=files.problem or problem)
             desk = Desk.of(version, folder.load(version), ShopData.read(files))
             service = cls(
                 settings,
