@@ -12,6 +12,7 @@ from fastapi import APIRouter, Depends, Form, Query, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment, PackageLoader
 
+from lostsales.apps.report.page import ESTIMATORS
 from lostsales.apps.service import models
 from lostsales.apps.service.access import Doorkeeper, Principal, check_csrf, needs, principal_of
 from lostsales.apps.service.api import service_of
@@ -250,7 +251,13 @@ async def policies(request: Request, service: Here, _: Reader) -> Response:
         for each in versions
     ]
     method = service.desk.policy.summary().get("method")
-    content = {"versions": listed, "previous": service.previous, "activations": activations, "method": method}
+    content = {
+        "versions": listed,
+        "previous": service.previous,
+        "activations": activations,
+        "method": method,
+        "estimators": ESTIMATORS,
+    }
     return await _shown(request, "policies.html", content)
 
 

@@ -51,7 +51,7 @@ class Service:
         folder = StoreVersions(path) if is_store(path) else PolicyFolder.of(path)
         store = DecisionStore(settings.decisions or folder.folder / "decisions.db")
         try:
-            activations = store.activations(2)
+            activations = store.activations()
             version = folder.initial(activations[0].version if activations else None)
             known = {each.version: each for each in folder.versions()}
             if isinstance(folder, StoreVersions) and files.log is None:
@@ -65,7 +65,7 @@ class Service:
                 store,
                 Metrics(),
                 desk,
-                previous=known.get(activations[0].previous) if activations else None,
+                previous=_before(activations, version.version, known),
                 executor=ThreadPoolExecutor(settings.workers, "decide"),
             )
         except BaseException:
@@ -173,6 +173,12 @@ class Service:
         except (OSError, ValueError, RecursionError):
             return None
         return _without_contributions(found) if isinstance(found, dict) else None
+
+
+def _before(activations: list[Activation], active: str, known: dict[str, PolicyVersion]) -> PolicyVersion | None:
+    """The version that was active before the active one, where its file is still there."""
+    earlier = (each.previous for each in activations if each.version == active and each.previous != active)
+    return known.get(next(earlier, ""))
 
 
 def _without_contributions(found: dict[str, Any]) -> dict[str, Any]:
