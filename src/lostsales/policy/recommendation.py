@@ -23,6 +23,7 @@ BEYOND = "a longer run of stock-outs than was learned"
 UNKNOWN_SERIES = "a series that the log never had: it is taken for a usual one"
 NOT_CHOSEN = "no proven gain for this product: keep what you do"
 UNSEEN = "a price or an order that this series never had"
+UNTRIED = "one price or one order only was tried in such a case: it is kept"
 UNSAFE = "no action is safe enough: the likeliest to end the run"
 
 
@@ -64,11 +65,15 @@ def _whole(values: Floats) -> Array:
 
 def recommend(policy: SavedPolicy, recent: Any, today: Any) -> Any:
     """The recommendation as a table of the same library as `today`, whose key columns stay as they came."""
-    import narwhals as nw
-
     if isinstance(today, str | Path):
         raise LostSalesError("today must be a pandas, polars or Arrow table; `lostsales recommend` reads files")
-    found = recommendation(policy, recent, today)
+    return as_frame(recommendation(policy, recent, today), today)
+
+
+def as_frame(found: Recommendation, today: Any) -> Any:
+    """A recommendation as a table of the same library as `today`."""
+    import narwhals as nw
+
     frame = nw.from_native(today, eager_only=True)
     own = beside(found.columns, found.keys, PREFIX)
     columns = (nw.new_series(name, values, backend=frame.implementation) for name, values in own.items())
@@ -76,7 +81,7 @@ def recommend(policy: SavedPolicy, recent: Any, today: Any) -> Any:
 
 
 def recommendation(policy: SavedPolicy, recent: Any, today: Any, *, reasons: bool = True) -> Recommendation:
-    """Decide for today's rows; `recent` and `today` are tables or paths, and `recent` may be read already."""
+    """Decide for today's rows; `recent` and `today` are tables or paths, open or not, and `recent` may be read already."""
     return recommended(policy, open_day(policy, recent, today), reasons=reasons)
 
 
@@ -94,6 +99,7 @@ def open_day(policy: SavedPolicy, recent: Any, today: Any) -> OpenDay:
 def recommended(policy: SavedPolicy, day: OpenDay, *, reasons: bool = True) -> Recommendation:
     """Decide for an open day; what drove the prices, in words, takes longer than the decisions."""
     problem, decision = policy.problem, policy.explain(day.view)
+    _check_usable(decision)
     flags = day.flags | decision_flags(decision)
     actions = {problem.columns.price: decision.price, problem.columns.order: decision.order}
     others: dict[str, Array] = {
@@ -113,10 +119,26 @@ def recommended(policy: SavedPolicy, day: OpenDay, *, reasons: bool = True) -> R
     return Recommendation(policy.problem, day.keys, actions | beside(more, actions, PREFIX))
 
 
+def _check_usable(decision: Decision) -> None:
+    """Raise where a price or an order is none, as the numbers of a policy file can lead to."""
+    for name, values in (("a price", decision.price), ("an order", decision.order)):
+        wrong = np.flatnonzero(~(np.isfinite(values) & (values >= 0)))
+        if len(wrong):
+            raise LostSalesError(
+                f"the policy decides {name} of {values[wrong[0]]:g} for row {wrong[0]} of today, which is none: its "
+                "numbers do not fit this row"
+            )
+
+
 def decision_flags(decision: Decision) -> dict[str, Bools]:
     """What to beware of in each row of a decision, by its text."""
     flags = {BEYOND: decision.beyond, OUTSIDE: decision.outside, UNSAFE: decision.unsafe}
-    some = {UNKNOWN_SERIES: decision.unknown_series, NOT_CHOSEN: decision.not_chosen, UNSEEN: decision.unseen}
+    some = {
+        UNKNOWN_SERIES: decision.unknown_series,
+        NOT_CHOSEN: decision.not_chosen,
+        UNSEEN: decision.unseen,
+        UNTRIED: decision.untried,
+    }
     return flags | {text: rows for text, rows in some.items() if rows is not None}
 
 

@@ -4,14 +4,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
+from lostsales.apps.fleet.fleet import Fleet
 from lostsales.apps.service.fleet_policy import FleetPolicy
 from lostsales.apps.service.versions import DIGITS, PolicyVersion
-from lostsales.errors import LostSalesError, SettingError
+from lostsales.data.problem import Problem
+from lostsales.errors import SettingError
 from lostsales.policy.policy import SavedPolicy
 
 FINISHED = "finished.json"
+MOST_LOADED = 64  # policies in memory
 
 
 def is_store(path: Path) -> bool:
@@ -49,21 +51,11 @@ class StoreVersions:
 
     def load(self, version: PolicyVersion) -> SavedPolicy:
         """The policies of a version as one."""
-        return FleetPolicy.of(_fleet(self.folder, version.name))
+        return FleetPolicy.of(Fleet.open(self.folder, version.name, MOST_LOADED))
 
-    def rows(self, version: PolicyVersion) -> tuple[Path, Any]:
+    def rows(self, version: PolicyVersion) -> tuple[Path, Problem]:
         """The rows that a version was learned from, and their problem."""
-        return version.path / "rows", _fleet(self.folder, version.name).problem
-
-
-def _fleet(folder: Path, name: str) -> Any:
-    try:
-        from lostsales.apps.fleet.fleet import Fleet  # type: ignore[import-not-found,unused-ignore]
-    except ImportError:
-        raise LostSalesError(
-            "this version of lostsales has no fleets: serve a policy or a folder of policies"
-        ) from None
-    return Fleet.open(folder, name, most_loaded=64)
+        return version.path / "rows", Fleet.open(self.folder, version.name, MOST_LOADED).problem
 
 
 def _size(folder: Path) -> int:

@@ -7,7 +7,7 @@ import numpy as np
 
 from lostsales.data.encoding import feature_columns
 from lostsales.data.problem import Problem
-from lostsales.learn.planner.decision_loops import PricedRows, demand_atoms, expect_demand, mean_above
+from lostsales.learn.planner.decision_loops import PricedRows, atoms_of_rows, expect_demand, mean_above
 from lostsales.learn.planner.latent_table import LatentTable
 from lostsales.learn.planner.market_states import MarketStates, position
 from lostsales.learn.planner.series_table import SeriesRows, SeriesTable
@@ -127,7 +127,7 @@ class BeliefTracker:
         for group, own in belief.series.by_group():
             for law, table in enumerate(self.tables[group]):
                 out = np.empty((len(own), n_atoms))
-                demand_atoms(out, rows.take(own), table)
+                atoms_of_rows(out, rows.take(own), table)
                 atoms[own, law] = out
         return atoms.reshape(len(price), -1) / belief.series.to_group[:, None]
 
