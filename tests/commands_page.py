@@ -32,8 +32,12 @@ class Parameter(NamedTuple):
 
 def commands() -> dict[str, Callable[..., Any]]:
     """Every command by name."""
-    found = [each.callback for each in app.registered_commands if each.callback is not None]
-    return {each.__name__: each for each in found}
+    found = {each.callback.__name__: each.callback for each in app.registered_commands if each.callback is not None}
+    for group in app.registered_groups:
+        assert group.typer_instance is not None
+        inside = group.typer_instance.registered_commands
+        found |= {f"{group.typer_instance.info.name} {each.name}": each.callback for each in inside if each.callback}
+    return found
 
 
 def page() -> str:

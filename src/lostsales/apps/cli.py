@@ -16,6 +16,7 @@ from lostsales.apps.commands.demand import demand
 from lostsales.apps.commands.evaluate import evaluate
 from lostsales.apps.commands.experiment import experiment
 from lostsales.apps.commands.fit import FitCommand, fit
+from lostsales.apps.commands.fleet import fleet
 from lostsales.apps.commands.impute import impute
 from lostsales.apps.commands.init import init
 from lostsales.apps.commands.inspect import inspect
@@ -62,6 +63,7 @@ def options(
 
 for command in COMMANDS:
     app.command(cls=FitCommand if command is fit else None)(command)
+app.add_typer(fleet)
 
 
 def main() -> None:
@@ -103,9 +105,10 @@ def _close_broken(stream: TextIO) -> None:
 
 def _end(message: str) -> NoReturn:
     from lostsales.apps.views.console import err
+    from lostsales.data.databases.address import without_passwords
 
     err.print("Error: ", style="bold red", end="")
-    err.print(_shortened(message), highlight=False, soft_wrap=True)
+    err.print(_shortened(without_passwords(message)), highlight=False, soft_wrap=True)
     raise SystemExit(2) from None
 
 

@@ -61,7 +61,8 @@ class LogNotes:
         )
         if self.follows_if:
             reasons = f"it does in {self.follows_if_share:.1%} of rows if {self.follows_if}"
-        keys = "give what arrived in each period (received) and corrections (adjustment), and check arrival and balance"
+        keys = "say when orders arrive (arrival, supply.lead_time) or give what arrived (received) and corrections"
+        keys = f"{keys} (adjustment), and check the balance"
         return f"{found}; {reasons}; {keys}; until then no gain can be told from this log"
 
 

@@ -51,13 +51,14 @@ def contradicts_orders(log: SalesLog, given: Floats) -> Bools:
 def off_lead_time(log: SalesLog) -> tuple[Bools, Floats]:
     """Rows whose receipt is not the order that was due by the one lead time of all orders, (rows,), and what was due.
 
-    Rows whose due order lies before the log are not, nor any where lead times vary or a share of an order is lost.
+    Rows whose due order lies before the log are not, nor any where lead times vary or are below 2, or a share is lost.
     """
-    lead, rows = log.problem.lead_times, np.arange(len(log))
-    at = rows - lead.longest + 1
-    known = at >= log.starts[log.series]
-    if log.received is None or log.order is None or not lead.is_fixed or log.problem.supply.share < 1:
+    lead = log.problem.lead_times
+    varies = not lead.is_fixed or lead.longest < 2 or log.problem.supply.share < 1
+    if log.received is None or log.order is None or varies:
         return np.zeros(len(log), dtype=bool), np.zeros(len(log))
+    at = np.arange(len(log)) - lead.longest + 1
+    known = at >= log.starts[log.series]
     due = np.where(known, log.order[np.maximum(at, 0)], 0.0)
     return known & (exceeds(log.received, due) | exceeds(due, log.received)), due
 

@@ -13,6 +13,7 @@ import numpy as np
 from lostsales._jit import compiled
 
 UNEXPLAINED = 1e-6  # weight of a receipt that no set of orders explains
+NEGLIGIBLE = 1e-5  # likelihood of a set of orders that is no longer followed
 NEAR = 1e-6
 
 
@@ -87,6 +88,9 @@ def match(
         total = alpha[at + 1].sum()
         if total > 0.0:
             alpha[at + 1] /= total
+            for state in range(1 << slots):
+                if alpha[at + 1, state] < NEGLIGIBLE:
+                    alpha[at + 1, state] = 0.0
         else:  # nothing explains the receipt: all orders stay on the way
             alpha[at + 1, kept(np.argmax(alpha[at]) | own, 0)] = 1.0
     return alpha

@@ -96,7 +96,9 @@ class Supply(Settings):
         examples=[3, {"1": 0.5, "2": 0.3, "3": 0.1, "lost": 0.1}, "learn"],
     )
     lead_time_errors: dict[str, Number] | None = Field(
-        None, description="Standard errors of a law of lead times that was learned; written by learning."
+        None,
+        description="Standard errors of a law of lead times that was learned; written by learning.",
+        examples=[{"1": 0.01, "2": 0.01}],
     )
     crossing: bool = Field(
         True,

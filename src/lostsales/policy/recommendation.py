@@ -8,7 +8,7 @@ import numpy as np
 
 from lostsales.data.labels import beside
 from lostsales.data.problem import Problem
-from lostsales.data.reading.table import open_table
+from lostsales.data.reading.table import Table, open_table
 from lostsales.data.supply_words import arrival_texts
 from lostsales.errors import LostSalesError
 from lostsales.policy.decision import Decision
@@ -22,6 +22,7 @@ BEYOND = "a longer run of stock-outs than was learned"
 UNKNOWN_SERIES = "a series that the log never had: it is taken for a usual one"
 NOT_CHOSEN = "no proven gain for this product: keep what you do"
 UNSEEN = "a price or an order that this series never had"
+UNTRIED = "one price or one order only was tried in such a case: it is kept"
 UNSAFE = "no action is safe enough: the likeliest to end the run"
 
 
@@ -63,11 +64,15 @@ def _whole(values: Floats) -> Array:
 
 def recommend(policy: SavedPolicy, recent: Any, today: Any) -> Any:
     """The recommendation as a table of the same library as `today`, whose key columns stay as they came."""
-    import narwhals as nw
-
     if isinstance(today, str | Path):
         raise LostSalesError("today must be a pandas, polars or Arrow table; `lostsales recommend` reads files")
-    found = recommendation(policy, recent, today)
+    return as_frame(recommendation(policy, recent, today), today)
+
+
+def as_frame(found: Recommendation, today: Any) -> Any:
+    """A recommendation as a table of the same library as `today`."""
+    import narwhals as nw
+
     frame = nw.from_native(today, eager_only=True)
     own = beside(found.columns, found.keys, PREFIX)
     columns = (nw.new_series(name, values, backend=frame.implementation) for name, values in own.items())
@@ -76,12 +81,17 @@ def recommend(policy: SavedPolicy, recent: Any, today: Any) -> Any:
 
 def recommendation(policy: SavedPolicy, recent: Any, today: Any) -> Recommendation:
     """Decide for today's rows; both arguments are tables or paths."""
+    return recommendation_on(policy, None if recent is None else open_table(recent), open_table(today))
+
+
+def recommendation_on(policy: SavedPolicy, recent: Table | None, today: Table) -> Recommendation:
+    """`recommendation` on open tables."""
     if policy.refusal is not None:
         raise LostSalesError(policy.refusal)
     problem = policy.problem.model_copy(update={"features": policy.asks})
-    recent_table = None if recent is None else open_table(recent)
-    day = read_open_day(problem, recent_table, open_table(today), policy.usual_demand)
+    day = read_open_day(problem, recent, today, policy.usual_demand)
     decision = policy.explain(day.view)
+    _check_usable(decision)
     flags = day.flags | decision_flags(decision)
     actions = {problem.columns.price: decision.price, problem.columns.order: decision.order}
     others: dict[str, Array] = {
@@ -100,10 +110,26 @@ def recommendation(policy: SavedPolicy, recent: Any, today: Any) -> Recommendati
     return Recommendation(policy.problem, day.keys, actions | beside(others | decision.more, actions, PREFIX))
 
 
+def _check_usable(decision: Decision) -> None:
+    """Raise where a price or an order is none, as the numbers of a policy file can lead to."""
+    for name, values in (("a price", decision.price), ("an order", decision.order)):
+        wrong = np.flatnonzero(~(np.isfinite(values) & (values >= 0)))
+        if len(wrong):
+            raise LostSalesError(
+                f"the policy decides {name} of {values[wrong[0]]:g} for row {wrong[0]} of today, which is none: its "
+                "numbers do not fit this row"
+            )
+
+
 def decision_flags(decision: Decision) -> dict[str, Bools]:
     """What to beware of in each row of a decision, by its text."""
     flags = {BEYOND: decision.beyond, OUTSIDE: decision.outside, UNSAFE: decision.unsafe}
-    some = {UNKNOWN_SERIES: decision.unknown_series, NOT_CHOSEN: decision.not_chosen, UNSEEN: decision.unseen}
+    some = {
+        UNKNOWN_SERIES: decision.unknown_series,
+        NOT_CHOSEN: decision.not_chosen,
+        UNSEEN: decision.unseen,
+        UNTRIED: decision.untried,
+    }
     return flags | {text: rows for text, rows in some.items() if rows is not None}
 
 

@@ -77,7 +77,7 @@ def _regressions(task: EvaluationTask, settings: FqeSettings) -> list[_Regressio
     """One regression per depth."""
     log, runs = task.prepared.log, task.prepared.runs
     units = OwnUnits.of(log)
-    level = np.minimum(runs.depth, runs.max_depth)
+    level = runs.learned_depth
     place = task.place
     own = FqeSettings(settings.kernel, HISTORY_RIDGE, HISTORY_RANK, settings.seed)
     found = []

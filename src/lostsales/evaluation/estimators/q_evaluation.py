@@ -103,7 +103,7 @@ class FqeDesign:
         """From the rows of known depth and the policy's actions (draws, rows, 2) there."""
         units, deepest = OwnUnits.of(log), runs.max_depth
         actions = units.of_actions(actions, rows)
-        level = np.minimum(runs.depth, deepest)
+        level = runs.learned_depth
         place = places(rows, len(log))
         logged = units.of_actions(np.column_stack([log.price, np.asarray(log.order)]), np.arange(len(log)))
         now: list[tuple[Ints, Floats]] = []

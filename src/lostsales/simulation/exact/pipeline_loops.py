@@ -10,7 +10,8 @@ from lostsales._jit import compiled
 class Tables(NamedTuple):
     """Arrays of a `PipelineModel` as the sweeps read them.
 
-    Axes: f feature state, p price, d last demand, D demand, a available, y stock, s pipeline, o order, m delivery.
+    Axes: f feature state, p price, d last demand or belief about it, D demand, a available, y stock, s pipeline,
+    o order, m pattern of arrivals, k beliefs between which one is interpolated.
     """
 
     pmf: Any  # (f, p, d, D)
@@ -25,15 +26,17 @@ class Tables(NamedTuple):
     share: float  # of what arrives that comes, rounded at random
     most_stock: int
     before: bool  # what arrives can be sold in the period
+    point: Any  # (D,) the d of a demand that was observed
+    hidden_at: Any  # (f, p, d, a, k) the beliefs after a stock-out, empty where demand is always seen
+    hidden_weight: Any  # (f, p, d, a, k) their weights, times the chance of the stock-out
     truncates: bool  # demand is cut to what is available
-    deepens: bool  # the number of stock-outs in a row is part of the state
+    collapses: bool  # all demands that leave nothing are alike: there is no memory, and no depth
 
 
 @compiled
 def expected_later(tables: Tables, f: int, p: int, d: int, y: int, s: int, o: int, shallow: Any, deeper: Any) -> float:
     """E[V(S_{t+1})] of one action; V is (p, f, d, y, s) after the features moved, deeper where demand was hidden."""
-    memory = shallow.shape[2] > 1
-    total = 0.0
+    total, believes = 0.0, tables.hidden_at.shape[-1] > 0 and not tables.truncates
     for m in range(len(tables.chance)):
         came = tables.share * tables.arriving[m, s, o]
         low = int(np.floor(came + 1e-9))
@@ -47,10 +50,15 @@ def expected_later(tables: Tables, f: int, p: int, d: int, y: int, s: int, o: in
             available = min(y + arrived, tables.most_stock) if tables.before else y
             after = 0 if tables.before else arrived
             inner, last = 0.0, tables.pmf.shape[3]
-            if not memory and not tables.truncates and not tables.deepens:
-                # Without memory all demands that leave nothing are alike.
+            stock = min(after, tables.most_stock)
+            if tables.collapses:
                 last = min(last, available)
-                inner = tables.above[f, p, d, available] * shallow[p, f, 0, min(after, tables.most_stock), later]
+                inner = tables.above[f, p, d, available] * shallow[p, f, 0, stock, later]
+            elif believes:
+                last = min(last, available + 1)
+                for k in range(tables.hidden_at.shape[-1]):
+                    belief = tables.hidden_at[f, p, d, available, k]
+                    inner += tables.hidden_weight[f, p, d, available, k] * deeper[p, f, belief, stock, later]
             for demand in range(last):
                 chance = tables.pmf[f, p, d, demand]
                 if chance == 0.0:
@@ -58,7 +66,7 @@ def expected_later(tables: Tables, f: int, p: int, d: int, y: int, s: int, o: in
                 hidden = demand > available
                 seen = available if hidden and tables.truncates else demand
                 stock = min(max(available - demand, 0) + after, tables.most_stock)
-                at = seen if memory else 0
+                at = tables.point[seen]
                 if hidden and not tables.truncates:
                     inner += chance * deeper[p, f, at, stock, later]
                 else:

@@ -12,14 +12,17 @@ from lostsales.errors import SettingError
 from lostsales.policy.action_grid import ActionGrid
 from lostsales.policy.view import View
 from lostsales.simulation.demand_laws import Geometric, Poisson
+from lostsales.simulation.exact.beliefs import BeliefGrid, tail_moments
 from lostsales.simulation.exact.chains import Chain, feature_chain, refuse_large
 from lostsales.simulation.exact.finite_model import COUNT_TAIL, Resolution, most_demand, refuse_fractions
+from lostsales.simulation.exact.pi_star import widest_belief
 from lostsales.simulation.exact.pipeline_loops import Tables
 from lostsales.simulation.exact.pmf import demand_pmf, opening_pmf
 from lostsales.simulation.scenario import Scenario, UniformStart
 from lostsales.types import Bools, Floats, Ints
 
 MOST_STATES = 5_000_000
+LONG_RUN = 10  # stock-outs in a row over which beliefs widen, where nothing ends a run
 DEEP_ORDERS = 0.5  # without a capacity, more largest orders in the position for every period of lead time beyond 1
 
 
@@ -39,10 +42,14 @@ class PipelineModel:
     limit: Floats  # (f, y, s) the most that may be ordered
     opening: Floats  # (f, d, y) in which the pipeline is `opening_pipeline`
     opening_pipeline: int
+    beliefs: BeliefGrid | None  # what d counts where only sales are observed, demand has a memory; None: last demands
 
     @classmethod
-    def of(cls, scenario: Scenario, grid: Resolution) -> "PipelineModel":
-        """The model of a scenario whose stock, orders and demand are whole numbers."""
+    def of(cls, scenario: Scenario, grid: Resolution, sees_demand: bool = True) -> "PipelineModel":
+        """The model of a scenario whose stock, orders and demand are whole numbers.
+
+        Where only sales are observed, the last demand is known up to a belief after a stock-out.
+        """
         refuse_fractions(scenario)
         _refuse_hidden(scenario)
         chain = _with_order_days(feature_chain(scenario, grid.nodes), scenario.supply)
@@ -60,6 +67,13 @@ class PipelineModel:
         lag = opening_pmf(start.last_demand, demands - 1)
         if (pmf == pmf[:, :, :1]).all() and (first_pmf == first_pmf[:, :, :1]).all():
             pmf, first_pmf, lag = pmf[:, :, :1], first_pmf[:, :, :1], np.ones(1)
+        beliefs = None
+        if not sees_demand and pmf.shape[2] > 1:
+            beliefs = _beliefs(pmf, grid, scenario)
+            pmf, first_pmf = beliefs.pmf @ pmf, beliefs.pmf @ first_pmf
+            certain = np.zeros(len(beliefs.pmf))
+            certain[_points(beliefs, demands)] = lag
+            lag = certain
         pipelines = len(order) ** scenario.pipeline_length
         states = chain.states * pmf.shape[2] * (most_stock + 1) * pipelines
         if states > MOST_STATES:
@@ -83,6 +97,7 @@ class PipelineModel:
             limit=_limits(scenario, chain, stocks, pipeline, bounds, most_stock),
             opening=chain.open[:, None, None] * lag[:, None] * uniform,
             opening_pipeline=_opening_pipeline(scenario, order),
+            beliefs=beliefs,
         )
 
     @property
@@ -101,6 +116,7 @@ class PipelineModel:
         chance, arrives = _deliveries(scenario)
         arriving, later = _moves(arrives, self.order, scenario.pipeline_length)
         allowed = ~(self.order > self.limit[..., None] + 1e-9)
+        hidden_at, hidden_weight = _hidden(self.beliefs, pmf, self.most_stock)
         return Tables(
             pmf=pmf,
             expected_profit=_expected_profit(scenario, pmf, self.most_stock, truncates),
@@ -114,9 +130,20 @@ class PipelineModel:
             share=scenario.supply.share,
             most_stock=self.most_stock,
             before=scenario.arrival == "before",
+            point=self.point,
+            hidden_at=hidden_at,
+            hidden_weight=hidden_weight,
             truncates=truncates,
-            deepens=scenario.longest_run is not None,
+            collapses=not self.has_memory and scenario.longest_run is None,
         )
+
+    @property
+    def point(self) -> Ints:
+        """The d of every demand that is observed, (D,)."""
+        demands = self.pmf.shape[3]
+        if self.beliefs is not None:
+            return _points(self.beliefs, demands)
+        return np.arange(demands) if self.has_memory else np.zeros(demands, dtype=np.int64)
 
     def moved(self, value: Floats) -> Floats:
         """E[V(X_{t+1}, ...) | X_t, P_t], (p, f, ...), for V of shape (f, ...)."""
@@ -138,6 +165,28 @@ class PipelineModel:
         """Price and order of every action."""
         price, order = np.array(self.scenario.prices), self.order.astype(np.float64)
         return np.repeat(price, len(order)), np.tile(order, len(price))
+
+
+def _beliefs(pmf: Floats, grid: Resolution, scenario: Scenario) -> BeliefGrid:
+    """Beliefs about the last demand; means of all whole numbers, so that every demand that was observed is one."""
+    widest = widest_belief(pmf, scenario.longest_run or LONG_RUN)
+    return BeliefGrid.of(pmf.shape[3] - 1, np.linspace(0.0, widest, grid.widths), step=min(widest / grid.means, 1.0))
+
+
+def _points(beliefs: BeliefGrid, demands: int) -> Ints:
+    """The belief that is certain of each demand, (demands,)."""
+    return np.asarray(np.searchsorted(beliefs.mean, np.arange(demands)) * beliefs.variance.shape[1])
+
+
+def _hidden(beliefs: BeliefGrid | None, pmf: Floats, most_stock: int) -> tuple[Ints, Floats]:
+    """Beliefs after a demand above what was available, and their weights times its chance, each (f, p, d, a, k)."""
+    if beliefs is None:
+        shape = (*pmf.shape[:3], most_stock + 1, 0)
+        return np.zeros(shape, dtype=np.int64), np.zeros(shape)
+    cut = np.minimum(np.arange(most_stock + 1), pmf.shape[3] - 1)
+    chance, mean, variance = (each[..., cut] for each in tail_moments(pmf))
+    position, weight = beliefs.locate(mean, variance)
+    return position, weight * chance[..., None]
 
 
 def _refuse_hidden(scenario: Scenario) -> None:

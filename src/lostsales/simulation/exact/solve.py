@@ -198,12 +198,7 @@ def _with_pipeline(
     progress: Progress | None,
 ) -> tuple[SavedPolicy, float, float]:
     """Policy, value and error of the grid, where the state has the pipeline."""
-    model, coarse = (PipelineModel.of(scenario, each) for each in (grid, grid.coarser()))
-    if target == "pi-star" and model.has_memory:
-        raise SettingError(
-            f"pi* of scenario {scenario.name} cannot be solved: with supply it is solved where demand has no memory; "
-            "solve the oracle, which sees all demands"
-        )
+    model, coarse = (PipelineModel.of(scenario, each, target == "oracle") for each in (grid, grid.coarser()))
     solved = solve_pipeline(model, criterion, first_row, _stage(progress, 1))
     error = 0.0
     if coarse.shape != model.shape:
