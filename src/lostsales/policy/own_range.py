@@ -4,8 +4,9 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from lostsales.data.ladders import order_multiple, own_multiples
+from lostsales.data.ladders import own_multiples
 from lostsales.data.log import SalesLog
+from lostsales.demand.survival.series_law import series_units
 from lostsales.policy.action_grid import ActionGrid
 from lostsales.types import Array, Bools, Floats, Ints, exceeds
 
@@ -49,7 +50,7 @@ class OwnRange:
             np.full(count, np.inf) if any_price else BEYOND * highest,
             np.full(count, np.inf) if any_order else most,
         )
-        columns = *(each[part] for each in found), own_multiples(log, order_multiple(order))
+        columns = *(each[part] for each in found), own_multiples(log, series_units(log))
         return cls(*columns)
 
     def take(self, at: Ints, is_unknown: Bools, most_order: Floats) -> "OwnRange":
