@@ -47,7 +47,8 @@ def reasons(name: str, *settings: str) -> str:
 
 def test_all_presets_ship() -> None:
     assert preset_names() == (
-        "fixed-cost", "markov-demand", "newsvendor", "nonlinear", "paper", "reference-price", "released", "steady",
+        "fixed-cost", "lost-sales", "markov-demand", "newsvendor", "nonlinear", "paper", "reference-price",
+        "released", "steady",
     )  # fmt: skip
 
 
@@ -66,7 +67,7 @@ def test_scenario_from_a_file(tmp_path: Path) -> None:
     (day,) = scenario.problem.features
     assert (day.name, day.kind, day.levels) == ("day", "categorical", (0, 1, 2))
     rng = np.random.default_rng(0)
-    features, stock, last_demand, _ = scenario.open(4, rng)
+    features, stock, last_demand = scenario.open(4, rng)[:3]
     assert (features[0].tolist(), stock.tolist(), last_demand.tolist()) == ([2] * 4, [3] * 4, [0] * 4)
     demand = scenario.demand(1, features, np.ones(4), last_demand, rng)
     assert set(demand) <= {25, 26}  # 5 + 20 + noise
@@ -181,7 +182,7 @@ def test_the_saturating_law_is_one_where_demand_equals_half() -> None:
 
 def test_opening_laws() -> None:
     scenario = Scenario.load("paper")
-    (economy, interest), stock, lag, _ = scenario.open(50_000, np.random.default_rng(0))
+    (economy, interest), stock, lag = scenario.open(50_000, np.random.default_rng(0))[:3]
     assert sorted(set(stock)) == list(range(26))
     assert np.mean(economy) == pytest.approx(0.5, abs=0.01)
     assert np.mean(interest) == pytest.approx(3, abs=0.02)

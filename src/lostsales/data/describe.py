@@ -9,6 +9,7 @@ from lostsales.data.calendar.words import Closings, closing_lines, closings
 from lostsales.data.demand_bounds import ROW_KINDS, demand_bounds
 from lostsales.data.ladder_facts import HEADING, LadderFacts, recommendable
 from lostsales.data.log import LogNotes, SalesLog
+from lostsales.data.supply_words import supply_words
 from lostsales.types import Array, Floats
 
 SHOWN_HOLES = 3
@@ -32,6 +33,7 @@ class Description:
     first_period: str
     last_period: str
     arrival: str
+    supply: str  # in words
     balance: str
     stockout_share: float
     stockout_flag: bool
@@ -62,7 +64,7 @@ class Description:
         lines = [
             ("rows", f"{self.rows:,} in {self.series:,} series, periods {self.first_period} to {self.last_period}"),
             *(("closed" if place == 0 else "", line) for place, line in enumerate(closing_lines(self.closed))),
-            ("timing", f"an order arrives {self.arrival} sales; balance {self.balance}"),
+            ("timing", f"{self.supply}; balance {self.balance}"),
             ("stock-outs", f"{self.stockout_share:.1%} of rows ({self.stockouts_by})"),
             *self._rows_tell(),
             ("mean sales a period", f"{self.mean_sales:.3f}"),
@@ -102,6 +104,9 @@ class Description:
             )
         if notes.balance_broken:
             lines.append(("WARNING", notes.balance_warning))
+        if notes.off_lead_time_rows:
+            rows = f"{notes.off_lead_time_rows:,} rows received something else than was due by the lead time"
+            lines.append(("WARNING", f'{rows}; where deliveries are late, set supply.lead_time = "learn"'))
         return lines
 
     def _rows_tell(self) -> list[tuple[str, str]]:
@@ -144,6 +149,7 @@ def describe(log: SalesLog) -> Description:
         first_period=_period(log.period.min()),
         last_period=_period(log.period.max()),
         arrival=log.problem.arrival,
+        supply=supply_words(log.problem),
         balance=log.problem.balance,
         stockout_share=float(log.censored.mean()),
         stockout_flag=log.records_stockouts,

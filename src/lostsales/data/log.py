@@ -28,6 +28,7 @@ class LogNotes:
     missing_costs: tuple[str, ...] = ()  # unit costs that neither the problem nor the table has
     follows_if: str = ""  # the reading under which a stock off its balance would follow, where one was found
     follows_if_share: float = 0.0  # of the next stocks that this reading gives
+    off_lead_time_rows: int = 0  # rows whose receipt is not the order that was due by the lead time
 
     @property
     def off_balance_share(self) -> float:
@@ -60,7 +61,8 @@ class LogNotes:
         )
         if self.follows_if:
             reasons = f"it does in {self.follows_if_share:.1%} of rows if {self.follows_if}"
-        keys = "give what arrived in each period (received) and corrections (adjustment), and check arrival and balance"
+        keys = "say when orders arrive (arrival, supply.lead_time) or give what arrived (received) and corrections"
+        keys = f"{keys} (adjustment), and check the balance"
         return f"{found}; {reasons}; {keys}; until then no gain can be told from this log"
 
 
@@ -93,13 +95,16 @@ class SalesLog:
     stockout: Bools | None  # (rows,) None where the log has no flag
     last_sales: Floats  # (series,) sales before the first row, NaN where unknown
     last_stockout: Bools  # (series,) was that a stock-out
-    received: Floats | None = None  # (rows,) what arrived of the order
+    received: Floats | None = None  # (rows,) what arrived in the period, where that is not its order
     adjustment: Floats | None = None  # (rows,) correction of the stock before the next row
     out_of_stock: Floats | None = None  # (rows,) time out of stock within the period
     open_time: Floats | None = None  # (rows,) length of the period in the same unit, where it is a column
     costs: UnitCosts | None = None
     attributes: dict[str, Array] = field(default_factory=dict)  # each (series,)
     notes: LogNotes = LogNotes()
+    # (rows, longest lead time - 1) on the way when the period opens: column k arrives in k + 1 periods, at the latest
+    # where lead times vary. None where there are no columns, or in a demand-only log.
+    pipeline: Floats | None = None
     levels: dict[str, tuple[str, ...]] | None = None  # of attributes that are text, in the whole that this is a part of
 
     def __post_init__(self) -> None:

@@ -11,7 +11,16 @@ from lostsales.data.calendar.clock import Clock
 from lostsales.data.economics import Arrival, Balance, CapacityRule
 from lostsales.data.format import Format
 from lostsales.data.labels import spelled
-from lostsales.data.settings import Settings, checked, read_toml, to_toml
+from lostsales.data.settings import (
+    NonNegative,
+    Number,
+    Settings,
+    checked,
+    no_truth_value,
+    read_toml,
+    to_toml,
+)
+from lostsales.data.supply import LONGEST, LeadTimes, Supply, arrival_of, order_day_column
 from lostsales.errors import SettingError
 
 
@@ -20,14 +29,6 @@ def is_number(value: object) -> bool:
     return isinstance(value, int | float | np.number) and not isinstance(value, bool)
 
 
-def _no_truth_value(value: object) -> object:
-    if isinstance(value, bool | np.bool_):
-        raise ValueError("Input should be a valid number")
-    return value
-
-
-Number = Annotated[float, BeforeValidator(_no_truth_value)]
-NonNegative = Annotated[Number, Field(ge=0)]
 Level = str | bool | int | float
 HELP = "docs/problem.md lists every key; `lostsales init TABLE --out -` proposes a problem for a table"
 
@@ -107,7 +108,7 @@ class Shop(Settings):
         "allowed (`forbid`).",
         examples=["forbid"],
     )
-    longest_run: Annotated[int, BeforeValidator(_no_truth_value), Field(ge=1)] | None = Field(
+    longest_run: Annotated[int, BeforeValidator(no_truth_value), Field(ge=1)] | None = Field(
         None,
         description="After so many stock-outs in a row demand is truncated to what is available: simulated logs only, "
         "absent in real ones.",
@@ -128,6 +129,30 @@ class Shop(Settings):
     discount: Annotated[Number, Field(ge=0, lt=1)] = Field(
         0.9, description="What profit is worth one period later.", examples=[0.99]
     )
+
+    supply: Supply = Field(Supply(), description="How orders become stock: lead times, order days, lots.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _arrival_by_lead_time(cls, keys: Any) -> Any:
+        """A lead time says when orders arrive: 0 before the sales of a period, any other after them."""
+        arrival = arrival_of(keys.get("supply")) if isinstance(keys, dict) else None
+        return keys if arrival is None else keys | {"arrival": arrival}
+
+    @property
+    def lead_times(self) -> LeadTimes:
+        """The law of lead times."""
+        return self.supply.lead_times or LeadTimes.fixed(0 if self.arrival == "before" else 1)
+
+    @property
+    def pipeline_length(self) -> int:
+        """Periods before the present one whose orders may still be on the way."""
+        return max(self.lead_times.longest - 1, 0)
+
+    @property
+    def receives_orders(self) -> bool:
+        """True where what arrives in a period is its order: one lead time of 0 or 1, and all of it comes."""
+        return self.lead_times.is_fixed and self.lead_times.longest <= 1 and self.supply.share == 1
 
     @field_validator("prices", "orders", mode="before")
     @classmethod
@@ -235,6 +260,12 @@ class Columns(Settings):
         description="Units that arrived, where that differs from what was ordered.",
         examples=["Quantity Received"],
     )
+    on_order: str = Field(
+        "on_order",
+        description="Units on the way when the period opens: a list in one column, or one column a remaining period, "
+        "`on_order_1`, `on_order_2`, ...; follows from orders and receipts unless given.",
+        examples=["in_transit"],
+    )
     adjustment: str = Field(
         "adjustment",
         description="Correction of the stock before the next period: spoilage and theft below zero, finds above.",
@@ -259,6 +290,10 @@ class Columns(Settings):
     holding_cost: str = Field(
         "holding_cost", description="Unit cost of holding row by row, as `costs.holding`.", examples=["storage_fee"]
     )
+
+    def on_order_in(self, periods: int) -> str:
+        """The column of what arrives in so many periods."""
+        return f"{self.on_order}_{periods}"
 
     @property
     def series_parts(self) -> tuple[str, ...]:
@@ -323,6 +358,29 @@ class Problem(Shop):
 
     @model_validator(mode="before")
     @classmethod
+    def _one_arrival(cls, keys: Any) -> Any:
+        """`arrival` and a lead time must say the same, where both are given."""
+        told = arrival_of(keys.get("supply")) if isinstance(keys, dict) else None
+        if told is not None and keys.get("arrival", told) != told:
+            raise ValueError(
+                f"arrival = {keys['arrival']!r} does not go with supply.lead_time (0 is 'before', any other 'after'): "
+                "leave arrival out"
+            )
+        return keys
+
+    @model_validator(mode="before")
+    @classmethod
+    def _order_days_are_known(cls, keys: Any) -> Any:
+        """A column of order days is a feature."""
+        column = order_day_column(keys.get("supply")) if isinstance(keys, dict) else None
+        features = keys.get("features", ()) if column is not None else None
+        if not isinstance(features, list | tuple):
+            return keys
+        named = [each.get("name") if isinstance(each, dict) else getattr(each, "name", each) for each in features]
+        return keys if column in named else keys | {"features": [*features, column]}
+
+    @model_validator(mode="before")
+    @classmethod
     def _constant_price(cls, keys: Any) -> Any:
         """`[columns] price = 2` means `price = 2`."""
         columns = keys.get("columns") if isinstance(keys, dict) else None
@@ -379,7 +437,8 @@ class Problem(Shop):
     def to_toml(self) -> str:
         """The text from which `from_toml` reads this problem again."""
         keys = self.model_dump(exclude_none=True) | {
-            table: getattr(self, table).model_dump(exclude_defaults=True) for table in ("columns", "format", "rules")
+            table: getattr(self, table).model_dump(exclude_defaults=True)
+            for table in ("columns", "format", "rules", "supply")
         }
         keys["clock"] = self.clock.model_dump(exclude_defaults=True, exclude={"calendars"})
         if self.features:
@@ -393,10 +452,14 @@ class Problem(Shop):
     def reads(self) -> frozenset[str]:
         """The columns that reading a log with this problem looks at."""
         names = {name for name in self.columns.model_dump().values() if isinstance(name, str)}
-        either = (self.costs.lost, self.costs.order, self.costs.holding, self.open_time)
+        by_series = self.supply.multiple, self.supply.minimum
+        either = (self.costs.lost, self.costs.order, self.costs.holding, self.open_time, *by_series)
         costs = {each for each in either if isinstance(each, str)}
         return frozenset(
-            names | costs | {*self.columns.series_parts, *self.attributes, *(each.name for each in self.features)}
+            names
+            | costs
+            | {self.columns.on_order_in(at + 1) for at in range(LONGEST)}
+            | {*self.columns.series_parts, *self.attributes, *(each.name for each in self.features)}
         )
 
     @classmethod

@@ -6,10 +6,10 @@ import tomllib
 from collections.abc import Iterable
 from copy import deepcopy
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
 from lostsales.data.setting_fields import keys_at, leaf_types
@@ -25,6 +25,18 @@ CONVERSION = "conversion"  # type of our own errors
 MOST_TOML = 1_000_000  # bytes
 MOST_PARTS = 50  # of a dotted key; the parser's time grows with their square
 MOST_NUMBER = 1e15  # up to which whole numbers and their sums are exact
+
+
+def no_truth_value(value: object) -> object:
+    """Refuse true and false, which Python takes for numbers."""
+    if isinstance(value, bool | np.bool_):
+        raise ValueError("Input should be a valid number")
+    return value
+
+
+Number = Annotated[float, BeforeValidator(no_truth_value)]
+NonNegative = Annotated[Number, Field(ge=0)]
+Above0 = Annotated[Number, Field(gt=0)]
 
 
 class _OurErrors(ModelMetaclass):

@@ -6,6 +6,8 @@ import numpy as np
 
 from lostsales.data.encoding import attribute_levels
 from lostsales.data.log import SalesLog
+from lostsales.data.pipelines import pipeline_of_rows
+from lostsales.data.receipts import receipts_by_stock
 from lostsales.types import Array, Bools, Floats, Ints
 
 
@@ -49,6 +51,7 @@ def _take(log: SalesLog, rows: Ints, begins: Bools) -> SalesLog:
         last_sales=np.where(opens, log.last_sales[old], log.sales[before]),
         last_stockout=np.where(opens, log.last_stockout[old], log.censored[before]),
         received=of_rows(log.received),
+        pipeline=of_rows(log.pipeline),
         adjustment=of_rows(log.adjustment),
         out_of_stock=of_rows(log.out_of_stock),
         open_time=of_rows(log.open_time),
@@ -78,15 +81,33 @@ def with_open_period(log: SalesLog, features: Floats, stock: Floats, period: Arr
     def without_figure(column: Array | None) -> Array | None:
         return None if column is None else changed(column, 0.0)
 
-    return replace(
-        longer,
-        period=changed(longer.period, period),
-        features=changed(longer.features, features),
-        sales=changed(longer.sales, 0.0),
-        stock=None if longer.stock is None else changed(longer.stock, stock),
-        order=without_figure(longer.order),
-        stockout=without_figure(longer.stockout),
-        received=without_figure(longer.received),
-        adjustment=without_figure(longer.adjustment),
-        out_of_stock=without_figure(longer.out_of_stock),
+    return _with_open_pipeline(
+        replace(
+            longer,
+            period=changed(longer.period, period),
+            features=changed(longer.features, features),
+            sales=changed(longer.sales, 0.0),
+            stock=None if longer.stock is None else changed(longer.stock, stock),
+            order=without_figure(longer.order),
+            stockout=without_figure(longer.stockout),
+            received=without_figure(longer.received),
+            adjustment=without_figure(longer.adjustment),
+            out_of_stock=without_figure(longer.out_of_stock),
+        ),
+        opened,
     )
+
+
+def _with_open_pipeline(log: SalesLog, opened: Ints) -> SalesLog:
+    """The log with the pipeline of its open rows: that of the rows before them, less what arrived, and their orders."""
+    if log.pipeline is None or log.order is None or log.received is None:
+        return log
+    if log.problem.lead_times.is_fixed:
+        pipeline = log.pipeline.copy()
+        pipeline[opened] = np.column_stack([log.pipeline[opened - 1], log.order[opened - 1]])[:, 1:]
+        return replace(log, pipeline=pipeline)
+    # The last receipt may not be in the table yet, but today's stock shows it.
+    received, last = log.received.copy(), opened - 1
+    received[last] = np.maximum(received[last], receipts_by_stock(log)[last])
+    log = replace(log, received=received)
+    return replace(log, pipeline=pipeline_of_rows(log))

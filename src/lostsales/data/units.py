@@ -72,6 +72,8 @@ def in_units(log: SalesLog, unit: float, own: dict[str, float] | None = None) ->
         for name in QUANTITIES
         if (each := getattr(log, name)) is not None
     }
+    if log.pipeline is not None:
+        columns["pipeline"] = counted(log.pipeline, by_series[log.series, None])
     costs = log.costs
     if costs is not None:
         costs = UnitCosts(costs.lost, costs.order, costs.holding, costs.fixed_order / unit)
@@ -85,6 +87,7 @@ def problem_in_units(problem: Problem, unit: float) -> Problem:
         "orders": None if problem.orders is None else tuple(counted(np.array(problem.orders), unit).tolist()),
         "costs": problem.costs.model_copy(update={"fixed_order": problem.costs.fixed_order / unit}),
         "rules": problem.rules.in_units(unit),
+        "supply": problem.supply.in_units(unit),
     }
     return problem.model_copy(update=update)
 

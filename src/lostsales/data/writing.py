@@ -168,6 +168,8 @@ def log_columns(log: SalesLog) -> dict[str, Array]:
         constant = role == "price" and log.problem.price is not None  # the problem says it
         if (values := getattr(log, role)) is not None and not constant:
             columns[getattr(names, role)] = values
+    if log.pipeline is not None:
+        columns |= {names.on_order_in(at + 1): units for at, units in enumerate(log.pipeline.T)}
     if log.out_of_stock is not None:
         if names.out_of_stock is not None:
             columns[names.out_of_stock] = log.out_of_stock

@@ -7,7 +7,7 @@ import numpy as np
 from lostsales.data.problem import Shop
 from lostsales.errors import SettingError
 from lostsales.policy.view import Action
-from lostsales.types import Bools, Floats, Ints, exceeds
+from lostsales.types import RELATIVE_TOLERANCE, Bools, Floats, Ints, exceeds
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class ActionGrid:
         """The grid of a shop that declares one."""
         if shop.prices is None or shop.orders is None:
             raise SettingError("prices and orders must be declared to act on them")
-        return cls(np.array(shop.prices), np.array(shop.orders), room_of(shop))
+        return cls(np.array(shop.prices), _in_lots(np.array(shop.orders), shop), room_of(shop))
 
     def __len__(self) -> int:
         return int(self.prices.shape[-1] * self.orders.shape[-1])
@@ -49,24 +49,40 @@ class ActionGrid:
         price, order = np.divmod(actions, self.orders.shape[-1])
         return Action(_entries(self.prices, price), _entries(self.orders, order))
 
-    def feasible_orders(self, stock: Floats) -> Ints:
+    def feasible_orders(self, stock: Floats, limit: Floats | None = None) -> Ints:
         """How many of the orders, counted from the smallest, fit on top of each stock; the smallest always may.
+
+        `limit` is the most that the supply lets each row order (`View.order_limit`).
 
         >>> grid = ActionGrid(np.array([4.0]), np.array([0.0, 5.0, 10.0]), room=12.0)
         >>> grid.feasible_orders(np.array([0.0, 5.0, 12.0]))
         array([3, 2, 1])
         """
         fits = ~exceeds(stock[:, None] + self.orders, self.room)
+        if limit is not None:
+            fits &= ~exceeds(np.broadcast_to(self.orders, fits.shape), limit[:, None])
         return np.asarray(np.maximum(np.count_nonzero(fits, axis=1), 1))
 
-    def most_orders(self, stock: Floats) -> Floats:
-        """The largest order that fits on top of each stock."""
-        return _entries(self.orders, self.feasible_orders(stock) - 1)
+    def most_orders(self, stock: Floats, limit: Floats | None = None) -> Floats:
+        """The largest order that fits on top of each stock, and within the limit."""
+        return _entries(self.orders, self.feasible_orders(stock, limit) - 1)
 
 
 def room_of(shop: Shop) -> float:
     """What stock and order together may not exceed."""
     return np.inf if shop.capacity is None or shop.capacity_rule != "forbid" else shop.capacity
+
+
+def _in_lots(orders: Floats, shop: Shop) -> Floats:
+    """The orders that are whole lots and large enough, where the supply says so for all series."""
+    multiple, minimum = shop.supply.multiple, shop.supply.minimum
+    if isinstance(multiple, float):
+        orders = orders[np.abs(orders - np.rint(orders / multiple) * multiple) <= RELATIVE_TOLERANCE * (1 + orders)]
+    if isinstance(minimum, float):
+        orders = orders[(orders == 0) | (orders >= minimum)]
+    if not len(orders):
+        raise SettingError("no order of the list is a multiple and at least the minimum that [supply] wants")
+    return orders
 
 
 def _entries(rungs: Floats, at: Ints) -> Floats:

@@ -1,19 +1,20 @@
 """Views and history blocks of rows of a log and of open periods.
 
 A history block H'_{(t-i):t} (Section 3.2) holds all that a decision at depth i may depend on: the anchor's demand, then
-from the newest period back features, stock and, in closed periods, the action.
+from the newest period back features, stock and, in closed periods, the action. Where orders take time, the open period
+has its pipeline too, and where they have their days its position in their cycle.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from lostsales.data.encoding import feature_columns
 from lostsales.data.log import SalesLog
-from lostsales.data.problem import Feature
+from lostsales.data.problem import Feature, Problem
 from lostsales.demand.censoring.runs import Runs
 from lostsales.errors import LostSalesError
-from lostsales.policy.view import Action, ClosedPeriod, View
+from lostsales.policy.view import Action, ClosedPeriod, View, order_limit
 from lostsales.types import Floats, Ints
 
 
@@ -24,6 +25,8 @@ class HistoryPeriod:
     features: tuple[Floats, ...]
     stock: Floats
     action: Action | None = None
+    pipeline: Floats | None = None  # (rows, columns) of the open period
+    order_phase: Ints | None = None  # of the open period
 
 
 def history_block(
@@ -42,6 +45,10 @@ def history_block(
     columns = [anchor_demand / scale]
     for period in periods:
         columns += [*feature_columns(features, period.features), period.stock / scale]
+        if period.pipeline is not None:
+            columns += list(period.pipeline.T / scale)
+        if period.order_phase is not None:
+            columns.append(period.order_phase.astype(np.float64))
         if period.action is not None:
             columns += [period.action.price / usual_price, period.action.order / scale]
     return np.column_stack(columns if attributes is None else [*columns, attributes])
@@ -62,7 +69,7 @@ def blocks_of_rows(
     for back in range(depth + 1):
         at = rows - back
         action = Action(log.price[at], order[at]) if back else None
-        periods.append(HistoryPeriod(tuple(log.features[at].T), stock[at], action))
+        periods.append(HistoryPeriod(tuple(log.features[at].T), stock[at], action, *_supply_of_rows(log, at, back)))
     return history_block(log.problem.features, anchor_demand, periods, scale, attributes, usual_price)
 
 
@@ -77,7 +84,9 @@ def blocks_of_view(
     usual_price: Floats | float = 1.0,
 ) -> Floats:
     """The history blocks of series of a view, `depth` periods long; the anchor lies `run` (or `depth`) periods back."""
-    periods = [HistoryPeriod(tuple(each[rows] for each in view.features), view.stock[rows])]
+    pipeline = None if view.pipeline is None else view.pipeline[rows]
+    phase = None if view.order_phase is None else view.order_phase[rows]
+    periods = [HistoryPeriod(tuple(each[rows] for each in view.features), view.stock[rows], None, pipeline, phase)]
     closed = list(reversed(view.past))
     for each in closed[:depth]:
         action = Action(each.action.price[rows], each.action.order[rows])
@@ -85,6 +94,24 @@ def blocks_of_view(
     back = depth if run is None else run
     anchor = closed[back - 1].view if back else view
     return history_block(features, anchor.last_sales[rows], periods, scale, attributes, usual_price)
+
+
+def _supply_of_rows(log: SalesLog, rows: Ints, back: int) -> tuple[Floats | None, Ints | None]:
+    """Pipeline and position in the cycle of order days, of the open period only."""
+    if back:
+        return None, None
+    return None if log.pipeline is None else log.pipeline[rows], log.problem.supply.order_phase(log.period[rows])
+
+
+def limits_of_rows(log: SalesLog, rows: Ints) -> Floats | None:
+    """The most that the supply lets each row order, (rows,); None where it sets no limit."""
+    pipeline, phase = _supply_of_rows(log, rows, 0)
+    return order_limit(log.problem, _stock_and_order(log)[0][rows], pipeline, phase)
+
+
+def supply_columns(problem: Problem) -> int:
+    """How many columns of a history block tell of the pipeline and the order days."""
+    return problem.pipeline_length + (problem.supply.order_cycle is not None)
 
 
 def view_of_rows(log: SalesLog, runs: Runs, rows: Ints) -> View:
@@ -99,7 +126,7 @@ def view_of_rows(log: SalesLog, runs: Runs, rows: Ints) -> View:
         past.append(ClosedPeriod(_open_period(log, runs, at), Action(price, order[at])))
     opened = _open_period(log, runs, rows)
     names = log.names[log.series[rows]]
-    return View(0, opened.features, opened.stock, opened.last_sales, depth > 0, depth, None, tuple(past), names)
+    return replace(opened, last_stockout=depth > 0, depth=depth, past=tuple(past), names=names)
 
 
 def last_observed(log: SalesLog, runs: Runs, rows: Ints) -> Floats:
@@ -112,7 +139,17 @@ def last_observed(log: SalesLog, runs: Runs, rows: Ints) -> Floats:
 def _open_period(log: SalesLog, runs: Runs, rows: Ints) -> View:
     stock, no = _stock_and_order(log)[0][rows], np.zeros(len(rows), dtype=bool)
     last_sales = last_observed(log, runs, rows)
-    return View(0, tuple(log.features[rows].T), stock, last_sales, no, no.astype(np.int16), None)
+    return View(
+        period=0,
+        features=tuple(log.features[rows].T),
+        stock=stock,
+        last_sales=last_sales,
+        last_stockout=no,
+        depth=no.astype(np.int16),
+        last_demand=None,
+        pipeline=None if log.pipeline is None else log.pipeline[rows],
+        order_phase=log.problem.supply.order_phase(log.period[rows]),
+    )
 
 
 def _stock_and_order(log: SalesLog) -> tuple[Floats, Floats]:

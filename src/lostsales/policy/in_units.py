@@ -152,4 +152,5 @@ def _view(view: View, unit: Floats) -> View:
         last_demand=None if view.last_demand is None else counted(view.last_demand, unit),
         past=past,
         context=context,
+        pipeline=None if view.pipeline is None else counted(view.pipeline, unit[:, None]),
     )

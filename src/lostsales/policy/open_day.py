@@ -16,12 +16,14 @@ from lostsales.data.reading.checks import check_closings
 from lostsales.data.reading.columns import ColumnReader
 from lostsales.data.reading.findings import Findings, listed
 from lostsales.data.reading.gate import read_table
+from lostsales.data.reading.supply import read_on_order
 from lostsales.data.reading.table import Table
 from lostsales.data.reading.text import stripped
 from lostsales.data.settings import MOST_NUMBER
 from lostsales.demand.censoring.observed import Observed
 from lostsales.demand.censoring.runs import find_runs
 from lostsales.errors import LogError
+from lostsales.policy.open_supply import OpenSupply
 from lostsales.policy.view import Action, ClosedPeriod, SeriesContext, View
 from lostsales.types import Array, Bools, Floats, Ints, exceeds
 
@@ -51,7 +53,7 @@ def read_open_day(problem: Problem, recent: Table | None, today: Table, usual_de
     demand, unanchored = day.last_sales, day.last_stockout & ~np.isnan(day.last_sales)
     depth, gap = np.zeros(len(demand), dtype=np.int64), np.zeros(len(demand), dtype=bool)
     past: tuple[ClosedPeriod, ...] = ()
-    mean_demand = np.full(len(demand), np.nan)
+    mean_demand, supply = np.full(len(demand), np.nan), OpenSupply(problem, day.on_order, len(demand))
     if recent is not None and recent.rows:
         log = _read_recent(problem, recent)
         runs = find_runs(log)
@@ -67,6 +69,7 @@ def read_open_day(problem: Problem, recent: Table | None, today: Table, usual_de
         unanchored[has] = hidden & ~has_anchor
         past = _past(log, runs.observed, last_row, max(int(depth.max(initial=0)), 1))
         mean_demand[has] = _mean_demand(log, runs.observed)[log.series[at]]
+        supply = supply.after(log, last_row, day.stock, day.findings, recent.columns)
     unknown = np.isnan(demand)
     demand = np.where(unknown, usual_demand, demand)
     return OpenDay(
@@ -82,8 +85,10 @@ def read_open_day(problem: Problem, recent: Table | None, today: Table, usual_de
             past=past,
             names=day.names,
             context=SeriesContext(day.attributes, mean_demand),
+            pipeline=supply.pipeline,
+            order_phase=problem.supply.order_phase(day.period),
         ),
-        flags={UNSEEN_LEVEL: day.unseen, GAP: gap, NO_HISTORY: unanchored, NOTHING_KNOWN: unknown},
+        flags={UNSEEN_LEVEL: day.unseen, GAP: gap, NO_HISTORY: unanchored, NOTHING_KNOWN: unknown} | supply.flags,
     )
 
 
@@ -141,6 +146,7 @@ class _Today:
     last_stockout: Bools
     unseen: Bools  # a category has a level that the log never had
     attributes: dict[str, Array]  # as text, those that the table has
+    on_order: Floats | None  # (rows, pipeline length) as given
 
     @classmethod
     def read(cls, problem: Problem, today: Table) -> "_Today":
@@ -165,6 +171,7 @@ class _Today:
         for name, units in ((names.stock, stock), (names.last_sales, last_sales)):
             if units is not None:
                 findings.check(units > MOST_NUMBER, f"{name} must be at most {MOST_NUMBER:g}", units)
+        on_order = read_on_order(reader, problem)
         findings.raise_if_any()
         period = period.astype(np.int64) if period.dtype.kind == "f" else period
         parts = names.series_parts
@@ -188,6 +195,7 @@ class _Today:
             last_stockout=np.zeros(today.rows, dtype=bool) if last_stockout is None else last_stockout,
             unseen=unseen,
             attributes=attributes,
+            on_order=on_order,
         )
 
     @property

@@ -22,12 +22,21 @@ class Outcome:
     profit: Floats
     stock_tp1: Floats
     depth_tp1: Array
+    arrived: Floats  # in this period: the order itself, or what was on the way
 
 
 def transition(
-    stock_t: Floats, depth_t: Array, action: Action, demand_t: Floats, shop: Shop, costs: UnitCosts
+    stock_t: Floats,
+    depth_t: Array,
+    action: Action,
+    demand_t: Floats,
+    shop: Shop,
+    costs: UnitCosts,
+    arrived_t: Floats | None = None,
 ) -> Outcome:
     """Close a period: Z_t, Delta_t, R_t and Y_{t+1} (Section 2), with the truncation rule where the shop has one.
+
+    `arrived_t` is what arrives in the period (`policy/deliveries.py`); the order unless given.
 
     >>> shop, costs = Shop(arrival="before", longest_run=1), UnitCosts(lost=2, order=3, holding=1)
     >>> action = Action(price=np.array([4.0]), order=np.array([2.0]))
@@ -36,7 +45,8 @@ def transition(
     (array([5.]), array([False]), array([ True]))
     """
     price, order = action
-    available = units_available(stock_t, order, shop.arrival, shop.capacity)
+    arrived = order if arrived_t is None else arrived_t
+    available = units_available(stock_t, arrived, shop.arrival, shop.capacity)
     truncated = None
     if shop.longest_run is not None:
         truncated = (depth_t >= shop.longest_run) & (demand_t > available)
@@ -51,6 +61,7 @@ def transition(
         stockout=stockout,
         truncated=truncated,
         profit=period_profit(price, order, sales, lost, available - sales, costs),
-        stock_tp1=next_stock(stock_t, order, demand_t, shop.arrival, shop.balance, shop.capacity),
+        stock_tp1=next_stock(stock_t, arrived, demand_t, shop.arrival, shop.balance, shop.capacity),
         depth_tp1=(depth_t + 1) * stockout,
+        arrived=arrived,
     )

@@ -9,6 +9,7 @@ import numpy as np
 from lostsales.data.labels import beside
 from lostsales.data.problem import Problem
 from lostsales.data.reading.table import Table, open_table
+from lostsales.data.supply_words import arrival_texts
 from lostsales.errors import LostSalesError
 from lostsales.policy.decision import Decision
 from lostsales.policy.open_day import read_open_day
@@ -101,6 +102,9 @@ def recommendation_on(policy: SavedPolicy, recent: Table | None, today: Table) -
         "advantage": decision.advantage,
         "flag": joined_flags(flags),
     }
+    if day.view.pipeline is not None:
+        others["on_order"] = day.view.on_order
+        others["expected_arrivals"] = arrival_texts(problem, day.view.pipeline)
     return Recommendation(policy.problem, day.keys, actions | beside(others | decision.more, actions, PREFIX))
 
 

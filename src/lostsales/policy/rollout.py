@@ -9,10 +9,11 @@ import numpy as np
 from lostsales.data.economics import UnitCosts
 from lostsales.data.problem import Shop
 from lostsales.errors import LostSalesError
+from lostsales.policy.deliveries import Pipeline, deliver
 from lostsales.policy.period import Outcome, transition
 from lostsales.policy.policy import Policy
 from lostsales.policy.view import Action, ClosedPeriod, Features, View
-from lostsales.types import Array, Floats, exceeds
+from lostsales.types import Array, Floats, Ints, exceeds
 
 
 class Opening(NamedTuple):
@@ -22,6 +23,8 @@ class Opening(NamedTuple):
     stock: Floats
     last_demand: Floats
     names: Array | None = None  # (series,) text, where the series have names
+    pipeline: Floats | None = None  # (series, longest lead time - 1) on the way; nothing unless given
+    order_phase: Ints | None = None  # (series,) position in the cycle of order days; that of period 0 unless given
 
 
 class Market(Protocol):
@@ -67,29 +70,55 @@ def play(
     policies under one seed share common random numbers.
     """
     opening = market.open(series, market_rng)
-    features, stock, demand, names = opening
+    features, stock, demand, names = opening[:4]
+    supply_rng = market_rng if shop.receives_orders else market_rng.spawn(1)[0]
+    pipeline = None if shop.receives_orders else Pipeline.of(shop, opening.pipeline, series, supply_rng)
+    phase, arrived = first_phase(shop, opening.order_phase, series), None
     sales, stockout, depth = demand, np.zeros(series, dtype=bool), np.zeros(series, dtype=np.int16)
     past: tuple[ClosedPeriod, ...] = ()
     for period in range(horizon):
         seen = demand if policy.observes == "demand" else None
-        view = View(period, features, stock, sales, stockout, depth, seen, past, names)
+        on_order = None if pipeline is None else pipeline.seen
+        view = View(period, features, stock, sales, stockout, depth, seen, past, names, None, on_order, phase)
         action = policy.decide(view, policy_rng)
-        if shop.capacity_rule == "forbid" and shop.capacity is not None:
-            _refuse_overfilling(stock, action.order, shop.capacity)
+        _refuse_overfilling(view, action.order, shop)
         drawn = market.demand(period, features, action.price, demand, market_rng)
-        outcome = transition(stock, depth, action, drawn, shop, costs)
+        if pipeline is not None:
+            arrived, pipeline = deliver(pipeline, action.order, shop, supply_rng)
+        outcome = transition(stock, depth, action, drawn, shop, costs, arrived)
         yield Step(view, action, outcome)
         if policy.observes == "history":
             past = (*past, ClosedPeriod(view, action))
         features = market.next_features(features, action.price, market_rng)
         stock, depth = outcome.stock_tp1, outcome.depth_tp1
         demand, sales, stockout = outcome.demand, outcome.sales, outcome.stockout
+        phase = next_phase(shop, phase)
 
 
-def _refuse_overfilling(stock: Floats, order: Floats, capacity: float) -> None:
-    over = exceeds(stock + order, capacity)
-    if over.any():
+def first_phase(shop: Shop, given: Ints | None, series: int) -> Ints | None:
+    """The position of the first period in the cycle of order days, that of period 0 unless given."""
+    return shop.supply.order_phase(np.zeros(series, dtype=np.int64)) if given is None else given
+
+
+def next_phase(shop: Shop, phase: Ints | None) -> Ints | None:
+    """The position of the next period in the cycle of order days."""
+    cycle = shop.supply.order_cycle
+    return None if phase is None or cycle is None else (phase + 1) % len(cycle)
+
+
+def _refuse_overfilling(view: View, order: Floats, shop: Shop) -> None:
+    if shop.capacity_rule == "forbid" and shop.capacity is not None:
+        over = exceeds(view.stock + order, shop.capacity)
+        if over.any():
+            at = int(np.flatnonzero(over)[0])
+            raise LostSalesError(
+                f"an order must fit the capacity {shop.capacity:g}, but the policy orders {order[at]:g} on top of "
+                f"{view.stock[at]:g}"
+            )
+    limit = view.order_limit(shop)
+    if limit is not None and (over := exceeds(order, limit)).any():
         at = int(np.flatnonzero(over)[0])
         raise LostSalesError(
-            f"an order must fit the capacity {capacity:g}, but the policy orders {order[at]:g} on top of {stock[at]:g}"
+            f"an order may be at most {limit[at]:g} by order days and what is on the way, but the policy orders "
+            f"{order[at]:g} in period {view.period}"
         )

@@ -117,14 +117,20 @@ class Rules(BusinessRules):
         return may
 
     def feasible(
-        self, grid: ActionGrid, stock: Floats, last_price: Floats, features: dict[str, Floats] | None = None
+        self,
+        grid: ActionGrid,
+        stock: Floats,
+        last_price: Floats,
+        features: dict[str, Floats] | None = None,
+        limit: Floats | None = None,
     ) -> Bools:
         """Actions that each row may take, (rows, actions); a last price of NaN is unknown and binds nothing.
 
-        Where no rung of the ladder lies within the greatest price change, the limit is waived.
+        `limit` is the most that the supply lets each row order (`View.order_limit`). Where no rung of
+        the ladder lies within the greatest price change, that change is waived.
         """
         price, order = grid.price, grid.order
-        may: Bools = self.standing(grid) & (order <= grid.most_orders(stock)[:, None])
+        may: Bools = self.standing(grid) & (order <= grid.most_orders(stock, limit)[:, None])
         given = features or {}
         if self.order_days is not None:
             if self.order_days not in given:

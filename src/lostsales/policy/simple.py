@@ -27,20 +27,20 @@ class Uniform(PolicyBase):
 
     def decide(self, view: View, rng: np.random.Generator) -> Action:
         """Draw a price and, apart from it, a feasible order."""
-        grid, series = self.grid, len(view.stock)
-        if np.isinf(grid.room):
+        grid, series, limit = self.grid, len(view.stock), view.order_limit(self.problem)
+        if np.isinf(grid.room) and limit is None:
             drawn = rng.integers(0, len(grid), size=series, dtype=np.min_scalar_type(len(grid)))
             orders = len(grid.orders)
             return Action(
                 np.repeat(grid.prices, orders).take(drawn), np.tile(grid.orders, len(grid.prices)).take(drawn)
             )
-        order = (rng.random(series) * grid.feasible_orders(view.stock)).astype(np.int64)
+        order = (rng.random(series) * grid.feasible_orders(view.stock, limit)).astype(np.int64)
         return Action(grid.prices[rng.integers(0, len(grid.prices), size=series)], grid.orders[order])
 
 
 @dataclass(frozen=True)
 class BaseStockRule(PolicyBase):
-    """One price, and an order that fills the stock up to a level as far as the grid allows."""
+    """One price, and an order that fills stock and pipeline up to a level as far as the grid allows."""
 
     problem: Problem
     level: float
@@ -54,8 +54,9 @@ class BaseStockRule(PolicyBase):
 
     def decide(self, view: View, rng: np.random.Generator) -> Action:  # noqa: ARG002, the protocol passes it
         """The largest order of the grid that does not pass the level; the smallest where every one does."""
-        wanted = np.searchsorted(self.grid.orders, self.level - view.stock, side="right") - 1
-        order = np.clip(wanted, 0, self.grid.feasible_orders(view.stock) - 1)
+        position = view.stock + view.on_order
+        wanted = np.searchsorted(self.grid.orders, self.level - position, side="right") - 1
+        order = np.clip(wanted, 0, self.grid.feasible_orders(view.stock, view.order_limit(self.problem)) - 1)
         return Action(np.full(len(view.stock), self.price), self.grid.orders[order])
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lostsales.data.economics import units_available
-from lostsales.data.problem import Feature, Problem
+from lostsales.data.problem import Feature, Problem, Shop
 from lostsales.errors import LostSalesError
 from lostsales.types import Array, Bools, Floats, Ints, exceeds
 
@@ -68,6 +68,19 @@ class View:
     past: "tuple[ClosedPeriod, ...]" = ()  # closed periods, oldest first, where history is observed
     names: Array | None = None  # (series,) text, where the series have names
     context: SeriesContext | None = None  # None in a simulation
+    # (series, longest lead time - 1) ordered and not arrived: column k arrives in k + 1 periods, at the latest where
+    # lead times vary; it was ordered (columns - k) periods ago. None where there are no columns.
+    pipeline: Floats | None = None
+    order_phase: Ints | None = None  # (series,) position in the cycle of order days, None where there is no cycle
+
+    @property
+    def on_order(self) -> Floats:
+        """Units ordered and not arrived, (series,)."""
+        return np.zeros(len(self.stock)) if self.pipeline is None else self.pipeline.sum(axis=1)
+
+    def order_limit(self, shop: Shop) -> Floats | None:
+        """The most that the supply lets each series order, (series,); None where it sets no limit."""
+        return order_limit(shop, self.stock, self.pipeline, self.order_phase)
 
     @property
     def last_price(self) -> Floats:
@@ -108,7 +121,25 @@ class View:
             depth=self.depth[rows],
             last_demand=None if self.last_demand is None else self.last_demand[rows],
             names=None if self.names is None else self.names[rows],
+            pipeline=None if self.pipeline is None else self.pipeline[rows],
+            order_phase=None if self.order_phase is None else self.order_phase[rows],
         )
+
+
+def order_limit(shop: Shop, stock: Floats, pipeline: Floats | None, order_phase: Ints | None) -> Floats | None:
+    """The most that may be ordered, (series,): nothing off the order days, and what there is room for.
+
+    Room in the pipeline, and in a store whose capacity forbids to order more than stock and pipeline leave of it.
+    """
+    limits = []
+    on_order = np.zeros(len(stock)) if pipeline is None else pipeline.sum(axis=1)
+    if shop.supply.capacity is not None:
+        limits.append(shop.supply.capacity - on_order)
+    if pipeline is not None and shop.capacity is not None and shop.capacity_rule == "forbid":
+        limits.append(shop.capacity - stock - on_order)
+    if order_phase is not None:
+        limits.append(np.where(shop.supply.may_order(order_phase), np.inf, 0.0))
+    return np.maximum(np.min(limits, axis=0), 0.0) if limits else None
 
 
 class ClosedPeriod(NamedTuple):

@@ -4,9 +4,9 @@ from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field
+from scipy.special import pdtr
 
-from lostsales.data.problem import NonNegative
-from lostsales.data.settings import Settings
+from lostsales.data.settings import Above0, NonNegative, Settings
 from lostsales.simulation.processes import Noise
 from lostsales.types import Floats
 
@@ -60,3 +60,63 @@ class Saturating(Settings):
     def respond(self, shock: Floats, lag_term: Floats, price_t: Floats, effect: Floats) -> Floats:
         """Demand before rounding and bounds."""
         return self.base * lag_term * np.exp(self.price * (price_t - self.price_at) + effect) * shock
+
+
+class _Counts(Settings):
+    """Whole demands of a constant mean: neither features nor price nor the past move them."""
+
+    mean: Above0
+    features: dict[str, Effect] = Field(default_factory=dict, max_length=0)
+    minimum: NonNegative = 0.0
+    maximum: NonNegative | None = None
+    integer: Literal[True] = True
+
+    def lag_term(self, last_demand: Floats) -> Floats:
+        """Nothing: there is no memory."""
+        return np.zeros_like(last_demand)
+
+    def respond(self, shock: Floats, lag_term: Floats, price_t: Floats, effect: Floats) -> Floats:
+        """The mean, as a shock of 1 multiplies it."""
+        return self.mean * shock + 0 * (lag_term + price_t + effect)
+
+    def at_most(self, demand: Floats) -> Floats:
+        """P(D <= demand)."""
+        raise NotImplementedError
+
+    def reach(self, tail: float) -> int:
+        """About the least demand above which the probability is at most `tail`."""
+        reach = 1
+        while self.at_most(np.array([float(reach)]))[0] < 1 - tail:
+            reach = 1 + int(1.1 * reach)
+        return reach
+
+
+class Poisson(_Counts):
+    """Poisson demand."""
+
+    law: Literal["poisson"]
+
+    def draw(self, count: int, rng: np.random.Generator) -> Floats:
+        """`count` independent demands."""
+        return rng.poisson(self.mean, count).astype(np.float64)
+
+    def at_most(self, demand: Floats) -> Floats:
+        """P(D <= demand)."""
+        return np.asarray(pdtr(np.floor(demand), self.mean))
+
+
+class Geometric(_Counts):
+    """Geometric demand from 0 on: P(D = d) = (1 - q) q^d with q = mean / (1 + mean)."""
+
+    law: Literal["geometric"]
+
+    def draw(self, count: int, rng: np.random.Generator) -> Floats:
+        """`count` independent demands."""
+        return rng.geometric(1 / (1 + self.mean), count).astype(np.float64) - 1
+
+    def at_most(self, demand: Floats) -> Floats:
+        """P(D <= demand)."""
+        return 1 - (self.mean / (1 + self.mean)) ** (np.floor(demand) + 1)
+
+
+ScenarioLaw = Linear | Saturating | Poisson | Geometric

@@ -7,8 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lostsales.policy.action_grid import ActionGrid
+from lostsales.policy.deliveries import Pipeline, deliver
 from lostsales.policy.period import transition
-from lostsales.policy.view import Action
+from lostsales.policy.rollout import first_phase, next_phase
+from lostsales.policy.view import Action, order_limit
 from lostsales.simulation.processes import Autoregressive, FeatureProcess, ReferencePrice, levels_of
 from lostsales.simulation.scenario import Scenario, as_scenario
 from lostsales.types import Array, Floats, Ints
@@ -33,7 +35,11 @@ class BatchedShop:
 
     def open(self, rng: np.random.Generator) -> Observation:
         """Open an episode; one observation a shop."""
-        self._features, self._stock, self._demand, _ = self.scenario.open(self.series, rng)
+        opening, shop = self.scenario.open(self.series, rng), self.scenario
+        self._features, self._stock, self._demand = opening[:3]
+        self._supply_rng = rng if shop.receives_orders else rng.spawn(1)[0]
+        self._pipeline = Pipeline.of(shop, opening.pipeline, self.series, self._supply_rng)
+        self._phase = first_phase(shop, None, self.series)
         self._sales, self._stockout = self._demand, np.zeros(self.series, dtype=bool)
         self._depth: Array = np.zeros(self.series, dtype=np.int16)
         self._period = 0
@@ -41,10 +47,13 @@ class BatchedShop:
 
     def close(self, actions: Ints, rng: np.random.Generator) -> tuple[Observation, Floats]:
         """Take actions, positions in the grids (series, 2); return the next observations and the profits."""
-        order = np.minimum(actions[:, 1], self.grid.feasible_orders(self._stock) - 1)
+        limit = order_limit(self.scenario, self._stock, self._pipeline.seen, self._phase)
+        order = np.minimum(actions[:, 1], self.grid.feasible_orders(self._stock, limit) - 1)
         decided = Action(self.grid.prices[actions[:, 0]], self.grid.orders[order])
         drawn = self.scenario.demand(self._period, self._features, decided.price, self._demand, rng)
-        outcome = transition(self._stock, self._depth, decided, drawn, self.scenario, self.scenario.unit_costs)
+        arrived, self._pipeline = deliver(self._pipeline, decided.order, self.scenario, self._supply_rng)
+        outcome = transition(self._stock, self._depth, decided, drawn, self.scenario, self.scenario.unit_costs, arrived)
+        self._phase = next_phase(self.scenario, self._phase)
         self._features = self.scenario.next_features(self._features, decided.price, rng)
         self._stock, self._depth = outcome.stock_tp1, outcome.depth_tp1
         self._demand, self._sales, self._stockout = outcome.demand, outcome.sales, outcome.stockout
@@ -53,7 +62,9 @@ class BatchedShop:
 
     def _observation(self) -> Observation:
         last = (self._demand,) if self.observe_demand else (self._sales, self._stockout)
-        return np.column_stack([*self._features, self._stock, *last]).astype(np.float32)
+        cycle = () if self._phase is None else (self._phase,)
+        columns = [*self._features, self._stock, *self._pipeline.units.T, *cycle, *last]
+        return np.column_stack(columns).astype(np.float32)
 
 
 class RetailerEnv(gymnasium.Env[Observation, NDArray[np.int64]]):
@@ -61,11 +72,13 @@ class RetailerEnv(gymnasium.Env[Observation, NDArray[np.int64]]):
 
     ## Action space
     `MultiDiscrete([prices, orders])`: positions in the grids of the scenario. Where the capacity rule is "forbid" an
-    order that does not fit is lowered to the largest that does.
+    order that does not fit is lowered to the largest that does; so is one that order days or the capacity of the
+    pipeline do not allow.
 
     ## Observation space
-    `Box`: the features, the stock, the sales of the last period and whether it was a stock-out (1) or not (0). With
-    `observe_demand=True` the last true demand stands in place of the last two.
+    `Box`: the features, the stock, what is on the way (arriving in 1, 2, ... periods, at the latest where lead times
+    vary), the position in the cycle of order days where there is one, the sales of the last period and whether it was
+    a stock-out (1) or not (0). With `observe_demand=True` the last true demand stands in place of the last two.
 
     ## Reward
     The profit of the period, with the true cost of lost sales.
@@ -99,11 +112,16 @@ class RetailerEnv(gymnasium.Env[Observation, NDArray[np.int64]]):
 def observation_space(scenario: Scenario, observe_demand: bool) -> gymnasium.Space[Observation]:
     """Finite bounds; stock is at most the opening stock plus a largest order every period."""
     law, opening = scenario.demand_law, scenario.start.last_demand
-    most_stock = scenario.capacity or scenario.start.highest_stock + scenario.horizon * scenario.orders[-1]
+    on_order = sum(scenario.start.on_order)
+    most_stock = scenario.capacity or scenario.start.highest_stock + on_order + scenario.horizon * scenario.orders[-1]
     most_demand = LARGEST if law.maximum is None else law.maximum
     most_opening = opening if isinstance(opening, float) else most_demand
     bounds = [_bounds(process, scenario) for process in scenario.features.values()]
     bounds.append((0.0, most_stock))
+    most_order = max(scenario.orders[-1], *scenario.start.on_order, 0.0)
+    bounds += [(0.0, most_order)] * scenario.pipeline_length
+    cycle = scenario.supply.order_cycle
+    bounds += [] if cycle is None else [(0.0, float(len(cycle) - 1))]
     if observe_demand:
         bounds.append((0.0, max(most_demand, most_opening)))
     else:

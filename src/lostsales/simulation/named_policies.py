@@ -48,6 +48,11 @@ def saved_policy(path: str | Path, scenario: Scenario) -> SavedPolicy:
             raise SettingError(
                 f"policy {path} was made for {key} {_shown(wanted)}, but scenario {scenario.name} has {_shown(came)}"
             )
+    if made_for.lead_times != runs_in.lead_times:
+        raise SettingError(
+            f"policy {path} was made for lead times {made_for.lead_times}, but scenario {scenario.name} has "
+            f"{runs_in.lead_times}"
+        )
     if policy.horizon is not None and policy.horizon < scenario.horizon:
         raise SettingError(
             f"policy {path} plans {policy.horizon} periods, but scenario {scenario.name} has {scenario.horizon}"

@@ -7,13 +7,16 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from pydantic import Field, field_validator, model_validator
 
+from lostsales.data.business_rules import BusinessRules
 from lostsales.data.economics import UnitCosts
-from lostsales.data.problem import Columns, Costs, Feature, NonNegative, Problem, Shop
-from lostsales.data.settings import Settings, checked, read_toml, with_settings
+from lostsales.data.problem import Columns, Costs, Feature, Problem, Shop
+from lostsales.data.reading.supply import lot_rules
+from lostsales.data.settings import NonNegative, Settings, checked, read_toml, with_settings
+from lostsales.data.supply import LEARN
 from lostsales.errors import SettingError
 from lostsales.policy.rollout import Opening
 from lostsales.policy.view import Features
-from lostsales.simulation.demand_laws import Linear, Saturating
+from lostsales.simulation.demand_laws import Geometric, Linear, Poisson, Saturating
 from lostsales.simulation.presets import preset_names, preset_text
 from lostsales.simulation.processes import FeatureProcess, levels_of
 from lostsales.types import Floats
@@ -36,11 +39,15 @@ class NormalStart(Settings):
 
 
 class Start(Settings):
-    """Stock and demand before the first period; `lag_term` overrides the contribution of that demand."""
+    """Stock and demand before the first period; `lag_term` overrides the contribution of that demand.
+
+    `on_order` is on the way and arrives in 1, 2, ... periods, at the latest where lead times vary; else nothing is.
+    """
 
     stock: NonNegative | UniformStart = 0.0
     last_demand: NonNegative | NormalStart = 0.0
     lag_term: float | None = None
+    on_order: tuple[NonNegative, ...] = ()
 
     @property
     def highest_stock(self) -> float:
@@ -81,11 +88,11 @@ class Scenario(Shop):
         Unit costs of lost sales, orders and holding, and the fixed cost of an order.
     start : Start
         Opening stock and the demand before the first period.
-    demand_law : Linear or Saturating
+    demand_law : Linear, Saturating, Poisson or Geometric
         Law of D_t given X_t, P_t and D_{t-1}; the table `[demand]` of the file.
     features : dict of str to FeatureProcess
         Processes of the market features X_t.
-    arrival, balance, capacity, capacity_rule, longest_run, discount
+    arrival, balance, capacity, capacity_rule, longest_run, discount, supply
         As in `Problem`.
 
     Examples
@@ -102,7 +109,7 @@ class Scenario(Shop):
     orders: tuple[NonNegative, ...]
     costs: ConstantCosts
     start: Start
-    demand_law: Annotated[Linear | Saturating, Field(discriminator="law", alias="demand")]
+    demand_law: Annotated[Linear | Saturating | Poisson | Geometric, Field(discriminator="law", alias="demand")]
     features: dict[str, FeatureProcess] = Field(default_factory=dict)
 
     @classmethod
@@ -154,6 +161,18 @@ class Scenario(Shop):
                 raise ValueError(f"the effect of {name!r} must be a number, or one number for each of its levels")
         if self.capacity is not None and self.start.highest_stock > self.capacity:
             raise ValueError("the opening stock must fit the capacity")
+        if len(self.start.on_order) > self.pipeline_length:
+            raise ValueError(
+                f"start.on_order may have {self.pipeline_length} entries by the lead time, but has "
+                f"{len(self.start.on_order)}"
+            )
+        days = self.supply.order_days
+        if isinstance(days, str) and days not in self.features:
+            raise ValueError(f"supply.order_days names the feature {days!r}, which [features] does not define")
+        if isinstance(self.supply.multiple, str) or isinstance(self.supply.minimum, str):
+            raise ValueError("supply.multiple and supply.minimum must be numbers in a scenario")
+        if self.supply.lead_time == LEARN:
+            raise ValueError("supply.lead_time must be a number or a law in a scenario: there is no log to learn from")
         if self.demand_law.maximum is not None and self.demand_law.maximum < self.demand_law.minimum:
             raise ValueError("the maximum of demand must not lie below its minimum")
         if taken := set(self.features) & set(Columns().named):
@@ -173,11 +192,15 @@ class Scenario(Shop):
         for name, process in self.features.items():
             levels = levels_of(process)
             features.append(Feature(name=name, kind="categorical" if levels else "numeric", levels=levels))
-        return Problem(**shared, costs=Costs(**self.costs.model_dump()), features=tuple(features))
+        rules = lot_rules(BusinessRules(), self.supply)
+        return Problem(**shared, costs=Costs(**self.costs.model_dump()), features=tuple(features), rules=rules)
 
     def open(self, series: int, rng: np.random.Generator) -> Opening:
         """Features, stock and last demand before the first period."""
-        stock, lag = self.start.stock, self.start.last_demand
+        stock, lag, pipeline = self.start.stock, self.start.last_demand, None
+        if self.start.on_order:
+            pipeline = np.zeros((series, self.pipeline_length))
+            pipeline[:, : len(self.start.on_order)] = self.start.on_order
         features = tuple(process.open(series, rng) for process in self.features.values())
         if isinstance(stock, UniformStart):
             opening = rng.integers(stock.low, stock.high, size=series, endpoint=True).astype(np.float64)
@@ -185,8 +208,8 @@ class Scenario(Shop):
             opening = np.full(series, stock)
         if isinstance(lag, NormalStart):
             drawn = np.rint(lag.mean + lag.sd * rng.standard_normal(series))
-            return Opening(features, opening, np.clip(drawn, 0, self.demand_law.maximum))
-        return Opening(features, opening, np.full(series, lag))
+            return Opening(features, opening, np.clip(drawn, 0, self.demand_law.maximum), None, pipeline)
+        return Opening(features, opening, np.full(series, lag), None, pipeline)
 
     def demand(
         self, period: int, features: Features, price: Floats, last_demand: Floats, rng: np.random.Generator
@@ -196,7 +219,10 @@ class Scenario(Shop):
         lag_term = law.lag_term(last_demand)
         if period == 0 and self.start.lag_term is not None:
             lag_term = np.full(len(price), self.start.lag_term)
-        demand = law.respond(law.noise.draw(len(price), rng), lag_term, price, self.effect(features, len(price)))
+        if isinstance(law, Poisson | Geometric):
+            demand = law.draw(len(price), rng)
+        else:
+            demand = law.respond(law.noise.draw(len(price), rng), lag_term, price, self.effect(features, len(price)))
         if law.integer:
             np.rint(demand, out=demand)
         np.maximum(demand, law.minimum, out=demand)

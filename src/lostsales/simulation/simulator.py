@@ -150,6 +150,8 @@ def simulate(
     decides = named_policy(str(policy), scenario) if isinstance(policy, str | Path) else policy
     rows = (episodes, scenario.horizon)
     log = {name: np.empty(rows) for name in ("stock", "price", "order", "sales")}
+    received = None if scenario.receives_orders else np.empty(rows)
+    pipeline = np.empty((*rows, scenario.pipeline_length)) if scenario.pipeline_length else None
     features = np.empty((len(scenario.features), *rows))
     stockout = np.empty(rows, dtype=bool)
     truth = HiddenTruth(np.empty(rows), np.empty(rows), np.empty(rows), np.zeros(rows, dtype=bool))
@@ -160,6 +162,10 @@ def simulate(
         at = block, view.period
         log["stock"][at], log["price"][at], log["order"][at] = view.stock, action.price, action.order
         log["sales"][at], stockout[at] = outcome.sales, outcome.stockout
+        if received is not None:
+            received[at] = outcome.arrived
+        if pipeline is not None:
+            pipeline[at] = view.pipeline
         for index, feature in enumerate(view.features):
             features[index][at] = feature
         truth.demand[at], truth.lost[at], truth.profit[at] = outcome.demand, outcome.lost, outcome.profit
@@ -186,6 +192,8 @@ def simulate(
             price=log["price"].reshape(-1),
             order=log["order"].reshape(-1),
             sales=log["sales"].reshape(-1),
+            received=None if received is None else received.reshape(-1),
+            pipeline=None if pipeline is None else pipeline.reshape(-1, scenario.pipeline_length),
         ),
         HiddenTruth(*(getattr(truth, each.name).reshape(-1) for each in fields(truth))),
     )

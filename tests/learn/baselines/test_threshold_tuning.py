@@ -52,8 +52,8 @@ def test_the_newsvendor_earns_what_it_promises_where_its_belief_is_true() -> Non
 
 def test_a_late_order_serves_two_periods() -> None:
     """The discount shrinks what a late unit earns: (0.9 x 8 - 3) / (0.9 x (8 + 1 - 0.9 x 3))."""
-    assert critical_fractile(6.0, COSTS, 0.9, late=True) == pytest.approx(4.2 / 5.67)
-    assert critical_fractile(0.5, COSTS, 0.9, late=False) == 0.0
+    assert critical_fractile(6.0, COSTS, 0.9, lead_time=1) == pytest.approx(4.2 / 5.67)
+    assert critical_fractile(0.5, COSTS, 0.9, lead_time=0) == 0.0
     early, late = (tuned(log_of("newsvendor", f"arrival={each}"), "newsvendor") for each in ("before", "after"))
     assert early.thresholds.price == late.thresholds.price
     assert float(late.thresholds.order_up_to) > 1.5 * float(early.thresholds.order_up_to)

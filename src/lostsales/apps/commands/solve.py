@@ -26,6 +26,10 @@ def solve(
     horizon: Annotated[
         int | None, typer.Option(min=1, max=MOST, help="Periods to plan; infinite unless given.")
     ] = None,
+    criterion: Annotated[
+        Literal["discounted", "average"],
+        typer.Option(help="Maximise the discounted sum of profits, or the average profit a period."),
+    ] = "discounted",
     max_depth: Annotated[
         int | None,
         typer.Option(min=0, max=1_000, help="pi*: stock-outs in a row after which only safe actions are allowed."),
@@ -53,24 +57,27 @@ def solve(
 
     check_output(out, named_files(scenario))
     world = Scenario.load(scenario, tuple(settings or ()))
-    criterion = criterion_of(world, discount, horizon)
+    objective = criterion_of(world, discount, horizon, criterion == "average")
     if target == "ppo":
-        if horizon is not None or max_depth is not None or first_row:
-            raise SettingError("--horizon, --max-depth and --first-row are not for ppo, which learns to act for ever")
-        _ppo(world, criterion, steps, seed, out, as_json)
+        if horizon is not None or max_depth is not None or first_row or criterion == "average":
+            raise SettingError(
+                "--horizon, --max-depth, --first-row and --criterion are not for ppo, which learns to act for ever"
+            )
+        _ppo(world, objective, steps, seed, out, as_json)
         return
     with progress("solving the oracle") as report:
-        oracle = solve_reference(world, "oracle", criterion, first_row=first_row, progress=report)
+        oracle = solve_reference(world, "oracle", objective, first_row=first_row, progress=report)
     solved = oracle
     if target == "pi-star":
         with progress("solving pi*") as report:
-            solved = solve_reference(world, target, criterion, max_depth, method, first_row, progress=report)
+            solved = solve_reference(world, target, objective, max_depth, method, first_row, progress=report)
     solved.policy.save(out)
     answer: dict[str, Any] = {
         "target": target,
         "method": solved.method,
-        "discount": criterion.discount,
-        "horizon": criterion.horizon,
+        "criterion": criterion,
+        "discount": objective.discount,
+        "horizon": objective.horizon,
         "value": solved.value,
         "value_a_period": solved.a_period,
         "grid_error": solved.grid_error,

@@ -47,7 +47,8 @@ def _tip(trace: Trace, at: int) -> str:
     lines = [
         f"period {spelled(trace.period[at])}",
         f"sold {trace.sales[at]:g} of {trace.available[at]:g} units at a price of {trace.price[at]:g}",
-        f"stock {trace.stock[at]:g}, ordered {trace.order[at]:g}",
+        f"stock {trace.stock[at]:g}, ordered {trace.order[at]:g}"
+        + ("" if trace.on_order is None else f", on the way {trace.on_order[at]:g}"),
     ]
     if trace.hidden[at]:
         figures = numbers(trace.expected[at], trace.low[at], trace.high[at])

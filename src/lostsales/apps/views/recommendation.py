@@ -21,8 +21,9 @@ FIGURES: dict[str, Callable[[Floats], list[str]]] = {  # beside price and order,
     "value": rounded,
     "advantage": rounded,
     "depth": exact,
+    "on_order": exact,
 }
-TEXTS = ("price_reason", "order_reason", "flag")
+TEXTS = ("price_reason", "order_reason", "expected_arrivals", "flag")
 MOST_ROWS = 50
 
 

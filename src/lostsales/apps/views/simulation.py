@@ -32,9 +32,12 @@ def print_solution(title: str, solved: Solution, oracle: Solution, out: Path) ->
     criterion = solved.criterion
     weights = f"discounted by {criterion.discount:g}" if criterion.discount < 1 else "undiscounted"
     span = "for ever" if criterion.horizon is None else f"over {criterion.horizon} periods"
-    facts = [
+    value = [
         ("value from the opening", f"{solved.value:.3f} ({span}, {weights})"),
         ("the same a period", f"{solved.a_period:.4f}"),
+    ]
+    facts = [
+        *([("average profit a period", f"{solved.value:.4f}")] if criterion.is_average else value),
         ("error of the grid", f"{solved.grid_error:.2g} (twice what a grid half as fine moves it by)"),
     ]
     if solved is not oracle:

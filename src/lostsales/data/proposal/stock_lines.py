@@ -76,8 +76,8 @@ def _todo_of_balance(found: TableFindings, facts: StockFacts, out: TomlText) -> 
         )
     elif facts.lead and facts.late >= enough:
         out.todo(
-            f"orders come {facts.lead} periods later than for the next one ({facts.late:,} {pairs}): put what arrived "
-            "into a column and name it, [columns] received"
+            f"orders come {facts.lead} periods later than for the next one ({facts.late:,} {pairs}): say so under "
+            f"[supply], lead_time = {facts.lead + 1}"
         )
     elif facts.subtracted >= enough:
         adjustment = found.roles.column["adjustment"]

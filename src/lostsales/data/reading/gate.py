@@ -11,6 +11,7 @@ from lostsales.data.calendar.openings import ClockRows, find_openings, shared_co
 from lostsales.data.economics import UnitCosts
 from lostsales.data.log import LogNotes, SalesLog
 from lostsales.data.memory import FEWER, check_memory, memory_limit
+from lostsales.data.pipelines import contradicts_orders, off_lead_time, with_pipeline
 from lostsales.data.problem import Problem
 from lostsales.data.progress import Progress
 from lostsales.data.reading.checks import (
@@ -25,7 +26,9 @@ from lostsales.data.reading.columns import ColumnReader
 from lostsales.data.reading.dropping import DroppedRows, dropped_file
 from lostsales.data.reading.findings import Findings, listed
 from lostsales.data.reading.paths import problem_beside
+from lostsales.data.reading.supply import LotColumns, pipeline_texts, read_on_order
 from lostsales.data.reading.table import Table, open_table
+from lostsales.data.receipts import with_receipts
 from lostsales.errors import LogError
 from lostsales.types import Array, Floats, Ints
 
@@ -157,18 +160,22 @@ class _Gate:
             self.findings.raise_if_any(self.table.rows)
         self._check_series()
         self.findings.raise_if_any(self.table.rows)
-        return self._split(self._log())
+        return self._with_pipeline(self._split(with_receipts(self._log())))
 
     def _require_columns(self) -> None:
         names, costs, have = self.problem.columns, self.problem.costs, self.table.columns
         demand_only = names.stock not in have and names.order not in have
         wanted = [*names.series_parts, names.period, names.sales]
-        wanted += [] if self.problem.price is not None else [names.price]
+        wanted += [names.price] if self._only(self.problem.price, self.problem.prices) is None else []
         recorded = [name for name in (names.out_of_stock, names.in_stock) if name is not None]
-        wanted += ([] if recorded else [names.stockout]) if demand_only else [names.stock, names.order]
+        if demand_only:
+            wanted += [] if recorded else [names.stockout]
+        else:
+            wanted += [names.stock, *([names.order] if self._only(None, self.problem.orders) is None else [])]
         wanted += recorded + [each for each in (self.problem.open_time,) if isinstance(each, str)]
         wanted += [feature.name for feature in self.problem.features] + list(self.problem.attributes)
-        wanted += [cost for cost in (costs.lost, costs.order, costs.holding) if isinstance(cost, str)]
+        by_series = self.problem.supply.multiple, self.problem.supply.minimum
+        wanted += [each for each in (costs.lost, costs.order, costs.holding, *by_series) if isinstance(each, str)]
         if missing := [column for column in dict.fromkeys(wanted) if column not in have]:
             hint = ""
             if names.stockout in missing:
@@ -192,10 +199,10 @@ class _Gate:
         stocked = names.stock in self.table.columns
         self.rows: dict[str, Any] = {
             "features": self._features(),
-            "price": reader.number(names.price) if self.problem.price is None else self._constant_price(),
+            "price": self._decided(names.price, self._only(self.problem.price, self.problem.prices)),
             "sales": reader.number(names.sales),
             "stock": reader.number(names.stock) if stocked else None,
-            "order": reader.number(names.order) if stocked else None,
+            "order": self._decided(names.order, self._only(None, self.problem.orders)) if stocked else None,
             "stockout": reader.flag(names.stockout),
             "received": reader.optional(names.received),
             "adjustment": reader.optional(names.adjustment, negative=True),
@@ -206,13 +213,23 @@ class _Gate:
         self.last_sales = reader.optional(names.last_sales, gaps=True)
         self.last_stockout = reader.flag(names.last_stockout, gaps=True)
         self.attributes = {name: reader.labels(name) for name in self.problem.attributes}
+        self.on_order = read_on_order(reader, self.problem)
+        self.lots = LotColumns.read(reader, self.problem.supply)
 
     def _price_hint(self, missing: list[str]) -> str:
         constant = "; where the price never changes, the problem may say price = 2 instead"
         return constant if self.problem.columns.price in missing else ""
 
-    def _constant_price(self) -> Floats:
-        return np.full(self.table.rows, self.problem.price, dtype=np.float64)
+    @staticmethod
+    def _only(given: float | None, listed: tuple[float, ...] | None) -> float | None:
+        """The one value that a decision can have: as given, or the only one of its list."""
+        return listed[0] if given is None and listed is not None and len(listed) == 1 else given
+
+    def _decided(self, column: str, only: float | None) -> Floats:
+        """Prices or orders; where they can have one value only, the table need not have them."""
+        if only is not None and column not in self.table.columns:
+            return np.full(self.table.rows, only, dtype=np.float64)
+        return self.reader.number(column)
 
     def _out_of_stock(self) -> Floats | None:
         """The time out of stock; of a flag that says in stock or not, 1 or 0."""
@@ -262,6 +279,7 @@ class _Gate:
         check_clock(self.findings, self.problem.clock, self.period)
         for name, labels in self.attributes.items():
             check_constant(self.findings, name, labels, self.codes)
+        self.problem = self.lots.with_rules(self.problem, self.findings, self.codes, self.texts)
 
     def _log(self) -> SalesLog:
         """The rows in order, whatever periods are missing."""
@@ -298,7 +316,7 @@ class _Gate:
         self.findings.raise_if_any(self.table.rows)
         if found.calendars != self.problem.clock.calendars:
             clock = self.problem.clock.model_copy(update={"calendars": found.calendars})
-            log = replace(log, problem=self.problem.model_copy(update={"clock": clock}))
+            log = replace(log, problem=log.problem.model_copy(update={"clock": clock}))
         holes = int(np.count_nonzero(found.is_hole))
         if holes:
             starts = np.flatnonzero(np.r_[True, ~log.has_next[:-1] | found.is_hole])
@@ -309,10 +327,22 @@ class _Gate:
         checked, off_rows = (0, 0) if off is None else (np.count_nonzero(pairs), np.count_nonzero(off & pairs))
         unused = tuple(column for column in self.table.columns if column not in self.reader.used)
         notes = LogNotes(moved, holes, int(checked), int(off_rows), unused, missing_costs=tuple(self.missing_costs))
+        notes = replace(notes, off_lead_time_rows=int(np.count_nonzero(off_lead_time(log)[0])))
         if notes.balance_broken:
             follows_if, share = other_reading(log)
             notes = replace(notes, follows_if=follows_if, follows_if_share=share)
         return replace(log, notes=notes)
+
+    def _with_pipeline(self, log: SalesLog) -> SalesLog:
+        """The log with what is on the way, as its columns say, or else as orders and receipts tell."""
+        given = None if self.on_order is None else self._in_order(self.on_order)
+        if given is not None and given.shape[1] == log.problem.pipeline_length and not log.demand_only:
+            wrong = contradicts_orders(log, given)
+            wanted = f"{log.problem.columns.on_order} must be what was ordered so many periods before"
+            self.findings.check(wrong, wanted, pipeline_texts(given) if wrong.any() else None, rows=self.ordering)
+            self.findings.raise_if_any(self.table.rows)
+            return with_pipeline(log, given)
+        return with_pipeline(log)
 
     def _in_order(self, column: Any) -> Any:
         return column if self.ordering is None or not isinstance(column, np.ndarray) else column[self.ordering]

@@ -81,6 +81,7 @@ class DemandModel:
     calibration: Calibration  # on held-out rows
     held_out: str  # "series" or "blocks in time"
     prices: Floats  # the different prices of the log
+    one_price: bool = False  # the problem allows no other, so that none has to be told about
 
     @property
     def family(self) -> Family:
@@ -116,7 +117,7 @@ class DemandModel:
     def warnings(self) -> tuple[str, ...]:
         """What a user must know before relying on it."""
         found = []
-        if len(self.prices) == 1:
+        if len(self.prices) == 1 and not self.one_price:
             found.append(f"the price was always {self.prices[0]:g}: nothing can be said about any other")
         if not self.calibration.fits:
             found.append(f"the demand model does not fit: {self.calibration.reason}")
@@ -190,7 +191,8 @@ def fit_demand(
     law = law if sample is evidence else with_effects(evidence, law, seed)
     fitting(1, 1)
     calibration = calibrate(scored, trials[chosen].probabilities)
-    return DemandModel(law, evidence, sample, candidates, calibration, by, np.unique(log.price))
+    one_price = len(log.problem.prices or ()) == 1
+    return DemandModel(law, evidence, sample, candidates, calibration, by, np.unique(log.price), one_price)
 
 
 def bootstrap_laws(

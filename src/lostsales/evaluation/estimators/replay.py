@@ -86,7 +86,10 @@ class _ReplayMarket:
         """As the log opened."""
         periods = self.periods
         last_demand, names = periods.evidence.lag[periods.row[0]], periods.log.names[periods.series]
-        return Opening(self._features(0), periods.stock, last_demand, names)
+        rows, log = periods.evidence.rows[periods.row[0]], periods.log
+        pipeline = None if log.pipeline is None else log.pipeline[rows]
+        phase = log.problem.supply.order_phase(log.period[rows])
+        return Opening(self._features(0), periods.stock, last_demand, names, pipeline, phase)
 
     def demand(
         self,
@@ -139,7 +142,7 @@ def replay(
     for step in play(policy, market, problem, free, length, episodes, rng, rng):
         t, (price, order), outcome = step.view.period, step.action, step.outcome
         costs = log.costs.at(periods.evidence.rows[periods.row[t]])
-        available = units_available(step.view.stock, order, problem.arrival, problem.capacity)
+        available = units_available(step.view.stock, outcome.arrived, problem.arrival, problem.capacity)
         earned = period_profit(price, order, outcome.sales, outcome.lost, available - outcome.sales, costs)
         profit[t] = earned * periods.is_replayed[t]
         cash[t] = (earned + costs.lost * outcome.lost) * periods.is_replayed[t]

@@ -9,6 +9,7 @@ from lostsales.data.labels import spelled
 from lostsales.data.log import MOST_OFF_BALANCE, SalesLog
 from lostsales.data.products import Products
 from lostsales.data.sublogs import series_of, with_open_period
+from lostsales.data.supply_words import arrival_texts
 from lostsales.demand.censoring.runs import find_runs
 from lostsales.evaluation.assortment import AssortmentGain, MoneyOver, on_sale
 from lostsales.evaluation.log_decisions import log_as_asked
@@ -43,6 +44,7 @@ class NextDecision:
     gain: MoneyOver | None  # of the policy over what was done
     chosen: bool  # the policy should decide for it
     look_at: tuple[str, ...]  # why someone should look at it first
+    arrivals: str | None = None  # what is on the way and when it comes, None where orders take a period at most
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,7 @@ def next_decisions(policy: SavedPolicy, log: SalesLog, gains: AssortmentGain | N
     flags = {text: each for text, each in decision_flags(decision).items() if text != NOT_CHOSEN}
     flags |= _facts(log, part.names[known])
     by_product = {} if gains is None else {each.product: each for each in gains.products}
+    arrivals = None if opened.pipeline is None else arrival_texts(log.problem, opened.pipeline[rows[known]])
     demand, chance = (decision.more.get(name) for name in ("expected_demand", "stockout_chance"))
     found = []
     for place, row in enumerate(rows[known]):
@@ -99,6 +102,7 @@ def next_decisions(policy: SavedPolicy, log: SalesLog, gains: AssortmentGain | N
                 gain=None if own is None else own.gain,
                 chosen=own.chosen if own is not None else True,
                 look_at=(*verdict, *(text for text, holds in flags.items() if holds[place])),
+                arrivals=None if arrivals is None else str(arrivals[place]),
             )
         )
     found.sort(key=lambda each: np.inf if each.gain is None else -each.gain.period.value)

@@ -34,6 +34,7 @@ class Trace:
     expected: Floats  # mean of a censored demand, NaN where it is observed or cannot be estimated
     low: Floats  # its 5 % ...
     high: Floats  # ... and 95 % quantile
+    on_order: Floats | None = None  # units on the way when the period opens, None where orders take a period at most
 
     @property
     def stockout_share(self) -> float:
@@ -106,4 +107,5 @@ def _trace(log: SalesLog, rows: Ints, hidden: Bools, expected: Floats, low: Floa
         expected=expected[rows],
         low=low[rows],
         high=high[rows],
+        on_order=None if log.pipeline is None else log.pipeline[rows].sum(axis=1),
     )

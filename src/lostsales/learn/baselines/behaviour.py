@@ -39,7 +39,7 @@ from lostsales.policy.file_content import (
     numbers,
 )
 from lostsales.policy.file_format import Artefact
-from lostsales.policy.history import blocks_of_rows, blocks_of_view, last_observed
+from lostsales.policy.history import blocks_of_rows, blocks_of_view, last_observed, supply_columns
 from lostsales.policy.rules import Rules
 from lostsales.policy.view import Action, View
 from lostsales.types import Array, Floats, Ints
@@ -133,7 +133,8 @@ class BehaviourPolicy(PolicyBase):
         """Probabilities of the feasible actions, which sum to 1, (rows, actions)."""
         chance = self.chances(self._situation(view))
         rules = self.rules.of_names(view.names)
-        chance *= rules.feasible(self.grid, view.stock, view.last_price, view.features_by_name(self.asks))
+        features, limit = view.features_by_name(self.asks), view.order_limit(self.problem)
+        chance *= rules.feasible(self.grid, view.stock, view.last_price, features, limit)
         return np.asarray(chance / chance.sum(axis=1, keepdims=True))
 
     @classmethod
@@ -151,7 +152,8 @@ class BehaviourPolicy(PolicyBase):
                 "coefficients": numbers("kept", least=0),
                 "range": numbers(2, "coordinates"),
             },
-            sizes=action_sizes(header.problem) | {"coordinates": feature_count(header.problem.features) + 3},
+            sizes=action_sizes(header.problem)
+            | {"coordinates": feature_count(header.problem.features) + 3 + supply_columns(header.problem)},
             may_be_empty=("kept",),
         )
 

@@ -29,10 +29,7 @@ class DiscreteDemand:
     def of(cls, curve: SurvivalCurve) -> "DiscreteDemand":
         """The jumps of a curve; mass beyond the last event lies at the largest observation (Efron's rule)."""
         levels, survival = np.r_[curve.times, curve.end], np.r_[curve.survival, 0.0]
-        law = cls(levels, -np.diff(np.r_[1.0, survival]))
-        if len(levels) <= MOST_LEVELS:
-            return law
-        return cls(law.quantile((np.arange(MOST_LEVELS) + 0.5) / MOST_LEVELS), np.full(MOST_LEVELS, 1 / MOST_LEVELS))
+        return cls(levels, -np.diff(np.r_[1.0, survival])).thinned()
 
     def quantile(self, share: Floats | float) -> Floats:
         """The least level that demand does not exceed with a chance of at least `share`."""
@@ -53,6 +50,25 @@ class DiscreteDemand:
     def mean(self) -> float:
         """E[D]."""
         return float(self.chance @ self.levels)
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation."""
+        return float(np.sqrt(self.chance @ (self.levels - self.mean) ** 2))
+
+    def sum_of(self, periods: int) -> "DiscreteDemand":
+        """The law of the sum over so many periods, each independent of the others."""
+        total = self
+        for _ in range(periods - 1):
+            total = total.plus(self).thinned()
+        return total
+
+    def thinned(self) -> "DiscreteDemand":
+        """The same law, or where it has more than MOST_LEVELS levels its quantiles."""
+        if len(self.levels) <= MOST_LEVELS:
+            return self
+        shares = (np.arange(MOST_LEVELS) + 0.5) / MOST_LEVELS
+        return DiscreteDemand(self.quantile(shares), np.full(MOST_LEVELS, 1 / MOST_LEVELS))
 
 
 def laws_by_price(log: SalesLog, runs: Runs, prices: Floats) -> dict[float, DiscreteDemand]:
@@ -79,11 +95,15 @@ class PriceMarket:
     laws: dict[float, DiscreteDemand]
     opening_stock: Floats  # of the series of the log
     paths: int
+    opening_pipeline: Floats | None = None  # (series, columns) of the log
 
     def open(self, series: int, rng: np.random.Generator) -> Opening:
-        """Opening stocks as in the log; there is no past."""
-        stock = self._shared(rng.choice(self.opening_stock, self.paths), series)
-        return Opening((), stock, np.zeros(series))
+        """Opening stocks and pipelines as in the log; there is no past."""
+        drawn = rng.choice(len(self.opening_stock), self.paths)
+        stock, pipeline = self._shared(self.opening_stock[drawn], series), None
+        if self.opening_pipeline is not None:
+            pipeline = np.tile(self.opening_pipeline[drawn], (series // self.paths, 1))
+        return Opening((), stock, np.zeros(series), pipeline=pipeline)
 
     def demand(
         self,

@@ -127,11 +127,12 @@ class InOwnUnits(PolicyBase):
             counts = np.minimum(np.rint(order / step), np.floor(most / step + TINY))
             order = np.where(multiple > 0, step * counts, order)
         room = room_of(self.problem)
-        if self.rules == Rules() and np.isinf(room):
+        limit = view.order_limit(self.problem)
+        if self.rules == Rules() and np.isinf(room) and limit is None:
             return Action(price, order)
         grid = ActionGrid(ladders.prices_of(own.usual_price), ladders.orders_of(own.scale), room, self.unit_cost)
         features = view.features_by_name(self.asks)
-        may = self.rules.of_names(view.names).feasible(grid, view.stock, view.last_price, features)
+        may = self.rules.of_names(view.names).feasible(grid, view.stock, view.last_price, features, limit)
         if own.own_range is not None:
             may = own.own_range.allowed(grid, may)
         far = PRICE_FIRST * np.abs(grid.price - price[:, None]) + np.abs(grid.order - order[:, None])
@@ -220,6 +221,8 @@ def relative_log(log: SalesLog, coordinates: SeriesCoordinates, ladders: Ladders
     columns: dict[str, Any] = {
         name: each / scale for name in QUANTITIES if name != "last_sales" and (each := getattr(log, name)) is not None
     }
+    if log.pipeline is not None:
+        columns["pipeline"] = log.pipeline / scale[:, None]
     costs = log.costs
     fixed = float(np.mean(costs.fixed_order / (scale * usual)))
     return replace(
@@ -233,8 +236,9 @@ def relative_log(log: SalesLog, coordinates: SeriesCoordinates, ladders: Ladders
 
 
 def _inside(problem: Problem, rules: Rules, prices: tuple[float, ...], orders: tuple[float, ...]) -> Problem:
-    """The problem in shares; a capacity, which is in units of the shop, limits what is recommended."""
-    update = {"prices": prices, "orders": orders, "capacity": None, "rules": _unitless(rules)}
+    """The problem in shares; capacities and lots, which are in units of the shop, limit what is recommended."""
+    supply = problem.supply.model_copy(update={"capacity": None, "multiple": None, "minimum": None})
+    update = {"prices": prices, "orders": orders, "capacity": None, "rules": _unitless(rules), "supply": supply}
     return problem.model_copy(update=update)
 
 
@@ -269,4 +273,5 @@ def _view(view: View, own: ViewCoordinates) -> View:
         last_demand=None if view.last_demand is None else view.last_demand / scale,
         past=past,
         context=context,
+        pipeline=None if view.pipeline is None else view.pipeline / scale[:, None],
     )

@@ -26,7 +26,7 @@ from lostsales.learn.cfqi.learn import MOST_ITERATIONS
 from lostsales.learn.cfqi.own_actions import OwnActions
 from lostsales.learn.cfqi.partition import Partition
 from lostsales.learn.cfqi.policy import QPolicy
-from lostsales.learn.cfqi.safe_actions import SafeActions
+from lostsales.learn.cfqi.safe_actions import SafeActions, arrival_of
 from lostsales.learn.function.q_function import FunctionClass
 from lostsales.learn.learner import Learner
 from lostsales.learn.training_data import TrainingData
@@ -34,7 +34,7 @@ from lostsales.policy.base import PolicyBase
 from lostsales.policy.decision import Decision
 from lostsales.policy.file_content import Content, Header, feature_count, numbers
 from lostsales.policy.file_format import Artefact
-from lostsales.policy.history import blocks_of_rows
+from lostsales.policy.history import blocks_of_rows, limits_of_rows
 from lostsales.policy.view import Action, View
 from lostsales.types import Bools, Floats
 
@@ -213,7 +213,8 @@ def _learn(log: SalesLog, learner: FQIObserved, progress: Progress | None) -> La
     )
     named = log.features_by_name(rows + 1)
     own = data.rules.of_names(log.names[log.series[rows]])
-    may: Bools | None = own.feasible(grid, np.asarray(log.stock)[rows + 1], log.price[rows], named)
+    limit = limits_of_rows(log, rows + 1)
+    may: Bools | None = own.feasible(grid, np.asarray(log.stock)[rows + 1], log.price[rows], named, limit)
     may = None if np.all(may) else may
     folds = folds_of(hold_out(log, gap=1), rows)
     fitted = iterate([part], [folds], actions, [(may, None)], settings, progress)
@@ -222,7 +223,7 @@ def _learn(log: SalesLog, learner: FQIObserved, progress: Progress | None) -> La
         actions=actions,
         rules=data.rules,
         q=fitted.q,
-        safe=SafeActions("learned", None, 0.0, 0, log.problem.arrival),
+        safe=SafeActions("learned", None, 0.0, 0, arrival_of(log.problem)),
         beta=0.0,
         ranges=(np.array([part.block.min(axis=0), part.block.max(axis=0)]),),
         usual_demand=data.usual_demand,

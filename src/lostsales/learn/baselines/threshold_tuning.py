@@ -5,6 +5,7 @@ their kind in simulations of that law under the timing, balance, capacity and co
 closed form.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations_with_replacement, product
 from typing import ClassVar
@@ -17,7 +18,7 @@ from lostsales.data.problem import Problem
 from lostsales.data.progress import Progress
 from lostsales.errors import LostSalesError
 from lostsales.learn.baselines.demand_by_price import DiscreteDemand, PriceMarket, laws_by_price
-from lostsales.learn.baselines.thresholds import ThresholdPolicy, Thresholds
+from lostsales.learn.baselines.thresholds import ThresholdPolicy, Thresholds, position_of
 from lostsales.learn.learner import Learner
 from lostsales.learn.training_data import TrainingData
 from lostsales.policy.action_grid import ActionGrid
@@ -28,16 +29,19 @@ from lostsales.policy.rules import Rules
 from lostsales.policy.view import Action, View
 from lostsales.types import Floats
 
+PROJECTED = 64  # paths of demand of a projected inventory level
 PATHS = 50  # simulated series for each candidate, with common random numbers
 MOST_PERIODS = 50
 MOST_LEVELS = 30
 ROUNDS = 5
 
-Rule = tuple[float, ...]  # s, S, price, waiting price
+REFINED = 10  # levels on either side of the best of a coarse ladder
+
+Rule = tuple[float, ...]  # s, S, price, waiting price, and the cap of an order where it has one
 
 
 class BaseStock(Learner):
-    """Base-stock: order up to S at one price, the best pair (S, p).
+    """Base-stock: order up to S, what is on the way counted, at one price: the best pair (S, p).
 
     Examples
     --------
@@ -53,7 +57,7 @@ class BaseStock(Learner):
 
     def fit(self, log: SalesLog, progress: Progress | None = None) -> ThresholdPolicy:  # noqa: ARG002, quick
         """Tune S and the price on a log."""
-        return _Tuning.of(log, self).base_stock()
+        return Tuning.of(log, self).base_stock()
 
 
 class SSP(Learner):
@@ -79,7 +83,7 @@ class SSP(Learner):
 
     def fit(self, log: SalesLog, progress: Progress | None = None) -> ThresholdPolicy:  # noqa: ARG002, quick
         """Tune both levels and both prices on a log."""
-        return _Tuning.of(log, self).s_s_p()
+        return Tuning.of(log, self).s_s_p()
 
 
 class Newsvendor(Learner):
@@ -99,11 +103,11 @@ class Newsvendor(Learner):
 
     def fit(self, log: SalesLog, progress: Progress | None = None) -> ThresholdPolicy:  # noqa: ARG002, quick
         """Level and price by marginal analysis."""
-        return _Tuning.of(log, self).newsvendor()
+        return Tuning.of(log, self).newsvendor()
 
 
 @dataclass(frozen=True)
-class _Candidates(PolicyBase):
+class Candidates(PolicyBase):
     """Many rules side by side, each for PATHS series."""
 
     problem: Problem
@@ -111,13 +115,16 @@ class _Candidates(PolicyBase):
     grid: ActionGrid
     rules: Rules
     observes: Observes  # the past is kept only where a rule looks at the last price
+    paths: Floats | None = None  # (paths, periods, series) of demand, of the projected inventory level
 
     def decide(self, view: View, rng: np.random.Generator) -> Action:  # noqa: ARG002, the protocol passes it
-        return self.thresholds.act(self.grid, self.rules, view.stock, view.last_price)
+        """Price and order of every series."""
+        position, limit = position_of(view, self.paths), view.order_limit(self.problem)
+        return self.thresholds.act(self.grid, self.rules, view.stock, view.last_price, position=position, limit=limit)
 
 
 @dataclass(frozen=True, eq=False)
-class _Tuning:
+class Tuning:
     """A log with its laws of demand and mean costs."""
 
     log: SalesLog
@@ -127,7 +134,8 @@ class _Tuning:
     costs: UnitCosts  # their means
 
     @classmethod
-    def of(cls, log: SalesLog, learner: Learner) -> "_Tuning":
+    def of(cls, log: SalesLog, learner: Learner) -> "Tuning":
+        """The laws of demand by price, and what else tuning needs."""
         data = TrainingData.of(log, learner.rules)
         may = data.rules.standing(data.grid)
         laws = laws_by_price(log, data.runs, np.unique(data.grid.pairs[may, 0]))
@@ -138,59 +146,67 @@ class _Tuning:
 
     def base_stock(self) -> ThresholdPolicy:
         """The best (S, p)."""
-        return self._policy(*self._best_base_stock())
+        best, value = self._best_base_stock()
+        if self.log.problem.pipeline_length:
+            best, value = self.best(self.refined(best, lambda level: (level, level, *best[2:])))
+        return self.policy(best, value)
 
     def s_s_p(self) -> ThresholdPolicy:
         """From the best base-stock on, in turns the best pair of levels and the best pair of prices."""
         best, value = self._best_base_stock()
         for _ in range(ROUNDS):
             before = best
-            pairs = combinations_with_replacement(self._levels(), 2)
-            best, value = self._best([(low, high, *best[2:]) for low, high in pairs])
-            best, value = self._best([(*best[:2], *prices) for prices in product(self.laws, repeat=2)])
+            pairs = combinations_with_replacement(self.levels(), 2)
+            best, value = self.best([(low, high, *best[2:]) for low, high in pairs])
+            best, value = self.best([(*best[:2], *prices) for prices in product(self.laws, repeat=2)])
             if best == before:
                 break
-        return self._policy(best, value)
+        return self.policy(best, value)
 
     def newsvendor(self) -> ThresholdPolicy:
         """Marginal analysis: what a unit more earns where demand takes it against what it costs where not."""
-        late, discount = self.log.problem.arrival == "after", self.log.problem.discount
+        lead, discount = round(self.log.problem.lead_times.mean), self.log.problem.discount
         found: list[tuple[float, float, float]] = []
         for price, law in self.laws.items():
-            share = critical_fractile(price, self.costs, discount, late)
-            level, available = float((law.plus(law) if late else law).quantile(share)), float(law.quantile(share))
+            share = critical_fractile(price, self.costs, discount, lead)
+            level, available = float(law.sum_of(lead + 1).quantile(share)), float(law.quantile(share))
             sold = law.sold(available)
             units = sold, law.mean - sold, available - sold
             value = (price - self.costs.order) * units[0] - self.costs.lost * units[1] - self.costs.holding * units[2]
             found.append((float(value), level, price))
         value, level, price = max(found)
-        return self._policy((level, level, price, price), value)
+        return self.policy((level, level, price, price), value)
 
     def _best_base_stock(self) -> tuple[Rule, float]:
-        return self._best([(level, level, price, price) for level, price in product(self._levels(), self.laws)])
+        return self.best([(level, level, price, price) for level, price in product(self.levels(), self.laws)])
 
-    def _levels(self) -> list[float]:
+    def levels(self) -> list[float]:
         """From 0 to the largest demand of a period, or of two where an order arrives after sales.
 
+        With longer lead times the demand of all periods until an order can be sold, and four standard deviations.
         A fixed order cost adds an economic order quantity sqrt(2 fixed demand / holding).
         """
         most = max(float(law.levels[-1]) for law in self.laws.values())
         most *= 2 if self.log.problem.arrival == "after" else 1
+        if (periods := self.log.problem.lead_times.longest + 1) > 2:
+            most = max(periods * law.mean + 4 * np.sqrt(periods) * law.deviation for law in self.laws.values())
         mean, costs = max(law.mean for law in self.laws.values()), self.costs
         most += float(np.sqrt(2 * costs.fixed_order * mean / max(float(costs.holding), 1e-3)))
-        most = min(most, self.log.problem.capacity or np.inf)
+        if self.log.problem.pipeline_length == 0:
+            most = min(most, self.log.problem.capacity or np.inf)
         levels = np.linspace(0, most, MOST_LEVELS + 1)
         return [float(each) for each in np.unique(np.rint(levels) if self.data.runs.observed.integer else levels)]
 
-    def _best(self, candidates: list[Rule]) -> tuple[Rule, float]:
-        """The candidate that earns most a period, and how much."""
+    def best(self, candidates: list[Rule], projects: bool = False) -> tuple[Rule, float]:
+        """The candidate that earns most a period, and how much; by the projected inventory level, where it projects."""
         columns = np.repeat(np.array(candidates), PATHS, axis=0).T
+        paths = np.stack([self.paths(price) for price in columns[2]], axis=-1) if projects else None
         # This market has no features.
         rules = self.data.rules.model_copy(update={"order_days": None, "mask": None})
         observes: Observes = "history" if rules.limits_changes else "sales"
-        policy = _Candidates(self.data.problem, Thresholds(*columns), self.data.grid, rules, observes)
-        opening = np.asarray(self.log.stock)[self.log.starts]
-        market = PriceMarket(self.laws, opening, PATHS)
+        policy = Candidates(self.data.problem, Thresholds(*columns), self.data.grid, rules, observes, paths)
+        opening, pipeline = np.asarray(self.log.stock)[self.log.starts], self.log.pipeline
+        market = PriceMarket(self.laws, opening, PATHS, None if pipeline is None else pipeline[self.log.starts])
         lengths = np.diff(np.r_[self.log.starts, len(self.log)])
         periods = int(np.clip(np.median(lengths), 2, MOST_PERIODS))
         market_rng, policy_rng = np.random.default_rng(self.learner.seed).spawn(2)
@@ -201,7 +217,8 @@ class _Tuning:
         best = int(mean.argmax())
         return candidates[best], float(mean[best])
 
-    def _policy(self, rule: Rule, value: float) -> ThresholdPolicy:
+    def policy(self, rule: Rule, value: float, projects: bool = False) -> ThresholdPolicy:
+        """The policy of a rule that was tuned."""
         return ThresholdPolicy(
             problem=self.data.problem,
             rules=self.data.rules,
@@ -210,17 +227,36 @@ class _Tuning:
             most_stock=float(np.max(np.asarray(self.log.stock))),
             usual_demand=self.data.usual_demand,
             method=self.learner.method,
+            paths=self.paths(rule[2]) if projects else None,
         )
 
+    def refined(self, best: Rule, of: Callable[[float], Rule]) -> list[Rule]:
+        """Candidates whose levels lie around the best of a coarse ladder, one unit apart, or a part of its step."""
+        coarse = self.levels()
+        step = max(coarse[1] - coarse[0], 0.0) if len(coarse) > 1 else 0.0
+        near = best[1] + np.linspace(-step, step, 2 * REFINED + 1)
+        near = np.maximum(np.rint(near) if self.data.runs.observed.integer else near, 0.0)
+        return [of(float(level)) for level in np.unique(near)]
 
-def critical_fractile(price: float, costs: UnitCosts, discount: float, late: bool) -> float:
+    def paths(self, price: float) -> Floats:
+        """Demands until an order can be sold, (PROJECTED, lead time), the same of every call."""
+        rng = np.random.default_rng(self.learner.seed)
+        shares = rng.permuted(np.tile((np.arange(PROJECTED) + 0.5) / PROJECTED, (self._lead, 1)), axis=1)
+        return self.laws[price].quantile(shares.T)
+
+    @property
+    def _lead(self) -> int:
+        return max(round(self.log.problem.lead_times.mean), 0)
+
+
+def critical_fractile(price: float, costs: UnitCosts, discount: float, lead_time: int) -> float:
     """(p + lost - c) / (p + lost + h - discount c): a unit left over costs h and saves its price c tomorrow.
 
-    Where an order arrives after the sales of the day, what it earns comes a period later.
+    What an order earns comes as many periods later as its lead time.
 
-    >>> round(critical_fractile(6.0, UnitCosts(lost=2, order=3, holding=1), 0.9, late=False), 4)
+    >>> round(critical_fractile(6.0, UnitCosts(lost=2, order=3, holding=1), 0.9, lead_time=0), 4)
     0.7937
     """
-    ahead = discount if late else 1.0
+    ahead = discount**lead_time
     earns, keeps = ahead * (price + costs.lost), ahead * (costs.holding - discount * costs.order)
     return float(np.clip((earns - costs.order) / max(earns + keeps, 1e-12), 0.0, 1.0))

@@ -1,4 +1,8 @@
-"""Threshold policies (s, S, p): at a stock of s or less order up to S, and charge a price."""
+"""Threshold policies (s, S, p): at a position of s or less order up to S, and charge a price.
+
+The position is stock and what is on the way. Of the projected inventory level it is the stock that can be expected when
+an order of today arrives (van Jaarsveld and Arts, 2024).
+"""
 
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -12,7 +16,7 @@ from lostsales.errors import LostSalesError
 from lostsales.policy.action_grid import ActionGrid
 from lostsales.policy.base import PolicyBase
 from lostsales.policy.decision import Decision
-from lostsales.policy.file_content import Content, Header, NonNegative, Number, action_sizes
+from lostsales.policy.file_content import Content, Header, NonNegative, Number, action_sizes, numbers, optional
 from lostsales.policy.file_format import Artefact
 from lostsales.policy.rules import Rules
 from lostsales.policy.view import Action, View
@@ -23,12 +27,13 @@ PRICE_FIRST = 1e9  # the nearest allowed price counts before the nearest allowed
 
 @dataclass(frozen=True)
 class Thresholds:
-    """(s, S, p): a number each, or one a series. Base-stock where s = S."""
+    """(s, S, p): a number each, or one a series. Base-stock where s = S, constant orders where S is never reached."""
 
     order_at: Floats | float  # s
     order_up_to: Floats | float  # S
     price: Floats | float  # where it orders
     waiting_price: Floats | float  # where it does not
+    most_order: Floats | float | None = None  # the cap of an order, None where there is none
 
     def act(
         self,
@@ -37,26 +42,55 @@ class Thresholds:
         stock: Floats,
         last_price: Floats,
         features: dict[str, Floats] | None = None,
+        position: Floats | None = None,
+        limit: Floats | None = None,
     ) -> Action:
         """The wanted action, or the nearest that the grid and the rules allow; of two orders as near the smaller.
+
+        `position` is the stock unless given; `limit` the most that the supply lets each row order.
 
         >>> grid = ActionGrid(np.array([4.0, 5.0]), np.array([0.0, 5.0, 10.0]), np.inf)
         >>> rule, stock = Thresholds(3, 9, price=5, waiting_price=4), np.array([0.0, 3.0, 4.0])
         >>> rule.act(grid, Rules(), stock, stock)
         Action(price=array([5, 5, 4]), order=array([10.,  5.,  0.]))
         """
-        orders = stock <= self.order_at
-        wanted = np.where(orders, np.maximum(self.order_up_to - stock, 0.0), 0.0)
+        position = stock if position is None else position
+        orders = position <= self.order_at
+        wanted = np.where(orders, np.maximum(self.order_up_to - position, 0.0), 0.0)
+        if self.most_order is not None:
+            wanted = np.minimum(wanted, self.most_order)
         price = np.where(orders, self.price, self.waiting_price)
         if rules == Rules():
             nearest = np.searchsorted((grid.orders[1:] + grid.orders[:-1]) / 2, wanted)
             left = grid.room - stock + RELATIVE_TOLERANCE * (1 + grid.room)
+            left = left if limit is None else np.minimum(left, limit + RELATIVE_TOLERANCE * (1 + grid.orders[-1]))
             fits = np.searchsorted(grid.orders, left, side="right") - 1
             return Action(price, grid.orders[np.minimum(nearest, np.maximum(fits, 0))])
-        may = rules.feasible(grid, stock, last_price, features)
+        may = rules.feasible(grid, stock, last_price, features, limit)
         grid_price, grid_order = grid.pairs.T
         far = PRICE_FIRST * np.abs(grid_price - price[:, None]) + np.abs(grid_order - wanted[:, None])
         return Action(*grid.pairs[np.where(may, far, np.inf).argmin(axis=1)].T)
+
+
+def position_of(view: View, paths: Floats | None) -> Floats:
+    """Stock and what is on the way, (series,); with paths of demand, the stock to expect when an order arrives.
+
+    `paths` are (paths, periods) demands, or (paths, periods, series).
+
+    >>> none = np.zeros(1)
+    >>> view = View(0, (), none + 4, none, none > 0, none, None, pipeline=np.array([[5.0]]))
+    >>> position_of(view, None), position_of(view, np.array([[6.0, 1.0], [1.0, 1.0]]))
+    (array([9.]), array([5.5]))
+    """
+    if paths is None:
+        return view.stock + view.on_order
+    stock = np.broadcast_to(view.stock, (len(paths), len(view.stock)))
+    pipeline = np.zeros((len(view.stock), 0)) if view.pipeline is None else view.pipeline
+    for period in range(paths.shape[1]):
+        demand = paths[:, period, None] if paths.ndim == 2 else paths[:, period]
+        arrives = pipeline[:, period] if period < pipeline.shape[1] else 0.0
+        stock = np.maximum(stock - demand, 0.0) + arrives
+    return np.asarray(stock.mean(axis=0))
 
 
 class SavedThresholds(StrictSettings):
@@ -66,6 +100,7 @@ class SavedThresholds(StrictSettings):
     order_up_to: Number
     price: NonNegative
     waiting_price: NonNegative
+    most_order: NonNegative | None = None
 
 
 class ThresholdSettings(StrictSettings):
@@ -90,6 +125,7 @@ class ThresholdPolicy(PolicyBase):
     most_stock: float  # in the log
     usual_demand: float
     method: str
+    paths: Floats | None = None  # (paths, lead time) of demand, of the projected inventory level
     observes: Literal["history"] = "history"
 
     @cached_property
@@ -103,7 +139,8 @@ class ThresholdPolicy(PolicyBase):
 
     def _act(self, view: View) -> Action:
         features = view.features_by_name(self.asks)
-        return self.thresholds.act(self.grid, self.rules, view.stock, view.last_price, features)
+        position, limit = position_of(view, self.paths), view.order_limit(self.problem)
+        return self.thresholds.act(self.grid, self.rules, view.stock, view.last_price, features, position, limit)
 
     def explain(self, view: View) -> Decision:
         """The decision; a rule has no runner-up, and its value is the same for every row."""
@@ -112,28 +149,30 @@ class ThresholdPolicy(PolicyBase):
 
     def summary(self) -> dict[str, Any]:
         """Method and thresholds."""
-        return {"method": self.method, **asdict(self.thresholds)}
+        rule = asdict(self.thresholds)
+        return {"method": self.method, **{name: each for name, each in rule.items() if each is not None}}
 
     @classmethod
     def content(cls, header: Header) -> Content:
-        """What a file of this kind may hold: no arrays."""
+        """What a file of this kind may hold: paths of demand, where it projects."""
         settings = checked_json(ThresholdSettings, header.settings, "its settings")
         sizes = action_sizes(header.problem)
         if strange := {settings.thresholds.price, settings.thresholds.waiting_price} - set(header.problem.prices or ()):
             raise LostSalesError(f"its prices are not among those of its problem: {min(strange):g}")
-        return Content({}, sizes)
+        return Content({"paths": optional(numbers("paths", "periods", least=0))}, sizes)
 
     def to_artefact(self) -> Artefact:
         """The content of a policy file."""
         settings = {
             "rules": self.rules.saved(),
-            "thresholds": asdict(self.thresholds),
+            "thresholds": {name: each for name, each in asdict(self.thresholds).items() if each is not None},
             "value": self.value,
             "most_stock": self.most_stock,
             "usual_demand": self.usual_demand,
             "method": self.method,
         }
-        return Artefact("thresholds", self.observes, None, self.problem, settings, {})
+        arrays = {} if self.paths is None else {"paths": self.paths}
+        return Artefact("thresholds", self.observes, None, self.problem, settings, arrays)
 
     @classmethod
     def from_artefact(cls, artefact: Artefact) -> "ThresholdPolicy":
@@ -143,4 +182,4 @@ class ThresholdPolicy(PolicyBase):
             "rules": Rules.of_saved(saved["rules"]),
             "thresholds": Thresholds(**saved["thresholds"]),
         }
-        return cls(problem=artefact.problem, **saved | own)
+        return cls(problem=artefact.problem, paths=artefact.arrays.get("paths"), **saved | own)

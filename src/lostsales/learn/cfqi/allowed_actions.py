@@ -7,6 +7,7 @@ from lostsales.demand.censoring.runs import Runs
 from lostsales.learn.cfqi.own_actions import OwnActions
 from lostsales.learn.cfqi.partition import Partition
 from lostsales.learn.cfqi.safe_actions import SafeActions
+from lostsales.policy.history import limits_of_rows
 from lostsales.policy.own_range import OwnRange
 from lostsales.policy.rules import Rules
 from lostsales.types import Bools, Floats, Ints
@@ -27,6 +28,7 @@ def allowed_actions(
 ) -> tuple[Bools | None, Bools | None]:
     """Masks (rows, actions) after the observed and after the censored rows of a depth; None where all are allowed."""
     unlimited = rules == Rules() and np.isinf(actions.room) and limits is None
+    unlimited &= limits_of_rows(log, part.rows[:0]) is None
     if unlimited and (not safe_boundary or runs.max_depth == 0):
         return None, None
     masks: list[Bools | None] = []
@@ -62,5 +64,6 @@ def _feasible(
     assert log.costs is not None  # or the log had been refused
     grid = actions.grid(usual_price, scale, log.costs.at(rows + 1).order)
     own = rules.of_names(log.names[log.series[rows]])
-    may = own.feasible(grid, np.asarray(log.stock)[rows + 1], log.price[rows], log.features_by_name(rows + 1))
+    most = limits_of_rows(log, rows + 1)
+    may = own.feasible(grid, np.asarray(log.stock)[rows + 1], log.price[rows], log.features_by_name(rows + 1), most)
     return may if limits is None else limits.rows(log.series[rows]).allowed(grid, may)

@@ -17,7 +17,7 @@ from lostsales.learn.cfqi.iteration import FittedQ, FqiSettings, iterate
 from lostsales.learn.cfqi.own_actions import OwnActions
 from lostsales.learn.cfqi.partition import Partition, partition, single_partition
 from lostsales.learn.cfqi.policy import QPolicy
-from lostsales.learn.cfqi.safe_actions import SafeActions, fit_safe_actions
+from lostsales.learn.cfqi.safe_actions import SafeActions, arrival_of, fit_safe_actions
 from lostsales.learn.cfqi.series_coordinates import SeriesCoordinates
 from lostsales.learn.training_data import TrainingData
 from lostsales.policy.action_grid import room_of
@@ -71,7 +71,7 @@ def _learn(log: SalesLog, settings: "CFQI", progress: Progress | None) -> CfqiRe
         parts = partition(priced, runs, profit, coordinates)
     holdout = hold_out(log, gap=runs.max_depth + 1)
     if settings.independent:
-        safe = SafeActions.never(settings.safe, settings.eps, log.problem.arrival)
+        safe = SafeActions.never(settings.safe, settings.eps, arrival_of(log.problem))
     else:
         safe = fit_safe_actions(priced, runs, holdout, coordinates, fqi, settings.safe, settings.eps)
     limits = coordinates.own_range if coordinates.vary else None

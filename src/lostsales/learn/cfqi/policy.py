@@ -12,7 +12,7 @@ from lostsales.data.problem import Feature, Problem
 from lostsales.data.settings import StrictSettings, checked_json
 from lostsales.errors import LostSalesError
 from lostsales.learn.cfqi.own_actions import OwnActions
-from lostsales.learn.cfqi.safe_actions import Safe, SafeActions
+from lostsales.learn.cfqi.safe_actions import Safe, SafeActions, arrival_of
 from lostsales.learn.cfqi.series_coordinates import SeriesCoordinates, ViewCoordinates
 from lostsales.learn.cfqi.targets import ActionValueFunction
 from lostsales.learn.function.q_arrays import QSettings, q_arrays, q_content, q_from, q_settings
@@ -34,7 +34,7 @@ from lostsales.policy.file_content import (
     texts,
 )
 from lostsales.policy.file_format import Artefact, arrays_of
-from lostsales.policy.history import blocks_of_view
+from lostsales.policy.history import blocks_of_view, supply_columns
 from lostsales.policy.policy import Policy
 from lostsales.policy.rules import Rules
 from lostsales.policy.view import Action, View
@@ -167,7 +167,7 @@ class QPolicy(PolicyBase):
     def _scored(self, view: View) -> Iterator[_Scored]:
         """All rows, those of one depth and the same coordinates of actions together, a chunk at a time."""
         asks, last_price = self.asks, view.last_price
-        by_name, own = view.features_by_name(asks), self._coordinates(view)
+        by_name, own, limit = view.features_by_name(asks), self._coordinates(view), view.order_limit(self.problem)
         for depth in np.unique(view.depth):
             in_depth = np.flatnonzero(view.depth == depth)
             learned = min(int(depth), len(self.q) - 1)
@@ -182,7 +182,8 @@ class QPolicy(PolicyBase):
                     features = {name: values[at] for name, values in by_name.items()}
                     grid = self.actions.grid(usual, scale, self.unit_cost)
                     rules = self.rules.of_names(None if view.names is None else view.names[at])
-                    feasible = rules.feasible(grid, view.stock[at], last_price[at], features)
+                    most_order = None if limit is None else limit[at]
+                    feasible = rules.feasible(grid, view.stock[at], last_price[at], features, most_order)
                     if own.own_range is not None:
                         feasible = own.own_range.rows(at).allowed(grid, feasible)
                     may, unsafe = self.safe.mask(int(depth), block, feasible, pairs)
@@ -220,7 +221,9 @@ class QPolicy(PolicyBase):
         depths = len(settings.models) - ("chance" in settings.models)
         for name, model in settings.models.items():
             depth = depths - 1 if name == "chance" else int(name)
-            sizes[f"{name} coordinates"] = 1 + (depth + 1) * (features + 1) + 2 * depth + sizes["attributes"]
+            sizes[f"{name} coordinates"] = (
+                1 + (depth + 1) * (features + 1) + 2 * depth + sizes["attributes"] + supply_columns(header.problem)
+            )
             arrays |= q_content(name, model, f"{name} coordinates")
         arrays |= {f"{depth}_range": numbers(2, f"{depth} coordinates", infinite=True) for depth in range(depths)}
         return Content(arrays, sizes, may_be_empty=tuple(f"{name} kept" for name in settings.models))
@@ -264,7 +267,9 @@ class QPolicy(PolicyBase):
             actions=OwnActions(_ladders(artefact), np.inf if settings["room"] is None else settings["room"]),
             rules=Rules.of_saved(settings["rules"]),
             q=tuple(models[str(depth)] for depth in range(depths)),
-            safe=SafeActions(safe["kind"], models.get("chance"), safe["eps"], safe["depth"], artefact.problem.arrival),
+            safe=SafeActions(
+                safe["kind"], models.get("chance"), safe["eps"], safe["depth"], arrival_of(artefact.problem)
+            ),
             beta=settings["beta"],
             ranges=tuple(arrays[f"{depth}_range"] for depth in range(depths)),
             usual_demand=settings["usual_demand"],

@@ -6,6 +6,7 @@ from typing import Literal
 import numpy as np
 
 from lostsales.data.log import SalesLog
+from lostsales.data.problem import Problem
 from lostsales.data.splits import FoldMasks, Holdout, folds_of
 from lostsales.demand.censoring.runs import Runs
 from lostsales.learn.cfqi.iteration import FqiSettings
@@ -30,7 +31,7 @@ class SafeActions:
     chance: ActionValueFunction | None  # estimated probability that the run ends; None where every run did
     eps: float
     depth: int  # max_depth
-    arrival: str
+    arrival: str  # "before", "after", or "later" where lead times are longer than a period
 
     @classmethod
     def never(cls, kind: Safe, eps: float, arrival: str) -> "SafeActions":
@@ -46,7 +47,8 @@ class SafeActions:
         least 1 - eps, else the likeliest; the paper's in runs longer than learned where every learned one ended.
 
         An order that arrives after sales cannot end today's run. So the order is the largest a period earlier too (but
-        not before a run has begun), and where no action is safe enough.
+        not before a run has begun), and where no action is safe enough. One that takes longer is left as it is: a run
+        will have ended before it arrives.
         """
         no_row = np.zeros(len(feasible), dtype=bool)
         price, order = actions.T
@@ -89,7 +91,12 @@ def fit_safe_actions(
         order = np.asarray(log.order)[rows] if log.problem.arrival == "before" else np.zeros(len(rows))
         action = np.column_stack([log.price[rows] / usual, order / scale])
         chance = _chance_to_end(block, action, ends, folds_of(holdout, rows), settings)
-    return SafeActions(kind, chance, eps, depth, log.problem.arrival)
+    return SafeActions(kind, chance, eps, depth, arrival_of(log.problem))
+
+
+def arrival_of(problem: Problem) -> str:
+    """When an order can end a run: before today's sales, in the next period, or later."""
+    return "later" if problem.lead_times.longest > 1 else problem.arrival
 
 
 def _chance_to_end(block: Floats, action: Floats, ends: Floats, folds: FoldMasks, settings: FqiSettings) -> QFunction:

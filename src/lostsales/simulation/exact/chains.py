@@ -69,7 +69,7 @@ def feature_chain(scenario: Scenario, nodes: int) -> Chain:
     for name, process in scenario.features.items():
         effect = law.features.get(name, 0.0)
         largest = unit * float(np.max(np.abs(effect)))
-        matters = largest * _spread(process) > NEGLIGIBLE if largest else False
+        matters = largest * _spread(process) > NEGLIGIBLE if largest else name == scenario.supply.order_days
         own = _states(process, nodes)
         states *= own if matters else 1.0
         refuse_large(scenario, len(prices) * max(own, states) ** 2)

@@ -8,12 +8,14 @@ import numpy as np
 from lostsales.data.economics import next_stock, period_profit, units_available
 from lostsales.errors import SettingError
 from lostsales.policy.view import View
+from lostsales.simulation.demand_laws import Geometric, Poisson
 from lostsales.simulation.exact.chains import Chain, feature_chain, refuse_large
 from lostsales.simulation.exact.pmf import demand_pmf, opening_pmf
 from lostsales.simulation.scenario import NormalStart, Scenario, UniformStart
 from lostsales.types import Array, Bools, Floats, Ints
 
 TAIL = 1e-6  # demand of a smaller probability does not extend its range
+COUNT_TAIL = 1e-12  # probability of demand beyond its range, of laws of counts
 
 
 @dataclass(frozen=True)
@@ -55,16 +57,16 @@ class FiniteModel:
     @classmethod
     def of(cls, scenario: Scenario, grid: Resolution) -> "FiniteModel":
         """The model of a scenario whose stock, orders and demand are integers."""
-        _refuse_fractions(scenario)
+        refuse_fractions(scenario)
         chain = feature_chain(scenario, grid.nodes)
         most_stock = _most_stock(scenario, grid)
         refuse_large(scenario, (most_stock + 1) * len(scenario.orders))
         stocks = np.arange(most_stock + 1)
         effect = scenario.effect(chain.values(), chain.states) if chain.nodes else np.zeros(1)
-        most_demand = _most_demand(scenario, effect, most_stock)
+        largest = most_demand(scenario, effect, most_stock)
         n_pairs = len(stocks) * len(scenario.orders) if scenario.arrival == "after" else len(stocks)
-        refuse_large(scenario, len(scenario.prices) * most_demand * max(chain.states * most_demand, n_pairs))
-        demands = np.arange(most_demand + 1)
+        refuse_large(scenario, len(scenario.prices) * largest * max(chain.states * largest, n_pairs))
+        demands = np.arange(largest + 1)
         law, price = scenario.demand_law, np.array(scenario.prices)
         lags = law.lag_term(demands.astype(np.float64))
         pmf = demand_pmf(law, lags, price[:, None], effect[:, None, None], int(demands[-1]))
@@ -143,7 +145,8 @@ class FiniteModel:
         return np.array(self.scenario.prices)[action // orders], np.array(self.scenario.orders)[action % orders]
 
 
-def _refuse_fractions(scenario: Scenario) -> None:
+def refuse_fractions(scenario: Scenario) -> None:
+    """Raise where stock, orders or demand are not whole numbers."""
     start, law = scenario.start, scenario.demand_law
     stock = (float(start.stock),) if isinstance(start.stock, float) else ()
     lag = (start.last_demand,) if isinstance(start.last_demand, float) else ()
@@ -152,6 +155,7 @@ def _refuse_fractions(scenario: Scenario) -> None:
         "capacity": (scenario.capacity or 0.0,),
         "start.stock": stock,
         "start.last_demand": lag,
+        "start.on_order": start.on_order,
         "demand bounds": (law.minimum, law.maximum or 0.0),
     }
     for name, values in units.items():
@@ -174,7 +178,7 @@ def _most_stock(scenario: Scenario, grid: Resolution) -> int:
     return opening + int(np.ceil(grid.orders_deep * scenario.orders[-1]))
 
 
-def _most_demand(scenario: Scenario, effect: Floats, most_stock: int) -> int:
+def most_demand(scenario: Scenario, effect: Floats, most_stock: int) -> int:
     """The maximum of the law; else the fixed point under the most favourable market, at most twice the stock.
 
     Demand beyond is clipped: it is a stock-out in any case, and only the lost sales are understated.
@@ -182,6 +186,8 @@ def _most_demand(scenario: Scenario, effect: Floats, most_stock: int) -> int:
     law, start = scenario.demand_law, scenario.start.last_demand
     if law.maximum is not None:
         return int(law.maximum)
+    if isinstance(law, Poisson | Geometric):
+        return law.reach(COUNT_TAIL)
     price = np.array(scenario.prices)
     opening = start.mean + 4 * start.sd if isinstance(start, NormalStart) else start
     limit, reach = 0, int(opening)

@@ -35,7 +35,7 @@ class BeliefModel:
         """One layer a depth up to the scenario's longest run, else up to `max_depth`, else a single one."""
         layers = model.scenario.longest_run or max_depth or 1
         refuse_large(model.scenario, model.pmf.size * layers / MOST_SWEEPS)
-        widest = _widest(model, layers if model.scenario.longest_run else 10)
+        widest = widest_belief(model.pmf, layers if model.scenario.longest_run else 10)
         widths = np.linspace(0.0, widest, grid.widths)
         refuse_large(model.scenario, model.shape[2] ** 2 / (widest / grid.means) * grid.widths)
         beliefs = BeliefGrid.of(model.shape[2] - 1, widths, step=widest / grid.means)
@@ -173,12 +173,13 @@ class BeliefModel:
         return np.asarray(risk <= np.where(least <= SAFE, SAFE, least))
 
 
-def _widest(model: FiniteModel, periods: int) -> float:
-    """Standard deviation of the belief that an observed demand reaches over the longest run."""
-    law = np.eye(model.shape[2])[model.shape[2] // 2]
-    demand = np.arange(model.shape[2])
+def widest_belief(pmf: Floats, periods: int) -> float:
+    """Standard deviation of the belief that an observed demand reaches over the longest run; `pmf` is (f, p, d, D)."""
+    demands = pmf.shape[3]
+    law = np.eye(demands)[demands // 2]
+    demand = np.arange(demands)
     for _ in range(periods):
-        law = np.einsum("d,fpdD->fpD", law, model.pmf).reshape(-1, len(law))
+        law = np.einsum("d,fpdD->fpD", law, pmf).reshape(-1, len(law))
         spread = np.sqrt(np.maximum(law @ demand**2 - (law @ demand) ** 2, 0.0))
         law = law[np.argmax(spread)]
     return max(float(spread.max()), 0.5)

@@ -3,18 +3,20 @@
 import numpy as np
 from scipy.special import ndtr
 
-from lostsales.simulation.demand_laws import Linear, Saturating
+from lostsales.simulation.demand_laws import Geometric, Linear, Poisson, Saturating, ScenarioLaw
 from lostsales.simulation.processes import Noise
 from lostsales.simulation.scenario import NormalStart
 from lostsales.types import Floats
 
 
-def demand_pmf(law: Linear | Saturating, lag_term: Floats, price: Floats, effect: Floats, maximum: int) -> Floats:
+def demand_pmf(law: ScenarioLaw, lag_term: Floats, price: Floats, effect: Floats, maximum: int) -> Floats:
     """P(D_t = D), D = 0, ..., `maximum`, for every combination of lag, price and effect (Equation 1).
 
     D_t = min(max(rint(response), minimum), maximum): the probability of the interval that rounds to D, the end points
     taking the tails. The shapes of the first arguments broadcast, and the result has one axis more.
     """
+    if isinstance(law, Poisson | Geometric):
+        return _of_counts(law, np.broadcast_shapes(lag_term.shape, price.shape, effect.shape), maximum)
     if law.noise.kind == "discrete" or law.noise.scale == 0:
         return _of_atoms(law, lag_term, price, effect, maximum)
     halves = np.arange(maximum) + 0.5
@@ -27,6 +29,13 @@ def demand_pmf(law: Linear | Saturating, lag_term: Floats, price: Floats, effect
     at_most[..., : int(law.minimum)] = 0.0
     ends = np.zeros((*at_most.shape[:-1], 1))
     return np.diff(at_most, axis=-1, prepend=ends, append=ends + 1)
+
+
+def _of_counts(law: Poisson | Geometric, shape: tuple[int, ...], maximum: int) -> Floats:
+    """The same for a law that depends on nothing."""
+    at_most = law.at_most(np.arange(maximum, dtype=np.float64))
+    at_most[: int(law.minimum)] = 0.0
+    return np.broadcast_to(np.diff(at_most, prepend=0.0, append=1.0), (*shape, maximum + 1))
 
 
 def _of_atoms(law: Linear | Saturating, lag_term: Floats, price: Floats, effect: Floats, maximum: int) -> Floats:

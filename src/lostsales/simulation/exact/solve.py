@@ -16,6 +16,9 @@ from lostsales.simulation.exact.history_branches import ExactExpansion
 from lostsales.simulation.exact.history_tree import history_tree, solve_histories
 from lostsales.simulation.exact.oracle import oracle_pair_value, solve_oracle
 from lostsales.simulation.exact.pi_star import BeliefModel, solve_pi_star
+from lostsales.simulation.exact.pipeline_model import PipelineModel
+from lostsales.simulation.exact.pipeline_policy import PipelinePolicy
+from lostsales.simulation.exact.pipeline_solve import solve_pipeline
 from lostsales.simulation.exact.solved_policies import BeliefPolicy, HistoryPolicy, OraclePolicy, SolverSettings
 from lostsales.simulation.exact.value_iteration import Actions, Criterion, Values
 from lostsales.simulation.scenario import Scenario, as_scenario
@@ -74,9 +77,12 @@ def solve(
     max_depth: int | None = None,
     method: Method = "auto",
     first_row: bool = False,
+    average: bool = False,
     progress: Progress | None = None,
 ) -> Solution:
     """Solve a scenario by dynamic programming on its true law of demand.
+
+    Where orders take time the state has the pipeline too, up to `MOST_STATES` states.
 
     Parameters
     ----------
@@ -94,6 +100,8 @@ def solve(
         pi*: belief grid, or enumeration of all histories; "auto" enumerates where there are few.
     first_row : bool
         Plan also for a first period that is off the law of demand (`start.lag_term`).
+    average : bool
+        Maximise the average profit a period instead of the discounted sum; `value` is then that average.
     progress : callable, optional
         Called with the share of the work done, as two integers.
 
@@ -115,12 +123,16 @@ def solve(
 
     """
     scenario = as_scenario(scenario)
-    criterion = criterion_of(scenario, discount, horizon)
+    criterion = criterion_of(scenario, discount, horizon, average)
     return solve_reference(scenario, target, criterion, max_depth, method, first_row, progress=progress)
 
 
-def criterion_of(scenario: Scenario, discount: float | None, horizon: int | None) -> Criterion:
+def criterion_of(scenario: Scenario, discount: float | None, horizon: int | None, average: bool = False) -> Criterion:
     """With a horizon undiscounted unless given; else infinite, with the scenario's discount unless given."""
+    if average:
+        if discount is not None or horizon is not None:
+            raise SettingError("the average criterion has neither a discount nor a horizon; leave them out")
+        return Criterion(1.0)
     if horizon is not None:
         if horizon < 1 or not 0 <= (1.0 if discount is None else discount) <= 1:
             raise SettingError(f"horizon must be at least 1 and discount from 0 to 1, but {horizon}, {discount} came")
@@ -150,6 +162,9 @@ def solve_reference(
         raise SettingError(f"max_depth must be at least 1, but {max_depth} came")
     fine = grid or Resolution()
     began = perf_counter()
+    if needs_pipeline(scenario, criterion):
+        policy, value, error = _with_pipeline(scenario, target, criterion, fine, first_row, progress)
+        return Solution(policy, criterion, "dynamic programming", value, error, perf_counter() - began)
     settings = SolverSettings(scenario, fine, criterion, max_depth if target == "pi-star" else None)
     if target == "pi-star" and method != "beliefs":
         try:
@@ -165,6 +180,30 @@ def solve_reference(
     solved, value = solver(settings, first_row, _stage(progress, 1))
     name = "dynamic programming" if target == "oracle" else "beliefs"
     return Solution(solved, criterion, name, value, 2 * abs(value - rough), perf_counter() - began)
+
+
+def needs_pipeline(scenario: Scenario, criterion: Criterion) -> bool:
+    """True where supply is more than an order that arrives in full, before or after sales, or the average is asked."""
+    supply = scenario.supply
+    plain = supply.order_days is None and supply.capacity is None and supply.multiple is None and not supply.minimum
+    return criterion.is_average or not plain or not scenario.receives_orders
+
+
+def _with_pipeline(
+    scenario: Scenario,
+    target: Target,
+    criterion: Criterion,
+    grid: Resolution,
+    first_row: bool,
+    progress: Progress | None,
+) -> tuple[SavedPolicy, float, float]:
+    """Policy, value and error of the grid, where the state has the pipeline."""
+    model, coarse = (PipelineModel.of(scenario, each, target == "oracle") for each in (grid, grid.coarser()))
+    solved = solve_pipeline(model, criterion, first_row, _stage(progress, 1))
+    error = 0.0
+    if coarse.shape != model.shape:
+        error = 2 * abs(solved.value - solve_pipeline(coarse, criterion, first_row, _stage(progress, 0)).value)
+    return PipelinePolicy(SolverSettings(scenario, grid, criterion), model, solved.actions), solved.value, error
 
 
 def _oracle(settings: SolverSettings, first_row: bool, progress: Progress | None) -> tuple[SavedPolicy, float]:

@@ -16,14 +16,24 @@ Backup = Callable[[Values], tuple[Values, Actions]]
 
 @dataclass(frozen=True)
 class Criterion:
-    """The objective: the expected discounted sum of profits, infinite or over a horizon."""
+    """The objective: the expected discounted sum of profits, infinite or over a horizon.
+
+    A discount of 1 without a horizon means the average profit a period.
+    """
 
     discount: float
     horizon: int | None = None
 
     @property
+    def is_average(self) -> bool:
+        """True where the objective is the average profit a period."""
+        return self.horizon is None and self.discount == 1
+
+    @property
     def worth(self) -> float:
         """Value of a profit of 1 in every period."""
+        if self.is_average:
+            return 1.0
         if self.horizon is None:
             return 1 / (1 - self.discount)
         return sum(self.discount**period for period in range(self.horizon))

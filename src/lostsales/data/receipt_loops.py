@@ -1,0 +1,156 @@
+"""Compiled matching of receipts to orders: a hidden Markov model of which orders are still on the way.
+
+The state of a period is the set of orders that have not arrived, a bit for each of the last `slots` periods, the
+oldest lowest. In a period each of them, and the order of the period itself, arrives with its hazard; the units that
+arrive must add up to the receipt. What no set of orders explains came from elsewhere, with a small weight. Orders count
+as independent also where they do not cross: hazards are those of single orders in either case.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from lostsales._jit import compiled
+
+UNEXPLAINED = 1e-6  # weight of a receipt that no set of orders explains
+NEGLIGIBLE = 1e-5  # likelihood of a set of orders that is no longer followed
+NEAR = 1e-6
+
+
+@compiled
+def weight(units: Any, out: int, came: int, receipt: float, hazards: Any, share: float) -> float:
+    """Likelihood that of the orders `out` exactly `came` arrive, and that the receipt is as it is."""
+    entries = len(units)
+    chance, total = 1.0, 0.0
+    for entry in range(entries):
+        if not out >> entry & 1:
+            continue
+        hazard = hazards[entries - entry]
+        if came >> entry & 1:
+            chance *= hazard
+            total += units[entry]
+        else:
+            chance *= 1.0 - hazard
+    expected = share * total
+    slack = NEAR if share == 1.0 else 1.0 - NEAR
+    if abs(expected - receipt) <= slack * (1.0 if share < 1.0 else 1.0 + receipt):
+        return chance
+    return chance * UNEXPLAINED if expected < receipt else 0.0
+
+
+@compiled
+def units_at(order: Any, first: int, row: int, slots: int, units: Any) -> int:
+    """The orders of the last periods and of the row, oldest first, into `units`; returns the bit of the row's own."""
+    for entry in range(slots + 1):
+        at = row - slots + entry
+        units[entry] = order[at] if at >= first else 0.0
+    return (1 << slots) if units[slots] > 0 else 0
+
+
+@compiled
+def kept(out: int, came: int) -> int:
+    """The orders that are on the way in the next period; the oldest leaves the pipeline in any case."""
+    return (out & ~came) >> 1
+
+
+@compiled
+def match(
+    order: Any,
+    received: Any,
+    first: int,
+    end: int,
+    hazards: Any,
+    share: float,
+    opening: int,
+    on_way: Any,
+) -> Any:
+    """Filtered likelihoods of the states of a series, (periods + 1, states), and the likeliest into `on_way`."""
+    slots = len(hazards) - 2
+    units = np.zeros(slots + 1)
+    alpha = np.zeros((end - first + 1, 1 << slots))
+    alpha[0, opening] = 1.0
+    for row in range(first, end):
+        at = row - first
+        on_way[row] = np.argmax(alpha[at])
+        own = units_at(order, first, row, slots, units)
+        for state in range(1 << slots):
+            if alpha[at, state] <= 0.0:
+                continue
+            out = state | own
+            came = out
+            while True:
+                likely = weight(units, out, came, received[row], hazards, share)
+                if likely > 0.0:
+                    alpha[at + 1, kept(out, came)] += alpha[at, state] * likely
+                if came == 0:
+                    break
+                came = (came - 1) & out
+        total = alpha[at + 1].sum()
+        if total > 0.0:
+            alpha[at + 1] /= total
+            for state in range(1 << slots):
+                if alpha[at + 1, state] < NEGLIGIBLE:
+                    alpha[at + 1, state] = 0.0
+        else:  # nothing explains the receipt: all orders stay on the way
+            alpha[at + 1, kept(np.argmax(alpha[at]) | own, 0)] = 1.0
+    return alpha
+
+
+@compiled
+def expected_arrivals(
+    order: Any, received: Any, starts: Any, hazards: Any, share: float, arrivals: Any, waiting: Any
+) -> float:
+    """Add up expected arrivals and orders at risk by the periods they waited; returns receipts that fit no orders."""
+    slots = len(hazards) - 2
+    units = np.zeros(slots + 1)
+    on_way = np.zeros(len(order), dtype=np.int64)
+    unexplained = 0.0
+    for series in range(len(starts) - 1):
+        first, end = starts[series], starts[series + 1]
+        alpha = match(order, received, first, end, hazards, share, 0, on_way)
+        beta = np.ones(1 << slots)
+        for row in range(end - 1, first - 1, -1):
+            at = row - first
+            own = units_at(order, first, row, slots, units)
+            earlier = np.zeros(1 << slots)
+            scale = 0.0
+            for state in range(1 << slots):
+                if alpha[at, state] <= 0.0:
+                    continue
+                out = state | own
+                came = out
+                while True:
+                    likely = weight(units, out, came, received[row], hazards, share)
+                    likely *= beta[kept(out, came)]
+                    earlier[state] += likely
+                    scale += alpha[at, state] * likely
+                    if came == 0:
+                        break
+                    came = (came - 1) & out
+            if scale <= 0.0:
+                beta = np.ones(1 << slots)
+                unexplained += 1.0
+                continue
+            for state in range(1 << slots):
+                if alpha[at, state] <= 0.0:
+                    continue
+                out = state | own
+                came = out
+                while True:
+                    likely = weight(units, out, came, received[row], hazards, share)
+                    chance = alpha[at, state] * likely * beta[kept(out, came)] / scale
+                    if chance > 0.0:
+                        total = 0.0
+                        for entry in range(slots + 1):
+                            if out >> entry & 1:
+                                waiting[slots + 1 - entry] += chance
+                                if came >> entry & 1:
+                                    arrivals[slots + 1 - entry] += chance
+                                    total += units[entry]
+                        if share * total < received[row] - max(NEAR, (1.0 - share) * (1.0 + total)) - NEAR:
+                            unexplained += chance
+                    if came == 0:
+                        break
+                    came = (came - 1) & out
+            beta = earlier / max(earlier.max(), 1e-300)
+    return unexplained

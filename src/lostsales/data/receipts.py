@@ -1,0 +1,165 @@
+"""Receipts of a log: derived where the table has none, matched to orders, and lead times learned from them."""
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+
+from lostsales.data.log import SalesLog
+from lostsales.data.receipt_loops import expected_arrivals, match
+from lostsales.data.supply import LEARN, LOST, LeadTimes
+from lostsales.errors import LostSalesError
+from lostsales.types import Floats, Ints, exceeds
+
+LONGEST_FIXED = 30  # periods up to which one lead time of all orders is looked for
+LONGEST_VARYING = 8  # up to which lead times may vary: work grows with 3 to this power
+FIXED_SHARE = 0.95  # of the receipts that one lead time must give to be taken
+MOST_ROWS = 20_000  # from which varying lead times are learned
+LEAST_ORDERS = 20
+ITERATIONS = 200
+CHANGE = 1e-5  # of a hazard at which iterations stop
+NEGLIGIBLE = 1e-3  # a longest lead time of a smaller chance is taken off
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedLeadTimes:
+    """A law of lead times with its standard errors."""
+
+    law: LeadTimes
+    errors: Floats  # of the chances of 0, 1, ..., the longest lead time, and of lost orders
+    orders: int  # that it was learned from
+    unexplained: float  # share of the periods whose receipt no set of orders gives
+
+    def table(self) -> tuple[dict[str, float], dict[str, float]]:
+        """Chances and standard errors by lead time, as a problem holds them."""
+        times = [time for time, chance in enumerate(self.law.chances) if chance > 0]
+        chances = {str(time): self.law.chances[time] for time in times}
+        errors = {str(time): float(self.errors[time]) for time in times}
+        if self.law.lost:
+            chances[LOST], errors[LOST] = self.law.lost, float(self.errors[-1])
+        return chances, errors
+
+
+def with_receipts(log: SalesLog) -> SalesLog:
+    """The log with what arrived in each period and, where they are to be learned, the law of its lead times."""
+    problem = log.problem
+    if log.order is None or log.stock is None:
+        return log
+    if problem.supply.lead_time == LEARN:
+        received = receipts_by_stock(log) if log.received is None else log.received
+        found = learn_lead_times(replace(log, received=received))
+        chances, errors = found.table()
+        (only,) = chances if len(chances) == 1 else (None,)
+        update = {"lead_time": chances if only is None else int(only), "lead_time_errors": errors}
+        supply = type(problem.supply).model_validate(problem.supply.model_dump() | update)
+        problem = problem.model_copy(update={"supply": supply})
+        log = replace(log, problem=problem)
+    if problem.receives_orders or log.received is not None:
+        return log
+    law = problem.lead_times
+    if not law.is_fixed or problem.supply.share < 1:
+        return replace(log, received=receipts_by_stock(log))
+    return replace(log, received=_receipts_by_orders(log, law.longest))
+
+
+def receipts_by_stock(log: SalesLog) -> Floats:
+    """What must have arrived for the next stock to follow; 0 in the last row of a series."""
+    stock, moved = np.asarray(log.stock), np.zeros(len(log)) if log.adjustment is None else log.adjustment
+    following = np.r_[stock[1:], 0.0]
+    came = np.maximum(following - np.maximum(stock - log.sales, 0.0) - moved, 0.0)
+    came = np.where(exceeds(came, 0.0), came, 0.0)
+    return np.where(log.has_next, np.round(came, 9), 0.0)
+
+
+def _receipts_by_orders(log: SalesLog, lead: int) -> Floats:
+    """The order of so many periods before; by the stock in the first rows, whose orders the log does not have."""
+    if lead == 0:
+        return np.asarray(log.order)
+    rows, first = np.arange(len(log)), log.starts[log.series]
+    at = rows - lead + 1
+    return np.where(at >= first, np.asarray(log.order)[np.maximum(at, 0)], receipts_by_stock(log))
+
+
+def learn_lead_times(log: SalesLog) -> LearnedLeadTimes:
+    """The law of lead times from orders and receipts.
+
+    One lead time of all orders, where it gives nearly all receipts. Otherwise hazards are estimated by expectation
+    maximisation over the sets of orders that add up to each receipt: where no two sets do, this is the product-limit
+    estimator, and the standard errors are Greenwood's by the delta method.
+    """
+    if log.order is None or log.received is None:
+        raise LostSalesError("lead times are learned from orders and receipts, and this log has none")
+    placed = int(np.count_nonzero(log.order > 0))
+    if placed < LEAST_ORDERS:
+        raise LostSalesError(
+            f"lead times are learned from {LEAST_ORDERS} or more orders, but there are {placed}: set supply.lead_time"
+        )
+    fixed = _fixed(log)
+    if fixed is not None:
+        return LearnedLeadTimes(LeadTimes.fixed(fixed), np.zeros(fixed + 2), placed, 0.0)
+    starts = np.r_[log.starts, len(log)]
+    starts = starts[starts <= max(MOST_ROWS, starts[1])] if len(log) > MOST_ROWS else starts
+    share = log.problem.supply.share
+    hazards = np.r_[0.0, 1 / (LONGEST_VARYING + 1 - np.arange(LONGEST_VARYING))]
+    unexplained, waiting = 0.0, np.zeros(len(hazards))
+    for _ in range(ITERATIONS):
+        arrivals, waiting = np.zeros(len(hazards)), np.zeros(len(hazards))
+        unexplained = expected_arrivals(log.order, log.received, starts, hazards, share, arrivals, waiting)
+        new = np.divide(arrivals, waiting, out=np.zeros(len(hazards)), where=waiting > 0)
+        change, hazards = float(np.abs(new - hazards).max()), new
+        if change < CHANGE:
+            break
+    law, errors = _law(hazards, waiting)
+    rows = int(starts[-1])
+    return LearnedLeadTimes(law, errors, int(np.count_nonzero(log.order[:rows] > 0)), unexplained / rows)
+
+
+def _fixed(log: SalesLog) -> int | None:
+    """The lead time that gives nearly all receipts, None where none does."""
+    order, received = np.asarray(log.order), np.asarray(log.received)
+    rows, first = np.arange(len(log)), log.starts[log.series]
+    for lead in range(1, LONGEST_FIXED + 1):
+        known = rows - lead + 1 >= first
+        told = known & ((received > 0) | (order[np.maximum(rows - lead + 1, 0)] > 0)) & log.has_next
+        if np.count_nonzero(told) < LEAST_ORDERS:
+            continue
+        expected = log.problem.supply.share * order[rows[told] - lead + 1]
+        near = np.abs(received[told] - expected) < (1.0 if log.problem.supply.share < 1 else 1e-6 * (1 + expected))
+        if near.mean() >= FIXED_SHARE:
+            return lead
+    return None
+
+
+def _law(hazards: Floats, waiting: Floats) -> tuple[LeadTimes, Floats]:
+    """Chances and their standard errors from hazards of 1, 2, ... periods and the orders that were at risk of them."""
+    survive = np.cumprod(1 - hazards)
+    chances = hazards * np.r_[1.0, survive[:-1]]
+    longest = int(np.flatnonzero(chances > NEGLIGIBLE)[-1])
+    hazards, chances, survive = hazards[: longest + 1], chances[: longest + 1], survive[: longest + 1]
+    total = chances.sum() + survive[-1]
+    variance = np.divide(
+        hazards * (1 - hazards), waiting[: longest + 1], out=np.zeros(longest + 1), where=waiting[: longest + 1] > 0
+    )
+    # d chance_k / d hazard_j: survival before k where j = k, -chance_k / (1 - hazard_j) where j < k, else 0.
+    left = np.maximum(1 - hazards, 1e-12)
+    slopes = -np.tril(np.ones((longest + 1, longest + 1)), -1) * chances[:, None] / left
+    slopes[np.diag_indices(longest + 1)] = np.r_[1.0, survive[:-1]]
+    lost_slopes = -survive[-1] / left
+    errors = np.sqrt(np.r_[slopes**2 @ variance, lost_slopes**2 @ variance])
+    lost = float(survive[-1] / total)
+    return LeadTimes(tuple((chances / total).tolist()), lost if lost > NEGLIGIBLE / 10 else 0.0), errors
+
+
+def likeliest_on_way(log: SalesLog) -> Ints:
+    """The orders that are likeliest on the way when each row opens, by what was received before, (rows,) bits.
+
+    Bit k stands for the order of (pipeline length - k) periods before.
+    """
+    law, supply = log.problem.lead_times, log.problem.supply
+    waited = np.arange(1, law.longest + 1)
+    seen = law.hazards[waited] * (1 - law.lost_after[waited - 1])
+    on_way = np.zeros(len(log), dtype=np.int64)
+    starts = np.r_[log.starts, len(log)]
+    for first, end in pairwise(starts):
+        match(log.order, log.received, first, end, np.r_[0.0, seen], supply.share, 0, on_way)
+    return on_way
