@@ -24,7 +24,8 @@ VALUES = (
     "**", "[", "x" * 300, "a" * 100_000, "-", "--", "~", ".", "..", "/", "/dev/null", "/dev/zero", "/dev/stdin",
     "no/such/file.csv", "pipe", "pipe.csv", "key=value", "=", "a=", "=1", f"a{'.a' * 9_999}=1", f"a={'[' * 9_999}",
     f"a={HUGE}", "horizon=nan", "costs.lost=inf", "log.csv", "log.toml", "policy", "shop.toml", "today.csv", "link",
-    "folder", "damaged.csv", "bomb.toml", "../up.csv",
+    "folder", "damaged.csv", "bomb.toml", "../up.csv", "sqlite:///log.csv", "sqlite:", "duckdb:///none.db", "postgresql://",
+    "postgresql://u:s3cret@127.0.0.1:1/db", "postgresql://u:s3cret/@db", "SELECT 1",
 )  # fmt: skip
 # Arguments, then options, with which a command takes little time; None: a flag.
 BASES: dict[str, tuple[list[str], dict[str, str | None]]] = {
@@ -72,6 +73,7 @@ def option_case(seed: int, number: int, folder: Path) -> str:
     what = f"{command} {parameter} {arguments!r:.300}"
     assert code in (0, 2), f"{what} ends with {code}: {error[-300:]}"
     assert not set(shown + error) & set("\x1b\x07\x9b\x00"), f"{what} prints a control sequence"
+    assert "s3cret" not in shown + error or error.startswith("Usage:"), f"{what} prints a password"
     if code == 2:
         assert error.strip(), f"{what} says nothing"
         assert not shown, f"{what} prints {shown[:100]}"

@@ -105,9 +105,10 @@ def _close_broken(stream: TextIO) -> None:
 
 def _end(message: str) -> NoReturn:
     from lostsales.apps.views.console import err
+    from lostsales.data.databases.address import without_passwords
 
     err.print("Error: ", style="bold red", end="")
-    err.print(_shortened(message), highlight=False, soft_wrap=True)
+    err.print(_shortened(without_passwords(message)), highlight=False, soft_wrap=True)
     raise SystemExit(2) from None
 
 

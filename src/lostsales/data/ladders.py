@@ -9,12 +9,12 @@ from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Any
 
 import numpy as np
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from lostsales.data.business_rules import BusinessRules
 from lostsales.data.log import SalesLog
 from lostsales.data.scale import TINY, series_scale, usual_price
-from lostsales.data.settings import StrictSettings
+from lostsales.data.settings import MOST_NUMBER, StrictSettings
 from lostsales.errors import SettingError
 from lostsales.types import Bools, Floats, Ints
 
@@ -27,6 +27,16 @@ MOST_RELATIVE = 10.0  # times the mean sales of a series; a stray order of a sma
 ROUNDED_APART = 0.01  # share of a price by which rungs of one meaning may differ, as prices are rounded
 ENOUGH = 0.95  # share of the prices that a rule of spelling must fit
 PRICE_STEPS = (10.0, 5.0, 1.0, 0.5, 0.1, 0.05, 0.01)
+LEAST_STEP = 1e-12  # of prices and orders
+
+
+def _no_fraction_of_nothing(step: float) -> float:
+    if 0 < step < LEAST_STEP:
+        raise ValueError(f"must be 0 or at least {LEAST_STEP:g}")
+    return step
+
+
+_Step = Annotated[float, Field(ge=0, le=MOST_NUMBER), AfterValidator(_no_fraction_of_nothing)]
 
 
 class LadderSettings(StrictSettings):
@@ -34,9 +44,9 @@ class LadderSettings(StrictSettings):
 
     relative_prices: bool
     relative_orders: bool
-    price_step: Annotated[float, Field(ge=0)]
-    price_endings: Annotated[tuple[Annotated[float, Field(ge=0)], ...], Field(min_length=1, max_length=100)]
-    order_multiple: Annotated[float, Field(ge=0)]
+    price_step: _Step
+    price_endings: Annotated[tuple[_Step, ...], Field(min_length=1, max_length=100)]
+    order_multiple: _Step
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +112,7 @@ class Ladders:
         if not (multiple > 0).all():
             return np.asarray(self.orders * size)
         most = np.maximum(np.ceil(most / multiple - 1e-9), 1.0)
-        step = np.maximum(np.rint(self.orders[1] * size / multiple), 1.0)
+        step = np.maximum(np.rint(self.orders[:2][-1] * size / multiple), 1.0)
         return np.asarray(multiple * np.minimum(step * np.arange(len(self.orders)), most))
 
     def settings(self) -> dict[str, Any]:

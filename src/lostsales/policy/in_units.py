@@ -13,7 +13,7 @@ from lostsales.data.units import DIGITS, counted, problem_in_units
 from lostsales.errors import LostSalesError
 from lostsales.policy.base import PolicyBase
 from lostsales.policy.decision import Decision
-from lostsales.policy.file_content import Content, Header
+from lostsales.policy.file_content import MOST, Content, Header, Positive
 from lostsales.policy.file_format import POLICIES, Artefact, content_of
 from lostsales.policy.policy import Observes, SavedPolicy
 from lostsales.policy.view import Action, ClosedPeriod, SeriesContext, View
@@ -28,8 +28,8 @@ MONEY = frozenset({"value", "penalty", "advantage"})
 class InUnitsSettings(StrictSettings):
     """The settings in a policy file."""
 
-    unit: Annotated[float, Field(gt=0)]
-    own: dict[str, Annotated[float, Field(ge=1)]] = Field(default_factory=dict)
+    unit: Positive
+    own: dict[str, Annotated[float, Field(ge=1, le=MOST)]] = Field(default_factory=dict)
     kind: str
     settings: dict[str, Any]
 

@@ -22,6 +22,7 @@ BEYOND = "a longer run of stock-outs than was learned"
 UNKNOWN_SERIES = "a series that the log never had: it is taken for a usual one"
 NOT_CHOSEN = "no proven gain for this product: keep what you do"
 UNSEEN = "a price or an order that this series never had"
+UNTRIED = "one price or one order only was tried in such a case: it is kept"
 UNSAFE = "no action is safe enough: the likeliest to end the run"
 
 
@@ -90,6 +91,7 @@ def recommendation_on(policy: SavedPolicy, recent: Table | None, today: Table) -
     problem = policy.problem.model_copy(update={"features": policy.asks})
     day = read_open_day(problem, recent, today, policy.usual_demand)
     decision = policy.explain(day.view)
+    _check_usable(decision)
     flags = day.flags | decision_flags(decision)
     actions = {problem.columns.price: decision.price, problem.columns.order: decision.order}
     others: dict[str, Array] = {
@@ -108,10 +110,26 @@ def recommendation_on(policy: SavedPolicy, recent: Table | None, today: Table) -
     return Recommendation(policy.problem, day.keys, actions | beside(others | decision.more, actions, PREFIX))
 
 
+def _check_usable(decision: Decision) -> None:
+    """Raise where a price or an order is none, as the numbers of a policy file can lead to."""
+    for name, values in (("a price", decision.price), ("an order", decision.order)):
+        wrong = np.flatnonzero(~(np.isfinite(values) & (values >= 0)))
+        if len(wrong):
+            raise LostSalesError(
+                f"the policy decides {name} of {values[wrong[0]]:g} for row {wrong[0]} of today, which is none: its "
+                "numbers do not fit this row"
+            )
+
+
 def decision_flags(decision: Decision) -> dict[str, Bools]:
     """What to beware of in each row of a decision, by its text."""
     flags = {BEYOND: decision.beyond, OUTSIDE: decision.outside, UNSAFE: decision.unsafe}
-    some = {UNKNOWN_SERIES: decision.unknown_series, NOT_CHOSEN: decision.not_chosen, UNSEEN: decision.unseen}
+    some = {
+        UNKNOWN_SERIES: decision.unknown_series,
+        NOT_CHOSEN: decision.not_chosen,
+        UNSEEN: decision.unseen,
+        UNTRIED: decision.untried,
+    }
     return flags | {text: rows for text, rows in some.items() if rows is not None}
 
 

@@ -56,7 +56,7 @@ def seen(rows: int = 90) -> tuple[Partition, FoldMasks]:
     is_observed = np.ones(rows, dtype=bool)
     fold = np.arange(rows) % 5
     folds = [(fold == each, fold != each) for each in range(5)]
-    return Partition(np.arange(rows), block, action, profit, is_observed, after, None), folds
+    return Partition(np.arange(rows), block, action, profit, is_observed, after), folds
 
 
 def standardised(values: Floats, like: Floats) -> Floats:
@@ -106,7 +106,8 @@ def test_a_censored_row_continues_one_deeper_and_an_observed_one_at_depth_0() ->
     for depth, part in enumerate(parts):
         value = np.empty(len(part.rows))
         value[part.is_observed] = before.q[0].values(part.next_observed, ACTIONS).max(axis=1)
-        if part.next_censored is not None:
+        if depth < 3:
+            assert part.next_learned == depth + 1
             assert len(part.next_censored)
             value[~part.is_observed] = before.q[depth + 1].values(part.next_censored, ACTIONS).max(axis=1)
         np.testing.assert_allclose(after.targets[depth], part.profit + 0.9 * value, rtol=1e-9)

@@ -167,7 +167,7 @@ def _header(path: Path) -> Header:
     try:
         line = _first_line(path).decode("utf-8-sig")
         delimiter = max(DELIMITERS, key=line.count)
-        found = next(csv.reader([line], delimiter=delimiter), [])
+        found = _fields(line, delimiter)
     except (OSError, EOFError, UnicodeDecodeError, csv.Error, zlib.error) as error:
         raise LostSalesError(f"{path} cannot be read: {error}") from None
     names = tuple(name or f"column{index}" for index, name in enumerate(found))
@@ -175,6 +175,15 @@ def _header(path: Path) -> Header:
         raise LostSalesError(f"{path} must start with a line of column names, but it is empty")
     _check_columns(path, names)
     return names, delimiter
+
+
+def _fields(line: str, delimiter: str) -> list[str]:
+    """The fields of a line, of any length."""
+    before = csv.field_size_limit(MOST_HEADER)
+    try:
+        return next(csv.reader([line], delimiter=delimiter), [])
+    finally:
+        csv.field_size_limit(before)
 
 
 def _first_line(path: Path) -> bytes:

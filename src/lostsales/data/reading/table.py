@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from lostsales.data.databases.query import DatabaseQuery
 from lostsales.data.labels import by_appearance
 from lostsales.data.reading.cells import Cells
 from lostsales.errors import LostSalesError
@@ -88,7 +89,7 @@ class SomeRows:
 
 
 def open_table(source: Any, reads: Collection[str] | None = None) -> Table:
-    """`source` is a path, a folder, a pattern, a list of paths, or a pandas, polars or Arrow table, lazy or not.
+    """`source` is a path, a folder, a pattern, a list of paths, a query, or a pandas, polars or Arrow table.
 
     With `reads`, columns other than these need not be readable.
     """
@@ -104,6 +105,9 @@ def open_table(source: Any, reads: Collection[str] | None = None) -> Table:
     from lostsales.data.reading.frames import FrameTable, collected
 
     try:
+        if isinstance(source, DatabaseQuery):
+            table, names = source.table(reads)
+            return FrameTable(nw.from_native(table, eager_only=True), names, str(source))
         native = nw.from_native(_named_by_text(source))
         frame, columns = collected(native, reads) if isinstance(native, nw.LazyFrame) else (native, native.columns)
         return FrameTable(frame, tuple(columns))

@@ -74,7 +74,7 @@ class _Regression(NamedTuple):
 def _regressions(task: EvaluationTask, settings: FqeSettings) -> list[_Regression]:
     """One regression per depth."""
     log, runs = task.prepared.log, task.prepared.runs
-    level = np.minimum(runs.depth, runs.max_depth)
+    level = runs.learned_depth
     place = task.place
     own = FqeSettings(settings.kernel, HISTORY_RIDGE, HISTORY_RANK, settings.seed)
     found = []

@@ -97,7 +97,7 @@ class FqeDesign:
     ) -> "FqeDesign":
         """From the rows of known depth and the policy's actions (draws, rows, 2) there."""
         deepest = runs.max_depth
-        level = np.minimum(runs.depth, deepest)
+        level = runs.learned_depth
         place = places(rows, len(log))
         logged = np.column_stack([log.price, np.asarray(log.order)])
         now: list[tuple[Ints, Floats]] = []

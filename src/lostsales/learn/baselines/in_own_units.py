@@ -27,7 +27,7 @@ from lostsales.policy.decision import Decision
 from lostsales.policy.file_content import POSITIVE, Content, Header, NonNegative, numbers, texts
 from lostsales.policy.file_format import POLICIES, Artefact, content_of
 from lostsales.policy.policy import Observes, SavedPolicy
-from lostsales.policy.rules import Rules
+from lostsales.policy.rules import Rules, SavedRules
 from lostsales.policy.view import Action, ClosedPeriod, SeriesContext, View
 from lostsales.types import Array
 
@@ -42,7 +42,7 @@ class InOwnUnitsSettings(StrictSettings):
 
     kind: str
     settings: dict[str, Any]
-    rules: Rules
+    rules: SavedRules
     prices: tuple[NonNegative, ...]
     orders: tuple[NonNegative, ...]
     ladders: LadderSettings
@@ -200,7 +200,7 @@ class InOwnUnits(PolicyBase):
 
 def fit_in_own_units(learner: Learner, log: SalesLog, progress: Progress | None = None) -> SavedPolicy:
     """Fit a learner that has one ladder for all series, in the units of each where series differ."""
-    rules = learner.rules.over(log.problem.rules)
+    rules = learner.rules.over(log.problem.rules).of_log(log)
     coordinates = SeriesCoordinates.of(log, warn=False)
     ladders = Ladders.of(log, rules) if log.order is not None else None
     if ladders is None or not ladders.relative or log.costs is None:

@@ -52,8 +52,9 @@ def iterate(
 ) -> FittedQ:
     """K iterations (Equation 15).
 
-    A row with observed demand continues with Q^(0), a censored one with Q^(i+1). `allowed` gives, for each depth, the
-    actions of the maximum after its observed and after its censored rows, (rows, actions) or None for all.
+    A row with observed demand continues with Q^(0), a censored one with Q^(i+1), from max_depth on with Q^(n) itself.
+    `allowed` gives, for each depth, the actions of the maximum after its observed and after its censored rows,
+    (rows, actions) or None for all.
     """
     searches = [_search(part, fold, settings) for part, fold in zip(parts, folds, strict=True)]
     profits = np.concatenate([part.profit for part in parts])
@@ -72,7 +73,7 @@ def iterate(
             designs, following = [], []  # frees the memory of the former factors
             designs = [search.chosen(target, pessimism) for search, target in zip(searches, regressed, strict=True)]
             following = [
-                NextValues.of(part, depth, allowed[depth], actions, designs, rows) for depth, part in enumerate(parts)
+                NextValues.of(part, may, actions, designs, rows) for part, may in zip(parts, allowed, strict=True)
             ]
         horizon = (1 - settings.discount**k) / (1 - settings.discount)
         low, high = float(profits.min()) * horizon, float(profits.max()) * horizon

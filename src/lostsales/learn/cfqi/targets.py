@@ -82,23 +82,20 @@ class NextValues:
     def of(
         cls,
         part: Partition,
-        depth: int,
         allowed: tuple[Bools | None, Bools | None],
         actions: OwnActions,
         designs: list[Any],
         rows_in_all: int,
     ) -> "NextValues":
-        """The next history has depth 0 after observed demand, else depth + 1; there are so many rows in all depths."""
+        """The next history has depth 0 after observed demand, else `next_learned`; `rows_in_all` are of all depths."""
         keep = rows_in_all * len(actions) <= KEPT_SCORES
         after, ones = [], np.ones(len(part.rows))
         scale = ones if part.scale is None else part.scale
         usual = ones if part.usual_price is None else part.usual_price
         for rows, to, block, may in (
             (np.flatnonzero(part.is_observed), 0, part.next_observed, allowed[0]),
-            (np.flatnonzero(~part.is_observed), depth + 1, part.next_censored, allowed[1]),
+            (np.flatnonzero(~part.is_observed), part.next_learned, part.next_censored, allowed[1]),
         ):
-            if block is None:
-                continue
             for at, own in actions.groups(usual[rows], scale[rows]):
                 for start in range(0, len(at), CHUNK):
                     some = at[start : start + CHUNK]
@@ -113,7 +110,8 @@ def targets(
 ) -> list[Floats]:
     """R* + discount V, the regression targets of every Q^(i) in one iteration (Algorithms 1 and 2), each (rows,).
 
-    V is V^(0) after observed demand and V^(i+1) after a stock-out, of Q, or of Q - U where beta is above 0.
+    V is V^(0) after observed demand and V^(i+1), from max_depth on V^(n), after a stock-out, of Q, or of Q - U where
+    beta is above 0.
     """
     found = [np.empty(ahead.rows) for ahead in following]
     every = [(values, each) for values, ahead in zip(found, following, strict=True) for each in ahead.after]

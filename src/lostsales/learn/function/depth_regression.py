@@ -108,6 +108,11 @@ class HyperparameterSearch:
         kernel, ridge = np.unravel_index(int(np.argmin(errors)), (len(self.kernels), len(self.ridges)))
         return Hyperparameters(self.kernels[kernel], self.ridges[ridge], float(sigmas[kernel][ridge]))
 
+    def held_out(self, targets: Floats, chosen: Hyperparameters) -> Floats:
+        """Held-out residuals of centred targets with the chosen hyperparameters, (tested rows of the subsample,)."""
+        trial, ridge = self.trials[self.kernels.index(chosen.kernel)], self.ridges.index(chosen.ridge)
+        return np.asarray(trial.residuals(targets[self.rows])[:, ridge])
+
 
 def _map(kernel: Kernel | None, history: Floats, action: Floats, function: FunctionClass) -> FeatureMap:
     return LinearMap(function.raw) if kernel is None else KernelMap.at(kernel, history, action)

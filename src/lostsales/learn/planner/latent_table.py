@@ -13,6 +13,7 @@ from lostsales.types import Floats
 
 ATOMS = 32
 BELIEF_ATOMS = 16
+NOISE_ATOMS = 512
 INTERACTION_ROWS = 64  # at which interactions of the features are averaged
 
 
@@ -60,6 +61,14 @@ def latent_atoms(
         mixture = np.sort(drawn.reshape(*observed.shape, -1), axis=-1)
         tables.append(mixture.reshape(*observed.shape, ATOMS, BELIEF_ATOMS).mean(axis=-1))
     return np.ascontiguousarray(np.stack(tables))
+
+
+def usual_noise(law: DemandLaw, latents: Floats, scale: float, lags: Floats, shape: GroupShape) -> Floats:
+    """Equally likely demands at the middle market state and price after a usual demand, (NOISE_ATOMS,)."""
+    at = latents[0, latents.shape[1] // 2, latents.shape[2] // 2]
+    lag = int(np.abs(law.demand(at, scale).mean(axis=-1) - lags).argmin())
+    mean = at[lag].mean(keepdims=True)
+    return law.demand(mean + law.spread_of(mean, shape.spread) * law.residuals.atoms(NOISE_ATOMS), scale)
 
 
 def _levels(count: int) -> Floats:

@@ -23,6 +23,7 @@ PRICE_MOVE = 0.25  # relative change of the price and ...
 MEMORY_MOVE = 0.5  # ... of the last demand over which responses are compared
 WIDEST = 3.0  # spread of an unknown series, as a multiple of the common one
 LEAST_CASE = 0.1  # of the scale, below which cases hardly matter
+FARTHEST = 60.0  # logarithm of a scale or price that attributes can say of an unknown series
 RIDGE = 1.0  # in series, of what attributes say about scale and price
 
 
@@ -174,7 +175,7 @@ class SeriesTable:
             attributes[new] = view.context.take(np.flatnonzero(new)).values(self.columns, self.attributes[-1])
             design = _with_ones(attributes[new])
             effects[new] = design @ self.prior
-            said = np.exp(design @ self.sizes)
+            said = np.exp(np.clip(design @ self.sizes, -FARTHEST, FARTHEST))
             recent, last = view.context.mean_demand[new], view.last_price[new]
             if np.ptp(self.scale) > 0:
                 scale[new] = np.where(recent > 0, recent, said[:, 0])
