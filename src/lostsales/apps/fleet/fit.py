@@ -10,9 +10,10 @@ from typing import Any
 
 from lostsales.apps.fleet.engine import Engine, Processes
 from lostsales.apps.fleet.fit_shard import FitTask, FittedShard, fit_shard
+from lostsales.apps.fleet.query_source import source_of
 from lostsales.apps.fleet.shard_log import ShardRows
 from lostsales.apps.fleet.sharding import partition
-from lostsales.apps.fleet.source import Source, source_of
+from lostsales.apps.fleet.source import Source
 from lostsales.apps.fleet.store import (
     FORMAT,
     IDENTITY,
@@ -56,6 +57,7 @@ def fit_fleet(
     store: str | Path,
     method: str | Learner = DEFAULT,
     *,
+    query: str | None = None,
     problem: Problem | str | Path | None = None,
     by: tuple[str, ...] = (),
     shard_size: int = SHARD_SIZE,
@@ -70,11 +72,13 @@ def fit_fleet(
     Parameters
     ----------
     source : path or Source
-        A folder of Parquet files, or another source.
+        A folder of Parquet files, or the address of a database.
     store : path
         The folder of the store; one that was interrupted is gone on with, a finished one gets a new version.
     method : str or Learner
         As for `fit`.
+    query : str, optional
+        The rows, where the source is a database; a finished query is asked again for the next version.
     problem : Problem or path, optional
         As for `read_log`.
     by : tuple of str
@@ -117,7 +121,7 @@ def fit_fleet(
     if shard_size < 1 or least_rows < 1:
         raise SettingError(f"shard_size and least_rows must be at least 1, but {shard_size} and {least_rows} came")
     settings = FleetFit(learner_of(method, {}), by, shard_size, least_rows, drop_bad_rows)
-    opened = source_of(str(source)) if isinstance(source, str | Path) else source
+    opened = source_of(source, query) if isinstance(source, str | Path) else source
     chosen = Problem.of(problem, opened.problem_file)
     target = _prepared(Path(store))
     with target.lock():
