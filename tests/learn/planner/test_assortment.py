@@ -111,6 +111,7 @@ def test_rules_of_some_products_reach_the_plan_of_their_future() -> None:
     worth = []
     for policy in (plain, bound):
         assert isinstance(policy, PlanPolicy)
+        assert policy.next_values is not None
         values = policy.next_values.mean(axis=(1, 2, 3, 4, 5)) / policy.series.group_scale
         worth.append(
             {
