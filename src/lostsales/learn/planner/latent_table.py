@@ -13,6 +13,7 @@ from lostsales.types import Floats
 
 ATOMS = 32
 BELIEF_ATOMS = 16
+NOISE_ATOMS = 512
 INTERACTION_ROWS = 64  # at which interactions of the features are averaged
 
 
@@ -60,6 +61,26 @@ def latent_atoms(
         mixture = np.sort(drawn.reshape(*observed.shape, -1), axis=-1)
         tables.append(mixture.reshape(*observed.shape, ATOMS, BELIEF_ATOMS).mean(axis=-1))
     return np.ascontiguousarray(np.stack(tables))
+
+
+def usual_noise(law: DemandLaw, latents: Floats, scale: float, lags: Floats, shape: GroupShape) -> Floats:
+    """Equally likely demands at the middle market state and price after a usual demand, (NOISE_ATOMS,)."""
+    at = latents[0, latents.shape[1] // 2, latents.shape[2] // 2]
+    lag = int(np.abs(law.demand(at, scale).mean(axis=-1) - lags).argmin())
+    mean = at[lag].mean(keepdims=True)
+    return law.demand(mean + law.spread_of(mean, shape.spread) * law.residuals.atoms(NOISE_ATOMS), scale)
+
+
+def memory_reach(evidence: Evidence, law: DemandLaw) -> float:
+    """By how many standard deviations of demand its mean moves as the last demand moves over what the log shows."""
+    rows = np.linspace(0, len(evidence) - 1, min(len(evidence), INTERACTION_ROWS)).astype(np.int64)
+    series, ones = evidence.series[rows], np.ones(len(rows))
+    low, high = np.nanquantile(evidence.lag / law.scale[evidence.series], [0.01, 0.99])
+    means = [
+        law.mean_of(law.inputs(evidence.market[rows], evidence.price[rows], lag * ones), series) for lag in (low, high)
+    ]
+    spread = law.spread_of((means[0] + means[1]) / 2, law.effects.spread[series]) * law.residuals.spread
+    return float(np.quantile(np.abs(means[1] - means[0]) / np.maximum(spread, 1e-9), 0.9))
 
 
 def _levels(count: int) -> Floats:

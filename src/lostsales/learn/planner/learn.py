@@ -2,7 +2,7 @@
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -16,13 +16,16 @@ from lostsales.demand.censoring.evidence import Evidence
 from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.demand.law.estimation import complete_latents
 from lostsales.demand.law.selection import DemandModel, bootstrap_laws, fit_demand
-from lostsales.learn.planner.latent_table import GroupShape, latent_atoms
+from lostsales.learn.planner.latent_table import GroupShape, LatentTable, latent_atoms, memory_reach, usual_noise
 from lostsales.learn.planner.market_states import MarketStates, market_effects, market_states
 from lostsales.learn.planner.physics import Physics
+from lostsales.learn.planner.pipeline_plan import plan_pipeline
+from lostsales.learn.planner.pipeline_simulation import PipelineProblem, PipelineSetting
 from lostsales.learn.planner.policy import NO_SAFE_DEPTH, PlanPolicy
 from lostsales.learn.planner.policy_iteration import solve
+from lostsales.learn.planner.projection_loops import Ahead
 from lostsales.learn.planner.series_table import SeriesTable
-from lostsales.learn.planner.state_grid import Dynamics, StateGrid, state_grids
+from lostsales.learn.planner.state_grid import LAGS, Dynamics, StateGrid, lag_nodes, state_grids
 from lostsales.learn.training_data import TrainingData
 from lostsales.policy.action_grid import ActionGrid
 from lostsales.policy.rules import Rules
@@ -32,6 +35,8 @@ if TYPE_CHECKING:
     from lostsales.learn.planner.planner import Planner
 
 MOST_PLANS = 12  # laws times scales
+# Groups of series that share a plan: at most so many, and together with so many nodes of the last demand.
+MOST_GROUPS, MOST_LAG_NODES = 160, 24 * LAGS[-1]
 # A plan for the mean profit a period looks further than the 0.9 of a regression (docs/decisions/planner.md).
 LEAST_DISCOUNT = 0.97
 
@@ -54,14 +59,15 @@ def _plan(data: TrainingData, model: DemandModel, settings: "Planner", progress:
     discount = max(problem.discount, LEAST_DISCOUNT) if settings.discount is None else settings.discount
     states = market_states(model.evidence, law, settings.seed)
     ladders = _ladders(data, model)
-    series = SeriesTable.of(log, law, ladders, data.rules)
+    lags = lag_nodes(memory_reach(model.evidence, law))
+    series = SeriesTable.of(log, law, ladders, data.rules, most_groups=min(MOST_GROUPS, MOST_LAG_NODES // lags))
     common = Physics.of(problem, log.costs, strict=log.records_stockouts)
     physics = tuple(common.with_costs(costs) for costs in series.group_costs)
     latent = complete_latents(model.evidence, law, settings.seed).latent
     highest = 1.2 * float(np.quantile(law.demand(latent, 1.0), 0.99))
     prices = _price_nodes(ladders, model)
     orders = ladders.coarse().orders_of(series.group_scale, series.group_multiple * series.group_scale)
-    grids = state_grids(highest * series.group_scale, prices, orders, physics, discount)
+    grids = state_grids(highest * series.group_scale, prices, orders, physics, discount, lags)
     planning = _Planning(
         evidence=model.evidence,
         laws=_laws(log, model, settings, len(grids)),
@@ -73,8 +79,9 @@ def _plan(data: TrainingData, model: DemandModel, settings: "Planner", progress:
         physics=physics,
         discount=discount,
         iterations=settings.iterations,
+        pipeline=PipelineSetting.of(problem, law, settings.seed),
     )
-    latents, next_values = planning.run(progress)
+    latents, next_values, aheads = planning.run(progress)
     return PlanPolicy(
         problem=data.problem_with(ladders if not ladders.relative else data.shared_ladders),
         rules=data.rules,
@@ -85,6 +92,7 @@ def _plan(data: TrainingData, model: DemandModel, settings: "Planner", progress:
         series=series,
         latents=latents,
         next_values=next_values,
+        aheads=aheads,
         steps=np.array([grid.steps for grid in grids]),
         ranges=_ranges(log, states, model),
         multiplicative=law.family.multiplicative,
@@ -117,8 +125,19 @@ def _price_nodes(ladders: Ladders, model: DemandModel) -> Floats:
 def _allowed(rules: Rules, series: SeriesTable, group: int, grid: StateGrid) -> Bools:
     """Actions of the plan of a group that pass the rules, (actions,): in money, at the usual price of the group."""
     usual = float(np.median(series.usual_price[series.group == group]))
-    free = rules.model_copy(update={"price_endings": None, "price_ladder": None, "multiple": None})
+    members = series.names[series.group[:-1] == group]
+    own = rules.of_names(members if len(members) else None)
+    free = rules.model_copy(
+        update={"price_endings": None, "price_ladder": None, "multiple": None}
+        | {name: _of_most(getattr(own, name)) for name in ("minimum", "least_margin")}
+    )
     return free.standing(ActionGrid(grid.prices * usual, grid.orders, np.inf, usual * series.group_costs[group, 1]))
+
+
+def _of_most(rule: Floats | float | None) -> float | None:
+    """A rule of a group: the middle one of its series, None where most have none."""
+    values = np.atleast_1d(np.nan if rule is None else rule)
+    return None if np.isnan(values).mean() > 0.5 else float(np.nanmedian(values))
 
 
 def _laws(log: SalesLog, model: DemandModel, settings: "Planner", n_groups: int) -> tuple[DemandLaw, ...]:
@@ -141,33 +160,40 @@ class _Planning:
     physics: tuple[Physics, ...]  # by group
     discount: float
     iterations: int | None
+    pipeline: PipelineSetting | None  # None where a plan on the stock alone is made
 
-    def run(self, progress: Progress | None) -> tuple[Floats, Floats]:
-        """Latents and next values of all plans, (groups, laws, ...)."""
+    def run(self, progress: Progress | None) -> tuple[Floats, Floats | None, tuple[tuple[Ahead, ...], ...] | None]:
+        """Latents of all plans, (groups, laws, ...), and their next values or the `Ahead` of each."""
         groups, laws = range(len(self.grids)), range(len(self.laws))
         latents = np.empty((len(groups), len(laws)), dtype=object)
-        values = np.empty_like(latents)
+        plans = np.empty_like(latents)
 
         def plan(job: tuple[int, int]) -> None:
             group, law = job
-            latents[job], values[job] = self._one(group, law, start=values[group, 0] if law else None)
+            latents[job], plans[job] = self._one(group, law, start=plans[group, 0] if law else None)
 
-        # First the fitted law, from whose values the plans of the draws start.
+        # First the fitted law, from whose plan those of the draws start.
         stages = [[(group, 0) for group in groups], [(group, law) for law in laws[1:] for group in groups]]
         for stage, part in zip(stages, stages_of(progress, [len(stage) for stage in stages]), strict=True):
             in_parallel(plan, stage, part)
-        next_values = np.vectorize(self.states.next_values, otypes=[object])(values)
-        return _stacked(latents), _stacked(next_values)
+        if self.pipeline is not None:
+            return _stacked(latents), None, tuple(tuple(of_group) for of_group in plans)
+        next_values = np.vectorize(self.states.next_values, otypes=[object])(plans)
+        return _stacked(latents), _stacked(next_values), None
 
-    def _one(self, group: int, law: int, start: Floats | None) -> tuple[Floats, Floats]:
-        """Latents and values of one plan."""
-        grid, scale = self.grids[group], float(self.scales[group])
-        latents = latent_atoms(
-            self.evidence, self.laws[law], self.states, grid.prices, grid.lags / scale, self.shapes[group]
-        )
-        demand = self.laws[law].demand(latents, scale)
+    def _one(self, group: int, law: int, start: Any) -> tuple[Floats, Any]:
+        """Latents and plan of one group and law: values, or where orders take time an `Ahead`."""
+        grid, scale, own = self.grids[group], float(self.scales[group]), self.laws[law]
+        shape = self.shapes[group]
+        latents = latent_atoms(self.evidence, own, self.states, grid.prices, grid.lags / scale, shape)
+        demand = own.demand(latents, scale)
         dynamics = Dynamics(self.physics[group], self.discount, *grid.steps)
-        return latents, solve(demand, self.states, grid, dynamics, self.allowed[group], self.iterations, start)
+        if self.pipeline is None:
+            return latents, solve(demand, self.states, grid, dynamics, self.allowed[group], self.iterations, start)
+        noise = usual_noise(own, latents, scale, grid.lags, shape)
+        table = LatentTable(latents, grid.steps[1], *self.pipeline.kind, scale)
+        problem = PipelineProblem(table, demand, noise, self.states, grid, dynamics, self.allowed[group], self.pipeline)
+        return latents, plan_pipeline(problem, start)
 
 
 def _stacked(tables: Array) -> Floats:

@@ -11,17 +11,23 @@ from lostsales.data.economics import UnitCosts, units_available
 from lostsales.data.ladders import Ladders, LadderSettings
 from lostsales.data.problem import Problem
 from lostsales.data.settings import StrictSettings, checked_json
+from lostsales.learn.planner.ahead_arrays import AHEAD_ARRAYS, ahead_sizes, aheads_from_arrays, aheads_to_arrays
+from lostsales.learn.planner.arrivals import Arrivals, has_pipeline
 from lostsales.learn.planner.belief import Belief, BeliefTracker, LawInputs, Outlook
 from lostsales.learn.planner.decision_loops import Rows, action_values
+from lostsales.learn.planner.expectation import expected
 from lostsales.learn.planner.latent_table import LatentTable
 from lostsales.learn.planner.market_states import STATE_ARRAYS, MarketStates, position
 from lostsales.learn.planner.physics import Physics
+from lostsales.learn.planner.pipeline_loops import pipeline_values
+from lostsales.learn.planner.projection_loops import Ahead
 from lostsales.learn.planner.reasons import PriceFacts
 from lostsales.learn.planner.series_table import SeriesRows, SeriesTable
 from lostsales.learn.planner.state_grid import Dynamics
 from lostsales.policy.action_grid import ActionGrid, keep_largest, room_of
 from lostsales.policy.base import PolicyBase
 from lostsales.policy.decision import Decision, greedy
+from lostsales.policy.expected import Expected
 from lostsales.policy.file_content import (
     POSITIVE,
     Content,
@@ -38,7 +44,7 @@ from lostsales.policy.file_content import (
     truths,
 )
 from lostsales.policy.file_format import Artefact, arrays_of
-from lostsales.policy.rules import Rules
+from lostsales.policy.rules import Rules, SavedRules
 from lostsales.policy.view import Action, View
 from lostsales.types import Array, Bools, Floats, Ints
 
@@ -63,7 +69,7 @@ class PlanSettings(StrictSettings):
     learned_depth: Depth
     usual_demand: NonNegative
     family: str
-    rules: Rules
+    rules: SavedRules
     ladders: LadderSettings | None = None  # files of old have the grid of the problem
     attributes: tuple[str, ...] = ()  # columns, which files of old do not name
 
@@ -80,7 +86,7 @@ class PlanPolicy(PolicyBase):
     states: MarketStates
     series: SeriesTable
     latents: Floats  # (groups, laws, belief shapes, z nodes, prices, lags, atoms)
-    next_values: Floats  # (groups, laws, w nodes, depths, lags, stocks)
+    next_values: Floats | None  # (groups, laws, w nodes, depths, lags, stocks); None where orders take time
     steps: Floats  # (groups, 2) of stock and last demand
     ranges: Floats  # (2, 2) least and most of z and the stock, in units of scale, in the log
     multiplicative: bool
@@ -94,6 +100,7 @@ class PlanPolicy(PolicyBase):
     learned_depth: int
     usual_demand: float
     family: str
+    aheads: tuple[tuple[Ahead, ...], ...] | None = None  # by group and law, where orders take time
     observes: Literal["history"] = "history"
 
     @cached_property
@@ -104,6 +111,11 @@ class PlanPolicy(PolicyBase):
             tuple(LatentTable(each, float(steps[1]), *demand, float(scale)) for each in latents)
             for latents, steps, scale in zip(self.latents, self.steps, self.series.group_scale, strict=True)
         )
+
+    @cached_property
+    def arrivals(self) -> Arrivals:
+        """When orders arrive."""
+        return Arrivals.of(self.problem)
 
     @cached_property
     def tracker(self) -> BeliefTracker:
@@ -156,10 +168,20 @@ class PlanPolicy(PolicyBase):
                 "expected_demand": outlook.demand,
                 "stockout_chance": outlook.stockout_chance,
                 "expected_lost": outlook.lost,
-                "periods_of_cover": _cover(view.stock + order, outlook.demand),
-                "price_reason": self._price_facts(view, belief, scored, Action(price, order), outlook).reasons(),
+                "periods_of_cover": _cover(view.stock + view.on_order + order, outlook.demand),
+            },
+            reasons=lambda: {
+                "price_reason": self._price_facts(view, belief, scored, Action(price, order), outlook).reasons()
             },
         )
+
+    def expect(self, view: View, action: Action, unit_cost: Floats | None = None) -> Expected:
+        """What another action would lead to today, by the law of demand and the values of the plans."""
+        return expected(self, view, action, unit_cost)
+
+    def demand_atoms(self, view: View, price: Floats) -> Floats:
+        """Equally likely demands of today at a price, of all laws, (rows, atoms)."""
+        return self.tracker.atoms(view.depth.astype(np.int64), self.tracker.belief(view), price)
 
     def _price_facts(
         self, view: View, belief: Belief, scored: "_Scored", action: Action, outlook: Outlook
@@ -233,7 +255,13 @@ class PlanPolicy(PolicyBase):
         return scored
 
     def _values(self, view: View, belief: Belief, rules: Rules, prices: Floats, orders: Floats) -> "_Scored":
-        """Value of every pair of each row's prices (rows, prices) and orders (rows, orders)."""
+        """Value of every pair of each row's prices and orders, -inf where it is not allowed."""
+        scored = self.values_of(view, belief, prices, orders)
+        scored.values[~self._allowed(view, scored.grid, belief.series, rules)] = -np.inf
+        return scored
+
+    def values_of(self, view: View, belief: Belief, prices: Floats, orders: Floats) -> "_Scored":
+        """Value of every pair of each row's prices (rows, prices) and orders (rows, orders), allowed or not."""
         series = belief.series
         usual, to_group = series.usual_price, series.to_group
         relative = prices / usual[:, None]
@@ -248,6 +276,8 @@ class PlanPolicy(PolicyBase):
             price=relative,
             price_position=position(relative, self.prices),
             order=orders * to_group[:, None],
+            pipeline=self._pipeline(view) * to_group[:, None],
+            phase=np.zeros(len(prices), dtype=np.int64) if view.order_phase is None else view.order_phase,
         )
         values = np.empty((len(prices), prices.shape[1] * orders.shape[1]))
         penalty = np.zeros_like(values)
@@ -261,18 +291,23 @@ class PlanPolicy(PolicyBase):
                     penalty[chunk] = np.maximum(values[chunk] - low, 0.0)
         money = (usual / to_group)[:, None]
         values, penalty = (values - penalty) * money, penalty * money
-        grid = ActionGrid(prices, orders, room_of(self.problem), series.order_cost)
-        values[~self._allowed(view, grid, series, rules)] = -np.inf
-        return _Scored(grid, values, penalty)
+        return _Scored(ActionGrid(prices, orders, room_of(self.problem), series.order_cost), values, penalty)
 
     def _values_by_law(self, group: int, rows: Rows) -> Floats:
         """Value of every action under every law, (laws, rows, actions), relative to the usual price."""
         physics = self.physics.with_costs(self.series.group_costs[group])
         dynamics = Dynamics(physics, self.discount, *map(float, self.steps[group]))
         values = np.empty((self.latents.shape[1], len(rows.stock), rows.price.shape[1] * rows.order.shape[1]))
-        for each, table, next_values in zip(values, self.tables[group], self.next_values[group], strict=True):
-            action_values(each, rows, table, next_values, dynamics)
+        for law, (each, table) in enumerate(zip(values, self.tables[group], strict=True)):
+            if self.aheads is not None:
+                pipeline_values(each, rows, table, self.aheads[group][law], self.arrivals, dynamics)
+            elif self.next_values is not None:
+                action_values(each, rows, table, self.next_values[group, law], dynamics)
         return values
+
+    def _pipeline(self, view: View) -> Floats:
+        """Orders on the way, (rows, columns)."""
+        return np.zeros((len(view.stock), self.problem.pipeline_length)) if view.pipeline is None else view.pipeline
 
     def _allowed(self, view: View, grid: ActionGrid, series: SeriesRows, rules: Rules) -> Bools:
         """Actions that each row may take, (rows, actions); from the safe depth on the paper's safe action only.
@@ -281,12 +316,12 @@ class PlanPolicy(PolicyBase):
         are actions far outside what the series has seen.
         """
         rules = rules.of_names(view.names)
-        allowed = rules.feasible(grid, view.stock, view.last_price, view.features_by_name(self.asks))
+        allowed = rules.feasible(
+            grid, view.stock, view.last_price, view.features_by_name(self.asks), view.order_limit(self.problem)
+        )
         if series.own_range is not None:
             allowed = series.own_range.allowed(grid, allowed)
-        relative_price = grid.prices / series.usual_price[:, None]
-        reach = PRICE_REACH * self.prices[[0, -1]] * [-1, 1] + self.prices[[0, -1]]
-        near = (relative_price >= reach[0]) & (relative_price <= reach[1])
+        near = self.is_planned(grid.prices / series.usual_price[:, None])
         if not near.all():
             within = allowed & np.repeat(near, grid.orders.shape[1], axis=1)
             allowed = np.where(within.any(axis=1, keepdims=True), within, allowed)
@@ -296,10 +331,17 @@ class PlanPolicy(PolicyBase):
             allowed[deep] = keep_largest(keep_largest(allowed[deep], order), price)
         return allowed
 
+    def is_planned(self, relative_price: Floats) -> Bools:
+        """Prices, relative to the usual one, at which the law of demand is known."""
+        least, most = PRICE_REACH * self.prices[[0, -1]] * [-1, 1] + self.prices[[0, -1]]
+        return np.asarray((relative_price >= least) & (relative_price <= most))
+
     @classmethod
     def content(cls, header: Header) -> Content:
         """What a file of this kind may hold."""
         settings = checked_json(PlanSettings, header.settings, "its settings")
+        takes_time = has_pipeline(header.problem)
+        following = {"following": numbers("groups", "laws", "w", "depths", "lags", "1+stocks")}
         return Content(
             arrays={
                 "shops_names": texts("series"),
@@ -322,7 +364,6 @@ class PlanPolicy(PolicyBase):
                 "shops_group_scale": numbers("groups", least=POSITIVE),
                 "shops_group": indices("series+1", below="groups"),
                 "latents": numbers("groups", "laws", "shapes", "z", "nodes", "lags", "atoms"),
-                "following": numbers("groups", "laws", "w", "depths", "lags", "1+stocks"),
                 "steps": numbers("groups", 2, least=POSITIVE),
                 "costs": numbers(4, least=0),
                 "ranges": numbers(2, 2),
@@ -336,10 +377,12 @@ class PlanPolicy(PolicyBase):
                     "ladder_orders": numbers("ladder orders", least=0, rising=True),
                 }
             )
+            | (AHEAD_ARRAYS if takes_time else following)
             | {f"states_{name}": spec for name, spec in STATE_ARRAYS.items()},
             sizes=action_sizes(header.problem)
             | ({"nodes": len(header.problem.prices or ())} if settings.ladders is None else {})
             | {"features": feature_count(header.problem.features)}
+            | (ahead_sizes(Arrivals.of(header.problem)) if takes_time else {})
             | {"depths": Physics.of(header.problem, UnitCosts(0.0, 0.0, 0.0), settings.strict).depth_cap + 1},
             most={"laws": 10_000, "shapes": 100, "z": 1_000, "w": 1_000, "lags": 10_000, "atoms": 1_000},
             may_be_empty=("series", "attributes"),
@@ -349,7 +392,6 @@ class PlanPolicy(PolicyBase):
         """The arrays and settings of the file."""
         arrays: dict[str, Array] = {
             "latents": self.latents.astype(np.float32),
-            "following": self.next_values.astype(np.float32),
             "steps": self.steps,
             "costs": np.array(self.physics.costs),
             "ranges": self.ranges,
@@ -357,6 +399,9 @@ class PlanPolicy(PolicyBase):
             "ladder_prices": self.ladders.prices,
             "ladder_orders": self.ladders.orders,
         }
+        if self.next_values is not None:
+            arrays["following"] = self.next_values.astype(np.float32)
+        arrays |= {} if self.aheads is None else aheads_to_arrays(self.aheads)
         arrays |= {f"states_{name}": each for name, each in self.states.to_arrays().items()}
         arrays |= {f"shops_{name}": each for name, each in self.series.to_arrays().items()}
         settings: dict[str, Any] = {
@@ -397,7 +442,8 @@ class PlanPolicy(PolicyBase):
             states=MarketStates.from_arrays(arrays_of("states", arrays)),
             series=series,
             latents=arrays["latents"].astype(np.float64),
-            next_values=arrays["following"].astype(np.float64),
+            next_values=arrays["following"].astype(np.float64) if "following" in arrays else None,
+            aheads=aheads_from_arrays(arrays) if has_pipeline(artefact.problem) else None,
             steps=arrays["steps"],
             ranges=arrays["ranges"],
             **settings,
@@ -419,7 +465,7 @@ class _Scored:
     """Rows of a view against the actions of each."""
 
     grid: ActionGrid  # one a row
-    values: Floats  # (rows, actions) less the penalty, -inf where an action is not allowed
+    values: Floats  # (rows, actions) less the penalty; -inf where an action was found not allowed
     penalty: Floats  # (rows, actions) of pessimism
 
 
