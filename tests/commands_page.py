@@ -32,12 +32,20 @@ class Parameter(NamedTuple):
 
 def commands() -> dict[str, Callable[..., Any]]:
     """Every command by name."""
-    found = {each.callback.__name__: each.callback for each in app.registered_commands if each.callback is not None}
-    for group in app.registered_groups:
-        assert group.typer_instance is not None
-        inside = group.typer_instance.registered_commands
-        found |= {f"{group.typer_instance.info.name} {each.name}": each.callback for each in inside if each.callback}
-    return found
+    groups = [
+        ("", app),
+        *(
+            (f"{each.typer_instance.info.name} ", each.typer_instance)
+            for each in app.registered_groups
+            if each.typer_instance
+        ),
+    ]
+    return {
+        f"{before}{each.name or each.callback.__name__}": each.callback
+        for before, group in groups
+        for each in group.registered_commands
+        if each.callback is not None
+    }
 
 
 def page() -> str:

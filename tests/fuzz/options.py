@@ -42,6 +42,10 @@ BASES: dict[str, tuple[list[str], dict[str, str | None]]] = {
     "compare": (["log.csv"], {"--methods": "newsvendor", "--estimator": "fqe", "--quick": None, "--rows": "300"}),
     "report": (["policy", "log.csv"], {"--methods": "", "--horizon": "5", "--out": "page.html"}),
     "solve": (["shop.toml"], {"--target": "oracle", "--horizon": "3", "--out": "new"}),
+    "serve": (["policy"], {"--check": None, "--decisions": "new.db"}),
+    "keys create": ([], {"--keys": "keys.json", "--name": "anna"}),
+    "keys list": ([], {"--keys": "keys.json"}),
+    "keys revoke": (["anna"], {"--keys": "keys.json"}),
     "calibrate": (["shop.toml"], {"--series": "5", "--replications": "1", "--estimator": "fqe"}),
     "experiment": (
         ["shop.toml"],
@@ -87,6 +91,7 @@ def option_case(seed: int, number: int, folder: Path) -> str:
 # What each command reads where nothing else is asked for; it must be there afterwards.
 INPUTS = {command: tuple(name for name in arguments if name) for command, (arguments, _) in BASES.items()}
 INPUTS["recommend"] = ("policy", "today.csv")
+INPUTS["keys revoke"] = ()
 
 
 @cache
@@ -95,10 +100,10 @@ def commands() -> list[tuple[str, str, list[str]]]:
     from lostsales.apps.cli import app
 
     found = []
-    group: Any = typer.main.get_command(app)
-    assert set(group.commands) == set(BASES), "a command without a base here"
+    every = _flattened(typer.main.get_command(app))
+    assert set(every) == set(BASES), "a command without a base here"
     for command, (arguments, options) in BASES.items():
-        parameters = [each for each in group.commands[command].params if not getattr(each, "is_flag", False)]
+        parameters = [each for each in every[command].params if not getattr(each, "is_flag", False)]
         places = [each.name for each in parameters if each.param_type_name == "argument"]
         for parameter in parameters:
             for value in VALUES:
@@ -109,7 +114,15 @@ def commands() -> list[tuple[str, str, list[str]]]:
                     name = parameter.opts[0]
                     given = [*arguments, *_flat(options | {name: value})]
                 if (command, name) not in SLOW or value not in NOTHING:
-                    found.append((command, name, [command, *given]))
+                    found.append((command, name, [*command.split(), *given]))
+    return found
+
+
+def _flattened(group: Any, before: str = "") -> dict[str, Any]:
+    """Every command by its name, those of groups with the name of the group."""
+    found: dict[str, Any] = {}
+    for name, command in group.commands.items():
+        found |= _flattened(command, f"{name} ") if hasattr(command, "commands") else {f"{before}{name}": command}
     return found
 
 

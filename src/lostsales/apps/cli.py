@@ -20,9 +20,11 @@ from lostsales.apps.commands.fleet import fleet
 from lostsales.apps.commands.impute import impute
 from lostsales.apps.commands.init import init
 from lostsales.apps.commands.inspect import inspect
+from lostsales.apps.commands.keys import keys
 from lostsales.apps.commands.methods import methods
 from lostsales.apps.commands.recommend import recommend
 from lostsales.apps.commands.report import report
+from lostsales.apps.commands.serve import serve
 from lostsales.apps.commands.simulate import simulate
 from lostsales.apps.commands.solve import solve
 from lostsales.errors import LostSalesError
@@ -31,7 +33,7 @@ ABOUT = "Learn prices and orders from a shop's own history, when stock-outs hid 
 MOST_WORD = 300  # characters of a word of a message
 COMMANDS = (
     simulate, init, inspect, audit, impute, demand, methods, fit, recommend, evaluate, compare, report, solve,
-    calibrate, experiment,
+    calibrate, experiment, serve,
 )  # fmt: skip
 
 app = typer.Typer(
@@ -64,6 +66,7 @@ def options(
 for command in COMMANDS:
     app.command(cls=FitCommand if command is fit else None)(command)
 app.add_typer(fleet)
+app.add_typer(keys)
 
 
 def main() -> None:

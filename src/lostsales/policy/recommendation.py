@@ -8,12 +8,13 @@ import numpy as np
 
 from lostsales.data.labels import beside
 from lostsales.data.problem import Problem
-from lostsales.data.reading.table import Table, open_table
+from lostsales.data.reading.table import open_table
 from lostsales.data.supply_words import arrival_texts
 from lostsales.errors import LostSalesError
 from lostsales.policy.decision import Decision
-from lostsales.policy.open_day import read_open_day
+from lostsales.policy.open_day import OpenDay, read_open_day
 from lostsales.policy.policy import SavedPolicy
+from lostsales.policy.recent_rows import RecentRows
 from lostsales.types import Array, Bools, Floats
 
 PREFIX = "recommended_"  # of a column whose name the table has given to another
@@ -79,18 +80,25 @@ def as_frame(found: Recommendation, today: Any) -> Any:
     return frame.select(*found.keys).with_columns(*columns).to_native()
 
 
-def recommendation(policy: SavedPolicy, recent: Any, today: Any) -> Recommendation:
-    """Decide for today's rows; both arguments are tables or paths."""
-    return recommendation_on(policy, None if recent is None else open_table(recent), open_table(today))
+def recommendation(policy: SavedPolicy, recent: Any, today: Any, *, reasons: bool = True) -> Recommendation:
+    """Decide for today's rows; `recent` and `today` are tables or paths, or open already."""
+    return recommended(policy, open_day(policy, recent, today), reasons=reasons)
 
 
-def recommendation_on(policy: SavedPolicy, recent: Table | None, today: Table) -> Recommendation:
-    """`recommendation` on open tables."""
+def open_day(policy: SavedPolicy, recent: Any, today: Any) -> OpenDay:
+    """Today's rows as a policy asks for them."""
     if policy.refusal is not None:
         raise LostSalesError(policy.refusal)
     problem = policy.problem.model_copy(update={"features": policy.asks})
-    day = read_open_day(problem, recent, today, policy.usual_demand)
-    decision = policy.explain(day.view)
+    if recent is not None and not isinstance(recent, RecentRows):
+        table = open_table(recent)
+        recent = RecentRows.read(problem, table) if table.rows else None
+    return read_open_day(problem, recent, open_table(today), policy.usual_demand)
+
+
+def recommended(policy: SavedPolicy, day: OpenDay, *, reasons: bool = True) -> Recommendation:
+    """Decide for an open day; what drove the prices, in words, takes longer than the decisions."""
+    problem, decision = policy.problem, policy.explain(day.view)
     _check_usable(decision)
     flags = day.flags | decision_flags(decision)
     actions = {problem.columns.price: decision.price, problem.columns.order: decision.order}
@@ -107,7 +115,8 @@ def recommendation_on(policy: SavedPolicy, recent: Table | None, today: Table) -
     if day.view.pipeline is not None:
         others["on_order"] = day.view.on_order
         others["expected_arrivals"] = arrival_texts(problem, day.view.pipeline)
-    return Recommendation(policy.problem, day.keys, actions | beside(others | decision.more, actions, PREFIX))
+    more = others | decision.more | (decision.reasons() if reasons else {})
+    return Recommendation(policy.problem, day.keys, actions | beside(more, actions, PREFIX))
 
 
 def _check_usable(decision: Decision) -> None:

@@ -22,7 +22,7 @@ from lostsales.data.reading.table import SomeRows, Table, open_table
 from lostsales.errors import LostSalesError
 from lostsales.policy.file_format import load
 from lostsales.policy.policy import SavedPolicy
-from lostsales.policy.recommendation import Recommendation, as_frame, recommendation_on
+from lostsales.policy.recommendation import Recommendation, as_frame, recommendation
 from lostsales.types import Array, Ints
 
 MOST_LOADED = 8  # policies in memory, about 60 MB each with the planner
@@ -167,7 +167,7 @@ class Fleet:
             past = None
             if closed_rows is not None and shard_of_recent is not None:
                 past = SomeRows(closed_rows, np.flatnonzero(shard_of_recent == shard))
-            found.append((rows, recommendation_on(self.policy(shard), past, SomeRows(open_rows, rows))))
+            found.append((rows, recommendation(self.policy(shard), past, SomeRows(open_rows, rows))))
         return in_order(self.problem, found)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from lostsales.data.databases.query import DatabaseQuery
 from lostsales.data.labels import by_appearance
@@ -12,6 +12,7 @@ from lostsales.errors import LostSalesError
 from lostsales.types import Array, Ints
 
 
+@runtime_checkable
 class Table(Protocol):
     """The protocol of a source that the gate can read."""
 
@@ -91,8 +92,12 @@ class SomeRows:
 def open_table(source: Any, reads: Collection[str] | None = None) -> Table:
     """`source` is a path, a folder, a pattern, a list of paths, a query, or a pandas, polars or Arrow table.
 
+    One that is open already is returned as it is.
+
     With `reads`, columns other than these need not be readable.
     """
+    if isinstance(source, Table):
+        return source
     if isinstance(source, str | Path) or (
         isinstance(source, list | tuple) and source and all(isinstance(each, str | Path) for each in source)
     ):

@@ -144,6 +144,14 @@ def mean_above(means: Floats, rows: PricedRows, table: LatentTable, strict: bool
 
 
 @compiled
+def atoms_of_rows(atoms: Floats, rows: PricedRows, table: LatentTable) -> None:
+    """Equally likely demands of each row, rising, (rows, atoms)."""
+    for row in range(len(rows.lag)):
+        place = rows.z_position[row], rows.shift[row], rows.price_position[row]
+        demand_atoms(table, rows.depth[row], *place, rows.lag[row], atoms[row])
+
+
+@compiled
 def expect_demand(expected: Floats, rows: PricedRows, table: LatentTable) -> None:
     """E[D], P(D > available), E[(D - available)^+] and the 95 % quantile of D, (rows, 4).
 
