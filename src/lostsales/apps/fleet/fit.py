@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Generator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from importlib.metadata import version as installed
 from pathlib import Path
@@ -30,9 +30,9 @@ from lostsales.data.problem import Problem
 from lostsales.data.progress import Progress
 from lostsales.data.readiness import check_decidable
 from lostsales.data.reading.cells import connect
-from lostsales.data.reading.gate import read_good_series
+from lostsales.data.reading.gate import check_columns, read_good_series
 from lostsales.data.reading.opening import open_query, parquet_rows
-from lostsales.errors import LostSalesError, SettingError
+from lostsales.errors import LogError, LostSalesError, SettingError
 from lostsales.learn.fit import DEFAULT, learner_of
 from lostsales.learn.learner import Learner
 
@@ -219,7 +219,10 @@ def _check_sample(files: tuple[Path, ...], problem: Problem, name: str) -> None:
     """The columns are there, and are such that a decision can be learned from them."""
     with connect() as connection:
         sample = open_query(connection, name, f"SELECT * FROM {parquet_rows(files)} LIMIT {SAMPLE}")
-        log, _ = read_good_series(sample, problem, drop_bad_rows=True)
+        check_columns(sample, problem)
+        log = None
+        with suppress(LogError):  # what some rows alone contradict, their shards will tell
+            log, _ = read_good_series(sample, problem, drop_bad_rows=True)
     if log is not None:
         check_decidable(log, "fit")
 
