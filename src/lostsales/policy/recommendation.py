@@ -81,7 +81,7 @@ def as_frame(found: Recommendation, today: Any) -> Any:
 
 
 def recommendation(policy: SavedPolicy, recent: Any, today: Any, *, reasons: bool = True) -> Recommendation:
-    """Decide for today's rows; `recent` and `today` are tables or paths, or open already."""
+    """Decide for today's rows; both are tables or paths, open or not, and `recent` may be read already."""
     return recommended(policy, open_day(policy, recent, today), reasons=reasons)
 
 

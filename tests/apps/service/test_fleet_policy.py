@@ -77,3 +77,21 @@ def test_what_is_expected_is_that_of_the_shard(policies: tuple[SavedPolicy, Save
     assert all_atoms is not None
     np.testing.assert_allclose(atoms, all_atoms)
     assert fleet.explain(shown).reasons().keys() == {"price_reason"}
+
+
+def test_a_store_is_served(tmp_path: Path) -> None:
+    from lostsales.apps.fleet.fit import fit_fleet
+    from tests.apps.service.desks import running
+
+    fit_fleet(made() / "log.parquet", tmp_path / "store", "base-stock")
+    with running(tmp_path, tmp_path / "store") as desk:
+        assert desk.service.desk.version.version.startswith("fleet_00001-")
+        assert set(desk.service.desk.morning.name) == set("012345")
+        row = {"series": "3", "period": 20, "economy": 1, "interest": 0.0, "stock": 6}
+        wanted = lostsales.load(next((tmp_path / "store/versions/00001/policies").iterdir()))
+        answer = desk.post("/v1/recommend", {"rows": [row]}).json()["rows"][0]
+        own = desk.service.desk.policy_of("3").summary()
+        assert own == wanted.summary()
+        assert answer["order"] >= 0
+        assert desk.get("/product?series=3").status_code == 200
+        assert [each["name"] for each in desk.get("/v1/policies").json()["versions"]] == ["00001"]

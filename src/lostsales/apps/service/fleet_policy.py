@@ -16,7 +16,7 @@ from lostsales.policy.policy import Observes, SavedPolicy
 from lostsales.policy.view import Action, View
 from lostsales.types import Array, Floats, Ints
 
-OPTIONAL = ("unknown_series", "not_chosen", "unseen")
+OPTIONAL = tuple(each.name for each in fields(Decision) if each.default is None)  # marks that not all policies give
 Part = TypeVar("Part")
 
 
