@@ -55,6 +55,15 @@ BASES: dict[str, tuple[list[str], dict[str, str | None]]] = {
         },
     ),
 }
+BASES |= {
+    "fleet fit": (["sales.parquet"], {"--out": "new", "--method": "newsvendor", "--workers": "1"}),
+    "fleet status": (["store"], {}),
+    "fleet audit": (["store"], {"--workers": "1"}),
+    "fleet recommend": (["store"], {"--today": "today.csv", "--workers": "1"}),
+    "fleet compare": (["store"], {"--quick": None, "--products": "2", "--workers": "1"}),
+    "fleet report": (["store"], {"--quick": None, "--out": "page.html", "--workers": "1"}),
+    "fleet activate": (["store", "1"], {}),
+}
 SLOW = {("compare", "--methods"), ("experiment", "--methods")}  # where nothing means everything
 NOTHING = ("", " ", ",", "\n")
 
@@ -64,6 +73,7 @@ def option_case(seed: int, number: int, folder: Path) -> str:
     cases = commands()
     command, parameter, arguments = cases[int(np.random.default_rng(seed).permutation(len(cases))[number % len(cases)])]
     for name, content in files().items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)
     (folder / "link").symlink_to(folder / "log.csv")
     (folder / "folder").mkdir()
@@ -85,7 +95,7 @@ def option_case(seed: int, number: int, folder: Path) -> str:
 
 
 # What each command reads where nothing else is asked for; it must be there afterwards.
-INPUTS = {command: tuple(name for name in arguments if name) for command, (arguments, _) in BASES.items()}
+INPUTS = {command: tuple(name for name in each[0] if "fleet" not in command) for command, each in BASES.items()}
 INPUTS["recommend"] = ("policy", "today.csv")
 
 
@@ -96,9 +106,11 @@ def commands() -> list[tuple[str, str, list[str]]]:
 
     found = []
     group: Any = typer.main.get_command(app)
-    assert set(group.commands) == set(BASES), "a command without a base here"
+    every = {name: each for name, each in group.commands.items() if name != "fleet"}
+    every |= {f"fleet {name}": each for name, each in group.commands["fleet"].commands.items()}
+    assert set(every) == set(BASES), "a command without a base here"
     for command, (arguments, options) in BASES.items():
-        parameters = [each for each in group.commands[command].params if not getattr(each, "is_flag", False)]
+        parameters = [each for each in every[command].params if not getattr(each, "is_flag", False)]
         places = [each.name for each in parameters if each.param_type_name == "argument"]
         for parameter in parameters:
             for value in VALUES:
@@ -109,7 +121,7 @@ def commands() -> list[tuple[str, str, list[str]]]:
                     name = parameter.opts[0]
                     given = [*arguments, *_flat(options | {name: value})]
                 if (command, name) not in SLOW or value not in NOTHING:
-                    found.append((command, name, [command, *given]))
+                    found.append((command, name, [*command.split(), *given]))
     return found
 
 
@@ -132,7 +144,27 @@ def files() -> dict[str, bytes]:
     (folder / "today.csv").write_text("series,period,stock\n0,99,3\n")
     (folder / "damaged.csv").write_bytes((folder / "log.csv").read_bytes()[:700] + b'"\x00\xff')
     (folder / "bomb.toml").write_text("a" + ".a" * 100_000 + " = 1")
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
+    write_log(log, folder / "sales.parquet")
+    (folder / "sales.toml").unlink()
+    called(
+        [
+            *[
+                "fleet",
+                "fit",
+                "sales.parquet",
+                "--problem",
+                "log.toml",
+                "--method",
+                "newsvendor",
+                "--workers",
+                "1",
+                "--out",
+                "store",
+            ]
+        ],
+        folder,
+    )
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def called(arguments: list[str], folder: Path) -> tuple[int, str, str]:
