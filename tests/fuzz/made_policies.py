@@ -78,7 +78,7 @@ def question(name: str = "") -> tuple[pd.DataFrame, pd.DataFrame]:
 @cache
 def log_with_lead_times() -> lostsales.SalesLog:
     """A shop whose orders take two periods."""
-    scenario = lostsales.Scenario.load("newsvendor", ["arrival=after", "supply.lead_time=2"])
+    scenario = lostsales.Scenario.load("newsvendor", ("arrival=after", "supply.lead_time=2"))
     return lostsales.simulate(scenario, episodes=6, seed=1)[0]
 
 
