@@ -16,10 +16,13 @@ import lostsales
 from lostsales.data.units import problem_in_units
 from lostsales.policy.chosen_products import ChosenProducts
 from lostsales.policy.in_units import InUnits
+from tests.learn.small import frame_of
 
 PRODUCTS = (("tea", "drinks", 3.0, 4), ("milk", "dairy", 1.2, 9), ("cake", "bakery", 5.0, 3))
 PERIODS = 80
 SUNDAY = 6
+KERNEL = {"kind": "rbf", "coefficient": 0.1}
+LONG = frozenset({"planner with lead times"})  # to make, and so in long runs only
 PROBLEM = lostsales.Problem.model_validate(
     {
         "arrival": "before",
@@ -60,12 +63,23 @@ def log() -> lostsales.SalesLog:
     return lostsales.read_log(table(), PROBLEM)
 
 
-def question() -> tuple[pd.DataFrame, pd.DataFrame]:
+def question(name: str = "") -> tuple[pd.DataFrame, pd.DataFrame]:
     """Recent rows, and an open day with a product that the log never had."""
+    if "lead times" in name:
+        rows = frame_of(log_with_lead_times())
+        is_last = rows["period"] == rows["period"].max()
+        return rows[~is_last], rows[is_last][["series", "period", "stock"]]
     last = table().groupby("series").tail(1)
     today = last.assign(period="2026-03-26")[["series", "department", "period", "stock", "order_cost"]]
     unknown = today.head(1).assign(series="a new one", department="bakery")
     return table().groupby("series").tail(9), pd.concat([today, unknown], ignore_index=True)
+
+
+@cache
+def log_with_lead_times() -> lostsales.SalesLog:
+    """A shop whose orders take two periods."""
+    scenario = lostsales.Scenario.load("newsvendor", ("arrival=after", "supply.lead_time=2"))
+    return lostsales.simulate(scenario, episodes=6, seed=1)[0]
 
 
 def _in_dozens(policy: Any) -> InUnits:
@@ -83,10 +97,14 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "base-stock": lambda: lostsales.fit(log(), "base-stock"),
     "newsvendor": lambda: lostsales.fit(log(), "newsvendor"),
     "behaviour": lambda: lostsales.fit(log(), "behaviour"),
-    "c-fqi": lambda: lostsales.fit(
-        log(), "c-fqi", iterations=2, function={"most_rank": 20, "kernels": [{"kind": "rbf", "coefficient": 0.1}]}
-    ),
+    "c-fqi": lambda: lostsales.fit(log(), "c-fqi", iterations=2, function={"most_rank": 20, "kernels": [KERNEL]}),
     "planner": lambda: lostsales.fit(log(), "planner", draws=1),
+    "base-stock with lead times": lambda: lostsales.fit(log_with_lead_times(), "base-stock"),
+    "behaviour with lead times": lambda: lostsales.fit(log_with_lead_times(), "behaviour"),
+    "c-fqi with lead times": lambda: lostsales.fit(
+        log_with_lead_times(), "c-fqi", iterations=2, function={"most_rank": 20, "kernels": [KERNEL]}
+    ),
+    "planner with lead times": lambda: lostsales.fit(log_with_lead_times(), "planner", draws=1),
     "base-stock in dozens": lambda: _in_dozens(made("base-stock")),
     "planner in dozens": lambda: _in_dozens(made("planner")),
     "planner for some": lambda: ChosenProducts(made("planner"), np.array(["tea", "cake"], dtype=object)),
@@ -101,6 +119,6 @@ def made_file(name: str) -> Path:
     """The file of it, beside what it is asked."""
     path = Path(mkdtemp()) / f"{name}.policy"
     made(name).save(path)
-    for each, asked in zip(("recent.csv", "today.csv"), question(), strict=True):
+    for each, asked in zip(("recent.csv", "today.csv"), question(name), strict=True):
         asked.to_csv(path.with_name(each), index=False)
     return path

@@ -51,6 +51,24 @@ RULES = (
     "[rules]\nmultiple = 5e-324",
     "[rules]\nforbidden = [[2, 0], [2]]",
 )  # fmt: skip
+SUPPLIES = (
+    "",
+    "[supply]\nlead_time = 2",
+    "[supply]\nlead_time = -1",
+    "[supply]\nlead_time = 101",
+    '[supply]\nlead_time = "learn"',
+    "[supply]\nlead_time = {1 = 0.5, 3 = 0.25, lost = 0.25}",
+    "[supply]\nlead_time = {1 = 0.5, 2 = 0.6}",
+    "[supply]\nlead_time = {lost = 1}",
+    "[supply]\nlead_time = {1 = nan, x = 1}",
+    '[supply]\norder_days = ["Monday", "Thursday"]\ncrossing = false',
+    '[supply]\norder_days = {every = 14, from = "2026-01-05"}',
+    '[supply]\norder_days = "absent"',
+    "[supply]\nshare = 0",
+    "[supply]\nshare = 0.5\ncapacity = 1e15",
+    '[supply]\nmultiple = "department"',
+    "[supply]\nmultiple = true",
+)
 MORE = (
     "", "out_of_stock_pace = 3", "out_of_stock_pace = 5e-324", "out_of_stock_pace = 1e14", "price = 2",
     "prices = {from = 1, to = 3, step = 0.5}", "orders = {multiple = 12, most = 48}", "orders = [0]", "prices = [2]",
@@ -100,7 +118,9 @@ def odd_shop(rng: np.random.Generator, folder: Path) -> FuzzedTable:
         frame = pd.concat([frame, frame.iloc[[row]]], ignore_index=True)
     elif fault == "department":
         frame.loc[row, "department"] = "another"
-    text = PROBLEM.format(more=_pick(rng, MORE), tables="\n".join([_pick(rng, CLOCKS), _pick(rng, RULES)]))
+    text = PROBLEM.format(
+        more=_pick(rng, MORE), tables="\n".join(_pick(rng, each) for each in (CLOCKS, RULES, SUPPLIES))
+    )
     content = damaged(text.encode(), rng) if rng.random() < 0.1 else text.encode()
     problem = folder / "problem.toml"
     problem.write_bytes(content)

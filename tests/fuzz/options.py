@@ -59,6 +59,15 @@ BASES: dict[str, tuple[list[str], dict[str, str | None]]] = {
         },
     ),
 }
+BASES |= {
+    "fleet fit": (["sales.parquet"], {"--out": "new", "--method": "newsvendor", "--workers": "1"}),
+    "fleet status": (["store"], {}),
+    "fleet audit": (["store"], {"--workers": "1"}),
+    "fleet recommend": (["store"], {"--today": "today.csv", "--workers": "1"}),
+    "fleet compare": (["store"], {"--quick": None, "--products": "2", "--workers": "1"}),
+    "fleet report": (["store"], {"--quick": None, "--out": "page.html", "--workers": "1"}),
+    "fleet activate": (["store", "1"], {}),
+}
 SLOW = {("compare", "--methods"), ("experiment", "--methods")}  # where nothing means everything
 NOTHING = ("", " ", ",", "\n")
 
@@ -68,6 +77,7 @@ def option_case(seed: int, number: int, folder: Path) -> str:
     cases = commands()
     command, parameter, arguments = cases[int(np.random.default_rng(seed).permutation(len(cases))[number % len(cases)])]
     for name, content in files().items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)
     (folder / "link").symlink_to(folder / "log.csv")
     (folder / "folder").mkdir()
@@ -89,7 +99,7 @@ def option_case(seed: int, number: int, folder: Path) -> str:
 
 
 # What each command reads where nothing else is asked for; it must be there afterwards.
-INPUTS = {command: tuple(name for name in arguments if name) for command, (arguments, _) in BASES.items()}
+INPUTS = {command: tuple(name for name in each[0] if "fleet" not in command) for command, each in BASES.items()}
 INPUTS["recommend"] = ("policy", "today.csv")
 INPUTS["keys revoke"] = ()
 
@@ -145,7 +155,27 @@ def files() -> dict[str, bytes]:
     (folder / "today.csv").write_text("series,period,stock\n0,99,3\n")
     (folder / "damaged.csv").write_bytes((folder / "log.csv").read_bytes()[:700] + b'"\x00\xff')
     (folder / "bomb.toml").write_text("a" + ".a" * 100_000 + " = 1")
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
+    write_log(log, folder / "sales.parquet")
+    (folder / "sales.toml").unlink()
+    called(
+        [
+            *[
+                "fleet",
+                "fit",
+                "sales.parquet",
+                "--problem",
+                "log.toml",
+                "--method",
+                "newsvendor",
+                "--workers",
+                "1",
+                "--out",
+                "store",
+            ]
+        ],
+        folder,
+    )
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def called(arguments: list[str], folder: Path) -> tuple[int, str, str]:

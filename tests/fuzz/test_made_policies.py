@@ -9,11 +9,11 @@ import pytest
 import lostsales
 from lostsales.errors import LostSalesError
 from lostsales.policy.in_units import InUnits
-from tests.fuzz.made_policies import MAKERS, made, made_file, question
+from tests.fuzz.made_policies import LONG, MAKERS, made, made_file, question
 from tests.fuzz.policy_files import opened, sealed, used
 
 
-@pytest.mark.parametrize("name", MAKERS)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in MAKERS])
 def test_a_policy_that_is_not_changed_is_used(name: str, tmp_path: Path) -> None:
     sealed(*opened(made_file(name)), tmp_path / "policy")
     assert used(tmp_path / "policy", made_file(name))
