@@ -19,6 +19,7 @@ from lostsales.learn.planner.market_states import market_states
 from lostsales.learn.planner.planner import Planner
 from lostsales.learn.planner.policy import PlanPolicy
 from lostsales.learn.planner.shortfall import REACH, SHARES, STEPS_A_UNIT, shortfall_table
+from lostsales.policy.simple import BaseStockRule
 from lostsales.policy.view import View
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import evaluate_policy, simulate
@@ -37,7 +38,7 @@ def poisson_model(log: SalesLog) -> DemandModel:
     """A fitted model whose law is the Poisson law of the preset."""
     model = fit_demand(log, LINEAR)
     chances = poisson.pmf(np.arange(25), MEAN)
-    residuals = Residuals(np.arange(26) - 0.5 - MEAN, np.r_[0, np.cumsum(chances / chances.sum())])
+    residuals = Residuals(np.arange(26.0) - 0.5 - MEAN, np.asarray(np.r_[0, np.cumsum(chances / chances.sum())]))
     law = replace(model.law, residuals=residuals, mean=LinearMean(MEAN, np.zeros_like(model.law.mean.slopes)))  # type: ignore[attr-defined]
     return replace(model, law=replace(law, demand_max=25.0))
 
@@ -150,9 +151,7 @@ def test_it_orders_on_order_days_only_and_more_than_a_plan_of_every_day() -> Non
     assert earned > rule - 0.5
 
 
-def _up_to(scenario: Scenario, level: float) -> object:
-    from lostsales.policy.simple import BaseStockRule
-
+def _up_to(scenario: Scenario, level: float) -> BaseStockRule:
     return BaseStockRule(scenario.problem, float(level), 0.0)
 
 

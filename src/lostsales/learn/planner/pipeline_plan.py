@@ -95,6 +95,8 @@ class _Planning:
         begun = Begun(states.w, states.depth, states.lag, states.stock, states.pipeline, states.phase)
         found = np.empty((len(states.cell), 4 + GAPS))
         project_states(found, begun, ahead._replace(by_gap=np.empty(GAPS)), arrivals.later(), problem.dynamics)
+        if len(problem.grid.prices) == 1:  # then prices follow nothing
+            found[:, 4:] = 0.0
         left, then, later = found[:, 1:4].T
         limits = np.array([[then.min(), later.min()], [then.max(), later.max()]])
         ahead = ahead._replace(knots=_knots(left - then), range=limits)

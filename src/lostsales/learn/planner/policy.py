@@ -306,8 +306,11 @@ class PlanPolicy(PolicyBase):
         return values
 
     def _pipeline(self, view: View) -> Floats:
-        """Orders on the way, (rows, columns)."""
-        return np.zeros((len(view.stock), self.problem.pipeline_length)) if view.pipeline is None else view.pipeline
+        """Orders on the way, (rows, columns): as many of the last ones as the lead times of the plan let wait."""
+        found = np.zeros((len(view.stock), self.problem.pipeline_length))
+        if view.pipeline is not None and (shared := min(view.pipeline.shape[1], found.shape[1])):
+            found[:, -shared:] = view.pipeline[:, -shared:]
+        return found
 
     def _allowed(self, view: View, grid: ActionGrid, series: SeriesRows, rules: Rules) -> Bools:
         """Actions that each row may take, (rows, actions); from the safe depth on the paper's safe action only.
