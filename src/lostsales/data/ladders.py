@@ -238,22 +238,24 @@ def snapped(values: Floats, step: float, endings: tuple[float, ...] = (0.0,)) ->
     return np.asarray(np.round(np.take_along_axis(near, best[..., None], axis=-1)[..., 0], 10))
 
 
-def own_multiples(log: SalesLog, common: float) -> Floats:
-    """What the orders of each product come in, (series,): cases of its own where it placed enough orders to tell."""
+def own_multiples(log: SalesLog, unit: Floats | float) -> Floats:
+    """What the orders of each product come in, (series,): cases of its own where it placed enough orders to tell.
+
+    Cases are multiples of a unit, one for all or of each series; 0 where it has none.
+    """
     order = np.zeros(len(log)) if log.order is None else log.order
-    multiples = np.full(len(log.names), common)
-    if common == 0:
-        return multiples
+    units = np.broadcast_to(np.asarray(unit, dtype=np.float64), len(log.names))
     names, part = np.unique(log.names.astype(str), return_inverse=True)
     placed = np.flatnonzero(order > 0)
     placed = placed[np.argsort(part[log.series[placed]], kind="stable")]
-    product, counts = part[log.series[placed]], np.rint(order[placed] / common).astype(np.int64)
+    steps = np.where(units > 0, units, 1.0)[log.series[placed]]
+    product, counts = part[log.series[placed]], np.rint(order[placed] / steps).astype(np.int64)
     rows = np.bincount(product, minlength=len(names))
     present = np.flatnonzero(rows)
     found = np.ones(len(names))
     if len(present):
         found[present] = np.gcd.reduceat(counts, (np.cumsum(rows) - rows)[present])
-    return np.asarray(common * np.where(rows >= LEAST_ORDERS, np.maximum(found, 1.0), 1.0)[part])
+    return np.asarray(units * np.where(rows >= LEAST_ORDERS, np.maximum(found, 1.0), 1.0)[part])
 
 
 def order_multiple(orders: Floats) -> float:

@@ -6,17 +6,21 @@ from typing import Annotated
 import typer
 
 from lostsales.apps.commands.fleet_options import Processes, RayAddress
-from lostsales.apps.commands.options import MOST, MOST_SEED, Json, ProblemFile, Quick, names
+from lostsales.apps.commands.options import MOST, MOST_SEED, Json, ProblemFile, Query, Quick, names
 from lostsales.errors import LostSalesError
 
 
 def fleet_fit(
-    source: Annotated[str, typer.Argument(help="A folder of Parquet files of any size; also a file or a pattern.")],
+    source: Annotated[
+        str,
+        typer.Argument(help="A folder of Parquet files of any size, a file, a pattern, or with --query a database."),
+    ],
     out: Annotated[Path, typer.Option(help="Folder of the store; one that was interrupted is gone on with.")],
     by: Annotated[
         str, typer.Option(help="Columns, the coarsest first (store,category): products that agree learn together.")
     ] = "",
     method: Annotated[str, typer.Option(help="One of those that `lostsales methods` lists.")] = "planner",
+    query: Query = None,
     problem: ProblemFile = None,
     settings: Annotated[
         list[str] | None,
@@ -68,6 +72,7 @@ def fleet_fit(
                 source,
                 out,
                 learner.quick() if quick else learner,
+                query=query,
                 problem=problem,
                 by=names(by),
                 shard_size=shard_size or SHARD_SIZE,

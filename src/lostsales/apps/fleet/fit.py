@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Generator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from importlib.metadata import version as installed
 from pathlib import Path
@@ -10,9 +10,10 @@ from typing import Any
 
 from lostsales.apps.fleet.engine import Engine, Processes
 from lostsales.apps.fleet.fit_shard import FitTask, FittedShard, fit_shard
+from lostsales.apps.fleet.query_source import source_of
 from lostsales.apps.fleet.shard_log import ShardRows
 from lostsales.apps.fleet.sharding import partition
-from lostsales.apps.fleet.source import Source, source_of
+from lostsales.apps.fleet.source import Source
 from lostsales.apps.fleet.store import (
     FORMAT,
     IDENTITY,
@@ -29,9 +30,9 @@ from lostsales.data.problem import Problem
 from lostsales.data.progress import Progress
 from lostsales.data.readiness import check_decidable
 from lostsales.data.reading.cells import connect
-from lostsales.data.reading.gate import read_good_series
+from lostsales.data.reading.gate import check_columns, read_good_series
 from lostsales.data.reading.opening import open_query, parquet_rows
-from lostsales.errors import LostSalesError, SettingError
+from lostsales.errors import LogError, LostSalesError, SettingError
 from lostsales.learn.fit import DEFAULT, learner_of
 from lostsales.learn.learner import Learner
 
@@ -56,6 +57,7 @@ def fit_fleet(
     store: str | Path,
     method: str | Learner = DEFAULT,
     *,
+    query: str | None = None,
     problem: Problem | str | Path | None = None,
     by: tuple[str, ...] = (),
     shard_size: int = SHARD_SIZE,
@@ -70,11 +72,13 @@ def fit_fleet(
     Parameters
     ----------
     source : path or Source
-        A folder of Parquet files, or another source.
+        A folder of Parquet files, or the address of a database.
     store : path
         The folder of the store; one that was interrupted is gone on with, a finished one gets a new version.
     method : str or Learner
         As for `fit`.
+    query : str, optional
+        The rows, where the source is a database; a finished query is asked again for the next version.
     problem : Problem or path, optional
         As for `read_log`.
     by : tuple of str
@@ -117,7 +121,7 @@ def fit_fleet(
     if shard_size < 1 or least_rows < 1:
         raise SettingError(f"shard_size and least_rows must be at least 1, but {shard_size} and {least_rows} came")
     settings = FleetFit(learner_of(method, {}), by, shard_size, least_rows, drop_bad_rows)
-    opened = source_of(str(source)) if isinstance(source, str | Path) else source
+    opened = source_of(source, query) if isinstance(source, str | Path) else source
     chosen = Problem.of(problem, opened.problem_file)
     target = _prepared(Path(store))
     with target.lock():
@@ -215,7 +219,10 @@ def _check_sample(files: tuple[Path, ...], problem: Problem, name: str) -> None:
     """The columns are there, and are such that a decision can be learned from them."""
     with connect() as connection:
         sample = open_query(connection, name, f"SELECT * FROM {parquet_rows(files)} LIMIT {SAMPLE}")
-        log, _ = read_good_series(sample, problem, drop_bad_rows=True)
+        check_columns(sample, problem)
+        log = None
+        with suppress(LogError):  # what some rows alone contradict, their shards will tell
+            log, _ = read_good_series(sample, problem, drop_bad_rows=True)
     if log is not None:
         check_decidable(log, "fit")
 

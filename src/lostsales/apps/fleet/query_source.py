@@ -1,38 +1,21 @@
 """The rows of a fleet from a database: fetched once, batch by batch, into a Parquet file of the store."""
 
-from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
-from lostsales.apps.fleet.source import FETCHED
+from lostsales.apps.fleet.source import FETCHED, FileSource, Source
+from lostsales.data.databases.query import DatabaseQuery, sales_source
 from lostsales.data.output_files import replacing
 from lostsales.errors import LostSalesError
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-
-class Query(Protocol):
-    """A query whose text in messages, `str(query)`, holds no password."""
-
-    @property
-    def sql(self) -> str:
-        """The query itself."""
-        ...
-
-    def batches(self) -> AbstractContextManager[Iterator["pa.RecordBatch"]]:
-        """The rows in record batches of the same schema, never all of them at once."""
-        ...
 
 
 @dataclass(frozen=True)
 class QuerySource:
     """A query on a database; what it returns may change, so a finished version is never taken for its rows."""
 
-    query: Query
+    query: DatabaseQuery
     is_fixed: bool = False
 
     @property
@@ -63,3 +46,9 @@ class QuerySource:
                 for batch in batches:
                     writer.write_batch(batch)
         return (target,)
+
+
+def source_of(source: str | Path, query: str | None = None) -> Source:
+    """The source that a path means, or an address of a database with a query."""
+    found = sales_source(source, query)
+    return QuerySource(found) if isinstance(found, DatabaseQuery) else FileSource(Path(found))

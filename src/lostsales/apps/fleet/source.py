@@ -79,11 +79,6 @@ class FileSource:
         return (target,)
 
 
-def source_of(name: str) -> Source:
-    """The source that a name on the command line means."""
-    return FileSource(Path(name))
-
-
 def _checksum(path: Path) -> str:
     try:
         with path.open("rb") as file:

@@ -105,6 +105,13 @@ def read_table(table: Table, problem: Problem, progress: Progress | None = None)
     return _Gate(table, problem, progress).pass_through()
 
 
+def check_columns(table: Table, problem: Problem) -> None:
+    """Raise where a table lacks columns that reading it with a problem needs."""
+    gate = _Gate(table, problem, None)
+    gate._require_columns()
+    gate.findings.raise_if_any()
+
+
 def read_good_series(
     table: Table, problem: Problem, *, drop_bad_rows: bool = False
 ) -> tuple[SalesLog | None, dict[str, str]]:

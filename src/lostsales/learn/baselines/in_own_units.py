@@ -121,7 +121,9 @@ class InOwnUnits(PolicyBase):
         multiple, most = np.full(len(order), ladders.order_multiple), np.full(len(order), np.inf)
         if own.own_range is not None:
             price = np.clip(price, own.own_range.least_price, own.own_range.most_price)
-            multiple, most = np.where(multiple > 0, multiple, own.own_range.unit), own.own_range.most_order
+            most = own.own_range.most_order
+            if ladders.relative_orders and self.rules.multiple is None:
+                multiple = np.where(own.own_range.unit > 0, own.own_range.unit, multiple)
         order, step = np.minimum(order, most), np.where(multiple > 0, multiple, 1.0)
         if ladders.relative_orders:
             counts = np.minimum(np.rint(order / step), np.floor(most / step + TINY))
@@ -130,7 +132,8 @@ class InOwnUnits(PolicyBase):
         limit = view.order_limit(self.problem)
         if self.rules == Rules() and np.isinf(room) and limit is None:
             return Action(price, order)
-        grid = ActionGrid(ladders.prices_of(own.usual_price), ladders.orders_of(own.scale), room, self.unit_cost)
+        orders = ladders.orders_of(own.scale, multiple)
+        grid = ActionGrid(ladders.prices_of(own.usual_price), orders, room, self.unit_cost)
         features = view.features_by_name(self.asks)
         may = self.rules.of_names(view.names).feasible(grid, view.stock, view.last_price, features, limit)
         if own.own_range is not None:

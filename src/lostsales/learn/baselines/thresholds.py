@@ -160,7 +160,7 @@ class ThresholdPolicy(PolicyBase):
         sizes = action_sizes(header.problem)
         if strange := {settings.thresholds.price, settings.thresholds.waiting_price} - set(header.problem.prices or ()):
             raise LostSalesError(f"its prices are not among those of its problem: {min(strange):g}")
-        return Content({"paths": optional(numbers("paths", "periods", least=0))}, sizes)
+        return Content({"paths": optional(numbers("paths", "periods", least=0))}, sizes, may_be_empty=("periods",))
 
     def to_artefact(self) -> Artefact:
         """The content of a policy file."""

@@ -10,7 +10,7 @@ from lostsales.data.economics import UnitCosts
 from lostsales.data.encoding import attribute_columns
 from lostsales.data.ladders import Ladders, own_multiples
 from lostsales.data.log import SalesLog
-from lostsales.data.scale import like_groups
+from lostsales.data.scale import MOST_GROUPS, like_groups
 from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.policy.own_range import MOST_PERIODS, OwnRange
 from lostsales.policy.rules import Rules
@@ -76,7 +76,9 @@ class SeriesTable:
     own_range: OwnRange | None = None  # by series, what it has seen; None where series are alike
 
     @classmethod
-    def of(cls, log: SalesLog, law: DemandLaw, ladders: Ladders, rules: Rules) -> "SeriesTable":
+    def of(
+        cls, log: SalesLog, law: DemandLaw, ladders: Ladders, rules: Rules, most_groups: int = MOST_GROUPS
+    ) -> "SeriesTable":
         """From a log and its law; of a series that holes split into parts, the last part counts."""
         names, from_end = np.unique(log.names[::-1], return_index=True)
         last = len(log.names) - 1 - from_end
@@ -94,7 +96,9 @@ class SeriesTable:
         responses = np.exp(effects[:, -2:] * [PRICE_MOVE, MEMORY_MOVE])
         multiple = np.r_[_multiples(log, ladders, rules)[last], ladders.order_multiple]
         cases = np.maximum(multiple / scale, LEAST_CASE) ** SCALE_POWER
-        group = like_groups(np.column_stack([scale**SCALE_POWER, cases, relative, responses, spread]))
+        bound = _own_rules(rules, names) / np.column_stack([np.ones(len(scale)), scale])
+        shape = np.column_stack([scale**SCALE_POWER, cases, relative, responses, spread, 1 + bound])
+        group = like_groups(shape, most_groups)
         by_group = [np.flatnonzero(group == each) for each in range(group.max() + 1)]
         return cls(
             names=names,
@@ -266,6 +270,13 @@ def _multiples(log: SalesLog, ladders: Ladders, rules: Rules) -> Floats:
         if each.multiple is not None:
             said[np.isin(log.names.astype(str), each.where["series"])] = each.multiple
     return np.where(np.isnan(said), shown, said)
+
+
+def _own_rules(rules: Rules, names: Array) -> Floats:
+    """Least margin and least order of each series and of an unknown one, 0 where there is none, (series + 1, 2)."""
+    own = rules.of_names(np.append(names.astype(object), ""))
+    columns = [np.nan if each is None else each for each in (own.least_margin, own.minimum)]
+    return np.asarray(np.nan_to_num(np.column_stack([np.broadcast_to(each, len(names) + 1) for each in columns])))
 
 
 def _common(multiples: Floats) -> float:
