@@ -188,7 +188,7 @@ def axe() -> str | None:
     return (folder / "package" / "axe.min.js").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
 def test_nothing_serious_for_axe_and_nothing_too_wide(browser: Any, site: tuple[str, str, Path], scheme: str) -> None:
     script = axe()
     if script is None:

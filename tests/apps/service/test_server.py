@@ -17,7 +17,7 @@ import pytest
 from benchmarks.load import free_port, request, run_load, served
 from tests.apps.service.desks import ROW, shop
 
-QUICK_KILLS, SLOW_KILLS = 2, 50
+QUICK_KILLS, SLOW_KILLS = 1, 50
 
 
 def post(port: int, path: str, body: Any, timeout: float = 20) -> Any:
@@ -151,9 +151,3 @@ def test_slow_clients_and_split_headers(tmp_path: Path, monkeypatch: pytest.Monk
             answer = b"".join(iter(lambda: own.recv(65536), b""))
         assert b"set-cookie" not in answer.partition(b"\r\n\r\n")[0].lower()
         assert post(port, "/v1/recommend", {"rows": [ROW]})["rows"]
-
-
-def test_two_services_do_not_share_their_decisions(tmp_path: Path) -> None:
-    policy = shop(tmp_path)
-    with served(policy), pytest.raises(RuntimeError, match="did not start"), served(policy):
-        pass
