@@ -65,17 +65,13 @@ def _kernel(kind: Kind, coefficient: float, left: Floats, right: Floats) -> Floa
         distance = cdist(left, right, "cityblock")
         distance *= -coefficient
         return np.exp(distance, out=distance)
+    square = left @ right.T
+    square *= -2.0
+    square += np.sum(left**2, axis=1)[:, None]
+    square += np.sum(right**2, axis=1)
+    np.maximum(square, 0.0, out=square)
     if kind == "rbf":
-        power = _negative_squares(left, right, coefficient)
-        return np.exp(power, out=power)
-    scaled = np.sqrt(-5 * _negative_squares(left, right, coefficient))
+        square *= -coefficient
+        return np.exp(square, out=square)
+    scaled = np.sqrt(5 * coefficient * square)
     return (1 + scaled + scaled**2 / 3) * np.exp(-scaled)
-
-
-def _negative_squares(left: Floats, right: Floats, coefficient: float) -> Floats:
-    """-c |h - h'|^2 as one matrix product of h and h' with their squares beside them: memory is passed over once."""
-    ones, squares = np.ones(len(right)), np.sum(right**2, axis=1)
-    own = np.column_stack([left, np.sum(left**2, axis=1), np.ones(len(left))])
-    other = -coefficient * np.column_stack([-2.0 * right, ones, squares])
-    found = own @ other.T
-    return np.minimum(found, 0.0, out=found)
