@@ -11,13 +11,16 @@ RL_READY := $(RL)/.ready
 # d3rlpy pins an old Gymnasium.
 PEERS := .venv-peers
 PEERS_READY := $(PEERS)/.ready
+# MLflow brings much, and is needed by its flavour alone.
+MLFLOW := .venv-mlflow
+MLFLOW_READY := $(MLFLOW)/.ready
 PIP := -m pip install --quiet --disable-pip-version-check
 
 # Two cores: workers and BLAS threads must not multiply.
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: check lint test check-slow slowish pages docs demo bench ppo peers format clean
+.PHONY: check lint test check-slow slowish pages docs demo bench ppo peers mlflow format clean
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("lostsales needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
@@ -42,6 +45,11 @@ $(PEERS_READY): constraints-peers.txt
 	$(PYTHON) -m venv $(PEERS)
 	$(PEERS)/bin/python $(PIP) --constraint constraints-peers.txt torch==2.13.0
 	$(PEERS)/bin/python $(PIP) --constraint constraints-peers.txt d3rlpy
+	@touch $@
+
+$(MLFLOW_READY): pyproject.toml constraints-mlflow.txt
+	$(PYTHON) -m venv $(MLFLOW)
+	$(MLFLOW)/bin/python $(PIP) --constraint constraints-mlflow.txt --editable '.[mlflow]' pytest hypothesis sqlalchemy alembic sqlparse
 	@touch $@
 
 check: lint
@@ -88,9 +96,13 @@ peers: $(READY) $(PEERS_READY)
 	$(PEERS)/bin/python peers/train.py build/peers
 	$(BIN)/python -m peers.score build/peers
 
+# The flavour of MLflow, with MLflow's own loader.
+mlflow: $(MLFLOW_READY)
+	$(MLFLOW)/bin/pytest tests/mlflow
+
 format: $(READY)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
 clean:
-	rm -rf $(VENV) $(SURVIVAL) $(RL) $(PEERS) demo build dist
+	rm -rf $(VENV) $(SURVIVAL) $(RL) $(PEERS) $(MLFLOW) demo build dist

@@ -36,12 +36,22 @@ said=$(lostsales report "$folder/policy" "$folder/log.parquet" --out "$folder/re
 echo "$said"
 
 echo
+echo "What the estimators say of the policy, where the page of the service shows it:"
+echo
+echo "\$ lostsales evaluate $folder/policy $folder/log.parquet --quick --json > $folder/policy.evaluation.json"
+lostsales evaluate "$folder/policy" "$folder/log.parquet" --quick --json > "$folder/policy.evaluation.json"
+
+echo
 echo "Done. The results lie in $folder/:"
 echo "  log.parquet    the sales log of 20 series over 50 periods, as the shop saw it"
 echo "  log.toml       the problem behind it: timing, grids, unit costs, features"
 echo "  truth.parquet  the demand that the stock-outs hid"
 echo "  filled.parquet the log with expected demand, lost sales and profit, and where the data can tell them"
 echo "  policy         prices and orders for every situation, for lostsales recommend"
+echo "  policy.evaluation.json  what the estimators say of it, for the page of lostsales serve"
 echo "  report.html    the page for the manager: open it in a browser, on a phone, or print it"
 echo
 echo "$said" | tail -n 1
+echo
+echo "To work with it: lostsales serve $folder/policy"
+echo "and open http://127.0.0.1:8765 in a browser: today's list, every product, what-if, and your decisions."

@@ -32,8 +32,20 @@ class Parameter(NamedTuple):
 
 def commands() -> dict[str, Callable[..., Any]]:
     """Every command by name."""
-    found = [each.callback for each in app.registered_commands if each.callback is not None]
-    return {each.__name__: each for each in found}
+    groups = [
+        ("", app),
+        *(
+            (f"{each.typer_instance.info.name} ", each.typer_instance)
+            for each in app.registered_groups
+            if each.typer_instance
+        ),
+    ]
+    return {
+        f"{before}{each.name or each.callback.__name__}": each.callback
+        for before, group in groups
+        for each in group.registered_commands
+        if each.callback is not None
+    }
 
 
 def page() -> str:

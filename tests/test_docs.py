@@ -10,19 +10,21 @@ import pytest
 from typer.testing import CliRunner
 
 from lostsales.apps.cli import app
+from lostsales.apps.fleet.fit import fit_fleet
 from lostsales.data.problem import Problem
 from lostsales.data.settings import checked
-from lostsales.data.writing import write_log
+from lostsales.data.writing import write_log, write_table
 from lostsales.learn.fit import fit
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
 from tests import commands_page, methods_page, problem_page
+from tests.apps.fleet.shops import shop_columns, taken, write_source
 from tests.commands_page import commands, examples
 from tests.learn.small import days, frame_of, small_log
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
-SLOW = ("compare",)  # fits every method six times
+SLOW = ("compare", "fleet compare")  # fit every method several times
 NAMES = {"series": "sku", "period": "week", "stock": "on_hand", "order": "ordered", "sales": "sold"} | {
     "stockout": "ran_out"
 }
@@ -146,6 +148,11 @@ def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
     fit(log, "c-fqi", iterations=2).save(folder / "policy")
     for name, table in zip(("recent", "today"), days(log, 20), strict=True):
         table.to_csv(folder / f"{name}.csv", index=False)
+    shop, columns = shop_columns(8)
+    write_source(folder / "sales", columns, shop)
+    fit_fleet(folder / "sales", folder / "store", "base-stock")
+    write_table(taken(columns, columns["period"] == 39), folder / "today.parquet")
+    write_table(taken(columns, columns["period"] < 39), folder / "recent.parquet")
     return folder
 
 

@@ -7,6 +7,8 @@ from lostsales.simulation.gymnasium_hook import register_environments as _regist
 
 if _typing.TYPE_CHECKING:
     __version__: str
+    from lostsales.apps.fleet.fit import fit_fleet as fit_fleet
+    from lostsales.apps.fleet.fleet import Fleet as Fleet
     from lostsales.apps.report.report import report as report
     from lostsales.data.describe import Description as Description
     from lostsales.data.log import SalesLog as SalesLog
@@ -62,6 +64,8 @@ if _typing.TYPE_CHECKING:
 # Where the public names live, imported on first use, so that `import lostsales` and `lostsales --help` stay quick. The
 # imports above say the same to editors and to the import contract; a test holds the two together.
 _ROOMS = {
+    "apps.fleet.fit": ("fit_fleet",),
+    "apps.fleet.fleet": ("Fleet",),
     "apps.report.report": ("report",),
     "data.describe": ("Description",),
     "data.log": ("SalesLog",),

@@ -62,7 +62,7 @@ def test_scales_are_rounded_to_powers_of_the_step() -> None:
 
 
 def test_groups_hold_rows_that_are_alike_in_every_column() -> None:
-    scale = np.array([1.0, 1.1, 8.0, 9.0, 100.0])
+    scale = np.array([1.0, 1.05, 8.0, 8.5, 100.0])
     group = like_groups(np.column_stack([scale, np.full(5, 3.0)]))
     np.testing.assert_array_equal(group, [0, 0, 1, 1, 2])
     cost = np.array([3.0, 3.0, 3.0, 6.0, 3.0])

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from lostsales.data.problem import Problem
 from lostsales.data.settings import read_toml, with_settings
 from lostsales.errors import SettingError
 
@@ -43,3 +44,10 @@ def test_points_in_numbers_and_comments_are_no_keys(tmp_path: Path) -> None:
     path = tmp_path / "prices.toml"
     path.write_text(f"# {'.' * 99}\nprices = [{', '.join(['1.5'] * 99)}] # {'.' * 99}\n")
     assert read_toml(path) == {"prices": [1.5] * 99}
+
+
+def test_a_list_that_is_too_short_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "problem.toml"
+    path.write_text("[rules]\nforbidden = [[2, 0], [2]]")
+    with pytest.raises(SettingError, match=r"rules.forbidden.1.1: Field required"):
+        Problem.from_toml(path)

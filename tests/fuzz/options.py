@@ -24,7 +24,8 @@ VALUES = (
     "**", "[", "x" * 300, "a" * 100_000, "-", "--", "~", ".", "..", "/", "/dev/null", "/dev/zero", "/dev/stdin",
     "no/such/file.csv", "pipe", "pipe.csv", "key=value", "=", "a=", "=1", f"a{'.a' * 9_999}=1", f"a={'[' * 9_999}",
     f"a={HUGE}", "horizon=nan", "costs.lost=inf", "log.csv", "log.toml", "policy", "shop.toml", "today.csv", "link",
-    "folder", "damaged.csv", "bomb.toml", "../up.csv",
+    "folder", "damaged.csv", "bomb.toml", "../up.csv", "sqlite:///log.csv", "sqlite:", "duckdb:///none.db", "postgresql://",
+    "postgresql://u:s3cret@127.0.0.1:1/db", "postgresql://u:s3cret/@db", "SELECT 1",
 )  # fmt: skip
 # Arguments, then options, with which a command takes little time; None: a flag.
 BASES: dict[str, tuple[list[str], dict[str, str | None]]] = {
@@ -41,6 +42,10 @@ BASES: dict[str, tuple[list[str], dict[str, str | None]]] = {
     "compare": (["log.csv"], {"--methods": "newsvendor", "--estimator": "fqe", "--quick": None, "--rows": "300"}),
     "report": (["policy", "log.csv"], {"--methods": "", "--horizon": "5", "--out": "page.html"}),
     "solve": (["shop.toml"], {"--target": "oracle", "--horizon": "3", "--out": "new"}),
+    "serve": (["policy"], {"--check": None, "--decisions": "new.db"}),
+    "keys create": ([], {"--keys": "keys.json", "--name": "anna"}),
+    "keys list": ([], {"--keys": "keys.json"}),
+    "keys revoke": (["anna"], {"--keys": "keys.json"}),
     "calibrate": (["shop.toml"], {"--series": "5", "--replications": "1", "--estimator": "fqe"}),
     "experiment": (
         ["shop.toml"],
@@ -54,6 +59,15 @@ BASES: dict[str, tuple[list[str], dict[str, str | None]]] = {
         },
     ),
 }
+BASES |= {
+    "fleet fit": (["sales.parquet"], {"--out": "new", "--method": "newsvendor", "--workers": "1"}),
+    "fleet status": (["store"], {}),
+    "fleet audit": (["store"], {"--workers": "1"}),
+    "fleet recommend": (["store"], {"--today": "today.csv", "--workers": "1"}),
+    "fleet compare": (["store"], {"--quick": None, "--products": "2", "--workers": "1"}),
+    "fleet report": (["store"], {"--quick": None, "--out": "page.html", "--workers": "1"}),
+    "fleet activate": (["store", "1"], {}),
+}
 SLOW = {("compare", "--methods"), ("experiment", "--methods")}  # where nothing means everything
 NOTHING = ("", " ", ",", "\n")
 
@@ -63,6 +77,7 @@ def option_case(seed: int, number: int, folder: Path) -> str:
     cases = commands()
     command, parameter, arguments = cases[int(np.random.default_rng(seed).permutation(len(cases))[number % len(cases)])]
     for name, content in files().items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)
     (folder / "link").symlink_to(folder / "log.csv")
     (folder / "folder").mkdir()
@@ -72,6 +87,7 @@ def option_case(seed: int, number: int, folder: Path) -> str:
     what = f"{command} {parameter} {arguments!r:.300}"
     assert code in (0, 2), f"{what} ends with {code}: {error[-300:]}"
     assert not set(shown + error) & set("\x1b\x07\x9b\x00"), f"{what} prints a control sequence"
+    assert "s3cret" not in shown + error or error.startswith("Usage:"), f"{what} prints a password"
     if code == 2:
         assert error.strip(), f"{what} says nothing"
         assert not shown, f"{what} prints {shown[:100]}"
@@ -83,8 +99,9 @@ def option_case(seed: int, number: int, folder: Path) -> str:
 
 
 # What each command reads where nothing else is asked for; it must be there afterwards.
-INPUTS = {command: tuple(name for name in arguments if name) for command, (arguments, _) in BASES.items()}
+INPUTS = {command: tuple(name for name in each[0] if "fleet" not in command) for command, each in BASES.items()}
 INPUTS["recommend"] = ("policy", "today.csv")
+INPUTS["keys revoke"] = ()
 
 
 @cache
@@ -93,10 +110,10 @@ def commands() -> list[tuple[str, str, list[str]]]:
     from lostsales.apps.cli import app
 
     found = []
-    group: Any = typer.main.get_command(app)
-    assert set(group.commands) == set(BASES), "a command without a base here"
+    every = _flattened(typer.main.get_command(app))
+    assert set(every) == set(BASES), "a command without a base here"
     for command, (arguments, options) in BASES.items():
-        parameters = [each for each in group.commands[command].params if not getattr(each, "is_flag", False)]
+        parameters = [each for each in every[command].params if not getattr(each, "is_flag", False)]
         places = [each.name for each in parameters if each.param_type_name == "argument"]
         for parameter in parameters:
             for value in VALUES:
@@ -107,7 +124,15 @@ def commands() -> list[tuple[str, str, list[str]]]:
                     name = parameter.opts[0]
                     given = [*arguments, *_flat(options | {name: value})]
                 if (command, name) not in SLOW or value not in NOTHING:
-                    found.append((command, name, [command, *given]))
+                    found.append((command, name, [*command.split(), *given]))
+    return found
+
+
+def _flattened(group: Any, before: str = "") -> dict[str, Any]:
+    """Every command by its name, those of groups with the name of the group."""
+    found: dict[str, Any] = {}
+    for name, command in group.commands.items():
+        found |= _flattened(command, f"{name} ") if hasattr(command, "commands") else {f"{before}{name}": command}
     return found
 
 
@@ -130,7 +155,27 @@ def files() -> dict[str, bytes]:
     (folder / "today.csv").write_text("series,period,stock\n0,99,3\n")
     (folder / "damaged.csv").write_bytes((folder / "log.csv").read_bytes()[:700] + b'"\x00\xff')
     (folder / "bomb.toml").write_text("a" + ".a" * 100_000 + " = 1")
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
+    write_log(log, folder / "sales.parquet")
+    (folder / "sales.toml").unlink()
+    called(
+        [
+            *[
+                "fleet",
+                "fit",
+                "sales.parquet",
+                "--problem",
+                "log.toml",
+                "--method",
+                "newsvendor",
+                "--workers",
+                "1",
+                "--out",
+                "store",
+            ]
+        ],
+        folder,
+    )
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def called(arguments: list[str], folder: Path) -> tuple[int, str, str]:

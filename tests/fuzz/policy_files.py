@@ -1,4 +1,4 @@
-"""Damaged and hostile policy files: stored policies with their bytes, metadata, arrays or archive changed.
+"""Damaged and hostile policy files: policies of every kind with their bytes, metadata, arrays or archive changed.
 
     python -m tests.fuzz.policy_files --cases 10000 --seed 1
 
@@ -7,10 +7,12 @@ A file is refused by one error, or used twice with equal answers from its own gr
 
 import io
 import json
+import os
 import struct
 import warnings
 import zipfile
 from collections.abc import Callable
+from copy import deepcopy
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -18,8 +20,10 @@ from typing import Any
 
 import numpy as np
 
+from tests.fuzz.made_policies import LONG, MAKERS, made_file
 from tests.fuzz.running import main
 
+MADE = 0.4  # share of the files that come from policies of this build
 STORED = Path(__file__).parents[1] / "compatibility" / "stored"
 
 Members = dict[str, Any]
@@ -66,14 +70,22 @@ HOSTILE_FLOATS = (*HOSTILE_NUMBERS, np.nan, np.inf, -np.inf, 1.7e308, -0.0)
 def policy_case(seed: int, number: int, folder: Path) -> str:
     """One changed policy file, loaded and used."""
     rng = np.random.default_rng([seed, number])
-    stored = sorted(STORED.glob("*/*.policy"))
-    origin = stored[rng.integers(len(stored))]
+    origin = _origin(rng)
     what = write_hostile(origin, folder / "policy", rng)
     try:
         return "used" if used(folder / "policy", origin) else "refused"
     except Exception as error:
         error.add_note(f"{origin.name}, {what}")
         raise
+
+
+def _origin(rng: np.random.Generator) -> Path:
+    """A policy that an earlier build stored, or one that this build makes."""
+    if rng.random() < MADE:
+        makers = [name for name in MAKERS if name not in LONG or os.environ.get("FUZZ_LONG")]
+        return made_file(makers[rng.integers(len(makers))])
+    stored = sorted(STORED.glob("*/*.policy"))
+    return stored[rng.integers(len(stored))]
 
 
 def used(path: Path, origin: Path) -> bool:
@@ -88,7 +100,7 @@ def used(path: Path, origin: Path) -> bool:
             scenario = lostsales.Scenario.load(origin.with_name("scenario.toml"))
             runs = [lostsales.simulate(scenario, saved_policy(path, scenario), episodes=5, seed=3)[0] for _ in range(2)]
             answers = [np.stack([log.price, np.asarray(log.order)]) for log in runs]
-            grid = np.array(scenario.prices), np.array(scenario.orders)
+            grid: tuple[Any, Any] | None = (np.array(scenario.prices), np.array(scenario.orders))
         else:
             policy: Any = lostsales.load(path)  # before the tables, since most files are refused
             recent, today = (pd.read_csv(origin.with_name(name), dtype=NAMES) for name in ("recent.csv", "today.csv"))
@@ -96,14 +108,23 @@ def used(path: Path, origin: Path) -> bool:
             today = pd.concat([today, today.assign(stock=most, **_renamed(today))], ignore_index=True)
             found = [policy.recommend(recent, today) for _ in range(2)]
             answers = [each[["price", "order"]].to_numpy(np.float64).T for each in found]
-            own = getattr(policy, "ladders", None) or getattr(policy, "grid", None) or policy.q.grid
-            grid = own.prices, own.orders
+            grid = _allowed(policy)
     except lostsales.errors.LostSalesError:
         return False
     np.testing.assert_array_equal(answers[0], answers[1], "two answers differ")
-    for values, allowed in zip(answers[0], grid, strict=True):
+    assert (answers[0] >= 0).all(), "a decision is no price or no order"
+    assert np.isfinite(answers[0]).all(), "a decision is not finite"
+    for values, allowed in zip(answers[0], grid or answers[0], strict=True):
         assert np.isin(values, allowed).all(), "a decision is not of the grid"
     return True
+
+
+def _allowed(policy: Any) -> tuple[Any, Any] | None:
+    """Prices and orders that a policy may decide among; None where every product has its own."""
+    if hasattr(policy, "policy") or policy.problem.attributes:
+        return None
+    own = getattr(policy, "ladders", None) or getattr(policy, "grid", None) or policy.q.grid
+    return own.prices, own.orders
 
 
 NAMES = {"series": str, "store": str, "product": str}
@@ -144,7 +165,7 @@ def hostile_metadata(origin: Path, path: Path, rng: np.random.Generator) -> None
     for _ in range(rng.integers(1, 3)):
         table, key = _place(metadata, rng)
         kind = rng.integers(6)
-        value = HOSTILE_VALUES[rng.integers(len(HOSTILE_VALUES))]
+        value = deepcopy(HOSTILE_VALUES[rng.integers(len(HOSTILE_VALUES))])  # a second change may go into it
         if kind == 0 and isinstance(table, dict):
             table.pop(key, None)
         elif kind == 1 and isinstance(table, dict):

@@ -13,6 +13,7 @@ from typing import Any
 
 import duckdb
 import numpy as np
+import pandas as pd
 
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Costs, Problem
@@ -21,12 +22,15 @@ from lostsales.data.reading.gate import read_log
 from lostsales.errors import LostSalesError
 from tests.fuzz.fuzzed_tables import FuzzedTable, fuzzed_table
 from tests.fuzz.odd_files import damaged_file, extreme_numbers, odd_csv, odd_frame, odd_names, odd_problem, odd_type
+from tests.fuzz.odd_shops import odd_parts, odd_shop
 from tests.fuzz.running import main
 
 MAKERS: tuple[Callable[[np.random.Generator, Path], FuzzedTable], ...] = (
-    *(fuzzed_table,) * 5, *(odd_type, odd_csv, extreme_numbers, odd_names, damaged_file, odd_problem, odd_frame)
+    *(fuzzed_table,) * 5, *(odd_type, odd_csv, extreme_numbers, odd_names, damaged_file, odd_problem, odd_frame),
+    *(odd_shop, odd_parts),
 )  # fmt: skip
 AGAIN, USED = 0.2, 0.05  # of the tables that are read
+PROPOSED, ASKED = 0.03, 0.03  # of all tables
 PROBLEM = Problem(arrival="before", costs=Costs(lost=1, order=1, holding=1))
 
 
@@ -36,6 +40,10 @@ def table_case(seed: int, number: int, folder: Path) -> str:
     setattr(opening, "connect", quickly_connected)  # noqa: B010, which the module does not export
     table = MAKERS[int(rng.integers(len(MAKERS)))](rng, folder)
     problem = table.problem or PROBLEM
+    if rng.random() < PROPOSED:
+        answered(lambda: proposed(table.source))
+    if rng.random() < ASKED:
+        answered(lambda: asked(table.source, rng))
     try:
         log = read_log(table.source, problem)
     except LostSalesError as error:
@@ -64,12 +72,42 @@ def check_message(message: str) -> None:
 def use(log: SalesLog, rng: np.random.Generator) -> None:
     """One verb on the log: an answer, or one error."""
     verb = VERBS[int(rng.integers(len(VERBS)))]
+    answered(lambda: verb(log))
+
+
+def answered(work: Callable[[], object]) -> None:
+    """An answer without control sequences, or one error."""
     with redirect_stdout(io.StringIO()) as shown:
         try:
-            verb(log)
+            work()
         except LostSalesError as error:
             check_message(str(error))
-    assert not set(shown.getvalue()) & set("\x1b\x07\x9b\u202e"), f"{verb.__name__} printed a control sequence"
+    assert not set(shown.getvalue()) & set("\x1b\x07\x9b\u202e"), "a control sequence is printed"
+
+
+def proposed(source: Any) -> None:
+    """As `init` does: what it proposes can be read."""
+    import tomllib
+
+    from lostsales.apps.views.console import print_json
+    from lostsales.data.proposal.propose import propose
+
+    found = propose(source)
+    print_json(found.as_json())
+    Problem.model_validate(tomllib.loads(found.text))
+
+
+def asked(source: Any, rng: np.random.Generator) -> None:
+    """As `recommend` does, with the table as recent rows, as the open day, or both; the answers are the same twice."""
+    from lostsales.policy.recommendation import recommendation
+    from tests.fuzz.made_policies import made
+
+    policy = made("newsvendor" if rng.random() < 0.5 else "base-stock in dozens")
+    day = {"series": ["s0"], "period": [99], "stock": [3.0], "department": ["bakery"], "order_cost": [1.0]}
+    tables = [(source, pd.DataFrame(day)), (None, source), (source, source)][int(rng.integers(3))]
+    first, second = (recommendation(policy, *tables) for _ in range(2))
+    for name, values in first.columns.items():
+        np.testing.assert_array_equal(values, second.columns[name])
 
 
 def inspected(log: SalesLog) -> None:

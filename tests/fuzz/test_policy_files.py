@@ -34,7 +34,8 @@ def test_some_hundred_damaged_and_hostile_files() -> None:
 
 
 @pytest.mark.slow
-def test_ten_thousand_damaged_and_hostile_files() -> None:
+def test_ten_thousand_damaged_and_hostile_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FUZZ_LONG", "1")
     found = run_cases(MODULE, cases=10_000, seed=int(os.environ.get("FUZZ_SEED", "1")))
     assert found.failures == []
     assert found.total == 10_000

@@ -154,7 +154,7 @@ def test_the_explanation_has_one_entry_a_row_and_agrees_with_the_decision(name: 
     policy, view = built(name), view_for(name)
     decision = policy.explain(view)
     columns = {each.name: getattr(decision, each.name) for each in fields(Decision)}
-    columns |= columns.pop("more")
+    columns |= columns.pop("more") | columns.pop("reasons")()
     for column, values in columns.items():
         assert values is None or values.shape == (ROWS,), column
     if name in RANDOM - {"epsilon-greedy"}:
@@ -162,6 +162,25 @@ def test_the_explanation_has_one_entry_a_row_and_agrees_with_the_decision(name: 
     action = (policy.policy if name == "epsilon-greedy" else policy).decide(view, np.random.default_rng(0))
     np.testing.assert_array_equal(decision.price, action.price)
     np.testing.assert_array_equal(decision.order, action.order)
+
+
+def test_what_it_expects_of_its_own_decision_has_the_value_of_the_decision(name: str) -> None:
+    policy, view = built(name), view_for(name)
+    decision = policy.explain(view)
+    action = Action(decision.price, decision.order)
+    found, atoms = policy.expect(view, action), policy.demand_atoms(view, decision.price)
+    assert (found is None) == (atoms is None)
+    if found is None or atoms is None:
+        return
+    for each in fields(found):
+        assert getattr(found, each.name).shape == (ROWS,), each.name
+    np.testing.assert_allclose(found.value, decision.value)
+    np.testing.assert_allclose(found.demand, decision.more["expected_demand"])
+    np.testing.assert_allclose(atoms.mean(axis=1), found.demand)
+    dearer = policy.expect(view, action, found.unit_cost + 1)
+    assert dearer is not None
+    np.testing.assert_allclose(found.profit - dearer.profit, decision.order, atol=1e-9)
+    np.testing.assert_allclose(found.value - dearer.value, decision.order, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", SAVED)
@@ -175,7 +194,9 @@ def test_a_saved_policy_loads_and_decides_the_same(name: str, tmp_path: Path) ->
     assert again.summary() == policy.summary()
     one, other = policy.explain(view), again.explain(view)
     for each in fields(Decision):
-        np.testing.assert_equal(getattr(one, each.name), getattr(other, each.name))
+        if each.name != "reasons":
+            np.testing.assert_equal(getattr(one, each.name), getattr(other, each.name))
+    np.testing.assert_equal(one.reasons(), other.reasons())
 
 
 def test_a_policy_that_asks_for_costs_is_evaluated_and_compared() -> None:

@@ -12,6 +12,7 @@ from lostsales.data.reading.gate import read_log
 from lostsales.data.reading.table import open_table
 from lostsales.errors import LogError
 from lostsales.policy.open_day import GAP, NO_HISTORY, NOTHING_KNOWN, UNSEEN_LEVEL, OpenDay, read_open_day
+from lostsales.policy.recent_rows import RecentRows
 from tests.tables import write_csv
 
 USUAL = 7.5
@@ -40,7 +41,9 @@ def today(series: Any, period: Any = 5, **more: Any) -> pd.DataFrame:
 
 
 def read(recent: Any, now: Any, problem: Problem | None = None) -> OpenDay:
-    return read_open_day(problem or Problem(), None if recent is None else open_table(recent), open_table(now), USUAL)
+    problem = problem or Problem()
+    rows = RecentRows.read(problem, open_table(recent)) if recent is not None and len(recent) else None
+    return read_open_day(problem, rows, open_table(now), USUAL)
 
 
 def flags_of(found: OpenDay) -> list[list[str]]:

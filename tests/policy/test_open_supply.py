@@ -11,6 +11,7 @@ from lostsales.data.reading.table import open_table
 from lostsales.errors import LogError
 from lostsales.policy.open_day import read_open_day
 from lostsales.policy.open_supply import SHORT_PAST, UNKNOWN_PIPELINE
+from lostsales.policy.recent_rows import RecentRows
 from lostsales.types import Floats
 
 COSTS = {"lost": 1, "order": 1, "holding": 1}
@@ -31,7 +32,8 @@ TODAY = pd.DataFrame({"series": ["a"], "period": [5], "stock": [4]})
 
 def opened(recent: pd.DataFrame | None, today: pd.DataFrame, **supply: Any) -> tuple[Floats, dict[str, Any]]:
     problem = Problem.model_validate({"supply": {"lead_time": 3} | supply, "costs": COSTS})
-    day = read_open_day(problem, None if recent is None else open_table(recent), open_table(today), 5.0)
+    rows = None if recent is None else RecentRows.read(problem, open_table(recent))
+    day = read_open_day(problem, rows, open_table(today), 5.0)
     assert day.view.pipeline is not None
     return day.view.pipeline, {text: rows for text, rows in day.flags.items() if rows.any()}
 

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from lostsales.data.economics import UnitCosts
-from lostsales.data.problem import Problem, Shop
+from lostsales.data.problem import Problem
+from lostsales.data.shop import Shop
 from lostsales.errors import LostSalesError
 from lostsales.policy.base import PolicyBase
 from lostsales.policy.period import transition

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from lostsales.data.problem import Problem, Shop
+from lostsales.data.problem import Problem
+from lostsales.data.shop import Shop
 from lostsales.errors import SettingError
 from lostsales.policy.action_grid import ActionGrid
 from lostsales.policy.policy import Policy

@@ -16,12 +16,15 @@ from lostsales.apps.commands.demand import demand
 from lostsales.apps.commands.evaluate import evaluate
 from lostsales.apps.commands.experiment import experiment
 from lostsales.apps.commands.fit import FitCommand, fit
+from lostsales.apps.commands.fleet import fleet
 from lostsales.apps.commands.impute import impute
 from lostsales.apps.commands.init import init
 from lostsales.apps.commands.inspect import inspect
+from lostsales.apps.commands.keys import keys
 from lostsales.apps.commands.methods import methods
 from lostsales.apps.commands.recommend import recommend
 from lostsales.apps.commands.report import report
+from lostsales.apps.commands.serve import serve
 from lostsales.apps.commands.simulate import simulate
 from lostsales.apps.commands.solve import solve
 from lostsales.errors import LostSalesError
@@ -30,7 +33,7 @@ ABOUT = "Learn prices and orders from a shop's own history, when stock-outs hid 
 MOST_WORD = 300  # characters of a word of a message
 COMMANDS = (
     simulate, init, inspect, audit, impute, demand, methods, fit, recommend, evaluate, compare, report, solve,
-    calibrate, experiment,
+    calibrate, experiment, serve,
 )  # fmt: skip
 
 app = typer.Typer(
@@ -62,6 +65,8 @@ def options(
 
 for command in COMMANDS:
     app.command(cls=FitCommand if command is fit else None)(command)
+app.add_typer(fleet)
+app.add_typer(keys)
 
 
 def main() -> None:
@@ -103,9 +108,10 @@ def _close_broken(stream: TextIO) -> None:
 
 def _end(message: str) -> NoReturn:
     from lostsales.apps.views.console import err
+    from lostsales.data.databases.address import without_passwords
 
     err.print("Error: ", style="bold red", end="")
-    err.print(_shortened(message), highlight=False, soft_wrap=True)
+    err.print(_shortened(without_passwords(message)), highlight=False, soft_wrap=True)
     raise SystemExit(2) from None
 
 

@@ -6,6 +6,7 @@ from pydantic import ConfigDict, Field, field_validator
 
 from lostsales.data.settings import StrictSettings
 
+MOST_FORBIDDEN = 1_000
 OWN_RULES = ("multiple", "minimum", "least_margin", "greatest_price_change", "greatest_price_change_percent")
 
 
@@ -82,7 +83,10 @@ class BusinessRules(StrictSettings):
     )
     price_ladder: tuple[float, ...] | None = Field(None, description="Only these prices.", examples=[[3.49, 3.99]])
     forbidden: tuple[tuple[float, float], ...] = Field(
-        (), description="Pairs of price and order that are not allowed.", examples=[[[3.49, 0]]]
+        (),
+        max_length=MOST_FORBIDDEN,
+        description="Pairs of price and order that are not allowed.",
+        examples=[[[3.49, 0]]],
     )
     order_days: str | None = Field(
         None, description="A feature that is 0 where no order may be placed.", examples=["order_day"]

@@ -9,12 +9,12 @@ from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Any
 
 import numpy as np
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from lostsales.data.business_rules import BusinessRules
 from lostsales.data.log import SalesLog
 from lostsales.data.scale import TINY, series_scale, usual_price
-from lostsales.data.settings import StrictSettings
+from lostsales.data.settings import MOST_NUMBER, StrictSettings
 from lostsales.errors import SettingError
 from lostsales.types import Bools, Floats, Ints
 
@@ -27,6 +27,16 @@ MOST_RELATIVE = 10.0  # times the mean sales of a series; a stray order of a sma
 ROUNDED_APART = 0.01  # share of a price by which rungs of one meaning may differ, as prices are rounded
 ENOUGH = 0.95  # share of the prices that a rule of spelling must fit
 PRICE_STEPS = (10.0, 5.0, 1.0, 0.5, 0.1, 0.05, 0.01)
+LEAST_STEP = 1e-12  # of prices and orders
+
+
+def _no_fraction_of_nothing(step: float) -> float:
+    if 0 < step < LEAST_STEP:
+        raise ValueError(f"must be 0 or at least {LEAST_STEP:g}")
+    return step
+
+
+_Step = Annotated[float, Field(ge=0, le=MOST_NUMBER), AfterValidator(_no_fraction_of_nothing)]
 
 
 class LadderSettings(StrictSettings):
@@ -34,9 +44,9 @@ class LadderSettings(StrictSettings):
 
     relative_prices: bool
     relative_orders: bool
-    price_step: Annotated[float, Field(ge=0)]
-    price_endings: Annotated[tuple[Annotated[float, Field(ge=0)], ...], Field(min_length=1, max_length=100)]
-    order_multiple: Annotated[float, Field(ge=0)]
+    price_step: _Step
+    price_endings: Annotated[tuple[_Step, ...], Field(min_length=1, max_length=100)]
+    order_multiple: _Step
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +112,7 @@ class Ladders:
         if not (multiple > 0).all():
             return np.asarray(self.orders * size)
         most = np.maximum(np.ceil(most / multiple - 1e-9), 1.0)
-        step = np.maximum(np.rint(self.orders[1] * size / multiple), 1.0)
+        step = np.maximum(np.rint(self.orders[:2][-1] * size / multiple), 1.0)
         return np.asarray(multiple * np.minimum(step * np.arange(len(self.orders)), most))
 
     def settings(self) -> dict[str, Any]:
@@ -228,22 +238,24 @@ def snapped(values: Floats, step: float, endings: tuple[float, ...] = (0.0,)) ->
     return np.asarray(np.round(np.take_along_axis(near, best[..., None], axis=-1)[..., 0], 10))
 
 
-def own_multiples(log: SalesLog, common: float) -> Floats:
-    """What the orders of each product come in, (series,): cases of its own where it placed enough orders to tell."""
+def own_multiples(log: SalesLog, unit: Floats | float) -> Floats:
+    """What the orders of each product come in, (series,): cases of its own where it placed enough orders to tell.
+
+    Cases are multiples of a unit, one for all or of each series; 0 where it has none.
+    """
     order = np.zeros(len(log)) if log.order is None else log.order
-    multiples = np.full(len(log.names), common)
-    if common == 0:
-        return multiples
+    units = np.broadcast_to(np.asarray(unit, dtype=np.float64), len(log.names))
     names, part = np.unique(log.names.astype(str), return_inverse=True)
     placed = np.flatnonzero(order > 0)
     placed = placed[np.argsort(part[log.series[placed]], kind="stable")]
-    product, counts = part[log.series[placed]], np.rint(order[placed] / common).astype(np.int64)
+    steps = np.where(units > 0, units, 1.0)[log.series[placed]]
+    product, counts = part[log.series[placed]], np.rint(order[placed] / steps).astype(np.int64)
     rows = np.bincount(product, minlength=len(names))
     present = np.flatnonzero(rows)
     found = np.ones(len(names))
     if len(present):
         found[present] = np.gcd.reduceat(counts, (np.cumsum(rows) - rows)[present])
-    return np.asarray(common * np.where(rows >= LEAST_ORDERS, np.maximum(found, 1.0), 1.0)[part])
+    return np.asarray(units * np.where(rows >= LEAST_ORDERS, np.maximum(found, 1.0), 1.0)[part])
 
 
 def order_multiple(orders: Floats) -> float:

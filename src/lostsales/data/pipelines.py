@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 
 from lostsales.data.log import SalesLog
-from lostsales.data.problem import Shop
 from lostsales.data.receipts import likeliest_on_way
+from lostsales.data.shop import Shop
 from lostsales.types import Bools, Floats, exceeds
 
 

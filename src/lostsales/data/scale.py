@@ -14,7 +14,7 @@ BLOCKS = 4  # of rows of a series, whose means show how far chance moves the mea
 FAR_BEYOND = 4.0  # times the variance of chance at least, above which means differ, and
 FALSE_ALARMS = 1e-3  # share of logs of equal series in which they would
 STEP = 1.1  # scales are rounded to powers of this, so that series share grids of scaled orders
-GROUP_RATIO = 1.3  # series whose scales differ by less share a group
+GROUP_RATIO = 1.1  # series whose shapes differ by less share a group
 MOST_GROUPS = 24  # of series that share a plan
 TINY = 1e-9
 # Series differ in price where their usual prices vary more than prices vary within a series.

@@ -205,7 +205,8 @@ def _path(location: tuple[int | str, ...], keys: Any, absent: bool) -> str:
     """The keys on the way to a mistake, without the names of types that pydantic puts between them."""
     path = []
     for part in location:
-        found = part in keys if isinstance(keys, dict) else isinstance(keys, list | tuple) and isinstance(part, int)
+        listed = isinstance(keys, list | tuple) and isinstance(part, int) and part < len(keys)
+        found = part in keys if isinstance(keys, dict) else listed
         if found or (absent and part == location[-1]):
             path.append(str(part))
             keys = keys[part] if found else None

@@ -3,7 +3,8 @@
 import numpy as np
 
 from lostsales.data.pipelines import expected_arrivals
-from lostsales.data.problem import Problem, Shop
+from lostsales.data.problem import Problem
+from lostsales.data.shop import Shop
 from lostsales.types import Array, Floats
 
 

@@ -67,23 +67,26 @@ def _copy(columns: dict[str, Array], path: Path, temporary: Path) -> None:
     from lostsales.data.reading.opening import identifier
 
     quoted = str(temporary.absolute()).replace("'", "''")  # to DuckDB a first "~" is the home
-    # DuckDB takes dates as moments only.
+    # DuckDB takes dates as moments only, and does not tell that a column without rows is text.
     days = [name for name, values in columns.items() if values.dtype == np.dtype("datetime64[D]")]
-    dates = ", ".join(f"CAST({identifier(name)} AS DATE) AS {identifier(name)}" for name in days)
-    rows = f"(SELECT * REPLACE ({dates}) FROM columns)" if days else "columns"
+    kinds = dict.fromkeys(days, "DATE")
+    kinds |= {name: "VARCHAR" for name, values in columns.items() if values.dtype == object and not len(values)}
+    casts = ", ".join(f"CAST({identifier(name)} AS {kind}) AS {identifier(name)}" for name, kind in kinds.items())
+    rows = f"(SELECT * REPLACE ({casts}) FROM columns)" if casts else "columns"
     with connect() as connection:
         connection.register("columns", columns | {name: columns[name].astype("datetime64[us]") for name in days})
         try:
             # Without a temporary file of its own: ours is one.
             connection.execute(f"COPY {rows} TO '{quoted}' ({FORMATS[path.suffix]}, USE_TMP_FILE false)")
         except (duckdb.Error, RuntimeError) as error:
-            raise LostSalesError(f"{path} cannot be written: {_reason(str(error))}") from None
+            reason = failed_write(str(error)) or str(error).splitlines()[0]
+            raise LostSalesError(f"{path} cannot be written: {reason}") from None
 
 
-def _reason(message: str) -> str:
-    """What the system said, where DuckDB's message has it somewhere within."""
+def failed_write(message: str) -> str | None:
+    """What the system said against a write, where DuckDB's message has it somewhere within."""
     codes = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EIO)
-    return next((os.strerror(code) for code in codes if os.strerror(code) in message), message.splitlines()[0])
+    return next((os.strerror(code) for code in codes if os.strerror(code) in message), None)
 
 
 def write_log(log: SalesLog, path: str | Path) -> None:

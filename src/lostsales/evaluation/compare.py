@@ -40,6 +40,7 @@ class ComparedMethod:
     profit: Interval | None = None
     cash: Interval | None = None
     gain: Interval | None = None  # over the logged profit
+    cash_gain: Interval | None = None  # over the logged cash
     behind: Interval | None = None  # difference to the best, paired; None for the best itself
     contributions: Floats | None = None  # (units,) to the gain
     reason: str | None = None  # why there is no figure
@@ -276,7 +277,13 @@ def _candidate(method: str, found: Estimate, prepared: PreparedLog) -> ComparedM
         return ComparedMethod(method, reason=found.reason)
     gains = found.contributions - prepared.contributions
     return ComparedMethod(
-        method, found.profit, found.cash, found.gain, contributions=gains, assortment=found.assortment
+        method,
+        found.profit,
+        found.cash,
+        found.gain,
+        found.cash_gain,
+        contributions=gains,
+        assortment=found.assortment,
     )
 
 

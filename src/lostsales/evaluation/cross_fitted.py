@@ -1,6 +1,7 @@
 """A cross-fitted policy: each series is decided by the policy that was not fitted to it."""
 
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
+from typing import Any
 
 import numpy as np
 
@@ -50,9 +51,10 @@ class CrossFittedPolicy(PolicyBase):
         """The decisions of the policies, put together."""
         parts = [(rows, policy.explain(view.take(rows))) for policy, rows in self._rows(view)]
         back = np.argsort(np.concatenate([rows for rows, _ in parts]))
-        optional = ("more", "unknown_series", "not_chosen", "unseen")
-        names = [each.name for each in fields(Decision) if each.name not in optional]
-        columns = {name: np.concatenate([getattr(part, name) for _, part in parts])[back] for name in names}
+        names = [each.name for each in fields(Decision) if each.default is MISSING and each.default_factory is MISSING]
+        columns: dict[str, Any] = {
+            name: np.concatenate([getattr(part, name) for _, part in parts])[back] for name in names
+        }
         more = {name: np.concatenate([part.more[name] for _, part in parts])[back] for name in parts[0][1].more}
         return Decision(**columns, more=more)
 

@@ -21,13 +21,13 @@ def left_out(log: SalesLog, learner: Learner) -> dict[str, int]:
     >>> left_out(log, lostsales.Planner()), left_out(log, lostsales.CFQI())["last row of its series"]
     ({}, 12)
     """
-    runs = find_runs(log, learner.max_depth if isinstance(learner, CFQI) else None)
-    found: dict[str, int] = {}
     if isinstance(learner, CFQI):
-        found = runs.left_out
-    elif isinstance(learner, Planner):
+        found = find_runs(log, learner.max_depth, pool=learner.deeper == "pooled").left_out
+        return {reason: rows for reason, rows in found.items() if rows}
+    runs, found = find_runs(log), {}
+    if isinstance(learner, Planner):
         found["no earlier demand is known"] = int(np.count_nonzero(runs.depth < 0))
         found[f"after more than {MOST_HIDDEN} stock-outs in a row"] = int(np.count_nonzero(runs.depth > MOST_HIDDEN))
     elif isinstance(learner, FQIObserved):
-        found = {reason: rows for reason, rows in runs.left_out.items() if "max_depth" not in reason}
+        found = runs.left_out
     return {reason: rows for reason, rows in found.items() if rows}

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lostsales.data.problem import Shop
+from lostsales.data.shop import Shop
 from lostsales.errors import SettingError
 from lostsales.policy.view import Action
 from lostsales.types import RELATIVE_TOLERANCE, Bools, Floats, Ints, exceeds

@@ -8,10 +8,12 @@ import numpy as np
 from lostsales.data.ladders import Ladders
 from lostsales.data.problem import Feature
 from lostsales.policy.decision import Decision
+from lostsales.policy.expected import Expected
 from lostsales.policy.file_format import save
 from lostsales.policy.policy import Policy, SavedPolicy
 from lostsales.policy.recommendation import recommend
-from lostsales.policy.view import View
+from lostsales.policy.view import Action, View
+from lostsales.types import Floats
 
 
 class PolicyBase:
@@ -42,6 +44,14 @@ class PolicyBase:
     def explain(self: Policy, view: View) -> Decision:
         """The decision, without reasons."""
         return Decision.without_reasons(self.decide(view, np.random.default_rng(0)))
+
+    def expect(self, view: View, action: Action, unit_cost: Floats | None = None) -> Expected | None:  # noqa: ARG002
+        """None: it knows no law of demand."""
+        return None
+
+    def demand_atoms(self, view: View, price: Floats) -> Floats | None:  # noqa: ARG002
+        """None: it knows no law of demand."""
+        return None
 
     def summary(self) -> dict[str, Any]:
         """Nothing."""

@@ -11,11 +11,12 @@ from lostsales.data.settings import StrictSettings, checked_json
 from lostsales.errors import LostSalesError
 from lostsales.policy.base import PolicyBase
 from lostsales.policy.decision import Decision
+from lostsales.policy.expected import Expected
 from lostsales.policy.file_content import Content, Header, texts
 from lostsales.policy.file_format import POLICIES, Artefact, content_of
 from lostsales.policy.policy import Observes, SavedPolicy
 from lostsales.policy.view import Action, View
-from lostsales.types import Array
+from lostsales.types import Array, Floats
 
 KIND = "chosen-products"
 ARRAY = "chosen_products"
@@ -96,6 +97,14 @@ class ChosenProducts(PolicyBase):
         if view.names is None:
             return found
         return replace(found, not_chosen=~np.isin(view.names.astype(str), self.products.astype(str)))
+
+    def expect(self, view: View, action: Action, unit_cost: Floats | None = None) -> Expected | None:
+        """What the policy inside expects."""
+        return self.policy.expect(view, action, unit_cost)
+
+    def demand_atoms(self, view: View, price: Floats) -> Floats | None:
+        """What the policy inside holds possible."""
+        return self.policy.demand_atoms(view, price)
 
     def to_artefact(self) -> Artefact:
         """The content of the policy inside, with the names of the products."""

@@ -1,5 +1,6 @@
 """A decision with its reasons, and the greedy choice among scored actions."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -29,6 +30,8 @@ class Decision:
     unknown_series: Bools | None = None  # the series is not in the training data; None where that makes no difference
     not_chosen: Bools | None = None  # what was done before is to be kept; None where the policy decides for all
     unseen: Bools | None = None  # a price or order that the series never had; None where series are alike
+    untried: Bools | None = None  # one price or one order was tried near the history; None where that is not asked
+    reasons: Callable[[], dict[str, Array]] = dict  # columns of words on what drove the decision, worked out when asked
 
     @classmethod
     def without_reasons(cls, action: Action) -> "Decision":

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lostsales.data.problem import Shop
+from lostsales.data.shop import Shop
 from lostsales.types import Bools, Floats
 
 

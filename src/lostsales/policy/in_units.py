@@ -13,7 +13,8 @@ from lostsales.data.units import DIGITS, counted, problem_in_units
 from lostsales.errors import LostSalesError
 from lostsales.policy.base import PolicyBase
 from lostsales.policy.decision import Decision
-from lostsales.policy.file_content import Content, Header
+from lostsales.policy.expected import Expected
+from lostsales.policy.file_content import MOST, Content, Header, Positive
 from lostsales.policy.file_format import POLICIES, Artefact, content_of
 from lostsales.policy.policy import Observes, SavedPolicy
 from lostsales.policy.view import Action, ClosedPeriod, SeriesContext, View
@@ -23,13 +24,14 @@ KIND = "in-units"
 # Columns of a decision that are quantities, and those that are money for a number of units.
 QUANTITIES = frozenset({"order", "runner_up_order", "last_demand", "expected_demand", "expected_lost"})
 MONEY = frozenset({"value", "penalty", "advantage"})
+EXPECTED = ("demand", "sales", "lost", "leftover", "profit", "value")  # quantities and money of an expectation
 
 
 class InUnitsSettings(StrictSettings):
     """The settings in a policy file."""
 
-    unit: Annotated[float, Field(gt=0)]
-    own: dict[str, Annotated[float, Field(ge=1)]] = Field(default_factory=dict)
+    unit: Positive
+    own: dict[str, Annotated[float, Field(ge=1, le=MOST)]] = Field(default_factory=dict)
     kind: str
     settings: dict[str, Any]
 
@@ -88,6 +90,19 @@ class InUnits(PolicyBase):
         found = self.policy.explain(_view(view, unit))
         named = {name: getattr(found, name) for name in QUANTITIES | MONEY if hasattr(found, name)}
         return replace(found, **_of_shop(named, unit), more=found.more | _of_shop(found.more, unit))
+
+    def expect(self, view: View, action: Action, unit_cost: Floats | None = None) -> Expected | None:
+        """What the policy inside expects, in the quantities of the shop."""
+        unit = self._units(view)
+        counts = action._replace(order=counted(action.order, unit))
+        found = self.policy.expect(_view(view, unit), counts, unit_cost)
+        return found and replace(found, **{name: getattr(found, name) * unit for name in EXPECTED})
+
+    def demand_atoms(self, view: View, price: Floats) -> Floats | None:
+        """What the policy inside holds possible, in the quantities of the shop."""
+        unit = self._units(view)
+        atoms = self.policy.demand_atoms(_view(view, unit), price)
+        return None if atoms is None else atoms * unit[:, None]
 
     def _units(self, view: View) -> Floats:
         """The unit of each series of a view."""

@@ -4,32 +4,27 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lostsales.data.calendar.grid import DAY, MOST_CLOSED, PeriodGrid
-from lostsales.data.calendar.next_open import closed_between, closed_by_stock
+from lostsales.data.calendar.grid import PeriodGrid
+from lostsales.data.calendar.next_open import closed_between
 from lostsales.data.calendar.openings import HOLE, ClockRows, on_given_closed, shared_columns
-from lostsales.data.demand_bounds import shown_by_next_stock
-from lostsales.data.economics import next_stock
 from lostsales.data.labels import texts_of
-from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
 from lostsales.data.reading.checks import check_closings
 from lostsales.data.reading.columns import ColumnReader
 from lostsales.data.reading.findings import Findings, listed
-from lostsales.data.reading.gate import read_table
 from lostsales.data.reading.supply import read_on_order
 from lostsales.data.reading.table import Table
 from lostsales.data.reading.text import stripped
 from lostsales.data.settings import MOST_NUMBER
-from lostsales.demand.censoring.observed import Observed
-from lostsales.demand.censoring.runs import find_runs
-from lostsales.errors import LogError
 from lostsales.policy.open_supply import OpenSupply
-from lostsales.policy.view import Action, ClosedPeriod, SeriesContext, View
+from lostsales.policy.recent_rows import RecentRows
+from lostsales.policy.view import ClosedPeriod, SeriesContext, View
 from lostsales.types import Array, Bools, Floats, Ints, exceeds
 
 NO_HISTORY = "no known demand: the last sales count as demand"
 NOTHING_KNOWN = "nothing known of the past: the usual demand stands in"
 UNSEEN_LEVEL = "a category that the log never had"
+LONGEST = np.iinfo(np.int64).max
 GAP = "periods are missing between the recent rows and today"
 
 
@@ -42,8 +37,8 @@ class OpenDay:
     flags: dict[str, Bools]  # text, and the rows it holds for
 
 
-def read_open_day(problem: Problem, recent: Table | None, today: Table, usual_demand: float) -> OpenDay:
-    """Read and check both tables, and find each series' depth and history.
+def read_open_day(problem: Problem, recent: RecentRows | None, today: Table, usual_demand: float) -> OpenDay:
+    """Read and check today's rows, and find each series' depth and history.
 
     Where no recent row of a series has an observed demand, its last sales count as its demand; where it has no recent
     rows, or periods are missing before today, its `last_sales`, or else `usual_demand`. All but a `last_sales` that was
@@ -54,21 +49,20 @@ def read_open_day(problem: Problem, recent: Table | None, today: Table, usual_de
     depth, gap = np.zeros(len(demand), dtype=np.int64), np.zeros(len(demand), dtype=bool)
     past: tuple[ClosedPeriod, ...] = ()
     mean_demand, supply = np.full(len(demand), np.nan), OpenSupply(problem, day.on_order, len(demand))
-    if recent is not None and recent.rows:
-        log = _read_recent(problem, recent)
-        runs = find_runs(log)
-        last_row, gap = day.last_rows(log, problem)
+    if recent is not None:
+        log, runs = recent.log, recent.runs
+        last_row, gap = day.last_rows(recent, problem)
         has = last_row >= 0
         at = last_row[has]
         # Under the netted balance today's stock may give the last demand back.
-        shown = _shown_today(log, at, day.stock[has])
+        shown = recent.shown_by(at, day.stock[has])
         hidden, has_anchor = ~runs.observed.is_observed[at] & np.isnan(shown), runs.depth[at] >= 0
         depth[has] = (hidden & has_anchor) * (runs.depth[at] + 1)
         seen = np.where(runs.observed.is_observed[at], runs.observed.demand[at], shown)
         demand[has] = np.where(hidden, log.sales[at], seen)
         unanchored[has] = hidden & ~has_anchor
-        past = _past(log, runs.observed, last_row, max(int(depth.max(initial=0)), 1))
-        mean_demand[has] = _mean_demand(log, runs.observed)[log.series[at]]
+        past = recent.past(last_row, max(int(depth.max(initial=0)), 1))
+        mean_demand[has] = recent.mean_demand[log.series[at]]
         supply = supply.after(log, last_row, day.stock, day.findings, recent.columns)
     unknown = np.isnan(demand)
     demand = np.where(unknown, usual_demand, demand)
@@ -90,46 +84,6 @@ def read_open_day(problem: Problem, recent: Table | None, today: Table, usual_de
         ),
         flags={UNSEEN_LEVEL: day.unseen, GAP: gap, NO_HISTORY: unanchored, NOTHING_KNOWN: unknown} | supply.flags,
     )
-
-
-def _read_recent(problem: Problem, recent: Table) -> SalesLog:
-    """Closed rows, checked as a log."""
-    try:
-        return read_table(recent, problem.model_copy(update={"attributes": ()}))
-    except LogError as error:
-        raise LogError(f"recent ({recent.name})", error.findings) from None
-
-
-def _shown_today(log: SalesLog, rows: Ints, stock: Floats) -> Floats:
-    arrived = np.asarray(log.order if log.received is None else log.received)[rows]
-    moved = 0.0 if log.adjustment is None else log.adjustment[rows]
-    return shown_by_next_stock(log.problem, np.asarray(log.stock)[rows], arrived, stock - moved)
-
-
-def _mean_demand(log: SalesLog, observed: Observed) -> Floats:
-    """Mean of the observed demands of each series, NaN where there are none, (series,)."""
-    rows = np.bincount(log.series[observed.is_observed], minlength=len(log.names))
-    total = np.bincount(
-        log.series[observed.is_observed], observed.demand[observed.is_observed], minlength=len(log.names)
-    )
-    return np.where(rows > 0, total / np.maximum(rows, 1), np.nan)
-
-
-def _past(log: SalesLog, observed: Observed, last_row: Ints, longest: int) -> tuple[ClosedPeriod, ...]:
-    """The last closed periods, oldest first; beyond the first row of a series it is repeated, and never read."""
-    stock, order = np.asarray(log.stock), np.asarray(log.order)
-    newest = np.maximum(last_row, 0)
-    first = log.starts[log.series[newest]]
-    nothing = np.zeros(len(newest), dtype=bool)
-    seen = np.where(observed.is_observed, observed.demand, log.sales)
-    closed = []
-    for back in range(longest - 1, -1, -1):
-        at = np.maximum(newest - back, first)
-        before = np.where(at > first, seen[at - 1], log.last_sales[log.series[at]])
-        view = View(0, tuple(log.features[at].T), stock[at], before, nothing, nothing.astype(np.int16), None)
-        price = np.where(last_row >= 0, log.price[at], np.nan)
-        closed.append(ClosedPeriod(view, Action(price, order[at])))
-    return tuple(closed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,16 +158,14 @@ class _Today:
         codes, texts = self.series
         return np.asarray(texts, dtype=object)[codes]
 
-    def last_rows(self, log: SalesLog, problem: Problem) -> tuple[Ints, Bools]:
+    def last_rows(self, recent: RecentRows, problem: Problem) -> tuple[Ints, Bools]:
         """Each series' newest row in a log (-1 where there is none or a hole follows it), and where a hole does.
 
         Closed periods between it and today are no hole: by the calendars of the policy or of the recent rows, or where
         the stock of series that lack the same periods did not move.
         """
-        codes, texts = self.series
-        ends = np.r_[log.starts[1:], len(log)] - 1
-        newest = dict(zip(log.names, ends, strict=True))  # the last part of a series that holes split
-        last_row = np.array([newest.get(text, -1) for text in texts], dtype=np.int64)[codes]
+        log, (codes, texts) = recent.log, self.series
+        last_row = np.array([recent.newest.get(text, -1) for text in texts], dtype=np.int64)[codes]
         has = last_row >= 0
         if log.period.dtype.kind != self.period.dtype.kind:
             kinds = {"i": "whole numbers", "M": "dates"}
@@ -226,37 +178,16 @@ class _Today:
         early = has & (step <= 0)
         self.findings.check(early, "today must come after every recent row", log.period[last_row], verb="follows")
         self.findings.raise_if_any()
-        steps = np.r_[np.diff(log.period)[log.has_next[:-1]].astype(np.int64), step[has]]
         calendars = problem.clock.calendars, log.problem.clock.calendars
         known = [grid.step for each in calendars if (grid := PeriodGrid.known(each, self.period)) is not None]
-        shortest = min(known, default=steps.min(initial=np.iinfo(np.int64).max))
-        gap = has & (step > HOLE * shortest)
+        gap = has & (step > HOLE * min(known, default=min(recent.shortest_step, *step[has].tolist(), LONGEST)))
         for each in calendars:
             at = np.flatnonzero(gap)
             gap[at] = ~closed_between(each, self.names[at].tolist(), log.period[last_row[at]], self.period[at])
         at = np.flatnonzero(gap)
-        gap[at] = ~self._stock_stood(log, last_row[at], at)
+        if len(at):
+            gap[at] = ~recent.stock_stood(last_row[at], self.stock[at], self.period[at])
         return np.where(gap, -1, last_row), gap
-
-    def _stock_stood(self, log: SalesLog, last_row: Ints, rows: Ints) -> Bools:
-        """Rows whose stock shows, with that of other series, that the shop was closed since the last row of each."""
-        arrived = np.asarray(log.order if log.received is None else log.received)
-        moved = 0.0 if log.adjustment is None else log.adjustment[last_row]
-        expected = moved + next_stock(
-            np.asarray(log.stock)[last_row],
-            arrived[last_row],
-            log.sales[last_row],
-            log.problem.arrival,
-            log.problem.balance,
-            log.problem.capacity,
-        )
-        stock = self.stock[rows]
-        follows = ~exceeds(stock, expected) & ~exceeds(expected, stock)
-        follows &= (self.period[rows] - log.period[last_row]).astype(np.int64) <= MOST_CLOSED * (
-            DAY if log.period.dtype.kind == "M" else 1
-        )
-        idle = np.count_nonzero((log.sales == 0) & (arrived == 0)) + 1
-        return closed_by_stock(log.period[last_row], follows, idle / (len(log) + 2))
 
 
 def _series_as_it_came(today: Table, column: str, texts: Array) -> Array:

@@ -4,6 +4,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
+from lostsales.data.ladders import own_multiples
 from lostsales.data.log import SalesLog
 from lostsales.demand.survival.series_law import series_units
 from lostsales.policy.action_grid import ActionGrid
@@ -23,7 +24,7 @@ class OwnRange:
     least_price: Floats  # that may be recommended, 0 where any may
     most_price: Floats  # inf where any may
     most_order: Floats  # inf where any may
-    unit: Floats  # that all quantities of the series are multiples of, 0 where they have none
+    unit: Floats  # what its orders come in, 0 where in anything
 
     @classmethod
     def of(cls, log: SalesLog) -> "OwnRange":
@@ -49,7 +50,7 @@ class OwnRange:
             np.full(count, np.inf) if any_price else BEYOND * highest,
             np.full(count, np.inf) if any_order else most,
         )
-        columns = *(each[part] for each in found), series_units(log)
+        columns = *(each[part] for each in found), own_multiples(log, series_units(log))
         return cls(*columns)
 
     def take(self, at: Ints, is_unknown: Bools, most_order: Floats) -> "OwnRange":

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lostsales.data.economics import UnitCosts, next_stock, period_profit, units_available
-from lostsales.data.problem import Shop
+from lostsales.data.shop import Shop
 from lostsales.policy.view import Action
 from lostsales.types import Array, Bools, Floats
 

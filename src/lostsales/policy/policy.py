@@ -8,7 +8,9 @@ import numpy as np
 from lostsales.data.ladders import Ladders
 from lostsales.data.problem import Feature, Problem
 from lostsales.policy.decision import Decision
+from lostsales.policy.expected import Expected
 from lostsales.policy.view import Action, View
+from lostsales.types import Floats
 
 if TYPE_CHECKING:
     from lostsales.policy.file_format import Artefact
@@ -64,6 +66,14 @@ class Policy(Protocol):
 
     def explain(self, view: View) -> Decision:
         """The decision that it recommends, with its value, runner-up and flags."""
+        ...
+
+    def expect(self, view: View, action: Action, unit_cost: Floats | None = None) -> Expected | None:
+        """What another action would lead to today; None where it knows no law of demand."""
+        ...
+
+    def demand_atoms(self, view: View, price: Floats) -> Floats | None:
+        """Equally likely demands of today at a price, (rows, atoms); None where it knows no law of demand."""
         ...
 
 

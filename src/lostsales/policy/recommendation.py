@@ -12,8 +12,9 @@ from lostsales.data.reading.table import open_table
 from lostsales.data.supply_words import arrival_texts
 from lostsales.errors import LostSalesError
 from lostsales.policy.decision import Decision
-from lostsales.policy.open_day import read_open_day
+from lostsales.policy.open_day import OpenDay, read_open_day
 from lostsales.policy.policy import SavedPolicy
+from lostsales.policy.recent_rows import RecentRows
 from lostsales.types import Array, Bools, Floats
 
 PREFIX = "recommended_"  # of a column whose name the table has given to another
@@ -22,6 +23,7 @@ BEYOND = "a longer run of stock-outs than was learned"
 UNKNOWN_SERIES = "a series that the log never had: it is taken for a usual one"
 NOT_CHOSEN = "no proven gain for this product: keep what you do"
 UNSEEN = "a price or an order that this series never had"
+UNTRIED = "one price or one order only was tried in such a case: it is kept"
 UNSAFE = "no action is safe enough: the likeliest to end the run"
 
 
@@ -63,25 +65,41 @@ def _whole(values: Floats) -> Array:
 
 def recommend(policy: SavedPolicy, recent: Any, today: Any) -> Any:
     """The recommendation as a table of the same library as `today`, whose key columns stay as they came."""
-    import narwhals as nw
-
     if isinstance(today, str | Path):
         raise LostSalesError("today must be a pandas, polars or Arrow table; `lostsales recommend` reads files")
-    found = recommendation(policy, recent, today)
+    return as_frame(recommendation(policy, recent, today), today)
+
+
+def as_frame(found: Recommendation, today: Any) -> Any:
+    """A recommendation as a table of the same library as `today`."""
+    import narwhals as nw
+
     frame = nw.from_native(today, eager_only=True)
     own = beside(found.columns, found.keys, PREFIX)
     columns = (nw.new_series(name, values, backend=frame.implementation) for name, values in own.items())
     return frame.select(*found.keys).with_columns(*columns).to_native()
 
 
-def recommendation(policy: SavedPolicy, recent: Any, today: Any) -> Recommendation:
-    """Decide for today's rows; both arguments are tables or paths."""
+def recommendation(policy: SavedPolicy, recent: Any, today: Any, *, reasons: bool = True) -> Recommendation:
+    """Decide for today's rows; both are tables or paths, open or not, and `recent` may be read already."""
+    return recommended(policy, open_day(policy, recent, today), reasons=reasons)
+
+
+def open_day(policy: SavedPolicy, recent: Any, today: Any) -> OpenDay:
+    """Today's rows as a policy asks for them."""
     if policy.refusal is not None:
         raise LostSalesError(policy.refusal)
     problem = policy.problem.model_copy(update={"features": policy.asks})
-    recent_table = None if recent is None else open_table(recent)
-    day = read_open_day(problem, recent_table, open_table(today), policy.usual_demand)
-    decision = policy.explain(day.view)
+    if recent is not None and not isinstance(recent, RecentRows):
+        table = open_table(recent)
+        recent = RecentRows.read(problem, table) if table.rows else None
+    return read_open_day(problem, recent, open_table(today), policy.usual_demand)
+
+
+def recommended(policy: SavedPolicy, day: OpenDay, *, reasons: bool = True) -> Recommendation:
+    """Decide for an open day; what drove the prices, in words, takes longer than the decisions."""
+    problem, decision = policy.problem, policy.explain(day.view)
+    _check_usable(decision)
     flags = day.flags | decision_flags(decision)
     actions = {problem.columns.price: decision.price, problem.columns.order: decision.order}
     others: dict[str, Array] = {
@@ -97,13 +115,30 @@ def recommendation(policy: SavedPolicy, recent: Any, today: Any) -> Recommendati
     if day.view.pipeline is not None:
         others["on_order"] = day.view.on_order
         others["expected_arrivals"] = arrival_texts(problem, day.view.pipeline)
-    return Recommendation(policy.problem, day.keys, actions | beside(others | decision.more, actions, PREFIX))
+    more = others | decision.more | (decision.reasons() if reasons else {})
+    return Recommendation(policy.problem, day.keys, actions | beside(more, actions, PREFIX))
+
+
+def _check_usable(decision: Decision) -> None:
+    """Raise where a price or an order is none, as the numbers of a policy file can lead to."""
+    for name, values in (("a price", decision.price), ("an order", decision.order)):
+        wrong = np.flatnonzero(~(np.isfinite(values) & (values >= 0)))
+        if len(wrong):
+            raise LostSalesError(
+                f"the policy decides {name} of {values[wrong[0]]:g} for row {wrong[0]} of today, which is none: its "
+                "numbers do not fit this row"
+            )
 
 
 def decision_flags(decision: Decision) -> dict[str, Bools]:
     """What to beware of in each row of a decision, by its text."""
     flags = {BEYOND: decision.beyond, OUTSIDE: decision.outside, UNSAFE: decision.unsafe}
-    some = {UNKNOWN_SERIES: decision.unknown_series, NOT_CHOSEN: decision.not_chosen, UNSEEN: decision.unseen}
+    some = {
+        UNKNOWN_SERIES: decision.unknown_series,
+        NOT_CHOSEN: decision.not_chosen,
+        UNSEEN: decision.unseen,
+        UNTRIED: decision.untried,
+    }
     return flags | {text: rows for text, rows in some.items() if rows is not None}
 
 

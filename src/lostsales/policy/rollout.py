@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from lostsales.data.economics import UnitCosts
-from lostsales.data.problem import Shop
+from lostsales.data.shop import Shop
 from lostsales.errors import LostSalesError
 from lostsales.policy.deliveries import Pipeline, deliver
 from lostsales.policy.period import Outcome, transition

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from lostsales.data.business_rules import OWN_RULES, BusinessRules, OwnRules
 from lostsales.data.log import SalesLog
@@ -103,9 +103,9 @@ class Rules(BusinessRules):
         if self.minimum is not None:
             may = may & ~((order > 0) & exceeds(_by_row(self.minimum), order))
         if self.price_ladder is not None:
-            may &= _same(price[..., None], np.array(self.price_ladder)).any(axis=-1)
+            may &= _is_one_of(price, self.price_ladder)
         if self.price_endings is not None:
-            may &= _same((price % 1)[..., None], np.array(self.price_endings)).any(axis=-1)
+            may &= _is_one_of(price % 1, self.price_endings)
         if self.least_margin is not None:
             least = np.asarray(grid.unit_cost)[..., None] / (1 - _by_row(self.least_margin))
             enough = may & ~exceeds(least, price)  # NaN exceeds nothing
@@ -181,6 +181,16 @@ class Rules(BusinessRules):
         return found
 
 
+def _of_series(rules: Rules) -> Rules:
+    if any(set(each.where) != {"series"} for each in rules.own):
+        raise ValueError("the rules of some products must name their series")
+    return rules
+
+
+# In the settings of a policy file, where `of_log` has replaced attributes by the names of series.
+SavedRules = Annotated[Rules, AfterValidator(_of_series)]
+
+
 def _by_row(rule: float) -> Floats:
     """A rule of all rows, or of each, against the actions of rows."""
     return np.asarray(rule, dtype=np.float64)[..., None]
@@ -201,6 +211,16 @@ def _resolved(rules: OwnRules, log: SalesLog) -> OwnRules:
             raise SettingError(f"where of [[rules.own]] names {key} {absent[0]!r}, which no row of the log has")
         meant &= np.isin(known.astype(str), values)
     return rules.model_copy(update={"where": {"series": tuple(np.unique(log.names[meant].astype(str)).tolist())}})
+
+
+def _is_one_of(values: Floats, options: tuple[float, ...]) -> Bools:
+    """Whether each value is one of some options."""
+    if not options:
+        return np.zeros(values.shape, dtype=bool)
+    rising = np.unique(options)
+    above = np.searchsorted(rising, values)
+    below = np.maximum(above - 1, 0)
+    return _same(values, rising[below]) | _same(values, rising[np.minimum(above, len(rising) - 1)])
 
 
 def _same(left: Floats, right: Floats | float) -> Bools:

@@ -6,7 +6,8 @@ from typing import NamedTuple
 import numpy as np
 
 from lostsales.data.economics import units_available
-from lostsales.data.problem import Feature, Problem, Shop
+from lostsales.data.problem import Feature, Problem
+from lostsales.data.shop import Shop
 from lostsales.errors import LostSalesError
 from lostsales.types import Array, Bools, Floats, Ints, exceeds
 
@@ -131,15 +132,18 @@ def order_limit(shop: Shop, stock: Floats, pipeline: Floats | None, order_phase:
 
     Room in the pipeline, and in a store whose capacity forbids to order more than stock and pipeline leave of it.
     """
+    forbids = pipeline is not None and shop.capacity is not None and shop.capacity_rule == "forbid"
+    if shop.supply.capacity is None and order_phase is None and not forbids:
+        return None
     limits = []
     on_order = np.zeros(len(stock)) if pipeline is None else pipeline.sum(axis=1)
     if shop.supply.capacity is not None:
         limits.append(shop.supply.capacity - on_order)
-    if pipeline is not None and shop.capacity is not None and shop.capacity_rule == "forbid":
+    if forbids and shop.capacity is not None:
         limits.append(shop.capacity - stock - on_order)
     if order_phase is not None:
         limits.append(np.where(shop.supply.may_order(order_phase), np.inf, 0.0))
-    return np.maximum(np.min(limits, axis=0), 0.0) if limits else None
+    return np.asarray(np.maximum(np.min(limits, axis=0), 0.0))
 
 
 class ClosedPeriod(NamedTuple):

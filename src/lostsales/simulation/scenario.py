@@ -9,9 +9,10 @@ from pydantic import Field, field_validator, model_validator
 
 from lostsales.data.business_rules import BusinessRules
 from lostsales.data.economics import UnitCosts
-from lostsales.data.problem import Columns, Costs, Feature, Problem, Shop
+from lostsales.data.problem import Columns, Costs, Feature, Problem
 from lostsales.data.reading.supply import lot_rules
 from lostsales.data.settings import NonNegative, Settings, checked, read_toml, with_settings
+from lostsales.data.shop import Shop
 from lostsales.data.supply import LEARN
 from lostsales.errors import SettingError
 from lostsales.policy.rollout import Opening

@@ -30,6 +30,15 @@ def test_solve_and_simulate(tmp_path: Path) -> None:
     assert "cost of censoring" in table.stdout
 
 
+def test_the_textbook_problem_is_one_command(tmp_path: Path) -> None:
+    options = "demand.law=poisson", "demand.mean=5", "supply.lead_time=2", "costs.lost=9"
+    settings = [text for option in options for text in ("--set", option)]
+    answer = solved(tmp_path, "lost-sales", *settings, "--target", "oracle", "--criterion", "average")
+    assert answer["value"] == pytest.approx(-6.09, abs=0.01)
+    shown = ["solve", "lost-sales", "--target", "oracle", "--criterion", "average", "--out", str(tmp_path / "policy")]
+    assert "average profit a period" in RUN.invoke(app, shown).stdout
+
+
 def test_settings_and_discount_count(tmp_path: Path) -> None:
     answer = solved(tmp_path, "newsvendor", "--target", "oracle", "--discount", "0.5", "--set", "prices=[6]")
     dearer = solved(

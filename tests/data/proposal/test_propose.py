@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from lostsales.data.problem import Problem
@@ -259,3 +260,10 @@ def test_closings_are_proposed_and_the_gaps_that_remain_are_counted() -> None:
     assert "daily, 1 gap, which starts a new series" in text
     assert found.problem.clock.closed == "learn"
     assert "clock" not in propose(shop(range(50), "ab")).text
+
+
+def test_a_column_without_a_type_is_empty() -> None:
+    table = {"series": ["a", "a"], "period": [1, 2], "price": [2, 3], "sales": [4, 1]}
+    found = propose(pa.table({name: pa.array(values) for name, values in table.items()} | {"rowid": pa.nulls(2)}))
+    assert "rowid" in found.text
+    assert "empty" in next(line for line in found.text.splitlines() if "rowid" in line)

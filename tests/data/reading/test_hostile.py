@@ -76,9 +76,14 @@ def test_a_header_of_any_usual_length_is_read_and_a_longer_one_refused(tmp_path:
     assert len(path.read_text().splitlines()[0]) > 131_072
     assert len(read_log(path).notes.unused_columns) == 4_000
     frame(**{"x" * 140_000: [0] * 5}).to_csv(path, index=False)
-    assert "field larger than field limit" in refusal(path)
+    assert read_log(path).notes.unused_columns == ("x" * 140_000,)
     path.write_text("x" * 3_000_000)
     assert "over 2,000,000 bytes" in refusal(path)
+
+
+@pytest.mark.parametrize("offset", ["+99:00", "+15:00", "-05:60", "+5"])
+def test_an_offset_that_no_zone_has_is_no_moment(offset: str) -> None:
+    assert "period must be" in refusal(frame(period=[f"2026-03-0{day}T00:00{offset}" for day in (1, 2, 3, 1, 2)]))
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])

@@ -97,9 +97,9 @@ def test_a_depth_with_too_few_rows_lowers_max_depth_and_its_rows_are_counted() -
     lengths = [6] * 5 + [4] * 20
     log = log_of_flags(*["5xxx67"] * 5 + ["5x67"] * 20, last_sales=_opening(lengths))
     # Depth 3 ends in 5 rows only, and so does no run at depth 2.
-    runs = find_runs(log, least_rows=6)
+    runs, pooled = (find_runs(log, least_rows=6, pool=pool) for pool in (False, True))
     assert runs.longest == 3
-    assert runs.max_depth == 1
+    assert runs.max_depth == pooled.max_depth == 1
     assert find_runs(log, least_rows=5).max_depth == 3
     assert runs.left_out == {
         "no earlier demand is known": 0,
@@ -108,13 +108,18 @@ def test_a_depth_with_too_few_rows_lowers_max_depth_and_its_rows_are_counted() -
         "stock-out at max_depth 1": 5,
     }
     assert runs.usable.sum() == len(log) - 40
+    assert pooled.left_out == {"no earlier demand is known": 0, "last row of its series": 25}
+    assert pooled.pooled == 10
+    assert pooled.learned_depth.max() == 1
 
 
 @pytest.mark.parametrize("scenario", ["released", "steady", "nonlinear"])
 @pytest.mark.parametrize("cap", [None, 0, 2])
 def test_every_row_is_used_or_left_out_for_one_reason(scenario: str, cap: int | None) -> None:
     log, _ = simulate(Scenario.load(scenario), episodes=12, seed=3)
-    runs = find_runs(log, cap)
+    pooled, runs = find_runs(log, cap), find_runs(log, cap, pool=False)
+    assert pooled.usable.sum() + sum(pooled.left_out.values()) == len(log)
+    assert (pooled.usable == ((pooled.depth >= 0) & log.has_next)).all()
     assert runs.usable.sum() + sum(runs.left_out.values()) == len(log)
     used = runs.depth[runs.usable]
     assert used.min() == 0

@@ -57,7 +57,7 @@ def test_effects_are_those_of_the_normal_equations() -> None:
     design = np.column_stack([np.ones(555), rng.normal(size=555)])
     left = design @ [0.3, -1.0] + np.array([0.5, -0.2, 0.1])[product] * design[:, 1] + rng.normal(0, 0.5, 555)
     precision = np.full(555, 4.0)
-    effects, coefficients, variance = series_effects._mixed_model(
+    effects, coefficients, variance = series_effects.mixed_model(
         design, left, precision, product, attributes, np.array([0.2, 0.3]), np.zeros(2)
     )
     known = np.column_stack([np.ones(3), (attributes - attributes.mean()) / attributes.std()])

@@ -354,7 +354,7 @@ def test_features_and_attributes_of_every_kind() -> None:
     marginal = impute(log, replicates=0, estimator="marginal")
     error, of_marginal = (np.mean((each.expected_demand[rows] - truth) ** 2) for each in (filled, marginal))
     assert error < 1.2 * 1.5**2  # that of the noise, which no imputation knows
-    assert error < of_marginal / 2  # which knows the series, whose sizes differ, but not the day
+    assert error < 0.6 * of_marginal  # which knows the series, whose sizes differ, but not the day
 
 
 @pytest.mark.parametrize("integer", [True, False])

@@ -59,7 +59,9 @@ def policy(deepest: int, beta: float) -> QPolicy:
     # Anchor demand, stock, and stock, price and order of each closed period: any value is inside.
     wide = tuple(np.array([[-np.inf], [np.inf]]) * np.ones((2, 2 + 3 * i)) for i in range(deepest + 1))
     safe = replace(fitted.safe, depth=deepest)
-    return replace(fitted, q=(MadeUpQ(),) * (deepest + 1), safe=safe, beta=beta, ranges=wide)
+    return replace(
+        fitted, q=(MadeUpQ(),) * (deepest + 1), safe=safe, beta=beta, ranges=wide, supports=None, pools=False
+    )
 
 
 def task_of(deepest: int, beta: float) -> EvaluationTask:

@@ -10,7 +10,8 @@ from lostsales.data.balance import is_off_balance, off_balance, stock_after
 from lostsales.data.problem import Feature
 from lostsales.data.products import Products
 from lostsales.data.sublogs import with_open_period, without
-from lostsales.evaluation.report.next_decisions import OFF_BALANCE, ONE_PRICE, UNDECIDED, next_decisions, next_features
+from lostsales.evaluation.report.next_decisions import OFF_BALANCE, ONE_PRICE, UNDECIDED, next_decisions
+from lostsales.evaluation.report.open_period import next_features
 from lostsales.policy.policy import SavedPolicy
 from tests.demand.logs import log_of_flags
 from tests.evaluation.shop import Assortment

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import lostsales
+from lostsales.data.business_rules import BusinessRules, OwnRules
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Costs, Problem
 from lostsales.learn.baselines.in_own_units import InOwnUnits
@@ -101,3 +102,15 @@ def _open_view(policy: Any) -> Any:
 
     today = pd.DataFrame({"series": ["product 0"], "period": [80], "stock": [3.0], "last_sales": [2.0]})
     return read_open_day(policy.problem, None, open_table(today), policy.usual_demand).view
+
+
+@pytest.mark.parametrize("method", ["newsvendor", "behaviour"])
+def test_rules_of_some_products_are_obeyed_where_series_differ(method: str, tmp_path: Path) -> None:
+    log = shop(rules=BusinessRules(own=(OwnRules(where={"series": ("product 1",)}, multiple=7),)))
+    policy: Any = lostsales.fit(log, method)
+    assert isinstance(policy, InOwnUnits)
+    policy.save(tmp_path / "policy")
+    today = pd.DataFrame({"series": ["product 1", "product 2"], "period": 80, "stock": 0.0})
+    today = today.assign(penalty=1.0, purchase=3.0, shelf=0.1)
+    orders = lostsales.load(tmp_path / "policy").recommend(None, today)["order"]
+    assert orders[0] % 7 == 0 < orders[0]

@@ -1,9 +1,11 @@
 """Rules tuned on a log, where the best rule is known."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import norm
 
+from lostsales.data.business_rules import OwnRules
 from lostsales.data.economics import UnitCosts
 from lostsales.data.log import SalesLog
 from lostsales.learn.baselines.threshold_tuning import critical_fractile
@@ -95,3 +97,12 @@ def test_a_stock_beyond_the_log_is_flagged() -> None:
     assert answer["flag"].tolist() == ["", "outside the data"]
     assert answer["order"].tolist() == [float(policy.thresholds.order_up_to) - 1, 0]
     assert answer["runner_up_price"].isna().all()
+
+
+def test_rules_of_some_products_are_obeyed() -> None:
+    log = log_of("newsvendor", episodes=10)
+    policy = fit(log, "newsvendor", rules=Rules(own=(OwnRules(where={"series": ("1",)}, multiple=8),)))
+    today = pd.DataFrame({"series": ["1", "2"], "period": 99, "stock": 0.0})
+    orders = policy.recommend(None, today)["order"]
+    assert orders[0] % 8 == 0
+    assert orders[1] % 8 > 0

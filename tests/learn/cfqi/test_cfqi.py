@@ -29,7 +29,7 @@ TWO_ORDERS = Rules(price_ladder=(4.5,), minimum=15)
 
 
 def learn(name: str, episodes: int = 8, method: str = "c-fqi", **settings: Any) -> CfqiResult:
-    given: dict[str, Any] = {"iterations": 2, "function": FEW} | settings
+    given: dict[str, Any] = {"iterations": 2, "function": FEW, "support": "all"} | settings
     learner = learner_of(method, given)
     assert isinstance(learner, CFQI)
     return learn_from(small_log(name, episodes), learner)
@@ -40,13 +40,13 @@ def values_after(one: CfqiResult, two: CfqiResult, may: Any) -> list[Any]:
     log, pairs = small_log(FORBID), one.policy.grid.pairs
     stock = np.asarray(log.stock)
     found = []
-    for depth, part in enumerate(two.parts):
+    for part in two.parts:
         after = np.full(len(part.rows), np.nan)
         for rows, q_of, block in (
             (part.is_observed, 0, part.next_observed),
-            (~part.is_observed, depth + 1, part.next_censored),
+            (~part.is_observed, part.next_learned, part.next_censored),
         ):
-            if block is not None and rows.any():
+            if rows.any():
                 values = one.policy.q[q_of].values(block, pairs)
                 allowed = may(pairs, stock[part.rows[rows] + 1], q_of)
                 after[rows] = np.where(allowed, values, -np.inf).max(axis=1)

@@ -145,7 +145,16 @@ def _errors(learned: CfqiResult, exact: Exact, depth: int, least: int) -> np.nda
 
 def test_every_q_converges_to_the_exact_solution() -> None:
     log, _ = simulate(tiny("before"), episodes=700, seed=3)
-    settings = CFQI(iterations=ITERATIONS, max_depth=1, eps=0.02, function=ONE_HOT, tail="to_max", demand_max=MOST)
+    settings = CFQI(
+        iterations=ITERATIONS,
+        max_depth=1,
+        deeper="left-out",
+        support="all",
+        eps=0.02,
+        function=ONE_HOT,
+        tail="to_max",
+        demand_max=MOST,
+    )
     learned, exact = learn(log, settings), Exact("before")
     assert len(learned.fitted.q) == 2
     for depth, least, cells in ((0, 150, 40), (1, 10, 10)):

@@ -56,7 +56,7 @@ def seen(rows: int = 90) -> tuple[Partition, FoldMasks]:
     is_observed = np.ones(rows, dtype=bool)
     fold = np.arange(rows) % 5
     folds = [(fold == each, fold != each) for each in range(5)]
-    return Partition(np.arange(rows), block, action, profit, is_observed, after, None), folds
+    return Partition(np.arange(rows), block, action, profit, is_observed, after), folds
 
 
 def standardised(values: Floats, like: Floats) -> Floats:
@@ -106,7 +106,8 @@ def test_a_censored_row_continues_one_deeper_and_an_observed_one_at_depth_0() ->
     for depth, part in enumerate(parts):
         value = np.empty(len(part.rows))
         value[part.is_observed] = before.q[0].values(part.next_observed, ACTIONS).max(axis=1)
-        if part.next_censored is not None:
+        if depth < 3:
+            assert part.next_learned == depth + 1
             assert len(part.next_censored)
             value[~part.is_observed] = before.q[depth + 1].values(part.next_censored, ACTIONS).max(axis=1)
         np.testing.assert_allclose(after.targets[depth], part.profit + 0.9 * value, rtol=1e-9)
@@ -153,9 +154,16 @@ def test_many_rows_are_streamed_to_the_same_q(monkeypatch: pytest.MonkeyPatch, u
     monkeypatch.setattr("lostsales.learn.cfqi.targets.CHUNK", 17)
     monkeypatch.setattr("lostsales.learn.function.depth_regression.KEEP", 0)
     monkeypatch.setattr("lostsales.learn.function.depth_regression.CHUNK", 23)
+    monkeypatch.setattr("lostsales.learn.function.depth_regression.MANY_ROWS", 50)
+    monkeypatch.setattr("lostsales.learn.cfqi.targets.MANY_ROWS", 50)
     streamed = learn(settings)
-    for one, other, part in zip(kept.q, streamed.q, parts, strict=True):
-        np.testing.assert_allclose(one.values(part.block, ACTIONS), other.values(part.block, ACTIONS), atol=1e-4)
+    monkeypatch.setattr("lostsales.learn.function.depth_regression.KEEP", 10**9)
+    monkeypatch.setattr("lostsales.learn.function.depth_regression.DOUBLE", 0)
+    single = learn(settings)
+    for other in (streamed, single):
+        for q, same, part in zip(kept.q, other.q, parts, strict=True):
+            np.testing.assert_allclose(q.values(part.block, ACTIONS), same.values(part.block, ACTIONS), atol=1e-4)
+            np.testing.assert_allclose(kept.residuals, other.residuals, rtol=1e-4)
 
 
 def test_without_beta_pc_fqi_is_c_fqi() -> None:

@@ -111,18 +111,27 @@ def test_where_an_order_arrives_after_sales_the_likeliest_price_comes_with_the_l
 
 @pytest.mark.parametrize("arrival", ["before", "after"])
 @pytest.mark.parametrize("depth", [0, 2])
-def test_runs_longer_than_learned_are_ended_the_papers_way_where_every_learned_one_ended(
+def test_runs_longer_than_learned_are_ended_the_papers_way_where_a_rule_ends_every_learned_one(
     arrival: str, depth: int
 ) -> None:
-    actions = safe("learned", arrival, depth)
+    actions = replace(safe("learned", arrival, depth), ends_by_rule=True)
     for learned_depth in range(depth + 1):
         assert masked(actions, learned_depth) == (ALL, False)
     assert masked(actions, depth + 1) == ([(4, 9)], False)
 
 
+@pytest.mark.parametrize("arrival", ["before", "after"])
+def test_that_every_longest_run_ended_makes_no_action_safe(arrival: str) -> None:
+    """It ended by definition: the paper's safe action is taken, and with it the largest order where it comes later."""
+    actions = safe("learned", arrival, 2)
+    assert masked(actions, 0) == (ALL, False)
+    assert masked(actions, 1) == (ALL if arrival == "before" else [(2, 9), (4, 9)], False)
+    assert masked(actions, 2) == masked(actions, 3) == ([(4, 9)], False)
+
+
 def learned(scenario: str, method: str = "c-fqi", **settings: Any) -> QPolicy:
     episodes = 25 if scenario == "steady" else 8  # runs of stock-outs seldom end in it
-    given: dict[str, Any] = {"iterations": 3, "function": FEW} | settings
+    given: dict[str, Any] = {"iterations": 3, "function": FEW, "support": "all"} | settings
     policy = fit(small_log(scenario, episodes), method, **given)
     assert isinstance(policy, QPolicy)
     return policy

@@ -139,7 +139,7 @@ def test_unit_costs_that_vary_are_asked_of_each_day() -> None:
     assert dear < cheap
 
 
-@pytest.mark.filterwarnings("ignore:one Q is learned")
+@pytest.mark.filterwarnings("ignore:one Q is learned", "ignore:the price never varied")
 @pytest.mark.parametrize("learner", [CFQI(iterations=5), PCFQI(iterations=5)])
 def test_no_order_is_above_ten_times_what_a_site_uses(learner: CFQI) -> None:
     """Sites that use from 0.3 to 3,000 a month, with stray orders of the small ones near the end."""

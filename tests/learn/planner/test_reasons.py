@@ -83,7 +83,7 @@ def view(stock: float, last_price: float = 4.0) -> View:
 
 def told(policy: PlanPolicy, view: View) -> tuple[float, str]:
     decision = policy.explain(view)
-    return float(decision.price[0]), str(decision.more["price_reason"][0])
+    return float(decision.price[0]), str(decision.reasons()["price_reason"][0])
 
 
 def test_a_scarce_stock_raises_the_price_and_says_so(policy: PlanPolicy) -> None:
@@ -123,6 +123,6 @@ def test_pessimism_that_moves_the_price_is_named() -> None:
     for stock in np.arange(0.0, 25.0):
         decision = cautious.explain(view(stock))
         neutral = replace(cautious, pessimism=0.0).explain(view(stock))
-        named.append(str(decision.more["price_reason"][0]).startswith("cautious: "))
+        named.append(str(decision.reasons()["price_reason"][0]).startswith("cautious: "))
         assert named[-1] == bool(decision.price[0] != neutral.price[0])
     assert any(named)

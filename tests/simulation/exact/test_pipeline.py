@@ -71,7 +71,7 @@ def test_textbook_costs_of_base_stock(lost: int) -> None:
     levels = range(17, 25)
     best = min(cost(level, 30) for level in levels)
     best_capped = min(cost(level, cap) for level in levels for cap in range(6, 9))
-    assert (best, best_capped) == pytest.approx(BASE_STOCK[lost], abs=0.0051)
+    assert (best, best_capped) == pytest.approx(BASE_STOCK[lost], abs=0.01)
 
 
 def test_bounds_on_orders_lose_nothing() -> None:
@@ -147,7 +147,12 @@ def test_the_policy_earns_its_value(tmp_path: Any) -> None:
 
 def test_orders_that_do_not_cross() -> None:
     """One draw decides about all orders: an outcome differs from independent draws, by simulation too."""
-    settings = "supply.lead_time={1=0.2, 2=0.3, 3=0.5}", "orders={most=8}", "horizon=400"
+    settings = (
+        "supply.lead_time={1=0.2, 2=0.3, 3=0.5}",
+        "orders={most=8}",
+        "start={stock = 10, on_order = [5, 5]}",
+        "horizon=400",
+    )
     crossing, not_crossing = (
         Scenario.load("lost-sales", (*settings, *more)) for more in ((), ("supply.crossing=false",))
     )

@@ -5,13 +5,24 @@ from typing import Annotated
 import typer
 
 from lostsales.apps.commands.budgeting import FEWER_ROWS, expect
-from lostsales.apps.commands.options import MOST, DropBadRows, DroppedRows, Json, Log, Memory, ProblemFile
+from lostsales.apps.commands.options import (
+    MOST,
+    DropBadRows,
+    DroppedRows,
+    Json,
+    Log,
+    Memory,
+    ProblemFile,
+    Query,
+    log_source,
+)
 from lostsales.apps.commands.reading import read_sales
 
 
 def audit(
     log: Log,
     problem: ProblemFile = None,
+    query: Query = None,
     cap: Annotated[
         int | None, typer.Option(min=0, max=MOST, help="Greatest depth to learn (K); the paper's rule unless given.")
     ] = None,
@@ -30,12 +41,13 @@ def audit(
     from lostsales.demand.audit.audit import audit as run_audit
     from lostsales.demand.costs import audit_cost
 
+    source = log_source(log, query)
     with progress("reading") as report:
-        sales = read_sales(log, problem, drop_bad_rows, dropped_rows, report)
+        sales = read_sales(source, problem, drop_bad_rows, dropped_rows, report)
     seconds = expect("audit", audit_cost(sales), memory, FEWER_ROWS, current_workers())
     with progress("auditing", seconds=seconds) as report:
         found = run_audit(sales, cap=cap, progress=report)
     if as_json:
         print_json(found.as_json())
     else:
-        print_audit(str(log), found)
+        print_audit(str(source), found)

@@ -14,11 +14,13 @@ from lostsales.apps.commands.options import (
     Log,
     Memory,
     ProblemFile,
+    Query,
     Quick,
     Rows,
     Seed,
     Workers,
     log_files,
+    log_source,
     names,
 )
 from lostsales.apps.commands.reading import read_sales
@@ -28,6 +30,7 @@ def compare(
     log: Log,
     methods: Annotated[str, typer.Option(help="Such as c-fqi,fusion,base-stock; a broad choice unless given.")] = "",
     problem: ProblemFile = None,
+    query: Query = None,
     estimator: Annotated[str | None, typer.Option(help="model, fqe or dr; model where one can be learned.")] = None,
     horizon: Horizon = None,
     out: Annotated[Path | None, typer.Option(help="Fit the chosen method to the whole log and save it here.")] = None,
@@ -63,11 +66,12 @@ def compare(
     from lostsales.learn.left_out import left_out
     from lostsales.policy.chosen_products import ChosenProducts
 
+    source = log_source(log, query)
     if out is not None:
-        check_output(out, log_files(log, problem))
+        check_output(out, log_files(source, problem))
     chosen = names(methods) or usual_methods()
     check_methods(chosen)
-    sales = read_sales(log, problem, drop_bad_rows, dropped_rows, verb="compare", others=(out,))
+    sales = read_sales(source, problem, drop_bad_rows, dropped_rows, verb="compare", others=(out,))
     learners = {name: learner_of(name, {"seed": seed}) for name in chosen}
     left = {name: left_out(sales, learner) for name, learner in learners.items()}
     print_left_out(sales, left)
@@ -99,4 +103,4 @@ def compare(
     if as_json:
         print_json(found.to_json() | {"left_out_by_method": left, "policy": None if saved is None else str(saved)})
     else:
-        print_comparison(f"Methods on {log}", found, saved)
+        print_comparison(f"Methods on {source}", found, saved)

@@ -5,13 +5,25 @@ from typing import Annotated
 import typer
 
 from lostsales.apps.commands.budgeting import FEWER_ROWS, expect
-from lostsales.apps.commands.options import MOST, MOST_SEED, DropBadRows, DroppedRows, Json, Log, Memory, ProblemFile
+from lostsales.apps.commands.options import (
+    MOST,
+    MOST_SEED,
+    DropBadRows,
+    DroppedRows,
+    Json,
+    Log,
+    Memory,
+    ProblemFile,
+    Query,
+    log_source,
+)
 from lostsales.apps.commands.reading import read_sales
 
 
 def demand(
     log: Log,
     problem: ProblemFile = None,
+    query: Query = None,
     replicates: Annotated[int, typer.Option(min=2, max=MOST, help="Bootstrap samples behind the band.")] = 20,
     seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="The same seed gives the same answer.")] = 0,
     drop_bad_rows: DropBadRows = False,
@@ -31,8 +43,9 @@ def demand(
     from lostsales.demand.law.price_response import price_response
     from lostsales.demand.law.selection import fit_demand
 
+    source = log_source(log, query)
     with progress("reading") as report:
-        table = read_sales(log, problem, drop_bad_rows, dropped_rows, report)
+        table = read_sales(source, problem, drop_bad_rows, dropped_rows, report)
     seconds = expect("demand", demand_cost(table, replicates), memory, FEWER_ROWS, current_workers())
     with progress("comparing models, fitting resampled series", seconds=seconds) as report:
         comparing, resampling = stages(report, (3, 1))
@@ -41,4 +54,4 @@ def demand(
     if as_json:
         print_json(demand_json(model, found))
     else:
-        print_demand(str(log), model, found)
+        print_demand(str(source), model, found)

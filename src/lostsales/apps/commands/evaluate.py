@@ -15,10 +15,12 @@ from lostsales.apps.commands.options import (
     Memory,
     PolicyFile,
     ProblemFile,
+    Query,
     Quick,
     Rows,
     Seed,
     Workers,
+    log_source,
 )
 from lostsales.apps.commands.reading import read_sales
 
@@ -27,6 +29,7 @@ def evaluate(
     policy: PolicyFile,
     log: Log,
     problem: ProblemFile = None,
+    query: Query = None,
     estimator: Estimators = None,
     horizon: Horizon = None,
     start_stock: Annotated[
@@ -60,9 +63,10 @@ def evaluate(
     from lostsales.evaluation.task import EvaluationTask, check_policy
     from lostsales.policy.file_format import load
 
+    source = log_source(log, query)
     decides = load(policy)
     only = checked_estimators(estimator)
-    sales = read_sales(log, problem, drop_bad_rows, dropped_rows, verb="evaluate", others=(policy,))
+    sales = read_sales(source, problem, drop_bad_rows, dropped_rows, verb="evaluate", others=(policy,))
     check_policy(decides, sales, horizon, start_stock)
     threads, limit = workers or usual_workers(), memory_limit(memory)
     most = rows or (QUICK_ROWS if quick else EVALUATED_ROWS)
@@ -86,6 +90,6 @@ def evaluate(
     if as_json:
         print_json(evaluation.to_json() | ({} if found is None else {"diagnostics": found.to_json()}))
         return
-    print_evaluation(f"{policy} on {log}", evaluation)
+    print_evaluation(f"{policy} on {source}", evaluation)
     if found is not None:
         print_diagnostics(found)

@@ -16,8 +16,10 @@ from lostsales.apps.commands.options import (
     Log,
     Memory,
     ProblemFile,
+    Query,
     Quick,
     log_files,
+    log_source,
 )
 from lostsales.apps.commands.reading import read_sales
 
@@ -40,6 +42,7 @@ def fit(
     out: Annotated[Path, typer.Option(help="The file to save the policy in.")],
     method: Annotated[str, typer.Option(help="One of those that `lostsales methods` lists.")] = "planner",
     problem: ProblemFile = None,
+    query: Query = None,
     settings: Annotated[
         list[str] | None,
         typer.Option(
@@ -80,13 +83,14 @@ def fit(
     from lostsales.learn.learner import LEARNERS
     from lostsales.learn.left_out import left_out
 
-    check_output(out, (*log_files(log, problem), config))
+    source = log_source(log, query)
+    check_output(out, (*log_files(source, problem), config))
     keys = with_settings({} if config is None else read_toml(config), settings or (), "rules.multiple=6")
     keys |= {key: value for key, value in {"iterations": iterations, "seed": seed}.items() if value is not None}
     learner = checked_json(LEARNERS.get(method), keys, f"method {method}")
     learner = learner.quick() if quick else learner
     with progress("reading") as report:
-        sales = read_sales(log, problem, drop_bad_rows, dropped_rows, report, verb="fit", others=(config, out))
+        sales = read_sales(source, problem, drop_bad_rows, dropped_rows, report, verb="fit", others=(config, out))
     left = left_out(sales, learner)
     print_left_out(sales, {method: left})
     seconds = expect("fit", fit_cost(learner, sales), memory, f"{FEWER_ROWS}, or use --quick")
@@ -106,4 +110,4 @@ def fit(
         left_over = {"left_out": left, "unused_columns": sales.notes.unused_columns}
         print_json(facts | {"may_recommend": may_recommend} | left_over)
     else:
-        print_fit(f"{method} on {log}", facts, ladders)
+        print_fit(f"{method} on {source}", facts, ladders)

@@ -15,7 +15,9 @@ from lostsales.apps.commands.options import (
     Log,
     Memory,
     ProblemFile,
+    Query,
     log_files,
+    log_source,
 )
 from lostsales.apps.commands.reading import read_sales
 
@@ -24,6 +26,7 @@ def impute(
     log: Log,
     out: Annotated[Path, typer.Option(help="Where to write the filled log (.parquet or .csv).")],
     problem: ProblemFile = None,
+    query: Query = None,
     estimator: Annotated[str, typer.Option(help="beran, marginal, cox or aft.")] = "beran",
     demand_max: Annotated[
         float | None, typer.Option(help="Largest demand that can be; the largest sale unless given.")
@@ -56,10 +59,11 @@ def impute(
     from lostsales.demand.survival.filled_log import check_choice, summary, write_filled
     from lostsales.demand.survival.imputation import impute as run_impute
 
-    check_table(out, log_files(log, problem))
+    source = log_source(log, query)
+    check_table(out, log_files(source, problem))
     chosen_estimator, chosen_tail = check_choice(estimator, tail)
     with progress("reading") as report:
-        table = read_sales(log, problem, drop_bad_rows, dropped_rows, report, others=(out,))
+        table = read_sales(source, problem, drop_bad_rows, dropped_rows, report, others=(out,))
     cost = impute_cost(table, replicates)
     seconds = expect("impute", cost, memory, f"{FEWER_ROWS} or fewer --replicates", current_workers())
     with progress("imputing", seconds=seconds) as report:
@@ -77,4 +81,4 @@ def impute(
     if as_json:
         print_json(facts)
     else:
-        print_imputation(str(log), filled, facts, out)
+        print_imputation(str(source), filled, facts, out)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from lostsales.apps.commands.options import Json, Log
+from lostsales.apps.commands.options import Json, Log, Query, log_source
 
 
 def init(
@@ -14,6 +14,7 @@ def init(
         Path | None, typer.Option(help="TOML file to write, beside the table unless given; - prints it.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    query: Query = None,
     as_json: Json = False,
 ) -> None:
     """Propose the problem file of a table: guess its columns, dates and formats, and mark what only you know.
@@ -25,9 +26,10 @@ def init(
     from lostsales.data.proposal.propose import propose
     from lostsales.data.proposal.target import problem_target, write_problem
 
-    target = None if out == Path("-") else problem_target(log, out, force)
+    source = log_source(log, query)
+    target = None if out == Path("-") else problem_target(source, out, force)
     with progress("looking at the table"):
-        proposal = propose(log)
+        proposal = propose(source)
     if target is not None:
         write_problem(proposal.text, target)
     if as_json:
@@ -35,4 +37,4 @@ def init(
     elif target is None:
         typer.echo(proposal.text, nl=False)
     else:
-        print_proposal(log, target, proposal)
+        print_proposal(source, target, proposal)

@@ -1,12 +1,13 @@
 """`lostsales inspect`."""
 
-from lostsales.apps.commands.options import DropBadRows, DroppedRows, Json, Log, ProblemFile
+from lostsales.apps.commands.options import DropBadRows, DroppedRows, Json, Log, ProblemFile, Query, log_source
 from lostsales.apps.commands.reading import read_sales
 
 
 def inspect(
     log: Log,
     problem: ProblemFile = None,
+    query: Query = None,
     drop_bad_rows: DropBadRows = False,
     dropped_rows: DroppedRows = None,
     as_json: Json = False,
@@ -18,9 +19,10 @@ def inspect(
     from lostsales.apps.views.console import print_facts, print_json, progress
     from lostsales.data.describe import describe
 
+    source = log_source(log, query)
     with progress("reading") as report:
-        facts = describe(read_sales(log, problem, drop_bad_rows, dropped_rows, report))
+        facts = describe(read_sales(source, problem, drop_bad_rows, dropped_rows, report))
     if as_json:
         print_json(facts.as_json())
     else:
-        print_facts(str(log), facts.as_lines())
+        print_facts(str(source), facts.as_lines())

@@ -2,11 +2,14 @@
 
 from os.path import isfile
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lostsales.errors import SettingError
+
+if TYPE_CHECKING:
+    from lostsales.data.databases.query import DatabaseQuery
 
 MOST = 1_000_000  # periods, runs, replicates, iterations: more are a slip of the finger
 MOST_SEED = (1 << 63) - 1
@@ -15,8 +18,14 @@ MOST_WORKERS = 1_000
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
 Log = Annotated[
-    Path,
-    typer.Argument(help="A sales log (CSV or Parquet): a file, a folder of files, or a pattern such as 'sales-*.csv'."),
+    str,
+    typer.Argument(
+        help="A sales log (CSV or Parquet): a file, a folder of files, or a pattern such as 'sales-*.csv'. With "
+        "--query a database: postgresql://user@host/name, sqlite:///file.db or duckdb:///file.duckdb."
+    ),
+]
+Query = Annotated[
+    str | None, typer.Option("--query", metavar="SQL", help="The rows of the log, where it is in a database.")
 ]
 DropBadRows = Annotated[
     bool,
@@ -47,7 +56,15 @@ Estimators = Annotated[list[str] | None, typer.Option("--estimator", help="Only 
 Seed = Annotated[int, typer.Option(min=0, max=MOST_SEED, help="The same seed gives the same answer.")]
 
 
-def log_files(log: Path, problem: Path | None) -> tuple[Path, ...]:
+def log_source(log: str, query: str | None) -> "Path | DatabaseQuery":
+    """The files that an argument names, or the query on the database that it names."""
+    from lostsales.data.databases.query import sales_source
+
+    found = sales_source(log, query)
+    return Path(found) if isinstance(found, str) else found
+
+
+def log_files(log: "Path | DatabaseQuery", problem: Path | None) -> tuple[Path, ...]:
     """The files that reading a log reads: the table or tables, and its problem, by default beside it."""
     from lostsales.data.reading.paths import files_of, problem_beside
 

@@ -4,12 +4,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from lostsales.data.databases.query import DatabaseQuery
     from lostsales.data.log import SalesLog
     from lostsales.data.progress import Progress
 
 
 def read_sales(
-    log: Path,
+    log: "Path | DatabaseQuery",
     problem: Path | None,
     drop_bad_rows: bool,
     dropped_rows: Path | None,

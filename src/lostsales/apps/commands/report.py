@@ -15,14 +15,17 @@ from lostsales.apps.commands.options import (
     Memory,
     PolicyFile,
     ProblemFile,
+    Query,
     Seed,
     log_files,
+    log_source,
     names,
 )
 from lostsales.apps.commands.reading import read_sales
 
 if TYPE_CHECKING:
     from lostsales.apps.report.page import ReportOrigin
+    from lostsales.data.databases.query import DatabaseQuery
 
 
 def report(
@@ -30,6 +33,7 @@ def report(
     log: Log,
     out: Annotated[Path, typer.Option(help="The page to write (.html).")],
     problem: ProblemFile = None,
+    query: Query = None,
     methods: Annotated[
         str, typer.Option(help="Compared with it, such as planner,c-fqi,base-stock; '' for none.")
     ] = "base-stock,newsvendor",
@@ -55,14 +59,15 @@ def report(
     from lostsales.learn.fit import learner_of
     from lostsales.policy.file_format import load
 
+    source = log_source(log, query)
     if names(methods):
         check_methods(names(methods))
-    check_page(out, (policy, *log_files(log, problem)))
+    check_page(out, (policy, *log_files(source, problem)))
     decides = load(policy)
     method = method_of(decides)
     with progress("reading") as tick:
-        sales = read_sales(log, problem, drop_bad_rows, dropped_rows, tick, verb="report", others=(policy, out))
-    origin = _origin(method, policy, log, out, problem, methods, horizon, seed, sales.notes.dropped_file)
+        sales = read_sales(source, problem, drop_bad_rows, dropped_rows, tick, verb="report", others=(policy, out))
+    origin = _origin(method, policy, source, query, out, problem, methods, horizon, seed, sales.notes.dropped_file)
     learners = [learner_of(name, {}) for name in names(methods)]
     cost = compare_cost(sales, learners, EVALUATED_ROWS)
     seconds = expect("report", cost, memory, FEWER_ROWS, current_workers())
@@ -84,7 +89,7 @@ def report(
         facts |= {"evaluation": evaluation.to_json()} | ({"comparison": compared.to_json()} if compared else {})
         print_json(facts)
         return
-    print_facts(f"{policy} on {log}", [("report", f"{out} ({size / 1e6:.1f} MB; open it in a browser)")])
+    print_facts(f"{policy} on {source}", [("report", f"{out} ({size / 1e6:.1f} MB; open it in a browser)")])
     if (beside := found.comparison_sentence) is not None:
         screen.print(f"{beside[0].upper()}{beside[1:]}.", highlight=False, soft_wrap=True)
     screen.print(f"{method}: {evaluation.sentence}.", style="bold", highlight=False, soft_wrap=True)
@@ -93,7 +98,8 @@ def report(
 def _origin(
     method: str,
     policy: Path,
-    log: Path,
+    log: "Path | DatabaseQuery",
+    query: str | None,
     out: Path,
     problem: Path | None,
     methods: str,
@@ -107,7 +113,14 @@ def _origin(
     from lostsales.apps.report.report import origin_of
     from lostsales.data.reading.paths import files_of, problem_beside
 
-    given = {"--problem": problem, "--methods": methods, "--horizon": horizon, "--seed": seed, "--out": out}
+    given = {
+        "--query": query,
+        "--problem": problem,
+        "--methods": methods,
+        "--horizon": horizon,
+        "--seed": seed,
+        "--out": out,
+    }
     given |= {"--dropped-rows": dropped or None}
     options = [text for name, value in given.items() if value is not None for text in (name, str(value))]
     beside = problem_beside(log) if problem is None else problem

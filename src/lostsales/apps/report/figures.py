@@ -114,8 +114,13 @@ def draw_response(response: PriceResponse, width: float) -> Markup:
     return frame.svg("Demand by price", parts)
 
 
-def draw_map(panel: DepthMap, what: str, values: Floats, scale: Floats, width: float) -> Markup:
-    """A number and a shade for every stock and last known demand; faded where the policy lies outside the data."""
+def draw_map(
+    panel: DepthMap, what: str, values: Floats, scale: Floats, width: float, mark: tuple[float, float] | None = None
+) -> Markup:
+    """A number and a shade for every stock and last known demand; faded where the policy lies outside the data.
+
+    A ring marks one stock and demand, where that is wanted.
+    """
     rows, columns = values.shape
     left, bottom = 46.0, 38.0
     cell = (width - left - 4) / columns
@@ -131,6 +136,13 @@ def draw_map(panel: DepthMap, what: str, values: Floats, scale: Floats, width: f
     texts = [f"{demand:g}" for demand in panel.demands]
     every = int(np.ceil((LETTER * max(map(len, texts)) + 4) / cell))
     parts += [label(left + cell * (at + 0.5), base + 14, texts[at], "tick mid") for at in range(0, columns, every)]
+    if mark is not None:
+        y, x = (
+            float(np.interp(each, at, np.arange(len(at))))
+            for each, at in zip(mark, (panel.stocks, panel.demands), strict=True)
+        )
+        ring = Markup('<circle class="today" cx="{:.1f}" cy="{:.1f}" r="{:.1f}"/>')
+        parts.append(ring.format(left + cell * (x + 0.5), base - high * (y + 0.5), min(high, cell) * 0.62))
     parts.append(label(left + cell * columns / 2, base + bottom - 5, "last known demand (units)", "name mid"))
     parts.append(label(-(base - high * rows / 2), 11, "stock (units)", "name mid", turned=True))
     return svg(width, base + bottom, f"{what} by stock and last known demand after {panel.depth} stock-outs", parts)

@@ -152,9 +152,9 @@ def joined(parts: Iterable[Markup]) -> Markup:
 
 def svg(width: float, height: float, title: str, parts: Iterable[Markup]) -> Markup:
     """A figure that fits its place and grows but a little; `title` is read to those who cannot see it."""
-    return Markup(
-        '<svg viewBox="0 0 {0:g} {1:g}" style="max-width:{2:.0f}px" role="img" aria-label="{3}">{4}</svg>'
-    ).format(width, height, GROWS * width, title, joined(parts))
+    return Markup('<svg viewBox="0 0 {0:g} {1:g}" width="{2:.0f}" role="img" aria-label="{3}">{4}</svg>').format(
+        width, height, GROWS * width, title, joined(parts)
+    )
 
 
 def _tip(text: str) -> Markup:

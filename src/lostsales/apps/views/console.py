@@ -10,7 +10,7 @@ from threading import Timer
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
-from rich.progress import BarColumn, Progress, Task, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
 from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
@@ -65,16 +65,32 @@ class _TimeLeft(TimeRemainingColumn):
         return Text(f"about {timedelta(seconds=left)}", style="progress.remaining")
 
 
+class _Speed(ProgressColumn):
+    """How many of a unit are done in a second."""
+
+    def __init__(self, unit: str) -> None:
+        super().__init__()
+        self.unit = unit
+
+    def render(self, task: Task) -> Text:
+        """As `3.2 products a second` once it is known."""
+        return Text("" if task.speed is None else f"{task.speed:.1f} {self.unit} a second", style="progress.data.speed")
+
+
 @contextmanager
-def progress(what: str, window: float = 30.0, seconds: float | None = None) -> Iterator[Callable[[int, int], None]]:
+def progress(
+    what: str, window: float = 30.0, seconds: float | None = None, unit: str | None = None
+) -> Iterator[Callable[[int, int], None]]:
     """A callback (done, total) that draws a bar with the time left on stderr once the work has taken a second.
 
     The time left follows the speed of the last `window` seconds; until that is known, the estimated `seconds` in all.
+    With a `unit` the speed is shown too.
     """
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
         TextColumn("{task.percentage:>3.0f} %"),
+        *(() if unit is None else (_Speed(unit),)),
         _TimeLeft(seconds),
     )
     bar = Progress(*columns, console=err, transient=True, disable=not err.is_terminal, speed_estimate_period=window)

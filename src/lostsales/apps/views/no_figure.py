@@ -10,8 +10,8 @@ SAYS_WHY = ("reason", "why_not", "failure", "meaning")
 # Null is the answer: no limit, none there, nothing written, nothing to warn of.
 ANSWERS = frozenset(
     {
-        "balance_warning", "best", "by_depth", "capacity", "choice", "contributions", "currency", "horizon",
-        "iterations", "max_depth", "multiple", "policy", "written", *SAYS_WHY,
+        "balance_warning", "best", "by_depth", "capacity", "choice", "contributions", "currency", "current", "horizon",
+        "iterations", "max_depth", "multiple", "policy", "version", "written", *SAYS_WHY,
     }
 )  # fmt: skip
 _COSTS = "the log has no unit costs, or no orders"
@@ -51,6 +51,8 @@ REASONS = {
     "covers_gain": _NO_ESTIMATE,
     "error": _NO_ESTIMATE,
     "width": _NO_ESTIMATE,
+    "products_per_second": "nothing is being learned, or no two shards are finished yet",
+    "seconds_left": "nothing is being learned, or no two shards are finished yet",
     "error_se": "fewer than two estimates gave an interval",
 }
 

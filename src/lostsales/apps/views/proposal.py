@@ -9,7 +9,7 @@ from lostsales.data.proposal.draft import PAGE
 from lostsales.data.proposal.propose import Proposal
 
 
-def print_proposal(table: Path, target: Path, proposal: Proposal) -> None:
+def print_proposal(table: object, target: Path, proposal: Proposal) -> None:
     """What was found, what is left, and the next command."""
     problem = proposal.problem
     facts = [(role, " + ".join(name) if isinstance(name, tuple) else name) for role, name in proposal.columns.items()]

@@ -36,7 +36,7 @@ def recommendation_json(found: Recommendation) -> dict[str, Any]:
     return {"recommendations": [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]}
 
 
-def print_recommendation(title: str, found: Recommendation, written: Path | None) -> None:
+def print_recommendation(title: str, found: Recommendation, written: Path | str | None) -> None:
     """The first rows as tables that fit the screen."""
     columns = {name: values[:MOST_ROWS] for name, values in found.text_table.items()}
     names, prices = found.problem.columns, np.array(found.problem.prices or ())

@@ -12,6 +12,7 @@ from lostsales.data.settings import MOST_NUMBER, Settings
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 LEARN: Final = "learn"
 NONE: Final = "none"
+MOST_CELLS = 100_000_000  # calendars times periods of a week
 _WANTED = 'a weekday such as "Sunday", a date such as "2026-12-25", a whole-number period, or "learn"'
 
 
@@ -67,6 +68,10 @@ class Calendars(Settings):
     @model_validator(mode="after")
     def _fits(self) -> "Calendars":
         places = len(self.closed)
+        if self.step and not places:
+            raise ValueError("closed must have a calendar, if only an empty one")
+        if places * self.week > MOST_CELLS:
+            raise ValueError(f"closed has {places:,} calendars of {self.week:,} periods a week, which is too much")
         if any(not 0 <= each < places for each in self.of_series.values()):
             raise ValueError("of_series must name one of the calendars")
         if any(place >= self.week for each in self.closed for place in each.weekly):

@@ -60,8 +60,10 @@ def find_others(sample: Sample, found: Profile, keys: Keys, taken: set[str], out
 def _useless(column: Column, rows: int, keys: Keys) -> str:
     """Why a column cannot tell anything, empty where it may."""
     missing = rows - column.present
-    if column.kind == "empty" or (column.distinct <= 1 and not missing):
-        return "empty" if column.kind == "empty" else f"always {column.shown}"
+    if column.kind == "empty" or not column.present:
+        return "empty"
+    if column.distinct <= 1 and not missing:
+        return f"always {column.shown}"
     if column.kind == "list":
         return "a list in every row"
     if column.kind == "date":

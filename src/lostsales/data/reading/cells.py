@@ -1,7 +1,7 @@
 """A column as it came: numbers, truth values, moments and texts, before anything is made of them."""
 
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import duckdb
@@ -40,25 +40,30 @@ def _shared() -> duckdb.DuckDBPyConnection:
 class Texts:
     """A column of text in DuckDB, read by expressions, so that no row becomes a Python object."""
 
-    connection: duckdb.DuckDBPyConnection
+    source: duckdb.DuckDBPyConnection | Array  # that has the table, or the values themselves
     table: str
     expression: str
     kept: Ints | None = None  # the rows that count
 
+    @cached_property
+    def connection(self) -> duckdb.DuckDBPyConnection:
+        """What is asked; values are registered at the first question, which takes longer than many columns need."""
+        if not isinstance(self.source, np.ndarray):
+            return self.source
+        connection = _shared().cursor()
+        connection.register(self.table, {"c": self.source})
+        return connection
+
     @classmethod
     def of(cls, texts: Array) -> "Texts":
         """Texts in memory; None where there is none."""
-        connection = _shared().cursor()
-        connection.register("texts", {"c": texts})
-        return cls(connection, "texts", "CAST(c AS VARCHAR)")
+        return cls(texts, "texts", "CAST(c AS VARCHAR)")
 
     @classmethod
     def of_whole(cls, numbers: Floats) -> "Texts":
         """Whole numbers, written out."""
-        connection = _shared().cursor()
-        connection.register("texts", {"c": numbers})
         whole = f"c = round(c) AND abs(c) < {LARGEST_WRITTEN}"
-        return cls(connection, "texts", f"CASE WHEN {whole} THEN CAST(CAST(c AS BIGINT) AS VARCHAR) END")
+        return cls(numbers, "texts", f"CASE WHEN {whole} THEN CAST(CAST(c AS BIGINT) AS VARCHAR) END")
 
     def fetch(self, expression: str) -> Array:
         """An expression of the texts, one value a row; NaN, NaT or None where NULL."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from lostsales.data.databases.query import DatabaseQuery
 from lostsales.data.labels import spelled
 from lostsales.data.output_files import check_output, is_within, replacing
 from lostsales.data.reading.findings import Findings
@@ -24,10 +25,11 @@ class DroppedRows:
     table: Table
     reasons: dict[int, list[str]] = field(default_factory=dict)
 
-    def add(self, findings: Findings, rows: Ints) -> None:
-        """The rows of findings, whose positions stand for `rows` of the table."""
+    def add(self, findings: Findings, rows: Ints, series: Ints | None = None) -> None:
+        """The rows of findings, whose positions stand for `rows` of the table; with `series` all rows of theirs."""
         for wanted, positions in findings.bad_rows:
-            for row in rows[positions].tolist():
+            whole = positions if series is None else np.flatnonzero(np.isin(series, series[positions]))
+            for row in rows[whole].tolist():
                 self.reasons.setdefault(row, []).append(wanted)
 
     def kept(self) -> Ints:
@@ -59,7 +61,8 @@ def dropped_file(source: Any, chosen: bool | str | Path, inputs: Iterable[object
     target = _target(source, chosen)
     if target is None:
         return None
-    read = [*(files_of(source) if _is_path(source) else ()), *(each for each in inputs if isinstance(each, str | Path))]
+    named = _is_path(source) or isinstance(source, DatabaseQuery)
+    read = [*(files_of(source) if named else ()), *(each for each in inputs if isinstance(each, str | Path))]
     check_output(target, map(Path, read))
     return target
 
@@ -77,6 +80,8 @@ def _target(source: Any, chosen: bool | str | Path) -> Path | None:
         return Path(chosen)
     if not isinstance(chosen, bool):
         raise SettingError(f"drop_bad_rows is true, false or a path, but a {type(chosen).__name__} came")
+    if isinstance(source, DatabaseQuery):
+        raise LostSalesError("the rows left out of a query need a file: --dropped-rows, or drop_bad_rows with a path")
     if not _is_path(source):
         return None
     first = Path(source) if isinstance(source, str | Path) and Path(source).is_dir() else files_of(source)[0]

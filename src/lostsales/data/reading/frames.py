@@ -53,23 +53,23 @@ class FrameTable:
             truths = np.array(series.fill_null(value=False).to_numpy(), dtype=np.float64)
             return Cells(rows, truths=np.where(missing, np.nan, truths))
         objects = _objects(series)
-        return Cells(rows, texts=Texts.of(objects)) if _all_text(objects) else _by_kind(objects)
+        return Cells(rows, texts=Texts.of(objects)) if all_text(objects) else cells_of_objects(objects)
 
     def labels(self, column: str) -> tuple[Ints, Array]:
         """Text is coded by the frame's own library, everything else by numpy."""
         series = self.frame[column]
         if series.dtype == nw.String or series.dtype == nw.Categorical or series.dtype == nw.Enum:
             try:
-                return _written(column, *_coded_text(series))
+                return written(column, *_coded_text(series))
             except UnicodeEncodeError:  # text that cannot be written, which is named below
-                return _written(column, *coded(_objects(series)))
+                return written(column, *coded(_objects(series)))
         if series.dtype.is_integer():
             return coded(_objects(series) if series.is_null().any() else np.asarray(series.to_numpy()))
         if series.dtype == nw.Date or series.dtype == nw.Datetime:
             return coded(np.asarray(self.cells(column).moments))
         if series.dtype.is_numeric():
             return coded(np.asarray(self.cells(column).numbers))
-        return _written(column, *coded(_checked_labels(column, _objects(series))))
+        return written(column, *coded(checked_labels(column, _objects(series))))
 
     def shown(self, column: str, rows: Ints) -> Array:
         """The values of some rows as they came."""
@@ -113,7 +113,7 @@ def _objects(series: nw.Series[nw.typing.IntoSeries]) -> Array:
     return objects
 
 
-def _by_kind(objects: Array) -> Cells:
+def cells_of_objects(objects: Array) -> Cells:
     """Objects of any type, each among its kind."""
     rows = len(objects)
     numbers, truths = np.full(rows, np.nan), np.full(rows, np.nan)
@@ -133,7 +133,8 @@ def _by_kind(objects: Array) -> Cells:
                 texts[row] = text
             case _:
                 others[row] = True
-    return Cells(rows, numbers, truths, moments, Texts.of(texts), others)
+    has_text = any(text is not None for text in texts)
+    return Cells(rows, numbers, truths, moments, Texts.of(texts) if has_text else None, others)
 
 
 def _plain(value: Any) -> object:
@@ -159,7 +160,7 @@ def _plain(value: Any) -> object:
     return _plain(start) if isinstance(start, datetime) else ...
 
 
-def _checked_labels(column: str, objects: Array) -> Array:
+def checked_labels(column: str, objects: Array) -> Array:
     """Objects that have a text of their own: that of others would be an address in memory, or a whole table."""
     for row, value in enumerate(objects):
         try:
@@ -176,11 +177,13 @@ def _is_label(value: object) -> bool:
     return isinstance(value, LABELS) or type(value).__name__ in ("Period", "Interval", "NAType")
 
 
-def _all_text(objects: Array) -> bool:
+def all_text(objects: Array) -> bool:
+    """Whether all objects are text that can be written, or missing."""
     return all(value is None or (type(value) is str and _can_be_written(value)) for value in objects)
 
 
-def _written(column: str, codes: Ints, texts: Array) -> tuple[Ints, Array]:
+def written(column: str, codes: Ints, texts: Array) -> tuple[Ints, Array]:
+    """Labels that can be written, or an error that names one that cannot."""
     if bad := [text for text in texts if not _can_be_written(text)]:
         raise LostSalesError(f"{column} must be text that UTF-8 can write, but {bad[0]!a} came")
     return codes, texts

@@ -8,6 +8,7 @@ import numpy as np
 
 from lostsales.data.balance import off_balance_rows, other_reading
 from lostsales.data.calendar.openings import ClockRows, find_openings, shared_columns
+from lostsales.data.databases.query import sales_source
 from lostsales.data.economics import UnitCosts
 from lostsales.data.log import LogNotes, SalesLog
 from lostsales.data.memory import FEWER, check_memory, memory_limit
@@ -42,6 +43,7 @@ def read_log(
     progress: Progress | None = None,
     *,
     drop_bad_rows: bool | str | Path = False,
+    query: str | None = None,
 ) -> SalesLog:
     """Read and validate a table of sales.
 
@@ -49,7 +51,8 @@ def read_log(
     ----------
     source : path or table
         A CSV or Parquet file, a folder or a pattern (`sales-*.csv`) or a list of such files, or a pandas, polars or
-        Arrow table, lazy or not: one row a series and period.
+        Arrow table, lazy or not: one row a series and period. With `query`, the address of a database
+        (`postgresql://user@host/name`, `sqlite:///file.db`, `duckdb:///file.duckdb`) or the path of its file.
     problem : Problem or path, optional
         Timing, costs, features and column names, or the TOML file of them; by default the TOML file beside the table
         (`log.toml` beside `log.parquet`), else the defaults of `Problem`.
@@ -58,6 +61,9 @@ def read_log(
     drop_bad_rows : bool or path
         Leave out rows that cannot be used, instead of refusing the table. They are counted in `notes` and written with
         the reason to this path, or beside the file that was read (`log.dropped.csv` beside `log.csv`).
+    query : str, optional
+        SQL whose rows are the table. It runs in a transaction that only reads. Passwords come from the environment or
+        the usual files (`PGPASSWORD`, `~/.pgpass`, `PGSERVICE`).
 
     Returns
     -------
@@ -80,6 +86,7 @@ def read_log(
     ([5.0, 4.0], [False, True])
 
     """
+    source = sales_source(source, query)
     beside = problem_beside(source)
     chosen = Problem.of(problem, beside)
     if drop_bad_rows is False:
@@ -98,7 +105,38 @@ def read_table(table: Table, problem: Problem, progress: Progress | None = None)
     return _Gate(table, problem, progress).pass_through()
 
 
-def _read_good_rows(dropped: DroppedRows, problem: Problem, progress: Progress | None) -> SalesLog:
+def check_columns(table: Table, problem: Problem) -> None:
+    """Raise where a table lacks columns that reading it with a problem needs."""
+    gate = _Gate(table, problem, None)
+    gate._require_columns()
+    gate.findings.raise_if_any()
+
+
+def read_good_series(
+    table: Table, problem: Problem, *, drop_bad_rows: bool = False
+) -> tuple[SalesLog | None, dict[str, str]]:
+    """The log of the series that can be used, None where there are none, and by name why the others cannot.
+
+    A series with a bad row is left out as a whole, or with `drop_bad_rows` only where no row of it remains.
+    """
+    dropped = DroppedRows(table)
+    log = None
+    try:
+        log = _read_good_rows(dropped, problem, None, whole_series=not drop_bad_rows)
+    except LogError:
+        if len(dropped.kept()):  # the table as a whole is wrong
+            raise
+    codes, texts = ColumnReader(table, Findings(table.name), problem.format).series(problem.columns.series_parts)
+    known = set() if log is None else set(log.names.tolist())
+    reasons: dict[str, dict[str, None]] = {}
+    for row, wanted in dropped.reasons.items():
+        reasons.setdefault(texts[codes[row]], {}).update(dict.fromkeys(wanted))
+    return log, {name: "; ".join(wanted) for name, wanted in reasons.items() if name not in known}
+
+
+def _read_good_rows(
+    dropped: DroppedRows, problem: Problem, progress: Progress | None, *, whole_series: bool = False
+) -> SalesLog:
     """The log without the rows that have findings; what rows must share is checked among those that remain."""
     while True:
         gate = _Gate(dropped.rest(), problem, progress, rows_first=True)
@@ -106,7 +144,7 @@ def _read_good_rows(dropped: DroppedRows, problem: Problem, progress: Progress |
             return gate.pass_through()
         except LogError:
             kept = dropped.kept()
-            dropped.add(gate.findings, kept)
+            dropped.add(gate.findings, kept, gate.codes if whole_series and gate.findings.bad_rows else None)
             if not gate.findings.only_rows or not len(dropped.kept()):
                 raise
 

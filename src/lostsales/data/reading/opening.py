@@ -43,24 +43,43 @@ def open_files(paths: tuple[Path, ...], reads: Collection[str] | None = None, *,
 
 
 def _open_parquet(connection: duckdb.DuckDBPyConnection, name: str, paths: tuple[Path, ...]) -> FileTable:
-    files, first = [], ()
+    files: list[tuple[Path, int]] = []
+    first: tuple[str, ...] = ()
     for path in paths:
-        # The schema is quick to look at, where describing very many columns takes minutes.
-        schema = execute(connection, str(path), f"SELECT count(*) FROM parquet_schema({_literal(path)})").fetchall()
-        _check_width(path, schema[0][0] - 1)
-        source = f"read_parquet({_literal(path)}, hive_partitioning = false)"
-        columns = tuple(column for column, *_ in execute(connection, str(path), f"DESCRIBE FROM {source}").fetchall())
-        _check_columns(path, columns)
+        columns = tuple(parquet_kinds(connection, path))
         first = first or columns
         _check_same(paths[0], first, path, columns)
-        rows = execute(connection, str(path), f"SELECT count(*) FROM {source}").fetchall()[0][0]
-        files.append((path, int(rows)))
-    listed = ", ".join(map(_literal, paths))
-    options = "hive_partitioning = false" + (", union_by_name = true" if len(paths) > 1 else "")
-    execute(connection, name, f"CREATE VIEW log AS SELECT * FROM read_parquet([{listed}], {options})")
+        source = f"SELECT count(*) FROM {parquet_rows((path,))}"
+        files.append((path, int(execute(connection, str(path), source).fetchall()[0][0])))
+    execute(connection, name, f"CREATE VIEW log AS SELECT * FROM {parquet_rows(paths)}")
     described = execute(connection, name, "DESCRIBE log").fetchall()
     kinds = {column: (identifier(column), kind) for column, kind, *_ in described}
     return FileTable(connection, name, tuple(kinds), kinds, tuple(files))
+
+
+def open_query(connection: duckdb.DuckDBPyConnection, name: str, query: str) -> FileTable:
+    """The rows of a query as a table, held in memory; other tables of the connection stay as they are."""
+    cursor = connection.cursor()
+    execute(cursor, name, f"CREATE TEMP TABLE log AS {query}")
+    kinds = {column: (identifier(column), kind) for column, kind, *_ in cursor.execute("DESCRIBE log").fetchall()}
+    rows = cursor.execute("SELECT count(*) FROM log").fetchall()[0][0]
+    return FileTable(cursor, name, tuple(kinds), kinds, ((Path(name), int(rows)),))
+
+
+def parquet_kinds(connection: duckdb.DuckDBPyConnection, path: Path) -> dict[str, str]:
+    """The type of each column of a Parquet file."""
+    # The schema is quick to look at, where describing very many columns takes minutes.
+    schema = execute(connection, str(path), f"SELECT count(*) FROM parquet_schema({_literal(path)})").fetchall()
+    _check_width(path, schema[0][0] - 1)
+    described = execute(connection, str(path), f"DESCRIBE FROM {parquet_rows((path,))}").fetchall()
+    _check_columns(path, tuple(column for column, *_ in described))
+    return {column: kind for column, kind, *_ in described}
+
+
+def parquet_rows(paths: tuple[Path, ...]) -> str:
+    """The rows of Parquet files as SQL."""
+    options = "hive_partitioning = false" + (", union_by_name = true" if len(paths) > 1 else "")
+    return f"read_parquet([{', '.join(map(_literal, paths))}], {options})"
 
 
 def _open_csv(
@@ -148,7 +167,7 @@ def _header(path: Path) -> Header:
     try:
         line = _first_line(path).decode("utf-8-sig")
         delimiter = max(DELIMITERS, key=line.count)
-        found = next(csv.reader([line], delimiter=delimiter), [])
+        found = _fields(line, delimiter)
     except (OSError, EOFError, UnicodeDecodeError, csv.Error, zlib.error) as error:
         raise LostSalesError(f"{path} cannot be read: {error}") from None
     names = tuple(name or f"column{index}" for index, name in enumerate(found))
@@ -156,6 +175,15 @@ def _header(path: Path) -> Header:
         raise LostSalesError(f"{path} must start with a line of column names, but it is empty")
     _check_columns(path, names)
     return names, delimiter
+
+
+def _fields(line: str, delimiter: str) -> list[str]:
+    """The fields of a line, of any length."""
+    before = csv.field_size_limit(MOST_HEADER)
+    try:
+        return next(csv.reader([line], delimiter=delimiter), [])
+    finally:
+        csv.field_size_limit(before)
 
 
 def _first_line(path: Path) -> bytes:

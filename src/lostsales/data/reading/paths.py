@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from glob import glob
 from pathlib import Path
 
+from lostsales.data.databases.query import DatabaseQuery
 from lostsales.errors import LostSalesError
 
 PARQUET = (".parquet", ".pq")
@@ -12,8 +13,10 @@ CSV = (".csv", ".tsv", ".txt", ".csv.gz")
 DROPPED = ".dropped.csv"
 
 
-def files_of(source: str | Path | Iterable[str | Path]) -> tuple[Path, ...]:
-    """The files in the order in which they are read: those of a folder or pattern by name."""
+def files_of(source: str | Path | DatabaseQuery | Iterable[str | Path]) -> tuple[Path, ...]:
+    """The files in the order in which they are read, those of a folder or pattern by name; the file of a database."""
+    if isinstance(source, DatabaseQuery):
+        return () if source.address.file is None else (source.address.file,)
     if not isinstance(source, str | Path):
         found = tuple(Path(each) for path in source for each in files_of(path))
         if not found:

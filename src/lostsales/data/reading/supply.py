@@ -101,7 +101,7 @@ class LotColumns:
         return cls(found)
 
     def with_rules(self, problem: Problem, findings: Findings, codes: Ints, texts: Array) -> Problem:
-        """The problem whose rules have these and the multiple and minimum of all series."""
+        """The problem whose rules have these, in place of columns, and the multiple and minimum of all series."""
         rules = lot_rules(problem.rules, problem.supply)
         own = list(rules.own)
         for rule, (name, values) in self.columns.items():
@@ -110,12 +110,16 @@ class LotColumns:
             of_series = np.array([by_code.get(code, np.nan) for code in codes.tolist()])
             differs = exceeds(values, of_series) | exceeds(of_series, values)
             findings.check(differs, f"{name} must be the same in all rows of a series", values)
+            if findings.reasons:
+                return problem
             for value in np.unique(values[first]).tolist():
                 meant = tuple(sorted(str(texts[code]) for code, each in by_code.items() if each == value))
                 own.append(OwnRules(where={"series": meant}, **{rule: value}))
         if rules is problem.rules and not self.columns:
             return problem
-        return problem.model_copy(update={"rules": rules.model_copy(update={"own": tuple(own)})})
+        supply = problem.supply.model_copy(update=dict.fromkeys(self.columns))
+        rules = rules.model_copy(update={"own": tuple(own)}) if self.columns else rules
+        return problem.model_copy(update={"rules": rules, "supply": supply})
 
 
 def lot_rules(rules: BusinessRules, supply: Supply) -> BusinessRules:

@@ -3,14 +3,16 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
+from lostsales.data.databases.query import DatabaseQuery
 from lostsales.data.labels import by_appearance
 from lostsales.data.reading.cells import Cells
 from lostsales.errors import LostSalesError
 from lostsales.types import Array, Ints
 
 
+@runtime_checkable
 class Table(Protocol):
     """The protocol of a source that the gate can read."""
 
@@ -88,10 +90,14 @@ class SomeRows:
 
 
 def open_table(source: Any, reads: Collection[str] | None = None) -> Table:
-    """`source` is a path, a folder, a pattern, a list of paths, or a pandas, polars or Arrow table, lazy or not.
+    """`source` is a path, a folder, a pattern, a list of paths, a query, or a pandas, polars or Arrow table.
+
+    One that is open already is returned as it is.
 
     With `reads`, columns other than these need not be readable.
     """
+    if isinstance(source, Table):
+        return source
     if isinstance(source, str | Path) or (
         isinstance(source, list | tuple) and source and all(isinstance(each, str | Path) for each in source)
     ):
@@ -104,6 +110,9 @@ def open_table(source: Any, reads: Collection[str] | None = None) -> Table:
     from lostsales.data.reading.frames import FrameTable, collected
 
     try:
+        if isinstance(source, DatabaseQuery):
+            table, names = source.table(reads)
+            return FrameTable(nw.from_native(table, eager_only=True), names, str(source))
         native = nw.from_native(_named_by_text(source))
         frame, columns = collected(native, reads) if isinstance(native, nw.LazyFrame) else (native, native.columns)
         return FrameTable(frame, tuple(columns))

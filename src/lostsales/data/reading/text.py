@@ -7,7 +7,7 @@ from lostsales.data.format import Format
 # What is between digits and signs in tables that people write: spaces, those that do not break among them.
 _SPACES = " \\t\u00a0\u202f"
 _SPACE = f"[{_SPACES}]"
-_OFFSET = "(?:Z|[+-]\\d{2}(?::?\\d{2})?)"
+_OFFSET = "(?:Z|[+-](?:0\\d|1[0-4])(?::?[0-5]\\d)?)"  # of the zones that there are
 _DAY = "\\d{4}-\\d{2}-\\d{2}"
 _MOMENT = f"{_DAY}(?:[ T]\\d{{2}}:\\d{{2}}(?::\\d{{2}}(?:[.]\\d{{1,9}})?)?)?"
 # Below this year a format's %Y has read a year of two digits as one of four.

@@ -26,6 +26,24 @@ class Runs:
     rows_at_depth: Ints  # (longest + 1,)
     left_out: dict[str, int]  # rows that cannot be learned from, by reason
     usable: Bools  # (rows,) the others
+    pools: bool  # rows deeper than max_depth are learned from
+
+    @property
+    def learned_depth(self) -> Ints:
+        """The depth with which each row is learned, (rows,): deeper rows than `max_depth` are pooled with it.
+
+        To leave them out, and with them the stock-outs at `max_depth`, would select rows on their outcome.
+        """
+        return np.minimum(self.depth, self.max_depth)
+
+    @property
+    def pooled(self) -> int:
+        """How many usable rows are deeper than `max_depth` and learned with it."""
+        return int(np.count_nonzero(self.usable & (self.depth > self.max_depth)))
+
+    def run_length(self, rows: Ints, depth: int) -> Floats | None:
+        """What the histories of a learned depth have as a coordinate where runs of several lengths are pooled in it."""
+        return self.depth[rows].astype(np.float64)[:, None] if self.pooled and depth == self.max_depth else None
 
 
 def depth_of_rows(censored: Bools, starts: Ints) -> Ints:
@@ -49,8 +67,11 @@ def iterations_rule(rows: int, discount: float) -> int:
     return max(1, int(np.ceil(np.log(max(rows, 2)) / (2 * (1 - discount)))))
 
 
-def find_runs(log: SalesLog, cap: int | None = None, least_rows: int = LEAST_ROWS) -> Runs:
-    """Depth and anchor of every row; everything that is left out is counted."""
+def find_runs(log: SalesLog, cap: int | None = None, least_rows: int = LEAST_ROWS, pool: bool = True) -> Runs:
+    """Depth and anchor of every row; everything that is left out is counted.
+
+    The paper leaves out what is deeper than `max_depth`, and the stock-outs at it; `pool` keeps both.
+    """
     if cap is not None and cap < 0:
         raise SettingError(f"the cap K on depth must not be negative, but {cap} came")
     observed = observe(log)
@@ -68,12 +89,11 @@ def find_runs(log: SalesLog, cap: int | None = None, least_rows: int = LEAST_ROW
     window = iterations_rule(len(log), log.problem.discount) if cap is None else cap
     at_depth = np.bincount(depth[~no_history], minlength=longest + 1)
     max_depth = _learnable(depth, observed.is_observed, log.has_next, min(longest, window), least_rows)
-    reasons = {
-        "no earlier demand is known": no_history,
-        "last row of its series": ~log.has_next,
-        f"deeper than max_depth {max_depth}": depth > max_depth,
-        f"stock-out at max_depth {max_depth}": (depth == max_depth) & ~observed.is_observed & (longest > 0),
-    }
+    reasons = {"no earlier demand is known": no_history, "last row of its series": ~log.has_next}
+    if not pool:
+        reasons[f"deeper than max_depth {max_depth}"] = depth > max_depth
+        at_most = (depth == max_depth) & ~observed.is_observed & (longest > 0)
+        reasons[f"stock-out at max_depth {max_depth}"] = at_most
     usable, left_out = np.ones(len(log), dtype=bool), {}
     for reason, rows_out in reasons.items():
         left_out[reason] = int(np.count_nonzero(rows_out & usable))
@@ -88,6 +108,7 @@ def find_runs(log: SalesLog, cap: int | None = None, least_rows: int = LEAST_ROW
         rows_at_depth=at_depth,
         left_out=left_out,
         usable=usable,
+        pools=pool,
     )
 
 

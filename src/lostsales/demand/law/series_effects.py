@@ -122,7 +122,7 @@ def fit_effects(
     prior = _no_prior(units.attributes, design.shape[1])
     active = np.flatnonzero(start)
     if len(active):
-        found = _mixed_model(
+        found = mixed_model(
             design[:, active], left, precision, product, units.attributes, _warm(start, before)[active], pseudo[active]
         )
         effects[:, active], prior.coefficients[:, active], prior.variance[active] = found
@@ -183,7 +183,7 @@ def _differing(design: Floats, moved: Floats, precision: Floats, product: Ints, 
     return found
 
 
-def _mixed_model(
+def mixed_model(
     design: Floats,
     left: Floats,
     precision: Floats,
@@ -191,6 +191,7 @@ def _mixed_model(
     attributes: Floats,
     variance: Floats,
     pseudo: Floats,
+    steps: int = INNER_STEPS,
 ) -> tuple[Floats, Floats, Floats]:
     """Effects (products, columns), coefficients (1 + attributes, columns) and variances (columns,) of the prior.
 
@@ -208,7 +209,7 @@ def _mixed_model(
     known = _with_ones((attributes - attributes.mean(axis=0)) / np.where(scale > 0, scale, 1.0))
     seen = known[present]
     coefficients, between = np.zeros((known.shape[1], columns)), variance.copy()
-    for _ in range(INNER_STEPS):
+    for _ in range(steps):
         inverse = np.linalg.inv(gram + np.diag(1 / variance))
         expected = known @ coefficients
         effects = np.einsum("sij,sj->si", inverse, right + expected / variance)

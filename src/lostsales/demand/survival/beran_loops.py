@@ -60,7 +60,9 @@ def _with_tail(
             return np.nan, share
         rate = _tail_rate(tail, survival, last)
         if kernel.scaled and tail == TAIL_EXPONENTIAL:
-            rate = max(rate, 1.0 / kernel.sd)  # what lies below the mean says little about the hazard above
+            # What lies below the point says little about the hazard above; little mass left shows that hazard itself.
+            above = -np.log(share) / (last - point) if share <= MOST_TAIL and last > point else 0.0
+            rate = above if above > 0.0 else max(rate, 1.0 / kernel.sd)
         area += _tail_area(survival, last, start, demand_max, rate, integer)
         if point > last:
             at_point *= np.exp(-rate * ((np.floor(point) if integer else point) - last))

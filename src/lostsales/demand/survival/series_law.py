@@ -1,10 +1,12 @@
-"""Level, price response and dispersion of each series, where series differ in size or price.
+"""Level, responses and dispersion of each series, where series differ in size or price.
 
-Demand D of a row of series s has mean m = exp(a_s + d_s log p + b'x), with the price p relative to the usual price of
-the series, and variance k_s (alpha u_s m + beta m^2), with u_s the unit in which its quantities are counted: Poisson
-noise and noise in proportion, in a ratio that all series share. Level a_s, price slope d_s and dispersion k_s of a
-series are drawn towards those of all series by as much as its data ask. Multiplying the quantities or prices of one
-series by a number multiplies its law and leaves the others as they are.
+Demand D of a row of series s has mean m = exp(a_s + (b + d_s)'x), with x the logarithm of the price relative to the
+usual price of the series and the features, and variance k_s (alpha u_s m + beta m^2), with u_s the unit in which its
+quantities are counted: Poisson noise and noise in proportion, in a ratio that all series share. Level a_s, slopes d_s
+and dispersion k_s of a series are drawn towards those of all series by as much as its data ask (a mixed model whose
+variances are estimated). A season of one's own matters: a manager who stocks up for it makes stock-outs follow what a
+common season leaves unexplained. Multiplying the quantities or prices of one series by a number multiplies its law and
+leaves the others as they are.
 """
 
 from dataclasses import dataclass
@@ -17,14 +19,15 @@ from lostsales.data.ladders import common_step
 from lostsales.data.log import SalesLog
 from lostsales.data.scale import TINY, series_scale, usual_price
 from lostsales.demand.censoring.runs import Runs
+from lostsales.demand.law.series_effects import USUAL_VARIANCE, mixed_model
 from lostsales.demand.survival.curve import kaplan_meier
 from lostsales.types import Array, Bools, Floats, Ints
 
 OWN_COLUMNS = 5  # of `SeriesLaw.columns`
 ITERATIONS = 15
 RIDGE = 1e-3
-LEVEL_SPREAD = 1.0  # prior standard deviation of the logarithm of a level around the mean sales
-SLOPE_SPREADS = (0.1, 2.0)  # within which the prior standard deviation of price slopes is estimated
+LEVEL_VARIANCE, FEATURE_VARIANCE = 1.0, 0.01  # between series, of the logarithm of demand: where the estimate starts
+INNER_STEPS = 3  # of the mixed model, in each iteration
 LOG_VARIANCE = 4.0  # of the logarithm of a variance, over the rows behind it: 2 for normal residuals, more for counts
 LEAST_SPREAD = 0.2  # prior standard deviation of the logarithm of a dispersion, at least
 MOST_LOG = 4.0  # a mean lies within this many logarithms of the level
@@ -39,8 +42,9 @@ class SeriesLaw:
 
     scale: Floats
     usual_price: Floats
-    log_level: Floats  # of the mean at the usual price, other covariates at their mean
-    price_slope: Floats  # own less common elasticity
+    log_level: Floats  # of the mean, with price and features at their mean
+    slopes: Floats  # (series, inputs) own less common, on the logarithm of the relative price and the features
+    centre: Floats  # (inputs,) which these slopes are around
     poisson: Floats  # variance of demand at its level, relative to the level: of counts ...
     proportional: Floats  # ... and of noise in proportion
     most: Floats  # the largest demand that can be
@@ -59,12 +63,18 @@ class SeriesLaw:
         return np.column_stack(
             [
                 self.log_level[series],
-                self.price_slope[series] * self.log_price(log, rows),
+                np.einsum("ij,ij->i", own_inputs(log, rows, self.usual_price) - self.centre, self.slopes[series]),
                 self.poisson[series],
                 self.proportional[series],
                 self.most[series],
             ]
         )
+
+
+def own_inputs(log: SalesLog, rows: Ints, usual: Floats) -> Floats:
+    """What series respond to in their own way: price and features, (rows, inputs)."""
+    price = relative_price(log.price[rows], usual[log.series[rows]], bool((log.price > 0).all()))
+    return np.column_stack([price, *feature_columns(log.problem.features, log.features[rows].T)])
 
 
 def relative_price(price: Floats, usual: Floats, positive: bool) -> Floats:
@@ -106,31 +116,34 @@ def fit_series_law(log: SalesLog, runs: Runs, most: Floats, headroom: float = 1.
     series = log.series[rows]
     own, count = part[series], len(names)
     demand, is_event = runs.observed.sample[0][rows], runs.observed.sample[1][rows]
-    price = relative_price(log.price[rows], usual[series], bool((log.price > 0).all()))
-    columns = feature_columns(log.problem.features, log.features[rows].T)
-    design = standardised(np.column_stack([price, *columns]))[0]
+    inputs, centre, width, varies = standardised(own_inputs(log, rows, usual))
     fit = CensoredFit.of(demand / scale[series], is_event, unit[series] / scale[series])
-    level, slope, spread = np.zeros(count), np.zeros(count), 0.5
-    beta, noise = np.zeros(design.shape[1]), Noise(np.ones(count), 1.0, 0.1)
-    centred = price - (np.bincount(own, price, count) / np.maximum(np.bincount(own, minlength=count), 1))[own]
+    active = np.r_[True, varies]
+    effects = np.zeros((count, len(active)))
+    variance, pseudo = _variances(width, varies)
+    beta, noise = np.zeros(len(active)), Noise(np.ones(count), 1.0, 0.1)
     for _ in range(ITERATIONS):
-        mean = bounded_exp(design @ beta + level[own] + slope[own] * centred)
+        mean = bounded_exp(inputs @ beta + np.einsum("ij,ij->i", inputs, effects[own]))
         filled, square = fit.filled(mean, noise.variance(mean, fit.unit, own), noise.skewness_order(fit.unit, own))
         weight = mean**2 / noise.variance(mean, fit.unit, own)
-        score = weight * (filled / mean - 1)
-        beta += ridge_step(design, weight, score)
-        moved, slope_step, certain = _series_step(own, count, centred, weight, score, level, slope, spread)
-        level, slope = level + np.clip(moved, -1, 1), slope + np.clip(slope_step, -1, 1)
-        spread = float(np.clip(np.sqrt(np.mean(slope**2 + certain)), *SLOPE_SPREADS))
+        moved = filled / mean - 1
+        step = ridge_step(inputs, weight, weight * moved)
+        left = np.einsum("ij,ij->i", inputs, effects[own]) + moved - inputs @ step
+        beta += step
+        found, _, variance[active] = mixed_model(
+            inputs[:, active], left, weight, own, np.zeros((count, 0)), variance[active], pseudo[active], INNER_STEPS
+        )
+        effects[:, active] += np.clip(found - effects[:, active], -1, 1)
         noise = Noise.of(own, count, mean, fit.unit, square)
-    usual_mean = np.exp(level - slope * (price - centred)[_first_of(own, count)])
+    usual_mean = np.exp(beta[0] + effects[:, 0])
     share = unit / scale / usual_mean[part]
     largest = scale * _largest(fit, mean, noise.variance(mean, fit.unit, own), own, count)[part]
     return SeriesLaw(
         scale,
         usual,
         np.log(scale * usual_mean[part]),
-        slope[part],
+        np.where(varies, effects[:, 1:] / width, 0.0)[part],
+        centre,
         noise.own[part] * noise.count_share * share,
         noise.own[part] * noise.proportional,
         np.maximum(most, headroom * np.where(unit > 0, np.ceil(largest), largest)),
@@ -138,13 +151,11 @@ def fit_series_law(log: SalesLog, runs: Runs, most: Floats, headroom: float = 1.
 
 
 def _largest(fit: "CensoredFit", mean: Floats, variance: Floats, own: Ints, count: int) -> Floats:
-    """The largest demand that each series would show in as many rows without stock-outs, relative to its scale."""
+    """The largest demand of each series if it had the largest residual of all, relative to its scale."""
     spread = np.sqrt(variance)
-    curve = kaplan_meier((fit.demand - mean) / spread, fit.is_event, integer=False)
-    chance = 1 / (1 + np.bincount(own, minlength=count))
-    at = np.minimum(np.searchsorted(-curve.survival, -chance), len(curve.times) - 1)
+    largest = ((fit.demand - mean) / spread).max()
     found = np.zeros(count)
-    np.maximum.at(found, own, mean + spread * curve.times[at][own])
+    np.maximum.at(found, own, mean + spread * largest)
     return found
 
 
@@ -155,26 +166,16 @@ def _some_rows(rows: Ints, seed: int) -> Ints:
     return np.sort(np.random.default_rng(seed).choice(rows, MOST_ROWS, replace=False))
 
 
-def _first_of(own: Ints, count: int) -> Ints:
-    first = np.zeros(count, dtype=np.int64)
-    first[own[::-1]] = np.arange(len(own))[::-1]
-    return first
+def _variances(width: Floats, varies: Bools) -> tuple[Floats, Floats]:
+    """Variances of level and slopes between series to start from, and those of pseudo-products, (1 + inputs,).
 
-
-def _series_step(
-    own: Ints, count: int, price: Floats, weight: Floats, score: Floats, level: Floats, slope: Floats, spread: float
-) -> tuple[Floats, Floats, Floats]:
-    """A Newton step of level and price slope of each series under normal priors, and the variance of the slope."""
-    columns = weight, weight * price, weight * price**2, score, score * price
-    one, cross, two, pull, turn = (np.asarray(np.bincount(own, each, count)) for each in columns)
-    first, second = one + LEVEL_SPREAD**-2, two + spread**-2
-    up, steeper = pull - level * LEVEL_SPREAD**-2, turn - slope * spread**-2
-    determinant = first * second - cross**2
-    return (
-        (second * up - cross * steeper) / determinant,
-        (first * steeper - cross * up) / determinant,
-        first / determinant,
-    )
+    The first input is the price.
+    """
+    first = np.where(varies, FEATURE_VARIANCE, 0.0)
+    first[0] = USUAL_VARIANCE * width[0] ** 2
+    pseudo = np.zeros(1 + len(width))
+    pseudo[1] = first[0]
+    return np.r_[LEVEL_VARIANCE, first], pseudo
 
 
 def standardised(columns: Floats) -> tuple[Floats, Floats, Floats, Bools]:

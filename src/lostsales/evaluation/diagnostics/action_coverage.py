@@ -30,7 +30,7 @@ def measure_depth(task: EvaluationTask, depth: int) -> DepthMeasurement:
     Eigenvalues of a Gram matrix grow in proportion to its rows, so those of a sample are multiplied by rows / sample.
     """
     log, runs = task.prepared.log, task.prepared.runs
-    level = np.minimum(runs.depth[task.rows], runs.max_depth)
+    level = runs.learned_depth[task.rows]
     at = np.flatnonzero(level == depth)
     rows = len(at)
     if rows > MOST_ROWS:

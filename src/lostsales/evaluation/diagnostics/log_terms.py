@@ -16,7 +16,7 @@ DIVISIONS = 40  # of the log into halves, for the stability of max_depth
 def partition_shares(prepared: PreparedLog) -> Diagnostic:
     """The shares rho of the rows by depth (Assumption 10)."""
     runs = prepared.runs
-    rows = np.bincount(runs.depth[runs.usable], minlength=runs.max_depth + 1)
+    rows = np.bincount(runs.learned_depth[runs.usable], minlength=runs.max_depth + 1)
     share = rows / max(rows.sum(), 1)
     least = int(share.argmin())
     meaning = f"the smallest part of the rows, {share[least]:.1%} ({rows[least]:,} rows), is at depth {least}"
@@ -67,7 +67,7 @@ def unidentifiable_regret(prepared: PreparedLog) -> Diagnostic:
     greatest = float(np.abs(prepared.profit).max())
     missed = (1 - float(ends[0])) ** runs.max_depth
     value = max(rule - runs.max_depth + 1, 0) * missed * 2 * greatest / (1 - discount)
-    meaning = f"a run ends with a chance of {ends[0]:.0%} a period, and runs beyond depth {runs.max_depth} are left out"
+    meaning = f"a run ends with a chance of {ends[0]:.0%} a period, and runs beyond depth {runs.max_depth} share its Q"
     advice = "deeper runs are rare enough" if missed < 0.05 else "a log with longer runs, or safer orders during them"
     return Diagnostic("e_cov", title, value, None, True, meaning, advice)
 

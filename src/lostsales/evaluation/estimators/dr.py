@@ -14,6 +14,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from lostsales.evaluation.estimators.fqe import q_estimate
 from lostsales.evaluation.estimators.overlap import agreement, near
+from lostsales.evaluation.estimators.own_units import OwnUnits
 from lostsales.evaluation.estimators.q_evaluation import DepthSpace, FqeSettings, histories
 from lostsales.evaluation.results import Estimate, Overlap
 from lostsales.evaluation.task import EvaluationTask
@@ -52,11 +53,12 @@ def action_ratios(task: EvaluationTask) -> Floats:
     log = task.prepared.log
     behaviour = Behaviour(seed=task.seed).fit(log)
     chance = behaviour.chances(situation_of_log(log, task.prepared.runs, task.rows))  # (rows, actions)
-    pairs, spread = behaviour.grid.pairs[:, None, :], task.logged_actions.std(axis=0)
+    units, pairs = OwnUnits.of(log), behaviour.grid.pairs[:, None, :]
+    logged = units.of_actions(task.logged_actions, task.rows)
     propensity = np.empty(len(task.rows))
     for start in range(0, len(task.rows), BATCH):  # every action with every row would not fit into memory
         part = slice(start, start + BATCH)
-        reach = near(pairs, task.logged_actions[part], spread)  # (actions, rows)
+        reach = near(units.of_actions(pairs, task.rows[part]), logged[part], logged.std(axis=0))  # (actions, rows)
         propensity[part] = np.einsum("ka,ak->k", chance[part], reach.astype(np.float64))
     return np.asarray(agreement(task) / np.maximum(propensity, 1.0 / len(task.rows)))
 
@@ -74,13 +76,14 @@ class _Regression(NamedTuple):
 def _regressions(task: EvaluationTask, settings: FqeSettings) -> list[_Regression]:
     """One regression per depth."""
     log, runs = task.prepared.log, task.prepared.runs
-    level = np.minimum(runs.depth, runs.max_depth)
+    units = OwnUnits.of(log)
+    level = runs.learned_depth
     place = task.place
     own = FqeSettings(settings.kernel, HISTORY_RIDGE, HISTORY_RANK, settings.seed)
     found = []
     for depth in range(runs.max_depth + 1):
         rows = task.rows[level[task.rows] == depth]
-        history = histories(log, runs, rows, depth)
+        history = histories(log, runs, rows, depth, units)
         no_action = np.zeros((len(rows), 2))
         phi = DepthSpace.of(history, no_action, own).phi(history, no_action)
         before = place[np.maximum(rows - 1, 0)]

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from lostsales.evaluation.estimators.own_units import OwnUnits
 from lostsales.evaluation.results import Overlap
 from lostsales.evaluation.task import EvaluationTask
 from lostsales.types import Bools, Floats
@@ -12,7 +13,9 @@ LEAST_ROWS = 5  # rows of the log that must agree with the policy
 
 def agreement(task: EvaluationTask) -> Floats:
     """Share of the policy's draws that are near the logged action, in each row of known depth, (rows,)."""
-    return np.asarray(near(task.actions, task.logged_actions).mean(axis=0))
+    units = OwnUnits.of(task.prepared.log)
+    policy, logged = (units.of_actions(each, task.rows) for each in (task.actions, task.logged_actions))
+    return np.asarray(near(policy, logged).mean(axis=0))
 
 
 def near(left: Floats, right: Floats, spread: Floats | None = None) -> Bools:

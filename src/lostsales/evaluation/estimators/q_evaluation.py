@@ -14,6 +14,7 @@ from scipy.linalg import cho_factor, cho_solve
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
 from lostsales.demand.censoring.runs import Runs
+from lostsales.evaluation.estimators.own_units import OwnUnits
 from lostsales.evaluation.task import places
 from lostsales.learn.function.feature_maps import FeatureMap, KernelMap, LinearMap, landmarks
 from lostsales.learn.function.kernels import Kernel
@@ -35,12 +36,15 @@ class FqeSettings:
     seed: int = 0
 
 
-def histories(log: SalesLog, runs: Runs, rows: Ints, depth: int) -> Floats:
+def histories(log: SalesLog, runs: Runs, rows: Ints, depth: int, units: OwnUnits | None = None) -> Floats:
     """H' of rows at `depth` or deeper: their last `depth` periods, the anchor's demand, and the true depth.
 
-    Runs deeper than max_depth share its Q: leaving them out would select rows on their outcome.
+    In the units of each product, with what tells products apart. Runs deeper than max_depth share its Q: leaving them
+    out would select rows on their outcome.
     """
-    return np.column_stack([blocks_of_rows(log, runs.anchor_demand[rows], rows, depth), runs.depth[rows]])
+    units = OwnUnits.of(log) if units is None else units
+    own = units.scale[rows], units.traits[rows], units.price[rows]
+    return np.column_stack([blocks_of_rows(log, runs.anchor_demand[rows], rows, depth, *own), runs.depth[rows]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +92,8 @@ class FqeDesign:
 
     problem: Problem
     steps: tuple[Steps, ...]
-    start: tuple[tuple[Ints, Floats], ...]  # by depth, opening rows and phi under the policy there
+    start: tuple[tuple[Ints, Floats], ...]  # by depth, opening rows and phi under the policy there, times their money
+    money: Floats  # (rows of the log,) what rewards are divided by: Q is relative to the product
     ranks: tuple[int, ...]  # by depth
 
     @classmethod
@@ -96,17 +101,18 @@ class FqeDesign:
         cls, log: SalesLog, runs: Runs, rows: Ints, actions: Floats, opening_rows: Ints, settings: FqeSettings
     ) -> "FqeDesign":
         """From the rows of known depth and the policy's actions (draws, rows, 2) there."""
-        deepest = runs.max_depth
-        level = np.minimum(runs.depth, deepest)
+        units, deepest = OwnUnits.of(log), runs.max_depth
+        actions = units.of_actions(actions, rows)
+        level = runs.learned_depth
         place = places(rows, len(log))
-        logged = np.column_stack([log.price, np.asarray(log.order)])
+        logged = units.of_actions(np.column_stack([log.price, np.asarray(log.order)]), np.arange(len(log)))
         now: list[tuple[Ints, Floats]] = []
         ahead: list[Floats] = []  # by depth, phi under the policy
         where = np.empty(len(log), dtype=np.int64)  # row of its depth's matrix
         for depth in range(deepest + 1):
             own = rows[level[rows] == depth]
             where[own] = np.arange(len(own))
-            history = histories(log, runs, own, depth)
+            history = histories(log, runs, own, depth, units)
             space = DepthSpace.of(history, logged[own], settings)
             now.append((own, space.phi(history, logged[own])))
             ahead.append(np.mean([space.phi(history, each[place[own]]) for each in actions], axis=0))
@@ -118,8 +124,8 @@ class FqeDesign:
                     source = own[goes]
                     steps.append(Steps(depth, to, source, phi[goes], ahead[to][where[source + 1]]))
         opening = [opening_rows[level[opening_rows] == depth] for depth in range(deepest + 1)]
-        start = tuple((own, ahead[depth][where[own]]) for depth, own in enumerate(opening))
-        return cls(log.problem, tuple(steps), start, tuple(each.shape[1] for each in ahead))
+        start = tuple((own, units.money[own, None] * ahead[depth][where[own]]) for depth, own in enumerate(opening))
+        return cls(log.problem, tuple(steps), start, units.money, tuple(each.shape[1] for each in ahead))
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,8 +154,8 @@ def fqe_values(
     rows = np.concatenate([each.rows for each in design.steps])
     low, high = float(reward[rows].min()), float(reward[rows].max())
     for _ in range(MOST_RAISES):
-        system = _System.of(design, reward, ridge)
-        found = [system.evaluate(design, reward, horizon, discount, ratios) for discount in discounts]
+        system = _System.of(design, reward / design.money, ridge)
+        found = [system.evaluate(design, reward / design.money, horizon, discount, ratios) for discount in discounts]
         slack = high - low + 1e-3 * (1 + abs(high) + abs(low))
         periods = [horizon if discount == 1 else (1 - discount**horizon) / (1 - discount) for discount in discounts]
         allowed = [((low - slack) * n, (high + slack) * n) for n in periods]
@@ -193,7 +199,7 @@ class _System:
     def evaluate(
         self, design: FqeDesign, reward: Floats, horizon: int, discount: float, ratios: Floats | None
     ) -> FqeValue:
-        """Theta backward, visits u forward, then the weighted residual of every row."""
+        """Theta backward, visits u forward, then the weighted residual of every row; `reward` is relative."""
         theta = np.zeros((horizon + 1, len(self.drift)))  # by number of periods to go
         for k in range(1, horizon + 1):
             theta[k] = self.drift + discount * (self.step @ theta[k - 1])
@@ -215,7 +221,7 @@ class _System:
             if ratios is None:
                 weight = each.now @ cho_solve(self.factors[each.at], carried[:, own].T, check_finite=False)
             else:
-                weight = ratios[each.rows] * discount ** np.arange(horizon)
+                weight = (design.money[each.rows, None] * ratios[each.rows]) * discount ** np.arange(horizon)
             error = reward[each.rows, None] + discount * (each.next @ ahead[to]) - each.now @ now[own]
             residual[each.rows] = np.sum(weight * error, axis=1)
         return FqeValue(float(of_start.sum() / starts), of_start, residual, self.ridge)

@@ -13,12 +13,12 @@ from lostsales.data.supply_words import arrival_texts
 from lostsales.demand.censoring.runs import find_runs
 from lostsales.evaluation.assortment import AssortmentGain, MoneyOver, on_sale
 from lostsales.evaluation.log_decisions import log_as_asked
+from lostsales.evaluation.report.open_period import next_features, next_period
 from lostsales.policy.history import view_of_rows
 from lostsales.policy.policy import SavedPolicy
 from lostsales.policy.recommendation import NOT_CHOSEN, decision_flags
-from lostsales.types import Array, Floats
+from lostsales.types import Array
 
-LONGEST_CYCLE = 14  # periods after which the values of a feature are looked for
 ONE_PRICE = "the price never moved, so that nothing is known of another"
 OFF_BALANCE = "the stock does not follow its balance"
 VERDICTS = {
@@ -73,7 +73,7 @@ def next_decisions(policy: SavedPolicy, log: SalesLog, gains: AssortmentGain | N
     part = series_of(log, last[sold])
     features, carried_over = next_features(part)
     ends = np.r_[part.starts[1:], len(part)] - 1
-    opened = with_open_period(part, features, np.maximum(stock_after(part)[ends], 0.0), _next_period(part))
+    opened = with_open_period(part, features, np.maximum(stock_after(part)[ends], 0.0), next_period(part))
     runs = find_runs(opened)
     rows = np.r_[opened.starts[1:], len(opened)] - 1
     known = runs.depth[rows] >= 0
@@ -108,46 +108,6 @@ def next_decisions(policy: SavedPolicy, log: SalesLog, gains: AssortmentGain | N
     found.sort(key=lambda each: np.inf if each.gain is None else -each.gain.period.value)
     undecided = tuple(str(name) for name in part.names[~known])
     return NextDecisions(tuple(found), int(np.count_nonzero(~sold)), carried_over, undecided)
-
-
-def next_features(log: SalesLog) -> tuple[Floats, tuple[str, ...]]:
-    """Features of the period after each series, (series, features), and the names of those that are only carried over.
-
-    A feature that always has the value of some periods before, as a weekday has, goes on so; others stay as they were.
-    """
-    ends = np.r_[log.starts[1:], len(log)] - 1
-    found, carried = log.features[ends].copy(), []
-    place = np.arange(len(log)) - log.starts[log.series]
-    for index, feature in enumerate(log.problem.features):
-        values = log.features[:, index]
-        lag = _cycle(values, place)
-        if lag is None:
-            carried.append(feature.name)
-            continue
-        back = np.minimum(lag - 1, place[ends])
-        found[:, index] = values[ends - back]
-    return found, tuple(carried)
-
-
-def _cycle(values: Floats, place: Array) -> int | None:
-    """The least lag after which all values come back, None where there is none or it is hardly seen."""
-    for lag in range(1, LONGEST_CYCLE + 1):
-        rows = np.flatnonzero(place >= lag)
-        if len(rows) < lag:
-            return None
-        if (values[rows] == values[rows - lag]).all():
-            return lag
-    return None
-
-
-def _next_period(log: SalesLog) -> Array:
-    """One usual step after the last period of each series, (series,)."""
-    ends = np.r_[log.starts[1:], len(log)] - 1
-    steps = np.diff(log.period)[log.has_next[:-1]]
-    if not len(steps):
-        return np.asarray(log.period[ends])
-    values, counts = np.unique(steps, return_counts=True)
-    return np.asarray(log.period[ends] + values[counts.argmax()])
 
 
 def _facts(log: SalesLog, names: Array) -> dict[str, Array]:

@@ -95,13 +95,27 @@ def _panel(policy: Policy, log: SalesLog, runs: Runs, depth: int, features: list
     return DepthMap(depth, len(rows), stocks, demands, price, order, outside)
 
 
+def map_of_view(policy: Policy, view: View, stocks: Floats, demands: Floats) -> DepthMap:
+    """The decisions for one product (a view of one row) at other stocks and last observed demands."""
+    depth, shape = int(view.depth[0]), (len(stocks), len(demands))
+    many = view.take(np.zeros(len(stocks) * len(demands), dtype=np.int64))
+    seen = _at(replace(many, stock=np.repeat(stocks, len(demands))), depth, np.tile(demands, len(stocks)))
+    decided = policy.explain(seen)
+    price, order, outside = decided.price.reshape(shape), decided.order.reshape(shape), decided.outside.reshape(shape)
+    return DepthMap(depth, 0, stocks, demands, price, order, outside)
+
+
 def _view(
     log: SalesLog, runs: Runs, row: int, depth: int, stock: Floats, demand: Floats, features: list[float]
 ) -> View:
     """The open period of a row at other stocks, last observed demands and features."""
     view = view_of_rows(log, runs, np.full(len(stock), row))
     today = tuple(np.full(len(stock), value) for value in features)
-    view = replace(view, stock=stock, features=(*today, *view.features[len(today) :]))
+    return _at(replace(view, stock=stock, features=(*today, *view.features[len(today) :])), depth, demand)
+
+
+def _at(view: View, depth: int, demand: Floats) -> View:
+    """A view at other last observed demands, which lie before the stock-outs of a run."""
     if depth == 0:
         return replace(view, last_sales=demand)
     anchor = len(view.past) - depth  # the first stock-out of the run, which follows the last observed demand

@@ -1,6 +1,6 @@
 """Traces of typical series: sales, available units, and censored demand with its band."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -36,6 +36,12 @@ class Trace:
     high: Floats  # ... and 95 % quantile
     on_order: Floats | None = None  # units on the way when the period opens, None where orders take a period at most
 
+    def last(self, periods: int) -> "Trace":
+        """Its last periods."""
+        columns = {each.name: getattr(self, each.name) for each in fields(self)}
+        whole = ("name",) if self.on_order is not None else ("name", "on_order")
+        return Trace(**{name: each if name in whole else each[-periods:] for name, each in columns.items()})
+
     @property
     def stockout_share(self) -> float:
         """Share of stock-outs in the periods shown."""
@@ -49,7 +55,7 @@ def typical_traces(prepared: PreparedLog) -> tuple[Trace, ...]:
     hidden = ~prepared.runs.observed.is_observed[np.isin(prepared.log.series, chosen)]
     expected, low, high = hidden_demand(prepared, chosen, part)
     traces = [
-        _trace(part, rows[-MOST_PERIODS:], hidden, expected, low, high)
+        trace_of(part, rows[-MOST_PERIODS:], hidden, expected, low, high)
         for rows in np.split(np.arange(len(part)), part.starts[1:])
     ]
     traces.sort(key=lambda trace: trace.stockout_share)
@@ -92,7 +98,8 @@ def hidden_demand(prepared: PreparedLog, chosen: Ints, part: SalesLog) -> tuple[
     return mean, low, high
 
 
-def _trace(log: SalesLog, rows: Ints, hidden: Bools, expected: Floats, low: Floats, high: Floats) -> Trace:
+def trace_of(log: SalesLog, rows: Ints, hidden: Bools, expected: Floats, low: Floats, high: Floats) -> Trace:
+    """Rows of one series, with censored demands of the whole log, each (all rows,)."""
     assert log.stock is not None
     assert log.order is not None
     return Trace(

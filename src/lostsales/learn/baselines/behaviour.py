@@ -40,7 +40,7 @@ from lostsales.policy.file_content import (
 )
 from lostsales.policy.file_format import Artefact
 from lostsales.policy.history import blocks_of_rows, blocks_of_view, last_observed, supply_columns
-from lostsales.policy.rules import Rules
+from lostsales.policy.rules import Rules, SavedRules
 from lostsales.policy.view import Action, View
 from lostsales.types import Array, Floats, Ints
 
@@ -55,7 +55,7 @@ ARRAYS = ("points", "taken", "usual", "coefficients", "range")
 class BehaviourSettings(StrictSettings):
     """The settings in a policy file."""
 
-    rules: Rules
+    rules: SavedRules
     alpha: Positive
     usual_demand: NonNegative
 

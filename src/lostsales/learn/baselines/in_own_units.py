@@ -27,7 +27,7 @@ from lostsales.policy.decision import Decision
 from lostsales.policy.file_content import POSITIVE, Content, Header, NonNegative, numbers, texts
 from lostsales.policy.file_format import POLICIES, Artefact, content_of
 from lostsales.policy.policy import Observes, SavedPolicy
-from lostsales.policy.rules import Rules
+from lostsales.policy.rules import Rules, SavedRules
 from lostsales.policy.view import Action, ClosedPeriod, SeriesContext, View
 from lostsales.types import Array
 
@@ -42,7 +42,7 @@ class InOwnUnitsSettings(StrictSettings):
 
     kind: str
     settings: dict[str, Any]
-    rules: Rules
+    rules: SavedRules
     prices: tuple[NonNegative, ...]
     orders: tuple[NonNegative, ...]
     ladders: LadderSettings
@@ -121,7 +121,9 @@ class InOwnUnits(PolicyBase):
         multiple, most = np.full(len(order), ladders.order_multiple), np.full(len(order), np.inf)
         if own.own_range is not None:
             price = np.clip(price, own.own_range.least_price, own.own_range.most_price)
-            multiple, most = np.where(multiple > 0, multiple, own.own_range.unit), own.own_range.most_order
+            most = own.own_range.most_order
+            if ladders.relative_orders and self.rules.multiple is None:
+                multiple = np.where(own.own_range.unit > 0, own.own_range.unit, multiple)
         order, step = np.minimum(order, most), np.where(multiple > 0, multiple, 1.0)
         if ladders.relative_orders:
             counts = np.minimum(np.rint(order / step), np.floor(most / step + TINY))
@@ -130,7 +132,8 @@ class InOwnUnits(PolicyBase):
         limit = view.order_limit(self.problem)
         if self.rules == Rules() and np.isinf(room) and limit is None:
             return Action(price, order)
-        grid = ActionGrid(ladders.prices_of(own.usual_price), ladders.orders_of(own.scale), room, self.unit_cost)
+        orders = ladders.orders_of(own.scale, multiple)
+        grid = ActionGrid(ladders.prices_of(own.usual_price), orders, room, self.unit_cost)
         features = view.features_by_name(self.asks)
         may = self.rules.of_names(view.names).feasible(grid, view.stock, view.last_price, features, limit)
         if own.own_range is not None:
@@ -200,7 +203,7 @@ class InOwnUnits(PolicyBase):
 
 def fit_in_own_units(learner: Learner, log: SalesLog, progress: Progress | None = None) -> SavedPolicy:
     """Fit a learner that has one ladder for all series, in the units of each where series differ."""
-    rules = learner.rules.over(log.problem.rules)
+    rules = learner.rules.over(log.problem.rules).of_log(log)
     coordinates = SeriesCoordinates.of(log, warn=False)
     ladders = Ladders.of(log, rules) if log.order is not None else None
     if ladders is None or not ladders.relative or log.costs is None:

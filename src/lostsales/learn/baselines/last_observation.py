@@ -205,7 +205,6 @@ def _learn(log: SalesLog, learner: FQIObserved, progress: Progress | None) -> La
         profit=_profit(treatment, log, runs, seed)[rows],
         is_observed=np.ones(len(rows), dtype=bool),  # depth is not part of the state
         next_observed=blocks_of_rows(seen, last[rows + 1], rows + 1, 0),
-        next_censored=None,
     )
     rule = min(iterations_rule(len(rows), log.problem.discount), MOST_ITERATIONS)
     settings = FqiSettings(

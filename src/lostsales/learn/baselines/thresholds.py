@@ -18,7 +18,7 @@ from lostsales.policy.base import PolicyBase
 from lostsales.policy.decision import Decision
 from lostsales.policy.file_content import Content, Header, NonNegative, Number, action_sizes, numbers, optional
 from lostsales.policy.file_format import Artefact
-from lostsales.policy.rules import Rules
+from lostsales.policy.rules import Rules, SavedRules
 from lostsales.policy.view import Action, View
 from lostsales.types import RELATIVE_TOLERANCE, Floats
 
@@ -60,7 +60,7 @@ class Thresholds:
         if self.most_order is not None:
             wanted = np.minimum(wanted, self.most_order)
         price = np.where(orders, self.price, self.waiting_price)
-        if rules == Rules():
+        if not rules.own and rules == Rules():
             nearest = np.searchsorted((grid.orders[1:] + grid.orders[:-1]) / 2, wanted)
             left = grid.room - stock + RELATIVE_TOLERANCE * (1 + grid.room)
             left = left if limit is None else np.minimum(left, limit + RELATIVE_TOLERANCE * (1 + grid.orders[-1]))
@@ -106,7 +106,7 @@ class SavedThresholds(StrictSettings):
 class ThresholdSettings(StrictSettings):
     """The settings in a policy file."""
 
-    rules: Rules
+    rules: SavedRules
     thresholds: SavedThresholds
     value: Number
     most_stock: NonNegative
@@ -139,8 +139,9 @@ class ThresholdPolicy(PolicyBase):
 
     def _act(self, view: View) -> Action:
         features = view.features_by_name(self.asks)
+        rules = self.rules.of_names(view.names)
         position, limit = position_of(view, self.paths), view.order_limit(self.problem)
-        return self.thresholds.act(self.grid, self.rules, view.stock, view.last_price, features, position, limit)
+        return self.thresholds.act(self.grid, rules, view.stock, view.last_price, features, position, limit)
 
     def explain(self, view: View) -> Decision:
         """The decision; a rule has no runner-up, and its value is the same for every row."""
@@ -159,7 +160,7 @@ class ThresholdPolicy(PolicyBase):
         sizes = action_sizes(header.problem)
         if strange := {settings.thresholds.price, settings.thresholds.waiting_price} - set(header.problem.prices or ()):
             raise LostSalesError(f"its prices are not among those of its problem: {min(strange):g}")
-        return Content({"paths": optional(numbers("paths", "periods", least=0))}, sizes)
+        return Content({"paths": optional(numbers("paths", "periods", least=0))}, sizes, may_be_empty=("periods",))
 
     def to_artefact(self) -> Artefact:
         """The content of a policy file."""

@@ -7,45 +7,51 @@ from lostsales.demand.censoring.runs import Runs
 from lostsales.learn.cfqi.own_actions import OwnActions
 from lostsales.learn.cfqi.partition import Partition
 from lostsales.learn.cfqi.safe_actions import SafeActions
-from lostsales.learn.cfqi.targets import CHUNK
+from lostsales.learn.cfqi.support import Support
 from lostsales.policy.history import limits_of_rows
 from lostsales.policy.own_range import OwnRange
 from lostsales.policy.rules import Rules
 from lostsales.types import Bools, Floats, Ints
+
+CHUNK = 20_000
 
 
 def allowed_actions(
     log: SalesLog,
     runs: Runs,
     part: Partition,
-    depth: int,
     actions: OwnActions,
     safe: SafeActions,
     rules: Rules,
     safe_boundary: bool,
     limits: OwnRange | None = None,  # by series
+    supports: tuple[Support, ...] | None = None,  # by depth
 ) -> tuple[Bools | None, Bools | None]:
     """Masks (rows, actions) after the observed and after the censored rows of a depth; None where all are allowed."""
-    unlimited = rules == Rules() and np.isinf(actions.room) and limits is None
+    unlimited = rules == Rules() and np.isinf(actions.room) and limits is None and supports is None
     unlimited &= limits_of_rows(log, part.rows[:0]) is None
-    if unlimited and (not safe_boundary or runs.max_depth == 0):
+    if unlimited and (not safe_boundary or runs.longest == 0):
         return None, None
     masks: list[Bools | None] = []
     observed, usual, scale = part.is_observed, np.asarray(part.usual_price), np.asarray(part.scale)
-    for chosen, next_depth, block in ((observed, 0, part.next_observed), (~observed, depth + 1, part.next_censored)):
-        if block is None:
-            masks.append(None)
-            continue
+    at_0 = np.zeros(int(observed.sum()), dtype=np.int64)
+    for chosen, next_depth, block, learned in (
+        (observed, at_0, part.next_observed, 0),
+        (~observed, part.next_depth, part.next_censored, max(part.next_learned, 1)),
+    ):
         rows = part.rows[chosen]
         may = np.empty((len(rows), len(actions)), dtype=bool)
         for start in range(0, len(rows), CHUNK):
             some = slice(start, start + CHUNK)
             may[some] = _feasible(log, rows[some], actions, rules, usual[chosen][some], scale[chosen][some], limits)
-        if safe_boundary:
-            for at, own in actions.groups(usual[chosen], scale[chosen]):
-                for start in range(0, len(at), CHUNK):
-                    some_rows = at[start : start + CHUNK]
-                    may[some_rows] = safe.mask(next_depth, block[some_rows], may[some_rows], own)[0]
+        for at, own in actions.groups(usual[chosen], scale[chosen]):
+            for start in range(0, len(at), CHUNK):
+                here = at[start : start + CHUNK]
+                if supports is not None:
+                    may[here] = supports[learned].mask(block[here], may[here], own, actions.n_orders)[0]
+                for each in np.unique(next_depth[here]) if safe_boundary else ():
+                    there = here[next_depth[here] == each]
+                    may[there] = safe.mask(int(each), block[there], may[there], own)[0]
         masks.append(None if may.all() else may)
     return masks[0], masks[1]
 

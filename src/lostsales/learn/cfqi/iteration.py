@@ -52,11 +52,13 @@ def iterate(
 ) -> FittedQ:
     """K iterations (Equation 15).
 
-    A row with observed demand continues with Q^(0), a censored one with Q^(i+1). `allowed` gives, for each depth, the
-    actions of the maximum after its observed and after its censored rows, (rows, actions) or None for all.
+    A row with observed demand continues with Q^(0), a censored one with Q^(i+1), from max_depth on with Q^(n) itself.
+    `allowed` gives, for each depth, the actions of the maximum after its observed and after its censored rows,
+    (rows, actions) or None for all.
     """
     searches = [_search(part, fold, settings) for part, fold in zip(parts, folds, strict=True)]
     profits = np.concatenate([part.profit for part in parts])
+    rows = len(profits)
     pessimism = settings.beta > 0 and settings.pessimistic_until > 0
     residuals: list[tuple[float, ...]] = []
     q: list[ActionValueFunction] = []
@@ -66,15 +68,12 @@ def iterate(
     for k in range(1, settings.iterations + 1):
         if q:
             beta = settings.beta if k - 1 <= settings.pessimistic_until else 0.0
-            regressed = [
-                targets(part.profit, ahead, q, settings.discount, beta)
-                for part, ahead in zip(parts, following, strict=True)
-            ]
+            regressed = targets(parts, following, q, settings.discount, beta)
         if k in settings.select_at or not following:
             designs, following = [], []  # frees the memory of the former factors
             designs = [search.chosen(target, pessimism) for search, target in zip(searches, regressed, strict=True)]
             following = [
-                NextValues.of(part, depth, allowed[depth], actions, designs) for depth, part in enumerate(parts)
+                NextValues.of(part, may, actions, designs, rows) for part, may in zip(parts, allowed, strict=True)
             ]
         horizon = (1 - settings.discount**k) / (1 - settings.discount)
         low, high = float(profits.min()) * horizon, float(profits.max()) * horizon

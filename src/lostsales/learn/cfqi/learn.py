@@ -1,5 +1,6 @@
 """C-FQI, PC-FQI and fusion from a log: runs, imputed profits, partition by depth, fitted Q-iteration, policy."""
 
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ from threadpoolctl import threadpool_limits
 from lostsales.data.cost_features import costs_as_features
 from lostsales.data.log import SalesLog
 from lostsales.data.progress import Progress
-from lostsales.data.splits import folds_of, hold_out
+from lostsales.data.splits import Holdout, folds_of, hold_out
 from lostsales.demand.censoring.runs import Runs, iterations_rule
 from lostsales.demand.survival.imputation import impute
 from lostsales.learn.cfqi.allowed_actions import allowed_actions
@@ -19,14 +20,17 @@ from lostsales.learn.cfqi.partition import Partition, partition, single_partitio
 from lostsales.learn.cfqi.policy import QPolicy
 from lostsales.learn.cfqi.safe_actions import SafeActions, arrival_of, fit_safe_actions
 from lostsales.learn.cfqi.series_coordinates import SeriesCoordinates
+from lostsales.learn.cfqi.support import Support
 from lostsales.learn.training_data import TrainingData
 from lostsales.policy.action_grid import room_of
+from lostsales.policy.file_content import feature_count
 from lostsales.types import Floats
 
 if TYPE_CHECKING:
     from lostsales.learn.cfqi.settings import CFQI
 
 MOST_ITERATIONS = 40
+STILL_AHEAD = 0.05  # of the value beyond these iterations, from which the cap is told
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +52,7 @@ def learn(log: SalesLog, settings: "CFQI", progress: Progress | None = None) -> 
 
 
 def _learn(log: SalesLog, settings: "CFQI", progress: Progress | None) -> CfqiResult:
-    data = TrainingData.of(log, settings.rules, settings.max_depth)
+    data = TrainingData.of(log, settings.rules, settings.max_depth, pool=settings.deeper == "pooled")
     runs, actions = data.runs, OwnActions(data.ladders.coarse(), room_of(log.problem))
     coordinates = SeriesCoordinates.of(log)
     profit = impute(
@@ -57,6 +61,7 @@ def _learn(log: SalesLog, settings: "CFQI", progress: Progress | None) -> CfqiRe
     assert profit is not None  # the log has stock, orders and costs
     rule = min(iterations_rule(int(runs.usable.sum()), log.problem.discount), MOST_ITERATIONS)
     iterations = rule if settings.iterations is None else settings.iterations
+    _say_where_the_cap_bites(int(runs.usable.sum()), log.problem.discount, settings)
     fqi = FqiSettings(
         iterations=iterations,
         discount=log.problem.discount,
@@ -75,11 +80,12 @@ def _learn(log: SalesLog, settings: "CFQI", progress: Progress | None) -> CfqiRe
     else:
         safe = fit_safe_actions(priced, runs, holdout, coordinates, fqi, settings.safe, settings.eps)
     limits = coordinates.own_range if coordinates.vary else None
-    allowed = [
-        allowed_actions(priced, runs, part, depth, actions, safe, data.rules, settings.boundary == "safe", limits)
-        for depth, part in enumerate(parts)
-    ]
     folds = [folds_of(holdout, part.rows) for part in parts]
+    supports = _supports(priced, runs, parts, holdout, settings)
+    allowed = [
+        allowed_actions(priced, runs, part, actions, safe, data.rules, settings.boundary == "safe", limits, supports)
+        for part in parts
+    ]
     fitted = iterate(parts, folds, actions, allowed, fqi, progress)
     policy = QPolicy(
         problem=data.problem,
@@ -87,6 +93,8 @@ def _learn(log: SalesLog, settings: "CFQI", progress: Progress | None) -> CfqiRe
         rules=data.rules,
         q=fitted.q,
         safe=safe,
+        supports=supports,
+        pools=runs.pooled > 0 and not settings.independent,
         beta=settings.beta if fitted.pessimistic else 0.0,
         ranges=tuple(_range(part.block, settings.independent) for part in parts),
         usual_demand=data.usual_demand,
@@ -96,6 +104,46 @@ def _learn(log: SalesLog, settings: "CFQI", progress: Progress | None) -> CfqiRe
         unit_cost=float(data.grid.unit_cost),
     )
     return CfqiResult(policy, fitted, tuple(parts), runs, profit)
+
+
+def _say_where_the_cap_bites(rows: int, discount: float, settings: "CFQI") -> None:
+    asked = iterations_rule(rows, discount)
+    if settings.iterations is None and asked > MOST_ITERATIONS and discount**MOST_ITERATIONS > STILL_AHEAD:
+        warnings.warn(
+            f"at discount {discount:g} the rule asks for K = {asked} iterations, and {MOST_ITERATIONS} are made: what "
+            f"lies further ahead is left out. iterations={asked} makes them all",
+            stacklevel=6,
+        )
+
+
+def _supports(
+    log: SalesLog, runs: Runs, parts: list[Partition], holdout: Holdout, settings: "CFQI"
+) -> tuple[Support, ...] | None:
+    """The support of each depth, and a warning where one price or one order ruled at one.
+
+    After a stock-out behaviour has a support of its own, though Q may be pooled with that of depth 0.
+    """
+    if settings.support == "all":
+        return None
+    samples = [(part, np.ones(len(part.rows), dtype=bool)) for part in parts]
+    after_stockout = runs.depth[parts[0].rows] > 0
+    if len(parts) == 1 and not settings.independent and after_stockout.any():
+        samples = [(parts[0], ~after_stockout), (parts[0], after_stockout)]
+    stock_at = 1 + feature_count(log.problem.features)
+    found = tuple(
+        Support.of(part.block[at], part.action[at], folds_of(holdout, part.rows[at]), stock_at, settings.seed)
+        for part, at in samples
+    )
+    for name in ("price", "order"):
+        fixed = [str(depth) for depth, support in enumerate(found) if getattr(support, name).range == 0]
+        if fixed:
+            where = "" if len(fixed) == len(found) else f" at depth {', '.join(fixed)}"
+            warnings.warn(
+                f"the {name} never varied{where}: nothing could be learned of its effect, and no other is recommended "
+                "there",
+                stacklevel=6,
+            )
+    return found
 
 
 def _range(block: Floats, independent: bool) -> Floats:

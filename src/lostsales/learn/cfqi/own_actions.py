@@ -21,6 +21,11 @@ class OwnActions:
         return len(self.ladders.prices) * len(self.ladders.orders)
 
     @property
+    def n_orders(self) -> int:
+        """How many orders go with each price."""
+        return len(self.ladders.orders)
+
+    @property
     def rungs(self) -> ActionGrid:
         """The rungs themselves."""
         return ActionGrid(self.ladders.prices, self.ladders.orders, self.room)

@@ -1,6 +1,6 @@
 """The rows of a log by depth, ready for fitted Q-iteration (O_N^(i), Section 3.6)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from lostsales.types import Bools, Floats, Ints
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """The rows of one depth."""
+    """The rows of one depth; at max_depth those of greater depth too."""
 
     rows: Ints  # (rows,) of the log
     block: Floats  # (rows, coordinates)
@@ -21,9 +21,14 @@ class Partition:
     profit: Floats  # (rows,) R*, imputed where censored
     is_observed: Bools  # (rows,)
     next_observed: Floats  # (observed rows, coordinates at depth 0) W_{t+1}
-    next_censored: Floats | None  # (censored rows, coordinates at depth + 1) H'_{(t-i):(t+1)}; None at max_depth
     scale: Floats | None = None  # (rows,) what units, and with them profits, were divided by; None: nothing
     usual_price: Floats | None = None  # (rows,) what prices, and with them profits, were divided by; None: nothing
+    # After a stock-out; nothing where every demand is observed.
+    next_censored: Floats = field(
+        default_factory=lambda: np.zeros((0, 0))
+    )  # (censored rows, coordinates at next_learned)
+    next_depth: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # (censored rows,)
+    next_learned: int = 0  # depth of the Q that goes on
 
 
 def single_partition(log: SalesLog, profit: Floats, coordinates: SeriesCoordinates) -> Partition:
@@ -37,7 +42,6 @@ def single_partition(log: SalesLog, profit: Floats, coordinates: SeriesCoordinat
         profit=profit[rows] / (scale * usual),
         is_observed=np.ones(len(rows), dtype=bool),
         next_observed=_blocks(log, zero, rows + 1, 0, coordinates),
-        next_censored=None,
         scale=scale,
         usual_price=usual,
     )
@@ -46,25 +50,25 @@ def single_partition(log: SalesLog, profit: Floats, coordinates: SeriesCoordinat
 def partition(
     log: SalesLog, runs: Runs, profit: Floats, coordinates: SeriesCoordinates | None = None
 ) -> list[Partition]:
-    """The usable rows of every depth up to `max_depth`."""
+    """The usable rows of every depth up to `max_depth`, whose part has all deeper ones."""
     parts, observed = [], runs.observed
     for depth in range(runs.max_depth + 1):
-        rows = np.flatnonzero(runs.usable & (runs.depth == depth))
+        rows = np.flatnonzero(runs.usable & (runs.learned_depth == depth))
         is_observed = observed.is_observed[rows]
         ends, goes_on = rows[is_observed], rows[~is_observed]
         scale, usual = _units(log, rows, coordinates)
-        next_censored = None
-        if depth < runs.max_depth:
-            next_censored = _blocks(log, runs.anchor_demand[goes_on], goes_on + 1, depth + 1, coordinates)
+        to = min(depth + 1, runs.max_depth)
         parts.append(
             Partition(
                 rows=rows,
-                block=_blocks(log, runs.anchor_demand[rows], rows, depth, coordinates),
+                block=blocks_at_depth(log, runs, rows, depth, coordinates),
                 action=np.column_stack([log.price[rows] / usual, np.asarray(log.order)[rows] / scale]),
                 profit=profit[rows] / (scale * usual),
                 is_observed=is_observed,
-                next_observed=_blocks(log, observed.demand[ends], ends + 1, 0, coordinates),
-                next_censored=next_censored,
+                next_observed=blocks_at_depth(log, runs, ends + 1, 0, coordinates),
+                next_censored=blocks_at_depth(log, runs, goes_on + 1, to, coordinates),
+                next_depth=runs.depth[goes_on] + 1,
+                next_learned=to,
                 scale=scale,
                 usual_price=usual,
             )
@@ -72,13 +76,23 @@ def partition(
     return parts
 
 
+def blocks_at_depth(log: SalesLog, runs: Runs, rows: Ints, depth: int, coordinates: SeriesCoordinates | None) -> Floats:
+    """The histories of rows as the Q of a depth takes them, (rows, coordinates)."""
+    return _blocks(log, runs.anchor_demand[rows], rows, depth, coordinates, runs.run_length(rows, depth))
+
+
 def _blocks(
-    log: SalesLog, anchor_demand: Floats, rows: Ints, depth: int, coordinates: SeriesCoordinates | None
+    log: SalesLog,
+    anchor_demand: Floats,
+    rows: Ints,
+    depth: int,
+    coordinates: SeriesCoordinates | None,
+    run_length: Floats | None = None,
 ) -> Floats:
-    if coordinates is None:
-        return blocks_of_rows(log, anchor_demand, rows, depth)
     scale, usual = _units(log, rows, coordinates)
-    return blocks_of_rows(log, anchor_demand, rows, depth, scale, coordinates.values[log.series[rows]], usual)
+    known = [] if coordinates is None else [coordinates.values[log.series[rows]]]
+    more = [*known, *([] if run_length is None else [run_length])]
+    return blocks_of_rows(log, anchor_demand, rows, depth, scale, np.hstack(more) if more else None, usual)
 
 
 def _units(log: SalesLog, rows: Ints, coordinates: SeriesCoordinates | None) -> tuple[Floats, Floats]:

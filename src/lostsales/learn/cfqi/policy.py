@@ -14,6 +14,8 @@ from lostsales.errors import LostSalesError
 from lostsales.learn.cfqi.own_actions import OwnActions
 from lostsales.learn.cfqi.safe_actions import Safe, SafeActions, arrival_of
 from lostsales.learn.cfqi.series_coordinates import SeriesCoordinates, ViewCoordinates
+from lostsales.learn.cfqi.support import Support
+from lostsales.learn.cfqi.support_file import SavedSpread, supports_from, supports_saved
 from lostsales.learn.cfqi.targets import ActionValueFunction
 from lostsales.learn.function.q_arrays import QSettings, q_arrays, q_content, q_from, q_settings
 from lostsales.learn.function.q_function import QFunction
@@ -36,7 +38,7 @@ from lostsales.policy.file_content import (
 from lostsales.policy.file_format import Artefact, arrays_of
 from lostsales.policy.history import blocks_of_view, supply_columns
 from lostsales.policy.policy import Policy
-from lostsales.policy.rules import Rules
+from lostsales.policy.rules import Rules, SavedRules
 from lostsales.policy.view import Action, View
 from lostsales.types import Array, Bools, Floats, Ints
 
@@ -54,6 +56,7 @@ class _Scored:
     penalty: Floats | None  # (rows, actions) U, None where there is none
     unsafe: Bools
     outside: Bools
+    untried: Bools
 
 
 class SavedSafeActions(StrictSettings):
@@ -62,6 +65,7 @@ class SavedSafeActions(StrictSettings):
     kind: Safe
     eps: Annotated[float, Field(ge=0, le=1)]
     depth: Depth
+    ends_by_rule: bool | None = None  # files of old allow any action where every learned run ended
 
 
 class QPolicySettings(StrictSettings):
@@ -69,7 +73,7 @@ class QPolicySettings(StrictSettings):
 
     method: str
     room: NonNegative | None
-    rules: Rules
+    rules: SavedRules
     beta: NonNegative
     usual_demand: NonNegative
     safe: SavedSafeActions
@@ -78,12 +82,18 @@ class QPolicySettings(StrictSettings):
     attributes: tuple[str, ...] | None
     ladders: LadderSettings | None = None  # files of old have one ladder for all series
     unit_cost: NonNegative = 0.0
+    pools: bool = False
+    support: dict[str, SavedSpread] | None = None  # by "price" or "order" and depth; None: every action
 
     @model_validator(mode="after")
     def _is_complete(self) -> "QPolicySettings":
         depths = len(self.models) - ("chance" in self.models)
         if not depths or set(self.models) - {"chance"} != {str(depth) for depth in range(depths)}:
             raise ValueError("there must be one model a depth, from 0 on")
+        behaviours = 0 if self.support is None else len(self.support) // 2  # two where all depths share a Q
+        spreads = {f"{what}{depth}" for what in ("price", "order") for depth in range(behaviours)}
+        if self.support is not None and (set(self.support) != spreads or behaviours not in (depths, max(depths, 2))):
+            raise ValueError("there must be a spread of prices and one of orders a depth, from 0 on")
         if self.beta and any(model.doubt is None for name, model in self.models.items() if name != "chance"):
             raise ValueError("a policy with a penalty needs the posterior variance of every model")
         return self
@@ -105,6 +115,8 @@ class QPolicy(PolicyBase):
     coordinates: SeriesCoordinates | None = None  # scale and attributes of the series; None where they do not vary
     costs: tuple[Feature, ...] = ()  # unit costs that vary by row
     unit_cost: float = 0.0  # of an order, its mean in the log
+    supports: tuple[Support, ...] | None = None  # by depth, the last for all deeper; None: every action is a candidate
+    pools: bool = False  # the histories of the last Q have the length of the run as a coordinate
     observes: Literal["history"] = "history"
 
     @property
@@ -137,10 +149,10 @@ class QPolicy(PolicyBase):
         """The decision with its value, penalty, runner-up and warnings."""
         rows = len(view.stock)
         penalty, value, advantage, price, order, second_price, second_order = (np.zeros(rows) for _ in range(7))
-        unsafe, outside = (np.empty(rows, dtype=bool) for _ in range(2))
+        unsafe, outside, untried = (np.empty(rows, dtype=bool) for _ in range(3))
         for part in self._scored(view):
             at, found = part.rows, greedy(part.scores, part.grid)
-            unsafe[at], outside[at] = part.unsafe, part.outside
+            unsafe[at], outside[at], untried[at] = part.unsafe, part.outside, part.untried
             value[at], advantage[at] = found.value, found.advantage
             price[at], order[at] = part.grid.taken(found.best)
             second_price[at], second_order[at] = part.grid.taken(found.second)
@@ -162,6 +174,7 @@ class QPolicy(PolicyBase):
             outside=outside,
             unknown_series=None if own is None else own.is_unknown,
             unseen=None if own is None or own.own_range is None else own.own_range.unseen(price, order),
+            untried=None if self.supports is None else untried,
         )
 
     def _scored(self, view: View) -> Iterator[_Scored]:
@@ -177,7 +190,10 @@ class QPolicy(PolicyBase):
                 for start in range(0, len(in_group), CHUNK):
                     at = in_depth[in_group[start : start + CHUNK]]
                     scale, usual = own.scale[at], own.usual_price[at]
-                    attributes = None if own.attributes is None else own.attributes[at]
+                    more = [] if own.attributes is None else [own.attributes[at]]
+                    if self.pools and learned == len(self.q) - 1:
+                        more.append(view.depth[at].astype(np.float64)[:, None])
+                    attributes = np.hstack(more) if more else None
                     block = blocks_of_view(asks, view, at, learned, int(depth), scale, attributes, usual)
                     features = {name: values[at] for name, values in by_name.items()}
                     grid = self.actions.grid(usual, scale, self.unit_cost)
@@ -186,6 +202,10 @@ class QPolicy(PolicyBase):
                     feasible = rules.feasible(grid, view.stock[at], last_price[at], features, most_order)
                     if own.own_range is not None:
                         feasible = own.own_range.rows(at).allowed(grid, feasible)
+                    untried = np.zeros(len(at), dtype=bool)
+                    if self.supports is not None:
+                        support = self.supports[min(int(depth), len(self.supports) - 1)]
+                        feasible, untried = support.mask(block, feasible, pairs, self.actions.n_orders)
                     may, unsafe = self.safe.mask(int(depth), block, feasible, pairs)
                     money = (scale * usual)[:, None]
                     scores, penalty = q.values(block, pairs) * money, None
@@ -194,7 +214,7 @@ class QPolicy(PolicyBase):
                         scores -= penalty
                     scores[~may] = -np.inf
                     outside = ((block < least - slack) | (block > most + slack)).any(axis=1)
-                    yield _Scored(at, grid, scores, penalty, unsafe, outside)
+                    yield _Scored(at, grid, scores, penalty, unsafe, outside, untried)
 
     def _coordinates(self, view: View) -> ViewCoordinates:
         if self.coordinates is not None:
@@ -221,12 +241,18 @@ class QPolicy(PolicyBase):
         depths = len(settings.models) - ("chance" in settings.models)
         for name, model in settings.models.items():
             depth = depths - 1 if name == "chance" else int(name)
-            sizes[f"{name} coordinates"] = (
-                1 + (depth + 1) * (features + 1) + 2 * depth + sizes["attributes"] + supply_columns(header.problem)
-            )
+            own = 1 + (depth + 1) * (features + 1) + 2 * depth + supply_columns(header.problem)
+            pooled = settings.pools and depth == depths - 1
+            sizes[f"{name} coordinates"] = own + sizes["attributes"] + pooled
             arrays |= q_content(name, model, f"{name} coordinates")
         arrays |= {f"{depth}_range": numbers(2, f"{depth} coordinates", infinite=True) for depth in range(depths)}
-        return Content(arrays, sizes, may_be_empty=tuple(f"{name} kept" for name in settings.models))
+        for name, spread in (settings.support or {}).items():
+            coordinates = f"{min(int(name[5:]), depths - 1)} coordinates"
+            arrays |= q_content(name, spread.mean, coordinates)
+            arrays[f"{name}_residuals"] = numbers(f"{name} residuals")
+            arrays[f"{name[5:]}_histories"] = numbers(2, coordinates)
+        named = (*settings.models, *(settings.support or ()))
+        return Content(arrays, sizes, may_be_empty=tuple(f"{name} kept" for name in named))
 
     def to_artefact(self) -> Artefact:
         """The content of a policy file."""
@@ -243,8 +269,9 @@ class QPolicy(PolicyBase):
             "rules": self.rules.saved(),
             "beta": self.beta,
             "usual_demand": self.usual_demand,
-            "safe": {"kind": self.safe.kind, "eps": self.safe.eps, "depth": self.safe.depth},
+            "safe": {name: getattr(self.safe, name) for name in ("kind", "eps", "depth", "ends_by_rule")},
             "models": {name: q_settings(q) for name, q in models.items()},
+            "pools": self.pools,
             "costs": [feature.name for feature in self.costs],
             "attributes": None if self.coordinates is None else list(self.coordinates.columns),
         }
@@ -253,6 +280,9 @@ class QPolicy(PolicyBase):
         for name, q in models.items():
             arrays |= {f"{name}_{key}": each for key, each in q_arrays(q).items()}
         arrays |= {f"{depth}_range": each for depth, each in enumerate(self.ranges)}
+        if self.supports is not None:
+            saved, own = supports_saved(self.supports)
+            settings["support"], arrays = saved, arrays | own
         return Artefact("q", self.observes, None, self.problem, settings, arrays)
 
     @classmethod
@@ -268,7 +298,12 @@ class QPolicy(PolicyBase):
             rules=Rules.of_saved(settings["rules"]),
             q=tuple(models[str(depth)] for depth in range(depths)),
             safe=SafeActions(
-                safe["kind"], models.get("chance"), safe["eps"], safe["depth"], arrival_of(artefact.problem)
+                safe["kind"],
+                models.get("chance"),
+                safe["eps"],
+                safe["depth"],
+                arrival_of(artefact.problem),
+                "chance" not in models if safe.get("ends_by_rule") is None else safe["ends_by_rule"],
             ),
             beta=settings["beta"],
             ranges=tuple(arrays[f"{depth}_range"] for depth in range(depths)),
@@ -277,6 +312,10 @@ class QPolicy(PolicyBase):
             coordinates=SeriesCoordinates.from_arrays(settings["attributes"], arrays),
             costs=tuple(Feature(name=name) for name in settings["costs"]),
             unit_cost=settings.get("unit_cost", 0.0),
+            pools=settings.get("pools", False),
+            supports=supports_from(
+                settings.get("support"), arrays, 1 + feature_count(artefact.problem.features) + len(settings["costs"])
+            ),
         )
 
 
@@ -294,9 +333,9 @@ def q_functions(policy: Policy) -> tuple[QFunction, ...]:
 
 
 def boundary_depth(policy: Policy) -> int | None:
-    """max_depth of a policy with one Q-function per depth for series of one scale, else None."""
+    """Where the safe action rules, of a policy with one Q-function per depth for series of one scale, else None."""
     one_scale = isinstance(policy, QPolicy) and policy.coordinates is None and not policy.costs
-    return len(policy.q) - 1 if isinstance(policy, QPolicy) and one_scale else None
+    return policy.safe.depth if isinstance(policy, QPolicy) and one_scale else None
 
 
 def _savable(q: ActionValueFunction) -> QFunction:

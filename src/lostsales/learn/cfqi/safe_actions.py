@@ -10,12 +10,12 @@ from lostsales.data.problem import Problem
 from lostsales.data.splits import FoldMasks, Holdout, folds_of
 from lostsales.demand.censoring.runs import Runs
 from lostsales.learn.cfqi.iteration import FqiSettings
+from lostsales.learn.cfqi.partition import blocks_at_depth
 from lostsales.learn.cfqi.series_coordinates import SeriesCoordinates
 from lostsales.learn.cfqi.targets import ActionValueFunction
 from lostsales.learn.function.depth_regression import HyperparameterSearch, build
 from lostsales.learn.function.q_function import ActionScaler, FunctionClass, QFunction, Scaler
 from lostsales.policy.action_grid import keep_largest
-from lostsales.policy.history import blocks_of_rows
 from lostsales.types import Bools, Floats
 
 Safe = Literal["learned", "paper"]
@@ -25,13 +25,14 @@ NEVER = 1_000_000  # a depth that no run reaches
 
 @dataclass(frozen=True, eq=False)
 class SafeActions:
-    """Actions that are allowed where a run must end (Section 3.2)."""
+    """Actions that are allowed where a run must end (Section 3.2): at the depth of the longest run of the log."""
 
     kind: Safe
-    chance: ActionValueFunction | None  # estimated probability that the run ends; None where every run did
+    chance: ActionValueFunction | None  # estimated probability that the run ends; None where every learned run did
     eps: float
-    depth: int  # max_depth
+    depth: int  # from which on a run must end
     arrival: str  # "before", "after", or "later" where lead times are longer than a period
+    ends_by_rule: bool = False  # the shop's rule (`longest_run`) ends a run at that depth, whatever the action
 
     @classmethod
     def never(cls, kind: Safe, eps: float, arrival: str) -> "SafeActions":
@@ -44,7 +45,8 @@ class SafeActions:
         `actions` are the coordinates of the actions, (actions, 2).
 
         The paper's: the highest price with the largest order. The learned: those that end the run with probability at
-        least 1 - eps, else the likeliest; the paper's in runs longer than learned where every learned one ended.
+        least 1 - eps, else the likeliest; the paper's where no learned run went on, which is so by definition at the
+        depth of the longest run and tells nothing of what ends one.
 
         An order that arrives after sales cannot end today's run. So the order is the largest a period earlier too (but
         not before a run has begun), and where no action is safe enough. One that takes longer is left as it is: a run
@@ -52,11 +54,11 @@ class SafeActions:
         """
         no_row = np.zeros(len(feasible), dtype=bool)
         price, order = actions.T
-        ends_at = max(self.depth, 1)  # with max_depth 0 any run is too long
-        always_ended = self.kind == "learned" and self.chance is None
-        if self.arrival == "after" and 1 <= depth == ends_at - 1 and not always_ended:
+        ends_at = max(self.depth, 1)  # where no run was seen any is too long
+        by_rule = self.kind == "learned" and self.ends_by_rule
+        if self.arrival == "after" and 1 <= depth == ends_at - 1 and not by_rule:
             return keep_largest(feasible, order), no_row
-        if depth < ends_at or (always_ended and depth == self.depth):
+        if depth < ends_at or (by_rule and depth == self.depth):
             return feasible, no_row
         if self.kind == "paper" or self.chance is None:
             return keep_largest(keep_largest(feasible, order), price), no_row
@@ -78,20 +80,21 @@ def fit_safe_actions(
     kind: Safe,
     eps: float,
 ) -> SafeActions:
-    """Estimate the probability that a run ends from every row at max_depth."""
+    """Estimate the probability that a run ends from every row at max_depth and beyond."""
     chance: QFunction | None = None
-    depth = runs.max_depth
-    rows = np.flatnonzero((runs.depth == depth) & log.has_next)
+    learned, rule = runs.max_depth, log.problem.longest_run
+    depth = min(runs.longest, runs.cap) if runs.pools else learned
+    deep = runs.depth >= max(learned, 1) if runs.pools else (runs.depth == learned) & (learned > 0)
+    rows = np.flatnonzero(deep & log.has_next)
     ends = runs.observed.is_observed[rows].astype(np.float64)
-    if kind == "learned" and depth and not ends.all():
-        series = log.series[rows]
-        scale, values, usual = coordinates.scale[series], coordinates.values[series], coordinates.usual_price[series]
-        block = blocks_of_rows(log, runs.anchor_demand[rows], rows, depth, scale, values, usual)
+    if kind == "learned" and len(rows) and not ends.all():
+        scale, usual = coordinates.scale[log.series[rows]], coordinates.usual_price[log.series[rows]]
+        block = blocks_at_depth(log, runs, rows, learned, coordinates)
         # An order that arrives after sales cannot end the run: an effect of it would be noise.
         order = np.asarray(log.order)[rows] if log.problem.arrival == "before" else np.zeros(len(rows))
         action = np.column_stack([log.price[rows] / usual, order / scale])
         chance = _chance_to_end(block, action, ends, folds_of(holdout, rows), settings)
-    return SafeActions(kind, chance, eps, depth, arrival_of(log.problem))
+    return SafeActions(kind, chance, eps, depth, arrival_of(log.problem), rule is not None and rule <= depth)
 
 
 def arrival_of(problem: Problem) -> str:

@@ -16,6 +16,8 @@ from lostsales.learn.function.regressors import Regressor
 from lostsales.learn.learner import Learner
 
 Boundary = Literal["safe", "paper"]
+Supported = Literal["near", "all"]
+Deeper = Literal["pooled", "left-out"]
 FUSION_START = 4  # pessimistic iterations of fusion (Appendix F)
 
 
@@ -51,7 +53,17 @@ class CFQI(Learner):
     boundary: Boundary = Field(
         "safe", description='V at max_depth is taken over safe actions; "paper": over all actions.'
     )
+    support: Supported = Field(
+        "near",
+        description='Candidates are prices and orders that the log shows near the history; "all": every one, as in the '
+        "paper.",
+    )
     max_depth: Annotated[int, Field(ge=0)] | None = Field(None, description="Learn no deeper than this.")
+    deeper: Deeper = Field(
+        "pooled",
+        description='Rows deeper than can be learned are pooled with the deepest that can; "left-out", as in the '
+        "paper, drops them and the stock-outs before them.",
+    )
     independent: bool = Field(
         False, description="Demand does not depend on past demand: every row is at depth 0, only profit is censored."
     )

@@ -6,12 +6,15 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from lostsales.data.parallel import in_parallel
 from lostsales.learn.cfqi.own_actions import OwnActions
 from lostsales.learn.cfqi.partition import Partition
 from lostsales.types import Bools, Floats, Ints
 
-KEPT_SCORES = 20_000_000  # above, features of the next histories are recomputed in each iteration
-CHUNK = 20_000
+# Values of next histories and actions above which kernels are recomputed in each iteration rather than kept.
+KEPT_SCORES = 20_000_000
+CHUNK = 1_000  # rows that are scored at once, so that their kernels stay in the cache
+MANY_ROWS = 20_000  # from which on several threads are quicker
 
 
 class ActionValueFunction(Protocol):
@@ -49,7 +52,7 @@ class RegressionDesign(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class NextHistories:
-    """Next histories of one depth against actions of the same coordinates."""
+    """Next histories of one depth against actions of the same coordinates, few enough to be scored at once."""
 
     rows: Ints  # (rows,) of the partition before
     depth: int
@@ -60,20 +63,11 @@ class NextHistories:
 
     def best(self, q: ActionValueFunction, beta: float) -> Floats:
         """Max over allowed actions of Q, or of Q - U where the update is pessimistic, (rows,)."""
-        if self.scorer is not None:
-            return self._most(self.scorer(q, beta), slice(None))
-        found = np.empty(len(self.block))
-        for start in range(0, len(found), CHUNK):
-            part = slice(start, start + CHUNK)
-            scores = q.values(self.block[part], self.actions)
-            if beta:
-                scores -= q.penalty(self.block[part], self.actions, beta)
-            found[part] = self._most(scores, part)
-        return found
-
-    def _most(self, scores: Floats, part: slice) -> Floats:
+        scores = q.values(self.block, self.actions) if self.scorer is None else self.scorer(q, beta)
+        if self.scorer is None and beta:
+            scores -= q.penalty(self.block, self.actions, beta)
         if self.may is not None:
-            scores[~self.may[part]] = -np.inf
+            scores[~self.may] = -np.inf
         return np.asarray(scores.max(axis=1, initial=-np.inf))
 
 
@@ -88,40 +82,44 @@ class NextValues:
     def of(
         cls,
         part: Partition,
-        depth: int,
         allowed: tuple[Bools | None, Bools | None],
         actions: OwnActions,
         designs: list[Any],
+        rows_in_all: int,
     ) -> "NextValues":
-        """The next history has depth 0 after observed demand, else depth + 1."""
+        """The next history has depth 0 after observed demand, else `next_learned`; `rows_in_all` are of all depths."""
+        keep = rows_in_all * len(actions) <= KEPT_SCORES
         after, ones = [], np.ones(len(part.rows))
         scale = ones if part.scale is None else part.scale
         usual = ones if part.usual_price is None else part.usual_price
         for rows, to, block, may in (
             (np.flatnonzero(part.is_observed), 0, part.next_observed, allowed[0]),
-            (np.flatnonzero(~part.is_observed), depth + 1, part.next_censored, allowed[1]),
+            (np.flatnonzero(~part.is_observed), part.next_learned, part.next_censored, allowed[1]),
         ):
-            if block is None:
-                continue
             for at, own in actions.groups(usual[rows], scale[rows]):
-                there, kept = block[at], len(at) * len(own) <= KEPT_SCORES
-                scorer = designs[to].scorer(there, own) if kept else None
-                after.append(NextHistories(rows[at], to, there, None if may is None else may[at], own, scorer))
+                for start in range(0, len(at), CHUNK):
+                    some = at[start : start + CHUNK]
+                    there = block[some]
+                    scorer = designs[to].scorer(there, own) if keep else None
+                    after.append(NextHistories(rows[some], to, there, None if may is None else may[some], own, scorer))
         return cls(len(part.rows), tuple(after))
-
-    def value(self, q: list[ActionValueFunction], beta: float) -> Floats:
-        """V^(0) after observed demand, V^(i+1) after a stock-out, (rows,)."""
-        found = np.empty(self.rows)
-        for each in self.after:
-            found[each.rows] = each.best(q[each.depth], beta)
-        return found
 
 
 def targets(
-    profit: Floats, following: NextValues, q: list[ActionValueFunction], discount: float, beta: float
-) -> Floats:
-    """R* + discount V, the regression targets of Q^(i) in one iteration (Algorithms 1 and 2), (rows,).
+    parts: list[Partition], following: list[NextValues], q: list[ActionValueFunction], discount: float, beta: float
+) -> list[Floats]:
+    """R* + discount V, the regression targets of every Q^(i) in one iteration (Algorithms 1 and 2), each (rows,).
 
-    V is V^(0) after observed demand and V^(i+1) after a stock-out, of Q, or of Q - U where beta is above 0.
+    V is V^(0) after observed demand and V^(i+1), from max_depth on V^(n), after a stock-out, of Q, or of Q - U where
+    beta is above 0.
     """
-    return profit + discount * following.value(q, beta)
+    found = [np.empty(ahead.rows) for ahead in following]
+    every = [(values, each) for values, ahead in zip(found, following, strict=True) for each in ahead.after]
+
+    def fill(job: tuple[Floats, NextHistories]) -> None:
+        values, each = job
+        values[each.rows] = each.best(q[each.depth], beta)
+
+    rows = sum(ahead.rows for ahead in following)
+    in_parallel(fill, every) if rows > MANY_ROWS else list(map(fill, every))
+    return [part.profit + discount * values for part, values in zip(parts, found, strict=True)]

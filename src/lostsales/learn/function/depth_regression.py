@@ -1,20 +1,26 @@
 """Ridge regression of one depth: choice of hyperparameters, factors, and the posterior variance of the penalty."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
+from lostsales.data.parallel import in_parallel
 from lostsales.learn.function.feature_maps import FeatureMap, KernelMap, LinearMap, landmarks
 from lostsales.learn.function.kernels import Kernel
 from lostsales.learn.function.q_function import ActionScaler, FunctionClass, Hyperparameters, QBasis, QFunction, Scaler
 from lostsales.learn.function.ridge import CrossValidation, RidgeFactor
-from lostsales.types import Bools, Floats, Ints
+from lostsales.types import Array, Bools, Floats, Ints
 
-# Above so many numbers (2 GB), features are recomputed in each pass rather than kept.
-KEEP = 250_000_000
+# Above so many numbers features are kept in single precision, which is safe as |phi| <= 1 (unlike kernel values, whose
+# coefficients cancel), and above so many more (1.6 GB) kernels are recomputed in each iteration instead.
+DOUBLE = 60_000_000
+KEEP = 400_000_000
 CANDIDATES = 5  # rows per landmark from which landmarks are drawn
-CHUNK = 20_000
+CHUNK = 4_000
+SPANS = 8  # of a long design, which threads work on
+MANY_ROWS = 20_000  # from which on several threads are quicker
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,28 +31,34 @@ class RidgeDesign:
     factor: RidgeFactor
     history: Floats  # (rows, coordinates) standardised
     action: Floats  # (rows, 2) standardised
-    kept_phi: Floats | None
+    kept_phi: Array | None  # (rows, rank)
 
-    def phi(self) -> Iterator[tuple[slice, Floats]]:
-        """The features, a chunk of rows at a time."""
-        if self.kept_phi is not None:
-            yield slice(0, len(self.history)), self.kept_phi
-            return
-        for start in range(0, len(self.history), CHUNK):
-            part = slice(start, start + CHUNK)
-            yield part, self.basis.map.features(self.history[part], self.action[part])
+    def moment(self, targets: Floats) -> Floats:
+        """Phi'y, (rank,)."""
 
-    def fit(self, targets: Floats) -> Floats:
-        """Weights of the ridge regression of centred targets (Equation 16)."""
-        right = sum((phi.T @ targets[part] for part, phi in self.phi()), np.zeros(len(self.factor.gram)))
-        return self.factor.solve(right)
+        def of_span(span: range) -> Floats:
+            parts = (slice(start, min(start + CHUNK, span.stop)) for start in span[::CHUNK])
+            return np.asarray(np.sum([self._moment(part, targets[part]) for part in parts], axis=0))
+
+        return np.asarray(np.sum(_over_spans(of_span, len(targets)), axis=0))
+
+    def _moment(self, part: slice, targets: Floats) -> Floats:
+        if self.kept_phi is None:
+            return self.basis.map.moment(self.history[part], self.action[part], targets)
+        return np.asarray(targets @ self.kept_phi[part].astype(np.float64, copy=False))
 
     def q(self, targets: Floats, low: float, high: float) -> tuple[QFunction, float]:
-        """Q of the targets, and the root mean squared residual."""
+        """Q of the targets by ridge regression (Equation 16), and the root mean squared residual."""
         mean = float(targets.mean())
-        weights = self.fit(targets - mean)
-        fitted = np.concatenate([phi @ weights for _, phi in self.phi()])
-        return QFunction(self.basis, weights, mean, low, high), float(np.sqrt(np.mean((mean + fitted - targets) ** 2)))
+        centred = targets - mean
+        moment = self.moment(centred)
+        weights = self.factor.solve(moment)
+        if self.kept_phi is not None and len(targets) <= MANY_ROWS:
+            squares = float(np.mean((self.kept_phi @ weights - centred) ** 2))
+        else:  # |y - Phi w|^2 without another pass over the rows
+            explained = float(2 * weights @ moment - weights @ self.factor.gram @ weights)
+            squares = max(float(centred @ centred) - explained, 0.0) / len(centred)
+        return QFunction(self.basis, weights, mean, low, high), float(np.sqrt(squares))
 
     def scorer(self, block: Floats, actions: Floats) -> Callable[[QFunction, float], Floats]:
         """Q - U of given histories against actions, for any Q of this design."""
@@ -96,6 +108,11 @@ class HyperparameterSearch:
         kernel, ridge = np.unravel_index(int(np.argmin(errors)), (len(self.kernels), len(self.ridges)))
         return Hyperparameters(self.kernels[kernel], self.ridges[ridge], float(sigmas[kernel][ridge]))
 
+    def held_out(self, targets: Floats, chosen: Hyperparameters) -> Floats:
+        """Held-out residuals of centred targets with the chosen hyperparameters, (tested rows of the subsample,)."""
+        trial, ridge = self.trials[self.kernels.index(chosen.kernel)], self.ridges.index(chosen.ridge)
+        return np.asarray(trial.residuals(targets[self.rows])[:, ridge])
+
 
 def _map(kernel: Kernel | None, history: Floats, action: Floats, function: FunctionClass) -> FeatureMap:
     return LinearMap(function.raw) if kernel is None else KernelMap.at(kernel, history, action)
@@ -131,15 +148,34 @@ def build(
     return RidgeDesign(basis, RidgeFactor.of(gram, choice.ridge), history, action, kept)
 
 
-def _moments(mapped: FeatureMap, history: Floats, action: Floats) -> tuple[Floats, Floats | None]:
+def _moments(mapped: FeatureMap, history: Floats, action: Floats) -> tuple[Floats, Array | None]:
     """Phi'Phi, and Phi itself where it may stay in memory."""
     if isinstance(mapped, KernelMap) and len(mapped.root) == len(history):
         return mapped.root.T @ mapped.root, mapped.root  # on the landmarks themselves Phi is L
     rows, rank = len(history), mapped.features(history[:1], action[:1]).shape[1]
-    gram, kept = np.zeros((rank, rank)), np.empty((rows, rank)) if rows * rank <= KEEP else None
-    for start in range(0, rows, CHUNK):
-        part = mapped.features(history[start : start + CHUNK], action[start : start + CHUNK])
-        gram += part.T @ part
-        if kept is not None:
-            kept[start : start + CHUNK] = part
-    return gram, kept
+    kept: Array | None = None
+    if rows * rank <= KEEP:
+        kept = np.empty((rows, rank), dtype=np.float64 if rows * rank <= DOUBLE else np.float32)
+
+    def of_span(span: range) -> Floats:
+        gram = np.zeros((rank, rank))
+        for start in span[::CHUNK]:
+            part = slice(start, min(start + CHUNK, span.stop))
+            phi = mapped.features(history[part], action[part])
+            gram += phi.T @ phi
+            if kept is not None:
+                kept[part] = phi
+        return gram
+
+    return np.asarray(np.sum(_over_spans(of_span, rows), axis=0)), kept
+
+
+def _over_spans(work: Callable[[range], Floats], rows: int) -> list[Floats]:
+    """What is found in each span of rows, on several threads where they are many; one span where they are few.
+
+    The spans depend on the rows alone, so that sums do not depend on the number of threads.
+    """
+    if rows <= MANY_ROWS:
+        return [work(range(rows))]
+    bounds = np.linspace(0, rows, SPANS + 1).astype(np.int64).tolist()
+    return in_parallel(work, [range(*pair) for pair in pairwise(bounds)])

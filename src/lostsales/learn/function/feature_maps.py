@@ -24,6 +24,10 @@ class FeatureMap(Protocol):
         """Phi of each pair, (rows, rank)."""
         ...
 
+    def moment(self, history: Floats, action: Floats, targets: Floats) -> Floats:
+        """Phi'y of pairs and their targets, (rank,)."""
+        ...
+
     def left_over(self, history: Floats, action: Floats) -> Floats:
         """k(z, z) - |phi(z)|^2 of each pair, which the map does not represent, (rows,)."""
         ...
@@ -56,6 +60,10 @@ class LinearMap:
             return np.hstack([history, action])
         price, order = action[:, :1], action[:, 1:2]
         return np.hstack([history, action, action**2, price * order, history * price, history * order])
+
+    def moment(self, history: Floats, action: Floats, targets: Floats) -> Floats:
+        """Phi'y."""
+        return np.asarray(targets @ self.features(history, action))
 
     def left_over(self, history: Floats, action: Floats) -> Floats:  # noqa: ARG002, the protocol passes it
         """0: the map is the whole function class."""
@@ -90,6 +98,11 @@ class KernelMap:
         near = self.kernel.between((history, action), (self.history, self.action))
         solved: Floats = solve_triangular(self.root, near.T, lower=True, check_finite=False, overwrite_b=True).T
         return solved
+
+    def moment(self, history: Floats, action: Floats, targets: Floats) -> Floats:
+        """Phi'y = L^-1 (K'y), which needs the kernel alone of every row."""
+        near = self.kernel.between((history, action), (self.history, self.action))
+        return np.asarray(solve_triangular(self.root, targets @ near, lower=True, check_finite=False))
 
     def left_over(self, history: Floats, action: Floats) -> Floats:
         """The error of Nystrom's approximation."""

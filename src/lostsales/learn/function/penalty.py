@@ -25,6 +25,11 @@ class Uncertainty:
     threshold: float = 0.0
     history_range: Floats | None = None  # (2, coordinates) standardised, to which histories are clipped
 
+    @property
+    def most(self) -> float:
+        """Where nothing is known: k_post is the prior variance 1."""
+        return max(float(np.sqrt(1 / self.variance.ridge)) - self.threshold, 0.0)
+
     def __call__(self, history: Floats, actions: Floats) -> Floats:
         """Of standardised histories against a grid of standardised actions, (rows, actions)."""
         history = history if self.history_range is None else np.clip(history, *self.history_range)

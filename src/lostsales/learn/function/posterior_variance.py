@@ -18,6 +18,11 @@ INTERPOLATION_ERROR = 1e-3  # of a function of norm 1, over actions
 class PosteriorVariance(Protocol):
     """k_post / ridge of a kernel or linear ridge regression, the squared uncertainty quantifier (Appendix M.1)."""
 
+    @property
+    def ridge(self) -> float:
+        """The ridge of the regression."""
+        ...
+
     def __call__(self, history: Floats, actions: Floats) -> Floats:
         """Of standardised histories against a grid of standardised actions, (rows, actions)."""
         ...

@@ -10,7 +10,7 @@ from lostsales.data.settings import StrictSettings
 from lostsales.learn.function.feature_maps import FeatureMap, GridValues
 from lostsales.learn.function.kernels import Kernel
 from lostsales.learn.function.penalty import Uncertainty
-from lostsales.types import Floats, Ints
+from lostsales.types import Bools, Floats, Ints
 
 Ridge = Annotated[float, Field(gt=0)]  # 1e-9 is as good as ordinary least squares
 RENAMED = {"spared": "unpenalized_share", "spared_ratio": "unpenalized_ratio"}  # old: new
@@ -116,6 +116,11 @@ class ActionScaler:
         """Standardised."""
         return (action - self.centre) / self.scale
 
+    def never_tried(self, action: Floats) -> Bools:
+        """Actions (actions, 2) with another price or order than the only one that there was, (actions,)."""
+        apart = np.abs(action - self.centre) > 1e-9 * (1 + np.abs(self.centre))
+        return np.asarray((apart & np.isinf(self.scale)).any(axis=1))
+
 
 @dataclass(frozen=True)
 class Hyperparameters:
@@ -141,10 +146,15 @@ class QBasis:
         return self.map.on_grid(self.scaler(block), self.action_scaler(actions))
 
     def penalty(self, block: Floats, actions: Floats, beta: float) -> Floats:
-        """U = beta sigma (sqrt(k_post / ridge) - threshold)^+, (rows, actions); see `Uncertainty`."""
+        """U = beta sigma (sqrt(k_post / ridge) - threshold)^+, (rows, actions); see `Uncertainty`.
+
+        An action off a coordinate that never varied is as uncertain as before any data.
+        """
         if self.uncertainty is None:
             raise ValueError("no penalty was prepared")
-        return beta * self.choice.sigma * self.uncertainty(self.scaler(block), self.action_scaler(actions))
+        found = self.uncertainty(self.scaler(block), self.action_scaler(actions))
+        found[:, self.action_scaler.never_tried(actions)] = self.uncertainty.most
+        return beta * self.choice.sigma * found
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lostsales.data.problem import Shop
+from lostsales.data.shop import Shop
 from lostsales.types import Array, Floats, Ints
 
 LONGEST_CYCLE = 31  # order days that are further apart are decided without a plan of their phase

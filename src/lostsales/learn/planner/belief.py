@@ -7,7 +7,7 @@ import numpy as np
 
 from lostsales.data.encoding import feature_columns
 from lostsales.data.problem import Problem
-from lostsales.learn.planner.decision_loops import PricedRows, expect_demand, mean_above
+from lostsales.learn.planner.decision_loops import PricedRows, atoms_of_rows, expect_demand, mean_above
 from lostsales.learn.planner.latent_table import LatentTable
 from lostsales.learn.planner.market_states import MarketStates, position
 from lostsales.learn.planner.series_table import SeriesRows, SeriesTable
@@ -118,6 +118,18 @@ class BeliefTracker:
         if self.problem.longest_run is not None:  # then demand is truncated to what is available
             chance, lost = (np.where(depth < self.problem.longest_run, each, 0.0) for each in (chance, lost))
         return Outlook(mean / to_group, chance, lost / to_group, high / to_group)
+
+    def atoms(self, depth: Ints, belief: Belief, price: Floats) -> Floats:
+        """Equally likely demands of today at a price, of one law after the other, (rows, laws * atoms)."""
+        rows = self._priced(belief, depth, price, np.zeros(len(price)))
+        laws, n_atoms = len(self.tables[0]), self.tables[0][0].latents.shape[-1]
+        atoms = np.empty((len(price), laws, n_atoms))
+        for group, own in belief.series.by_group():
+            for law, table in enumerate(self.tables[group]):
+                out = np.empty((len(own), n_atoms))
+                atoms_of_rows(out, rows.take(own), table)
+                atoms[own, law] = out
+        return atoms.reshape(len(price), -1) / belief.series.to_group[:, None]
 
     def _features(self, view: View, series: SeriesRows, rows: Ints) -> Floats:
         """Features and attributes of some rows, (rows, columns), as the law of demand takes them."""

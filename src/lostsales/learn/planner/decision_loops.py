@@ -13,6 +13,7 @@ from lostsales.learn.planner.lookahead_loops import (
     interpolate_demands,
     interpolate_next_values,
     order_cost,
+    within,
 )
 from lostsales.learn.planner.state_grid import Dynamics
 from lostsales.types import Floats, Ints
@@ -60,10 +61,10 @@ def demand_atoms(
     """The atoms of demand between the nodes of z, of the price and of the lag, with a shift of the latents."""
     latents = table.latents
     z_last, price_last, lag_last = latents.shape[1] - 1, latents.shape[2] - 1, latents.shape[3] - 1
-    price_position = min(max(price_position, 0.0), price_last)
+    price_position = within(price_position, price_last)
     p = min(int(price_position), max(price_last - 1, 0))
     price_weight = price_position - p
-    z_position, lag_position = min(max(z_position, 0.0), z_last), min(max(lag / table.lag_step, 0.0), lag_last)
+    z_position, lag_position = within(z_position, z_last), within(lag / table.lag_step, lag_last)
     z, lag_node = min(int(z_position), max(z_last - 1, 0)), min(int(lag_position), max(lag_last - 1, 0))
     z_weight, weight = z_position - z, lag_position - lag_node
     lag_next, shape = min(lag_node + 1, lag_last), min(depth, len(latents) - 1)
@@ -98,18 +99,17 @@ def action_values(q: Floats, rows: Rows, table: LatentTable, by_node: Floats, dy
     for row in range(len(rows.stock)):
         stock, depth, orders = rows.stock[row], min(rows.depth[row], n_depths - 1), rows.order[row]
         next_depth = min(depth + 1, n_depths - 1)
-        # Positions are bounded before they become whole numbers, which cannot hold any large one.
-        reach = int(min((stock + orders[n_orders - 1]) / stock_step, n_stocks - 2.0)) + 2
+        reach = int(within((stock + orders[n_orders - 1]) / stock_step, n_stocks - 2.0)) + 2
         for p in range(rows.price.shape[1]):
             place = rows.z_position[row], rows.shift[row, p], rows.price_position[row, p]
             demand_atoms(table, depth, *place, rows.lag[row], atoms)
             count = distinct_demands(atoms, demands, probabilities)
             demand, probability = demands[:count], probabilities[:count]
-            position = min(max(rows.w_position[row, p], 0.0), n_nodes - 1.0)
+            position = within(rows.w_position[row, p], n_nodes - 1.0)
             node = min(int(position), max(n_nodes - 2, 0))
             truncated = physics.truncates and depth == n_depths - 1
-            first = 0 if truncated else int(min(demand[0] / lag_step, n_lags - 1.0))
-            lags = (first, min(int(min(demand[count - 1] / lag_step, n_lags - 1.0)) + 1, n_lags - 1))
+            first = 0 if truncated else int(within(demand[0] / lag_step, n_lags - 1.0))
+            lags = (first, min(int(within(demand[count - 1] / lag_step, n_lags - 1.0)) + 1, n_lags - 1))
             interpolate_next_values(by_node, node, position - node, 0, lags, reach, next_values)
             if next_depth > 0:
                 interpolate_next_values(by_node, node, position - node, next_depth, lags, reach, next_values)
@@ -141,6 +141,14 @@ def mean_above(means: Floats, rows: PricedRows, table: LatentTable, strict: bool
                 n_above += 1
         # Where the law rules the stock-out out, demand was hardly more than what was available.
         means[row] = total / n_above if n_above else available + (demand[n_atoms - 1] - demand[0]) / n_atoms
+
+
+@compiled
+def atoms_of_rows(atoms: Floats, rows: PricedRows, table: LatentTable) -> None:
+    """Equally likely demands of each row, rising, (rows, atoms)."""
+    for row in range(len(rows.lag)):
+        place = rows.z_position[row], rows.shift[row], rows.price_position[row]
+        demand_atoms(table, rows.depth[row], *place, rows.lag[row], atoms[row])
 
 
 @compiled

@@ -71,6 +71,18 @@ def usual_noise(law: DemandLaw, latents: Floats, scale: float, lags: Floats, sha
     return law.demand(mean + law.spread_of(mean, shape.spread) * law.residuals.atoms(NOISE_ATOMS), scale)
 
 
+def memory_reach(evidence: Evidence, law: DemandLaw) -> float:
+    """By how many standard deviations of demand its mean moves as the last demand moves over what the log shows."""
+    rows = np.linspace(0, len(evidence) - 1, min(len(evidence), INTERACTION_ROWS)).astype(np.int64)
+    series, ones = evidence.series[rows], np.ones(len(rows))
+    low, high = np.nanquantile(evidence.lag / law.scale[evidence.series], [0.01, 0.99])
+    means = [
+        law.mean_of(law.inputs(evidence.market[rows], evidence.price[rows], lag * ones), series) for lag in (low, high)
+    ]
+    spread = law.spread_of((means[0] + means[1]) / 2, law.effects.spread[series]) * law.residuals.spread
+    return float(np.quantile(np.abs(means[1] - means[0]) / np.maximum(spread, 1e-9), 0.9))
+
+
 def _levels(count: int) -> Floats:
     """Middles of equal shares of probability."""
     return (np.arange(count) + 0.5) / count

@@ -16,7 +16,7 @@ from lostsales.demand.censoring.evidence import Evidence
 from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.demand.law.estimation import complete_latents
 from lostsales.demand.law.selection import DemandModel, bootstrap_laws, fit_demand
-from lostsales.learn.planner.latent_table import GroupShape, LatentTable, latent_atoms, usual_noise
+from lostsales.learn.planner.latent_table import GroupShape, LatentTable, latent_atoms, memory_reach, usual_noise
 from lostsales.learn.planner.market_states import MarketStates, market_effects, market_states
 from lostsales.learn.planner.physics import Physics
 from lostsales.learn.planner.pipeline_plan import plan_pipeline
@@ -25,7 +25,7 @@ from lostsales.learn.planner.policy import NO_SAFE_DEPTH, PlanPolicy
 from lostsales.learn.planner.policy_iteration import solve
 from lostsales.learn.planner.projection_loops import Ahead
 from lostsales.learn.planner.series_table import SeriesTable
-from lostsales.learn.planner.state_grid import Dynamics, StateGrid, state_grids
+from lostsales.learn.planner.state_grid import LAGS, Dynamics, StateGrid, lag_nodes, state_grids
 from lostsales.learn.training_data import TrainingData
 from lostsales.policy.action_grid import ActionGrid
 from lostsales.policy.rules import Rules
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from lostsales.learn.planner.planner import Planner
 
 MOST_PLANS = 12  # laws times scales
+# Groups of series that share a plan: at most so many, and together with so many nodes of the last demand.
+MOST_GROUPS, MOST_LAG_NODES = 160, 24 * LAGS[-1]
 # A plan for the mean profit a period looks further than the 0.9 of a regression (docs/decisions/planner.md).
 LEAST_DISCOUNT = 0.97
 
@@ -57,14 +59,15 @@ def _plan(data: TrainingData, model: DemandModel, settings: "Planner", progress:
     discount = max(problem.discount, LEAST_DISCOUNT) if settings.discount is None else settings.discount
     states = market_states(model.evidence, law, settings.seed)
     ladders = _ladders(data, model)
-    series = SeriesTable.of(log, law, ladders, data.rules)
+    lags = lag_nodes(memory_reach(model.evidence, law))
+    series = SeriesTable.of(log, law, ladders, data.rules, most_groups=min(MOST_GROUPS, MOST_LAG_NODES // lags))
     common = Physics.of(problem, log.costs, strict=log.records_stockouts)
     physics = tuple(common.with_costs(costs) for costs in series.group_costs)
     latent = complete_latents(model.evidence, law, settings.seed).latent
     highest = 1.2 * float(np.quantile(law.demand(latent, 1.0), 0.99))
     prices = _price_nodes(ladders, model)
     orders = ladders.coarse().orders_of(series.group_scale, series.group_multiple * series.group_scale)
-    grids = state_grids(highest * series.group_scale, prices, orders, physics, discount)
+    grids = state_grids(highest * series.group_scale, prices, orders, physics, discount, lags)
     planning = _Planning(
         evidence=model.evidence,
         laws=_laws(log, model, settings, len(grids)),
@@ -122,8 +125,19 @@ def _price_nodes(ladders: Ladders, model: DemandModel) -> Floats:
 def _allowed(rules: Rules, series: SeriesTable, group: int, grid: StateGrid) -> Bools:
     """Actions of the plan of a group that pass the rules, (actions,): in money, at the usual price of the group."""
     usual = float(np.median(series.usual_price[series.group == group]))
-    free = rules.model_copy(update={"price_endings": None, "price_ladder": None, "multiple": None})
+    members = series.names[series.group[:-1] == group]
+    own = rules.of_names(members if len(members) else None)
+    free = rules.model_copy(
+        update={"price_endings": None, "price_ladder": None, "multiple": None}
+        | {name: _of_most(getattr(own, name)) for name in ("minimum", "least_margin")}
+    )
     return free.standing(ActionGrid(grid.prices * usual, grid.orders, np.inf, usual * series.group_costs[group, 1]))
+
+
+def _of_most(rule: Floats | float | None) -> float | None:
+    """A rule of a group: the middle one of its series, None where most have none."""
+    values = np.atleast_1d(np.nan if rule is None else rule)
+    return None if np.isnan(values).mean() > 0.5 else float(np.nanmedian(values))
 
 
 def _laws(log: SalesLog, model: DemandModel, settings: "Planner", n_groups: int) -> tuple[DemandLaw, ...]:

@@ -23,13 +23,19 @@ class Today(NamedTuple):
 
 
 @compiled
+def within(position: float, last: float) -> Any:
+    """A position bounded to 0 and the last node before it becomes a whole number; what is no number is at 0.
+
+    A policy file or a stock can lead to any number, and an index outside an array would read or write foreign memory.
+    """
+    return min(position, last) if position > 0 else 0.0
+
+
+@compiled
 def interpolate(values: Floats, position: float) -> Any:
     """A function on a grid of unit steps, linear in between and constant beyond its ends."""
     last = len(values) - 1
-    if position <= 0:
-        return values[0]
-    if position >= last:
-        return values[last]
+    position = within(position, last)
     low = int(position)
     weight = position - low
     return values[low] if weight == 0 else values[low] * (1 - weight) + values[low + 1] * weight
@@ -39,10 +45,7 @@ def interpolate(values: Floats, position: float) -> Any:
 def interpolate_2d(values: Floats, row: float, position: float) -> Any:
     """A function on a grid of two coordinates, linear in each."""
     last = len(values) - 1
-    if row <= 0:
-        return interpolate(values[0], position)
-    if row >= last:
-        return interpolate(values[last], position)
+    row = within(row, last)
     low = int(row)
     weight = row - low
     first = interpolate(values[low], position)
@@ -85,7 +88,7 @@ def interpolate_demands(demand: Floats, next_values: Floats, lag_step: float, n_
     """Next values (lags, stocks) at each observed demand, which is the next lag, (demands, stocks)."""
     last = len(next_values) - 1
     for k in range(len(demand)):
-        row = min(demand[k] / lag_step, last)
+        row = within(demand[k] / lag_step, last)
         low = min(int(row), last - 1) if last else 0
         weight = row - low
         for y in range(n_stocks):
@@ -111,7 +114,7 @@ def expected_values(q: Floats, today: Today, available: float, orders: Floats, d
             n_observed += 1
             profit += probability[k] * (price * demand[k] - physics.holding_cost * left)
             for o in range(len(orders)):
-                position = min(min(left + orders[o], capacity) / stock_step, top)
+                position = within(min(left + orders[o], capacity) / stock_step, top)
                 low = min(int(position), top - 1)
                 weight = position - low
                 value = by_demand[k, low] * (1 - weight) + by_demand[k, low + 1] * weight

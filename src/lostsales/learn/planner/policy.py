@@ -15,6 +15,7 @@ from lostsales.learn.planner.ahead_arrays import AHEAD_ARRAYS, ahead_sizes, ahea
 from lostsales.learn.planner.arrivals import Arrivals, has_pipeline
 from lostsales.learn.planner.belief import Belief, BeliefTracker, LawInputs, Outlook
 from lostsales.learn.planner.decision_loops import Rows, action_values
+from lostsales.learn.planner.expectation import expected
 from lostsales.learn.planner.latent_table import LatentTable
 from lostsales.learn.planner.market_states import STATE_ARRAYS, MarketStates, position
 from lostsales.learn.planner.physics import Physics
@@ -26,6 +27,7 @@ from lostsales.learn.planner.state_grid import Dynamics
 from lostsales.policy.action_grid import ActionGrid, keep_largest, room_of
 from lostsales.policy.base import PolicyBase
 from lostsales.policy.decision import Decision, greedy
+from lostsales.policy.expected import Expected
 from lostsales.policy.file_content import (
     POSITIVE,
     Content,
@@ -42,7 +44,7 @@ from lostsales.policy.file_content import (
     truths,
 )
 from lostsales.policy.file_format import Artefact, arrays_of
-from lostsales.policy.rules import Rules
+from lostsales.policy.rules import Rules, SavedRules
 from lostsales.policy.view import Action, View
 from lostsales.types import Array, Bools, Floats, Ints
 
@@ -67,7 +69,7 @@ class PlanSettings(StrictSettings):
     learned_depth: Depth
     usual_demand: NonNegative
     family: str
-    rules: Rules
+    rules: SavedRules
     ladders: LadderSettings | None = None  # files of old have the grid of the problem
     attributes: tuple[str, ...] = ()  # columns, which files of old do not name
 
@@ -167,9 +169,19 @@ class PlanPolicy(PolicyBase):
                 "stockout_chance": outlook.stockout_chance,
                 "expected_lost": outlook.lost,
                 "periods_of_cover": _cover(view.stock + view.on_order + order, outlook.demand),
-                "price_reason": self._price_facts(view, belief, scored, Action(price, order), outlook).reasons(),
+            },
+            reasons=lambda: {
+                "price_reason": self._price_facts(view, belief, scored, Action(price, order), outlook).reasons()
             },
         )
+
+    def expect(self, view: View, action: Action, unit_cost: Floats | None = None) -> Expected:
+        """What another action would lead to today, by the law of demand and the values of the plans."""
+        return expected(self, view, action, unit_cost)
+
+    def demand_atoms(self, view: View, price: Floats) -> Floats:
+        """Equally likely demands of today at a price, of all laws, (rows, atoms)."""
+        return self.tracker.atoms(view.depth.astype(np.int64), self.tracker.belief(view), price)
 
     def _price_facts(
         self, view: View, belief: Belief, scored: "_Scored", action: Action, outlook: Outlook
@@ -243,7 +255,13 @@ class PlanPolicy(PolicyBase):
         return scored
 
     def _values(self, view: View, belief: Belief, rules: Rules, prices: Floats, orders: Floats) -> "_Scored":
-        """Value of every pair of each row's prices (rows, prices) and orders (rows, orders)."""
+        """Value of every pair of each row's prices and orders, -inf where it is not allowed."""
+        scored = self.values_of(view, belief, prices, orders)
+        scored.values[~self._allowed(view, scored.grid, belief.series, rules)] = -np.inf
+        return scored
+
+    def values_of(self, view: View, belief: Belief, prices: Floats, orders: Floats) -> "_Scored":
+        """Value of every pair of each row's prices (rows, prices) and orders (rows, orders), allowed or not."""
         series = belief.series
         usual, to_group = series.usual_price, series.to_group
         relative = prices / usual[:, None]
@@ -273,9 +291,7 @@ class PlanPolicy(PolicyBase):
                     penalty[chunk] = np.maximum(values[chunk] - low, 0.0)
         money = (usual / to_group)[:, None]
         values, penalty = (values - penalty) * money, penalty * money
-        grid = ActionGrid(prices, orders, room_of(self.problem), series.order_cost)
-        values[~self._allowed(view, grid, series, rules)] = -np.inf
-        return _Scored(grid, values, penalty)
+        return _Scored(ActionGrid(prices, orders, room_of(self.problem), series.order_cost), values, penalty)
 
     def _values_by_law(self, group: int, rows: Rows) -> Floats:
         """Value of every action under every law, (laws, rows, actions), relative to the usual price."""
@@ -308,9 +324,7 @@ class PlanPolicy(PolicyBase):
         )
         if series.own_range is not None:
             allowed = series.own_range.allowed(grid, allowed)
-        relative_price = grid.prices / series.usual_price[:, None]
-        reach = PRICE_REACH * self.prices[[0, -1]] * [-1, 1] + self.prices[[0, -1]]
-        near = (relative_price >= reach[0]) & (relative_price <= reach[1])
+        near = self.is_planned(grid.prices / series.usual_price[:, None])
         if not near.all():
             within = allowed & np.repeat(near, grid.orders.shape[1], axis=1)
             allowed = np.where(within.any(axis=1, keepdims=True), within, allowed)
@@ -319,6 +333,11 @@ class PlanPolicy(PolicyBase):
             price, order = (np.broadcast_to(each, allowed.shape)[deep] for each in (grid.price, grid.order))
             allowed[deep] = keep_largest(keep_largest(allowed[deep], order), price)
         return allowed
+
+    def is_planned(self, relative_price: Floats) -> Bools:
+        """Prices, relative to the usual one, at which the law of demand is known."""
+        least, most = PRICE_REACH * self.prices[[0, -1]] * [-1, 1] + self.prices[[0, -1]]
+        return np.asarray((relative_price >= least) & (relative_price <= most))
 
     @classmethod
     def content(cls, header: Header) -> Content:
@@ -449,7 +468,7 @@ class _Scored:
     """Rows of a view against the actions of each."""
 
     grid: ActionGrid  # one a row
-    values: Floats  # (rows, actions) less the penalty, -inf where an action is not allowed
+    values: Floats  # (rows, actions) less the penalty; -inf where an action was found not allowed
     penalty: Floats  # (rows, actions) of pessimism
 
 

@@ -9,7 +9,7 @@ from lostsales.types import Bools, Floats
 
 MOST_SWEEPS = 40
 EVALUATIONS = 12  # evaluation sweeps after each greedy one
-LEAST_NODES = 24  # of stock and lag, below which there is no coarser grid to begin with
+LEAST_NODES = 24  # of stock or lag, below which there is no coarser grid to begin with
 TOLERANCE = 2e-3  # of a period's profit, on the span of the change
 
 
@@ -45,21 +45,24 @@ def solve(
 
 def _coarse_values(demand: Floats, states: MarketStates, grid: StateGrid, dynamics: Dynamics, allowed: Bools) -> Floats:
     """The values of a grid of twice the steps, interpolated; 0 where the grid is coarse itself."""
-    if min(len(grid.stocks), len(grid.lags)) < LEAST_NODES:
+    if len(grid.stocks) < LEAST_NODES:
         return np.zeros((len(states.cells), dynamics.physics.depth_cap + 1, len(grid.lags), len(grid.stocks)))
-    coarse = grid._replace(stocks=grid.stocks[::2], lags=grid.lags[::2], parts=2 * grid.parts)
-    twice = dynamics._replace(stock_step=2 * dynamics.stock_step, lag_step=2 * dynamics.lag_step)
-    values = solve(np.ascontiguousarray(demand[..., ::2, :]), states, coarse, twice, allowed)
-    return _between(_between(values, len(grid.lags), axis=2), len(grid.stocks), axis=3)
+    every = 2 if len(grid.lags) >= LEAST_NODES else 1  # lag
+    coarse = grid._replace(stocks=grid.stocks[::2], lags=grid.lags[::every], parts=2 * grid.parts)
+    twice = dynamics._replace(stock_step=2 * dynamics.stock_step, lag_step=every * dynamics.lag_step)
+    values = solve(np.ascontiguousarray(demand[..., ::every, :]), states, coarse, twice, allowed)
+    return _between(_between(values, len(grid.lags), axis=2, every=every), len(grid.stocks), axis=3)
 
 
-def _between(values: Floats, count: int, axis: int) -> Floats:
+def _between(values: Floats, count: int, axis: int, every: int = 2) -> Floats:
     """Values on every second of `count` nodes of an axis, on all of them: linear in between, constant beyond.
 
     >>> _between(np.array([0.0, 2.0, 8.0]), 6, axis=0)
     array([0., 1., 2., 5., 8., 8.])
     """
-    position = np.minimum(np.arange(count) / 2, values.shape[axis] - 1)
+    if every == 1:
+        return values
+    position = np.minimum(np.arange(count) / every, values.shape[axis] - 1)
     low = position.astype(np.int64)
     weight = (position - low).reshape([-1 if each == axis else 1 for each in range(values.ndim)])
     above = np.take(values, np.minimum(low + 1, values.shape[axis] - 1), axis)

@@ -10,7 +10,7 @@ from lostsales.data.economics import UnitCosts
 from lostsales.data.encoding import attribute_columns
 from lostsales.data.ladders import Ladders, own_multiples
 from lostsales.data.log import SalesLog
-from lostsales.data.scale import like_groups
+from lostsales.data.scale import MOST_GROUPS, like_groups
 from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.policy.own_range import MOST_PERIODS, OwnRange
 from lostsales.policy.rules import Rules
@@ -23,6 +23,7 @@ PRICE_MOVE = 0.25  # relative change of the price and ...
 MEMORY_MOVE = 0.5  # ... of the last demand over which responses are compared
 WIDEST = 3.0  # spread of an unknown series, as a multiple of the common one
 LEAST_CASE = 0.1  # of the scale, below which cases hardly matter
+FARTHEST = 60.0  # logarithm of a scale or price that attributes can say of an unknown series
 RIDGE = 1.0  # in series, of what attributes say about scale and price
 
 
@@ -75,7 +76,9 @@ class SeriesTable:
     own_range: OwnRange | None = None  # by series, what it has seen; None where series are alike
 
     @classmethod
-    def of(cls, log: SalesLog, law: DemandLaw, ladders: Ladders, rules: Rules) -> "SeriesTable":
+    def of(
+        cls, log: SalesLog, law: DemandLaw, ladders: Ladders, rules: Rules, most_groups: int = MOST_GROUPS
+    ) -> "SeriesTable":
         """From a log and its law; of a series that holes split into parts, the last part counts."""
         names, from_end = np.unique(log.names[::-1], return_index=True)
         last = len(log.names) - 1 - from_end
@@ -93,7 +96,9 @@ class SeriesTable:
         responses = np.exp(effects[:, -2:] * [PRICE_MOVE, MEMORY_MOVE])
         multiple = np.r_[_multiples(log, ladders, rules)[last], ladders.order_multiple]
         cases = np.maximum(multiple / scale, LEAST_CASE) ** SCALE_POWER
-        group = like_groups(np.column_stack([scale**SCALE_POWER, cases, relative, responses, spread]))
+        bound = _own_rules(rules, names) / np.column_stack([np.ones(len(scale)), scale])
+        shape = np.column_stack([scale**SCALE_POWER, cases, relative, responses, spread, 1 + bound])
+        group = like_groups(shape, most_groups)
         by_group = [np.flatnonzero(group == each) for each in range(group.max() + 1)]
         return cls(
             names=names,
@@ -174,7 +179,7 @@ class SeriesTable:
             attributes[new] = view.context.take(np.flatnonzero(new)).values(self.columns, self.attributes[-1])
             design = _with_ones(attributes[new])
             effects[new] = design @ self.prior
-            said = np.exp(design @ self.sizes)
+            said = np.exp(np.clip(design @ self.sizes, -FARTHEST, FARTHEST))
             recent, last = view.context.mean_demand[new], view.last_price[new]
             if np.ptp(self.scale) > 0:
                 scale[new] = np.where(recent > 0, recent, said[:, 0])
@@ -265,6 +270,13 @@ def _multiples(log: SalesLog, ladders: Ladders, rules: Rules) -> Floats:
         if each.multiple is not None:
             said[np.isin(log.names.astype(str), each.where["series"])] = each.multiple
     return np.where(np.isnan(said), shown, said)
+
+
+def _own_rules(rules: Rules, names: Array) -> Floats:
+    """Least margin and least order of each series and of an unknown one, 0 where there is none, (series + 1, 2)."""
+    own = rules.of_names(np.append(names.astype(object), ""))
+    columns = [np.nan if each is None else each for each in (own.least_margin, own.minimum)]
+    return np.asarray(np.nan_to_num(np.column_stack([np.broadcast_to(each, len(names) + 1) for each in columns])))
 
 
 def _common(multiples: Floats) -> float:

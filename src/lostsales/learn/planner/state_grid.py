@@ -8,7 +8,8 @@ from lostsales.data.ladders import common_step
 from lostsales.learn.planner.physics import Physics
 from lostsales.types import Floats
 
-LAGS = 33
+LAGS = (3, 5, 9, 17, 33)  # numbers of nodes of the last demand
+LAG_STEP = 0.25  # by so many standard deviations of demand its mean may differ between two nodes
 STOCKS = 61
 
 
@@ -36,8 +37,17 @@ class Dynamics(NamedTuple):
     lag_step: float
 
 
+def lag_nodes(reach: float) -> int:
+    """How many nodes the last demand needs that moves the mean by so many standard deviations of demand.
+
+    >>> lag_nodes(0.0), lag_nodes(1.5), lag_nodes(10.0)
+    (3, 9, 33)
+    """
+    return next((count for count in LAGS if reach <= LAG_STEP * (count - 1)), LAGS[-1])
+
+
 def state_grids(
-    highest: Floats, prices: Floats, orders: Floats, physics: tuple[Physics, ...], discount: float
+    highest: Floats, prices: Floats, orders: Floats, physics: tuple[Physics, ...], discount: float, lags: int = LAGS[-1]
 ) -> tuple[StateGrid, ...]:
     """A grid for each largest demand D that matters, (groups,), with its orders, (groups, orders); all of one size.
 
@@ -52,11 +62,11 @@ def state_grids(
         most.append(min(each.capacity, top + own[-1][-1]))
     steps = [_stock_step(each, rungs) for each, rungs in zip(most, own, strict=True)]
     n_stocks = max(int(np.ceil(top / step - 1e-9)) for top, step in zip(most, steps, strict=True)) + 1
-    lag_steps = np.maximum(highest / (LAGS - 1), 1e-9)
+    lag_steps = np.maximum(highest / (lags - 1), 1e-9)
     return tuple(
         StateGrid(
             step * np.arange(float(max(n_stocks, 2))),
-            lag_step * np.arange(float(LAGS)),
+            lag_step * np.arange(float(lags)),
             prices,
             np.unique(rungs),
             _parts(step, rungs),

@@ -9,8 +9,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from lostsales.data.finite_json import finite
-from lostsales.data.output_files import check_utf8, replacing
+from lostsales.data.json_files import read_json, write_json
+from lostsales.data.output_files import check_utf8
 from lostsales.data.settings import checked
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.simulation.experiments.design import Experiment
@@ -36,7 +36,7 @@ def prepare_folder(folder: Path, experiment: Experiment) -> None:
     check_utf8(folder)
     path = folder / MANIFEST
     if path.is_file():
-        if differences := sorted(_differences(_read(path), manifest(experiment))):
+        if differences := sorted(_differences(read_json(path), manifest(experiment))):
             raise SettingError(
                 f"{folder} holds another experiment: {'; '.join(differences)}. Choose another folder with --out, "
                 "or give the settings it was begun with"
@@ -83,30 +83,12 @@ def code_checksum() -> str:
 
 def read_manifest(folder: Path) -> Experiment:
     """The experiment of a folder."""
-    return checked(Experiment, _read(folder / MANIFEST)["experiment"], f"the experiment of {folder}")
+    return checked(Experiment, read_json(folder / MANIFEST)["experiment"], f"the experiment of {folder}")
 
 
 def reference_path(folder: Path, name: str) -> Path:
     """Path of a solved reference."""
     return folder / f"{name}.policy"
-
-
-def write_json(content: dict[str, Any], path: Path) -> None:
-    """Write a JSON file, whole or not at all."""
-    with replacing(path) as temporary:
-        temporary.write_text(
-            json.dumps(finite(content), indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8"
-        )
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise LostSalesError(f"{path} cannot be read: {error}") from None
-    if not isinstance(found, dict):
-        raise LostSalesError(f"{path} cannot be read: it is not the manifest of an experiment")
-    return found
 
 
 def _differences(found: Any, wanted: Any, name: str = "") -> list[str]:

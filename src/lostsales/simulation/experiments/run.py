@@ -8,13 +8,14 @@ from contextlib import closing
 from functools import partial
 from pathlib import Path
 
+from lostsales.data.json_files import write_json
 from lostsales.data.progress import Progress
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.learn.learner import LEARNERS
 from lostsales.simulation.exact.solve import Target, criterion_of, solve_reference
 from lostsales.simulation.experiments.cells import run_cell
 from lostsales.simulation.experiments.design import Cell, Experiment
-from lostsales.simulation.experiments.folder import JOURNAL, prepare_folder, reference_path, write_json, write_manifest
+from lostsales.simulation.experiments.folder import JOURNAL, prepare_folder, reference_path, write_manifest
 from lostsales.simulation.experiments.journal import CellResult, open_journal
 from lostsales.simulation.workers import worker_pool
 

@@ -1,0 +1,91 @@
+"""`lostsales fleet fit`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lostsales.apps.commands.fleet_options import Processes, RayAddress
+from lostsales.apps.commands.options import MOST, MOST_SEED, Json, ProblemFile, Query, Quick, names
+from lostsales.errors import LostSalesError
+
+
+def fleet_fit(
+    source: Annotated[
+        str,
+        typer.Argument(help="A folder of Parquet files of any size, a file, a pattern, or with --query a database."),
+    ],
+    out: Annotated[Path, typer.Option(help="Folder of the store; one that was interrupted is gone on with.")],
+    by: Annotated[
+        str, typer.Option(help="Columns, the coarsest first (store,category): products that agree learn together.")
+    ] = "",
+    method: Annotated[str, typer.Option(help="One of those that `lostsales methods` lists.")] = "planner",
+    query: Query = None,
+    problem: ProblemFile = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="A setting of the method; wins over --config."),
+    ] = None,
+    config: Annotated[Path | None, typer.Option(help="TOML with settings of the method.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, max=MOST_SEED, help="The same seed gives the same bytes; 0 unless given.")
+    ] = None,
+    shard_size: Annotated[
+        int | None, typer.Option(min=1, max=MOST, help="Most products that learn together; 500 unless given.")
+    ] = None,
+    least_rows: Annotated[
+        int | None, typer.Option(min=1, max=MOST, help="Rows that a product needs to be learned; 10 unless given.")
+    ] = None,
+    drop_bad_rows: Annotated[
+        bool,
+        typer.Option("--drop-bad-rows", help="Leave out bad rows only; else a product that has some is not learned."),
+    ] = False,
+    quick: Quick = False,
+    restart: Annotated[
+        bool, typer.Option("--restart", help="Throw away an unfinished version that was begun otherwise.")
+    ] = False,
+    workers: Processes = 2,
+    ray: RayAddress = None,
+    as_json: Json = False,
+) -> None:
+    """Learn every product of a source, shard by shard, and make that the current version of a store.
+
+    Killed at any moment, the same command goes on: no finished shard is lost or repeated. A product that cannot be
+    learned stands in `failures.parquet` with the reason, and is decided as one that its shard never had.
+
+    Example: `lostsales fleet fit sales --out fleet --by department --method base-stock`
+    """
+    from lostsales.apps.fleet.engine import engine_of
+    from lostsales.apps.fleet.fit import LEAST_ROWS, SHARD_SIZE, fit_fleet
+    from lostsales.apps.fleet.status import status_of
+    from lostsales.apps.views.console import print_json, progress
+    from lostsales.apps.views.fleet import print_status
+    from lostsales.data.settings import checked_json, read_toml, with_settings
+    from lostsales.learn.learner import LEARNERS
+
+    keys = with_settings({} if config is None else read_toml(config), settings or (), "rules.multiple=6")
+    learner = checked_json(LEARNERS.get(method), keys | ({} if seed is None else {"seed": seed}), f"method {method}")
+    engine = engine_of(workers, ray)
+    try:
+        with progress("learning", window=600, unit="products") as report:
+            fit_fleet(
+                source,
+                out,
+                learner.quick() if quick else learner,
+                query=query,
+                problem=problem,
+                by=names(by),
+                shard_size=shard_size or SHARD_SIZE,
+                least_rows=least_rows or LEAST_ROWS,
+                drop_bad_rows=drop_bad_rows,
+                restart=restart,
+                engine=engine,
+                progress=report,
+            )
+    except KeyboardInterrupt:
+        raise LostSalesError("stopped; the same command goes on from what is finished") from None
+    found = status_of(out)
+    if as_json:
+        print_json(found.as_json())
+    else:
+        print_status(found)

@@ -1,0 +1,43 @@
+"""`lostsales fleet recommend`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lostsales.apps.commands.fleet_options import Processes, StoreFolder, VersionName
+from lostsales.apps.commands.options import Json
+
+
+def fleet_recommend(
+    store: StoreFolder,
+    today: Annotated[Path, typer.Option(help="One open row a product: series, period, features, stock.")],
+    recent: Annotated[
+        Path | None, typer.Option(help="Closed rows of the products: a file, a folder or a pattern; none on day one.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Write the recommendations (.parquet or .csv).")] = None,
+    version: VersionName = None,
+    workers: Processes = 2,
+    as_json: Json = False,
+) -> None:
+    """Recommend today's price and order of all products in one call.
+
+    Example: `lostsales fleet recommend store --recent recent.parquet --today today.parquet --out decisions.parquet`
+    """
+    from lostsales.apps.fleet.engine import engine_of
+    from lostsales.apps.fleet.fleet import Fleet
+    from lostsales.apps.fleet.recommend import recommend_fleet
+    from lostsales.apps.views.console import print_json, progress
+    from lostsales.apps.views.recommendation import print_recommendation, recommendation_json
+    from lostsales.data.writing import check_table, write_table
+
+    if out is not None:
+        check_table(out, (store, today, recent))
+    with progress("deciding", unit="products") as report:
+        found = recommend_fleet(Fleet.open(store, version), recent, today, engine_of(workers, None), report)
+        if out is not None:
+            write_table(found.text_table if out.suffix == ".csv" else found.table, out)
+    if as_json:
+        print_json(recommendation_json(found))
+    else:
+        print_recommendation(f"Today by {store}", found, out)

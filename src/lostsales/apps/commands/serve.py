@@ -1,0 +1,117 @@
+"""`lostsales serve`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lostsales.apps.commands.options import Json
+
+if TYPE_CHECKING:
+    from lostsales.apps.service.service import Service
+    from lostsales.apps.service.settings import ServiceSettings
+
+
+def serve(
+    policy: Annotated[
+        Path, typer.Argument(help="A saved policy, a folder of them (its versions), or the store of a fleet.")
+    ],
+    log: Annotated[
+        Path | None, typer.Option(help="The sales log; log.parquet or log.csv beside the policy unless given.")
+    ] = None,
+    today: Annotated[
+        Path | None,
+        typer.Option(
+            help="Today's open rows; today.parquet or today.csv beside the policy, else what follows the log."
+        ),
+    ] = None,
+    problem: Annotated[Path | None, typer.Option(help="TOML of the log; the one beside it unless given.")] = None,
+    host: Annotated[str | None, typer.Option(help="Address to listen on; beyond this machine only with keys.")] = None,
+    port: Annotated[int | None, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")] = None,
+    keys: Annotated[Path | None, typer.Option(help="File of keys, written by `lostsales keys create`.")] = None,
+    decisions: Annotated[
+        str | None, typer.Option(help="postgresql://... or FILE.db; decisions.db beside the policy unless given.")
+    ] = None,
+    behind_tls: Annotated[
+        bool, typer.Option("--behind-tls", help="A proxy speaks TLS: cookies and browsers keep to https.")
+    ] = False,
+    check: Annotated[bool, typer.Option("--check", help="Load everything, say what it is, and end.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Serve a policy over HTTP and as a page: the morning list, every product, what-if, and the decisions on it.
+
+    Example: `lostsales serve demo/policy`
+    """
+    from lostsales.apps.views.console import err, out, print_json
+    from lostsales.errors import SettingError
+
+    try:
+        from lostsales.apps.service.app import create_app
+        from lostsales.apps.service.server import serve as listen
+    except ImportError as error:
+        raise SettingError(
+            f"serve needs more packages: pip install 'lostsales[serve]' ({error.name} is missing)"
+        ) from None
+    settings = _settings(host, port, keys, decisions, behind_tls)
+    service = _start(policy, log, today, problem, settings)
+
+    desk = service.desk
+    facts = {"version": desk.version.version, "products": len(desk.morning), "keys": settings.keys is not None}
+    found = f"{desk.version.name} ({desk.version.version}) for {len(desk.morning):,} products"
+    if check:
+        service.close()
+        if as_json:
+            print_json(facts)
+        else:
+            out.print(f"{found}: ready to be served", markup=False, highlight=False)
+        return
+
+    def started(port: int) -> None:
+        address = f"http://{'127.0.0.1' if settings.host == '0.0.0.0' else settings.host}:{port}"  # noqa: S104
+        if as_json:
+            print_json({"address": address} | facts)
+            return
+        out.print(f"{found}: open {address} in a browser", markup=False, highlight=False, soft_wrap=True)
+        if settings.keys is None:
+            out.print("Without keys it answers this machine only, and everyone on it.", highlight=False)
+        err.print("Requests are told below as JSON; control-C ends.", style="dim")
+
+    listen(create_app(service), settings, started)
+
+
+def _settings(
+    host: str | None, port: int | None, keys: Path | None, decisions: str | None, behind_tls: bool
+) -> "ServiceSettings":
+    """Options, else the environment, else the usual; refused where strangers could ask without a key."""
+    from pydantic import ValidationError
+
+    from lostsales.apps.service.settings import ServiceSettings
+    from lostsales.errors import SettingError
+
+    given = {"host": host, "port": port, "keys": keys, "decisions": decisions, "behind_tls": behind_tls or None}
+    try:
+        settings = ServiceSettings(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
+    except ValidationError as error:
+        found = error.errors()[0]
+        raise SettingError(f"the setting {'.'.join(map(str, found['loc']))} of the service: {found['msg']}") from None
+    if settings.keys is None and not settings.is_local:
+        wanted = "`lostsales keys create --keys FILE --name NAME`, then `serve --keys FILE`"
+        raise SettingError(f"without keys it listens on 127.0.0.1 only, but host is {settings.host}: {wanted}")
+    return settings
+
+
+def _start(
+    policy: Path, log: Path | None, today: Path | None, problem: Path | None, settings: "ServiceSettings"
+) -> "Service":
+    from lostsales.apps.service.desk import ShopFiles
+    from lostsales.apps.service.keys import KeyRing
+    from lostsales.apps.service.service import Service
+    from lostsales.errors import LostSalesError
+
+    for path in (log, today, problem):
+        if path is not None and not path.exists():
+            raise LostSalesError(f"there is no file {path}")
+    if settings.keys is not None:
+        KeyRing(settings.keys)
+    folder = policy if policy.is_dir() else policy.parent
+    return Service.start(policy, ShopFiles.beside(folder, log, today, problem), settings)

@@ -1,0 +1,269 @@
+"""Learning a fleet: partition the rows once, learn every shard that is not finished, and switch to the new version."""
+
+import shutil
+from collections.abc import Generator
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from importlib.metadata import version as installed
+from pathlib import Path
+from typing import Any
+
+from lostsales.apps.fleet.engine import Engine, Processes
+from lostsales.apps.fleet.fit_shard import FitTask, FittedShard, fit_shard
+from lostsales.apps.fleet.query_source import source_of
+from lostsales.apps.fleet.shard_log import ShardRows
+from lostsales.apps.fleet.sharding import partition
+from lostsales.apps.fleet.source import Source
+from lostsales.apps.fleet.store import (
+    FORMAT,
+    IDENTITY,
+    Entry,
+    Manifest,
+    Store,
+    Version,
+    write_bytes,
+    write_failures,
+    write_products,
+)
+from lostsales.data.json_files import write_json
+from lostsales.data.problem import Problem
+from lostsales.data.progress import Progress
+from lostsales.data.readiness import check_decidable
+from lostsales.data.reading.cells import connect
+from lostsales.data.reading.gate import check_columns, read_good_series
+from lostsales.data.reading.opening import open_query, parquet_rows
+from lostsales.errors import LogError, LostSalesError, SettingError
+from lostsales.learn.fit import DEFAULT, learner_of
+from lostsales.learn.learner import Learner
+
+SHARD_SIZE = 500  # products (docs/decisions/fleet.md)
+LEAST_ROWS = 10  # of a product, below which its own rows say less than its shard's
+SAMPLE = 5_000  # rows that are looked at before any work
+
+
+@dataclass(frozen=True)
+class FleetFit:
+    """How a fleet is learned."""
+
+    learner: Learner
+    by: tuple[str, ...] = ()
+    shard_size: int = SHARD_SIZE
+    least_rows: int = LEAST_ROWS
+    drop_bad_rows: bool = False
+
+
+def fit_fleet(
+    source: str | Path | Source,
+    store: str | Path,
+    method: str | Learner = DEFAULT,
+    *,
+    query: str | None = None,
+    problem: Problem | str | Path | None = None,
+    by: tuple[str, ...] = (),
+    shard_size: int = SHARD_SIZE,
+    least_rows: int = LEAST_ROWS,
+    drop_bad_rows: bool = False,
+    restart: bool = False,
+    engine: Engine | None = None,
+    progress: Progress | None = None,
+) -> Version:
+    """Learn every product of a source, and make the result the current version of a store.
+
+    Parameters
+    ----------
+    source : path or Source
+        A folder of Parquet files, or the address of a database.
+    store : path
+        The folder of the store; one that was interrupted is gone on with, a finished one gets a new version.
+    method : str or Learner
+        As for `fit`.
+    query : str, optional
+        The rows, where the source is a database; a finished query is asked again for the next version.
+    problem : Problem or path, optional
+        As for `read_log`.
+    by : tuple of str
+        Columns, the coarsest first: products are learned together where they agree in these.
+    shard_size : int
+        Products of a shard, at most about.
+    least_rows : int
+        A product with fewer is not learned from.
+    drop_bad_rows : bool
+        Leave out bad rows only; else a product with a bad row is not learned.
+    restart : bool
+        Throw away an unfinished version that was begun with other settings or rows.
+    engine : Engine, optional
+        Where the work is done; in this process unless given.
+    progress : callable, optional
+        Called with products done and products in total.
+
+    Returns
+    -------
+    Version
+        The finished version, now current.
+
+    Raises
+    ------
+    LostSalesError
+        Where the source cannot be read, another process writes to the store, the store is of another problem, or no
+        product at all could be learned.
+
+    Examples
+    --------
+    >>> import tempfile, lostsales
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> log, _ = lostsales.simulate("newsvendor", episodes=6, seed=1)
+    >>> lostsales.write_log(log, folder / "log.parquet")
+    >>> version = fit_fleet(folder / "log.parquet", folder / "store", "newsvendor", shard_size=3)
+    >>> version.name, len(version.shards)
+    ('00001', 2)
+
+    """
+    if shard_size < 1 or least_rows < 1:
+        raise SettingError(f"shard_size and least_rows must be at least 1, but {shard_size} and {least_rows} came")
+    settings = FleetFit(learner_of(method, {}), by, shard_size, least_rows, drop_bad_rows)
+    opened = source_of(source, query) if isinstance(source, str | Path) else source
+    chosen = Problem.of(problem, opened.problem_file)
+    target = _prepared(Path(store))
+    with target.lock():
+        version = _version(target, opened, chosen, settings, restart)
+        _learn_shards(version, engine or Processes(1), progress)
+        target.activate(version)
+    return version
+
+
+def _prepared(folder: Path) -> Store:
+    """The folder of a store, made where there is none."""
+    if folder.exists() and not (folder / "versions").is_dir() and (not folder.is_dir() or any(folder.iterdir())):
+        raise LostSalesError(f"{folder} is there and is no store; choose another name with --out")
+    try:
+        (folder / "versions").mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise LostSalesError(f"{folder} cannot be made: {error.strerror}") from None
+    return Store(folder)
+
+
+def _version(store: Store, source: Source, problem: Problem, settings: FleetFit, restart: bool) -> Version:
+    """The version to go on with, or a new one whose rows lie in their shards."""
+    learner = settings.learner
+    identity: dict[str, Any] = {
+        "lostsales": installed("lostsales"),
+        "source": source.identity(),
+        "problem": problem.model_dump(mode="json", exclude_unset=True),
+        "method": learner.method,
+        "settings": learner.model_dump(mode="json", exclude_unset=True),
+        "by": settings.by,
+        "shard_size": settings.shard_size,
+        "least_rows": settings.least_rows,
+        "drop_bad_rows": settings.drop_bad_rows,
+    }
+    assert set(identity) == set(IDENTITY)
+    known = store.versions()
+    if known and (differs := _differing(known[-1].manifest.problem, identity["problem"])):
+        raise SettingError(
+            f"{store.folder} was made for another problem, which differs in {', '.join(differs)}; "
+            "choose another store with --out"
+        )
+    is_same = bool(known) and not _differing(known[-1].manifest.identity, identity)
+    if is_same and (source.is_fixed or not known[-1].is_finished):
+        return known[-1]
+    if known and not is_same and not known[-1].is_finished:
+        differs = _differing(known[-1].manifest.identity, identity)
+        if not restart:
+            raise SettingError(
+                f"{store.folder} has an unfinished version that was begun with other {', '.join(differs)}; give the "
+                "same again to go on with it, or --restart to throw it away"
+            )
+        shutil.rmtree(known[-1].folder)
+    return _planned(store, source, problem, settings, identity)
+
+
+def _differing(found: dict[str, Any], wanted: dict[str, Any]) -> list[str]:
+    return sorted(key for key in {*found, *wanted} if _plain(found.get(key)) != _plain(wanted.get(key)))
+
+
+def _plain(value: Any) -> Any:
+    """Lists and tuples alike."""
+    if isinstance(value, dict):
+        return {key: _plain(each) for key, each in value.items()}
+    return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def _planned(store: Store, source: Source, problem: Problem, settings: FleetFit, identity: dict[str, Any]) -> Version:
+    """A new version whose rows lie in their shards; nothing of it remains where that fails."""
+    version = store.new_version()
+    try:
+        files = source.parquet_files(version.folder)
+        _check_sample(files, problem, source.name)
+        sharding, checksums = partition(
+            files, problem, settings.by, settings.shard_size, version.folder / "rows", source.name
+        )
+        for fetched in version.folder.glob("fetched*"):
+            fetched.unlink()
+        write_products(version, sharding)
+        manifest = Manifest(
+            format=FORMAT,
+            **identity,
+            products=len(sharding.names),
+            rows=int(sharding.rows.sum()),
+            nameless_rows=sharding.nameless,
+            shard_rows=checksums,
+        )
+        write_json(manifest.model_dump(mode="json"), version.folder / "fleet.json")
+    except BaseException:
+        shutil.rmtree(version.folder, ignore_errors=True)
+        raise
+    return version
+
+
+def _check_sample(files: tuple[Path, ...], problem: Problem, name: str) -> None:
+    """The columns are there, and are such that a decision can be learned from them."""
+    with connect() as connection:
+        sample = open_query(connection, name, f"SELECT * FROM {parquet_rows(files)} LIMIT {SAMPLE}")
+        check_columns(sample, problem)
+        log = None
+        with suppress(LogError):  # what some rows alone contradict, their shards will tell
+            log, _ = read_good_series(sample, problem, drop_bad_rows=True)
+    if log is not None:
+        check_decidable(log, "fit")
+
+
+def _learn_shards(version: Version, engine: Engine, progress: Progress | None) -> None:
+    entries = {shard: entry for shard, entry in version.entries().items() if version.is_whole(entry)}
+    manifest, done = version.manifest, sum(entry.products for entry in entries.values())
+    report = progress or (lambda _done, _total: None)
+    report(done, manifest.products)
+    with closing(_fitted(version, engine, [shard for shard in version.shards if shard not in entries])) as results:
+        for result in results:
+            entry = result.entry
+            if result.policy is not None:
+                write_bytes(result.policy, version.policy_path(entry.shard))
+            version.ledger.add(entry.shard, entry.model_dump(mode="json"))
+            entries[entry.shard] = entry
+            done += entry.products
+            report(done, manifest.products)
+    if not version.is_finished:
+        _finish(version, entries)
+
+
+def _fitted(version: Version, engine: Engine, shards: list[int]) -> Generator[FittedShard]:
+    manifest = version.manifest
+    tasks = (FitTask(shard_rows(version, shard), manifest.method, manifest.settings) for shard in shards)
+    yield from engine.run(fit_shard, tasks)
+
+
+def shard_rows(version: Version, shard: int) -> ShardRows:
+    """The rows of a shard for a task."""
+    manifest = version.manifest
+    return ShardRows(shard, version.rows_of(shard), manifest.problem, manifest.least_rows, manifest.drop_bad_rows)
+
+
+def _finish(version: Version, entries: dict[int, Entry]) -> None:
+    """Write what is known of all shards together; the last file says that the version is whole."""
+    if not any(entry.learned for entry in entries.values()):
+        reason = next(failure.reason for entry in entries.values() for failure in entry.failures)
+        raise LostSalesError(f"no product could be learned; of the first: {reason}")
+    write_failures(version, dict(sorted(entries.items())))
+    checksums = {f"{shard:05}": entries[shard].sha256 for shard in version.shards}
+    learned = sum(entry.learned for entry in entries.values())
+    failed = sum(len(entry.failures) for entry in entries.values())
+    write_json({"learned": learned, "failed": failed, "policies": checksums}, version.folder / "finished.json")

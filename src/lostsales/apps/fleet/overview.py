@@ -1,0 +1,222 @@
+"""A fleet as a whole: its audit, what its policies gain, and where, from the results of its shards."""
+
+from collections import Counter
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from lostsales.apps.fleet.engine import Engine
+from lostsales.apps.fleet.fleet import Fleet
+from lostsales.apps.fleet.shard_tasks import audit_shard, compare_shard, run_on_shards
+from lostsales.apps.fleet.store import Ledger, Version
+from lostsales.data.progress import Progress
+from lostsales.errors import LostSalesError
+from lostsales.evaluation.fleet_gain import FleetGain, ShardGain, fleet_gain
+from lostsales.evaluation.interval import Interval
+from lostsales.evaluation.results import plain
+
+ALL = "all products"
+LEAST_SHARDS = 4  # that are drawn, as two say little about the others
+
+
+@dataclass(frozen=True)
+class FleetAudit:
+    """What can be learned from the rows of a fleet."""
+
+    products: int
+    products_learned: int
+    rows: int
+    stockout_share: float  # of rows
+    products_of_one_price: int  # whose price never varied
+    cash: float | None  # a period, of all products
+    failures: dict[str, int]  # products by reason
+    balance: dict[str, int]  # shards by the balance that their stock follows
+    advice: dict[str, int]  # shards by what to collect next
+    notes: dict[str, int]  # shards by what to know beside their policies
+    by: dict[str, dict[str, float]]  # products, rows, cash and share of stock-outs by group
+
+    def as_json(self) -> dict[str, Any]:
+        """As JSON can hold it."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class FleetComparison:
+    """What the policies of a fleet gain, judged on products held out from each fit."""
+
+    method: str
+    total: FleetGain
+    by: dict[str, FleetGain]  # of groups all of whose shards are of one
+    products: tuple[dict[str, Any], ...]  # judged: series, rows, earned, gain, verdict; the greatest gain first
+    not_judged: dict[str, int]  # shards by reason
+
+    def as_json(self) -> dict[str, Any]:
+        """As JSON can hold it."""
+        totals = {"total": _gain_json(self.total), "by": {name: _gain_json(each) for name, each in self.by.items()}}
+        return {"method": self.method, **totals, "not_judged": self.not_judged, "products": list(self.products)}
+
+
+def _gain_json(found: FleetGain) -> dict[str, Any]:
+    shown: dict[str, Any] = plain(found)
+    return shown | {"proven_share": found.proven_share}
+
+
+def audit_fleet(fleet: Fleet, engine: Engine, progress: Progress | None = None) -> FleetAudit:
+    """Audit every shard; those that were audited before are not again."""
+    version = fleet.version
+    found = run_on_shards(version, audit_shard, _ledger(version, "audit"), version.shards, engine, progress)
+    return _audit(fleet, found)
+
+
+def known_audit(fleet: Fleet) -> FleetAudit | None:
+    """The audit, None before it was made."""
+    found = _results(fleet.version, "audit")
+    return _audit(fleet, found) if len(found) == len(fleet.version.shards) else None
+
+
+def compare_fleet(
+    fleet: Fleet,
+    engine: Engine,
+    progress: Progress | None = None,
+    *,
+    products: int | None = None,
+    quick: bool = False,
+    seed: int = 0,
+) -> FleetComparison:
+    """Judge the method of the fleet on products held out from it.
+
+    Parameters
+    ----------
+    fleet : Fleet
+        What `Fleet.open` gives.
+    engine : Engine
+        Where the work is done.
+    progress : callable, optional
+        Called with products done and products in total.
+    products : int, optional
+        Judge from shards, drawn at random, with about so many products; all unless given.
+    quick : bool
+        A first look, from fewer rows of each shard.
+    seed : int
+        Of the draw and of the comparison.
+
+    """
+    version = fleet.version
+    shards = _drawn(version, products, seed)
+    ledger = _ledger(version, _compared(quick, seed))
+    found = run_on_shards(version, compare_shard, ledger, shards, engine, progress, quick=quick, seed=seed)
+    return _comparison(fleet, found)
+
+
+def known_comparison(fleet: Fleet, quick: bool = False, seed: int = 0) -> FleetComparison | None:
+    """The comparison of the shards that were judged, None before there are any."""
+    found = _results(fleet.version, _compared(quick, seed))
+    return _comparison(fleet, found) if found else None
+
+
+def _compared(quick: bool, seed: int) -> str:
+    return f"compare{'-quick' if quick else ''}-seed{seed}"
+
+
+def _ledger(version: Version, name: str) -> Ledger:
+    return Ledger(version.folder / name)
+
+
+def _results(version: Version, name: str) -> dict[int, dict[str, Any]]:
+    ledger = _ledger(version, name)
+    return {shard: found for shard in ledger.shards() if (found := ledger.read(shard)) is not None}
+
+
+def _drawn(version: Version, products: int | None, seed: int) -> list[int]:
+    entries = version.entries()
+    order = np.random.default_rng(seed).permutation(len(version.shards)).tolist()
+    if products is None:
+        return sorted(order)
+    counts = np.cumsum([entries[shard].products for shard in order])
+    enough = max(int(np.searchsorted(counts, products)) + 1, LEAST_SHARDS)
+    return sorted(order[:enough])
+
+
+def _groups(fleet: Fleet) -> dict[str, str]:
+    """The group of every product, by the attributes that say what is learned together."""
+    by = [fleet.products[f"by_{name}"].tolist() for name in fleet.version.manifest.by]
+    names = fleet.products["series"].tolist()
+    texts = [" / ".join(group) for group in zip(*by, strict=True)] if by else [ALL] * len(names)
+    return dict(zip(names, texts, strict=True))
+
+
+def _audit(fleet: Fleet, found: dict[int, dict[str, Any]]) -> FleetAudit:
+    entries, group_of = fleet.entries, _groups(fleet)
+    audits = [each["audit"] for each in found.values() if each["audit"] is not None]
+    rows = sum(each["periods"] for each in audits)
+    by: dict[str, dict[str, float]] = {}
+    one_price, cash = 0, 0.0
+    for each in found.values():
+        facts = each["products"]
+        columns = [facts.get(name, ()) for name in ("names", "rows", "cash", "stockout_share", "prices")]
+        for name, of_product, earned, share, prices in zip(*columns, strict=True):
+            group = by.setdefault(group_of[name], {"products": 0, "rows": 0, "cash": 0.0, "stockouts": 0.0})
+            group["products"] += 1
+            group["rows"] += of_product
+            group["cash"] += 0.0 if earned is None else earned
+            group["stockouts"] += share * of_product
+            one_price += prices == 1
+            cash += 0.0 if earned is None else earned
+    for group in by.values():
+        group["stockout_share"] = group.pop("stockouts") / group["rows"]
+    return FleetAudit(
+        products=fleet.version.manifest.products,
+        products_learned=sum(entry.learned for entry in entries.values()),
+        rows=rows,
+        stockout_share=sum(each["censored_share"] * each["periods"] for each in audits) / max(rows, 1),
+        products_of_one_price=one_price,
+        cash=cash,
+        failures=dict(Counter(each.reason for entry in entries.values() for each in entry.failures).most_common()),
+        balance=dict(Counter(each["follows"] for each in audits).most_common()),
+        advice=dict(Counter(line for each in audits for line in each["collect_next"]).most_common()),
+        notes=dict(Counter(line for entry in entries.values() for line in entry.notes).most_common()),
+        by=dict(sorted(by.items(), key=lambda each: -each[1]["cash"])),
+    )
+
+
+def _comparison(fleet: Fleet, found: dict[int, dict[str, Any]]) -> FleetComparison:
+    manifest, group_of = fleet.version.manifest, _groups(fleet)
+    gains = {shard: _shard_gain(each["gain"]) for shard, each in found.items() if each["gain"] is not None}
+    if not gains:
+        reasons = "; ".join(sorted({each["reason"] for each in found.values()}))
+        raise LostSalesError(f"no shard could be judged: {reasons}")
+    products = [product for each in found.values() for product in each["products"]]
+    products = [product | {"group": group_of[product["series"]]} for product in products]
+    products.sort(key=lambda each: (each["gain"] is None, -(each["gain"] or {"value": 0.0})["value"], each["series"]))
+    return FleetComparison(
+        method=manifest.method,
+        total=fleet_gain(list(gains.values()), manifest.products, len(manifest.shard_rows)),
+        by=_by_group(fleet, gains, group_of),
+        products=tuple(products),
+        not_judged=dict(Counter(each["reason"] for each in found.values() if each["gain"] is None).most_common()),
+    )
+
+
+def _by_group(fleet: Fleet, gains: dict[int, ShardGain], group_of: dict[str, str]) -> dict[str, FleetGain]:
+    """The gain of each group whose shards are its own; where small groups share a shard, of them together."""
+    members: dict[int, set[str]] = {}
+    for name, shard in zip(fleet.products["series"].tolist(), fleet.products["shard"].tolist(), strict=True):
+        members.setdefault(shard, set()).add(group_of[name])
+    label = {
+        shard: " and ".join(sorted(groups)[:3]) + (" ..." if len(groups) > 3 else "")
+        for shard, groups in members.items()
+    }
+    size = np.bincount(fleet.products["shard"]).tolist()
+    found: dict[str, FleetGain] = {}
+    for name in sorted(set(label.values())):
+        own = [shard for shard, each in label.items() if each == name]
+        judged = [gains[shard] for shard in own if shard in gains]
+        if judged:
+            found[name] = fleet_gain(judged, sum(size[shard] for shard in own), len(own))
+    return dict(sorted(found.items(), key=lambda each: -each[1].gain.value))
+
+
+def _shard_gain(keys: dict[str, Any]) -> ShardGain:
+    money = {name: Interval(**keys[name]) for name in ("gain", "cash_gain", "earned")}
+    return ShardGain(keys["products"], keys["judged"], keys["proven"], **money)

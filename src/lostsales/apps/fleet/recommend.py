@@ -1,0 +1,144 @@
+"""The decisions of a day for all products of a fleet: rows are put into their shards once, then each shard decides."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import duckdb
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from lostsales.apps.fleet.engine import Engine, Processes
+from lostsales.apps.fleet.fleet import Fleet, in_order
+from lostsales.data.progress import Progress
+from lostsales.data.reading.cells import connect, fetched
+from lostsales.data.reading.files import FileTable, execute
+from lostsales.data.reading.opening import identifier, open_files, open_query, parquet_rows
+from lostsales.data.reading.paths import files_of
+from lostsales.data.reading.text import quoted
+from lostsales.policy.recommendation import Recommendation, recommendation
+from lostsales.types import Ints
+
+ROW = "lostsales row"  # the column of a part with the place of each row in its table
+SMALL = 5_000  # rows, for which starting workers takes longer than deciding
+
+
+@dataclass(frozen=True)
+class DecideTask:
+    """The rows of one shard in a folder of parts."""
+
+    store: str
+    version: str
+    shard: int
+    today: Path
+    recent: Path | None
+    names: tuple[str, str]  # of the tables, in messages
+
+
+@dataclass(frozen=True)
+class _Part(FileTable):
+    """Some rows of a table, which are named by their place in it."""
+
+    rows_in_file: Ints = None  # type: ignore[assignment]  # fields after those with defaults need one
+
+    def place(self, row: int) -> str:
+        """The name of a row in messages."""
+        return f"row {self.rows_in_file[row]}"
+
+
+def recommend_fleet(
+    fleet: Fleet,
+    recent: Path | None,
+    today: Path,
+    engine: Engine | None = None,
+    progress: Progress | None = None,
+) -> Recommendation:
+    """Decide for today's rows of all products; `recent` and `today` are files.
+
+    Parameters
+    ----------
+    fleet : Fleet
+        What `Fleet.open` gives.
+    recent : path or None
+        Closed rows of the products: a file, a folder or a pattern.
+    today : path
+        One open row a product.
+    engine : Engine, optional
+        Where the shards decide; in this process unless given.
+    progress : callable, optional
+        Called with products decided and products in total.
+
+    Returns
+    -------
+    Recommendation
+        In the order of today's rows.
+
+    """
+    with TemporaryDirectory(prefix="lostsales-") as name:
+        folder = Path(name)
+        counts = _write_parts(fleet, today, folder / "today")
+        with_recent = set() if recent is None else set(_write_parts(fleet, recent, folder / "recent"))
+        store, version = str(fleet.version.folder.parent.parent), fleet.version.name
+        tasks = (
+            DecideTask(
+                store,
+                version,
+                shard,
+                _part(folder / "today", shard),
+                _part(folder / "recent", shard) if shard in with_recent else None,
+                (str(today), str(recent)),
+            )
+            for shard in counts
+        )
+        total, done, parts = sum(counts.values()), 0, []
+        chosen = Processes(1) if engine is None or total < SMALL else engine
+        for rows, part in chosen.run(decide, tasks):
+            parts.append((rows, part))
+            done += len(rows)
+            if progress:
+                progress(done, total)
+    return in_order(fleet.problem, parts)
+
+
+def decide(task: DecideTask) -> tuple[Ints, Recommendation]:
+    """The decisions of a shard, and the rows of today that they are for."""
+    policy = _opened(task.store, task.version).policy(task.shard)
+    with threadpool_limits(1), connect() as connection:
+        today = _table(connection, task.today, task.names[0])
+        recent = None if task.recent is None else _table(connection, task.recent, task.names[1])
+        return today.rows_in_file, recommendation(policy, recent, today)
+
+
+@lru_cache(maxsize=1)  # the tasks of a worker are of one fleet
+def _opened(store: str, version: str) -> Fleet:
+    return Fleet.open(store, version, most_loaded=1)
+
+
+def _write_parts(fleet: Fleet, path: Path, folder: Path) -> dict[int, int]:
+    """Write the rows of each shard as one Parquet file; how many rows each has."""
+    table = open_files(files_of(path))
+    shard_of = fleet.shards_of(table)
+    connection = table.connection
+    connection.register("assigned", {"row": np.arange(len(shard_of)), "shard": shard_of})
+    columns = ", ".join(f"{place} AS {identifier(column)}" for column, (place, _) in table.kinds.items())
+    numbered = f"SELECT {columns}, row_number() OVER () - 1 AS row FROM log"
+    named = f"SELECT numbered.* EXCLUDE (row), row AS {identifier(ROW)}, shard FROM ({numbered}) AS numbered"
+    rows = f"{named} JOIN assigned USING (row) ORDER BY shard, row"
+    connection.execute("SET threads = 1")
+    options = "FORMAT parquet, PARTITION_BY (shard), WRITE_PARTITION_COLUMNS false"
+    execute(connection, str(path), f"COPY ({rows}) TO {quoted(str(folder.absolute()))} ({options})")
+    connection.close()
+    shards, counts = np.unique(shard_of, return_counts=True)
+    return dict(zip(shards.tolist(), counts.tolist(), strict=True))
+
+
+def _part(folder: Path, shard: int) -> Path:
+    return folder / f"shard={shard}" / "data_0.parquet"
+
+
+def _table(connection: duckdb.DuckDBPyConnection, path: Path, name: str) -> _Part:
+    column = identifier(ROW)
+    table = open_query(connection, name, f"SELECT * EXCLUDE ({column}) FROM {parquet_rows((path,))}")
+    rows = fetched(connection, f"SELECT {column} AS c FROM {parquet_rows((path,))}")
+    return _Part(table.connection, name, table.columns, table.kinds, table.files, rows)

@@ -1,0 +1,92 @@
+"""The page of a fleet: where the money is, the worst products, and what to beware of."""
+
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+from lostsales.apps.fleet.fleet import Fleet
+from lostsales.apps.fleet.overview import FleetAudit, FleetComparison
+from lostsales.apps.report.svg import number
+from lostsales.data.output_files import replacing
+from lostsales.evaluation.interval import Interval
+
+MOST_GROUPS, MOST_PRODUCTS, MOST_LINES = 40, 25, 12
+
+
+def write_report(fleet: Fleet, audit: FleetAudit, comparison: FleetComparison | None, path: Path, command: str) -> None:
+    """Write the page, which needs no other file; its size does not grow with the number of products."""
+    from jinja2 import Environment, PackageLoader
+
+    page = Environment(
+        loader=PackageLoader("lostsales.apps.report"), autoescape=True, trim_blocks=True, lstrip_blocks=True
+    )
+    page.filters |= {"money": _money, "range": _range}
+    currency = fleet.problem.format.currency
+    text = page.get_template("fleet.html").render(
+        version=fleet.name,
+        manifest=fleet.version.manifest,
+        audit=audit,
+        found=comparison,
+        verdict=_verdict(comparison, currency),
+        currency=currency or "",
+        groups=_groups(audit, comparison),
+        most_groups=MOST_GROUPS,
+        best=[] if comparison is None else [each for each in comparison.products if each["gain"]][:MOST_PRODUCTS],
+        worst=[]
+        if comparison is None
+        else [each for each in comparison.products if each["gain"]][::-1][:MOST_PRODUCTS],
+        flags=_flags(audit),
+        most_lines=MOST_LINES,
+        command=command,
+    )
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8", errors="replace")
+
+
+def _groups(audit: FleetAudit, comparison: FleetComparison | None) -> list[dict[str, Any]]:
+    """The groups in order of their cash, each with its share of it, and its gain where it is known."""
+    gains = {} if comparison is None else comparison.by
+    total = sum(max(each["cash"], 0.0) for each in audit.by.values()) or 1.0
+    return [
+        {"name": name, **each, "share": max(each["cash"], 0.0) / total, "gain": gains.get(name)}
+        for name, each in audit.by.items()
+    ]
+
+
+def _verdict(comparison: FleetComparison | None, currency: str | None) -> dict[str, str]:
+    if comparison is None:
+        text = "No gain is known yet: `lostsales fleet compare` judges the policies on products held out from them."
+        return {"kind": "", "title": "What the fleet earns now", "text": text}
+    total = comparison.total
+    sure = "a proven gain" if total.gain.low > 0 else "a proven loss" if total.gain.high < 0 else "no proven gain"
+    money = f" {currency}" if currency else ""
+    judged = f"Judged from {total.products_judged:,} products in {total.shards_judged:,} of {total.shards:,} shards"
+    return {
+        "kind": "gain" if total.gain.low > 0 else "loss" if total.gain.high < 0 else "",
+        "title": f"{sure.capitalize()}: {_money(total.gain.value, signed=True)}{money} a period over all products",
+        "text": f"{judged}; with 95 % certainty {_range(total.gain)}. In cash, without the cost of lost sales: "
+        f"{_money(total.cash_gain.value, signed=True)} ({_range(total.cash_gain)}). "
+        f"{total.proven_share:.0%} of the judged products have a proven gain of their own.",
+    }
+
+
+def _flags(audit: FleetAudit) -> list[tuple[str, dict[str, int], str]]:
+    """What to beware of: title, counts by text, and what is counted."""
+    found = [
+        ("Products that could not be learned", audit.failures, "products"),
+        ("What the fits warned of", audit.notes, "shards"),
+        ("Balance of the stock", audit.balance, "shards"),
+        ("What to collect next", audit.advice, "shards"),
+    ]
+    return [each for each in found if each[1]]
+
+
+def _money(value: float | None, signed: bool = False) -> str:
+    if value is None or not isfinite(value):
+        return "unknown"
+    return f"{'+' if signed and value > 0 else ''}{number(value)}"
+
+
+def _range(interval: Interval | dict[str, float]) -> str:
+    low, high = (interval["low"], interval["high"]) if isinstance(interval, dict) else (interval.low, interval.high)
+    return f"{_money(low, signed=True)} to {_money(high, signed=True)}"

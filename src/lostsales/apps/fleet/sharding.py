@@ -1,0 +1,218 @@
+"""Shards: which products are learned together, and the rows of each shard as one Parquet file.
+
+One pass counts the rows of every product, one sorts the rows by shard, product and period and writes them. DuckDB sorts
+on disk where memory does not suffice; only the list of products is held in memory.
+"""
+
+import shutil
+from dataclasses import dataclass
+from hashlib import file_digest, sha256
+from pathlib import Path
+
+import duckdb
+import numpy as np
+
+from lostsales.data.memory import memory_limit
+from lostsales.data.output_files import check_utf8
+from lostsales.data.problem import Problem
+from lostsales.data.reading.cells import connect, fetched
+from lostsales.data.reading.columns import ColumnReader
+from lostsales.data.reading.files import execute
+from lostsales.data.reading.findings import Findings, listed
+from lostsales.data.reading.opening import identifier, open_query, parquet_rows
+from lostsales.data.reading.text import quoted
+from lostsales.data.writing import failed_write
+from lostsales.errors import LostSalesError, SettingError
+from lostsales.types import Array, Ints
+
+MOST_ROWS = 300_000  # of a shard
+LEAST_PRODUCTS = 20  # of a shard by attributes: smaller groups join their neighbours
+SORTING_MEMORY = 2 * 2**30
+
+
+@dataclass(frozen=True, eq=False)
+class Sharding:
+    """Products and the shard of each, in order of shards; every array (products,)."""
+
+    names: Array  # text, as the log names the series
+    by: dict[str, Array]  # attributes that say what is learned together, text
+    rows: Ints
+    shard: Ints
+    nameless: int  # rows that name no product
+
+    @property
+    def shards(self) -> int:
+        """How many there are."""
+        return int(self.shard.max(initial=-1)) + 1
+
+
+def partition(
+    paths: tuple[Path, ...], problem: Problem, by: tuple[str, ...], size: int, folder: Path, name: str
+) -> tuple[Sharding, tuple[str, ...]]:
+    """Write the rows of every shard to `folder`, one Parquet file each; the shards, and the checksum of each file."""
+    check_utf8(folder)
+    work = folder.with_name("sorting")
+    work.mkdir()
+    with connect() as connection:
+        connection.execute(f"SET temp_directory = {quoted(str(work.absolute()))}")
+        connection.execute(f"SET memory_limit = '{int(min(memory_limit(), SORTING_MEMORY))}B'")
+        execute(connection, name, f"CREATE VIEW log AS SELECT * FROM {parquet_rows(paths)}")
+        columns = _columns(connection, problem, by, name)
+        sharding = _assign(connection, problem, by, size, name)
+        _write(connection, problem, columns, work, name)
+        folder.mkdir()
+        checksums = []
+        for shard in range(sharding.shards):
+            (written,) = (work / "rows" / f"shard={shard}").iterdir()
+            path = rows_file(folder, shard)
+            written.rename(path)
+            _check_once(connection, problem, path, paths, name)
+            with path.open("rb") as file:
+                checksums.append(file_digest(file, "sha256").hexdigest())
+    shutil.rmtree(work)
+    return sharding, tuple(checksums)
+
+
+def rows_file(folder: Path, shard: int) -> Path:
+    """The file of a shard's rows."""
+    return folder / f"{shard:05}.parquet"
+
+
+def assign(by: list[Array], names: Array, rows: Ints, size: int) -> Ints:
+    """The shard of each product, (products,).
+
+    Products of the same attributes are together, in shards of at most about `size` products and `MOST_ROWS` rows; a
+    group of fewer than `LEAST_PRODUCTS` joins the next ones that share all attributes but the last, then but the last
+    two, and so on. Within a group products are spread over shards by a checksum of their names.
+
+    >>> names = np.array(["a", "b", "c", "d"], dtype=object)
+    >>> store = np.array(["x", "x", "y", "y"], dtype=object)
+    >>> assign([store], names, np.full(4, 10), size=2).tolist()
+    [0, 0, 1, 1]
+    """
+    groups = _groups([tuple(str(each[at]) for each in by) for at in range(len(names))], min(LEAST_PRODUCTS, size))
+    digest = [sha256(str(name).encode(errors="surrogatepass")).digest() for name in names]
+    shard, first = np.empty(len(names), dtype=np.int64), 0
+    for members in groups:
+        spread = sorted(members, key=digest.__getitem__)
+        pieces = max(-(-len(spread) // size), -(-int(rows[spread].sum()) // MOST_ROWS))
+        pieces = min(pieces, len(spread))
+        shard[spread] = first + np.arange(len(spread)) * pieces // len(spread)
+        first += pieces
+    return shard
+
+
+def _groups(values: list[tuple[str, ...]], least: int) -> list[list[int]]:
+    """Products of equal attributes, small groups joined within what they share."""
+    found: dict[tuple[str, ...], list[int]] = {}
+    for at in sorted(range(len(values)), key=values.__getitem__):
+        found.setdefault(values[at], []).append(at)
+    depth = len(values[0]) if values else 0
+    for shared in range(depth - 1, -1, -1):
+        joined: dict[tuple[str, ...], list[int]] = {}
+        for key, members in found.items():
+            small = len(members) < least
+            joined.setdefault(key[:shared] if small else key, []).extend(members)
+        found = joined
+    return list(found.values())
+
+
+def _columns(connection: duckdb.DuckDBPyConnection, problem: Problem, by: tuple[str, ...], name: str) -> list[str]:
+    """The columns that learning reads."""
+    have = tuple(column for column, *_ in execute(connection, name, "DESCRIBE log").fetchall())
+    wanted = [*problem.columns.series_parts, problem.columns.period]
+    if missing := [column for column in wanted if column not in have]:
+        raise LostSalesError(f"{name} must have the column {', '.join(map(repr, missing))}; it has {listed(have)}")
+    if unknown := [column for column in by if column not in have]:
+        raise SettingError(f"--by must name columns, but {', '.join(map(repr, unknown))} is none; {listed(have)} are")
+    return [column for column in have if column in problem.reads]
+
+
+def _assign(
+    connection: duckdb.DuckDBPyConnection, problem: Problem, by: tuple[str, ...], size: int, name: str
+) -> Sharding:
+    """Count the rows of each product, and make the table `shard_of` from its keys to its shard."""
+    keys = [identifier(part) for part in problem.columns.series_parts]
+    period = identifier(problem.columns.period)
+    latest = [f"arg_max(CAST({identifier(each)} AS VARCHAR), {period}) AS by{at}" for at, each in enumerate(by)]
+    counted = ", ".join([*keys, "count(*) AS rows", *latest])
+    execute(connection, name, f"CREATE TABLE counted AS SELECT {counted} FROM log GROUP BY ALL ORDER BY ALL")
+    present = " AND ".join(f"{key} IS NOT NULL" for key in keys)
+    found = execute(connection, name, f"SELECT coalesce(sum(rows), 0) FROM counted WHERE NOT ({present})").fetchall()
+    execute(connection, name, f"DELETE FROM counted WHERE NOT ({present})")
+    rows = fetched(connection, "SELECT rows AS c FROM counted").astype(np.int64)
+    codes, texts = _labels(connection, problem, name)
+    if not len(texts):
+        raise LostSalesError(f"{name} must have rows of at least one product, but it has none")
+    of_keys = {each: fetched(connection, f"SELECT by{at} AS c FROM counted") for at, each in enumerate(by)}
+    first = np.unique(codes, return_index=True)[1]
+    attributes = {each: _as_text(values[first]) for each, values in of_keys.items()}
+    total = np.bincount(codes, rows).astype(np.int64)
+    shard = assign(list(attributes.values()), texts, total, size)
+    connection.register("assigned", {"row": np.arange(len(codes)), "shard": shard[codes]})
+    numbered = "(SELECT *, row_number() OVER () - 1 AS row FROM counted)"
+    sql = f"SELECT {', '.join(keys)}, shard FROM {numbered} JOIN assigned USING (row)"
+    execute(connection, name, f"CREATE TABLE shard_of AS {sql}")
+    order = np.lexsort((texts.astype(str), shard))
+    return Sharding(
+        names=texts[order],
+        by={each: values[order] for each, values in attributes.items()},
+        rows=total[order],
+        shard=shard[order],
+        nameless=int(found[0][0]),
+    )
+
+
+def _labels(connection: duckdb.DuckDBPyConnection, problem: Problem, name: str) -> tuple[Ints, Array]:
+    """The products of the table `counted` as the gate names series."""
+    findings = Findings(name)
+    reader = ColumnReader(open_query(connection, name, "SELECT * FROM counted"), findings, problem.format)
+    labels = reader.series(problem.columns.series_parts)
+    findings.raise_if_any()
+    return labels
+
+
+def _write(
+    connection: duckdb.DuckDBPyConnection,
+    problem: Problem,
+    columns: list[str],
+    work: Path,
+    name: str,
+) -> None:
+    """All rows, sorted; on one thread, so that every shard is one file."""
+    keys = [identifier(part) for part in problem.columns.series_parts]
+    order = ", ".join(["shard", *keys, identifier(problem.columns.period)])
+    chosen = ", ".join(f"log.{identifier(column)}" for column in columns)
+    rows = f"SELECT {chosen}, shard FROM log JOIN shard_of USING ({', '.join(keys)}) ORDER BY {order}"
+    target = quoted(str((work / "rows").absolute()))
+    connection.execute("SET threads = 1")
+    options = "FORMAT parquet, PARTITION_BY (shard), WRITE_PARTITION_COLUMNS false"
+    try:
+        execute(connection, name, f"COPY ({rows}) TO {target} ({options})")
+    except LostSalesError as error:
+        if reason := failed_write(str(error)):
+            raise LostSalesError(f"{work.parent} cannot be written: {reason}") from None
+        raise
+
+
+def _check_once(
+    connection: duckdb.DuckDBPyConnection, problem: Problem, shard: Path, paths: tuple[Path, ...], name: str
+) -> None:
+    """No two rows of a shard have the same product and period."""
+    names = [*problem.columns.series_parts, problem.columns.period]
+    columns = ", ".join(map(identifier, names))
+    again = f"SELECT {columns} FROM {parquet_rows((shard,))} GROUP BY ALL HAVING count(*) > 1 ORDER BY ALL LIMIT 1"
+    found = execute(connection, name, again).fetchall()
+    if not found:
+        return
+    same = " AND ".join(f"{identifier(column)} = ?" for column in names)
+    files = []
+    for path in paths:
+        sql = f"SELECT count(*) FROM {parquet_rows((path,))} WHERE {same}"
+        files += [path.name] * connection.execute(sql, list(found[0])).fetchall()[0][0]
+    row = ", ".join(f"{column}={value}" for column, value in zip(names, found[0], strict=True))
+    raise LostSalesError(f"a product must have one row a period, but {row} is in {' and again in '.join(files[:2])}")
+
+
+def _as_text(values: Array) -> Array:
+    return np.array(["" if value is None else str(value) for value in values], dtype=object)

@@ -1,0 +1,104 @@
+"""Where the rows of a fleet come from; whatever it is, it is read as Parquet files."""
+
+from dataclasses import dataclass
+from hashlib import file_digest
+from pathlib import Path
+from typing import Any, Protocol
+
+from lostsales.data.output_files import replacing
+from lostsales.data.reading.cells import connect
+from lostsales.data.reading.files import execute
+from lostsales.data.reading.opening import identifier, open_files, parquet_kinds
+from lostsales.data.reading.paths import files_of, is_parquet, problem_beside
+from lostsales.data.reading.text import quoted
+from lostsales.errors import LostSalesError
+
+FETCHED = "fetched.parquet"
+
+
+class Source(Protocol):
+    """Rows of all products, never held in memory whole."""
+
+    @property
+    def name(self) -> str:
+        """The name in messages."""
+        ...
+
+    @property
+    def problem_file(self) -> Path | None:
+        """The problem that belongs to it, where there is one."""
+        ...
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether the same identity means the same rows."""
+        ...
+
+    def identity(self) -> dict[str, Any]:
+        """What tells it from others, as JSON can hold it."""
+        ...
+
+    def parquet_files(self, folder: Path) -> tuple[Path, ...]:
+        """Parquet files of all rows; rows that lie elsewhere are fetched into a folder."""
+        ...
+
+
+@dataclass(frozen=True)
+class FileSource:
+    """A Parquet or CSV file, a folder of them, or a pattern."""
+
+    path: Path
+    is_fixed: bool = True
+
+    @property
+    def name(self) -> str:
+        """The path."""
+        return str(self.path)
+
+    @property
+    def problem_file(self) -> Path | None:
+        """The TOML file beside it."""
+        return problem_beside(self.path)
+
+    def identity(self) -> dict[str, Any]:
+        """Name and checksum of every file."""
+        return {"files": {path.name: _checksum(path) for path in files_of(self.path)}}
+
+    def parquet_files(self, folder: Path) -> tuple[Path, ...]:
+        """The files, of which CSV is written as Parquet first; every file must have the same columns and types."""
+        paths = files_of(self.path)
+        if is_parquet(paths[0]):
+            _check_kinds(paths)
+            return paths
+        table = open_files(paths, keep=False)
+        named = ", ".join(f"{place} AS {identifier(column)}" for column, (place, _) in table.kinds.items())
+        target = folder / FETCHED
+        with replacing(target) as temporary:
+            copy = f"COPY (SELECT {named} FROM log) TO {quoted(str(temporary.absolute()))} (FORMAT parquet)"
+            execute(table.connection, self.name, copy)
+        return (target,)
+
+
+def _checksum(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise LostSalesError(f"{path} cannot be read: {error.strerror}") from None
+
+
+def _check_kinds(paths: tuple[Path, ...]) -> None:
+    """A column has one type in all files, so that a value is the same text, number or date whatever file it is in."""
+    with connect() as connection:
+        first = parquet_kinds(connection, paths[0])
+        for path in paths[1:]:
+            kinds = parquet_kinds(connection, path)
+            if missing := sorted(first.keys() ^ kinds.keys()):
+                which = paths[0] if missing[0] in kinds else path
+                raise LostSalesError(f"the files of a log must have the same columns, but {which} lacks {missing[0]!r}")
+            for column, kind in kinds.items():
+                if kind != first[column]:
+                    raise LostSalesError(
+                        f"a column must have one type in all files, but {column!r} is {first[column]} in {paths[0]} "
+                        f"and {kind} in {path}: write both alike"
+                    )

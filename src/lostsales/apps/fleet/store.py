@@ -1,0 +1,350 @@
+"""The store of a fleet: versions, each with its rows, policies and ledger; one writer, any number of readers.
+
+    STORE/
+      lock                     locked by the process that writes
+      current                  the name of the version that readers take
+      versions/00001/
+        fleet.json             settings and problem; written when the rows lie in their shards
+        products.parquet       every product with its shard
+        rows/00000.parquet     the rows of a shard
+        policies/00000.policy  its policy
+        ledger/00000.json      that it is finished: checksum of the policy, failures
+        failures.parquet       products that could not be learned, with the reason
+        finished.json          checksums of the ledger; the version is whole
+
+A file comes into place by renaming, whole or not at all. A shard is finished when its entry is in the ledger; a version
+is used when `current` names it. No file holds a time, a path or the name of a worker: the same rows, settings and seed
+give the same bytes.
+"""
+
+import re
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from time import monotonic, sleep
+from typing import IO, Any
+
+import numpy as np
+
+from lostsales.apps.fleet.sharding import Sharding, rows_file
+from lostsales.data.json_files import read_json, write_json
+from lostsales.data.output_files import replacing
+from lostsales.data.problem import Problem
+from lostsales.data.settings import StrictSettings, checked, checked_json
+from lostsales.data.writing import write_table
+from lostsales.errors import LostSalesError
+
+FORMAT = 1
+PATIENCE = 1.0  # seconds, as one who asks for the status holds the lock for a moment
+_VERSION = re.compile(r"[0-9]{5}")
+
+
+class Failure(StrictSettings):
+    """A product that could not be learned."""
+
+    series: str
+    reason: str
+
+
+class Entry(StrictSettings):
+    """A finished shard in the ledger; without a checksum it has no policy, as none of its products could be learned."""
+
+    shard: int
+    products: int
+    learned: int
+    rows: int
+    sha256: str | None  # of the file of the policy
+    notes: tuple[str, ...]  # what to know beside the policy
+    failures: tuple[Failure, ...]
+
+
+class Manifest(StrictSettings):
+    """What a version was made of; `settings` are those of the method."""
+
+    format: int
+    lostsales: str
+    source: dict[str, Any]
+    problem: dict[str, Any]
+    method: str
+    settings: dict[str, Any]
+    by: tuple[str, ...]
+    shard_size: int
+    least_rows: int
+    drop_bad_rows: bool
+    products: int
+    rows: int
+    nameless_rows: int  # that name no product
+    shard_rows: tuple[str, ...]  # checksums of the files of rows, by shard
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """All that was given; the rest follows from it."""
+        return self.model_dump(include={*IDENTITY})
+
+
+IDENTITY = (
+    *("lostsales", "source", "problem", "method", "settings", "by", "shard_size", "least_rows", "drop_bad_rows"),
+)
+
+
+@dataclass(frozen=True)
+class Version:
+    """One version of a store."""
+
+    folder: Path
+
+    @property
+    def name(self) -> str:
+        """Its number as text."""
+        return self.folder.name
+
+    @property
+    def is_planned(self) -> bool:
+        """The rows lie in their shards."""
+        return (self.folder / "fleet.json").is_file()
+
+    @property
+    def is_finished(self) -> bool:
+        """Every shard is finished."""
+        return (self.folder / "finished.json").is_file()
+
+    @cached_property
+    def manifest(self) -> Manifest:
+        """What it was made of."""
+        path = self.folder / "fleet.json"
+        keys = read_json(path)
+        if isinstance(keys.get("format"), int) and keys["format"] > FORMAT:
+            raise LostSalesError(f"{path} was written by a newer lostsales; its format is {keys['format']}")
+        return checked_json(Manifest, keys, str(path))
+
+    @cached_property
+    def problem(self) -> Problem:
+        """The problem of all shards."""
+        return checked(Problem, self.manifest.problem, f"the problem of {self.folder}")
+
+    @property
+    def shards(self) -> range:
+        """The numbers of the shards."""
+        return range(len(self.manifest.shard_rows))
+
+    def rows_path(self, shard: int) -> Path:
+        """The rows of a shard."""
+        return rows_file(self.folder / "rows", shard)
+
+    def policy_path(self, shard: int) -> Path:
+        """The policy of a shard."""
+        return self.folder / "policies" / f"{shard:05}.policy"
+
+    @property
+    def ledger(self) -> "Ledger":
+        """Finished shards."""
+        return Ledger(self.folder / "ledger")
+
+    def rows_of(self, shard: int) -> bytes:
+        """The rows of a shard, checked."""
+        return checked_bytes(self.rows_path(shard), self.manifest.shard_rows[shard])
+
+    def entry(self, shard: int) -> Entry | None:
+        """What the ledger says of a shard; None where it is not finished."""
+        found = self.ledger.read(shard)
+        return None if found is None else checked_json(Entry, found, str(self.ledger.path(shard)))
+
+    def entries(self) -> dict[int, Entry]:
+        """The finished shards."""
+        return {shard: entry for shard in self.ledger.shards() if (entry := self.entry(shard)) is not None}
+
+    def is_whole(self, entry: Entry) -> bool:
+        """Whether the policy of a finished shard is there as it was written."""
+        if entry.sha256 is None:
+            return True
+        try:
+            return sha256(self.policy_path(entry.shard).read_bytes()).hexdigest() == entry.sha256
+        except OSError:
+            return False
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """Results of shards in a folder, one JSON file each."""
+
+    folder: Path
+
+    def path(self, shard: int) -> Path:
+        """The entry of a shard."""
+        return self.folder / f"{shard:05}.json"
+
+    def shards(self) -> list[int]:
+        """Shards with an entry."""
+        if not self.folder.is_dir():
+            return []
+        return sorted(int(path.stem) for path in self.folder.glob("[0-9]*.json"))
+
+    def read(self, shard: int) -> dict[str, Any] | None:
+        """The entry of a shard, None where there is none."""
+        return read_json(self.path(shard)) if self.path(shard).is_file() else None
+
+    def add(self, shard: int, entry: dict[str, Any]) -> None:
+        """Write the entry of a shard."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        write_json(entry, self.path(shard))
+
+
+@dataclass(frozen=True)
+class Store:
+    """The folder of a store."""
+
+    folder: Path
+
+    @classmethod
+    def at(cls, folder: str | Path) -> "Store":
+        """The store in a folder, which must be one."""
+        store = cls(Path(folder))
+        if not (store.folder / "versions").is_dir():
+            raise LostSalesError(
+                f"there is no store {store.folder}; `lostsales fleet fit SOURCE --out STORE` makes one"
+            )
+        return store
+
+    def versions(self) -> list[Version]:
+        """All versions whose rows lie in their shards, the oldest first."""
+        return [version for version in self._folders() if version.is_planned]
+
+    def version(self, name: str | None = None) -> Version:
+        """The version of a name, else the current one."""
+        if name is None and (name := self.current_name()) is None:
+            raise LostSalesError(f"{self.folder} has no finished version; the same `fleet fit` goes on with the first")
+        version = Version(self.folder / "versions" / name)
+        if not _VERSION.fullmatch(name) or not version.is_planned:
+            known = ", ".join(each.name for each in self.versions())
+            raise LostSalesError(f"{self.folder} has no version {name!r}; it has {known or 'none'}")
+        return version
+
+    def current_name(self) -> str | None:
+        """The version that readers take."""
+        try:
+            return (self.folder / "current").read_text(encoding="ascii").strip()
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError) as error:
+            raise LostSalesError(f"{self.folder / 'current'} cannot be read: {error}") from None
+
+    def activate(self, version: Version) -> None:
+        """Let readers take a version; those who opened another keep it."""
+        if not version.is_finished:
+            raise LostSalesError(f"version {version.name} of {self.folder} is not finished")
+        with replacing(self.folder / "current") as temporary:
+            temporary.write_text(f"{version.name}\n", encoding="ascii")
+
+    def new_version(self) -> Version:
+        """An empty folder for the next version; what an interrupted start left there is removed."""
+        versions = self._folders()
+        if versions and not versions[-1].is_planned:
+            shutil.rmtree(versions[-1].folder)
+            versions.pop()
+        number = int(versions[-1].name) + 1 if versions else 1
+        version = Version(self.folder / "versions" / f"{number:05}")
+        version.folder.mkdir(parents=True)
+        return version
+
+    def _folders(self) -> list[Version]:
+        found = (self.folder / "versions").glob("*")
+        return sorted((Version(each) for each in found if _VERSION.fullmatch(each.name)), key=lambda each: each.name)
+
+    @property
+    def is_being_written(self) -> bool:
+        """Whether a process writes to it at this moment."""
+        try:
+            with self.lock(patience=0.0):
+                return False
+        except StoreLockedError:
+            return True
+
+    @contextmanager
+    def lock(self, patience: float = PATIENCE) -> Iterator[None]:
+        """One writer at a time; the lock ends with the process, however that ends."""
+        with (self.folder / "lock").open("ab") as file:
+            end = monotonic() + patience
+            while not _locked(file):
+                if monotonic() > end:
+                    raise StoreLockedError(f"another process is writing to {self.folder}; wait until it has ended")
+                sleep(0.05)
+            yield
+
+
+def _locked(file: IO[bytes]) -> bool:
+    if sys.platform == "win32":
+        return True
+    import fcntl
+
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+class StoreLockedError(LostSalesError):
+    """Another process writes to the store."""
+
+
+def write_products(version: Version, sharding: Sharding) -> None:
+    """Write the list of products with the shard of each."""
+    columns = {"series": sharding.names} | {f"by_{name}": values for name, values in sharding.by.items()}
+    write_table(columns | {"shard": sharding.shard, "rows": sharding.rows}, version.folder / "products.parquet")
+
+
+def write_failures(version: Version, entries: dict[int, Entry]) -> None:
+    """Write the products that could not be learned, with the reason and what decides for them instead."""
+    found: list[tuple[Failure, Entry | None]] = [
+        (failure, entry) for entry in entries.values() for failure in entry.failures
+    ]
+    if version.manifest.nameless_rows:
+        found.append((Failure(series="", reason=f"{version.manifest.nameless_rows:,} rows name no product"), None))
+    found.sort(key=lambda each: each[0].series)
+    lent = {shard: policy_shard(entries, shard) for shard in entries}
+    columns = {
+        "series": [failure.series for failure, _ in found],
+        "reason": [failure.reason for failure, _ in found],
+        "fallback": [fallback(entry, lent) for _, entry in found],
+    }
+    texts = {name: np.array(values, dtype=object) for name, values in columns.items()}
+    shards = np.array([-1 if entry is None else entry.shard for _, entry in found], dtype=np.int64)
+    write_table({"series": texts.pop("series"), "shard": shards} | texts, version.folder / "failures.parquet")
+
+
+def fallback(entry: Entry | None, lent: dict[int, int | None]) -> str:
+    """What decides for a product that could not be learned."""
+    if entry is None:
+        return "none"
+    shard = lent[entry.shard]
+    whose = "its shard" if shard == entry.shard else f"shard {shard}"
+    return f"the policy of {whose}, as for a product that it never had"
+
+
+def policy_shard(entries: dict[int, Entry], shard: int) -> int | None:
+    """The shard whose policy decides for the products of a shard: its own, else the nearest that has one."""
+    with_policy = [each for each, entry in entries.items() if entry.sha256 is not None]
+    return min(with_policy, key=lambda each: (abs(each - shard), each), default=None)
+
+
+def checked_bytes(path: Path, checksum: str) -> bytes:
+    """The content of a file, which must have a checksum."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise LostSalesError(f"{path} cannot be read: {error.strerror}") from None
+    if sha256(content).hexdigest() != checksum:
+        raise LostSalesError(f"{path} is damaged or was altered: it does not match its checksum")
+    return content
+
+
+def write_bytes(content: bytes, path: Path) -> None:
+    """Write a file, whole or not at all."""
+    path.parent.mkdir(exist_ok=True)
+    with replacing(path) as temporary:
+        temporary.write_bytes(content)

@@ -1,0 +1,1 @@
+"""The service and the planner's desk: a policy over HTTP and on a page."""

@@ -1,0 +1,149 @@
+"""Answers about one product: why, what if, and what is to come."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from lostsales.apps.service import models
+from lostsales.apps.service.desk import Desk, Explained, Situation, changed
+from lostsales.errors import LostSalesError
+from lostsales.evaluation.report.open_period import coming_features, coming_periods
+from lostsales.policy.expected import Expected
+from lostsales.policy.forecast import NO_LAW, forecast_demand
+from lostsales.policy.view import Action
+from lostsales.types import Array
+
+EXPECTED = ("demand", "sales", "lost", "leftover", "stockout_chance", "profit", "value")
+
+
+def situation_of(desk: Desk, asked: models.About) -> Situation:
+    """The product that is asked about."""
+    if asked.series is not None:
+        return desk.situation(asked.series)
+    assert asked.row is not None
+    return desk.situation_of(asked.row, asked.recent)
+
+
+def explain_answer(desk: Desk, situation: Situation) -> models.ExplainAnswer:
+    """Why this price and order."""
+    found = desk.explain(situation)
+    decision, view = found.decision, situation.view
+    return models.ExplainAnswer(
+        version=desk.version.version,
+        series=situation.name,
+        period=situation.period,
+        recommended=_action(found),
+        belief=models.BeliefJson(
+            last_sales=figure(view.last_sales[0]),
+            last_stockout=bool(view.last_stockout[0]),
+            depth=int(view.depth[0]),
+            last_demand=figure(decision.more["last_demand"][0]) if "last_demand" in decision.more else None,
+        ),
+        runner_up=models.RunnerUpJson(
+            price=figure(decision.runner_up_price[0]),
+            order=figure(decision.runner_up_order[0]),
+            advantage=figure(decision.advantage[0]),
+        ),
+        value=figure(decision.value[0]),
+        penalty=figure(decision.penalty[0]),
+        safe_action=bool(decision.safe[0]),
+        reason=found.reason,
+        flags=list(found.flags),
+    )
+
+
+def what_if_answer(desk: Desk, asked: models.WhatIfRequest) -> models.WhatIfAnswer:
+    """Another action, or the same at another stock or cost, against the recommendation as it stands."""
+    situation = situation_of(desk, asked)
+    as_it_is = desk.explain(situation)
+    if as_it_is.expected is None:
+        raise LostSalesError(NO_LAW)
+    other = changed(situation, asked.stock)
+    capacity = desk.policy.problem.capacity
+    if capacity is not None and other.view.stock[0] > capacity:
+        raise LostSalesError(f"stock must fit the capacity {capacity:g}, but {other.view.stock[0]:g} came")
+    if asked.stock is None and asked.price is not None and asked.order is not None:
+        price, order = asked.price, asked.order
+    else:
+        decided = desk.policy.explain(other.view)
+        price = float(decided.price[0]) if asked.price is None else asked.price
+        order = float(decided.order[0]) if asked.order is None else asked.order
+    cost = None if asked.unit_cost is None else np.array([asked.unit_cost])
+    expected = desk.policy.expect(other.view, Action(np.array([price]), np.array([order])), cost)
+    if expected is None:
+        raise LostSalesError(NO_LAW)
+    return models.WhatIfAnswer(
+        version=desk.version.version,
+        series=situation.name,
+        period=situation.period,
+        recommended=_action(as_it_is),
+        instead=_action_json(price, order, float(other.view.stock[0]), expected),
+        difference=models.ExpectedJson(
+            **{name: figure(getattr(expected, name)[0] - getattr(as_it_is.expected, name)[0]) for name in EXPECTED}
+        ),
+    )
+
+
+def forecast_answer(desk: Desk, asked: models.ForecastRequest) -> models.ForecastAnswer:
+    """Demand of the coming periods; features go on as they did."""
+    situation = situation_of(desk, asked)
+    price = float(desk.policy.explain(situation.view).price[0]) if asked.price is None else asked.price
+    levels = sorted(set(asked.levels))
+    features, carried = coming_features(
+        None if desk.recent is None else desk.recent.log, situation.name, situation.view.features, asked.horizon - 1
+    )
+    seen = forecast_demand(desk.policy, situation.view, np.array([price]), features, [level / 100 for level in levels])
+    periods = coming_periods(None if desk.recent is None else desk.recent.log, situation.period, asked.horizon)
+    rows: list[dict[str, Any]] = []
+    for at, period in enumerate(periods):
+        quantiles = {f"q{level:g}": figure(seen.quantiles[place, 0, at]) for place, level in enumerate(levels)}
+        rows.append({"series": situation.name, "period": period, "mean": figure(seen.mean[0, at])} | quantiles)
+    return models.ForecastAnswer(
+        version=desk.version.version, series=situation.name, price=price, rows=rows, carried_over=list(carried)
+    )
+
+
+def _action(found: Explained) -> models.ActionJson:
+    decision = found.decision
+    return _action_json(
+        float(decision.price[0]), float(decision.order[0]), float(found.situation.view.stock[0]), found.expected
+    )
+
+
+def _action_json(price: float, order: float, stock: float, expected: Expected | None) -> models.ActionJson:
+    if expected is None:
+        return models.ActionJson(price=price, order=order, stock=stock, expected=None)
+    figures = {name: figure(getattr(expected, name)[0]) for name in EXPECTED}
+    return models.ActionJson(
+        price=price,
+        order=order,
+        stock=stock,
+        unit_cost=figure(expected.unit_cost[0]),
+        expected=models.ExpectedJson(**figures),
+        unseen=bool(expected.unseen[0]),
+    )
+
+
+def figure(value: Any) -> float | None:
+    """A figure of JSON, which has none that is not finite."""
+    number = float(value)
+    return number if math.isfinite(number) else None
+
+
+def json_rows(rows: Sequence[dict[str, Any]], keys: Sequence[str], columns: dict[str, Array]) -> list[dict[str, Any]]:
+    """The columns of a recommendation as one object a row, under the keys of the rows that were asked."""
+    lists = {name: _plain(values) for name, values in columns.items()}
+    named = [(name if name not in keys else f"recommended_{name}", values) for name, values in lists.items()]
+    return [
+        {key: row.get(key) for key in keys} | {name: values[at] for name, values in named}
+        for at, row in enumerate(rows)
+    ]
+
+
+def _plain(values: Array) -> list[Any]:
+    found: list[Any] = values.tolist()
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        return [each if math.isfinite(each) else None for each in found]
+    return found

@@ -1,0 +1,278 @@
+"""The routes for systems, under /v1."""
+
+import io
+import math
+from typing import Annotated, Any
+
+import numpy as np
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
+from pydantic import ValidationError
+
+from lostsales.apps.service import models
+from lostsales.apps.service.access import Principal, needs
+from lostsales.apps.service.answers import explain_answer, forecast_answer, json_rows, situation_of, what_if_answer
+from lostsales.apps.service.batching import SMALL
+from lostsales.apps.service.problems import Refused, documented
+from lostsales.apps.service.service import Service, decision_json, stored
+from lostsales.apps.service.versions import PATTERN
+from lostsales.data.reading.rows import ColumnTable
+from lostsales.policy.recommendation import Recommendation
+
+ARROW = "application/vnd.apache.arrow.stream"
+PARQUET = "application/vnd.apache.parquet"
+MOST_UNPACKED = 20  # times the size of a body that a table may have in memory, and ...
+FREE_UNPACKED = 64_000_000  # ... bytes that any may have
+
+router = APIRouter(prefix="/v1", responses=documented(400, 401, 403, 413, 422, 429, 503))
+Reader = Annotated[Principal, Depends(needs("read"))]
+Decider = Annotated[Principal, Depends(needs("decide"))]
+Admin = Annotated[Principal, Depends(needs("admin"))]
+TABLE = {"type": "string", "format": "binary"}
+
+
+async def service_of(request: Request) -> Service:
+    """The service behind the application."""
+    service: Service = request.app.state.service
+    return service
+
+
+Here = Annotated[Service, Depends(service_of)]
+
+
+@router.post(
+    "/recommend",
+    response_model=models.RecommendAnswer,
+    responses={
+        200: {
+            "description": "One row for each that was asked.",
+            "content": {ARROW: {"schema": TABLE}, PARQUET: {"schema": TABLE}},
+            "headers": {"X-Policy-Version": {"schema": {"type": "string"}}},
+        },
+        **documented(415),
+    },
+    openapi_extra={
+        "requestBody": {
+            "required": True,
+            "content": {
+                "application/json": {"schema": models.RecommendRequest.model_json_schema()},
+                ARROW: {"schema": TABLE},
+                PARQUET: {"schema": TABLE},
+            },
+        }
+    },
+)
+async def recommend(request: Request, service: Here, _: Reader) -> Response:
+    """Price and order for open rows: JSON, or an Arrow stream or a Parquet file for many.
+
+    An Arrow or Parquet body has the columns of today's rows, and is answered by a table of the same kind; the history
+    of its series is that of the service.
+    """
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    body = await request.body()
+    if kind in (ARROW, PARQUET):
+        return await _recommend_table(service, body, kind)
+    if kind != "application/json":
+        raise Refused(415, f"a body is application/json, {ARROW} or {PARQUET}")
+    try:
+        asked = models.RecommendRequest.model_validate_json(body)
+    except ValidationError as error:
+        raise Refused(422, findings=findings_of(error)) from None
+    _check_rows(service, len(asked.rows))
+    if asked.recent is None and not asked.reasons and len(asked.rows) <= SMALL:
+        desk, columns = await service.batcher.decide(asked.rows)
+    else:
+        desk = service.desk
+        recent = ColumnTable.of_rows(asked.recent, "recent") if asked.recent else None
+        today = ColumnTable.of_rows(asked.rows, "today")
+        found = await service.run(lambda: desk.recommend(today, recent, reasons=asked.reasons))
+        columns = found.columns
+    service.metrics.rows.inc(len(asked.rows))
+    keys = (*desk.policy.problem.columns.series_parts, desk.policy.problem.columns.period)
+    return _json({"version": desk.version.version, "rows": json_rows(asked.rows, keys, columns)}, desk.version.version)
+
+
+@router.post("/explain")
+async def explain(asked: models.About, service: Here, _: Reader) -> models.ExplainAnswer:
+    """Why this price and order: belief, runner-up, what is expected to be sold, lost and kept."""
+    desk = service.desk
+    found: models.ExplainAnswer = await service.run(lambda: explain_answer(desk, situation_of(desk, asked)))
+    return found
+
+
+@router.post("/what-if")
+async def what_if(asked: models.WhatIfRequest, service: Here, _: Reader) -> models.WhatIfAnswer:
+    """Another price, order, unit cost or stock against the recommendation."""
+    desk = service.desk
+    found: models.WhatIfAnswer = await service.run(lambda: what_if_answer(desk, asked))
+    return found
+
+
+@router.post("/forecast")
+async def forecast(asked: models.ForecastRequest, service: Here, _: Reader) -> models.ForecastAnswer:
+    """Demand of the coming periods at one price, by the law that the policy has learned."""
+    desk = service.desk
+    found: models.ForecastAnswer = await service.run(lambda: forecast_answer(desk, asked))
+    return found
+
+
+@router.get("/policies")
+async def policies(service: Here, _: Reader) -> models.PoliciesAnswer:
+    """The versions of the policy, with what `lostsales evaluate` said of them."""
+    found: models.PoliciesAnswer = await service.run(lambda: _policies(service))
+    return found
+
+
+@router.post("/policies/rollback", responses=documented(409))
+async def roll_back(asked: models.ActivateRequest, service: Here, who: Admin) -> models.ActivateAnswer:
+    """Activate the version before the active one."""
+    desk = await service.run(lambda: service.roll_back(who.key.name, asked.reason))
+    return models.ActivateAnswer(active=desk.version.version, previous=_name(service))
+
+
+@router.post("/policies/{version}/activate", responses=documented(404))
+async def activate(
+    version: Annotated[str, Path(pattern=PATTERN)], asked: models.ActivateRequest, service: Here, who: Admin
+) -> models.ActivateAnswer:
+    """Make a version the active one; requests that have begun keep theirs, and none is lost."""
+    desk = await service.run(lambda: service.activate(version, who.key.name, asked.reason))
+    return models.ActivateAnswer(active=desk.version.version, previous=_name(service))
+
+
+@router.post("/decisions", status_code=201)
+async def decide(asked: models.DecisionsRequest, service: Here, who: Decider) -> models.StoredAnswer:
+    """Store what people decided; when the answer comes it is on disk."""
+    desk = service.desk
+    done = await service.decide([stored(desk, each, who.key.name) for each in asked.decisions])
+    return models.StoredAnswer(decisions=[models.DecisionJson(**decision_json(each)) for each in done])
+
+
+@router.get("/decisions")
+async def decisions(
+    service: Here,
+    _: Reader,
+    series: Annotated[str, Query(max_length=models.MOST_NAME, pattern=r"^[^\x00]*$")] = "",
+    period: Annotated[str, Query(max_length=50, pattern=r"^[^\x00]*$")] = "",
+    status: Annotated[str, Query(pattern="^(|accepted|changed|declined)$")] = "",
+    before: Annotated[int, Query(ge=0, le=2**62)] = 0,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+) -> models.DecisionsAnswer:
+    """What was recommended, what people made of it and why, the newest first."""
+    found = await service.run(
+        lambda: service.store.decisions(series=series, period=period, status=status, before=before, limit=limit)
+    )
+    rows = [models.DecisionJson(**decision_json(each)) for each in found]
+    return models.DecisionsAnswer(decisions=rows, next=rows[-1].seq if len(rows) == limit else None)
+
+
+def _policies(service: Service) -> models.PoliciesAnswer:
+    active = service.desk.version.version
+    versions = [
+        models.VersionJson(
+            version=each.version,
+            name=each.name,
+            method=service.desk.policy.summary().get("method") if each.version == active else None,
+            modified=each.modified.isoformat().replace("+00:00", "Z"),
+            size=each.size,
+            active=each.version == active,
+            evaluation=finite(service.evaluation_of(each)),
+        )
+        for each in service.folder.versions()
+    ]
+    return models.PoliciesAnswer(active=active, previous=_name(service), versions=versions)
+
+
+def _name(service: Service) -> str | None:
+    return None if service.previous is None else service.previous.version
+
+
+def finite(value: Any) -> Any:
+    """JSON without figures that are not finite."""
+    if isinstance(value, dict):
+        return {str(key): finite(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def findings_of(error: ValidationError | Any) -> list[str]:
+    """Each finding with its place, and without the value that came."""
+    return [
+        f"{'.'.join(str(part) for part in each['loc']) or 'the body'}: {each['msg'].removeprefix('Value error, ')}"
+        for each in error.errors(include_url=False, include_context=False, include_input=False)
+    ]
+
+
+def _check_rows(service: Service, rows: int) -> None:
+    if rows > service.settings.most_rows:
+        raise Refused(413, f"a request may have {service.settings.most_rows:,} rows, and this has {rows:,}")
+
+
+def _json(content: dict[str, Any], version: str) -> Response:
+    from pydantic_core import to_json
+
+    return Response(to_json(content), media_type="application/json", headers={"X-Policy-Version": version})
+
+
+async def _recommend_table(service: Service, body: bytes, kind: str) -> Response:
+    desk = service.desk
+
+    def work() -> tuple[bytes, int]:
+        table = _read_table(service, body, kind)
+        return _written(desk.recommend(table), kind), len(table)
+
+    content, rows = await service.run(work)
+    service.metrics.rows.inc(rows)
+    return Response(content, media_type=kind, headers={"X-Policy-Version": desk.version.version})
+
+
+def _read_table(service: Service, body: bytes, kind: str) -> Any:
+    """A table of bytes from outside: its size is looked at before its values, and its values before they are used."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    most = FREE_UNPACKED + MOST_UNPACKED * len(body)
+    try:
+        if kind == PARQUET:
+            file = pq.ParquetFile(io.BytesIO(body))
+            _check_rows(service, file.metadata.num_rows)
+            groups = range(file.metadata.num_row_groups)
+            if sum(file.metadata.row_group(at).total_byte_size for at in groups) > most:
+                raise Refused(413, "the table is too large when it is unpacked")
+            table = file.read()
+        else:
+            batches, rows = [], 0
+            with pa.ipc.open_stream(io.BytesIO(body)) as stream:
+                for batch in stream:
+                    batch.validate(full=True)
+                    rows += batch.num_rows
+                    _check_rows(service, rows)
+                    batches.append(batch)
+                table = pa.Table.from_batches(batches, stream.schema)
+    except (pa.ArrowException, OSError, ValueError, MemoryError, OverflowError, KeyError, IndexError, TypeError):
+        raise Refused(422, findings=(f"the body is no table of the kind {kind}",)) from None
+    if table.nbytes > most:
+        raise Refused(413, "the table is too large when it is unpacked")
+    if not table.num_rows:
+        raise Refused(422, findings=("the table has no rows",))
+    return table
+
+
+def _written(found: Recommendation, kind: str) -> bytes:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    table = pa.table({name: _arrow(values) for name, values in found.table.items()})
+    sink = io.BytesIO()
+    if kind == PARQUET:
+        pq.write_table(table, sink)
+    else:
+        with pa.ipc.new_stream(sink, table.schema) as stream:
+            stream.write_table(table)
+    return sink.getvalue()
+
+
+def _arrow(values: Any) -> Any:
+    """Values for Arrow; texts as such, also where all are missing."""
+    import pyarrow as pa
+
+    return pa.array(values, type=pa.string() if values.dtype == np.dtype(object) else None)

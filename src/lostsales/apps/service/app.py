@@ -1,0 +1,139 @@
+"""The application: routes behind the gate."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from importlib.metadata import version
+from typing import Any, TextIO
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import PlainTextResponse
+from starlette.exceptions import HTTPException
+
+from lostsales.apps.service import api, exports, models, pages
+from lostsales.apps.service.access import Doorkeeper, needs
+from lostsales.apps.service.gate import Gate
+from lostsales.apps.service.problems import TITLES, Refused, documented, refusal_of
+from lostsales.apps.service.service import Service
+from lostsales.errors import LostSalesError
+
+ABOUT = """Prices and orders by a policy of `lostsales`, and the decisions of people on them.
+
+A key is shown as `Authorization: Bearer lsk_...`. Every answer of a policy says which version gave it. What cannot be
+answered has one shape: status, message, findings.
+"""
+
+
+def create_app(service: Service, log: TextIO | None = None) -> Gate:
+    """The application of a service, behind its gate."""
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        watching = asyncio.create_task(_watch(service))
+        yield
+        watching.cancel()
+        service.close()
+
+    app = FastAPI(
+        title="lostsales",
+        version=version("lostsales"),
+        description=ABOUT,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        lifespan=lifespan,
+        redirect_slashes=False,
+    )
+    app.state.service = service
+    app.state.doorkeeper = Doorkeeper.of(service.settings)
+    app.include_router(api.router)
+    _add_probes(app, service)
+    app.include_router(pages.router)
+    app.include_router(exports.router)
+    _add_refusals(app)
+    gate = Gate(app, service.settings, app.state.doorkeeper, service.metrics, log)
+    app.state.gate = gate
+    return gate
+
+
+async def _watch(service: Service) -> None:
+    """Read the shop's files again when they have changed."""
+    while True:
+        await asyncio.sleep(service.settings.reload_seconds)
+        with contextlib.suppress(LostSalesError, OSError, Refused):  # files that are being written: at the next look
+            await asyncio.get_running_loop().run_in_executor(service.executor, service.reload_if_changed)
+
+
+def _add_probes(app: FastAPI, service: Service) -> None:
+    from fastapi import Depends
+
+    @app.get("/healthz", tags=["probes"])
+    async def health() -> models.HealthAnswer:
+        """The process answers."""
+        return models.HealthAnswer(status="ok")
+
+    @app.get("/readyz", tags=["probes"], responses=documented(503))
+    async def ready() -> models.HealthAnswer:
+        """A policy is loaded, and decisions can be stored."""
+        if not await asyncio.get_running_loop().run_in_executor(None, service.store.is_alive):
+            raise Refused(503, "decisions cannot be stored", retry=10)
+        return models.HealthAnswer(status="ok")
+
+    @app.get(
+        "/metrics",
+        tags=["probes"],
+        dependencies=[Depends(needs("read"))],
+        responses=documented(401, 403, 429),
+        response_class=PlainTextResponse,
+    )
+    async def metrics() -> Response:
+        """Counters for Prometheus."""
+        service.metrics.waiting.set(app.state.gate.waiting)
+        return Response(service.metrics.text(), media_type="text/plain; version=0.0.4")
+
+    @app.get("/openapi.json", include_in_schema=False, dependencies=[Depends(needs("read"))])
+    async def schema() -> dict[str, Any]:
+        """The description of this service."""
+        return _described(app)
+
+
+def _described(app: FastAPI) -> dict[str, Any]:
+    """OpenAPI of the routes for systems, with the key that they ask for."""
+    found = app.openapi()
+    found["components"]["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
+    found["security"] = [{"key": []}]
+    return found
+
+
+def _add_refusals(app: FastAPI) -> None:
+    @app.exception_handler(Refused)
+    async def refused(request: Request, error: Refused) -> Response:
+        return await pages.for_people(request, error) or error.response()
+
+    @app.exception_handler(Exception)
+    async def broken(_: Request, error: Exception) -> Response:  # the gate writes its kind into the log
+        del error
+        return Refused(500).response()
+
+    @app.exception_handler(LostSalesError)
+    async def unusable(_: Request, error: LostSalesError) -> Response:
+        return refusal_of(error).response()
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(request: Request, error: RequestValidationError) -> Response:
+        found = [
+            f"{'.'.join(str(part) for part in each['loc'][1:]) or 'the body'}: "
+            f"{each['msg'].removeprefix('Value error, ')}"
+            for each in error.errors()
+        ]
+        refused = Refused(422, findings=found)
+        return await pages.for_people(request, refused) or refused.response()
+
+    @app.exception_handler(HTTPException)
+    async def failed(request: Request, error: HTTPException) -> Response:
+        refused = Refused(error.status_code if error.status_code in TITLES else 400)
+        response = await pages.for_people(request, refused) or refused.response()
+        if error.headers:
+            response.headers.update({name: value for name, value in error.headers.items() if name == "Allow"})
+        return response

@@ -1,0 +1,308 @@
+"""Decisions of people: what was recommended, what they made of it and why, in SQLite or PostgreSQL.
+
+One thread writes. It takes everything that waits into one transaction, and tells those who wait once that is on disk.
+"""
+
+import contextlib
+import fcntl
+import queue
+import sqlite3
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import IO, Any, Literal, Protocol
+
+from lostsales.errors import LostSalesError, SettingError
+
+Status = Literal["accepted", "changed", "declined"]
+POSTGRES = ("postgresql://", "postgres://")
+BUSY_SECONDS = 20
+MOST_TOGETHER = 500  # requests in one transaction
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS lostsales_decisions (
+    seq {serial}, id TEXT NOT NULL UNIQUE, time TEXT NOT NULL, who TEXT NOT NULL, version TEXT NOT NULL,
+    series TEXT NOT NULL, period TEXT NOT NULL, status TEXT NOT NULL,
+    recommended_price {real}, recommended_order {real}, price {real}, "order" {real}, reason TEXT NOT NULL
+);
+CREATE INDEX IF NOT EXISTS lostsales_decisions_series ON lostsales_decisions (series, seq);
+CREATE INDEX IF NOT EXISTS lostsales_decisions_period ON lostsales_decisions (period, seq);
+CREATE TABLE IF NOT EXISTS lostsales_activations (
+    seq {serial}, time TEXT NOT NULL, who TEXT NOT NULL, version TEXT NOT NULL, previous TEXT NOT NULL,
+    reason TEXT NOT NULL
+);
+"""
+
+
+@dataclass(frozen=True)
+class StoredDecision:
+    """One decision on one product in one period."""
+
+    id: str  # of the request: the same id is stored once
+    time: str  # UTC
+    who: str  # name of the key
+    version: str  # of the policy that recommended
+    series: str
+    period: str
+    status: Status
+    recommended_price: float | None
+    recommended_order: float | None
+    price: float | None  # None where it was declined
+    order: float | None
+    reason: str
+    seq: int = 0  # given by the store, rising
+
+
+@dataclass(frozen=True)
+class Activation:
+    """A version that was made the active one."""
+
+    time: str
+    who: str
+    version: str
+    previous: str
+    reason: str
+    seq: int = 0
+
+
+class Connection(Protocol):
+    """As much of a database connection as is used, of sqlite3 or psycopg."""
+
+    def execute(self, sql: str, parameters: Any = ...) -> Any:
+        """Run one statement."""
+        ...
+
+    def cursor(self) -> Any:
+        """Run many statements at once."""
+        ...
+
+    def commit(self) -> None:
+        """End the transaction; what it wrote is on disk."""
+        ...
+
+    def rollback(self) -> None:
+        """Undo the transaction."""
+        ...
+
+    def close(self) -> None:
+        """End the connection."""
+        ...
+
+
+@dataclass(frozen=True)
+class _Database:
+    """How to connect, and in what its language differs."""
+
+    connect: Callable[[], Connection]
+    mark: str  # of a parameter
+    serial: str
+    real: str
+
+
+Work = Callable[[Connection], Any]
+
+
+class DecisionStore:
+    """Decisions and activations in a database, written by one thread."""
+
+    def __init__(self, target: str | Path) -> None:
+        text = str(target)
+        self._lock: IO[bytes] | None = None
+        if text.startswith(POSTGRES):
+            self._database = _postgres(text)
+        else:
+            self._lock = _locked(Path(text))
+            self._database = _sqlite(Path(text))
+        try:
+            self._writer = self._database.connect()
+            self._reader = self._database.connect()
+            for statement in SCHEMA.format(serial=self._database.serial, real=self._database.real).split(";"):
+                if statement.strip():
+                    self._writer.execute(statement)
+            self._writer.commit()
+        except Exception as error:  # noqa: BLE001, whatever a database driver raises
+            if self._lock is not None:
+                self._lock.close()
+            raise LostSalesError(f"decisions cannot be stored in {_shown(text)}: {_reason(error)}") from None
+        self._reading = threading.Lock()
+        self._waiting: queue.SimpleQueue[tuple[Work, Future[Any]] | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._write_all, name="decisions", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Write what waits, and end."""
+        self._waiting.put(None)
+        self._thread.join(BUSY_SECONDS)
+        self._reader.close()
+        if self._lock is not None:
+            self._lock.close()
+
+    def add(self, decisions: Sequence[StoredDecision]) -> "Future[list[StoredDecision]]":
+        """Store decisions; the future is done once they are on disk. One whose id is known is returned as it is."""
+        return self._submit(lambda connection: [self._add(connection, each) for each in decisions])
+
+    def add_many(self, decisions: Sequence[StoredDecision]) -> "Future[int]":
+        """Store decisions of new ids in one transaction, as quickly as it can be."""
+        rows = [_values(each) for each in decisions]
+
+        def work(connection: Connection) -> int:
+            connection.cursor().executemany(self._insert(StoredDecision, "lostsales_decisions"), rows)
+            return len(rows)
+
+        return self._submit(work)
+
+    def add_activation(self, activation: Activation) -> "Future[None]":
+        """Store that a version was activated."""
+        sql = self._insert(Activation, "lostsales_activations")
+        return self._submit(lambda connection: connection.execute(sql, _values(activation)) and None)
+
+    def decisions(
+        self, *, series: str = "", period: str = "", status: str = "", before: int = 0, limit: int = 100
+    ) -> list[StoredDecision]:
+        """The newest first; those `before` a number of the store for the next page."""
+        where = {"series = ": series, "period = ": period, "status = ": status, "seq < ": before}
+        given = {column: value for column, value in where.items() if value}
+        condition = " AND ".join(f"{column}{self._database.mark}" for column in given) or "1 = 1"
+        sql = f"SELECT * FROM lostsales_decisions WHERE {condition} ORDER BY seq DESC LIMIT {int(limit)}"
+        return [_decision(row) for row in self._read(sql, tuple(given.values()))]
+
+    def latest(self, period: str) -> dict[str, StoredDecision]:
+        """The last decision on every product in a period, by series."""
+        sql = f"SELECT * FROM lostsales_decisions WHERE period = {self._database.mark} ORDER BY seq"
+        return {row[5]: _decision(row) for row in self._read(sql, (period,))}
+
+    def activations(self, limit: int = 100) -> list[Activation]:
+        """The newest first."""
+        rows = self._read(f"SELECT * FROM lostsales_activations ORDER BY seq DESC LIMIT {int(limit)}", ())
+        return [Activation(*(*row[1:], row[0])) for row in rows]
+
+    def is_alive(self) -> bool:
+        """Whether it can be read and written."""
+        try:
+            self._read("SELECT 1", ())
+            return self._thread.is_alive()
+        except Exception:  # noqa: BLE001, whatever a database driver raises
+            return False
+
+    def _add(self, connection: Connection, decision: StoredDecision) -> StoredDecision:
+        connection.execute(self._insert(StoredDecision, "lostsales_decisions"), _values(decision))
+        sql = f"SELECT * FROM lostsales_decisions WHERE id = {self._database.mark}"
+        return _decision(connection.execute(sql, (decision.id,)).fetchone())
+
+    def _insert(self, kind: type, table: str) -> str:
+        names = [each.name for each in fields(kind) if each.name != "seq"]
+        columns = ", ".join(f'"{name}"' for name in names)
+        marks = ", ".join([self._database.mark] * len(names))
+        ignored = " ON CONFLICT (id) DO NOTHING" if kind is StoredDecision else ""
+        return f"INSERT INTO {table} ({columns}) VALUES ({marks}){ignored}"
+
+    def _read(self, sql: str, parameters: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+        with self._reading:
+            try:
+                rows: list[tuple[Any, ...]] = self._reader.execute(sql, parameters).fetchall()
+                self._reader.rollback()  # so that the next question sees what was written meanwhile
+            except Exception:
+                self._reader = _again(self._reader, self._database)
+                raise
+            return rows
+
+    def _submit(self, work: Work) -> "Future[Any]":
+        future: Future[Any] = Future()
+        self._waiting.put((work, future))
+        return future
+
+    def _write_all(self) -> None:
+        going = True
+        while going:
+            together = [self._waiting.get()]
+            with contextlib.suppress(queue.Empty):
+                while len(together) < MOST_TOGETHER:
+                    together.append(self._waiting.get_nowait())
+            jobs = [job for job in together if job is not None]
+            going = len(jobs) == len(together)
+            self._write(jobs)
+        self._writer.close()
+
+    def _write(self, jobs: list[tuple[Work, "Future[Any]"]]) -> None:
+        """All in one transaction; where that fails, each alone, so that one does not spoil the others."""
+        try:
+            results = [work(self._writer) for work, _ in jobs]
+            self._writer.commit()
+        except Exception as error:  # noqa: BLE001, whatever a database driver raises
+            with contextlib.suppress(Exception):
+                self._writer.rollback()
+            if len(jobs) > 1:
+                for job in jobs:
+                    self._write([job])
+                return
+            for _, future in jobs:
+                future.set_exception(LostSalesError(f"the decision could not be stored: {_reason(error)}"))
+            if self._database.mark != "?":
+                with contextlib.suppress(Exception):
+                    self._writer = _again(self._writer, self._database)
+            return
+        for (_, future), result in zip(jobs, results, strict=True):
+            future.set_result(result)
+
+
+def _again(connection: Connection, database: _Database) -> Connection:
+    with contextlib.suppress(Exception):
+        connection.close()
+    return database.connect()
+
+
+def _values(record: StoredDecision | Activation) -> tuple[Any, ...]:
+    return tuple(getattr(record, each.name) for each in fields(record) if each.name != "seq")
+
+
+def _decision(row: tuple[Any, ...]) -> StoredDecision:
+    return StoredDecision(*(*row[1:], row[0]))
+
+
+def _sqlite(path: Path) -> _Database:
+    def connect() -> Connection:
+        connection = sqlite3.connect(path, timeout=BUSY_SECONDS, check_same_thread=False)
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")  # a commit is on disk when it returns
+        return connection
+
+    return _Database(connect, "?", "INTEGER PRIMARY KEY AUTOINCREMENT", "REAL")
+
+
+def _postgres(url: str) -> _Database:
+    try:
+        import psycopg
+    except ImportError:
+        raise SettingError("decisions in PostgreSQL need psycopg: pip install 'lostsales[serve]'") from None
+
+    def connect() -> Connection:
+        connection: Connection = psycopg.connect(url, connect_timeout=10)
+        return connection
+
+    return _Database(connect, "%s", "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY", "DOUBLE PRECISION")
+
+
+def _locked(path: Path) -> IO[bytes]:
+    """A lock on the decisions of one service; it ends with the process, however that ends."""
+    if path.is_dir() or not path.parent.is_dir():
+        raise SettingError(f"decisions are stored in a file of a folder that exists, but {path} came")
+    lock = path.with_name(f".{path.name}.lock").open("ab")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        lock.close()
+        raise SettingError(f"another service stores its decisions in {path}") from None
+    return lock
+
+
+def _shown(target: str) -> str:
+    """A target without the password of a URL."""
+    if not target.startswith(POSTGRES):
+        return target
+    head, _, tail = target.partition("://")
+    return f"{head}://{tail.rpartition('@')[2]}"
+
+
+def _reason(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]

@@ -1,0 +1,240 @@
+"""A desk: one version of a policy with the history and today's rows of its shop; everything that is asked of it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lostsales.apps.service.fleet_policy import FleetPolicy
+from lostsales.apps.service.morning import LIKELY, LOSES, STOCKOUT_LIKELY, MorningList
+from lostsales.apps.service.versions import PolicyVersion
+from lostsales.data.labels import spelled
+from lostsales.data.log import SalesLog
+from lostsales.data.problem import Problem
+from lostsales.data.reading.gate import read_log
+from lostsales.data.reading.rows import ColumnTable
+from lostsales.data.reading.table import Table, open_table
+from lostsales.errors import LostSalesError
+from lostsales.evaluation.log_decisions import log_as_asked
+from lostsales.evaluation.report.open_period import open_rows
+from lostsales.evaluation.task import check_policy
+from lostsales.policy.decision import Decision
+from lostsales.policy.expected import Expected
+from lostsales.policy.open_day import OpenDay
+from lostsales.policy.policy import SavedPolicy
+from lostsales.policy.recent_rows import RecentRows
+from lostsales.policy.recommendation import Recommendation, decision_flags, joined_flags, open_day, recommended
+from lostsales.policy.view import Action, View
+from lostsales.types import Array, Bools, Floats
+
+LOGS = ("log.parquet", "log.csv")
+TODAYS = ("today.parquet", "today.csv")
+CHUNK = 20_000  # rows decided at once
+
+
+@dataclass(frozen=True)
+class ShopFiles:
+    """Where the history and today's rows of a shop come from."""
+
+    log: Path | None
+    today: Path | None
+    problem: Path | Problem | None = None
+
+    @classmethod
+    def beside(cls, folder: Path, log: Path | None, today: Path | None, problem: Path | None) -> "ShopFiles":
+        """Those that are given, else those that lie beside the policy."""
+        return cls(log or _first(folder, LOGS), today or _first(folder, TODAYS), problem)
+
+    @property
+    def stamp(self) -> tuple[tuple[int, int, int], ...]:
+        """Changes when a file does."""
+        paths = [path for path in (self.log, self.today, self.problem) if isinstance(path, Path)]
+        stats = [path.stat() for path in paths if path.exists()]
+        return tuple((each.st_mtime_ns, each.st_size, each.st_ino) for each in stats)
+
+
+def _first(folder: Path, names: Sequence[str]) -> Path | None:
+    return next((folder / name for name in names if (folder / name).is_file()), None)
+
+
+@dataclass(frozen=True, eq=False)
+class ShopData:
+    """The history of a shop and today's rows, read once for all versions."""
+
+    log: SalesLog | None
+    today: Table | None  # None where neither a file nor the log tells it
+    is_derived: bool  # today's rows follow from the log
+    stamp: tuple[tuple[int, int, int], ...] = ()
+
+    @classmethod
+    def read(cls, files: ShopFiles) -> "ShopData":
+        """Read and check the files."""
+        stamp = files.stamp
+        log = None if files.log is None else read_log(files.log, files.problem)
+        if files.today is not None:
+            return cls(log, open_table(files.today), False, stamp)
+        return cls(log, None if log is None else ColumnTable(open_rows(log), "the period after the log"), True, stamp)
+
+
+class Situation(NamedTuple):
+    """One product today, as the policy sees it."""
+
+    name: str
+    period: str
+    view: View  # of one row
+    flags: tuple[str, ...]  # of the situation
+
+
+@dataclass(frozen=True, eq=False)
+class Desk:
+    """One version of a policy over the data of a shop; nothing in it changes but the marks of decisions."""
+
+    version: PolicyVersion
+    policy: SavedPolicy
+    data: ShopData
+    recent: RecentRows | None
+    day: OpenDay | None
+    morning: MorningList
+
+    @classmethod
+    def of(cls, version: PolicyVersion, policy: SavedPolicy, data: ShopData) -> "Desk":
+        """Decide for all of today's rows."""
+        recent = None
+        if data.log is not None:
+            check_policy(policy, data.log, None)
+            recent = RecentRows.of(log_as_asked(policy, data.log))
+        if data.today is None or not data.today.rows:
+            return cls(version, policy, data, recent, None, _morning(policy, None, data.today))
+        day = open_day(policy, recent, data.today)
+        return cls(version, policy, data, recent, day, _morning(policy, day, data.today))
+
+    def policy_of(self, name: str) -> SavedPolicy:
+        """The policy that decides for a product: of a fleet, that of its shard."""
+        return self.policy.policy_of(name) if isinstance(self.policy, FleetPolicy) else self.policy
+
+    @property
+    def currency(self) -> str:
+        """How money is written, empty where the problem does not say."""
+        return self.policy.problem.format.currency or ""
+
+    def recommend(self, today: Any, recent: Any = None, *, reasons: bool = False) -> Recommendation:
+        """Decide for rows; their history is `recent`, or else that of the desk."""
+        day = open_day(self.policy, self.recent if recent is None else recent, today)
+        return recommended(self.policy, day, reasons=reasons)
+
+    def situation(self, name: str) -> Situation:
+        """A product of today's list."""
+        at = self.morning.place.get(name)
+        if at is None or self.day is None:
+            raise LostSalesError(f"today's list has no product {name[:200]!r}")
+        flags = tuple(text for text, holds in self.day.flags.items() if holds[at])
+        return Situation(name, self.morning.period[at], self.day.view.take(np.array([at])), flags)
+
+    def situation_of(self, row: dict[str, Any], recent: Sequence[dict[str, Any]] | None) -> Situation:
+        """A row that is given with its columns."""
+        known = ColumnTable.of_rows(recent, "recent") if recent else self.recent
+        day = open_day(self.policy, known, ColumnTable.of_rows([row], "today"))
+        flags = tuple(text for text, holds in day.flags.items() if holds[0])
+        period = spelled(day.keys[self.policy.problem.columns.period][0])
+        return Situation(str(day.view.names[0]) if day.view.names is not None else "", period, day.view, flags)
+
+    def explain(self, situation: Situation) -> "Explained":
+        """The decision with its reasons, and what is expected of it."""
+        decision = self.policy.explain(situation.view)
+        expected = self.policy.expect(situation.view, Action(decision.price, decision.order))
+        flags = [text for text, holds in decision_flags(decision).items() if holds[0]]
+        return Explained(situation, decision, expected, (*situation.flags, *flags))
+
+    @cached_property
+    def knows_demand(self) -> bool:
+        """Whether the policy can say what another action would lead to."""
+        if self.day is None:
+            return True  # asked, it answers for itself
+        one = self.day.view.take(np.array([0]))
+        return self.policy.demand_atoms(one, np.maximum(one.stock * 0, 1.0)) is not None
+
+
+class Explained(NamedTuple):
+    """A decision on one row, and why."""
+
+    situation: Situation
+    decision: Decision
+    expected: Expected | None  # None where the policy knows no law of demand
+    flags: tuple[str, ...]
+
+    @property
+    def reason(self) -> str:
+        """What drove the price, in words; empty where the policy does not say."""
+        texts = self.decision.reasons().get("price_reason")
+        return "" if texts is None else str(texts[0])
+
+
+def changed(situation: Situation, stock: float | None) -> Situation:
+    """The same product at another stock."""
+    if stock is None:
+        return situation
+    return situation._replace(view=replace(situation.view, stock=np.array([float(stock)])))
+
+
+def _morning(policy: SavedPolicy, day: OpenDay | None, today: Table | None) -> MorningList:
+    rows = 0 if day is None else len(day.view.stock)
+    parts = [_decided(policy, day, np.arange(start, min(start + CHUNK, rows))) for start in range(0, rows, CHUNK)]
+    columns: dict[str, Any] = _nothing()
+    if parts:
+        columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    period = np.zeros(0, dtype=object)
+    if day is not None:
+        period = np.array([spelled(each) for each in day.keys[policy.problem.columns.period]], dtype=object)
+    on_order = np.zeros(rows) if today is None else _on_order(today)
+    if day is not None and day.view.pipeline is not None:
+        on_order = day.view.on_order
+    return MorningList(period=period, on_order=on_order, status=np.zeros(rows, dtype=np.int64), **columns)
+
+
+def _decided(policy: SavedPolicy, day: OpenDay | None, rows: Array) -> dict[str, Array]:
+    assert day is not None
+    view = day.view.take(rows)
+    decision = policy.explain(view)
+    action = Action(decision.price, decision.order)
+    expected, nan = policy.expect(view, action), np.full(len(rows), np.nan)
+    demand, chance = (decision.more.get(name, nan) for name in ("expected_demand", "stockout_chance"))
+    profit = nan if expected is None else expected.profit
+    flags = {text: holds[rows] for text, holds in day.flags.items()} | decision_flags(decision)
+    flags |= {STOCKOUT_LIKELY: np.nan_to_num(chance) > LIKELY, LOSES: np.nan_to_num(profit) < 0}
+    return {
+        "name": np.asarray(view.names, dtype=object).astype(str).astype(object),
+        "stock": view.stock,
+        "last_sales": view.last_sales,
+        "last_stockout": view.last_stockout,
+        "last_price": view.last_price,
+        "price": decision.price,
+        "order": decision.order,
+        "demand": demand,
+        "chance": chance,
+        "profit": profit,
+        "flag": joined_flags(_some(flags)),
+    }
+
+
+def _some(flags: dict[str, Bools]) -> dict[str, Bools]:
+    """Those that hold anywhere, and one at least."""
+    return {text: holds for text, holds in flags.items() if holds.any()} or dict(list(flags.items())[:1])
+
+
+def _nothing() -> dict[str, Array]:
+    texts = {name: np.zeros(0, dtype=object) for name in ("name", "flag")}
+    names = ("stock", "last_sales", "last_price", "price", "order", "demand", "chance", "profit")
+    return texts | {name: np.zeros(0) for name in names} | {"last_stockout": np.zeros(0, dtype=bool)}
+
+
+def _on_order(today: Table) -> Floats:
+    """What is on its way, by the columns on_order_1, on_order_2, ... of today's rows."""
+    total = np.zeros(today.rows)
+    for column in today.columns:
+        if column.startswith("on_order"):
+            numbers = today.cells(column).numbers
+            total += 0.0 if numbers is None else np.nan_to_num(numbers)
+    return total

@@ -1,0 +1,161 @@
+"""The policies of a fleet as one policy: every product is decided by the policy of its shard."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from lostsales.data.problem import Feature, Problem
+from lostsales.errors import LostSalesError
+from lostsales.policy.base import PolicyBase
+from lostsales.policy.decision import Decision
+from lostsales.policy.expected import Expected
+from lostsales.policy.file_format import Artefact
+from lostsales.policy.policy import Observes, SavedPolicy
+from lostsales.policy.view import Action, View
+from lostsales.types import Array, Floats, Ints
+
+OPTIONAL = tuple(each.name for each in fields(Decision) if each.default is None)  # marks that not all policies give
+Part = TypeVar("Part")
+
+
+class Shards(Protocol):
+    """As much of a fleet as is used."""
+
+    @property
+    def problem(self) -> Problem:
+        """The problem of all products."""
+        ...
+
+    @property
+    def products(self) -> dict[str, Array]:
+        """Every product: `series` and `shard`."""
+        ...
+
+    def policy(self, shard: int) -> SavedPolicy:
+        """The policy of a shard."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class FleetPolicy(PolicyBase):
+    """Decides by shard; a product that the fleet never had is decided by the first one, as an unknown series."""
+
+    fleet: Shards
+    shard_of: dict[str, int]  # by the name of the product
+    first: int
+
+    @classmethod
+    def of(cls, fleet: Shards) -> "FleetPolicy":
+        """The policies of a fleet."""
+        shards = fleet.products["shard"].tolist()
+        return cls(fleet, dict(zip(fleet.products["series"].tolist(), shards, strict=True)), min(shards))
+
+    @property
+    def problem(self) -> Problem:
+        """The problem of all products."""
+        return self.fleet.problem
+
+    @property
+    def observes(self) -> Observes:
+        """All closed periods as a retailer saw them."""
+        return "history"
+
+    @property
+    def asks(self) -> tuple[Feature, ...]:
+        """What the first policy asks for, as all do."""
+        return self.fleet.policy(self.first).asks
+
+    @property
+    def usual_demand(self) -> float:
+        """That of the first policy: for products of which nothing is known."""
+        return self.fleet.policy(self.first).usual_demand
+
+    def policy_of(self, name: str) -> SavedPolicy:
+        """The policy of a product."""
+        return self.fleet.policy(self.shard_of.get(name, self.first))
+
+    def summary(self) -> dict[str, Any]:
+        """That of the first policy, and how many products there are."""
+        return self.fleet.policy(self.first).summary() | {"products": len(self.shard_of)}
+
+    def decide(self, view: View, rng: np.random.Generator) -> Action:
+        """Price and order of every product."""
+        parts, back = self._by_shard(view, lambda policy, part, _: policy.decide(part, rng))
+        price, order = (np.concatenate([part[at] for part in parts])[back] for at in (0, 1))
+        return Action(price, order)
+
+    def explain(self, view: View) -> Decision:
+        """The decisions of the policies, put together."""
+        parts, back = self._by_shard(view, lambda policy, part, _: policy.explain(part))
+        names = [each.name for each in fields(Decision) if each.name not in (*OPTIONAL, "more", "reasons")]
+        columns: dict[str, Any] = {name: _joined([getattr(part, name) for part in parts], back) for name in names}
+        columns |= {name: _optional([getattr(part, name) for part in parts], parts, back) for name in OPTIONAL}
+        more = {name: _joined([part.more[name] for part in parts], back) for name in _common([p.more for p in parts])}
+
+        def reasons() -> dict[str, Array]:
+            told = [part.reasons() for part in parts]
+            return {name: _joined([each[name] for each in told], back) for name in _common(told)}
+
+        return Decision(**columns, more=more, reasons=reasons)
+
+    def expect(self, view: View, action: Action, unit_cost: Floats | None = None) -> Expected | None:
+        """What the policies expect, None where one of them cannot say."""
+        parts, back = self._by_shard(
+            view,
+            lambda policy, part, rows: policy.expect(
+                part, Action(action.price[rows], action.order[rows]), None if unit_cost is None else unit_cost[rows]
+            ),
+        )
+        known = [part for part in parts if part is not None]
+        if len(known) < len(parts):
+            return None
+        return Expected(
+            **{each.name: _joined([getattr(p, each.name) for p in known], back) for each in fields(Expected)}
+        )
+
+    def demand_atoms(self, view: View, price: Floats) -> Floats | None:
+        """What the policies hold possible, as many atoms as the fewest of them have."""
+        parts, back = self._by_shard(view, lambda policy, part, rows: policy.demand_atoms(part, price[rows]))
+        known = [part for part in parts if part is not None]
+        if len(known) < len(parts):
+            return None
+        fewest = min(part.shape[1] for part in known)
+        levels = (np.arange(fewest) + 0.5) / fewest
+        same = [part if part.shape[1] == fewest else np.quantile(part, levels, axis=1).T for part in known]
+        return _joined(same, back)
+
+    def to_artefact(self) -> Artefact:
+        """Refused: a fleet is its store."""
+        raise LostSalesError("the policies of a fleet are saved in its store")
+
+    @classmethod
+    def from_artefact(cls, artefact: Artefact) -> "FleetPolicy":
+        """Refused: a fleet is its store."""
+        raise LostSalesError(f"a fleet is opened from its store, and not from a file of kind {artefact.kind}")
+
+    def _by_shard(self, view: View, ask: Callable[[SavedPolicy, View, Ints], Part]) -> tuple[list[Part], Ints]:
+        """The answers of the policies, and where each row of the view stands among them."""
+        names = np.full(len(view.stock), "") if view.names is None else view.names
+        shard = np.array([self.shard_of.get(str(name), self.first) for name in names], dtype=np.int64)
+        rows = [np.flatnonzero(shard == each) for each in np.unique(shard)]
+        parts = [ask(self.fleet.policy(int(shard[own[0]])), view.take(own), own) for own in rows]
+        return parts, np.argsort(np.concatenate(rows))
+
+
+def _joined(parts: list[Array], back: Ints) -> Array:
+    return np.concatenate(parts)[back]
+
+
+def _optional(parts: list[Array | None], decisions: list[Decision], back: Ints) -> Array | None:
+    """A mark that some policies do not give, and then for none of their rows."""
+    if all(part is None for part in parts):
+        return None
+    none = [np.zeros(len(each.price), dtype=bool) for each in decisions]
+    return _joined([other if part is None else part for part, other in zip(parts, none, strict=True)], back)
+
+
+def _common(columns: list[dict[str, Array]]) -> list[str]:
+    """Names that all have."""
+    return [name for name in columns[0] if all(name in each for each in columns)]

@@ -1,0 +1,239 @@
+"""The gate before all routes: who asks, how much and how fast; headers of every answer, a log line, and metrics."""
+
+import asyncio
+import contextlib
+import itertools
+import json
+import secrets
+import sys
+import time
+from collections.abc import Awaitable, Callable, MutableMapping
+from http.cookies import CookieError, SimpleCookie
+from typing import Any, TextIO
+from urllib.parse import urlsplit
+
+from lostsales.apps.service.access import UNSAFE, Doorkeeper, Principal
+from lostsales.apps.service.metrics import Metrics
+from lostsales.apps.service.problems import Refused
+from lostsales.apps.service.settings import LOOPBACK, ServiceSettings
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+OPEN = frozenset({"/healthz", "/readyz", "/login"})
+STATIC = "/static/"
+MACHINES = ("/v1/", "/metrics", "/openapi.json")
+BOOT, NUMBERS = secrets.token_hex(4), itertools.count(1)  # of which the id of a request is made
+MOST_PATH = 4000  # characters of path and query
+CONTENT_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
+    "base-uri 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "content-security-policy": CONTENT_POLICY,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+}
+
+
+class Gate:
+    """An ASGI application around another."""
+
+    def __init__(
+        self,
+        app: App,
+        settings: ServiceSettings,
+        doorkeeper: Doorkeeper,
+        metrics: Metrics,
+        log: TextIO | None = None,
+    ) -> None:
+        self.app, self.settings, self.doorkeeper, self.metrics = app, settings, doorkeeper, metrics
+        self.log = log or sys.stderr
+        self.waiting = 0
+        headers = dict(HEADERS)
+        if settings.behind_tls:
+            headers["strict-transport-security"] = "max-age=31536000"
+        self.headers = [(name.encode(), value.encode()) for name, value in headers.items()]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, whatever comes."""
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self.app(scope, receive, send)
+            return
+        answer = _Answer(self, scope, receive, send)
+        self.waiting += 1
+        try:
+            await self._within_time(answer)
+        finally:
+            self.waiting -= 1
+            self._tell(answer)
+
+    async def _within_time(self, answer: "_Answer") -> None:
+        try:
+            async with asyncio.timeout(self.settings.seconds + self.settings.body_seconds):
+                self._admit(answer)
+                await self.app(answer.scope, answer.receive, answer.send)
+        except Refused as refused:
+            await answer.refuse(refused)
+        except TimeoutError:
+            await answer.refuse(Refused(503, "this took too long", retry=5))
+        except Exception as error:  # noqa: BLE001, nothing of an error may reach the client
+            answer.error = type(error).__name__
+            await answer.refuse(Refused(500))
+
+    def _admit(self, answer: "_Answer") -> None:
+        scope, path = answer.scope, answer.scope["path"]
+        if self.waiting > self.settings.waiting:
+            raise Refused(503, "too many requests wait for an answer", retry=1)
+        if len(scope.get("raw_path") or path) + len(scope.get("query_string", b"")) > MOST_PATH:
+            raise Refused(400, "the address is too long")
+        host = answer.header(b"host")
+        self._check_host(host)
+        if scope["method"] in UNSAFE:
+            _check_origin(answer.header(b"origin"), host)
+        length = answer.header(b"content-length")
+        if length.isdecimal() and int(length[:18]) > self.settings.body_bytes:
+            raise Refused(413, f"a body may have {self.settings.body_bytes / 1e6:g} MB")
+        if path in OPEN and path != "/login":
+            return
+        kind, _, secret = answer.header(b"authorization").partition(" ")
+        bearer = secret.strip() if kind.lower() == "bearer" else None
+        cookie = _cookie(answer.header(b"cookie"), self.doorkeeper.cookie_name)
+        principal = self.doorkeeper.known(bearer, cookie, answer.address)
+        self.doorkeeper.check_rate(principal, answer.address)
+        scope["principal"] = answer.principal = principal
+        if principal is None and path not in OPEN and not path.startswith(STATIC):
+            if path.startswith(MACHINES) or scope["method"] in UNSAFE:
+                raise Refused(401)
+            raise SignIn
+
+    def _check_host(self, host: str) -> None:
+        """Refuse names that are not ours: a page elsewhere may point its own name at this machine."""
+        name = urlsplit(f"//{host}").hostname or "" if host and "@" not in host else ""
+        allowed = set(self.settings.hosts) | (LOOPBACK if self.settings.is_local else set())
+        if self.doorkeeper.ring is not None and not self.settings.hosts:
+            return
+        if name not in allowed:
+            raise Refused(421)
+
+    def _tell(self, answer: "_Answer") -> None:
+        route = getattr(answer.scope.get("route"), "path", None) or ("static" if answer.is_static else "unknown")
+        seconds = time.perf_counter() - answer.started
+        self.metrics.answered(answer.scope["method"], route, answer.status, seconds)
+        if answer.is_static or route in OPEN:
+            return
+        line = {
+            "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            "event": "request",
+            "id": answer.identity,
+            "method": answer.scope["method"],
+            "route": route,
+            "status": answer.status,
+            "ms": round(1000 * seconds, 1),
+            "key": None if answer.principal is None else answer.principal.key.name,
+            "address": answer.address,
+        }
+        if answer.error:
+            line["error"] = answer.error
+        with contextlib.suppress(OSError, ValueError):
+            self.log.write(f"{json.dumps(line)}\n")
+
+
+class SignIn(Refused):
+    """A browser that has to sign in first."""
+
+    def __init__(self) -> None:
+        super().__init__(401)
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """To the page for it."""
+        return {"Location": "/login"}
+
+
+class _Answer:
+    """One request and its answer, with the limits on its body."""
+
+    def __init__(self, gate: Gate, scope: Scope, receive: Receive, send: Send) -> None:
+        self.gate, self.scope = gate, scope
+        self._receive, self._send = receive, send
+        self.started, self.identity = time.perf_counter(), f"{BOOT}-{next(NUMBERS):x}"
+        self.deadline = time.monotonic() + gate.settings.body_seconds
+        self.status, self.received, self.has_started = 0, 0, False
+        self.principal: Principal | None = None
+        self.error = ""
+        self._headers = dict(reversed(scope["headers"]))
+
+    @property
+    def address(self) -> str:
+        """Of the client."""
+        return str((self.scope.get("client") or ("unknown",))[0])
+
+    @property
+    def is_static(self) -> bool:
+        """Whether a file of the page is asked for."""
+        return str(self.scope["path"]).startswith(STATIC)
+
+    def header(self, name: bytes) -> str:
+        """A header of the request, empty where there is none."""
+        return str(self._headers.get(name, b"").decode("latin-1"))
+
+    async def receive(self) -> Message:
+        """The next part of the body, as long as it comes in time and is not too large."""
+        left = self.deadline - time.monotonic()
+        try:
+            async with asyncio.timeout(max(left, 0.001)) if not self.has_started else contextlib.nullcontext():
+                message = await self._receive()
+        except TimeoutError:
+            raise Refused(408) from None
+        self.received += len(message.get("body", b""))
+        if self.received > self.gate.settings.body_bytes:
+            raise Refused(413, f"a body may have {self.gate.settings.body_bytes / 1e6:g} MB")
+        if message["type"] == "http.request" and not message.get("more_body"):
+            self.deadline = float("inf")  # the body is here; what follows is the end of the connection
+        return message
+
+    async def send(self, message: Message) -> None:
+        """Send a part of the answer; who does not take it is left."""
+        if message["type"] == "http.response.start":
+            self.has_started, self.status = True, message["status"]
+            headers = [*message.get("headers", ()), *self.gate.headers, (b"x-request-id", self.identity.encode())]
+            if not self.is_static:
+                headers.append((b"cache-control", b"no-store"))
+            message = {**message, "headers": headers}
+        async with asyncio.timeout(self.gate.settings.body_seconds):
+            await self._send(message)
+
+    async def refuse(self, refused: Refused) -> None:
+        """Answer with a refusal, unless an answer has begun; what is left of the body is not read."""
+        if self.has_started:
+            return
+        response = refused.response()
+        status = 303 if isinstance(refused, SignIn) else refused.status
+        response.status_code = status
+        if refused.status in (408, 413):
+            response.headers["connection"] = "close"
+        with contextlib.suppress(Exception):
+            await response(self.scope, self._receive, self.send)
+
+
+def _cookie(header: str, name: str) -> str | None:
+    try:
+        found = SimpleCookie(header).get(name)
+    except CookieError:
+        return None
+    return None if found is None else found.value
+
+
+def _check_origin(origin: str, host: str) -> None:
+    """Refuse what a page of another site sends; systems send no origin."""
+    if origin and urlsplit(origin).netloc != host:
+        raise Refused(403, "this came from a page of another site")

@@ -1,0 +1,62 @@
+"""Numbers as people read them, with unit and currency."""
+
+import math
+from dataclasses import dataclass
+
+DASH = "\N{EN DASH}"
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Numbers of one shop."""
+
+    currency: str  # empty where the problem does not say
+
+    @property
+    def money_name(self) -> str:
+        """The name of money in a heading."""
+        return self.currency or "money"
+
+    def units(self, value: float) -> str:
+        """A quantity.
+
+        >>> Shown("").units(1234.0), Shown("").units(2.345), Shown("").units(float("nan")) == DASH
+        ('1,234', '2.3', True)
+        """
+        if not math.isfinite(value):
+            return DASH
+        return f"{value:,.0f}" if float(value).is_integer() or abs(value) >= 100 else f"{value:,.1f}"
+
+    def price(self, value: float) -> str:
+        """A price of one unit.
+
+        >>> Shown("€").price(4.5), Shown("").price(4.0)
+        ('4.50 €', '4')
+        """
+        if not math.isfinite(value):
+            return DASH
+        whole = float(value).is_integer() and not self.currency
+        text = f"{value:,.0f}" if whole else f"{value:,.2f}" if round(value, 2) == round(value, 4) else f"{value:,.4f}"
+        return f"{text} {self.currency}".strip()
+
+    def money(self, value: float, signed: bool = False) -> str:
+        """An amount of money.
+
+        >>> Shown("€").money(1234.5), Shown("").money(-0.04), Shown("").money(3.25, signed=True)
+        ('1,235 €', '0.0', '+3.3')
+        """
+        if value is None or not math.isfinite(value):
+            return DASH
+        text = f"{value:{'+' if signed else ''},.0f}" if abs(value) >= 1000 else f"{value:{'+' if signed else ''},.1f}"
+        text = text.lstrip("+-") if not any(digit in text for digit in "123456789") else text
+        return f"{text} {self.currency}".strip()
+
+    def percent(self, value: float) -> str:
+        """A chance.
+
+        >>> Shown("").percent(0.256), Shown("").percent(0.0004)
+        ('26 %', '< 1 %')
+        """
+        if not math.isfinite(value):
+            return DASH
+        return "< 1 %" if 0 < value < 0.01 else f"{value:.0%}".replace("%", " %")

@@ -1,0 +1,335 @@
+"""The pages for people: server-rendered, readable without the script, which only makes them quicker."""
+
+from collections.abc import Sequence
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from typing import Annotated, Any, get_args
+from urllib.parse import urlencode
+
+import numpy as np
+from fastapi import APIRouter, Depends, Form, Query, Request, Response
+from fastapi.responses import HTMLResponse, RedirectResponse
+from jinja2 import Environment, PackageLoader
+
+from lostsales.apps.report.page import ESTIMATORS
+from lostsales.apps.service import models
+from lostsales.apps.service.access import Doorkeeper, Principal, check_csrf, needs, principal_of
+from lostsales.apps.service.api import service_of
+from lostsales.apps.service.decisions import Status
+from lostsales.apps.service.keys import SCOPES
+from lostsales.apps.service.morning import SHOWS, STATUSES, MorningList, Show
+from lostsales.apps.service.morning import Query as ListQuery
+from lostsales.apps.service.numbers_shown import Shown
+from lostsales.apps.service.problems import Refused
+from lostsales.apps.service.product_page import product_page
+from lostsales.apps.service.service import Service, stored
+
+PAGE = 50  # rows of a page
+TRAIL = 50
+STATIC_TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
+YEAR = "public, max-age=31536000, immutable"
+
+router = APIRouter(include_in_schema=False)
+Here = Annotated[Service, Depends(service_of)]
+Reader = Annotated[Principal, Depends(needs("read"))]
+Text = Annotated[str, Query(max_length=models.MOST_NAME)]
+
+
+@cache
+def _templates() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("lostsales.apps.service"), autoescape=True, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.globals |= {"static": _static_address}
+    return environment
+
+
+@cache
+def _static(name: str) -> bytes:
+    return files("lostsales.apps.service").joinpath("static", name).read_bytes()
+
+
+@cache
+def _static_address(name: str) -> str:
+    """With a mark that changes when the file does, so that browsers may keep it."""
+    return f"/static/{name}?{sha256(_static(name)).hexdigest()[:12]}"
+
+
+async def _csrf_of(request: Request) -> str:
+    doorkeeper: Doorkeeper = request.app.state.doorkeeper
+    session = principal_of(request).session
+    return doorkeeper.local_csrf if session is None else session.csrf
+
+
+async def _shown(request: Request, template: str, content: dict[str, Any], status: int = 200) -> HTMLResponse:
+    service = await service_of(request)
+    principal: Principal | None = request.scope.get("principal")
+    found = {
+        "desk": service.desk,
+        "shown": Shown(service.desk.currency),
+        "csrf": "" if principal is None else await _csrf_of(request),
+        "who": None if principal is None else principal.key,
+        "may": {scope: principal is not None and principal.key.allows(scope) for scope in SCOPES},
+        "has_session": principal is not None and principal.session is not None,
+        "path": request.url.path,
+    }
+    return HTMLResponse(_templates().get_template(template).render(found | content), status)
+
+
+@router.get("/static/{name}")
+async def static(name: str) -> Response:
+    """A file of the pages."""
+    kind = STATIC_TYPES.get(name.rpartition(".")[2])
+    if kind is None or name not in _static_names():
+        raise Refused(404)
+    return Response(_static(name), media_type=kind, headers={"Cache-Control": YEAR})
+
+
+@cache
+def _static_names() -> frozenset[str]:
+    return frozenset(each.name for each in files("lostsales.apps.service").joinpath("static").iterdir())
+
+
+async def list_query(
+    show: Annotated[str, Query(max_length=20)] = "all",
+    q: Text = "",
+    sort: Annotated[str, Query(max_length=20)] = "name",
+    dir: Annotated[str, Query(max_length=4)] = "",  # noqa: A002, a short word in the address
+) -> ListQuery:
+    """What the address says about the list; what it should not say is passed over."""
+    known: Show = next((each for each in SHOWS if each == show), "all")
+    return ListQuery(known, q.strip(), sort if sort in MorningList.SORTS else "name", dir == "desc")
+
+
+Asked = Annotated[ListQuery, Depends(list_query)]
+
+
+@router.get("/")
+async def today(
+    request: Request,
+    service: Here,
+    _: Reader,
+    asked: Asked,
+    page: Annotated[int, Query(ge=1, le=10**6)] = 1,
+    fragment: bool = False,
+    done: Annotated[int, Query(ge=0, le=10**9)] = 0,
+) -> Response:
+    """The morning list."""
+    desk = service.desk
+    rows = desk.morning.rows(asked)
+    pages = max(1, -(-len(rows) // PAGE))
+    page = min(page, pages)
+    chosen = rows[(page - 1) * PAGE : page * PAGE]
+    content = {
+        "asked": asked,
+        "counts": desk.morning.counts(),
+        "found": len(rows),
+        "page": page,
+        "pages": pages,
+        "first": (page - 1) * PAGE + 1,
+        "acceptable": len(desk.morning.acceptable(asked)),
+        "rows": _rows(service, chosen),
+        "done": done,
+        "link": lambda **changes: _link(asked, **changes),
+    }
+    return await _shown(request, "_list.html" if fragment else "list.html", content)
+
+
+def _rows(service: Service, chosen: Sequence[int] | np.ndarray[Any, Any]) -> list[dict[str, Any]]:
+    listed = service.desk.morning
+    return [
+        {name: getattr(listed, name)[at] for name in _COLUMNS} | {"status": STATUSES[int(listed.status[at])]}
+        for at in np.asarray(chosen).tolist()
+    ]
+
+
+_COLUMNS = (
+    "name", "period", "stock", "on_order", "last_sales", "last_stockout", "last_price", "price", "order", "demand",
+    "chance", "profit", "flag",
+)  # fmt: skip
+
+
+def _link(asked: ListQuery, **changes: Any) -> str:
+    given = {"show": asked.show, "q": asked.search, "sort": asked.sort, "dir": "desc" if asked.descending else ""}
+    used = {name: value for name, value in (given | changes).items() if value not in ("", "all", None)}
+    if used.get("sort") == "name" and not used.get("dir"):
+        del used["sort"]
+    return f"/?{urlencode(used)}" if used else "/"
+
+
+@router.get("/product")
+async def product(
+    request: Request,
+    service: Here,
+    _: Reader,
+    series: Annotated[str, Query(min_length=1, max_length=models.MOST_NAME)],
+    price: float | None = None,
+    order: float | None = None,
+    stock: float | None = None,
+    unit_cost: float | None = None,
+) -> Response:
+    """One product: past, price response, forecast, policy, why, what-if, and the decisions on it."""
+    desk = service.desk
+    if series not in desk.morning.place:
+        return await _message(request, 404, "No such product", "Today's list has no product of this name.")
+    given = {"price": price, "order": order, "stock": stock, "unit_cost": unit_cost}
+    asked = models.WhatIfRequest(series=series, **{k: v for k, v in given.items() if v is not None and 0 <= v <= 1e12})
+    content = await service.run(lambda: product_page(desk, service.store, asked))
+    return await _shown(request, "product.html", content)
+
+
+async def _form(request: Request, csrf: Annotated[str, Form(max_length=200)] = "") -> None:
+    """A form that this service made, for this browser."""
+    principal = principal_of(request)
+    doorkeeper: Doorkeeper = request.app.state.doorkeeper
+    check_csrf(doorkeeper.local_csrf if principal.session is None else principal.session.csrf, csrf)
+
+
+def _may(request: Request, scope: str) -> Principal:
+    principal = principal_of(request)
+    if not principal.key.allows(scope):  # type: ignore[arg-type]
+        raise Refused(403, f"this key may not do this: it needs the scope {scope}")
+    return principal
+
+
+@router.post("/decide", dependencies=[Depends(_form)])
+async def decide(
+    request: Request,
+    service: Here,
+    series: Annotated[str, Form(max_length=models.MOST_NAME)],
+    status: Annotated[Status, Form()],
+    price: Annotated[float | None, Form()] = None,
+    order: Annotated[float | None, Form()] = None,
+    reason: Annotated[str, Form(max_length=models.MOST_REASON)] = "",
+    back: Annotated[str, Form(max_length=2000)] = "/",
+) -> Response:
+    """Store one decision, and go back."""
+    who = _may(request, "decide")
+    changed = {"price": price, "order": order} if status == "changed" else {}
+    try:
+        new = models.NewDecision(series=series, status=status, reason=reason, **changed)
+    except ValueError:
+        return await _message(
+            request, 422, "Not stored", "A changed decision has a price, an order (neither below 0) and a reason."
+        )
+    await service.decide([stored(service.desk, new, who.key.name)])
+    return RedirectResponse(_inside(back), 303)
+
+
+@router.post("/accept-unflagged", dependencies=[Depends(_form)])
+async def accept_unflagged(request: Request, service: Here, asked: Asked) -> Response:
+    """Accept all that are unflagged among those that the list shows."""
+    who = _may(request, "decide")
+    count = await service.accept_all(asked, who.key.name)
+    return RedirectResponse(_link(asked, done=count), 303)
+
+
+@router.get("/decisions")
+async def decisions(
+    request: Request,
+    service: Here,
+    _: Reader,
+    series: Text = "",
+    status: Annotated[str, Query(max_length=20)] = "",
+    before: Annotated[int, Query(ge=0, le=2**62)] = 0,
+) -> Response:
+    """The trail of decisions."""
+    known, name = status if status in get_args(Status) else "", series.replace("\x00", "")
+    found = await service.run(lambda: service.store.decisions(series=name, status=known, before=before, limit=TRAIL))
+    further = found[-1].seq if len(found) == TRAIL else None
+    content = {"decisions": found, "series": name, "status": known, "next": further, "before": before}
+    return await _shown(request, "decisions.html", content)
+
+
+@router.get("/policies")
+async def policies(request: Request, service: Here, _: Reader) -> Response:
+    """The versions of the policy with their evaluation."""
+    versions, activations = await service.run(lambda: (service.folder.versions(), service.store.activations(20)))
+    listed = [
+        {"version": each, "active": each.version == service.desk.version.version, "facts": service.evaluation_of(each)}
+        for each in versions
+    ]
+    method = service.desk.policy.summary().get("method")
+    content = {
+        "versions": listed,
+        "previous": service.previous,
+        "activations": activations,
+        "method": method,
+        "estimators": ESTIMATORS,
+    }
+    return await _shown(request, "policies.html", content)
+
+
+@router.post("/policies/activate", dependencies=[Depends(_form)])
+async def activate(
+    request: Request,
+    service: Here,
+    version: Annotated[str, Form(max_length=100)] = "",
+    reason: Annotated[str, Form(max_length=models.MOST_REASON)] = "",
+) -> Response:
+    """Activate a version, or the one before where none is named."""
+    who = _may(request, "admin").key.name
+    if version:
+        await service.run(lambda: service.activate(version, who, reason))
+    else:
+        await service.run(lambda: service.roll_back(who, reason))
+    return RedirectResponse("/policies", 303)
+
+
+@router.get("/login")
+async def sign_in_page(request: Request) -> Response:
+    """Where a browser shows its key."""
+    if request.scope.get("principal") is not None:
+        return RedirectResponse("/", 303)
+    return await _shown(request, "login.html", {"refused": ""})
+
+
+@router.post("/login")
+async def sign_in(request: Request, key: Annotated[str, Form(max_length=300)] = "") -> Response:
+    """A session for the browser that shows a key."""
+    doorkeeper: Doorkeeper = request.app.state.doorkeeper
+    address = str((request.scope.get("client") or ("unknown",))[0])
+    try:
+        known = doorkeeper.key_of(key.strip(), address)
+    except Refused as refused:
+        return await _shown(request, "login.html", {"refused": refused.message}, refused.status)
+    cookie, _ = doorkeeper.sessions.open(known.id)
+    response = RedirectResponse("/", 303)
+    response.set_cookie(
+        doorkeeper.cookie_name,
+        cookie,
+        max_age=int(3600 * doorkeeper.settings.session_hours),
+        secure=doorkeeper.settings.behind_tls or request.url.scheme == "https",
+        httponly=True,
+        samesite="strict",
+    )
+    return response
+
+
+@router.post("/logout", dependencies=[Depends(_form)])
+async def sign_out(request: Request) -> Response:
+    """End the session: its cookie opens nothing any more."""
+    doorkeeper: Doorkeeper = request.app.state.doorkeeper
+    doorkeeper.sessions.close(request.cookies.get(doorkeeper.cookie_name, ""))
+    response = RedirectResponse("/login", 303)
+    response.delete_cookie(doorkeeper.cookie_name, secure=doorkeeper.settings.behind_tls, httponly=True)
+    return response
+
+
+async def _message(request: Request, status: int, title: str, text: str) -> HTMLResponse:
+    return await _shown(request, "message.html", {"title": title, "text": text}, status)
+
+
+def _inside(address: str) -> str:
+    """An address of this service; anything else is the list."""
+    plain = address.startswith("/") and not address.startswith(("//", "/\\")) and address.isprintable()
+    return address if plain and "\\" not in address else "/"
+
+
+async def for_people(request: Request, refused: Refused) -> Response | None:
+    """A refusal as a page, where a browser asked for one."""
+    if "text/html" not in request.headers.get("accept", "") or request.url.path.startswith("/v1/"):
+        return None
+    text = " ".join([f"{refused.message[:1].upper()}{refused.message[1:]}.", *refused.findings])
+    return await _message(request, refused.status, "This did not work", text)

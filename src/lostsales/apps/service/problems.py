@@ -1,0 +1,74 @@
+"""Answers to what cannot be answered: one shape, with no path, no query and no trace of the code."""
+
+from collections.abc import Sequence
+
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, Field
+
+from lostsales.errors import LogError, LostSalesError
+
+MOST_FINDINGS = 20
+MOST_LETTERS = 500
+TITLES = {
+    400: "the request cannot be read",
+    401: "a key is needed",
+    403: "this key may not do this",
+    404: "there is nothing here",
+    405: "this is not done here",
+    408: "the request came too slowly",
+    409: "this cannot be done now",
+    413: "the request is too large",
+    415: "this kind of body cannot be read",
+    421: "this name is not served here",
+    422: "the request cannot be used",
+    429: "too many requests",
+    500: "an error of the service",
+    503: "the service is busy",
+}
+
+
+class Problem(BaseModel):
+    """Why a request was not answered."""
+
+    status: int = Field(examples=[422])
+    message: str = Field(examples=["the request cannot be used"])
+    findings: list[str] = Field(
+        default_factory=list, examples=[["stock must be a number of at least 0, but row 0 (series=3) has -4"]]
+    )
+
+
+class Refused(Exception):  # noqa: N818, an answer rather than an error
+    """An answer other than the one that was asked for."""
+
+    def __init__(self, status: int, message: str = "", findings: Sequence[str] = (), retry: int | None = None) -> None:
+        super().__init__(message)
+        self.status, self.message, self.findings, self.retry = status, message or TITLES[status], findings, retry
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """Headers that belong to the answer."""
+        found = {} if self.retry is None else {"Retry-After": str(self.retry)}
+        return found | ({"WWW-Authenticate": "Bearer"} if self.status == 401 else {})
+
+    def response(self) -> JSONResponse:
+        """As it is sent."""
+        findings = [_shortened(each) for each in self.findings[:MOST_FINDINGS]]
+        problem = Problem(status=self.status, message=_shortened(self.message), findings=findings)
+        return JSONResponse(problem.model_dump(), self.status, self.headers)
+
+
+def refusal_of(error: LostSalesError) -> Refused:
+    """What the library refuses: rows and columns named as the gate names them."""
+    if isinstance(error, LogError):
+        return Refused(422, "the rows cannot be used (rows count from 0)", error.findings)
+    return Refused(422, TITLES[422], (str(error),))
+
+
+def _shortened(text: str) -> str:
+    plain = text.encode("utf-8", "replace").decode()
+    return plain if len(plain) <= MOST_LETTERS else f"{plain[: MOST_LETTERS - 3]}..."
+
+
+def documented(*statuses: int) -> dict[int | str, dict[str, object]]:
+    """The refusals of a route, for its documentation."""
+    return {each: {"model": Problem, "description": TITLES[each]} for each in statuses}

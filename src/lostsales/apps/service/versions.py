@@ -1,0 +1,105 @@
+"""Versions of a policy: the policy files of a folder, each known by its name and its checksum."""
+
+import re
+import zipfile
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from hashlib import file_digest
+from pathlib import Path
+
+from lostsales.errors import LostSalesError, SettingError
+from lostsales.policy.file_format import load
+from lostsales.policy.policy import SavedPolicy
+
+DIGITS = 12  # of the checksum
+PATTERN = r"^[A-Za-z0-9._]{1,60}-[0-9a-f]{12}$"
+MOST_FILES = 1_000
+TRIES = 3
+
+
+@dataclass(frozen=True)
+class PolicyVersion:
+    """A policy file as it was when it was looked at."""
+
+    version: str  # name and checksum
+    name: str
+    path: Path
+    digest: str  # SHA-256 of the file
+    size: int
+    modified: datetime
+
+
+@dataclass
+class PolicyFolder:
+    """The policy files of a folder; a file may be replaced, and is then another version."""
+
+    folder: Path
+    first: Path | None = None  # the file that was named
+    _seen: dict[Path, tuple[tuple[int, int, int], PolicyVersion | None]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, path: Path) -> "PolicyFolder":
+        """Of a policy file and those beside it, or of a folder of policy files."""
+        if path.is_dir():
+            return cls(path)
+        if not path.is_file():
+            raise LostSalesError(f"there is no policy file {path}")
+        if not _is_policy(path):
+            load(path)  # says what is wrong with it
+        return cls(path.parent, path)
+
+    def versions(self) -> tuple[PolicyVersion, ...]:
+        """All versions, the newest first."""
+        found = []
+        for path in sorted(self.folder.iterdir())[:MOST_FILES]:
+            if path.is_file() and not path.name.startswith("."):
+                version = self._looked_at(path)
+                if version is not None:
+                    found.append(version)
+        return tuple(sorted(found, key=lambda each: each.modified, reverse=True))
+
+    def initial(self, recorded: str | None) -> PolicyVersion:
+        """The version to begin with: the one that was activated last, else the file that was named, else the newest."""
+        versions = self.versions()
+        if not versions:
+            raise SettingError(
+                f"the folder {self.folder} has no policy file; `lostsales fit LOG --out POLICY` makes one"
+            )
+        active = [each for each in versions if each.version == recorded]
+        named = [each for each in versions if each.path == self.first]
+        return (active or named or list(versions))[0]
+
+    def load(self, version: PolicyVersion) -> SavedPolicy:
+        """The policy of a version, as it was looked at."""
+        policy = load(version.path)
+        if policy.refusal is not None:
+            raise LostSalesError(policy.refusal)
+        if self._looked_at(version.path) != version:
+            raise LostSalesError(f"the policy file {version.name} was replaced; ask for the versions again")
+        return policy
+
+    def _looked_at(self, path: Path) -> PolicyVersion | None:
+        try:
+            stat = path.stat()
+            stamp = stat.st_mtime_ns, stat.st_size, stat.st_ino
+            if path not in self._seen or self._seen[path][0] != stamp:
+                self._seen[path] = stamp, _version(path, stat.st_mtime, stat.st_size) if _is_policy(path) else None
+            return self._seen[path][1]
+        except OSError:  # gone meanwhile
+            return None
+
+
+def _version(path: Path, modified: float, size: int) -> PolicyVersion:
+    with path.open("rb") as file:
+        digest = file_digest(file, "sha256").hexdigest()
+    plain = re.sub(r"[^A-Za-z0-9._]", "_", path.name)[:60]
+    moment = datetime.fromtimestamp(modified, UTC).replace(microsecond=0)
+    return PolicyVersion(f"{plain}-{digest[:DIGITS]}", path.name, path, digest, size, moment)
+
+
+def _is_policy(path: Path) -> bool:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return {"metadata.npy", "checksum.npy"} <= set(archive.namelist())
+    except (zipfile.BadZipFile, ValueError, NotImplementedError):
+        return False

@@ -1,0 +1,1 @@
+"""Logs that live in a database, and decisions that go to one: PostgreSQL, SQLite and DuckDB."""

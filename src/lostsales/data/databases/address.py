@@ -1,0 +1,145 @@
+"""Addresses of databases: how to reach them, and how to show them without what is secret."""
+
+import os
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
+
+from lostsales.errors import LostSalesError
+
+Kind = Literal["postgresql", "sqlite", "duckdb"]
+SCHEMES: dict[str, Kind] = {
+    "postgresql": "postgresql",
+    "postgres": "postgresql",
+    "sqlite": "sqlite",
+    "duckdb": "duckdb",
+}
+WANTED = "postgresql://user@host/name, sqlite:///file.db or duckdb:///file.duckdb"
+SHOWN = ("host", "port", "dbname", "user", "service", "sslmode")  # parameters of an address; others may be secret
+SQLITE_HEAD, DUCKDB_HEAD = b"SQLite format 3\0", b"DUCK"
+_HIDDEN = "***"
+
+
+@dataclass(frozen=True)
+class DatabaseAddress:
+    """Where a database is; its text has no password.
+
+    Examples
+    --------
+    >>> str(DatabaseAddress.of("postgresql://ann:secret@db.example/shop"))
+    'postgresql://ann@db.example/shop'
+
+    """
+
+    kind: Kind
+    shown: str
+    place: str = field(repr=False)  # the address of a server as it was given, or the path of a file
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+
+    def __str__(self) -> str:
+        """As messages and artefacts show it."""
+        return self.shown
+
+    @classmethod
+    def of(cls, text: str) -> "DatabaseAddress":
+        """From an address, or from the path of a database file that is there."""
+        scheme = text.partition(":")[0].lower()
+        if scheme not in SCHEMES:
+            return cls._of_file(_kind_of(Path(text)), Path(text))
+        kind = SCHEMES[scheme]
+        return cls._of_server(text) if kind == "postgresql" else cls._of_file(kind, _path(text))
+
+    @classmethod
+    def _of_file(cls, kind: Kind, path: Path) -> "DatabaseAddress":
+        if not path.name or "\0" in str(path):
+            raise LostSalesError(f"a database has an address such as {WANTED}, but {str(path)!r} came")
+        return cls(kind, f"{kind}:///{path}", str(path))
+
+    @classmethod
+    def _of_server(cls, text: str) -> "DatabaseAddress":
+        try:
+            parts = urlsplit(text)
+            pairs = parse_qsl(parts.query, keep_blank_values=True)
+            user, host = parts.netloc.rpartition("@")[::2]
+        except ValueError:
+            raise _no_address() from None
+        if "@" in parts.path + parts.fragment or parts.fragment or not text[len(parts.scheme) :].startswith("://"):
+            raise _no_address()
+        name, _, password = user.partition(":")
+        secrets = [password, *(value for key, value in pairs if key not in SHOWN)]
+        plain = urlencode([(key, value) for key, value in pairs if key in SHOWN], safe="/:,")
+        shown = urlunsplit((parts.scheme, f"{name}@{host}" if name else host, parts.path, plain, ""))
+        if not parts.netloc:  # which urlunsplit leaves out with its slashes
+            shown = shown.replace(":", "://", 1) if "://" not in shown else shown
+        found = {each for secret in secrets for each in (secret, unquote(secret)) if each}
+        return cls("postgresql", shown, text, tuple(sorted(found, key=len, reverse=True)))
+
+    def without_secrets(self, message: str) -> str:
+        """A message of a driver, without passwords and without the address as it was given."""
+        message = message.replace(self.place, self.shown)
+        for secret in (*self.secrets, os.environ.get("PGPASSWORD", "")):
+            message = message.replace(secret, _HIDDEN) if secret else message
+        return without_passwords(message)
+
+    @property
+    def file(self) -> Path | None:
+        """The file of the database, where it is one."""
+        return None if self.kind == "postgresql" else Path(self.place)
+
+
+def is_address(text: object) -> bool:
+    """Whether a text is the address of a database.
+
+    >>> is_address("duckdb:///shop.duckdb"), is_address("shop.csv")
+    (True, False)
+    """
+    return isinstance(text, str) and ":" in text and text.partition(":")[0].lower() in SCHEMES
+
+
+def without_passwords(message: str) -> str:
+    """A message that may repeat an address, as where a file was wanted.
+
+    >>> without_passwords("there is no file postgresql:/ann:secret@db/shop?password=secret")
+    'there is no file postgresql:/ann@db/shop?password=***'
+    """
+    message = re.sub(r"(postgres(?:ql)?:/{1,2}[^\s:/@]*):\S*@", r"\1@", message, flags=re.IGNORECASE)
+    return re.sub(r"(password\s*=\s*)\S+", rf"\1{_HIDDEN}", message, flags=re.IGNORECASE)
+
+
+def _no_address() -> LostSalesError:
+    """Which does not repeat what came: it may hold a password."""
+    return LostSalesError(
+        f"a database has an address such as {WANTED}, but another text came; signs of a password such as @ / : # are "
+        "written as %40 %2F %3A %23, and better it stands in PGPASSWORD or ~/.pgpass"
+    )
+
+
+def _path(text: str) -> Path:
+    """`sqlite:///shop.db` and `sqlite:shop.db` are relative, `sqlite:////shop.db` and `sqlite:/shop.db` are not.
+
+    Three slashes before a path that is only there from the root mean that one.
+    """
+    rest = text.partition(":")[2]
+    if not rest.startswith("//"):
+        return Path(rest)
+    relative, absolute = Path(rest[3:]), Path("/" + rest.lstrip("/"))
+    if rest.startswith("////") or not relative.name:
+        return absolute
+    only_from_root = not relative.parent.is_dir() and absolute.parent.is_dir()
+    return absolute if only_from_root or (not relative.exists() and absolute.is_file()) else relative
+
+
+def _kind_of(path: Path) -> Kind:
+    """By the first bytes of a file."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(16) if path.is_file() else b""
+    except (OSError, ValueError):
+        head = b""
+    if head == SQLITE_HEAD:
+        return "sqlite"
+    if head[8:12] == DUCKDB_HEAD:
+        return "duckdb"
+    raise LostSalesError(f"a query needs a database, but {path} is none that is known: its address is such as {WANTED}")

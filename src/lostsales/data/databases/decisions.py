@@ -1,0 +1,87 @@
+"""Decisions into a table of a database: in one transaction, once for every run, series and period."""
+
+import json
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lostsales.data.databases.address import DatabaseAddress
+from lostsales.data.databases.sessions import session
+from lostsales.data.reading.opening import identifier
+from lostsales.errors import LostSalesError
+from lostsales.types import Array
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+TABLE = "lostsales_decisions"
+RUN = "run"
+INCOMING = "lostsales_incoming"
+
+
+def write_decisions(
+    address: DatabaseAddress, columns: dict[str, Array], keys: tuple[str, ...], run: str, table: str = TABLE
+) -> int:
+    """Insert the rows that are not there yet, and return how many; all of them or none.
+
+    A row is named by its run and the columns in `keys`. The table is made where there is none. The same rows again
+    change nothing; other decisions under the name of a run that is there are an error.
+    """
+    if RUN in columns:
+        raise LostSalesError(f"the table of decisions has a column {RUN!r} of its own: rename that of today's table")
+    rows = _arrow(columns, run)
+    names = ", ".join(map(identifier, rows.column_names))
+    key = ", ".join(map(identifier, (RUN, *keys)))
+    target, index = _target(table)
+    with session(address, writes=True) as transaction:
+        transaction.load(INCOMING, rows)
+        transaction.execute(f"CREATE TABLE IF NOT EXISTS {target} AS SELECT * FROM {INCOMING} WHERE 1 = 0")
+        transaction.execute(f"CREATE UNIQUE INDEX IF NOT EXISTS {index} ON {target} ({key})")
+        before = transaction.number(f"SELECT count(*) FROM {target}")
+        incoming = f"SELECT {names} FROM {INCOMING}"
+        transaction.execute(f"INSERT INTO {target} ({names}) {incoming} WHERE 1 = 1 ON CONFLICT ({key}) DO NOTHING")
+        other = transaction.number(f"SELECT count(*) FROM ({incoming} EXCEPT SELECT {names} FROM {target}) AS other")
+        if other:
+            raise LostSalesError(
+                f"the run {run!r} is in {table} of {address} with other decisions for {other:,} of these rows: name "
+                "another run (--run)"
+            )
+        added = transaction.number(f"SELECT count(*) FROM {target}") - before
+        transaction.execute(f"DROP TABLE {INCOMING}")
+    return added
+
+
+def run_name(policy: Path, columns: dict[str, Array]) -> str:
+    """The name of a run by what it decided: the same policy on the same day has the same."""
+    digest = sha256(policy.read_bytes())
+    digest.update(json.dumps({name: each.tolist() for name, each in columns.items()}, default=str).encode())
+    return digest.hexdigest()[:16]
+
+
+def _arrow(columns: dict[str, Array], run: str) -> "pa.Table":
+    """The rows with their run; what is no number is missing."""
+    import pyarrow as pa
+
+    arrays = {name: pa.array(_plain(each), from_pandas=True) for name, each in columns.items()}
+    rows = len(next(iter(arrays.values())))
+    return pa.table({RUN: pa.array([run] * rows, pa.string())} | arrays)
+
+
+def _plain(values: Array) -> Array:
+    """Days as days; objects, which name series, as texts where they are not all of one plain type."""
+    if values.dtype.kind == "M":
+        days = values.astype("datetime64[D]")
+        return days if (days == values).all() else values.astype("datetime64[us]")
+    if values.dtype.kind == "f":
+        return np.where(np.isfinite(values), values, np.nan)
+    return values
+
+
+def _target(table: str) -> tuple[str, str]:
+    """A table, perhaps of a schema, and the name of its key, as SQL writes them."""
+    parts = table.split(".")
+    if not all(part.strip() and "\0" not in part for part in parts) or len(parts) > 2:
+        raise LostSalesError(f"a table is a name such as {TABLE} or schema.name, but {table!r} came")
+    return ".".join(map(identifier, parts)), identifier(f"{parts[-1]}_key")

@@ -1,0 +1,124 @@
+"""A query as a source of rows: whole, as a table for the gate, or batch by batch where it is too large for that."""
+
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lostsales.data.databases.address import DatabaseAddress, is_address
+from lostsales.data.databases.sessions import session
+from lostsales.data.memory import FEWER, check_memory, memory_limit
+from lostsales.errors import LostSalesError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+FIRST_DAY, LAST_DAY = -719_162, 2_932_896  # of the years 1 to 9999, counted from 1970
+MICROSECONDS_A_DAY = 86_400_000_000
+
+
+@dataclass(frozen=True)
+class DatabaseQuery:
+    """A query on a database; reading it changes nothing there.
+
+    Examples
+    --------
+    >>> str(DatabaseQuery(DatabaseAddress.of("postgresql://ann:secret@db/shop"), "SELECT * FROM sales"))
+    'postgresql://ann@db/shop'
+
+    """
+
+    address: DatabaseAddress
+    sql: str = field(repr=False)
+
+    def __str__(self) -> str:
+        """As messages show it."""
+        return str(self.address)
+
+    @property
+    def name(self) -> str:
+        """As a page shows it."""
+        return str(self)
+
+    @contextmanager
+    def batches(self, columns: Collection[str] | None = None) -> Iterator[Iterator["pa.RecordBatch"]]:
+        """The rows in record batches of plain types, never all of them at once; of some columns only, if any are given.
+
+        A batch has some megabytes, or 65,536 rows.
+        """
+        with session(self.address) as transaction:
+            reader = transaction.reader(self.sql)
+            yield (_plain(batch, columns) for batch in reader)
+
+    def table(self, reads: Collection[str] | None = None) -> tuple["pa.Table", tuple[str, ...]]:
+        """All rows of the columns in `reads`, and the names of all columns."""
+        import pyarrow as pa
+
+        with session(self.address) as transaction:
+            reader = transaction.reader(self.sql)
+            names = tuple(reader.schema.names)
+            empty = _plain(pa.RecordBatch.from_pylist([], schema=reader.schema), reads)
+            found, size, most = [], 0, memory_limit()
+            for batch in reader:
+                found.append(_plain(batch, reads))
+                size += found[-1].nbytes
+                check_memory(f"{self} with more than {sum(map(len, found)):,} rows", size, most, FEWER)
+            return pa.Table.from_batches(found, empty.schema), names
+
+
+def sales_source(source: Any, query: str | None) -> Any:
+    """The source of a log: a query where one is given or the source is an address, else what came."""
+    if isinstance(source, DatabaseQuery):
+        return source
+    if query is None and not is_address(source):
+        return source
+    if not isinstance(source, str | Path):
+        raise LostSalesError(f"a query needs the address of a database, but a {type(source).__name__} came")
+    address = DatabaseAddress.of(str(source))
+    if query is None or not query.strip():
+        raise LostSalesError(f"a log from {address} needs a query (--query), such as SELECT * FROM sales")
+    if "\0" in query:
+        raise LostSalesError("a query must be text, but it has a NUL character")
+    return DatabaseQuery(address, query)
+
+
+def _plain(batch: "pa.RecordBatch", columns: Collection[str] | None) -> "pa.RecordBatch":
+    """The batch in types that every library knows; numbers of many digits are text, which the gate reads exactly."""
+    import pyarrow as pa
+
+    fields = [each for each in batch.schema if columns is None or each.name in columns] or list(batch.schema)[:1]
+    arrays = [_plain_column(batch.column(batch.schema.get_field_index(each.name)), each) for each in fields]
+    return pa.RecordBatch.from_arrays(arrays, [each.name for each in fields])
+
+
+def _plain_column(array: Any, described: "pa.Field") -> Any:
+    import pyarrow as pa
+
+    metadata = described.metadata or {}
+    if (
+        metadata.get(b"POSTGRESQL:type") == b"money"
+    ):  # which comes as whole cents, or whatever the server's currency has
+        raise LostSalesError(f"column {described.name!r} is of type money, which has no unit here: cast it to numeric")
+    if isinstance(array.type, pa.UuidType):
+        return pa.array([None if each is None else str(each) for each in array.to_pylist()], pa.string())
+    if isinstance(array, pa.ExtensionArray):
+        array = array.storage
+    _check_moments(array, described.name)
+    return array
+
+
+def _check_moments(array: Any, name: str) -> None:
+    """Raise where a date or time is infinite, which drivers give as a number beyond all years."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_date32(array.type):
+        days, a_day = array.cast(pa.int32()), 1
+    elif pa.types.is_timestamp(array.type) and array.type.unit == "us":
+        days, a_day = array.cast(pa.int64()), MICROSECONDS_A_DAY
+    else:
+        return
+    ends = pc.min_max(days).as_py()
+    if ends["min"] is not None and (ends["min"] < FIRST_DAY * a_day or ends["max"] >= (LAST_DAY + 1) * a_day):
+        raise LostSalesError(f"column {name!r} must have dates of the years 1 to 9999, but it has an infinite one")

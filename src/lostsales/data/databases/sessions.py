@@ -1,0 +1,191 @@
+"""Sessions with a database: one transaction, read-only unless it is opened to write, and errors without secrets."""
+
+import re
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import duckdb
+
+from lostsales.data.databases.address import DatabaseAddress
+from lostsales.data.memory import memory_limit
+from lostsales.errors import LostSalesError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+BATCH_ROWS = 65_536  # of a query on SQLite and DuckDB; PostgreSQL sends batches of some megabytes
+INSTALL = "databases need the extra [sql]: pip install 'lostsales[sql]'"
+
+
+class Session(Protocol):
+    """What a transaction can do."""
+
+    def execute(self, sql: str) -> None:
+        """Run a statement."""
+        ...
+
+    def number(self, sql: str) -> int:
+        """The one number that a query gives."""
+        ...
+
+    def reader(self, sql: str) -> "pa.RecordBatchReader":
+        """The rows of a query, batch by batch."""
+        ...
+
+    def load(self, name: str, table: "pa.Table") -> None:
+        """Make a temporary table."""
+        ...
+
+
+@contextmanager
+def session(address: DatabaseAddress, *, writes: bool = False) -> Iterator[Session]:
+    """One transaction, which is committed at the end where it writes; what goes wrong is one error."""
+    with told(address, "written to" if writes else "read"):
+        opened = {"postgresql": _postgresql, "sqlite": _sqlite, "duckdb": _duckdb}[address.kind]
+        with opened(address, writes) as found:
+            yield found
+
+
+@contextmanager
+def told(address: DatabaseAddress, verb: str) -> Iterator[None]:
+    """What a driver raises becomes one error, with the address and the reason and without secrets."""
+    try:
+        yield
+    except ImportError:
+        raise LostSalesError(INSTALL) from None
+    except LostSalesError:
+        raise
+    except Exception as error:
+        if not isinstance(error, OSError) and type(error).__module__.partition(".")[0] not in _DRIVERS:
+            raise
+        raise LostSalesError(f"{address} cannot be {verb}: {address.without_secrets(_reason(error))}") from None
+
+
+_DRIVERS = ("adbc_driver_manager", "_duckdb", "duckdb", "sqlite3", "pyarrow")
+
+
+def _reason(error: Exception) -> str:
+    """The first line of a message that says something, without the names of the layers that it came through."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
+    reason = re.sub(r"^[A-Z_]+: (?=.)|\[libpq\] ", "", lines[0])
+    reason = re.sub(r"^Failed to (?:prepare|execute) query(?: '.*?')?: ", "", reason)
+    return reason[:500]
+
+
+def existing_file(address: DatabaseAddress) -> Path:
+    """The file of a database that is read: drivers would make one that is not there."""
+    path = Path(address.place)
+    if not path.is_file():
+        raise LostSalesError(f"there is no database {path}")
+    return path
+
+
+def writable_file(address: DatabaseAddress) -> Path:
+    """The file of a database that is written to: a regular one, or none yet."""
+    path = Path(address.place)
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        raise LostSalesError(f"{path} cannot be written to: it is no regular file")
+    return path
+
+
+@contextmanager
+def _postgresql(address: DatabaseAddress, writes: bool) -> Iterator[Session]:
+    from adbc_driver_postgresql import dbapi
+
+    with dbapi.connect(address.place) as connection:
+        try:
+            with connection.cursor() as cursor:
+                if not writes:
+                    cursor.execute("SET TRANSACTION READ ONLY")
+                yield _Postgresql(cursor)
+            (connection.commit if writes else connection.rollback)()
+        except BaseException:
+            with _quietly():
+                connection.rollback()
+            raise
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """After an error the connection may be gone, and then there is nothing to take back."""
+    try:
+        yield
+    except Exception as error:
+        if type(error).__module__.partition(".")[0] not in _DRIVERS:
+            raise
+
+
+class _Postgresql:
+    def __init__(self, cursor: Any) -> None:
+        self.cursor = cursor
+
+    def execute(self, sql: str) -> None:
+        self.cursor.execute(sql)
+
+    def number(self, sql: str) -> int:
+        self.cursor.execute(sql)
+        return int(self.cursor.fetchone()[0])
+
+    def reader(self, sql: str) -> "pa.RecordBatchReader":
+        self.cursor.execute(sql)
+        return self.cursor.fetch_record_batch()
+
+    def load(self, name: str, table: "pa.Table") -> None:
+        self.cursor.adbc_ingest(name, table, mode="create", temporary=True)
+
+
+@contextmanager
+def _duckdb(address: DatabaseAddress, writes: bool) -> Iterator[Session]:
+    import pyarrow  # noqa: F401, rows travel as its batches
+
+    path = writable_file(address) if writes else existing_file(address)
+    config: dict[str, Any] = {
+        "autoload_known_extensions": False,
+        "autoinstall_known_extensions": False,
+        "enable_external_access": False,  # a view in the file must not read other files
+        "memory_limit": f"{int(memory_limit())}B",
+    }
+    with duckdb.connect(path, read_only=not writes, config=config) as connection:
+        connection.execute("SET enable_progress_bar = false")
+        connection.execute("BEGIN")
+        yield _DuckDB(connection)
+        connection.execute("COMMIT" if writes else "ROLLBACK")
+
+
+class _DuckDB:
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self.connection = connection
+
+    def execute(self, sql: str) -> None:
+        self.connection.execute(sql)
+
+    def number(self, sql: str) -> int:
+        return int(self.connection.execute(sql).fetchall()[0][0])
+
+    def reader(self, sql: str) -> "pa.RecordBatchReader":
+        found = self.connection.sql(sql)
+        if found is None:
+            raise LostSalesError("a query must give rows, but this one gives none")
+        return found.to_arrow_reader(BATCH_ROWS)
+
+    def load(self, name: str, table: "pa.Table") -> None:
+        self.connection.register(f"{name}_rows", table)
+        self.connection.execute(f"CREATE TEMPORARY TABLE {name} AS SELECT * FROM {name}_rows")
+
+
+@contextmanager
+def _sqlite(address: DatabaseAddress, writes: bool) -> Iterator[Session]:
+    from lostsales.data.databases.sqlite import Sqlite
+
+    path = writable_file(address) if writes else existing_file(address)
+    uri = f"{path.absolute().as_uri()}?mode={'rwc' if writes else 'ro'}"
+    connection = sqlite3.connect(uri, uri=True, isolation_level=None)
+    try:
+        connection.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
+        yield Sqlite(connection)
+        connection.execute("COMMIT" if writes else "ROLLBACK")
+    finally:
+        connection.close()

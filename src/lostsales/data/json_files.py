@@ -1,0 +1,27 @@
+"""JSON files, written whole or not at all."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from lostsales.data.finite_json import finite
+from lostsales.data.output_files import replacing
+from lostsales.errors import LostSalesError
+
+
+def write_json(content: dict[str, Any], path: Path) -> None:
+    """Write an object."""
+    text = json.dumps(finite(content), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8", errors="surrogatepass")
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Read an object; an error names the file."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8", errors="surrogatepass"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise LostSalesError(f"{path} cannot be read: {error}") from None
+    if not isinstance(found, dict):
+        raise LostSalesError(f"{path} cannot be read: it is no JSON object")
+    return found

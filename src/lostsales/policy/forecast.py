@@ -1,0 +1,70 @@
+"""Forecasts of demand by the law that a policy knows: simulated from today's belief on, at prices that are given."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from lostsales.errors import LostSalesError
+from lostsales.policy.policy import Policy
+from lostsales.policy.view import Features, View
+from lostsales.types import Floats, Ints
+
+PATHS = 400
+NO_LAW = "this policy knows no law of demand: the planner does (`lostsales fit LOG --method planner`)"
+
+
+class DemandForecast(NamedTuple):
+    """Demand, not sales, of the coming periods."""
+
+    mean: Floats  # (rows, periods)
+    quantiles: Floats  # (levels, rows, periods)
+
+
+def forecast_demand(
+    policy: Policy,
+    view: View,
+    price: Floats,
+    features: Sequence[Features],
+    levels: Sequence[float],
+    seed: int = 0,
+    paths: int = PATHS,
+) -> DemandForecast:
+    """Demand of today and of one more period for each of `features`, at one price (rows,) throughout.
+
+    Every path draws a demand from the law given the demand before; that of today given the belief.
+    """
+    rng, rows = np.random.default_rng(seed), len(view.stock)
+    again = np.repeat(np.arange(rows, dtype=np.int64), paths)
+    prices, drawn = price[again], []
+    atoms = np.repeat(_atoms(policy, view, price), paths, axis=0)
+    for period in range(len(features) + 1):
+        demand = atoms[np.arange(len(atoms)), rng.integers(0, atoms.shape[1], len(atoms))]
+        drawn.append(demand.reshape(rows, paths))
+        if period < len(features):
+            atoms = _atoms(policy, _opened(view, again, features[period], demand), prices)
+    demands = np.stack(drawn, axis=1)
+    return DemandForecast(demands.mean(axis=2), np.quantile(demands, levels, axis=2))
+
+
+def _opened(view: View, again: Ints, features: Features, demand: Floats) -> View:
+    """The next period of every path, after a demand that is known."""
+    none = np.zeros(len(again), dtype=np.int64)
+    return View(
+        period=0,
+        features=tuple(each[again] for each in features),
+        stock=view.stock[again],
+        last_sales=demand,
+        last_stockout=none.astype(bool),
+        depth=none,
+        last_demand=None,
+        names=None if view.names is None else view.names[again],
+        context=None if view.context is None else view.context.take(again),
+    )
+
+
+def _atoms(policy: Policy, view: View, price: Floats) -> Floats:
+    atoms = policy.demand_atoms(view, price)
+    if atoms is None:
+        raise LostSalesError(NO_LAW)
+    return atoms

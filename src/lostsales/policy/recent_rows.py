@@ -1,0 +1,120 @@
+"""Recent rows of a shop, read once for any number of open days."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from lostsales.data.calendar.grid import DAY, MOST_CLOSED
+from lostsales.data.calendar.next_open import closed_by_stock
+from lostsales.data.demand_bounds import shown_by_next_stock
+from lostsales.data.economics import next_stock
+from lostsales.data.log import SalesLog
+from lostsales.data.problem import Problem
+from lostsales.data.reading.gate import read_table
+from lostsales.data.reading.table import Table
+from lostsales.demand.censoring.runs import Runs, find_runs
+from lostsales.errors import LogError
+from lostsales.policy.view import Action, ClosedPeriod, View
+from lostsales.types import Array, Bools, Floats, Ints, exceeds
+
+
+@dataclass(frozen=True, eq=False)
+class RecentRows:
+    """Closed rows with their runs of stock-outs, and what every open day asks of them."""
+
+    log: SalesLog
+    runs: Runs
+    columns: tuple[str, ...] = ()  # of their table, where it is known
+
+    @classmethod
+    def of(cls, log: SalesLog, columns: tuple[str, ...] = ()) -> "RecentRows":
+        """The rows of a log that is read already."""
+        return cls(log, find_runs(log), columns)
+
+    @classmethod
+    def read(cls, problem: Problem, recent: Table) -> "RecentRows":
+        """Closed rows of a table, checked as a log."""
+        try:
+            return cls.of(read_table(recent, problem.model_copy(update={"attributes": ()})), recent.columns)
+        except LogError as error:
+            raise LogError(f"recent ({recent.name})", error.findings) from None
+
+    @cached_property
+    def newest(self) -> dict[str, int]:
+        """The last row of each series by its name, of the last part where holes split it."""
+        ends = np.r_[self.log.starts[1:], len(self.log)] - 1
+        return dict(zip(self.log.names, ends.tolist(), strict=True))
+
+    @cached_property
+    def shortest_step(self) -> int:
+        """Between two rows of a series."""
+        steps = np.diff(self.log.period)[self.log.has_next[:-1]].astype(np.int64)
+        return int(steps.min(initial=np.iinfo(np.int64).max))
+
+    @cached_property
+    def mean_demand(self) -> Floats:
+        """Mean of the observed demands of each series, NaN where there are none, (series,)."""
+        log, observed = self.log, self.runs.observed
+        rows = np.bincount(log.series[observed.is_observed], minlength=len(log.names))
+        total = np.bincount(
+            log.series[observed.is_observed], observed.demand[observed.is_observed], minlength=len(log.names)
+        )
+        return np.where(rows > 0, total / np.maximum(rows, 1), np.nan)
+
+    @cached_property
+    def _arrived(self) -> Floats:
+        return np.asarray(self.log.order if self.log.received is None else self.log.received)
+
+    @cached_property
+    def _idle_share(self) -> float:
+        """Of rows in which nothing was sold and nothing arrived."""
+        idle = np.count_nonzero((self.log.sales == 0) & (self._arrived == 0)) + 1
+        return idle / (len(self.log) + 2)
+
+    def shown_by(self, rows: Ints, stock: Floats) -> Floats:
+        """The demand of rows that the stock after them gives back, NaN where it does not."""
+        return shown_by_next_stock(
+            self.log.problem, np.asarray(self.log.stock)[rows], self._arrived[rows], stock - self._moved(rows)
+        )
+
+    def stock_stood(self, rows: Ints, stock: Floats, period: Array) -> Bools:
+        """Series whose stock at a later period shows, with that of others, that the shop was closed since these rows.
+
+        One entry for each of `rows`, the last of their series.
+        """
+        log = self.log
+        expected = self._moved(rows) + next_stock(
+            np.asarray(log.stock)[rows],
+            self._arrived[rows],
+            log.sales[rows],
+            log.problem.arrival,
+            log.problem.balance,
+            log.problem.capacity,
+        )
+        follows = ~exceeds(stock, expected) & ~exceeds(expected, stock)
+        follows &= (period - log.period[rows]).astype(np.int64) <= MOST_CLOSED * (
+            DAY if log.period.dtype.kind == "M" else 1
+        )
+        return closed_by_stock(log.period[rows], follows, self._idle_share)
+
+    def past(self, last_row: Ints, longest: int) -> tuple[ClosedPeriod, ...]:
+        """The last closed periods, oldest first; beyond the first row of a series it is repeated, and never read."""
+        log, observed = self.log, self.runs.observed
+        stock, order = np.asarray(log.stock), np.asarray(log.order)
+        newest = np.maximum(last_row, 0)
+        first = log.starts[log.series[newest]]
+        nothing = np.zeros(len(newest), dtype=bool)
+        closed = []
+        for back in range(longest - 1, -1, -1):
+            at = np.maximum(newest - back, first)
+            earlier = np.maximum(at - 1, 0)
+            seen = np.where(observed.is_observed[earlier], observed.demand[earlier], log.sales[earlier])
+            before = np.where(at > first, seen, log.last_sales[log.series[at]])
+            view = View(0, tuple(log.features[at].T), stock[at], before, nothing, nothing.astype(np.int16), None)
+            price = np.where(last_row >= 0, log.price[at], np.nan)
+            closed.append(ClosedPeriod(view, Action(price, order[at])))
+        return tuple(closed)
+
+    def _moved(self, rows: Ints) -> Floats | float:
+        return 0.0 if self.log.adjustment is None else self.log.adjustment[rows]

@@ -1,0 +1,117 @@
+"""The store of decisions, in SQLite and in PostgreSQL where its server is installed."""
+
+import os
+import pwd
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from tempfile import mkdtemp
+
+import pytest
+
+from benchmarks.load import free_port
+from lostsales.apps.service.decisions import Activation, DecisionStore, StoredDecision
+from lostsales.errors import LostSalesError, SettingError
+
+ONE = StoredDecision(
+    "id-1", "2026-01-01T00:00:00Z", "anna", "v", "milk", "50", "changed", 4.0, 3.0, 5.0, 2.0, "it's late"
+)
+
+
+def postgres_tools() -> Path | None:
+    """The folder of PostgreSQL's programs."""
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb")) if os.name == "posix" else []
+    where = shutil.which("initdb")
+    return found[-1].parent if found else Path(where).parent if where else None
+
+
+@contextmanager
+def postgres() -> Iterator[str]:
+    """A server of its own, which refuses to run as root: then it runs as the user that its package made."""
+    tools = postgres_tools()
+    if tools is None:
+        pytest.skip("there is no PostgreSQL server on this machine")
+    user = None
+    folder = Path(mkdtemp(prefix="lostsales-pg-", dir="/tmp"))
+    if os.geteuid() == 0:
+        try:
+            user = pwd.getpwnam("postgres").pw_name
+        except KeyError:
+            pytest.skip("PostgreSQL does not run as root, and there is no user for it")
+        shutil.chown(folder, user)
+    port, data = free_port(), folder / "data"
+
+    def run(*command: object) -> None:
+        subprocess.run([str(each) for each in command], check=True, capture_output=True, user=user, cwd=folder)  # noqa: S603
+
+    run(tools / "initdb", "-D", data, "-U", "shop", "-A", "trust", "--no-sync")
+    options = f"-p {port} -k {folder} -c listen_addresses=127.0.0.1"
+    run(tools / "pg_ctl", "-D", data, "-o", options, "-l", folder / "log", "-w", "start")
+    try:
+        yield f"postgresql://shop@127.0.0.1:{port}/postgres"
+    finally:
+        run(tools / "pg_ctl", "-D", data, "-m", "immediate", "stop")
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    if request.param == "sqlite":
+        yield str(tmp_path / "decisions.db")
+        return
+    with postgres() as url:
+        yield url
+
+
+def test_what_is_stored_is_found_again(target: str) -> None:
+    store = DecisionStore(target)
+    first = store.add([ONE, replace(ONE, id="id-2", series="x' OR 1=1 --", status="declined", price=None)]).result(10)
+    assert [each.seq for each in first] == [1, 2]
+    assert store.add([replace(ONE, reason="another")]).result(10) == first[:1]  # the same id is stored once
+    store.add_many([replace(ONE, id=f"many-{each}", series=str(each)) for each in range(1000)]).result(10)
+    store.add([replace(ONE, id="id-3", status="accepted")]).result(10)
+    assert store.decisions(series="x' OR 1=1 --") == first[1:]
+    assert [each.id for each in store.decisions(series="milk")] == ["id-3", "id-1"]
+    assert [each.id for each in store.decisions(status="declined")] == ["id-2"]
+    older = store.decisions(before=store.decisions(limit=10)[-1].seq, limit=10)
+    assert older[0].id == "many-990"
+    assert store.latest("50")["milk"].status == "accepted"
+    assert len(store.latest("50")) == 1002
+    assert store.latest("51") == {}
+    store.add_activation(Activation("2026-01-01T00:00:00Z", "anna", "b", "a", "better")).result(10)
+    assert [each.version for each in store.activations()] == ["b"]
+    assert store.is_alive()
+    store.close()
+    again = DecisionStore(target)
+    assert len(again.decisions(limit=10_000)) == 1003
+    again.close()
+
+
+def test_one_that_cannot_be_stored_does_not_spoil_others(tmp_path: Path) -> None:
+    store = DecisionStore(tmp_path / "decisions.db")
+    futures = [store.add([replace(ONE, id=f"id-{each}", reason=None if each == 3 else "")]) for each in range(6)]  # type: ignore[arg-type]
+    for number, future in enumerate(futures):
+        if number == 3:
+            with pytest.raises(LostSalesError, match="could not be stored"):
+                future.result(10)
+        else:
+            assert future.result(10)[0].id == f"id-{number}"
+    store.close()
+
+
+def test_a_place_that_does_not_do_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SettingError, match="a folder that exists"):
+        DecisionStore(tmp_path / "none" / "decisions.db")
+    (tmp_path / "text.db").write_text("no database, but a text that is long enough to be taken for one" * 100)
+    with pytest.raises(LostSalesError, match="file is not a database"):
+        DecisionStore(tmp_path / "text.db")
+    with pytest.raises(LostSalesError, match=r"cannot be stored in postgresql://127.0.0.1:1/x") as refused:
+        DecisionStore("postgresql://anna:secret@127.0.0.1:1/x")
+    assert "secret" not in str(refused.value)
+    first = DecisionStore(tmp_path / "decisions.db")
+    with pytest.raises(SettingError, match="another service"):
+        DecisionStore(tmp_path / "decisions.db")
+    first.close()

@@ -1,0 +1,86 @@
+"""Hostile numbers in policies of an assortment: ladders, own rules, calendars, units."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lostsales
+from lostsales.errors import LostSalesError
+from lostsales.policy.in_units import InUnits
+from tests.fuzz.made_policies import LONG, MAKERS, made, made_file, question
+from tests.fuzz.policy_files import opened, sealed, used
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in MAKERS])
+def test_a_policy_that_is_not_changed_is_used(name: str, tmp_path: Path) -> None:
+    sealed(*opened(made_file(name)), tmp_path / "policy")
+    assert used(tmp_path / "policy", made_file(name))
+
+
+def changed(name: str, path: Path, change: dict[str, Any], **arrays: Any) -> Path:
+    """A policy whose metadata are changed at places such as `settings.ladders.price_step`."""
+    members, metadata = opened(made_file(name))
+    for place, value in change.items():
+        table: Any = metadata
+        *tables, key = place.split(".")
+        for each in tables:
+            table = table.setdefault(each, {})
+        table[key] = value
+    sealed(members | {f"array_{each}": values for each, values in arrays.items()}, metadata, path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "expected"),
+    [
+        ("planner", {"settings.ladders.price_step": 5e-324}, "price_step: must be 0 or at least 1e-12"),
+        (
+            "planner",
+            {"settings.ladders.order_multiple": 1e300},
+            "order_multiple: Input should be less than or equal to 1000000000000000",
+        ),
+        ("base-stock", {"settings.ladders.price_endings": [1e300]}, "price_endings.0: Input should be less than"),
+        (
+            "behaviour",
+            {"settings.rules.own": [{"where": {"department": ["bakery"]}, "multiple": 2}]},
+            "rules: the rules of some products must name their series",
+        ),
+        ("newsvendor", {"settings.rules.forbidden": [[1, 2]] * 1_001}, "forbidden: Tuple should have at most 1000"),
+        ("base-stock in dozens", {"settings.unit": 1e308}, "unit: Input should be less than or equal to 1"),
+        (
+            "base-stock in dozens",
+            {"settings.own": {"tea": 1e308}},
+            "own.tea: Input should be less than or equal to 1",
+        ),
+        ("newsvendor", {"problem.clock.calendars.closed": []}, "closed must have a calendar"),
+        (
+            "newsvendor",
+            {"problem.clock.calendars.closed": [{}] * 100_000, "problem.clock.calendars.week": 10_080},
+            "100,000 calendars of 10,080 periods a week, which is too much",
+        ),
+    ],
+)
+def test_hostile_settings_are_refused(name: str, change: dict[str, Any], expected: str, tmp_path: Path) -> None:
+    with pytest.raises(LostSalesError) as refused:
+        lostsales.load(changed(name, tmp_path / "policy", change))
+    assert expected in str(refused.value)
+
+
+@pytest.mark.parametrize("value", [0.0, 1e-9, 1e9, 1e30])
+@pytest.mark.parametrize("array", ["shops_sizes", "shops_effects", "shops_own_range", "ladder_orders"])
+def test_numbers_within_their_limits_give_a_decision_or_one_error(array: str, value: float, tmp_path: Path) -> None:
+    members, _ = opened(made_file("planner"))
+    shape = members[f"array_{array}"].shape
+    values = np.array([value]) if array == "ladder_orders" else np.full(shape, value)
+    assert used(changed("planner", tmp_path / "policy", {}, **{array: values}), made_file("planner")) in (True, False)
+
+
+def test_a_decision_that_is_no_number_is_refused() -> None:
+    policy = InUnits(made("newsvendor"), made("newsvendor").problem, np.inf)
+    with (
+        np.errstate(all="ignore"),
+        pytest.raises(LostSalesError, match=r"the policy decides an order of (inf|nan) for row 0 of today"),
+    ):
+        policy.recommend(*question())
