@@ -126,8 +126,8 @@ def _marked(name: str) -> Any:
     return pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name
 
 
-# The example of experiment is run, and timed, by its own tests.
-@pytest.mark.parametrize("name", [_marked(name) for name in sorted(commands()) if name != "experiment"])
+# The examples of experiment and serve are run by their own tests.
+@pytest.mark.parametrize("name", [_marked(name) for name in sorted(commands()) if name not in ("experiment", "serve")])
 def test_every_command_has_an_example_that_runs(
     name: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -36,6 +36,7 @@ def test_time_is_estimated_within_a_factor_of_two(verb: str) -> None:
     assert 0.5 < estimated / (time.process_time() - began) < 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", ["audit", "impute"])
 def test_memory_is_estimated_within_a_factor_of_two(verb: str) -> None:
     cost, run = VERBS[verb]

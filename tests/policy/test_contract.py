@@ -206,6 +206,7 @@ def test_a_policy_that_asks_for_costs_is_evaluated_and_compared() -> None:
     assert [candidate.method for candidate in found.candidates] == ["c-fqi"]
 
 
+@pytest.mark.slow
 def test_a_log_with_costs_by_row_is_compared_on_the_command_line(tmp_path: Path) -> None:
     log = with_costs()
     lostsales.write_log(log, tmp_path / "log.csv")

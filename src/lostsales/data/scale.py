@@ -109,7 +109,7 @@ def like_groups(sizes: Floats, most: int = MOST_GROUPS) -> Ints:
     Each next centre is the row that lies farthest from all centres, until none is far (Gonzalez); groups are numbered
     in the order of their first rows.
 
-    >>> like_groups(np.array([[1.0, 3.0], [1.1, 3.0], [10.0, 3.0]]))
+    >>> like_groups(np.array([[1.0, 3.0], [1.05, 3.0], [10.0, 3.0]]))
     array([0, 0, 1])
     """
     logs = np.log(np.maximum(sizes, TINY))

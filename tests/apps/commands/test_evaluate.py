@@ -96,6 +96,7 @@ def test_evaluate_shows_gains_by_product_and_their_total(assortment: Path) -> No
     assert "a week over all 4 products" in " ".join(shown.split())
 
 
+@pytest.mark.slow
 def test_compare_saves_a_policy_for_the_products_that_it_chose(
     assortment: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -86,6 +86,7 @@ def check_kills(folder: Path, products: int, kills: int) -> None:
     assert 0 < counts[1] < counts[-1]  # the kills came while there was work left
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc").exists(), reason="finds workers in /proc")
 def test_killed_a_few_times_it_goes_on(tmp_path: Path) -> None:
     check_kills(tmp_path, products=40, kills=3)

@@ -107,6 +107,7 @@ def test_what_cannot_be_reported_is_refused_before_any_work(folder: Path, tmp_pa
     assert not list(tmp_path.glob("*.html"))
 
 
+@pytest.mark.slow
 def test_a_policy_that_nobody_can_judge_has_a_report_all_the_same(tmp_path: Path) -> None:
     problem = scenario("steady").problem
     shops = {price: simulate(scenario("steady"), BaseStockRule(problem, 12, price), 6, 1)[0] for price in (4.0, 4.5)}

@@ -154,6 +154,7 @@ def test_products_are_compared_in_their_own_units() -> None:
     np.testing.assert_allclose(values[1], values[0] * [1, 1, 30, 1], rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_rule_for_products_of_many_sizes_is_judged_near_the_truth() -> None:
     """In the units of the log its profit was judged 78 % too high."""
     prices, sizes = np.array([9.0, 2.0, 7.0, 3.0, 8.0, 4.0]), np.array([3.0, 6.0, 12.0, 25.0, 50.0, 90.0])

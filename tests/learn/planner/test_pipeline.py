@@ -140,6 +140,7 @@ def test_order_days_lengthen_the_time_that_depends_on_orders_placed() -> None:
     assert has_pipeline(Scenario.load("steady", ("supply.order_days=3",)))
 
 
+@pytest.mark.slow
 def test_it_orders_on_order_days_only_and_more_than_a_plan_of_every_day() -> None:
     weekly = textbook(2, 9, "supply.order_days=5", "orders={multiple = 1, most = 40}")
     log, _ = simulate(weekly, episodes=5, seed=1)

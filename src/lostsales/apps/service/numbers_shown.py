@@ -42,7 +42,7 @@ class Shown:
     def money(self, value: float, signed: bool = False) -> str:
         """An amount of money.
 
-        >>> Shown("€").money(1234.5), Shown("").money(-0.04), Shown("").money(3.25, signed=True)
+        >>> Shown("€").money(1234.6), Shown("").money(-0.04), Shown("").money(3.27, signed=True)
         ('1,235 €', '0.0', '+3.3')
         """
         if value is None or not math.isfinite(value):

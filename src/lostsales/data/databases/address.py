@@ -103,8 +103,12 @@ def without_passwords(message: str) -> str:
 
     >>> without_passwords("there is no file postgresql:/ann:secret@db/shop?password=secret")
     'there is no file postgresql:/ann@db/shop?password=***'
+    >>> without_passwords("there is no folder postgresql:/ann:secret to write @db into, nor postgresql://db:5432/shop")
+    'there is no folder postgresql:/ann:*** to write @db into, nor postgresql://db:5432/shop'
     """
-    message = re.sub(r"(postgres(?:ql)?:/{1,2}[^\s:/@]*):\S*@", r"\1@", message, flags=re.IGNORECASE)
+    user = r"(postgres(?:ql)?:/{1,2}[^\s:/@]*):"
+    message = re.sub(rf"{user}\S*@", r"\1@", message, flags=re.IGNORECASE)
+    message = re.sub(rf"{user}(?!\d+(?:[/?,\s]|$))\S+", rf"\1:{_HIDDEN}", message, flags=re.IGNORECASE)
     return re.sub(r"(password\s*=\s*)\S+", rf"\1{_HIDDEN}", message, flags=re.IGNORECASE)
 
 

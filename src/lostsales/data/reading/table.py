@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, cast, runtime_checkable
 
 from lostsales.data.databases.query import DatabaseQuery
 from lostsales.data.labels import by_appearance
@@ -96,8 +96,8 @@ def open_table(source: Any, reads: Collection[str] | None = None) -> Table:
 
     With `reads`, columns other than these need not be readable.
     """
-    if isinstance(source, Table):
-        return source
+    if hasattr(type(source), "cells"):  # a Table; isinstance would ask a lazy frame for its columns
+        return cast("Table", source)
     if isinstance(source, str | Path) or (
         isinstance(source, list | tuple) and source and all(isinstance(each, str | Path) for each in source)
     ):
