@@ -22,6 +22,7 @@ from lostsales.simulation.simulator import evaluate_policy, simulate
 # Methods whose iterations K the experiment sets. To the planner `iterations` are sweeps of value iteration, so it keeps
 # its own default, as other learners do.
 FITTED_Q_ITERATION = ("c-fqi", "pc-fqi", "fusion", "fqi-observed", "fqi-dropped", "fqi-imputed", "fqi-plugin")
+PAPER = ("c-fqi", "pc-fqi", "fusion")  # with every action a candidate, as the paper has it
 
 read_experiment = lru_cache(maxsize=1)(read_manifest)
 
@@ -51,6 +52,7 @@ def _policy(folder: Path, experiment: Experiment, cell: Cell) -> Policy:
         return _reference(folder, cell.method)
     log = series_of(_log(folder, cell.behaviour, cell.run), np.arange(cell.episodes))
     options: dict[str, Any] = {"iterations": experiment.iterations} if cell.method in FITTED_Q_ITERATION else {}
+    options |= {"support": "all"} if cell.method in PAPER else {}
     return fit(log, cell.method, seed=experiment.fit_seed(cell.behaviour, cell.run), **options)
 
 
