@@ -24,7 +24,7 @@ from tests.learn.small import days, frame_of, small_log
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
-SLOW = ("compare", "fleet compare")  # fit every method several times
+SLOW = ("compare", "fleet compare", "report")  # fit methods several times
 NAMES = {"series": "sku", "period": "week", "stock": "on_hand", "order": "ordered", "sales": "sold"} | {
     "stockout": "ran_out"
 }
@@ -56,7 +56,8 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("whole", [False, True])
 def test_the_quick_start_from_end_to_end(whole: bool, shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """As it stands among the slow tests; else without the slowest command."""
     start = ROOT / "docs" / "quick-start.md"

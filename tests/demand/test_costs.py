@@ -23,6 +23,7 @@ VERBS: dict[str, Verb] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", VERBS)
 def test_time_is_estimated_within_a_factor_of_two(verb: str) -> None:
     """Of the processor, on all threads, and against the speed of this machine: what else it does hardly matters."""

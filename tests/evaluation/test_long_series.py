@@ -34,6 +34,7 @@ def test_a_replay_with_restarts_covers_all_periods_and_opens_after_a_known_deman
     assert not np.isnan(evidence.lag[periods.row[0]]).any()
 
 
+@pytest.mark.slow
 def test_long_series_are_cut_by_default_and_the_figures_are_those_of_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     """A replay of the first periods alone would compare them with the profit of all."""
     log = small_log("steady", 15)

@@ -49,6 +49,7 @@ def test_one_within_another_is_refused(policy: ChosenProducts) -> None:
         ChosenProducts.from_artefact(twice)
 
 
+@pytest.mark.slow
 def test_an_evaluation_of_a_chosen_policy_is_that_of_the_policy_inside(policy: ChosenProducts) -> None:
     log = SHOP.log(60, 2)
     whole, inside = (

@@ -85,6 +85,7 @@ def assortment(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
+@pytest.mark.slow
 def test_evaluate_shows_gains_by_product_and_their_total(assortment: Path) -> None:
     given = "evaluate", assortment / "policy", assortment / "log.parquet", "--estimator", "model", "--quick"
     found = json.loads(run(*given, "--json"))["assortment"]

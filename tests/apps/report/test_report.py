@@ -64,6 +64,7 @@ def test_a_report_says_what_the_evaluation_says_and_how_it_was_made(
     assert not re.search(r"https?://|//[a-z]|@import|url\(|src=|<link(?! rel=\"icon\" href=\"data:,\")", page)
 
 
+@pytest.mark.slow
 def test_the_same_command_writes_the_same_page_but_for_the_clock(
     folder: Path, command: tuple[object, ...], made: tuple[dict[str, Any], str]
 ) -> None:
@@ -123,6 +124,7 @@ def test_a_policy_that_nobody_can_judge_has_a_report_all_the_same(tmp_path: Path
     assert "The price was always 4: nothing can be said about any other." in page
 
 
+@pytest.mark.slow
 def test_the_verb_writes_the_page_of_a_policy_in_memory(folder: Path, tmp_path: Path) -> None:
     log, policy = lostsales.read_log(folder / "log.parquet"), lostsales.load(folder / "policy")
     found = lostsales.report(policy, log, tmp_path / "page.html", methods=(), horizon=8)

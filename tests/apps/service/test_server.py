@@ -127,6 +127,7 @@ def talk(port: int, parts: list[bytes], wait: float = 0.0, timeout: float = 10) 
             return b""
 
 
+@pytest.mark.slow
 def test_slow_clients_and_split_headers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOSTSALES_SERVE_BODY_SECONDS", "1")
     monkeypatch.setenv("LOSTSALES_SERVE_CONNECTIONS", "40")

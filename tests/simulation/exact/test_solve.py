@@ -89,7 +89,7 @@ def test_without_stock_outs_pi_star_is_the_oracle() -> None:
     assert pi_star == pytest.approx(oracle, abs=1e-8)
 
 
-@pytest.mark.parametrize("target", ["oracle", "pi-star"])
+@pytest.mark.parametrize("target", ["oracle", pytest.param("pi-star", marks=pytest.mark.slow)])
 def test_refinement_changes_the_value_by_less_than_the_grid_error(target: Target) -> None:
     for name, criterion in (("released", Criterion(1.0, 12)), ("steady", Criterion(1.0, 3))):
         scenario = Scenario.load(name)

@@ -83,6 +83,7 @@ def test_resuming_repeats_no_cell(done: tuple[Path, list[CellResult]], monkeypat
     assert run_experiment(small(), folder, workers=1) == finished
 
 
+@pytest.mark.slow
 def test_killed_experiment_resumes_without_loss(tmp_path: Path) -> None:
     """Two kills -9 of the command, early and late: no line is lost or repeated, no worker is left."""
     folder = tmp_path / "experiment"
@@ -168,6 +169,7 @@ def test_the_folder_of_another_experiment_is_refused(
         run_experiment(small(**changes), done[0], workers=1)
 
 
+@pytest.mark.slow
 def test_growing_and_shrinking_repeats_no_cell(tmp_path: Path) -> None:
     folder = tmp_path / "experiment"
     first = run_experiment(small(levels=(5,), runs=1, methods=("c-fqi",)), folder, workers=1)
