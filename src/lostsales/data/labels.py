@@ -83,10 +83,7 @@ def spelled(value: object) -> str:
         return str(int(value))
     if isinstance(value, np.datetime64):
         return str(value).removesuffix(".000000").removesuffix("T00:00:00")
-    try:
-        return str(value)
-    except Exception:  # noqa: BLE001, objects raise what they like
-        return f"a {type(value).__name__} without a text"
+    return str(value)
 
 
 def by_appearance(values: Array, missing: int | None = None) -> tuple[Ints, Array]:

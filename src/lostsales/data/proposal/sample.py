@@ -104,5 +104,12 @@ def _plain(table: Table, column: str) -> Array:
     if cells.truths is not None and cells.texts is None and not np.isnan(cells.truths).any():
         return cells.truths.astype(bool)
     shown = table.shown(column, np.arange(table.rows))
-    texts = [None if is_missing(value) else spelled(value) for value in shown]
+    texts = [None if is_missing(value) else _spelled(value) for value in shown]
     return np.array(texts, dtype=object)
+
+
+def _spelled(value: object) -> str:
+    try:
+        return spelled(value)
+    except Exception:  # noqa: BLE001, objects raise what they like
+        return f"a {type(value).__name__} without a text"
