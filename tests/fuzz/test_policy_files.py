@@ -26,7 +26,7 @@ MODULE = "tests.fuzz.policy_files"
 
 
 def test_some_hundred_damaged_and_hostile_files() -> None:
-    found = run_cases(MODULE, cases=60, seed=int(os.environ.get("FUZZ_SEED", "0")))
+    found = run_cases(MODULE, cases=120, seed=int(os.environ.get("FUZZ_SEED", "0")))
     assert found.failures == []
     assert found.total == 120
     assert found.outcomes["refused"] > 60

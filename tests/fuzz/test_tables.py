@@ -20,7 +20,7 @@ MODULE = "tests.fuzz.tables"
 
 
 def test_some_hundred_tables_at_random_are_read_right_or_refused() -> None:
-    found = run_cases(MODULE, cases=200, seed=int(os.environ.get("FUZZ_SEED", "0")), batch=400)
+    found = run_cases(MODULE, cases=400, seed=int(os.environ.get("FUZZ_SEED", "0")), batch=400)
     assert found.failures == []
     assert found.total == 400
     assert min(found.outcomes["read"], found.outcomes["refused"]) > 80
