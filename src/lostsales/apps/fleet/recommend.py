@@ -36,11 +36,11 @@ class DecideTask:
     names: tuple[str, str]  # of the tables, in messages
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class _Part(FileTable):
     """Some rows of a table, which are named by their place in it."""
 
-    rows_in_file: Ints = None  # type: ignore[assignment]  # fields after those with defaults need one
+    rows_in_file: Ints
 
     def place(self, row: int) -> str:
         """The name of a row in messages."""
@@ -141,4 +141,4 @@ def _table(connection: duckdb.DuckDBPyConnection, path: Path, name: str) -> _Par
     column = identifier(ROW)
     table = open_query(connection, name, f"SELECT * EXCLUDE ({column}) FROM {parquet_rows((path,))}")
     rows = fetched(connection, f"SELECT {column} AS c FROM {parquet_rows((path,))}")
-    return _Part(table.connection, name, table.columns, table.kinds, table.files, rows)
+    return _Part(table.connection, name, table.columns, table.kinds, table.files, rows_in_file=rows)
