@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.stats import poisson
+from scipy.stats import norm, poisson
 
 import lostsales
 from lostsales.data.log import SalesLog
@@ -168,3 +168,11 @@ def test_a_saved_plan_decides_the_same_and_counts_what_is_on_the_way(tmp_path: P
     assert (ours.order == theirs.order).all()
     assert ours.value == pytest.approx(theirs.value, rel=1e-5)
     assert ours.more["periods_of_cover"] == pytest.approx((8 + stock + ours.order - 1) / ours.more["expected_demand"])
+
+
+@pytest.mark.parametrize("sigma", [0.1, 0.3, 1.0, 2.0])
+def test_what_is_left_of_a_stock_is_never_less_than_nothing(sigma: float) -> None:
+    """Far below 0 the two terms of a normal expectation cancel: rounding must not leave a negative rest."""
+    table = shortfall_table(np.exp(sigma * norm.ppf((np.arange(60) + 0.5) / 60)))
+    assert table.min() >= 0
+    assert table[:, -1, 1] == pytest.approx(6.0, abs=0.01)  # with ample stock all of it is left

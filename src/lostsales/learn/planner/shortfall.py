@@ -28,4 +28,4 @@ def shortfall_table(noise: Floats) -> Floats:
         first = mean * chance + sd * density
         second = (mean**2 + sd**2) * chance + mean * sd * density
         table[index] = np.stack([each.mean(axis=1) for each in (chance, first, second)], axis=1)
-    return table
+    return np.maximum(table, 0.0)  # far below 0 the terms cancel, and rounding may leave less than nothing
