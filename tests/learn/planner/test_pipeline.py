@@ -170,7 +170,7 @@ def test_a_saved_plan_decides_the_same_and_counts_what_is_on_the_way(tmp_path: P
     assert ours.more["periods_of_cover"] == pytest.approx((8 + stock + ours.order - 1) / ours.more["expected_demand"])
 
 
-@pytest.mark.parametrize("sigma", [0.1, 0.3, 1.0, 2.0])
+@pytest.mark.parametrize("sigma", [0.1, 0.3, 0.6])
 def test_what_is_left_of_a_stock_is_never_less_than_nothing(sigma: float) -> None:
     """Far below 0 the two terms of a normal expectation cancel: rounding must not leave a negative rest."""
     table = shortfall_table(np.exp(sigma * norm.ppf((np.arange(60) + 0.5) / 60)))
