@@ -267,3 +267,9 @@ def test_a_column_without_a_type_is_empty() -> None:
     found = propose(pa.table({name: pa.array(values) for name, values in table.items()} | {"rowid": pa.nulls(2)}))
     assert "rowid" in found.text
     assert "empty" in next(line for line in found.text.splitlines() if "rowid" in line)
+
+
+@pytest.mark.parametrize("table", [pd.DataFrame(index=range(3)), pd.DataFrame({"sales": []})])
+def test_a_table_without_rows_or_columns_is_refused(table: pd.DataFrame) -> None:
+    with pytest.raises(LostSalesError, match="but the table has none"):
+        propose(table)
