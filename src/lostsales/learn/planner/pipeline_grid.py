@@ -60,27 +60,28 @@ def pipeline_grids(
     `MOST_STATES` states.
     """
     law = problem.lead_times
-    is_one = law.longest >= 2 and law.chances[law.longest] == 1
+    is_one = law.is_fixed and law.longest >= 2
     if not is_one or cycle_of(problem) is not None or problem.supply.share != 1 or physics.netted:
         return None
-    order_steps = [_order_step(grid.orders) for grid in grids]
-    parts = [
-        np.ceil(LEAST_STOCKS * step / grid.stocks[-1] - 1e-9) for step, grid in zip(order_steps, grids, strict=True)
-    ]
-    stock_steps = [step / max(part, 1.0) for step, part in zip(order_steps, parts, strict=True)]
+    found = [_steps(grid) for grid in grids]
     n_stocks = (
-        max(int(np.ceil(grid.stocks[-1] / step - 1e-9)) for grid, step in zip(grids, stock_steps, strict=True)) + 1
+        max(int(np.ceil(grid.stocks[-1] / step - 1e-9)) for grid, (step, _, _) in zip(grids, found, strict=True)) + 1
     )
-    n_nodes = max(round(grid.orders[-1] / step) for grid, step in zip(grids, order_steps, strict=True)) + 1
-    size = max(n_stocks, 2), max(n_nodes, 2), law.longest - 1
+    n_nodes = max(nodes for _, _, nodes in found)
     memory = len(states.cells) * (physics.depth_cap + 1) * len(grids[0].lags)
-    if memory * size[0] * float(size[1]) ** size[2] > MOST_STATES:
+    if memory * n_stocks * float(n_nodes) ** (law.longest - 1) > MOST_STATES:
         return None
-    return tuple(PipelineGrid.of(*steps, *size) for steps in zip(stock_steps, order_steps, strict=True))
+    return tuple(PipelineGrid.of(stock, order, n_stocks, n_nodes, law.longest - 1) for stock, order, _ in found)
 
 
-def _order_step(orders: Floats) -> float:
-    """The step between nodes of an order: a multiple of what all orders are multiples of, where there is such."""
-    most = max(float(orders[-1]), 1e-9)
-    unit = common_step(orders) or most / (MOST_NODES - 1)
-    return unit * float(np.ceil(most / unit / (MOST_NODES - 1) - 1e-9))
+def _steps(grid: StateGrid) -> tuple[float, float, int]:
+    """Steps of the stock and of an order on the way, and how many nodes the latter has.
+
+    An order is on a multiple of what all orders are multiples of, where there is such. With nothing to order, what is
+    on the way was ordered before, and may be anything that fits the stock.
+    """
+    most = float(grid.orders[-1] or grid.stocks[-1])
+    unit = common_step(grid.orders) or most / (MOST_NODES - 1)
+    step = unit * float(np.ceil(most / unit / (MOST_NODES - 1) - 1e-9))
+    parts = max(1.0, float(np.ceil(LEAST_STOCKS * step / grid.stocks[-1] - 1e-9)))
+    return step / parts, step, int(np.ceil(most / step - 1e-9)) + 1
