@@ -5,6 +5,7 @@ import numpy as np
 from lostsales.demand.forecasting.level_loops import filter_levels
 from lostsales.demand.forecasting.panel import Panel
 from lostsales.demand.forecasting.season import seasonal_index
+from lostsales.demand.forecasting.spread import Spread
 from lostsales.types import Floats, Ints
 
 HALF_LIVES = np.array([1.5, 3.0, 6.0, 12.0, 24.0, 52.0, 104.0, 416.0])  # periods
@@ -12,15 +13,14 @@ DECAYS = 0.5 ** (1.0 / HALF_LIVES)
 TRENDS = (3, 4)  # rates whose trend is a member as well
 MEMBERS = len(HALF_LIVES) + len(TRENDS)
 PRIOR = 0.3  # periods that the next slower level counts for
-SIZE = 5.0  # of the negative binomial law by which a stock-out is read
 MOST_TREND = 2.0  # times the level, up or down
 DAMPING = 0.95  # of a trend, a period
 
 
-def member_forecasts(panel: Panel, ends: Ints, targets: Ints, season_prior: float) -> Floats:
+def member_forecasts(panel: Panel, ends: Ints, targets: Ints, season_prior: float, spread: Spread) -> Floats:
     """Mean demand in columns (series, horizons) from rows up to `ends` (series,), (series, horizons, members).
 
-    What came after the last of `ends` is not looked at.
+    What came after the last of `ends` is not looked at. Stock-outs are read by the spread of demand around its mean.
     """
     known = int(ends.max()) + 1
     demand, exposure = panel.demand[:, :known], panel.exposure[:, :known]
@@ -29,7 +29,7 @@ def member_forecasts(panel: Panel, ends: Ints, targets: Ints, season_prior: floa
     mean = demand[~censored].sum() / max(float(exposure[~censored].sum()), 1e-9)
     usual = np.full(len(demand), max(float(mean), 1e-9))  # of a series that shows nothing yet
     levels, smoothed = filter_levels(
-        demand, exposure, censored, index, own, ends, DECAYS, PRIOR, usual, SIZE, panel.integer
+        demand, exposure, censored, index, own, ends, DECAYS, PRIOR, usual, spread.factors, panel.integer
     )
     ahead = targets - ends[:, None]
     trends = [_with_trend(levels[:, k], smoothed[:, k], DECAYS[k], ahead) for k in TRENDS]

@@ -22,7 +22,7 @@ def count_quantile(level: float, mean: float, variance: float) -> float:
     if mean <= 0.0:
         return 0.0
     if mean > MANY:
-        return math.ceil(float(gamma_quantile(level, mean, variance)) - 0.5)
+        return math.ceil(float(gamma_quantile(normal_quantile(level), mean, variance)) - 0.5)
     excess = variance - mean
     poisson = excess <= 1e-9 * mean
     size = 1.0 if poisson else mean * mean / excess
@@ -52,57 +52,78 @@ def normal_quantile(level: float) -> float:
 
 
 @compiled
-def gamma_quantile(level: float, mean: float, variance: float) -> float:
-    """Of the gamma law with this mean and variance, by the cube root of Wilson and Hilferty."""
+def gamma_quantile(z: float, mean: float, variance: float) -> float:
+    """Of the gamma law with this mean and variance, by the cube root of Wilson and Hilferty; `z` is the normal one."""
     shape = mean * mean / max(variance, 1e-12 * mean * mean)
     ninth = 1.0 / (9.0 * shape)
-    root = 1.0 - ninth + normal_quantile(level) * math.sqrt(ninth)
+    root = 1.0 - ninth + z * math.sqrt(ninth)
     return float(mean * max(root, 0.0) ** 3)
 
 
 @compiled
 def quantiles(level: float, mean: Floats, variance: Floats, integer: bool) -> Floats:
     """The quantile at one level of laws of demand, one a row, (rows,)."""
-    found = np.empty(len(mean))
+    found, z = np.empty(len(mean)), normal_quantile(level)
     for i in range(len(mean)):
-        if integer:
+        if integer and mean[i] <= MANY:
             found[i] = count_quantile(level, mean[i], variance[i])
         else:
-            found[i] = gamma_quantile(level, mean[i], variance[i])
+            found[i] = gamma_quantile(z, mean[i], variance[i])
+            found[i] = math.ceil(found[i] - 0.5) if integer else found[i]
     return found
 
 
 @compiled
-def log_scores(demand: Floats, mean: Floats, variance: Floats, seen: Bools) -> Floats:
-    """Log probability of a count by the negative binomial law, up to what does not depend on the law, (rows,).
+def log_scores(demand: Floats, mean: Floats, variance: Floats, seen: Bools, censored: Bools, integer: bool) -> Floats:
+    """Log likelihood of demands, (rows,): of a count, or of at least so many where it is `censored`; 0 if not seen.
 
-    A demand that is no count is scored by the same formula: relative to other means that is all it takes.
+    What does not depend on the law is left out. Where demand is not counted, it is that of a normal law.
     """
     found = np.zeros(len(demand))
     for i in range(len(demand)):
         if not seen[i]:
             continue
-        m, excess = max(mean[i], 1e-9), max(variance[i] - mean[i], 1e-6 * mean[i] + 1e-12)
-        size, p = m * m / excess, m / (m + excess)
-        found[i] = math.lgamma(demand[i] + size) - math.lgamma(size) + size * math.log(p)
-        found[i] += demand[i] * math.log(max(1.0 - p, 1e-300))
+        m = max(mean[i], 1e-9)
+        v = max(variance[i], m * (1.0 + 1e-6)) if integer else max(variance[i], 1e-12)
+        if censored[i]:
+            found[i] = math.log(max(chance_at_least(demand[i], m, v, integer), 1e-30))
+        elif integer:
+            size, p = m * m / (v - m), m / v
+            found[i] = math.lgamma(demand[i] + size) - math.lgamma(size) + size * math.log(p)
+            found[i] += demand[i] * math.log(1.0 - p)
+        else:
+            found[i] = -0.5 * ((demand[i] - m) ** 2 / v + math.log(v))
     return found
 
 
 @compiled
-def demand_at_least(least: float, mean: float, size: float, integer: bool) -> tuple[float, float]:
+def chance_at_least(least: float, mean: float, variance: float, integer: bool) -> float:
+    """P(D >= least)."""
+    if least <= 0.0:
+        return 1.0
+    if not integer or least > FAR:
+        return 0.5 * math.erfc((least - 0.5 * integer - mean) / math.sqrt(2.0 * variance))
+    size, p = mean * mean / (variance - mean), mean / variance
+    term, below = math.exp(size * math.log(p)), 0.0
+    for count in range(math.ceil(least)):
+        below += term
+        term *= (size + count) / (count + 1.0) * (1.0 - p)
+    return 1.0 - below
+
+
+@compiled
+def demand_at_least(least: float, mean: float, variance: float, integer: bool) -> tuple[float, float]:
     """E[D | D >= least], and the information of the event as a share of that of D itself.
 
-    D is negative binomial with a mean and a size. By Louis's identity the information about the mean that is lost is
-    the variance of D given the event over its variance; without a bound nothing is learned, and the share is 0.
+    By Louis's identity the information about the mean that is lost is the variance of D given the event over its
+    variance; without a bound nothing is learned, and the share is 0.
     """
-    variance = mean + mean * mean / size
     if least <= 0.0 or mean <= 0.0:
         return mean, 0.0
     by_normal: tuple[float, float] = _normal_at_least(least, mean, variance)
     if not integer or least > FAR:
         return by_normal
-    p = mean / variance
+    size, p = mean * mean / (variance - mean), mean / variance
     term, below, first, second = math.exp(size * math.log(p)), 0.0, 0.0, 0.0
     for count in range(math.ceil(least)):
         below += term
@@ -115,6 +136,29 @@ def demand_at_least(least: float, mean: float, size: float, integer: bool) -> tu
     expected = (mean - first) / above
     spread = (variance + mean * mean - second) / above - expected * expected
     return max(expected, least), min(max(1.0 - spread / variance, 0.0), 1.0)
+
+
+@compiled
+def expected_at_least(least: Floats, mean: Floats, variance: Floats, integer: bool) -> Floats:
+    """E[D | D >= least] of rows, (rows,)."""
+    found = np.empty(len(least))
+    for i in range(len(least)):
+        found[i] = demand_at_least(least[i], mean[i], variance[i], integer)[0]
+    return found
+
+
+@compiled
+def drawn_at_least(least: Floats, mean: Floats, variance: Floats, chance: Floats, integer: bool) -> Floats:
+    """Demands given D >= least: the quantile at a chance (rows,) between that of the bound and 1."""
+    found = np.empty(len(least))
+    for i in range(len(least)):
+        above = chance_at_least(least[i], mean[i], variance[i], integer)
+        level = min(1.0 - above * (1.0 - chance[i]), 1.0 - 1e-9)
+        if integer:
+            found[i] = max(count_quantile(level, mean[i], variance[i]), least[i])
+        else:
+            found[i] = max(gamma_quantile(normal_quantile(level), mean[i], variance[i]), least[i])
+    return found
 
 
 @compiled

@@ -147,20 +147,22 @@ def forecast(
     horizons = np.unique([1, (horizon + 1) // 2, horizon])
     origins = origins_of(panel, horizons)
     learned = learn(panel, horizons, origins, seed, progress)
-    members = member_forecasts(panel, panel.last, panel.coming, learned.season_prior)
+    members = member_forecasts(panel, panel.last, panel.coming, learned.season_prior, learned.reading)
     near = np.abs(horizons[:, None] - np.arange(1, horizon + 1)).argmin(axis=0)
     mean = (members * learned.weights[:, near]).sum(axis=2)
     variance = np.stack(
         [learned.spreads[h].variance(mean[:, step], learned.own[:, h]) for step, h in enumerate(near)], axis=1
     )
-    asked = sorted(set(map(float, levels)))
     flat = mean.reshape(-1), variance.reshape(-1)
+    found = {
+        level: panel.unit * quantiles(level / 100, *flat, panel.integer) for level in sorted(set(map(float, levels)))
+    }
     return Forecast(
         columns=sales.problem.columns,
         names=np.repeat(panel.names, horizon),
         period=panel.coming_period.reshape(-1),
         mean=panel.unit * flat[0],
-        quantiles={level: panel.unit * quantiles(level / 100, *flat, panel.integer) for level in asked},
+        quantiles={level: np.rint(values) if panel.whole else values for level, values in found.items()},
         how=_facts(panel, learned, len(origins)),
     )
 
@@ -172,7 +174,7 @@ def _facts(panel: Panel, learned: Learned, origins: int) -> ForecastFacts:
         periods=panel.demand.shape[1],
         stockouts=int(np.count_nonzero(hidden)),
         origins=origins,
-        season=tuple(cycle.length for cycle in panel.cycles if panel.demand.shape[1] >= LEAST_CYCLES * cycle.length),
+        season=tuple(each.columns for each in panel.cycles if panel.demand.shape[1] >= LEAST_CYCLES * each.columns),
         own_season=bool(np.isfinite(learned.season_prior)),
         half_life=learned.half_life,
     )

@@ -8,6 +8,7 @@ from lostsales.data.parallel import in_parallel
 from lostsales.data.progress import Progress
 from lostsales.demand.forecasting.bank import MEMBERS, member_forecasts
 from lostsales.demand.forecasting.panel import Panel
+from lostsales.demand.forecasting.spread import Spread
 from lostsales.types import Bools, Floats, Ints
 
 MOST_ORIGINS, LEAST_ORIGINS = 52, 6
@@ -23,7 +24,8 @@ class HeldOut:
     horizons: Ints  # (horizons,)
     mean: Floats  # (origins, series, horizons, members), for the time on sale
     demand: Floats  # (origins, series, horizons)
-    seen: Bools  # (origins, series, horizons) the demand is known
+    seen: Bools  # (origins, series, horizons) the demand, or what it was at least, is known
+    censored: Bools  # (origins, series, horizons) it was at least that
 
 
 def origins_of(panel: Panel, horizons: Ints, most: int = MOST_ORIGINS) -> Ints:
@@ -38,7 +40,12 @@ def origins_of(panel: Panel, horizons: Ints, most: int = MOST_ORIGINS) -> Ints:
 
 
 def hold_out(
-    panel: Panel, horizons: Ints, origins: Ints, season_prior: float, progress: Progress | None = None
+    panel: Panel,
+    horizons: Ints,
+    origins: Ints,
+    season_prior: float,
+    spread: Spread,
+    progress: Progress | None = None,
 ) -> HeldOut:
     """Forecast again from every origin with what was known then."""
     columns = panel.demand.shape[1]
@@ -46,7 +53,7 @@ def hold_out(
     def forecast_at(origin: int) -> Floats:
         ends = np.minimum(panel.last, origin)
         targets = np.broadcast_to(origin + horizons, (len(ends), len(horizons)))
-        return member_forecasts(panel, ends, np.asarray(targets), season_prior)
+        return member_forecasts(panel, ends, np.asarray(targets), season_prior, spread)
 
     mean = np.stack(in_parallel(forecast_at, origins.tolist(), progress))
     target = origins[:, None] + horizons  # (origins, horizons)
@@ -56,5 +63,5 @@ def hold_out(
     exposure = np.moveaxis(panel.exposure[:, place], 0, 1)
     censored = np.moveaxis(panel.censored[:, place], 0, 1)
     begun = (panel.exposure.cumsum(axis=1) > 0)[:, origins].T[:, :, None]
-    seen = (exposure >= LEAST_EXPOSURE) & ~censored & inside[:, None, :] & begun
-    return HeldOut(horizons, mean * exposure[..., None], demand, seen)
+    seen = (exposure >= LEAST_EXPOSURE) & inside[:, None, :] & begun
+    return HeldOut(horizons, mean * exposure[..., None], demand, seen, censored & seen)

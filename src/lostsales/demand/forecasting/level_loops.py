@@ -18,18 +18,19 @@ def filter_levels(
     decays: Floats,
     prior: float,
     usual: Floats,
-    size: float,
+    spread: tuple[float, float],
     integer: bool,
 ) -> tuple[Floats, Floats]:
     """Levels of every series after its period `ends`, (series, rates), and the same smoothed once more.
 
     With rate k, demand of s periods ago counts decay_k^s: the level is the posterior mean of a Poisson rate that has a
-    gamma prior and whose past is discounted (power discounting). The prior is worth `prior` periods at the next slower level, for
-    the slowest at `usual`. Of a stock-out the mean demand given its bound counts, for the share of a period that its
-    information is of that of a demand.
+    gamma prior and whose past is discounted (power discounting). The prior is worth `prior` periods at the next slower
+    level, for the slowest at `usual`. Of a stock-out the mean demand given its bound counts, for the share of a period
+    that its information is of that of a demand.
 
     `demand`, `exposure` and `censored` are (series, periods). A period is exposed for its share of time on sale, times
-    its seasonal index (rows, periods), of which a series has the row `own`. Rates are ordered from fast to slow.
+    its seasonal index (rows, periods), of which a series has the row `own`. Rates are ordered from fast to slow. The
+    variance of a demand is `spread`: so many times the mean and its square, and where it is counted the mean more.
     """
     n, rates = len(demand), len(decays)
     levels, smoothed = np.empty((n, rates)), np.empty((n, rates))
@@ -46,7 +47,8 @@ def filter_levels(
                 if exposed > 0.0:
                     if censored[i, t]:
                         mean = (total[k] + prior * slower) / (weight[k] + prior) * exposed
-                        expected, known = demand_at_least(demand[i, t], mean, size, integer)
+                        variance = (spread[0] + integer + spread[1] * mean) * mean
+                        expected, known = demand_at_least(demand[i, t], mean, variance, integer)
                         total[k] += expected - mean + known * mean
                         weight[k] += known * exposed
                     else:

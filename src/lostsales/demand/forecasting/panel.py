@@ -27,8 +27,9 @@ class Panel:
     coming: Ints  # (products, horizon) columns of the periods to forecast
     coming_period: Array  # (products, horizon)
     cycles: tuple[Cycle, ...]
-    integer: bool  # demand is counted
+    integer: bool  # demand is counted, in numbers that are not too large to add up
     unit: float  # 1 where it is
+    whole: bool  # demand is whole, be it counted or large
 
 
 def panel_of(log: SalesLog, horizon: int, season: int | None) -> Panel:
@@ -44,9 +45,12 @@ def panel_of(log: SalesLog, horizon: int, season: int | None) -> Panel:
     np.maximum.at(last, products.of_row, np.maximum(column, 0))
     coming, period = at.coming(log, products, last + at.column.max() + 1 - width, horizon)
     coming = coming - (int(at.column.max()) + 1 - width)
-    seen = np.where(observed.is_observed, observed.demand, observed.available)
     integer = observed.integer
+    # A count above a level is at least the next one.
+    least = observed.available + (integer & (observed.censored_above >= observed.available))
+    seen = np.where(observed.is_observed, observed.demand, least)
     unit = 1.0 if integer else max(float(seen.mean()) / COUNTS_A_PERIOD, 1e-12)
+    whole = bool((log.sales == np.rint(log.sales)).all())
     place = products.of_row[kept], column[kept]
     demand, exposure = np.zeros((len(products), width)), np.zeros((len(products), width))
     censored = np.zeros((len(products), width), dtype=bool)
@@ -58,4 +62,4 @@ def panel_of(log: SalesLog, horizon: int, season: int | None) -> Panel:
     silent[place] = ~tells[kept]
     first = int(at.column.max()) + 1 - width
     cycles = PeriodColumns(at.column, at.grid, at.is_monthly, at.first + first).cycles(int(coming.max()) + 1, season)
-    return Panel(products.names, demand, exposure, censored, silent, last, coming, period, cycles, integer, unit)
+    return Panel(products.names, demand, exposure, censored, silent, last, coming, period, cycles, integer, unit, whole)

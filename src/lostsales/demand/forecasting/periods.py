@@ -20,7 +20,8 @@ MOST_CLOSED = 60  # periods in a row that are looked through for the next open o
 class Cycle(NamedTuple):
     """A season that comes again: the position of a column within it."""
 
-    length: int
+    length: int  # positions
+    columns: int  # periods, which are more where a position has several
     shift: Ints | int  # (columns,) positions, or where a cycle of whole steps begins
 
     def position(self, columns: Ints) -> Ints:
@@ -90,23 +91,25 @@ class PeriodColumns:
     def cycles(self, columns: int, season: int | None) -> tuple[Cycle, ...]:
         """The seasons that the dates tell, the shortest first; of whole numbers the one that is given."""
         if season is not None:
-            return (Cycle(season, 0),) if season > 1 else ()
+            return (Cycle(season, season, 0),) if season > 1 else ()
         if self.is_monthly:
-            return (Cycle(MONTHS, self.first % MONTHS),)
+            return (Cycle(MONTHS, MONTHS, self.first % MONTHS),)
         if self.grid is None or not self.grid.is_dated:
             return ()
         step, found = self.grid.step, []
         every = np.arange(columns)
         periods = self.grid.period(every + self.first)
         if step < DAY and DAY % step == 0:
-            found.append(Cycle(DAY // step, self.first % (DAY // step)))
+            found.append(Cycle(DAY // step, DAY // step, self.first % (DAY // step)))
         if step <= DAY:
-            found.append(Cycle(WEEK_DAYS, self.grid.weekday(every + self.first)))
+            found.append(Cycle(WEEK_DAYS, max(WEEK_DAYS * DAY // step, 1), self.grid.weekday(every + self.first)))
         length = WEEKS if step <= WEEK_DAYS * DAY else max(round(YEAR / step), 1)
         # The day in the middle of a period that begins around midnight.
         day = (periods + np.timedelta64(DAY // 2, "us")) - periods.astype("datetime64[Y]")
         place = (day.astype(np.int64) * length / (length * 7 * DAY if length == WEEKS else YEAR)).astype(np.int64)
-        return (*found, Cycle(length, np.minimum(place, length - 1))) if length > 1 else tuple(found)
+        return (
+            (*found, Cycle(length, round(YEAR / step), np.minimum(place, length - 1))) if length > 1 else tuple(found)
+        )
 
 
 def _steps(log: SalesLog, products: Products) -> Ints:

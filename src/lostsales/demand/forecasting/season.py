@@ -23,10 +23,10 @@ def seasonal_index(
     n, periods = demand.shape
     index = np.ones((1, columns))
     for cycle in cycles:
-        if periods < LEAST_CYCLES * cycle.length:
+        if periods < LEAST_CYCLES * cycle.columns:
             continue
         place = cycle.position(np.arange(columns))
-        window = cycle.length * max(1, -(-LEAST_WINDOW // cycle.length))
+        window = cycle.columns * max(1, -(-LEAST_WINDOW // cycle.columns))
         exposed = exposure * index[:, :periods]
         level = centred_level(demand, exposed, window)
         shared = shared_index(demand, exposed, level, place[:periods], cycle.length)

@@ -5,19 +5,19 @@ from itertools import product
 
 import numpy as np
 
-from lostsales.demand.forecasting.counts import quantiles
+from lostsales.demand.forecasting.counts import log_scores, quantiles
 from lostsales.types import Bools, Floats
 
 SCORED_LEVELS = (0.1, 0.3, 0.5, 0.7, 0.9)
 MOST_SCORED = 4_000  # forecasts on which a spread is chosen, and
 MOST_SERIES = 1_000  # series that they are of
 LINEAR = (0.02, 0.1, 0.3, 1.0, 3.0, 10.0)  # variance beyond the mean, times the mean
-QUADRATIC = (0.003, 0.01, 0.03, 0.07, 0.15, 0.3, 0.6, 1.2)  # times its square
+QUADRATIC = (1e-4, 1e-3, 0.003, 0.01, 0.03, 0.07, 0.15, 0.3, 0.6, 1.2)  # times its square
 PRIORS = (5.0, 20.0, 100.0)  # forecasts that the common spread counts for in that of a series
 LARGEST_ERROR = 10.0  # squared, relative to the common variance: a single one does not make a series noisy
 OWN_RANGE = (0.1, 10.0)
 DEFAULT_PRIOR = 20.0
-FIRST_SPREAD = LINEAR[1], QUADRATIC[4]  # by which members are scored, and all there is where nothing was held out
+USUAL = 0.1, 0.15  # linear and quadratic, where too little was seen to tell
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,11 @@ class Spread:
     quadratic: float
     integer: bool
     prior: float = DEFAULT_PRIOR
+
+    @property
+    def factors(self) -> tuple[float, float]:
+        """Of the mean and of its square."""
+        return self.linear, self.quadratic
 
     def variance(self, mean: Floats, own: Floats | float) -> Floats:
         """Of demands with these means, and factors `own` of their series."""
@@ -54,7 +59,7 @@ def choose_spread(mean: Floats, demand: Floats, seen: Bools, integer: bool, rng:
 
     Factors of series are learned from the first half of the origins and judged on the second.
     """
-    first = Spread(*FIRST_SPREAD, integer)
+    first = Spread(*USUAL, integer)
     half, n = (len(mean) + 1) // 2, mean.shape[1]
     kept = np.sort(rng.choice(n, MOST_SERIES, replace=False)) if n > MOST_SERIES else np.arange(n)
     mean, demand, seen = mean[:, kept], demand[:, kept], seen[:, kept]
@@ -72,6 +77,16 @@ def choose_spread(mean: Floats, demand: Floats, seen: Bools, integer: bool, rng:
         if loss < least:
             best, least = spread, loss
     return best
+
+
+def likeliest_spread(mean: Floats, demand: Floats, censored: Bools, integer: bool, otherwise: Spread) -> Spread:
+    """The spread with the largest likelihood of demands and of bounds, (rows,)."""
+    if not len(mean):
+        return otherwise
+    seen = np.ones(len(mean), dtype=bool)
+    found = [Spread(linear, quadratic, integer) for linear, quadratic in product(LINEAR, QUADRATIC)]
+    scores = [log_scores(demand, mean, each.variance(mean, 1.0), seen, censored, integer).sum() for each in found]
+    return found[int(np.argmax(scores))]
 
 
 def quantile_loss(demand: Floats, mean: Floats, variance: Floats, integer: bool) -> float:
