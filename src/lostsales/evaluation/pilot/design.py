@@ -96,6 +96,32 @@ def pilot(
     check_decidable(log, "pilot")
     decides = load(policy) if isinstance(policy, str | Path) else policy
     check_policy(decides, log, None)
+    return design_pilot(
+        log,
+        _tried(policy, decides),
+        gain=gain,
+        periods=periods,
+        design=design,
+        wash_out=wash_out,
+        power=power,
+        seed=seed,
+        progress=progress,
+    )
+
+
+def design_pilot(
+    log: SalesLog,
+    tried: TriedPolicy,
+    *,
+    gain: float = GAIN,
+    periods: int | None = None,
+    design: Design | None = None,
+    wash_out: int | None = None,
+    power: float = POWER,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Pilot:
+    """As `pilot`, for numbers that are checked; what a pilot can tell does not depend on the policy."""
     clock = PilotClock.after(log)
     names, notes = _still_sold(log, clock)
     panel, outcomes = Panel.of(log, clock, names), Outcomes.of(log, seed, progress)
@@ -129,7 +155,7 @@ def pilot(
         periods=plan.periods(planned),
         wash_out=washed,
         block=plan.block(planned),
-        policy=_tried(policy, decides),
+        policy=tried,
         series=_series(panel, outcomes, market, plan, planned, new),
         profit=usual,
         cash=float(np.nanmean(panel.table(outcomes.cash))),

@@ -32,7 +32,7 @@ class SplitBySeries:
     def __post_init__(self) -> None:
         if self.model.series < LEAST_SERIES:
             raise LostSalesError(
-                f"a split needs at least {LEAST_SERIES} series, but the log has {self.model.series}: choose a switchback"
+                f"a split needs at least {LEAST_SERIES} series, but the log has {self.model.series}: use a switchback"
             )
 
     def findable(self, planned: int) -> float:
