@@ -7,7 +7,8 @@ from typing import Any, Literal
 import numpy as np
 
 from lostsales.data.economics import UnitCosts, units_available
-from lostsales.data.ladders import Ladders
+from lostsales.data.ladders import Ladders, thinned
+from lostsales.data.parallel import in_parallel
 from lostsales.data.problem import Problem
 from lostsales.learn.planner.belief import Belief, BeliefTracker, LawInputs, Outlook
 from lostsales.learn.planner.decision_loops import Rows
@@ -35,7 +36,7 @@ from lostsales.policy.view import Action, View
 from lostsales.types import Array, Bools, Floats, Ints
 
 NO_SAFE_DEPTH = 1 << 30
-CHUNK = 4_000  # rows scored at once
+CHUNK = 2_000  # rows scored at once
 REFINED = 4  # parts into which each step of a refinement divides the gap between rungs
 PRICE_REACH = 0.02  # prices so little beyond the nodes of a plan are within them
 
@@ -201,6 +202,7 @@ class PlanPolicy(PolicyBase):
         prices = self.ladders.prices_of(belief.series.usual_price)
         orders = self.ladders.orders_of(belief.series.scale, belief.series.order_multiple)
         rows, (some_prices, some_orders) = np.arange(len(prices))[:, None], self.ladders.coarse_rungs
+        some_orders = some_orders[thinned(len(some_orders), *self.following.orders_first)]
         scored = self._values(view, belief, rules, prices[:, some_prices], orders[:, some_orders])
         chosen = np.divmod(scored.values.argmax(axis=1), len(some_orders))
         centres = some_prices[chosen[0]], some_orders[chosen[1]]
@@ -241,14 +243,21 @@ class PlanPolicy(PolicyBase):
         )
         values = np.empty((len(prices), prices.shape[1] * orders.shape[1]))
         penalty = np.zeros_like(values)
-        for group, of_group in series.by_group():
-            for start in range(0, len(of_group), CHUNK):
-                chunk = of_group[start : start + CHUNK]
-                by_law = self._values_by_law(group, rows.take(chunk))
-                values[chunk] = by_law.mean(axis=0)
-                if self.pessimism and len(by_law) > 1:
-                    low = np.quantile(by_law, 0.5 * (1 - self.pessimism), axis=0)
-                    penalty[chunk] = np.maximum(values[chunk] - low, 0.0)
+
+        def score(part: tuple[int, Ints]) -> None:
+            group, chunk = part
+            by_law = self._values_by_law(group, rows.take(chunk))
+            values[chunk] = by_law.mean(axis=0)
+            if self.pessimism and len(by_law) > 1:
+                low = np.quantile(by_law, 0.5 * (1 - self.pessimism), axis=0)
+                penalty[chunk] = np.maximum(values[chunk] - low, 0.0)
+
+        parts = [
+            (group, own[start : start + CHUNK])
+            for group, own in series.by_group()
+            for start in range(0, len(own), CHUNK)
+        ]
+        in_parallel(score, parts) if len(parts) > 1 else list(map(score, parts))
         money = (usual / to_group)[:, None]
         values, penalty = (values - penalty) * money, penalty * money
         return _Scored(ActionGrid(prices, orders, room_of(self.problem), series.order_cost), values, penalty)
