@@ -139,6 +139,12 @@ class Columns(Settings):
         description="False where the shelf was empty for part or all of the period: a stock-out flag, inverted.",
         examples=["in_stock"],
     )
+    in_stock_share: str | None = Field(
+        None,
+        description="Share of a period's usual demand that falls into the time on the shelf, from 0 to 1: sales of a "
+        "period that was partly out of stock count as sales of that share.",
+        examples=["on_shelf_share"],
+    )
     lost_cost: str = Field(
         "lost_cost", description="Unit cost of lost sales row by row, as `costs.lost`.", examples=["penalty"]
     )
@@ -162,8 +168,12 @@ class Columns(Settings):
     def named(self) -> tuple[str, ...]:
         """The columns that cannot be a feature or an attribute as well; unit costs can."""
         columns = (self.period, self.stock, self.price, self.order, self.sales, self.stockout)
-        recorded = [name for name in (self.out_of_stock, self.in_stock) if name is not None]
-        return (*self.series_parts, *columns, self.last_sales, self.last_stockout, *recorded)
+        return (*self.series_parts, *columns, self.last_sales, self.last_stockout, *self.records_of_absence)
+
+    @property
+    def records_of_absence(self) -> tuple[str, ...]:
+        """The columns that say for how long or whether a product was out of stock, beside the flag."""
+        return tuple(name for name in (self.out_of_stock, self.in_stock, self.in_stock_share) if name is not None)
 
 
 class Problem(Shop):
@@ -266,8 +276,8 @@ class Problem(Shop):
     @model_validator(mode="after")
     def _time_has_a_length(self) -> "Problem":
         columns = self.columns
-        if columns.out_of_stock is not None and columns.in_stock is not None:
-            raise ValueError("give the column out_of_stock or in_stock, not both")
+        if len(columns.records_of_absence) > 1:
+            raise ValueError("give one of the columns out_of_stock, in_stock and in_stock_share, not several")
         if self.open_time is not None and columns.out_of_stock is None:
             raise ValueError("open_time needs the column of the time out of stock: [columns] out_of_stock")
         if self.out_of_stock_pace is not None and self.open_time is None:

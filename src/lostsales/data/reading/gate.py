@@ -202,7 +202,7 @@ class _Gate:
         demand_only = names.stock not in have and names.order not in have
         wanted = [*names.series_parts, names.period, names.sales]
         wanted += [names.price] if self._only(self.problem.price, self.problem.prices) is None else []
-        recorded = [name for name in (names.out_of_stock, names.in_stock) if name is not None]
+        recorded = list(names.records_of_absence)
         if demand_only:
             wanted += [] if recorded or self.may_lack_flags else [names.stockout]
         else:
@@ -269,16 +269,18 @@ class _Gate:
     def _stockout(self) -> Bools | None:
         """The flag; without one a table of sales alone has no stock-outs."""
         names = self.problem.columns
-        recorded = names.stockout in self.table.columns or names.out_of_stock or names.in_stock
+        recorded = names.stockout in self.table.columns or names.records_of_absence
         if self.may_lack_flags and not recorded:
             return np.zeros(self.table.rows, dtype=bool)
         return self.reader.flag(names.stockout)
 
     def _out_of_stock(self) -> Floats | None:
-        """The time out of stock; of a flag that says in stock or not, 1 or 0."""
+        """The time out of stock; of a share in stock what is left of 1, of a flag that says in stock or not, 1 or 0."""
         names = self.problem.columns
         if names.out_of_stock is not None:
             return self.reader.number(names.out_of_stock)
+        if names.in_stock_share is not None:
+            return 1.0 - self.reader.number(names.in_stock_share)
         in_stock = None if names.in_stock is None else self.reader.flag(names.in_stock)
         return None if in_stock is None else (~in_stock).astype(np.float64)
 
