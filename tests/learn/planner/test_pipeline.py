@@ -96,7 +96,7 @@ def test_moments_of_coming_demands_are_those_of_a_simulation() -> None:
     model = true_model(log, "paper")
     states = market_states(model.evidence, model.law)
     prices, lags = np.array([4.0, 4.5]), np.arange(31.0)
-    shape = GroupShape(0.0, 0.0, 1.0)
+    shape = GroupShape(0.0, 0.0, 1.0, 1.0)
     demand = model.law.demand(latent_atoms(model.evidence, model.law, states, prices, lags, shape), 1.0)
     paths = demand_paths(demand, states, prices, 0, lags, 3)
     rng, count, node = np.random.default_rng(0), 40_000, len(states.w_nodes) // 2

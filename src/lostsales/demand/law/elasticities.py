@@ -132,14 +132,13 @@ def _arc(
     scale = law.scale[series]
     lag = evidence.lag[at] / scale
     lag = np.where(np.isnan(lag), np.nanmedian(evidence.lag / law.scale[evidence.series]), lag)
-    atoms = law.residuals.atoms(ATOMS)
     totals = []
     for price in (low, high):
         inputs = law.inputs(evidence.market[at], price[own], lag)
         moved = shift * (inputs[:, -2] - law.effects.centre[-2])
         mean = law.linked(law.mean(inputs) + law.effects.of(inputs, series) + moved)
-        latent = mean[:, None] + law.spread_of(mean, law.effects.spread[series])[:, None] * atoms
-        expected = law.expected(latent, scale[:, None]).mean(axis=1)
+        atoms = law.atoms(mean, law.effects.spread[series], scale, ATOMS)
+        expected = law.expected(atoms, scale[:, None]).mean(axis=1)
         totals.append(np.bincount(own, expected, len(low)))
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.log(totals[1] / totals[0]) / np.log(high / low))

@@ -13,7 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from lostsales.demand.censoring.evidence import Evidence
+from lostsales.demand.law.count_loops import draw_counts
 from lostsales.demand.law.demand_law import DemandLaw, Family
+from lostsales.demand.law.dispersion import FIRST_DISPERSION, fit_dispersion
 from lostsales.demand.law.means import MEANS, LinearMean
 from lostsales.demand.law.noise import fit_noise
 from lostsales.demand.law.particle_loops import TINY, Intervals, NoiseGrid, Particles, RandomNumbers, draw_latents
@@ -41,8 +43,13 @@ class CompletedLatents:
     within: Floats  # (rows,) P(D in the interval)
 
 
-def complete_latents(evidence: Evidence, law: DemandLaw, seed: int = 0, draws: int | None = None) -> CompletedLatents:
-    """Draw the latents of all rows from their posterior under a law (particles, re-weighted by later rows)."""
+def complete_latents(
+    evidence: Evidence, law: DemandLaw, seed: int = 0, draws: int | None = None, with_below: bool = True
+) -> CompletedLatents:
+    """Draw the latents of all rows from their posterior under a law (particles, re-weighted by later rows).
+
+    Without `below`, which takes time to sum, counts are drawn faster.
+    """
     rng = np.random.default_rng(seed)
     rows = len(evidence)
     draws = int(np.clip(PARTICLES // max(rows, 1), *DRAWS)) if draws is None else draws
@@ -50,9 +57,11 @@ def complete_latents(evidence: Evidence, law: DemandLaw, seed: int = 0, draws: i
     uniform = (rng.permuted(np.tile(np.arange(draws), (rows, 1)), axis=1) + rng.random((rows, draws))) / draws
     pick = (np.arange(draws) + rng.random((rows, 1))) / draws
     scale, own_spread = law.scale[evidence.series], law.effects.spread[evidence.series]
-    low, high = law.latent(evidence.low / scale), law.latent(evidence.high / scale)
     latent, lag = np.empty((rows, draws)), np.repeat((evidence.lag / scale)[:, None], draws, axis=1)
     particles = Particles(latent, lag, np.empty(rows), np.empty(rows))
+    low, high, is_count = evidence.low, evidence.high, law.family.is_count
+    if not is_count:
+        low, high = law.latent(low / scale), law.latent(high / scale)
     intervals, random = Intervals(low, high, evidence.is_informative), RandomNumbers(uniform, pick)
     noise = NoiseGrid(law.residuals.grid, law.residuals.cdf)
     by_depth = np.argsort(evidence.depth, kind="stable")
@@ -61,7 +70,11 @@ def complete_latents(evidence: Evidence, law: DemandLaw, seed: int = 0, draws: i
         if depth:
             lag[at] = law.demand(latent[parent], scale[at, None]) / scale[at, None]
         mean = _mean(law, evidence, at, lag, is_observed=depth == 0)
-        spread = law.spread_of(mean, own_spread[at, None])
+        if is_count:
+            in_units = mean * scale[at, None]
+            draw_counts(at, depth, in_units, law.dispersion, scale, intervals, random, particles, with_below)
+            continue
+        spread = law.spread_of(mean, own_spread[at, None], scale[at, None])
         draw_latents(at, depth, mean, spread, intervals, random, noise, particles)
     if not evidence.integer:  # an observed continuous demand is not drawn
         is_observed = np.isfinite(evidence.low) & np.isfinite(evidence.high) & ~evidence.is_censored
@@ -117,8 +130,8 @@ def _iterate_to_convergence(evidence: Evidence, law: DemandLaw, weights: Floats,
     """
     rows = np.flatnonzero(evidence.depth == 0)
     series = evidence.series[rows]
-    lag = evidence.lag[rows] / law.scale[series]
-    inputs = law.inputs(evidence.market[rows], evidence.price[rows], lag)
+    scale, is_count = law.scale[series], law.family.is_count
+    inputs = law.inputs(evidence.market[rows], evidence.price[rows], evidence.lag[rows] / scale)
     last: Floats | None = None  # the step before, on rows whose lag is observed
     most = ITERATIONS if isinstance(law.mean, LinearMean) else LATER_ITERATIONS
     for number in range(1, most + 1):
@@ -128,7 +141,9 @@ def _iterate_to_convergence(evidence: Evidence, law: DemandLaw, weights: Floats,
         rate = USUAL_RATE
         if last is not None and last @ last > 0:
             rate = float(np.clip(step @ last / (last @ last), 0.0, LARGEST_RATE))
-        moved = float(np.sqrt(np.mean(step**2))) / max(law.residuals.spread, 1e-9)
+        moved = _root_mean_square(step / law.factor_of(law.mean_of(inputs, series), scale)) if is_count else (
+            _root_mean_square(step) / max(law.residuals.spread, 1e-9)
+        )
         if moved * rate / (1 - rate) < TOLERANCE:
             break
         # An extrapolated step needs iterations after it.
@@ -141,12 +156,17 @@ def _iterate_to_convergence(evidence: Evidence, law: DemandLaw, weights: Floats,
     return law
 
 
+def _root_mean_square(values: Floats) -> float:
+    return float(np.sqrt(np.mean(values**2)))
+
+
 def _first_law(evidence: Evidence, family: Family, scale: Floats, weights: Floats) -> DemandLaw:
     """The law of constant mean from which iterations start."""
     own = scale[evidence.series]
     least = np.maximum(evidence.low, 0.0)
     shown = np.where(np.isinf(evidence.high), least, (least + evidence.high) / 2) / own
-    near_zero = 0.1 * max(float(np.median(shown)), 1e-9)
+    # Of counts, whose median may be 0, at least one unit.
+    near_zero = max(0.1 * float(np.median(shown)), 1 / float(np.median(scale)) if family.is_count else 1e-10)
     latent = np.log(shown + near_zero) if family.multiplicative else shown
     counted = weights * evidence.is_informative
     middle = float(counted @ latent / counted.sum())
@@ -156,13 +176,14 @@ def _first_law(evidence: Evidence, family: Family, scale: Floats, weights: Float
         mean=LinearMean(
             np.log(max(middle, 1e-9)) if family.log_link else middle, np.zeros(evidence.market.shape[1] + 2)
         ),
-        residuals=Residuals.normal(spread),
+        residuals=Residuals.normal(1.0 if family.is_count else spread),
         integer=evidence.integer,
         near_zero=near_zero,
         scale=scale,
         effects=SeriesEffects.none(len(scale), evidence.market.shape[1] + 2),
         demand_max=2 * float(shown.max()),
         usual_price=evidence.usual_price,
+        dispersion=FIRST_DISPERSION if family.noise == "negative-binomial" else 0.0,
     )
 
 
@@ -177,6 +198,12 @@ def _iterate(evidence: Evidence, law: DemandLaw, weights: Floats, seed: int) -> 
         _units(evidence, law), work.response - shared, inputs, series, counted, work.factor, law.effects
     )
     centre = law.linked(shared + effects.of(inputs, series))
+    if law.family.is_count:
+        scale = law.scale[series]
+        found = law.dispersion
+        if law.family.noise == "negative-binomial":
+            found = fit_dispersion(np.rint(latent * scale), centre * scale, counted)
+        return replace(law, mean=mean, effects=effects, dispersion=found)
     left = (latent - centre) / effects.spread[series]
     noise = fit_noise(left, centre, counted) if law.family.log_link else law.noise
     left /= noise.factor(centre)
@@ -208,7 +235,7 @@ def _working(law: DemandLaw, inputs: Floats, series: Ints, latent: Floats) -> _W
     """The latents themselves, or under a log link the working response of a generalised linear model."""
     predictor = law.mean(inputs) + law.effects.of(inputs, series)
     centre = law.linked(predictor)
-    factor = law.noise.factor(centre)
+    factor = law.factor_of(centre, law.scale[series])
     if not law.family.log_link:
         return _Working(latent, factor)
     return _Working(predictor + (latent - centre) / centre, factor / centre)
@@ -240,7 +267,7 @@ def working_draws(evidence: Evidence, law: DemandLaw, done: CompletedLatents) ->
 def _units(evidence: Evidence, law: DemandLaw) -> Units:
     scale = np.ones(len(evidence.attributes))
     scale[evidence.product] = law.scale
-    return Units(evidence.product, evidence.attributes, np.log(scale), law.are_products)
+    return Units(evidence.product, evidence.attributes, np.log(scale), law.are_products, not law.family.is_count)
 
 
 def _by_precision(law: DemandLaw, work: _Working, series: Ints, weights: Floats) -> Floats:
@@ -252,7 +279,7 @@ def _by_precision(law: DemandLaw, work: _Working, series: Ints, weights: Floats)
 def _drawn(evidence: Evidence, law: DemandLaw, weights: Floats, seed: int) -> tuple[Floats, Floats, Ints, Floats]:
     """Inputs, latent, series and weight of every draw of the informative rows."""
     rows = np.flatnonzero(evidence.is_informative & (weights > 0))
-    done = complete_latents(evidence, law, seed)
+    done = complete_latents(evidence, law, seed, with_below=False)
     draws = done.latent.shape[1]
     market, price = (np.repeat(each[rows], draws, axis=0) for each in (evidence.market, evidence.price))
     inputs = law.inputs(market, price, done.lag[rows].reshape(-1))

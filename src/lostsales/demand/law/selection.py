@@ -34,12 +34,18 @@ BOOSTED_ROWS = 5_000  # trees are tried from so many rows on
 MOST_GAP = 3  # periods left out around a block in time
 BEYOND_CHANCE = 2.0  # standard errors ...
 MATTERS = 0.005  # ... and mean log probability by which a family must beat a simpler one
-MULTIPLICATIVE_MARGIN = 1.5  # standard errors by which multiplicative noise must beat additive, which misleads less
+ADDITIVE_MARGIN = 1.5  # standard errors by which another kind of noise must beat additive, which misleads less
 RULED_OUT = 4.0  # standard errors behind at which a kind of noise is not tried with richer means
 
 FAMILIES = tuple(Family(mean, multiplicative) for mean in ("linear", "kernel") for multiplicative in (False, True))
 # Products of different prices share elasticities: the logarithm of their mean is tried too.
 RELATIVE_FAMILIES = tuple(Family(mean, False, link="log") for mean in ("linear", "kernel"))
+COUNT_FAMILIES = (
+    Family.counts("linear", "poisson"),
+    Family.counts("linear", "negative-binomial"),
+    Family.counts("kernel", "poisson"),
+    Family.counts("kernel", "negative-binomial"),
+)
 
 
 @dataclass(frozen=True)
@@ -134,8 +140,8 @@ def fit_demand(
     log : SalesLog
         What `read_log` returns; a demand-only log will do.
     families : tuple of Family, optional
-        Candidates; by default linear and kernel means with additive and multiplicative noise, and boosted means from
-        5,000 rows on where scikit-learn is installed. A mean may be any name in `MEANS`.
+        Candidates; by default linear and kernel means with additive and multiplicative noise, as counts where demand is
+        whole, and boosted means from 5,000 rows on where scikit-learn is installed. A mean may be any name in `MEANS`.
     seed : int
         Of the rows that are scored and of the draws of hidden demands.
     progress : callable, optional
@@ -171,7 +177,7 @@ def fit_demand(
     if families is None:
         trees = len(evidence) >= BOOSTED_ROWS and find_spec("sklearn") is not None
         is_relative = bool((evidence.usual_price != 1).any())
-        families = FAMILIES + (RELATIVE_FAMILIES if is_relative else ())
+        families = FAMILIES + (RELATIVE_FAMILIES if is_relative else ()) + (COUNT_FAMILIES if evidence.integer else ())
         families += (Family("boosted", False), Family("boosted", True)) if trees else ()
     if not families:
         raise SettingError("families must name at least one family of laws")
@@ -273,11 +279,17 @@ def _cross_validate(
 
 
 def _is_ruled_out(family: Family, trials: dict[Family, FamilyTrial]) -> bool:
-    """True where a linear mean with this kind of noise and link is far behind one with another."""
+    """True where a linear mean with this kind of noise and link is far behind one with another.
+
+    A negative binomial law without a lead over Poisson's is nearly the same, and not tried with a richer mean.
+    """
     own = replace(family, mean="linear")
     others = [other for other in trials if other.mean == "linear" and other != own]
     if family.mean == "linear" or own not in trials:
         return False
+    simpler = Family.counts("linear", "poisson")
+    if own.noise == "negative-binomial" and simpler in trials:
+        return not _is_behind(trials[simpler], trials[own], BEYOND_CHANCE)
     compared = [_behind(trials[own].score, trials[other].score) for other in others]
     return any(behind > RULED_OUT * error for behind, error in compared)
 
@@ -307,15 +319,11 @@ def _choose(trials: dict[Family, FamilyTrial], additive_first: bool = True) -> F
     best = max(trials, key=score)
     for mean in sorted(dict.fromkeys(family.mean for family in trials), key=_complexity):
         own = [family for family in trials if family.mean == mean]
-        adds, multiplies = (
-            max((family for family in own if family.multiplicative == kind), key=score, default=None)
-            for kind in (False, True)
-        )
-        chosen = adds or multiplies
-        if adds and multiplies:
-            behind = _is_behind(trials[adds], trials[multiplies], MULTIPLICATIVE_MARGIN)
-            chosen = multiplies if behind or (not additive_first and score(multiplies) > score(adds)) else adds
-        if chosen and not _is_behind(trials[chosen], trials[best], BEYOND_CHANCE):
+        adds = max((family for family in own if not (family.multiplicative or family.is_count)), key=score, default=None)
+        chosen = max(own, key=score)
+        if adds and additive_first and not _is_behind(trials[adds], trials[chosen], ADDITIVE_MARGIN):
+            chosen = adds
+        if not _is_behind(trials[chosen], trials[best], BEYOND_CHANCE):
             return chosen
     return best
 

@@ -108,7 +108,7 @@ class _ReplayMarket:
             self.visited.append(visited[periods.is_replayed[period]][:MOST_VISITED])
         inputs = law.inputs(market, relative_price, last_demand / scale)
         mean = law.mean_of(inputs, periods.series)
-        return law.demand(mean + law.spread_of(mean, spread) * law.residuals.quantile(periods.uniform[period]), scale)
+        return law.demand(law.quantile(periods.uniform[period], mean, spread, scale), scale)
 
     def next_features(self, features: Features, price: Floats, rng: np.random.Generator) -> Features:  # noqa: ARG002
         """Those of the log's next row."""

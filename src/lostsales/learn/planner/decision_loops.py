@@ -85,7 +85,7 @@ def demand_atoms(
         else:
             relative = latent * np.exp(shift) if table.log_link else latent + shift
         demand = min(max(relative, 0.0), table.demand_max) * table.scale
-        atoms[k] = np.rint(demand) if table.integer else demand
+        atoms[k] = np.rint(demand) if table.rounded else demand
 
 
 @compiled
@@ -160,7 +160,7 @@ def expect_demand(expected: Floats, rows: PricedRows, table: LatentTable) -> Non
     """
     n_atoms = table.latents.shape[4]
     kind = table.multiplicative, table.log_link
-    real = LatentTable(table.latents, table.lag_step, *kind, False, table.demand_max, table.scale)
+    real = LatentTable(table.latents, table.lag_step, *kind, table.integer, False, table.demand_max, table.scale)
     # Quantiles at 0, at the middles of the shares, and at 1.
     demand, levels = np.empty(n_atoms + 2), np.empty(n_atoms + 2)
     levels[0], levels[n_atoms + 1] = 0.0, 1.0
@@ -173,7 +173,7 @@ def expect_demand(expected: Floats, rows: PricedRows, table: LatentTable) -> Non
         demand[n_atoms + 1] = demand[n_atoms] + (demand[n_atoms] - demand[n_atoms - 1]) / 2
         mean, available = 0.0, rows.available[row]
         for k in range(1, n_atoms + 1):
-            mean += np.rint(demand[k]) if table.integer else demand[k]
+            mean += np.rint(demand[k]) if table.rounded else demand[k]
         # A whole demand above what is available is at least half a unit above it before it is rounded.
         above = np.floor(available) + 0.5 if table.integer else available
         expected[row, 0] = mean / n_atoms

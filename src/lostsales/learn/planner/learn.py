@@ -71,7 +71,9 @@ def _plan(data: TrainingData, model: DemandModel, settings: "Planner", progress:
     planning = _Planning(
         evidence=model.evidence,
         laws=_laws(log, model, settings, len(grids)),
-        shapes=tuple(map(GroupShape, *series.group_slopes.T.tolist(), series.group_spread.tolist())),
+        shapes=tuple(
+            map(GroupShape, *series.group_slopes.T.tolist(), series.group_spread.tolist(), series.group_scale.tolist())
+        ),
         states=states,
         scales=series.group_scale,
         grids=grids,
@@ -98,6 +100,7 @@ def _plan(data: TrainingData, model: DemandModel, settings: "Planner", progress:
         multiplicative=law.family.multiplicative,
         log_link=law.family.log_link,
         integer=law.integer,
+        rounded=law.integer and not law.family.is_count,
         demand_max=law.demand_max,
         near_zero=law.near_zero,
         discount=discount,
@@ -186,7 +189,7 @@ class _Planning:
         grid, scale, own = self.grids[group], float(self.scales[group]), self.laws[law]
         shape = self.shapes[group]
         latents = latent_atoms(self.evidence, own, self.states, grid.prices, grid.lags / scale, shape)
-        demand = own.demand(latents, scale)
+        demand = own.demand_of_atoms(latents, scale)
         dynamics = Dynamics(self.physics[group], self.discount, *grid.steps)
         if self.pipeline is None:
             return latents, solve(demand, self.states, grid, dynamics, self.allowed[group], self.iterations, start)

@@ -27,7 +27,7 @@ class PipelineSetting:
     arrivals: Arrivals
     may_order: Bools  # (phases,)
     most_on_the_way: float
-    kind: tuple[bool, bool, bool, float]  # of the law, see `LatentTable`
+    kind: tuple[bool, bool, bool, bool, float]  # of the law, see `LatentTable`
     seed: int
 
     @classmethod
@@ -36,7 +36,8 @@ class PipelineSetting:
         if not has_pipeline(problem):
             return None
         cycle = cycle_of(problem)
-        kind = law.family.multiplicative, law.family.log_link, law.integer, float(law.demand_max)
+        family, rounded = law.family, law.integer and not law.family.is_count
+        kind = family.multiplicative, family.log_link, law.integer, rounded, float(law.demand_max)
         most = np.inf if problem.supply.capacity is None else problem.supply.capacity
         may_order = np.ones(1, dtype=bool) if cycle is None else cycle
         return cls(Arrivals.of(problem), may_order, float(most), kind, seed)

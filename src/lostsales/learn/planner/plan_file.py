@@ -37,6 +37,7 @@ class PlanSettings(StrictSettings):
     multiplicative: bool
     log_link: bool = False
     integer: bool
+    rounded: bool | None = None  # as `integer` in files of old
     demand_max: Positive
     near_zero: Positive = 0.1
     strict: bool

@@ -61,6 +61,7 @@ class PlanPolicy(PolicyBase):
     multiplicative: bool
     log_link: bool
     integer: bool
+    rounded: bool
     demand_max: float
     near_zero: float
     discount: float
@@ -75,7 +76,7 @@ class PlanPolicy(PolicyBase):
     @cached_property
     def tables(self) -> tuple[tuple[LatentTable, ...], ...]:
         """The law of demand by group and law."""
-        demand = self.multiplicative, self.log_link, self.integer, float(self.demand_max)
+        demand = self.multiplicative, self.log_link, self.integer, self.rounded, float(self.demand_max)
         return tuple(
             tuple(LatentTable(each, float(steps[1]), *demand, float(scale)) for each in latents)
             for latents, steps, scale in zip(self.latents, self.steps, self.series.group_scale, strict=True)
@@ -333,6 +334,7 @@ class PlanPolicy(PolicyBase):
             "multiplicative": self.multiplicative,
             "log_link": self.log_link,
             "integer": self.integer,
+            "rounded": self.rounded,
             "demand_max": self.demand_max,
             "near_zero": self.near_zero,
             "strict": self.physics.strict,
@@ -357,7 +359,7 @@ class PlanPolicy(PolicyBase):
         series = SeriesTable.from_arrays(
             arrays_of("shops", arrays), columns, feature_count(artefact.problem.features), costs
         )
-        settings = {"near_zero": 0.1, "log_link": False} | settings
+        settings = {"near_zero": 0.1, "log_link": False, "rounded": settings["integer"]} | settings
         return cls(
             problem=artefact.problem,
             rules=Rules.of_saved(settings.pop("rules")),
