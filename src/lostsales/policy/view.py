@@ -73,6 +73,7 @@ class View:
     # lead times vary; it was ordered (columns - k) periods ago. None where there are no columns.
     pipeline: Floats | None = None
     order_phase: Ints | None = None  # (series,) position in the cycle of order days, None where there is no cycle
+    coming: Features | None = None  # features of the next period, NaN where they are not known yet
 
     @property
     def on_order(self) -> Floats:
@@ -124,6 +125,7 @@ class View:
             names=None if self.names is None else self.names[rows],
             pipeline=None if self.pipeline is None else self.pipeline[rows],
             order_phase=None if self.order_phase is None else self.order_phase[rows],
+            coming=None if self.coming is None else tuple(each[rows] for each in self.coming),
         )
 
 

@@ -25,10 +25,12 @@ class Belief:
     mean: Floats  # (rows,) of the last demand: itself where it is observed
     features: Floats  # (rows, columns) with attributes
     z_position: Floats  # (rows,) among the nodes of z
+    coming: Floats | None = None  # (rows, columns) features of the next period, NaN where they are not known yet
 
     def take(self, rows: Ints) -> "Belief":
         """Some of the rows, or some again."""
-        return Belief(self.series.take(rows), self.mean[rows], self.features[rows], self.z_position[rows])
+        coming = None if self.coming is None else self.coming[rows]
+        return Belief(self.series.take(rows), self.mean[rows], self.features[rows], self.z_position[rows], coming)
 
 
 class LawInputs(NamedTuple):
@@ -83,7 +85,7 @@ class BeliefTracker:
             before = Belief(own, mean[rows], features, self.z_position(own, features))
             mean[rows] = self._mean_above(own, self._priced(before, depth[rows] - back, action.price[rows], available))
         features = self._features(view, series, np.arange(len(mean)))
-        return Belief(series, mean, features, self.z_position(series, features))
+        return Belief(series, mean, features, self.z_position(series, features), self._coming(view, series))
 
     def z_position(self, series: SeriesRows, features: Floats) -> Floats:
         """Index z as a position among its nodes, (rows,)."""
@@ -135,6 +137,16 @@ class BeliefTracker:
         """Features and attributes of some rows, (rows, columns), as the law of demand takes them."""
         columns = feature_columns(self.problem.features, [each[rows] for each in view.features])
         return np.column_stack([*columns, series.attributes])
+
+    def _coming(self, view: View, series: SeriesRows) -> Floats | None:
+        """Features and attributes of the next period as the law takes them, NaN where they are not known."""
+        if view.coming is None:
+            return None
+        known = [np.where(np.isnan(each), np.nan, 0.0) for each in view.coming]
+        columns = feature_columns(self.problem.features, view.coming)
+        widths = [len(each.levels or ()) if each.kind == "categorical" else 1 for each in self.problem.features]
+        masks = [mask for mask, width in zip(known, widths, strict=True) for _ in range(max(width, 1))]
+        return np.column_stack([*(each + mask for each, mask in zip(columns, masks, strict=True)), series.attributes])
 
     def _mean_above(self, series: SeriesRows, rows: PricedRows) -> Floats:
         """E[D | D > available], averaged over the laws, (rows,)."""

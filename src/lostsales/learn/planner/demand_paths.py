@@ -27,7 +27,7 @@ def demand_paths(
     """
     drawn = demand[:, states.cells[:, 0], price]  # (belief shapes, cells, lags, atoms)
     nodes, weights = (each[:, price, None] for each in states.cell_w(prices))
-    above = np.minimum(nodes + 1, len(states.w_nodes) - 1)
+    above = np.minimum(nodes + 1, len(states.transition) - 1)
     last = len(lags) - 1
     position = np.minimum(drawn / lags[1], last)
     low = np.minimum(position.astype(np.int64), last - 1)

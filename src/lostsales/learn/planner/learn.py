@@ -57,7 +57,7 @@ def _plan(data: TrainingData, model: DemandModel, settings: "Planner", progress:
     log, law, problem = data.log, model.law, data.log.problem
     assert log.costs is not None  # TrainingData has checked
     discount = max(problem.discount, LEAST_DISCOUNT) if settings.discount is None else settings.discount
-    states = market_states(model.evidence, law, settings.seed)
+    states = market_states(model.evidence, law, settings.seed, problem.features)
     ladders = _ladders(data, model)
     lags = lag_nodes(memory_reach(model.evidence, law))
     series = SeriesTable.of(log, law, ladders, data.rules, most_groups=min(MOST_GROUPS, MOST_LAG_NODES // lags))

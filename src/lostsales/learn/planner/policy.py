@@ -239,7 +239,7 @@ class PlanPolicy(PolicyBase):
         rows = Rows(
             z_position=belief.z_position,
             shift=self.tracker.shift(belief, relative),
-            w_position=self.states.w_position(belief.features, effects, relative),
+            w_position=self.states.w_position(belief.features, effects, relative, self._coming(belief)),
             depth=view.depth.astype(np.int64),
             lag=belief.mean * to_group,
             stock=view.stock * to_group,
@@ -262,6 +262,13 @@ class PlanPolicy(PolicyBase):
         money = (usual / to_group)[:, None]
         values, penalty = (values - penalty) * money, penalty * money
         return _Scored(ActionGrid(prices, orders, room_of(self.problem), series.order_cost), values, penalty)
+
+    def _coming(self, belief: Belief) -> tuple[Floats, Floats] | None:
+        """Features of the next period, as far as they are known, and the effects of series on them."""
+        if belief.coming is None:
+            return None
+        features = self.states.expected(belief.features, belief.coming)
+        return features, self.series.market_effects(belief.series, features)
 
     def _values_by_law(self, group: int, rows: Rows) -> Floats:
         """Value of every action under every law, (laws, rows, actions), relative to the usual price."""
