@@ -201,9 +201,10 @@ class Problem(Shop):
     )
     calendar: tuple[str, ...] = Field(
         (),
-        description="Features that follow from the date of a period, so that no table needs columns of them: `weekday`; "
-        "`week`, the position in the year as two waves (`year_sin_1`, ...); `month`; `holidays:US`, the public holidays "
-        "of a country or of a part of it (`holidays:DE-BY`) by the package `holidays`. The planner knows them ahead.",
+        description="Features that follow from the date of a period, so that no table needs columns of them: "
+        "`weekday`; `week`, the position in the year as two waves (`year_sin_1`, ...); `month`; `holidays:US`, the "
+        "public holidays of a country or of a part of it (`holidays:DE-BY`) by the package `holidays`. The planner "
+        "knows them ahead.",
         examples=[["weekday", "week", "holidays:US"]],
     )
     costs: Costs = Field(Costs(), description="Unit costs: a number, or the name of a column.")

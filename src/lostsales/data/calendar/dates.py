@@ -60,7 +60,9 @@ def calendar_values(name: str, word: str, period: Array, step: int) -> Floats:
         return np.asarray(np.sin(angle) if wave == "sin" else np.cos(angle))
     length = int(np.clip(step // DAY, 1, LONGEST_PERIOD))
     unique, which = np.unique(days, return_inverse=True)
-    is_holiday = sum(_are_holidays(word.partition(":")[2], unique + ahead).astype(np.float64) for ahead in range(length))
+    is_holiday = sum(
+        _are_holidays(word.partition(":")[2], unique + ahead).astype(np.float64) for ahead in range(length)
+    )
     return np.asarray(is_holiday)[which]
 
 

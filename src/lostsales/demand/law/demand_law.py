@@ -144,7 +144,7 @@ class DemandLaw:
         own_scale = np.broadcast_to(scale, mean.shape).reshape(-1)
         counts = np.empty(mean.size)
         count_quantiles(np.ascontiguousarray(share).reshape(-1), mean.reshape(-1) * own_scale, self.dispersion, counts)
-        return (counts / own_scale).reshape(mean.shape)
+        return np.asarray((counts / own_scale).reshape(mean.shape))
 
     def atoms(self, mean: Floats, own: Floats | float, scale: Floats | float, count: int) -> Floats:
         """Means of equally likely shares of the latent, rising, (..., count) for means (...)."""
@@ -153,12 +153,17 @@ class DemandLaw:
         own_scale = np.broadcast_to(scale, mean.shape).reshape(-1)
         atoms = np.empty((mean.size, count))
         count_atoms(mean.reshape(-1) * own_scale, self.dispersion, atoms)
-        return (atoms / own_scale[:, None]).reshape(*mean.shape, count)
+        return np.asarray((atoms / own_scale[:, None]).reshape(*mean.shape, count))
 
     def of_series(self, series: Ints) -> "DemandLaw":
         """The law of some of the series."""
         effects, scale, usual = self.effects.take(series), self.scale[series], self.usual_price[series]
         return replace(self, effects=effects, scale=scale, usual_price=usual)
+
+    @property
+    def is_dispersed(self) -> bool:
+        """Whether the dispersion of counts is learned."""
+        return self.family.noise == "negative-binomial"
 
     @cached_property
     def is_relative(self) -> bool:

@@ -1,33 +1,41 @@
-"""The dispersion of counts by maximum likelihood, given their means."""
+"""The dispersion of counts by maximum likelihood of what rows show, given their means."""
+
+import math
 
 import numpy as np
 
+from lostsales._jit import compiled
+from lostsales.demand.law.count_loops import chance_between
 from lostsales.types import Floats
 
 FIRST_DISPERSION = 0.2  # at which iterations start
 RANGE = -12.0, 3.0  # of its logarithm
-TOLERANCE = 1e-7
+TOLERANCE = 1e-5
+LEAST_CHANCE = 1e-300
 
 
-def fit_dispersion(count: Floats, mean: Floats, weights: Floats) -> float:
-    """Dispersion of negative binomial counts of given means; variance mean + dispersion * mean^2.
+@compiled
+def _log_likelihood(first: Floats, last: Floats, mean: Floats, weights: Floats, dispersion: float) -> float:
+    """Weighted sum of log P(first <= K <= last) over rows."""
+    total = 0.0
+    for row in range(len(first)):
+        total += weights[row] * math.log(
+            max(chance_between(first[row], last[row], mean[row], dispersion), LEAST_CHANCE)
+        )
+    return total
 
-    With s = 1 / dispersion the log-likelihood of a count k, up to what does not depend on s, is
-    lgamma(k + s) - lgamma(s) + s log s - (k + s) log(s + mean).
+
+def fit_dispersion(low: Floats, high: Floats, mean: Floats, weights: Floats) -> float:
+    """Dispersion of negative binomial counts above `low` and up to `high`, of given means; all (rows,).
+
+    The likelihood of the intervals themselves: drawn counts would follow the dispersion that they were drawn with, and
+    move from it in steps that are small where much is hidden.
     """
     from scipy.optimize import minimize_scalar
-    from scipy.special import gammaln
 
-    value, which = np.unique(count, return_inverse=True)
-    by_value, total = np.bincount(which, weights), float(weights.sum())
-    weighted = weights * count
+    first, last = np.maximum(np.floor(low) + 1, 0.0), np.floor(high)
 
     def loss(log_dispersion: float) -> float:
-        size = float(np.exp(-log_dispersion))
-        own = float(by_value @ (gammaln(value + size) - gammaln(size)))
-        # In terms of mean / size, as (k + s) log(s + mean) - s log s loses digits where s is large.
-        grows = np.log1p(mean / size)
-        rest = float(weighted @ grows) + float(weighted.sum()) * np.log(size) + size * float(weights @ grows)
-        return (rest - own) / total
+        return -float(_log_likelihood(first, last, mean, weights, math.exp(log_dispersion)))
 
-    return float(np.exp(minimize_scalar(loss, bounds=RANGE, method="bounded", options={"xatol": TOLERANCE}).x))
+    return math.exp(minimize_scalar(loss, bounds=RANGE, method="bounded", options={"xatol": TOLERANCE}).x)

@@ -141,8 +141,10 @@ def _iterate_to_convergence(evidence: Evidence, law: DemandLaw, weights: Floats,
         rate = USUAL_RATE
         if last is not None and last @ last > 0:
             rate = float(np.clip(step @ last / (last @ last), 0.0, LARGEST_RATE))
-        moved = _root_mean_square(step / law.factor_of(law.mean_of(inputs, series), scale)) if is_count else (
-            _root_mean_square(step) / max(law.residuals.spread, 1e-9)
+        moved = (
+            _root_mean_square(step / law.factor_of(law.mean_of(inputs, series), scale))
+            if is_count
+            else (_root_mean_square(step) / max(law.residuals.spread, 1e-9))
         )
         if moved * rate / (1 - rate) < TOLERANCE:
             break
@@ -197,18 +199,24 @@ def _iterate(evidence: Evidence, law: DemandLaw, weights: Floats, seed: int) -> 
     effects = fit_effects(
         _units(evidence, law), work.response - shared, inputs, series, counted, work.factor, law.effects
     )
-    centre = law.linked(shared + effects.of(inputs, series))
     if law.family.is_count:
-        scale = law.scale[series]
-        found = law.dispersion
-        if law.family.noise == "negative-binomial":
-            found = fit_dispersion(np.rint(latent * scale), centre * scale, counted)
-        return replace(law, mean=mean, effects=effects, dispersion=found)
+        law = replace(law, mean=mean, effects=effects)
+        return replace(law, dispersion=_dispersion(evidence, law, weights)) if law.is_dispersed else law
+    centre = law.linked(shared + effects.of(inputs, series))
     left = (latent - centre) / effects.spread[series]
     noise = fit_noise(left, centre, counted) if law.family.log_link else law.noise
     left /= noise.factor(centre)
     residuals = (Residuals.of if law.family.noise == "smooth" else Residuals.of_normal)(left, counted)
     return replace(law, mean=mean, residuals=residuals, effects=effects, noise=noise)
+
+
+def _dispersion(evidence: Evidence, law: DemandLaw, weights: Floats) -> float:
+    """The dispersion of counts, from the rows whose last demand is observed."""
+    rows = np.flatnonzero((evidence.depth == 0) & evidence.is_informative & (weights > 0))
+    series = evidence.series[rows]
+    scale = law.scale[series]
+    mean = law.mean_of(law.inputs(evidence.market[rows], evidence.price[rows], evidence.lag[rows] / scale), series)
+    return fit_dispersion(evidence.low[rows], evidence.high[rows], mean * scale, weights[rows])
 
 
 def with_effects(evidence: Evidence, law: DemandLaw, seed: int = 0, weights: Floats | None = None) -> DemandLaw:

@@ -319,7 +319,9 @@ def _choose(trials: dict[Family, FamilyTrial], additive_first: bool = True) -> F
     best = max(trials, key=score)
     for mean in sorted(dict.fromkeys(family.mean for family in trials), key=_complexity):
         own = [family for family in trials if family.mean == mean]
-        adds = max((family for family in own if not (family.multiplicative or family.is_count)), key=score, default=None)
+        adds = max(
+            (family for family in own if not (family.multiplicative or family.is_count)), key=score, default=None
+        )
         chosen = max(own, key=score)
         if adds and additive_first and not _is_behind(trials[adds], trials[chosen], ADDITIVE_MARGIN):
             chosen = adds

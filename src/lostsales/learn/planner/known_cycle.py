@@ -7,6 +7,7 @@ import numpy as np
 
 from lostsales.data.problem import Feature
 from lostsales.demand.censoring.evidence import Evidence
+from lostsales.demand.law.means import KernelMean, LinearMean
 from lostsales.types import Array, Bools, Floats, Ints
 
 MOST_STATES = 31  # of a cycle: longer ones (a year) enter as levels that move slowly
@@ -21,7 +22,7 @@ class KnownCycle:
     columns: Ints  # (columns,) of the market that tell the state
     states: Floats  # (states, columns)
     following: Ints  # (states,) the next state of each
-    level: Floats  # (states,) mean of z
+    level: Floats  # (states,) what it adds to z
 
     @classmethod
     def none(cls) -> "KnownCycle":
@@ -54,10 +55,12 @@ class KnownCycle:
         return cls(columns, arrays["cycle_states"], following, arrays["cycle_level"])
 
 
-def find_cycle(evidence: Evidence, features: Iterable[Feature], z: Floats, follows: Bools) -> KnownCycle:
+def find_cycle(
+    evidence: Evidence, features: Iterable[Feature], index: LinearMean | KernelMean, follows: Bools
+) -> KnownCycle:
     """The features whose next value followed from their value (nearly) always, as one cycle.
 
-    `follows` (rows - 1,) says where the next row is of the next period.
+    `index` gives z, and `follows` (rows - 1,) says where the next row is of the next period.
     """
     rows = np.flatnonzero(follows)
     columns: list[int] = []
@@ -72,7 +75,10 @@ def find_cycle(evidence: Evidence, features: Iterable[Feature], z: Floats, follo
     if found is None:
         return KnownCycle.none()
     states, code, following = found
-    level = np.bincount(code, z, len(states)) / np.bincount(code, minlength=len(states))
+    if isinstance(index, LinearMean):
+        level = states @ index.slopes[columns]
+    else:
+        level = np.bincount(code, index(evidence.market), len(states)) / np.bincount(code, minlength=len(states))
     return KnownCycle(np.array(columns), states, following, level)
 
 

@@ -151,7 +151,7 @@ def market_states(
     market, index = evidence.market, _fit_index(evidence, law, seed)
     z = index(market) + market_effects(evidence, law)
     follows = (np.diff(evidence.rows) == 1) & (np.diff(evidence.series) == 0)
-    cycle = find_cycle(evidence, features, z, follows)
+    cycle = find_cycle(evidence, features, index, follows)
     state = cycle.state(market)
     beyond = z - cycle.level[state]
     rows = np.flatnonzero(follows)  # whose next row is of the next period
@@ -163,7 +163,7 @@ def market_states(
     usual_price = float(np.mean(evidence.price))
     w = forecast(np.column_stack([market, beyond, np.full(len(z), usual_price)]))
     most = (Z_NODES, W_NODES) if len(cycle) == 1 else (BESIDE_CYCLE, BESIDE_CYCLE)
-    z_nodes, w_nodes = _nodes(beyond, most[0], np.std(z)), _nodes(w, most[1], np.std(z))
+    z_nodes, w_nodes = (_nodes(each, count, float(z.std())) for each, count in zip((beyond, w), most, strict=True))
     z_weights, w_weights = _node_weights(beyond, z_nodes), _node_weights(w, w_nodes)
     pairs = np.argwhere(z_weights.T @ w_weights / len(z) > LEAST_MASS)
     weights = z_weights[:, pairs[:, 0]] * w_weights[:, pairs[:, 1]]

@@ -19,7 +19,7 @@ def demand_pmf(law: ScenarioLaw, lag_term: Floats, price: Floats, effect: Floats
         return _of_counts(law, np.broadcast_shapes(lag_term.shape, price.shape, effect.shape), maximum)
     if law.noise.kind == "discrete" or law.noise.scale == 0:
         return _of_atoms(law, lag_term, price, effect, maximum)
-    halves = np.arange(maximum) + 0.5
+    halves: Floats = np.arange(maximum, dtype=np.float64) + 0.5
     if law.noise.is_count:
         at_most = law.noise.counts_at_most(halves, law.mean(lag_term, price, effect)[..., None])
         return _between_bounds(at_most, int(law.minimum))
