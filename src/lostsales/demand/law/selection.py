@@ -95,6 +95,31 @@ class DemandModel:
         return self.law.family
 
     @property
+    def noise_sd(self) -> float:
+        """Standard deviation of the latent around its mean; of counts, over the rows whose last demand is observed."""
+        law, evidence = self.law, self.sample
+        if not law.family.is_count:
+            return law.residuals.spread
+        rows = np.flatnonzero(evidence.depth == 0)
+        series = evidence.series[rows]
+        scale = law.scale[series]
+        mean = law.mean_of(law.inputs(evidence.market[rows], evidence.price[rows], evidence.lag[rows] / scale), series)
+        return float(np.sqrt(np.mean(law.factor_of(mean, scale) ** 2)))
+
+    @property
+    def choice_reason(self) -> str:
+        """Why this family was chosen, in words."""
+        own = next(each for each in self.candidates if each.family == self.family)
+        rivals = [each for each in self.candidates if each.family != self.family]
+        if not rivals:
+            return "the only one that was tried"
+        best = min(rivals, key=lambda each: each.behind)
+        if own.behind > best.behind:
+            among = f"{own.behind:.3f} (standard error {own.error:.3f}) behind the best, {best.family.name}"
+            return f"the simplest that is not behind beyond chance: {among}"
+        return f"the best score; next comes {best.family.name}, {best.behind:.3f} (standard error {best.error:.3f}) behind"
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What was left to a sample."""
         if self.sample is self.evidence:
