@@ -109,7 +109,7 @@ def count_atoms(mean: Floats, dispersion: float, atoms: Floats) -> None:
 @compiled
 def draw_counts(
     at: Ints,
-    depth: int,
+    span: Ints,
     mean: Floats,
     dispersion: float,
     scale: Floats,
@@ -118,7 +118,7 @@ def draw_counts(
     particles: Particles,
     with_below: bool,
 ) -> None:
-    """`draw_latents` of counts: `mean` (rows at the depth, 1 or draws) and intervals are in units of the log.
+    """`draw_latents` of counts: `mean` (rows at the level, 1 or draws) and intervals are in units of the log.
 
     `scale` (rows,) turns counts into latents.
     """
@@ -141,8 +141,8 @@ def draw_counts(
             total_chance += chance[d]
             chosen[d] = d
         below[row], within[row] = total_under / means, total_chance / draws
-        if depth > 0:
-            resample(row, depth, is_informative[row], chance, pick, latent, lag, chosen, kept)
+        if span[row] > 0:
+            resample(row, span[row], is_informative[row], chance, pick, latent, lag, chosen, kept)
         for d in range(draws):
             source = chosen[d]
             drawn = first

@@ -29,6 +29,7 @@ class Family:
     multiplicative: bool
     noise: Literal["smooth", "normal", "poisson", "negative-binomial"] = "smooth"
     link: Literal["identity", "log"] = "identity"
+    lags: int = 1  # how many of the last demands matter
 
     @classmethod
     def counts(cls, mean: str, noise: Literal["poisson", "negative-binomial"]) -> "Family":
@@ -60,12 +61,15 @@ class Family:
         'linear mean of the logarithm, additive noise'
         >>> Family.counts("linear", "negative-binomial").name
         'linear mean of the logarithm, negative binomial counts'
+        >>> Family("linear", False, lags=2).name
+        'linear mean, additive noise, 2 lags'
         """
+        lags = f", {self.lags} lags" if self.lags > 1 else ""
         if self.is_count:
-            return f"{self.mean} mean of the logarithm, {COUNTS[self.noise]} counts"
+            return f"{self.mean} mean of the logarithm, {COUNTS[self.noise]} counts{lags}"
         shape = "normal noise" if self.noise == "normal" else "noise"
         of = " of the logarithm" if self.log_link else ""
-        return f"{self.mean} mean{of}, {'multiplicative' if self.multiplicative else 'additive'} {shape}"
+        return f"{self.mean} mean{of}, {'multiplicative' if self.multiplicative else 'additive'} {shape}{lags}"
 
 
 @dataclass(frozen=True)
@@ -106,6 +110,7 @@ class DemandLaw:
     usual_price: Floats  # (series,) what prices are divided by, 1 where series do not differ in price
     noise: NoisePower = NoisePower()
     dispersion: float = 0.0  # of counts
+    lag_weights: tuple[float, ...] = (1.0,)  # of the last demands, which sum to 1: what is called the lag is their mean
 
     def inputs(self, market: Floats, price: Floats, lag: Floats) -> Floats:
         """The inputs of the mean, (rows, inputs); price relative to the usual one, lag in units of scale."""
@@ -118,6 +123,10 @@ class DemandLaw:
     def memory_input(self, lag: Floats) -> Floats:
         """The last demand as the mean takes it."""
         return np.log(np.maximum(lag, 0) + self.near_zero) if self.family.is_log else lag
+
+    def memory_slope(self, lag: Floats) -> Floats:
+        """Derivative of `memory_input`."""
+        return 1 / (np.maximum(lag, 0) + self.near_zero) if self.family.is_log else np.ones_like(lag)
 
     def mean_of(self, inputs: Floats, series: Ints) -> Floats:
         """The mean of the latent of each row, (rows,)."""

@@ -14,6 +14,7 @@ from lostsales.data.log import SalesLog
 from lostsales.demand.censoring.evidence import Evidence
 from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.demand.law.estimation import complete_latents, working_draws
+from lostsales.demand.law.memory import observed_lag
 from lostsales.demand.law.selection import DemandModel
 from lostsales.demand.law.series_effects import GroupPrior
 from lostsales.types import Array, Bools, Floats, Ints
@@ -130,8 +131,8 @@ def _arc(
     """Elasticity between two prices of each product, with its slope on the price moved by `shift`, (products,)."""
     series, own = evidence.series[at], product[at]
     scale = law.scale[series]
-    lag = evidence.lag[at] / scale
-    lag = np.where(np.isnan(lag), np.nanmedian(evidence.lag / law.scale[evidence.series]), lag)
+    observed = observed_lag(evidence, law.lag_weights) / law.scale[evidence.series]
+    lag = np.where(np.isnan(observed[at]), np.nanmedian(observed), observed[at])
     totals = []
     for price in (low, high):
         inputs = law.inputs(evidence.market[at], price[own], lag)

@@ -16,7 +16,9 @@ from lostsales.demand.censoring.evidence import Evidence
 from lostsales.demand.law.count_loops import draw_counts
 from lostsales.demand.law.demand_law import DemandLaw, Family
 from lostsales.demand.law.dispersion import FIRST_DISPERSION, fit_dispersion
-from lostsales.demand.law.means import MEANS, LinearMean
+from lostsales.demand.law.means import MEANS, LinearMean, fit_linear
+from lostsales.demand.law.memory import Lags, lags_of, observed_lag
+from lostsales.demand.law.memory import new_weights
 from lostsales.demand.law.noise import fit_noise
 from lostsales.demand.law.particle_loops import TINY, Intervals, NoiseGrid, Particles, RandomNumbers, draw_latents
 from lostsales.demand.law.residuals import Residuals
@@ -37,7 +39,8 @@ class CompletedLatents:
     """Draws of the latents and hidden lags of all rows, given a law."""
 
     latent: Floats  # (rows, draws)
-    lag: Floats  # (rows, draws) in units of scale
+    lag: Floats  # (rows, draws) weighted mean of the last demands, in units of scale
+    last: Floats  # (rows, draws) the last demand itself
     score: Floats  # (rows,) log probability of the row's interval, given all rows before it; 0 where uninformative
     below: Floats  # (rows,) P(D at or below the interval's low end), for calibration
     within: Floats  # (rows,) P(D in the interval)
@@ -64,31 +67,40 @@ def complete_latents(
         low, high = law.latent(low / scale), law.latent(high / scale)
     intervals, random = Intervals(low, high, evidence.is_informative), RandomNumbers(uniform, pick)
     noise = NoiseGrid(law.residuals.grid, law.residuals.cdf)
-    by_depth = np.argsort(evidence.depth, kind="stable")
-    for depth, at in enumerate(np.split(by_depth, np.cumsum(np.bincount(evidence.depth))[:-1])):
-        parent = evidence.parent[at]
-        if depth:
-            lag[at] = law.demand(latent[parent], scale[at, None]) / scale[at, None]
-        mean = _mean(law, evidence, at, lag, is_observed=depth == 0)
+    lags = lags_of(evidence, len(law.lag_weights))
+    by_level = np.argsort(lags.level, kind="stable")
+    for level, at in enumerate(np.split(by_level, np.cumsum(np.bincount(lags.level))[:-1])):
+        hidden = at[evidence.depth[at] > 0]
+        lag[hidden] = law.demand(latent[evidence.parent[hidden]], scale[hidden, None]) / scale[hidden, None]
+        mean = _mean(law, evidence, at, _weighted(lag[:, :1] if level == 0 else lag, law, lags, at))
         if is_count:
             in_units = mean * scale[at, None]
-            draw_counts(at, depth, in_units, law.dispersion, scale, intervals, random, particles, with_below)
+            draw_counts(at, lags.span, in_units, law.dispersion, scale, intervals, random, particles, with_below)
             continue
         spread = law.spread_of(mean, own_spread[at, None], scale[at, None])
-        draw_latents(at, depth, mean, spread, intervals, random, noise, particles)
+        draw_latents(at, lags.span, mean, spread, intervals, random, noise, particles)
     if not evidence.integer:  # an observed continuous demand is not drawn
         is_observed = np.isfinite(evidence.low) & np.isfinite(evidence.high) & ~evidence.is_censored
         middle = (evidence.low[is_observed] + evidence.high[is_observed]) / 2
         latent[is_observed] = law.latent(middle / scale[is_observed])[:, None]
     score = np.where(evidence.is_informative, np.log(np.maximum(particles.within, TINY)), 0.0)
-    return CompletedLatents(latent, lag, score, particles.below, particles.within)
+    return CompletedLatents(
+        latent, _weighted(lag, law, lags, slice(None)), lag, score, particles.below, particles.within
+    )
 
 
-def _mean(law: DemandLaw, evidence: Evidence, at: Ints, lag: Floats, is_observed: bool) -> Floats:
+def _weighted(last: Floats, law: DemandLaw, lags: Lags, at: Ints | slice) -> Floats:
+    """The weighted mean of the last demands of rows, (rows, draws), from the last one of each, (all rows, draws)."""
+    if len(law.lag_weights) == 1:
+        return np.asarray(last[at])
+    return sum((weight * last[rows[at]] for weight, rows in zip(law.lag_weights, lags.rows, strict=True)), np.zeros(1))
+
+
+def _mean(law: DemandLaw, evidence: Evidence, at: Ints, lag: Floats) -> Floats:
     """The mean of rows by draws of their lag, (rows, 1 or draws)."""
-    draws = 1 if is_observed else lag.shape[1]
+    draws = lag.shape[1]
     market, price = (np.repeat(each[at], draws, axis=0) for each in (evidence.market, evidence.price))
-    inputs = law.inputs(market, price, lag[at, :draws].reshape(-1))
+    inputs = law.inputs(market, price, lag.reshape(-1))
     return law.mean_of(inputs, np.repeat(evidence.series[at], draws)).reshape(len(at), draws)
 
 
@@ -128,21 +140,26 @@ def _iterate_to_convergence(evidence: Evidence, law: DemandLaw, weights: Floats,
     Where memory is long, steps are small and go the same way: each is the last one times a rate, and without
     extrapolation the lag would count too little. Where steps are noise of the draws their rate is 0: it has converged.
     """
-    rows = np.flatnonzero(evidence.depth == 0)
+    rows = np.flatnonzero(~np.isnan(observed_lag(evidence, law.lag_weights)))
     series = evidence.series[rows]
     scale, is_count = law.scale[series], law.family.is_count
-    inputs = law.inputs(evidence.market[rows], evidence.price[rows], evidence.lag[rows] / scale)
+
+    def mean_of(law: DemandLaw) -> Floats:
+        lag = observed_lag(evidence, law.lag_weights)[rows] / scale
+        return law.mean_of(law.inputs(evidence.market[rows], evidence.price[rows], lag), series)
+
     last: Floats | None = None  # the step before, on rows whose lag is observed
     most = ITERATIONS if isinstance(law.mean, LinearMean) else LATER_ITERATIONS
     for number in range(1, most + 1):
         before = law
         law = _iterate(evidence, law, weights, seed)
-        step = law.mean_of(inputs, series) - before.mean_of(inputs, series)
+        here = mean_of(law)
+        step = here - mean_of(before)
         rate = USUAL_RATE
         if last is not None and last @ last > 0:
             rate = float(np.clip(step @ last / (last @ last), 0.0, LARGEST_RATE))
         moved = (
-            _root_mean_square(step / law.factor_of(law.mean_of(inputs, series), scale))
+            _root_mean_square(step / law.factor_of(here, scale))
             if is_count
             else (_root_mean_square(step) / max(law.residuals.spread, 1e-9))
         )
@@ -186,11 +203,14 @@ def _first_law(evidence: Evidence, family: Family, scale: Floats, weights: Float
         demand_max=2 * float(shown.max()),
         usual_price=evidence.usual_price,
         dispersion=FIRST_DISPERSION if family.noise == "negative-binomial" else 0.0,
+        lag_weights=(1.0, *[0.0] * (family.lags - 1)),
     )
 
 
 def _iterate(evidence: Evidence, law: DemandLaw, weights: Floats, seed: int) -> DemandLaw:
     """One iteration: draw the latents, then fit mean, series effects and residual law."""
+    if len(law.lag_weights) > 1 and isinstance(law.mean, LinearMean):
+        law = _with_weights(evidence, law, weights, seed)
     inputs, latent, series, counted = _drawn(evidence, law, weights, seed)
     work = _working(law, inputs, series, latent)
     own = law.effects.of(inputs, series)
@@ -210,12 +230,30 @@ def _iterate(evidence: Evidence, law: DemandLaw, weights: Floats, seed: int) -> 
     return replace(law, mean=mean, residuals=residuals, effects=effects, noise=noise)
 
 
+def _with_weights(evidence: Evidence, law: DemandLaw, weights: Floats, seed: int) -> DemandLaw:
+    """The law with the weights of the last demands fitted to draws, by a Gauss-Newton step."""
+    rows = np.flatnonzero(evidence.is_informative & (weights > 0))
+    done = complete_latents(evidence, law, seed, with_below=False)
+    draws, lags = done.latent.shape[1], lags_of(evidence, len(law.lag_weights))
+    market, price = (np.repeat(each[rows], draws, axis=0) for each in (evidence.market, evidence.price))
+    lag = done.lag[rows].reshape(-1)
+    first, *later = (done.last[own[rows]].reshape(-1) for own in lags.rows)
+    inputs, series = law.inputs(market, price, lag), np.repeat(evidence.series[rows], draws)
+    work = _working(law, inputs, series, _bounded_below(law, done.latent[rows]).reshape(-1))
+    counted = _by_precision(law, work, series, np.repeat(weights[rows] / draws, draws))
+    beyond = [(each - first) * law.memory_slope(lag) for each in later]
+    fitted = fit_linear(np.column_stack([inputs, *beyond]), work.response - law.effects.of(inputs, series), counted)
+    slope, moves = fitted.slopes[inputs.shape[1] - 1], fitted.slopes[inputs.shape[1] :]
+    return replace(law, lag_weights=new_weights(law.lag_weights, float(slope), moves))
+
+
 def _dispersion(evidence: Evidence, law: DemandLaw, weights: Floats) -> float:
     """The dispersion of counts, from the rows whose last demand is observed."""
-    rows = np.flatnonzero((evidence.depth == 0) & evidence.is_informative & (weights > 0))
+    lag = observed_lag(evidence, law.lag_weights)
+    rows = np.flatnonzero(~np.isnan(lag) & evidence.is_informative & (weights > 0))
     series = evidence.series[rows]
     scale = law.scale[series]
-    mean = law.mean_of(law.inputs(evidence.market[rows], evidence.price[rows], evidence.lag[rows] / scale), series)
+    mean = law.mean_of(law.inputs(evidence.market[rows], evidence.price[rows], lag[rows] / scale), series)
     return fit_dispersion(evidence.low[rows], evidence.high[rows], mean * scale, weights[rows])
 
 

@@ -45,7 +45,7 @@ class Particles(NamedTuple):
 @compiled
 def resample(
     row: int,
-    depth: int,
+    span: int,
     is_informative: bool,
     chance: Floats,
     pick: Floats,
@@ -65,13 +65,13 @@ def resample(
             source += 1
             passed += (chance[source] if is_informative else 1.0) + TINY
         chosen[d] = source
-    for back in range(min(depth, RESAMPLED_PERIODS) + 1):
+    for back in range(min(span, RESAMPLED_PERIODS) + 1):
         if back > 0:
             for d in range(draws):
                 kept[d] = latent[row - back, chosen[d]]
             for d in range(draws):
                 latent[row - back, d] = kept[d]
-        if back < depth:
+        if back < span:
             for d in range(draws):
                 kept[d] = lag[row - back, chosen[d]]
             for d in range(draws):
@@ -81,7 +81,7 @@ def resample(
 @compiled
 def draw_latents(
     at: Ints,
-    depth: int,
+    span: Ints,
     mean: Floats,
     spread: Floats,
     intervals: Intervals,
@@ -89,9 +89,9 @@ def draw_latents(
     noise: NoiseGrid,
     particles: Particles,
 ) -> None:
-    """Draw the latents of the rows `at` one depth, and resample the hidden past that led to each by its likelihood.
+    """Draw the latents of the rows `at` one level, and resample the hidden past that led to each by its likelihood.
 
-    `mean` and `spread` are (rows at the depth, 1 or draws).
+    `mean` and `spread` are (rows at the level, 1 or draws); `span` (rows,) is how far back that past goes.
     """
     low, high, is_informative = intervals
     uniform, pick = random
@@ -122,8 +122,8 @@ def draw_latents(
             total_chance += chance[d]
             chosen[d] = d
         below[row], within[row] = total_under / draws, total_chance / draws
-        if depth > 0:
-            resample(row, depth, is_informative[row], chance, pick, latent, lag, chosen, kept)
+        if span[row] > 0:
+            resample(row, span[row], is_informative[row], chance, pick, latent, lag, chosen, kept)
         for d in range(draws):
             source = chosen[d]
             drawn = mean[index, source if mean.shape[1] > 1 else 0]

@@ -6,6 +6,7 @@ probabilities multiply to the likelihood of the log up to a factor that no famil
 censoring (a squared error of imputed demands is not).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 
@@ -22,6 +23,7 @@ from lostsales.demand.law.demand_law import DemandLaw, Family
 from lostsales.demand.law.estimation import CompletedLatents, complete_latents, fit_family, with_effects
 from lostsales.demand.law.evidence_sample import drawn_blocks, sample_blocks
 from lostsales.demand.law.means import MEANS
+from lostsales.demand.law.memory import MOST_LAGS, observed_lag
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.types import Floats
 
@@ -100,10 +102,11 @@ class DemandModel:
         law, evidence = self.law, self.sample
         if not law.family.is_count:
             return law.residuals.spread
-        rows = np.flatnonzero(evidence.depth == 0)
+        lag = observed_lag(evidence, law.lag_weights)
+        rows = np.flatnonzero(~np.isnan(lag))
         series = evidence.series[rows]
         scale = law.scale[series]
-        mean = law.mean_of(law.inputs(evidence.market[rows], evidence.price[rows], evidence.lag[rows] / scale), series)
+        mean = law.mean_of(law.inputs(evidence.market[rows], evidence.price[rows], lag[rows] / scale), series)
         return float(np.sqrt(np.mean(law.factor_of(mean, scale) ** 2)))
 
     @property
@@ -199,6 +202,7 @@ def fit_demand(
     if rows < LEAST_ROWS:
         wanted = f"a demand model needs at least {LEAST_ROWS} rows with known demand, besides the first of each series"
         raise LostSalesError(f"{wanted}, but there are {rows}")
+    tries_memory = families is None
     if families is None:
         trees = len(evidence) >= BOOSTED_ROWS and find_spec("sklearn") is not None
         is_relative = bool((evidence.usual_price != 1).any())
@@ -211,13 +215,22 @@ def fit_demand(
     scored, folds, by = _scored_rows(log, evidence, seed)
     trials: dict[Family, FamilyTrial] = {}
     sample = sample_blocks(evidence, MOST_FITTED, seed)
-    *comparing, fitting = stages(progress, [1.0] * len(families) + [len(sample) / len(scored) / len(folds)])
+    *comparing, remembering, fitting = stages(
+        progress, [1.0] * len(families) + [2.0 * tries_memory, len(sample) / len(scored) / len(folds)]
+    )
+
+    def cross_validated(family: Family, tick: Progress) -> FamilyTrial:
+        return _cross_validate(family, trials, scored, folds, scale, seed, tick)
+
     for family, tick in zip(sorted(families, key=lambda each: _complexity(each.mean)), comparing, strict=True):
         if not _is_ruled_out(family, trials):
-            trials[family] = _cross_validate(family, trials, scored, folds, scale, seed, tick)
+            trials[family] = cross_validated(family, tick)
         tick(1, 1)
-    candidates = _compare(trials)
     chosen = _choose(trials, additive_first=bool((evidence.usual_price == 1).all()))
+    if tries_memory:
+        trials |= _longer_memory(chosen, lambda family: cross_validated(family, remembering))
+        chosen = _shortest_memory(chosen, trials)
+    candidates = _compare(trials)
     law = fit_family(sample, chosen, scale, seed=seed)
     law = law if sample is evidence else with_effects(evidence, law, seed)
     fitting(1, 1)
@@ -301,6 +314,23 @@ def _cross_validate(
         score[out], below[out], within[out] = done.score[out], done.below[out], done.within[out]
         laws.append(law)
     return FamilyTrial(score, (below, within), tuple(laws))
+
+
+def _longer_memory(chosen: Family, cross_validated: Callable[[Family], FamilyTrial]) -> dict[Family, FamilyTrial]:
+    """Trials of the chosen family with more lags."""
+    longer = [replace(chosen, lags=lags) for lags in range(2, MOST_LAGS + 1)]
+    return {family: cross_validated(family) for family in longer}
+
+
+def _shortest_memory(chosen: Family, trials: dict[Family, FamilyTrial]) -> Family:
+    """The chosen family with as few lags as are not behind beyond chance."""
+    same = [family for family in trials if replace(family, lags=1) == chosen]
+    best = max(same, key=lambda family: float(trials[family].score.mean()))
+    return next(each for each in sorted(same, key=_lags) if not _is_behind(trials[each], trials[best], BEYOND_CHANCE))
+
+
+def _lags(family: Family) -> int:
+    return family.lags
 
 
 def _is_ruled_out(family: Family, trials: dict[Family, FamilyTrial]) -> bool:

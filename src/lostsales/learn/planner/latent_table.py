@@ -7,6 +7,7 @@ import numpy as np
 from lostsales.demand.censoring.evidence import Evidence
 from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.demand.law.means import LinearMean
+from lostsales.demand.law.memory import observed_lag
 from lostsales.learn.planner.market_states import MarketStates
 from lostsales.learn.planner.physics import BELIEF_SHAPES
 from lostsales.types import Floats
@@ -76,7 +77,8 @@ def memory_reach(evidence: Evidence, law: DemandLaw) -> float:
     """By how many standard deviations of demand its mean moves as the last demand moves over what the log shows."""
     rows = np.linspace(0, len(evidence) - 1, min(len(evidence), INTERACTION_ROWS)).astype(np.int64)
     series, ones = evidence.series[rows], np.ones(len(rows))
-    low, high = np.nanquantile(evidence.lag / law.scale[evidence.series], [0.01, 0.99])
+    observed = observed_lag(evidence, law.lag_weights) / law.scale[evidence.series]
+    low, high = np.nanquantile(observed, [0.01, 0.99])
     means = [
         law.mean_of(law.inputs(evidence.market[rows], evidence.price[rows], lag * ones), series) for lag in (low, high)
     ]

@@ -14,6 +14,7 @@ from lostsales.data.problem import Feature
 from lostsales.demand.censoring.evidence import Evidence
 from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.demand.law.means import KernelMean, LinearMean, fit_kernel, fit_linear
+from lostsales.demand.law.memory import observed_lag
 from lostsales.learn.planner.known_cycle import KnownCycle, find_cycle
 from lostsales.policy.file_content import indices, numbers, optional
 from lostsales.types import Array, Floats, Ints
@@ -230,9 +231,10 @@ def _fit_index(evidence: Evidence, law: DemandLaw, seed: int) -> LinearMean | Ke
     if n_columns == 0:
         return LinearMean(0.0, np.zeros(0))
     rng = np.random.default_rng(seed)
-    observed = np.flatnonzero(~np.isnan(evidence.lag))
+    observed_lags = observed_lag(evidence, law.lag_weights) / law.scale[evidence.series]
+    observed = np.flatnonzero(~np.isnan(observed_lags))
     reference = rng.choice(observed, min(REFERENCE_ROWS, len(observed)), replace=False)
-    lag = (evidence.lag / law.scale[evidence.series])[reference]
+    lag = observed_lags[reference]
     total = np.zeros(len(evidence))
     for each_price, each_lag in zip(evidence.price[reference], lag, strict=True):
         same = np.full(len(evidence), 1.0)
