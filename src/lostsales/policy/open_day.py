@@ -21,7 +21,7 @@ from lostsales.policy.coming_periods import coming_features, split_today
 from lostsales.policy.feature_cells import read_features
 from lostsales.policy.open_supply import OpenSupply
 from lostsales.policy.recent_rows import RecentRows
-from lostsales.policy.view import ClosedPeriod, SeriesContext, View
+from lostsales.policy.view import EARLIER_PERIODS, ClosedPeriod, SeriesContext, View
 from lostsales.types import Array, Bools, Floats, Ints, exceeds
 
 NO_HISTORY = "no known demand: the last sales count as demand"
@@ -65,7 +65,7 @@ def read_open_day(problem: Problem, recent: RecentRows | None, today: Table, usu
         seen = np.where(runs.observed.is_observed[at], runs.observed.demand[at], shown)
         demand[has] = np.where(hidden, log.sales[at], seen)
         unanchored[has] = hidden & ~has_anchor
-        past = recent.past(last_row, max(int(depth.max(initial=0)), 1))
+        past = recent.past(last_row, int(depth.max(initial=0)) + EARLIER_PERIODS)
         mean_demand[has] = recent.mean_demand[log.series[at]]
         supply = supply.after(log, last_row, day.stock, day.findings, recent.columns)
     unknown = np.isnan(demand)

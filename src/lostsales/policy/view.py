@@ -12,6 +12,8 @@ from lostsales.errors import LostSalesError
 from lostsales.types import Array, Bools, Floats, Ints, exceeds
 
 Features = tuple[Floats, ...]
+# Closed periods that are kept beyond the longest censored run, for policies on several of the last demands.
+EARLIER_PERIODS = 6
 
 
 class Action(NamedTuple):
@@ -104,8 +106,8 @@ class View:
         return {each.name: values for each, values in zip(features, self.features, strict=False)}
 
     def take(self, rows: Ints) -> "View":
-        """Some of the series, with their past as far back as the longest of their censored runs."""
-        longest = max(int(self.depth[rows].max(initial=0)), 1)
+        """Some of the series, with their past as far back as the longest of their censored runs, and a little more."""
+        longest = int(self.depth[rows].max(initial=0)) + EARLIER_PERIODS
         past = tuple(
             ClosedPeriod(each.view._without_past(rows), Action(each.action.price[rows], each.action.order[rows]))
             for each in self.past[-longest:]

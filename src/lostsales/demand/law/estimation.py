@@ -17,8 +17,7 @@ from lostsales.demand.law.count_loops import draw_counts
 from lostsales.demand.law.demand_law import DemandLaw, Family
 from lostsales.demand.law.dispersion import FIRST_DISPERSION, fit_dispersion
 from lostsales.demand.law.means import MEANS, LinearMean, fit_linear
-from lostsales.demand.law.memory import Lags, lags_of, observed_lag
-from lostsales.demand.law.memory import new_weights
+from lostsales.demand.law.memory import Lags, lags_of, new_weights, observed_lag
 from lostsales.demand.law.noise import fit_noise
 from lostsales.demand.law.particle_loops import TINY, Intervals, NoiseGrid, Particles, RandomNumbers, draw_latents
 from lostsales.demand.law.residuals import Residuals

@@ -53,10 +53,11 @@ def latent_atoms(
     for _ in range(BELIEF_SHAPES - 1):
         middle = tables[-1][tuple(each // 2 for each in observed.shape)]
         upper = np.interp(_levels(BELIEF_ATOMS), _levels(ATOMS // 2), middle[ATOMS // 2 :])
+        own = law.lag_weights[0]  # of the hidden demand in the lag
         if law.family.multiplicative:
-            belief = lags[:, None] * np.exp(upper) / np.exp(upper).mean()
+            belief = lags[:, None] * (1 + own * (np.exp(upper) / np.exp(upper).mean() - 1))
         else:
-            belief = np.maximum(lags[:, None] + upper - upper.mean(), 0.0)
+            belief = np.maximum(lags[:, None] + own * (upper - upper.mean()), 0.0)
         means = _mean_latents(evidence, law, states, prices, belief.reshape(-1), shape)
         means = means.reshape(*observed.shape, BELIEF_ATOMS)
         drawn = law.atoms(means, shape.spread, shape.scale, ATOMS)

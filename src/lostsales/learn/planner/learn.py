@@ -17,6 +17,7 @@ from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.demand.law.estimation import complete_latents
 from lostsales.demand.law.selection import DemandModel, bootstrap_laws, fit_demand
 from lostsales.learn.planner.latent_table import GroupShape, LatentTable, latent_atoms, memory_reach, usual_noise
+from lostsales.learn.planner.lag_belief import plan_memory
 from lostsales.learn.planner.market_states import MarketStates, market_effects, market_states
 from lostsales.learn.planner.physics import Physics
 from lostsales.learn.planner.pipeline_plan import plan_pipeline
@@ -103,6 +104,7 @@ def _plan(data: TrainingData, model: DemandModel, settings: "Planner", progress:
         rounded=law.integer and not law.family.is_count,
         demand_max=law.demand_max,
         near_zero=law.near_zero,
+        lag_weights=law.lag_weights,
         discount=discount,
         pessimism=settings.pessimism,
         safe_depth=data.runs.max_depth if settings.safe == "paper" else NO_SAFE_DEPTH,
@@ -190,7 +192,9 @@ class _Planning:
         shape = self.shapes[group]
         latents = latent_atoms(self.evidence, own, self.states, grid.prices, grid.lags / scale, shape)
         demand = own.demand_of_atoms(latents, scale)
-        dynamics = Dynamics(self.physics[group], self.discount, *grid.steps)
+        memory = plan_memory(self.evidence, own)
+        memory = memory._replace(offset=memory.offset * scale)
+        dynamics = Dynamics(self.physics[group], self.discount, *grid.steps, memory)
         if self.pipeline is None:
             return latents, solve(demand, self.states, grid, dynamics, self.allowed[group], self.iterations, start)
         noise = usual_noise(own, latents, scale, grid.lags, shape)

@@ -7,6 +7,7 @@ from pydantic import Field
 from lostsales.data.economics import UnitCosts
 from lostsales.data.ladders import Ladders, LadderSettings
 from lostsales.data.settings import StrictSettings, checked_json
+from lostsales.demand.law.memory import MOST_LAGS
 from lostsales.learn.planner.ahead_arrays import AHEAD_ARRAYS, ahead_sizes
 from lostsales.learn.planner.arrivals import Arrivals, has_pipeline
 from lostsales.learn.planner.market_states import STATE_ARRAYS
@@ -31,6 +32,9 @@ from lostsales.policy.file_format import Artefact
 from lostsales.policy.rules import SavedRules
 
 
+LagWeight = Annotated[float, Field(ge=-MOST_LAGS, le=1 + MOST_LAGS)]
+
+
 class PlanSettings(StrictSettings):
     """The settings in a policy file."""
 
@@ -40,6 +44,7 @@ class PlanSettings(StrictSettings):
     rounded: bool | None = None  # as `integer` in files of old
     demand_max: Positive
     near_zero: Positive = 0.1
+    lag_weights: Annotated[tuple[LagWeight, ...], Field(min_length=1, max_length=MOST_LAGS)] = (1.0,)
     strict: bool
     discount: Annotated[float, Field(ge=0, lt=1)]
     pessimism: Annotated[float, Field(ge=0, le=1)]

@@ -22,7 +22,7 @@ from lostsales.learn.planner.plan_file import ladders_of, plan_content
 from lostsales.learn.planner.projection_loops import Ahead
 from lostsales.learn.planner.reasons import PriceFacts
 from lostsales.learn.planner.series_table import SeriesRows, SeriesTable
-from lostsales.learn.planner.state_grid import Dynamics
+from lostsales.learn.planner.state_grid import Dynamics, Memory
 from lostsales.policy.action_grid import ActionGrid, keep_largest, room_of
 from lostsales.policy.base import PolicyBase
 from lostsales.policy.decision import Decision, greedy
@@ -64,6 +64,7 @@ class PlanPolicy(PolicyBase):
     rounded: bool
     demand_max: float
     near_zero: float
+    lag_weights: tuple[float, ...]  # of the last demands
     discount: float
     pessimism: float
     safe_depth: int
@@ -93,7 +94,8 @@ class PlanPolicy(PolicyBase):
         strict = self.physics.strict
         is_log = self.multiplicative or self.log_link
         inputs = LawInputs(is_log and bool((self.series.usual_price != 1).any()), is_log, self.near_zero)
-        return BeliefTracker(self.problem, self.prices, self.states, self.series, self.tables, inputs, strict)
+        weights = self.lag_weights
+        return BeliefTracker(self.problem, self.prices, self.states, self.series, self.tables, inputs, strict, weights)
 
     @property
     def may_recommend(self) -> Ladders:
@@ -241,7 +243,8 @@ class PlanPolicy(PolicyBase):
             shift=self.tracker.shift(belief, relative),
             w_position=self.states.w_position(belief.features, effects, relative, self._coming(belief)),
             depth=view.depth.astype(np.int64),
-            lag=belief.mean * to_group,
+            lag=belief.lag * to_group,
+            stays=belief.stays * to_group,
             stock=view.stock * to_group,
             price=relative,
             price_position=position(relative, self.prices),
@@ -273,7 +276,8 @@ class PlanPolicy(PolicyBase):
     def _values_by_law(self, group: int, rows: Rows) -> Floats:
         """Value of every action under every law, (laws, rows, actions), relative to the usual price."""
         physics = self.physics.with_costs(self.series.group_costs[group])
-        dynamics = Dynamics(physics, self.discount, *map(float, self.steps[group]))
+        memory = Memory(self.lag_weights[0])
+        dynamics = Dynamics(physics, self.discount, *map(float, self.steps[group]), memory)
         values = np.empty((self.latents.shape[1], len(rows.stock), rows.price.shape[1] * rows.order.shape[1]))
         for law, (each, table) in enumerate(zip(values, self.tables[group], strict=True)):
             if self.aheads is not None:
@@ -344,6 +348,7 @@ class PlanPolicy(PolicyBase):
             "rounded": self.rounded,
             "demand_max": self.demand_max,
             "near_zero": self.near_zero,
+            "lag_weights": list(self.lag_weights),
             "strict": self.physics.strict,
             "discount": self.discount,
             "pessimism": self.pessimism,
@@ -367,6 +372,7 @@ class PlanPolicy(PolicyBase):
             arrays_of("shops", arrays), columns, feature_count(artefact.problem.features), costs
         )
         settings = {"near_zero": 0.1, "log_link": False, "rounded": settings["integer"]} | settings
+        settings["lag_weights"] = tuple(settings.get("lag_weights", (1.0,)))
         return cls(
             problem=artefact.problem,
             rules=Rules.of_saved(settings.pop("rules")),
