@@ -51,9 +51,7 @@ def forecast_demand(
     return DemandForecast(demands.mean(axis=2), np.quantile(demands, levels, axis=2))
 
 
-def _opened(
-    view: View, again: Ints, features: Features, demand: Floats, past: tuple[ClosedPeriod, ...]
-) -> View:
+def _opened(view: View, again: Ints, features: Features, demand: Floats, past: tuple[ClosedPeriod, ...]) -> View:
     """The next period of every path, after a demand that is known."""
     none = np.zeros(len(again), dtype=np.int64)
     return View(

@@ -16,10 +16,10 @@ from lostsales.learn.planner.arrivals import Arrivals, has_pipeline
 from lostsales.learn.planner.demand_paths import demand_paths
 from lostsales.learn.planner.latent_table import GroupShape, latent_atoms
 from lostsales.learn.planner.market_states import market_states
-from lostsales.learn.planner.state_grid import Memory
 from lostsales.learn.planner.planner import Planner
 from lostsales.learn.planner.policy import PlanPolicy
 from lostsales.learn.planner.shortfall import REACH, SHARES, STEPS_A_UNIT, shortfall_table
+from lostsales.learn.planner.state_grid import Memory
 from lostsales.policy.simple import BaseStockRule
 from lostsales.policy.view import View
 from lostsales.simulation.scenario import Scenario

@@ -70,7 +70,9 @@ def print_demand(name: str, model: DemandModel, found: PriceResponse) -> None:
     spread = model.noise_sd
     noise = f"standard deviation {spread:.3g}"
     if law.family.is_count:
-        noise = f"counts of variance mean + {law.dispersion:.3g} mean²" if law.is_dispersed else "counts, variance = mean"
+        noise = (
+            f"counts of variance mean + {law.dispersion:.3g} mean²" if law.is_dispersed else "counts, variance = mean"
+        )
     elif law.family.multiplicative:
         noise = f"demand is off by a factor of {np.exp(spread):.2f} either way"
     elif law.scale.min() < law.scale.max():

@@ -120,7 +120,9 @@ class DemandModel:
         if own.behind > best.behind:
             among = f"{own.behind:.3f} (standard error {own.error:.3f}) behind the best, {best.family.name}"
             return f"the simplest that is not behind beyond chance: {among}"
-        return f"the best score; next comes {best.family.name}, {best.behind:.3f} (standard error {best.error:.3f}) behind"
+        return (
+            f"the best score; next comes {best.family.name}, {best.behind:.3f} (standard error {best.error:.3f}) behind"
+        )
 
     @property
     def notes(self) -> tuple[str, ...]:

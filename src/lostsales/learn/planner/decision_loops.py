@@ -109,7 +109,10 @@ def action_values(q: Floats, rows: Rows, table: LatentTable, by_node: Floats, dy
             position = within(rows.w_position[row, p], n_nodes - 1.0)
             node = min(int(position), max(n_nodes - 2, 0))
             truncated = physics.truncates and depth == n_depths - 1
-            least, most = memory.weight * demand[0] + rows.stays[row], memory.weight * demand[count - 1] + rows.stays[row]
+            least, most = (
+                memory.weight * demand[0] + rows.stays[row],
+                memory.weight * demand[count - 1] + rows.stays[row],
+            )
             first = 0 if truncated else int(within(min(least, most) / lag_step, n_lags - 1.0))
             lags = (first, min(int(within(max(least, most) / lag_step, n_lags - 1.0)) + 1, n_lags - 1))
             interpolate_next_values(by_node, node, position - node, 0, lags, reach, next_values)

@@ -16,8 +16,8 @@ from lostsales.demand.censoring.evidence import Evidence
 from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.demand.law.estimation import complete_latents
 from lostsales.demand.law.selection import DemandModel, bootstrap_laws, fit_demand
-from lostsales.learn.planner.latent_table import GroupShape, LatentTable, latent_atoms, memory_reach, usual_noise
 from lostsales.learn.planner.lag_belief import plan_memory
+from lostsales.learn.planner.latent_table import GroupShape, LatentTable, latent_atoms, memory_reach, usual_noise
 from lostsales.learn.planner.market_states import MarketStates, market_effects, market_states
 from lostsales.learn.planner.physics import Physics
 from lostsales.learn.planner.pipeline_plan import plan_pipeline

@@ -31,7 +31,6 @@ from lostsales.policy.file_content import (
 from lostsales.policy.file_format import Artefact
 from lostsales.policy.rules import SavedRules
 
-
 LagWeight = Annotated[float, Field(ge=-MOST_LAGS, le=1 + MOST_LAGS)]
 
 

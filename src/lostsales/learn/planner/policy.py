@@ -277,7 +277,8 @@ class PlanPolicy(PolicyBase):
         """Value of every action under every law, (laws, rows, actions), relative to the usual price."""
         physics = self.physics.with_costs(self.series.group_costs[group])
         memory = Memory(self.lag_weights[0])
-        dynamics = Dynamics(physics, self.discount, *map(float, self.steps[group]), memory)
+        stock_step, lag_step = map(float, self.steps[group])
+        dynamics = Dynamics(physics, self.discount, stock_step, lag_step, memory)
         values = np.empty((self.latents.shape[1], len(rows.stock), rows.price.shape[1] * rows.order.shape[1]))
         for law, (each, table) in enumerate(zip(values, self.tables[group], strict=True)):
             if self.aheads is not None:
