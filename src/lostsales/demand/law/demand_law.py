@@ -30,11 +30,14 @@ class Family:
     noise: Literal["smooth", "normal", "poisson", "negative-binomial"] = "smooth"
     link: Literal["identity", "log"] = "identity"
     lags: int = 1  # how many of the last demands matter
+    saturates: bool = (
+        False  # of a logarithm, last demands matter ever less: by their share L / (L + half), not by log L
+    )
 
     @classmethod
-    def counts(cls, mean: str, noise: Literal["poisson", "negative-binomial"]) -> "Family":
+    def counts(cls, mean: str, noise: Literal["poisson", "negative-binomial"], *, saturates: bool = False) -> "Family":
         """A family of counts."""
-        return cls(mean, False, noise, "log")
+        return cls(mean, False, noise, "log", saturates=saturates)
 
     @property
     def is_count(self) -> bool:
@@ -65,6 +68,7 @@ class Family:
         'linear mean, additive noise, 2 lags'
         """
         lags = f", {self.lags} lags" if self.lags > 1 else ""
+        lags = f", saturating memory{lags}" if self.saturates else lags
         if self.is_count:
             return f"{self.mean} mean of the logarithm, {COUNTS[self.noise]} counts{lags}"
         shape = "normal noise" if self.noise == "normal" else "noise"
@@ -103,7 +107,7 @@ class DemandLaw:
     mean: Mean
     residuals: Residuals
     integer: bool
-    near_zero: float  # added to the last demand, in units of scale, before its logarithm is taken
+    near_zero: float  # added to the last demand, in units of scale, before its logarithm or its share is taken
     scale: Floats  # (series,) of the log
     effects: SeriesEffects
     demand_max: float  # no demand is drawn above this multiple of scale
@@ -122,11 +126,17 @@ class DemandLaw:
 
     def memory_input(self, lag: Floats) -> Floats:
         """The last demand as the mean takes it."""
-        return np.log(np.maximum(lag, 0) + self.near_zero) if self.family.is_log else lag
+        if not self.family.is_log:
+            return lag
+        shifted = np.maximum(lag, 0) + self.near_zero
+        return np.asarray(1 - self.near_zero / shifted if self.family.saturates else np.log(shifted))
 
     def memory_slope(self, lag: Floats) -> Floats:
         """Derivative of `memory_input`."""
-        return 1 / (np.maximum(lag, 0) + self.near_zero) if self.family.is_log else np.ones_like(lag)
+        if not self.family.is_log:
+            return np.ones_like(lag)
+        shifted = np.maximum(lag, 0) + self.near_zero
+        return np.asarray(self.near_zero / shifted**2 if self.family.saturates else 1 / shifted)
 
     def mean_of(self, inputs: Floats, series: Ints) -> Floats:
         """The mean of the latent of each row, (rows,)."""

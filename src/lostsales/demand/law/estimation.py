@@ -30,6 +30,7 @@ ITERATIONS = 30  # at most, of a linear mean
 LATER_ITERATIONS = 6  # of any other, which starts where the linear one has converged
 TOLERANCE = 5e-3  # standard deviations of the residuals by which the mean may still be off
 USUAL_RATE = 0.8  # at which steps shrink, before two are observed
+HALF_STEP = 1.3  # factor by which the half of saturating memory moves in an iteration
 LARGEST_RATE = 0.95  # that an extrapolated step uses
 
 
@@ -185,6 +186,7 @@ def _first_law(evidence: Evidence, family: Family, scale: Floats, weights: Float
     shown = np.where(np.isinf(evidence.high), least, (least + evidence.high) / 2) / own
     # Of counts, whose median may be 0, at least one unit.
     near_zero = max(0.1 * float(np.median(shown)), 1 / float(np.median(scale)) if family.is_count else 1e-10)
+    near_zero = max(near_zero, 0.5 * float(np.median(shown))) if family.saturates else near_zero
     latent = np.log(shown + near_zero) if family.multiplicative else shown
     counted = weights * evidence.is_informative
     middle = float(counted @ latent / counted.sum())
@@ -210,6 +212,8 @@ def _iterate(evidence: Evidence, law: DemandLaw, weights: Floats, seed: int) -> 
     """One iteration: draw the latents, then fit mean, series effects and residual law."""
     if len(law.lag_weights) > 1 and isinstance(law.mean, LinearMean):
         law = _with_weights(evidence, law, weights, seed)
+    if law.family.saturates and isinstance(law.mean, LinearMean):
+        law = _with_half(evidence, law, weights, seed)
     inputs, latent, series, counted = _drawn(evidence, law, weights, seed)
     work = _working(law, inputs, series, latent)
     own = law.effects.of(inputs, series)
@@ -244,6 +248,27 @@ def _with_weights(evidence: Evidence, law: DemandLaw, weights: Floats, seed: int
     fitted = fit_linear(np.column_stack([inputs, *beyond]), work.response - law.effects.of(inputs, series), counted)
     slope, moves = fitted.slopes[inputs.shape[1] - 1], fitted.slopes[inputs.shape[1] :]
     return replace(law, lag_weights=new_weights(law.lag_weights, float(slope), moves))
+
+
+def _with_half(evidence: Evidence, law: DemandLaw, weights: Floats, seed: int) -> DemandLaw:
+    """The law of saturating memory with its half moved to the better of its neighbours, by the fit to draws."""
+    rows = np.flatnonzero(evidence.is_informative & (weights > 0))
+    done = complete_latents(evidence, law, seed, with_below=False)
+    draws = done.latent.shape[1]
+    market, price = (np.repeat(each[rows], draws, axis=0) for each in (evidence.market, evidence.price))
+    lag, series = done.lag[rows].reshape(-1), np.repeat(evidence.series[rows], draws)
+    inputs = law.inputs(market, price, lag)
+    work = _working(law, inputs, series, _bounded_below(law, done.latent[rows]).reshape(-1))
+    counted = _by_precision(law, work, series, np.repeat(weights[rows] / draws, draws))
+    response = work.response - law.effects.of(inputs, series)
+    found = []
+    for step in (1 / HALF_STEP, 1.0, HALF_STEP):
+        moved = replace(law, near_zero=law.near_zero * step)
+        inputs = moved.inputs(market, price, lag)
+        mean = fit_linear(inputs, response, counted)
+        found.append((float(counted @ (response - mean(inputs)) ** 2), moved.near_zero, mean))
+    _, half, mean = min(found, key=lambda each: each[0])
+    return replace(law, near_zero=half, mean=mean)
 
 
 def _dispersion(evidence: Evidence, law: DemandLaw, weights: Floats) -> float:

@@ -45,6 +45,8 @@ RELATIVE_FAMILIES = tuple(Family(mean, False, link="log") for mean in ("linear",
 COUNT_FAMILIES = (
     Family.counts("linear", "poisson"),
     Family.counts("linear", "negative-binomial"),
+    Family.counts("linear", "poisson", saturates=True),
+    Family.counts("linear", "negative-binomial", saturates=True),
     Family.counts("kernel", "poisson"),
     Family.counts("kernel", "negative-binomial"),
 )

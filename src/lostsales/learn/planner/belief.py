@@ -42,13 +42,16 @@ class LawInputs(NamedTuple):
 
     log_price: bool
     log_memory: bool
-    near_zero: float  # added to the last demand before its logarithm is taken
+    near_zero: float  # added to the last demand before its logarithm or its share is taken
+    saturates: bool = False
 
     def of(self, relative_price: Floats, relative_lag: Floats) -> tuple[Floats, Floats]:
         """Price relative to the usual one, and last demand in units of scale, as the law has them."""
         price = np.log(np.maximum(relative_price, TINY)) if self.log_price else relative_price
-        lag = np.log(np.maximum(relative_lag, 0.0) + self.near_zero) if self.log_memory else relative_lag
-        return price, lag
+        if not self.log_memory:
+            return price, relative_lag
+        shifted = np.maximum(relative_lag, 0.0) + self.near_zero
+        return price, 1 - self.near_zero / shifted if self.saturates else np.log(shifted)
 
 
 class Outlook(NamedTuple):

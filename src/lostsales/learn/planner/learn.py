@@ -104,6 +104,7 @@ def _plan(data: TrainingData, model: DemandModel, settings: "Planner", progress:
         rounded=law.integer and not law.family.is_count,
         demand_max=law.demand_max,
         near_zero=law.near_zero,
+        saturates=law.family.saturates,
         lag_weights=law.lag_weights,
         discount=discount,
         pessimism=settings.pessimism,

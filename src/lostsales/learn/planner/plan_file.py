@@ -43,6 +43,7 @@ class PlanSettings(StrictSettings):
     rounded: bool | None = None  # as `integer` in files of old
     demand_max: Positive
     near_zero: Positive = 0.1
+    saturates: bool = False
     lag_weights: Annotated[tuple[LagWeight, ...], Field(min_length=1, max_length=MOST_LAGS)] = (1.0,)
     strict: bool
     discount: Annotated[float, Field(ge=0, lt=1)]

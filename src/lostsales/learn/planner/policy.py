@@ -64,6 +64,7 @@ class PlanPolicy(PolicyBase):
     rounded: bool
     demand_max: float
     near_zero: float
+    saturates: bool  # the memory of the law
     lag_weights: tuple[float, ...]  # of the last demands
     discount: float
     pessimism: float
@@ -93,7 +94,8 @@ class PlanPolicy(PolicyBase):
         """The belief over the last demand."""
         strict = self.physics.strict
         is_log = self.multiplicative or self.log_link
-        inputs = LawInputs(is_log and bool((self.series.usual_price != 1).any()), is_log, self.near_zero)
+        log_price = is_log and bool((self.series.usual_price != 1).any())
+        inputs = LawInputs(log_price, is_log, self.near_zero, self.saturates)
         weights = self.lag_weights
         return BeliefTracker(self.problem, self.prices, self.states, self.series, self.tables, inputs, strict, weights)
 
@@ -349,6 +351,7 @@ class PlanPolicy(PolicyBase):
             "rounded": self.rounded,
             "demand_max": self.demand_max,
             "near_zero": self.near_zero,
+            "saturates": self.saturates,
             "lag_weights": list(self.lag_weights),
             "strict": self.physics.strict,
             "discount": self.discount,
@@ -372,7 +375,8 @@ class PlanPolicy(PolicyBase):
         series = SeriesTable.from_arrays(
             arrays_of("shops", arrays), columns, feature_count(artefact.problem.features), costs
         )
-        settings = {"near_zero": 0.1, "log_link": False, "rounded": settings["integer"]} | settings
+        old = {"near_zero": 0.1, "log_link": False, "rounded": settings["integer"], "saturates": False}
+        settings = old | settings
         settings["lag_weights"] = tuple(settings.get("lag_weights", (1.0,)))
         return cls(
             problem=artefact.problem,
