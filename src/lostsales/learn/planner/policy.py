@@ -9,17 +9,14 @@ import numpy as np
 from lostsales.data.economics import UnitCosts, units_available
 from lostsales.data.ladders import Ladders
 from lostsales.data.problem import Problem
-from lostsales.learn.planner.ahead_arrays import aheads_from_arrays, aheads_to_arrays
-from lostsales.learn.planner.arrivals import Arrivals, has_pipeline
 from lostsales.learn.planner.belief import Belief, BeliefTracker, LawInputs, Outlook
-from lostsales.learn.planner.decision_loops import Rows, action_values
+from lostsales.learn.planner.decision_loops import Rows
 from lostsales.learn.planner.expectation import expected
+from lostsales.learn.planner.following import Following, following_from_arrays
 from lostsales.learn.planner.latent_table import LatentTable
 from lostsales.learn.planner.market_states import MarketStates, position
 from lostsales.learn.planner.physics import Physics
-from lostsales.learn.planner.pipeline_loops import pipeline_values
 from lostsales.learn.planner.plan_file import ladders_of, plan_content
-from lostsales.learn.planner.projection_loops import Ahead
 from lostsales.learn.planner.reasons import PriceFacts
 from lostsales.learn.planner.series_table import SeriesRows, SeriesTable
 from lostsales.learn.planner.state_grid import Dynamics
@@ -55,7 +52,7 @@ class PlanPolicy(PolicyBase):
     states: MarketStates
     series: SeriesTable
     latents: Floats  # (groups, laws, belief shapes, z nodes, prices, lags, atoms)
-    next_values: Floats | None  # (groups, laws, w nodes, depths, lags, stocks); None where orders take time
+    following: Following
     steps: Floats  # (groups, 2) of stock and last demand
     ranges: Floats  # (2, 2) least and most of z and the stock, in units of scale, in the log
     multiplicative: bool
@@ -69,7 +66,6 @@ class PlanPolicy(PolicyBase):
     learned_depth: int
     usual_demand: float
     family: str
-    aheads: tuple[tuple[Ahead, ...], ...] | None = None  # by group and law, where orders take time
     observes: Literal["history"] = "history"
 
     @cached_property
@@ -80,11 +76,6 @@ class PlanPolicy(PolicyBase):
             tuple(LatentTable(each, float(steps[1]), *demand, float(scale)) for each in latents)
             for latents, steps, scale in zip(self.latents, self.steps, self.series.group_scale, strict=True)
         )
-
-    @cached_property
-    def arrivals(self) -> Arrivals:
-        """When orders arrive."""
-        return Arrivals.of(self.problem)
 
     @cached_property
     def tracker(self) -> BeliefTracker:
@@ -268,10 +259,7 @@ class PlanPolicy(PolicyBase):
         dynamics = Dynamics(physics, self.discount, *map(float, self.steps[group]))
         values = np.empty((self.latents.shape[1], len(rows.stock), rows.price.shape[1] * rows.order.shape[1]))
         for law, (each, table) in enumerate(zip(values, self.tables[group], strict=True)):
-            if self.aheads is not None:
-                pipeline_values(each, rows, table, self.aheads[group][law], self.arrivals, dynamics)
-            elif self.next_values is not None:
-                action_values(each, rows, table, self.next_values[group, law], dynamics)
+            self.following.score(each, group, law, rows, table, dynamics)
         return values
 
     def _pipeline(self, view: View) -> Floats:
@@ -324,9 +312,7 @@ class PlanPolicy(PolicyBase):
             "ladder_prices": self.ladders.prices,
             "ladder_orders": self.ladders.orders,
         }
-        if self.next_values is not None:
-            arrays["following"] = self.next_values.astype(np.float32)
-        arrays |= {} if self.aheads is None else aheads_to_arrays(self.aheads)
+        arrays |= self.following.to_arrays()
         arrays |= {f"states_{name}": each for name, each in self.states.to_arrays().items()}
         arrays |= {f"shops_{name}": each for name, each in self.series.to_arrays().items()}
         settings: dict[str, Any] = {
@@ -367,8 +353,7 @@ class PlanPolicy(PolicyBase):
             states=MarketStates.from_arrays(arrays_of("states", arrays)),
             series=series,
             latents=arrays["latents"].astype(np.float64),
-            next_values=arrays["following"].astype(np.float64) if "following" in arrays else None,
-            aheads=aheads_from_arrays(arrays) if has_pipeline(artefact.problem) else None,
+            following=following_from_arrays(artefact.problem, arrays),
             steps=arrays["steps"],
             ranges=arrays["ranges"],
             **settings,
