@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
     options = ["--quiet", "--fail-on-warning", "--keep-going", "--doctree-dir", str(folder / "trees")]
-    subprocess.run([sys.executable, "-m", "sphinx", *options, str(ROOT / "docs"), str(folder / "html")], check=True)
+    subprocess.run([sys.executable, "-m", "sphinx", *options, str(ROOT / "docs"), str(folder / "html")], check=True)  # noqa: S603
     return folder / "html"
 
 
@@ -34,7 +34,9 @@ def test_no_page_loads_anything_from_another_host(site: Path) -> None:
         assert loaded
         assert not [each for each in loaded if "//" in each], page.name
     for sheet in site.rglob("*.css"):
-        assert not re.findall(r"url\(['\"]?(?:https?:)?//|@import\s+['\"](?:https?:)?//", sheet.read_text(encoding="utf-8"))
+        assert not re.findall(
+            r"url\(['\"]?(?:https?:)?//|@import\s+['\"](?:https?:)?//", sheet.read_text(encoding="utf-8")
+        )
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +56,16 @@ def test_pages_fit_the_screen_and_the_search_finds(site: Path, browser: Any, wid
     page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
     elsewhere: list[str] = []
     page.on("request", lambda sent: None if sent.url.startswith(("file:", "data:")) else elsewhere.append(sent.url))
-    for name in ("index", "start", "commands", "problem", "methods", "results/README", "decisions/evaluation", "api/learning"):
+    for name in (
+        "index",
+        "start",
+        "commands",
+        "problem",
+        "methods",
+        "results/README",
+        "decisions/evaluation",
+        "api/learning",
+    ):
         page.goto(f"{(site / name).as_uri()}.html")
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), name
         assert page.evaluate("document.documentElement.dataset.theme") == scheme
