@@ -19,6 +19,8 @@ if _typing.TYPE_CHECKING:
     from lostsales.data.writing import write_log as write_log
     from lostsales.demand.audit.audit import Audit as Audit
     from lostsales.demand.audit.audit import audit as audit
+    from lostsales.demand.forecasting.forecast import Forecast as Forecast
+    from lostsales.demand.forecasting.forecast import forecast as forecast
     from lostsales.demand.law.selection import DemandModel as DemandModel
     from lostsales.demand.law.selection import fit_demand as fit_demand
     from lostsales.demand.survival.imputation import Imputation as Imputation
@@ -74,6 +76,7 @@ _ROOMS = {
     "data.reading.gate": ("read_log",),
     "data.writing": ("write_log",),
     "demand.audit.audit": ("Audit", "audit"),
+    "demand.forecasting.forecast": ("Forecast", "forecast"),
     "demand.law.selection": ("DemandModel", "fit_demand"),
     "demand.survival.imputation": ("Imputation", "impute"),
     "errors": ("LogError", "LostSalesError", "SettingError"),

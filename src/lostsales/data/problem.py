@@ -1,5 +1,6 @@
 """The problem behind a log: timing, balance, grids, costs, features and column names."""
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -29,6 +30,8 @@ def is_number(value: object) -> bool:
 
 
 Level = str | bool | int | float
+# The usual columns of forecasting libraries, read where a table has them instead of ours.
+FORECASTING_NAMES = {"series": "unique_id", "period": "ds", "sales": "y"}
 HELP = "docs/problem.md lists every key; `lostsales init TABLE --out -` proposes a problem for a table"
 
 
@@ -303,10 +306,25 @@ class Problem(Shop):
             ]
         return to_toml({key: value for key, value in keys.items() if value not in ((), {})})
 
+    def named_as_in(self, columns: Collection[str]) -> "Problem":
+        """The same with `unique_id`, `ds` and `y` where a table has these columns and lacks ours.
+
+        >>> Problem().named_as_in(["unique_id", "ds", "y"]).columns.period
+        'ds'
+        """
+        taken = {*self.columns.named, *(each.name for each in self.features), *self.attributes}
+        others = {
+            role: name
+            for role, name in FORECASTING_NAMES.items()
+            if getattr(self.columns, role) == role and role not in columns and name in columns and name not in taken
+        }
+        return self.model_copy(update={"columns": self.columns.model_copy(update=others)}) if others else self
+
     @property
     def reads(self) -> frozenset[str]:
         """The columns that reading a log with this problem looks at."""
         names = {name for name in self.columns.model_dump().values() if isinstance(name, str)}
+        names |= {*FORECASTING_NAMES.values()}
         by_series = self.supply.multiple, self.supply.minimum
         either = (self.costs.lost, self.costs.order, self.costs.holding, self.open_time, *by_series)
         costs = {each for each in either if isinstance(each, str)}
