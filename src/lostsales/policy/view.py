@@ -9,6 +9,7 @@ from lostsales.data.economics import units_available
 from lostsales.data.problem import Feature, Problem
 from lostsales.data.shop import Shop
 from lostsales.errors import LostSalesError
+from lostsales.policy.recent_demand import RecentDemand
 from lostsales.types import Array, Bools, Floats, Ints, exceeds
 
 Features = tuple[Floats, ...]
@@ -73,6 +74,7 @@ class View:
     # lead times vary; it was ordered (columns - k) periods ago. None where there are no columns.
     pipeline: Floats | None = None
     order_phase: Ints | None = None  # (series,) position in the cycle of order days, None where there is no cycle
+    recent: RecentDemand | None = None  # what each series has shown before, where history is observed
 
     @property
     def on_order(self) -> Floats:
@@ -124,6 +126,7 @@ class View:
             names=None if self.names is None else self.names[rows],
             pipeline=None if self.pipeline is None else self.pipeline[rows],
             order_phase=None if self.order_phase is None else self.order_phase[rows],
+            recent=None if self.recent is None else self.recent.take(rows),
         )
 
 
