@@ -10,7 +10,8 @@ EPISODES = 2_000
 
 def main() -> None:
     print(
-        "| shop | what it is | stock-outs, uniform behaviour | profit a period, uniform behaviour | profit a period, oracle |"
+        "| shop | what it is | stock-outs, uniform behaviour | profit a period, uniform behaviour "
+        "| profit a period, oracle |"
     )
     print("|---|---|---|---|---|")
     for name in preset_names():

@@ -20,6 +20,7 @@ from lostsales.data.settings import MOST_NUMBER
 from lostsales.policy.coming_periods import coming_features, split_today
 from lostsales.policy.feature_cells import read_features
 from lostsales.policy.open_supply import OpenSupply
+from lostsales.policy.recent_demand import RecentDemand
 from lostsales.policy.recent_rows import RecentRows
 from lostsales.policy.view import EARLIER_PERIODS, ClosedPeriod, SeriesContext, View
 from lostsales.types import Array, Bools, Floats, Ints, exceeds
@@ -54,6 +55,7 @@ def read_open_day(
     demand, unanchored = day.last_sales, day.last_stockout & ~np.isnan(day.last_sales)
     depth, gap = np.zeros(len(demand), dtype=np.int64), np.zeros(len(demand), dtype=bool)
     past: tuple[ClosedPeriod, ...] = ()
+    history: RecentDemand | None = None
     mean_demand, supply = np.full(len(demand), np.nan), OpenSupply(problem, day.on_order, len(demand))
     if recent is not None:
         log, runs = recent.log, recent.runs
@@ -68,6 +70,7 @@ def read_open_day(
         demand[has] = np.where(hidden, log.sales[at], seen)
         unanchored[has] = hidden & ~has_anchor
         past = recent.past(last_row, int(depth.max(initial=0)) + EARLIER_PERIODS)
+        history = recent.demand(last_row)
         mean_demand[has] = recent.mean_demand[log.series[at]]
         supply = supply.after(log, last_row, day.stock, day.findings, recent.columns)
     unknown = np.isnan(demand)
@@ -88,6 +91,7 @@ def read_open_day(
             pipeline=supply.pipeline,
             order_phase=problem.supply.order_phase(day.period),
             coming=coming_features(problem, day.names, day.period, later),
+            recent=history,
         ),
         flags={UNSEEN_LEVEL: day.unseen, GAP: gap, NO_HISTORY: unanchored, NOTHING_KNOWN: unknown} | supply.flags,
     )

@@ -9,6 +9,7 @@ from lostsales.data.economics import units_available
 from lostsales.data.problem import Feature, Problem
 from lostsales.data.shop import Shop
 from lostsales.errors import LostSalesError
+from lostsales.policy.recent_demand import RecentDemand
 from lostsales.types import Array, Bools, Floats, Ints, exceeds
 
 Features = tuple[Floats, ...]
@@ -76,6 +77,7 @@ class View:
     pipeline: Floats | None = None
     order_phase: Ints | None = None  # (series,) position in the cycle of order days, None where there is no cycle
     coming: Features | None = None  # features of the next period, NaN where they are not known yet
+    recent: RecentDemand | None = None  # what each series has shown before, where history is observed
 
     @property
     def on_order(self) -> Floats:
@@ -128,6 +130,7 @@ class View:
             pipeline=None if self.pipeline is None else self.pipeline[rows],
             order_phase=None if self.order_phase is None else self.order_phase[rows],
             coming=None if self.coming is None else tuple(each[rows] for each in self.coming),
+            recent=None if self.recent is None else self.recent.take(rows),
         )
 
 
