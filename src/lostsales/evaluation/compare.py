@@ -17,7 +17,7 @@ from lostsales.evaluation.interval import Interval
 from lostsales.evaluation.judged_rows import COMPARED_ROWS, QUICK_ROWS
 from lostsales.evaluation.prepared_log import PreparedLog
 from lostsales.evaluation.results import Earned, Estimand, Estimate, assortment_json, plain
-from lostsales.evaluation.task import check_horizon
+from lostsales.evaluation.usable_policy import check_horizon
 from lostsales.learn.fit import fit_counted, learner_of
 from lostsales.learn.learner import LEARNERS, Learner
 from lostsales.types import Floats

@@ -13,7 +13,8 @@ from lostsales.evaluation.estimators.estimator import ESTIMATORS
 from lostsales.evaluation.judged_rows import EVALUATED_ROWS, QUICK_ROWS, judged_rows
 from lostsales.evaluation.prepared_log import PreparedLog, check_log
 from lostsales.evaluation.results import Estimate, Evaluation, Overlap
-from lostsales.evaluation.task import EvaluationTask, check_policy
+from lostsales.evaluation.task import EvaluationTask
+from lostsales.evaluation.usable_policy import check_policy
 from lostsales.policy.policy import Policy
 
 QUICK_NOTE = "quick: from fewer rows, units and episodes, so that intervals are wider"
