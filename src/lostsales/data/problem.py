@@ -292,6 +292,8 @@ class Problem(Shop):
         if any(not isinstance(word, str) for word in words) or len(set(words)) < len(words):
             raise ValueError("calendar must be a list of different words")
         own = [each for each in features if _field(each, "calendar") is None]
+        if strange := {_field(each, "calendar") for each in features} - {None, *words}:
+            raise ValueError(f"a feature of the calendar is given as calendar = [{sorted(map(repr, strange))[0]}]")
         given = calendar_features(tuple(words))
         if clash := sorted({each["name"] for each in given} & {_field(each, "name") for each in own}):
             raise ValueError(f"calendar gives a feature {clash[0]!r}, and features names it too: leave one of them out")
