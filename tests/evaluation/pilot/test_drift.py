@@ -34,7 +34,7 @@ def test_after_an_alarm_the_sum_starts_anew() -> None:
     assert [each.at for each in alarms(PLAIN, np.full(9, 2.0))] == [2, 5, 8]
 
 
-@pytest.mark.parametrize("memory", [0.0, 0.6])
+@pytest.mark.parametrize("memory", [0.0, 0.4])
 def test_false_alarms_are_as_seldom_as_said_and_shifts_are_found(memory: float) -> None:
     rng = np.random.default_rng(5)
     false, delays = 0, []
