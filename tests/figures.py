@@ -5,8 +5,8 @@ describes:
 
     Measured at commit 1a2b3c4 by `python -m benchmarks.shops`. <!-- of: benchmarks/shops.py; cheap -->
 
-"Recorded" in place of "Measured" is the commit that brought the figures into the page: they were measured on its code or
-on an earlier one. Figures are stale where one of the paths has changed since. Cheap ones are measured again: the
+"Recorded" in place of "Measured" is the commit that brought the figures into the page: they were measured on its code
+or on an earlier one. Figures are stale where one of the paths has changed since. Cheap ones are measured again: the
 command prints a table, which takes the place of the first table below the line. Others are listed.
 """
 
