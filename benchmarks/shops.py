@@ -9,10 +9,7 @@ EPISODES = 2_000
 
 
 def main() -> None:
-    print(
-        "| shop | what it is | stock-outs, uniform behaviour | profit a period, uniform behaviour "
-        "| profit a period, oracle |"
-    )
+    print("| shop | what it is | stock-outs (uniform) | profit a period (uniform) | profit a period (oracle) |")
     print("|---|---|---|---|---|")
     for name in preset_names():
         shop = Scenario.load(name)
