@@ -7,7 +7,8 @@ decision that cannot have caused it:
 - yesterday's price, given today's, and tomorrow's price, given today's. A hidden cause that lasts links both. A
   manager who reacts to sales links only tomorrow's, and a lasting shock of demand that the manager does not see only
   yesterday's, so both must be linked, in the same direction;
-- the price of another series in the same period (of a single series: half its length away), a placebo.
+- the prices of two other series in the same period (of few series: a third of their length away, either way), a
+  placebo: a common hidden cause links both.
 
 The false-alarm rate of all together is held by the procedure of Holm.
 """
@@ -50,8 +51,15 @@ def decision_tests(panel: DecisionPanel) -> tuple[tuple[DecisionTest, ...], Pric
     yesterday, tomorrow = _yesterdays_price(panel), _tomorrows_price(panel)
     tests = [
         _test("orders", "orders follow demand of the same period that nothing in the log foretells", _orders(panel)),
-        _both(yesterday, tomorrow),
-        _test("placebo prices", "prices that cannot matter are linked to demand", _placebo(panel)),
+        _both(
+            "prices of yesterday and tomorrow",
+            "yesterday's and tomorrow's prices are linked to today's demand beyond today's price",
+            yesterday,
+            tomorrow,
+        ),
+        _both(
+            "placebo prices", "prices that cannot matter are linked to demand", _placebo(panel, 1), _placebo(panel, 2)
+        ),
     ]
     found = [each for each in (yesterday, tomorrow) if each is not None]
     weaker = min(found, key=lambda each: abs(each.value), default=None)
@@ -101,20 +109,20 @@ def _tomorrows_price(panel: DecisionPanel) -> Coefficient | None:
     return coefficient(panel.residual, panel.price_at(1), controls, panel.unit)
 
 
-def _placebo(panel: DecisionPanel) -> Coefficient | None:
-    return coefficient(panel.residual, _placebo_price(panel), np.column_stack([_law_inputs(panel), panel.calendar]),
-                       panel.unit)  # fmt: skip
+def _placebo(panel: DecisionPanel, number: int) -> Coefficient | None:
+    controls = np.column_stack([_law_inputs(panel), panel.calendar])
+    return coefficient(panel.residual, _placebo_price(panel, number), controls, panel.unit)
 
 
-def _placebo_price(panel: DecisionPanel) -> Floats:
-    """The price of the next series in the same place, or of the same series half its length away."""
+def _placebo_price(panel: DecisionPanel, number: int) -> Floats:
+    """The price of the first or second next series in the same place, or of the same series far away."""
     log, series = panel.log, panel.evidence.series
     length = np.diff(np.r_[log.starts, len(log)])
     place = panel.rows - log.starts[series]
     if len(log.names) >= LEAST_SERIES:
-        other = (series + 1) % len(log.names)
+        other = (series + number) % len(log.names)
     else:
-        other, place = series, (place + length[series] // 2) % length[series]
+        other, place = series, (place + number * length[series] // 3) % length[series]
     has_row = place < length[other]
     at = np.where(has_row, log.starts[other] + place, 0)
     return np.where(has_row, log.price[at] / panel.law.usual_price[other], np.nan)
@@ -132,12 +140,10 @@ def _test(name: str, what: str, found: Coefficient | None) -> DecisionTest:
     return DecisionTest(name, what, found.t, found.p_value)
 
 
-def _both(yesterday: Coefficient | None, tomorrow: Coefficient | None) -> DecisionTest:
-    """An intersection-union test: each is a link of its own where the other is none."""
-    what = "yesterday's and tomorrow's prices are linked to today's demand beyond today's price"
-    name = "prices of yesterday and tomorrow"
-    if yesterday is None or tomorrow is None:
+def _both(name: str, what: str, one: Coefficient | None, other: Coefficient | None) -> DecisionTest:
+    """An intersection-union test: it rejects where both are linked, in the same direction."""
+    if one is None or other is None:
         return _test(name, what, None)
-    weaker = min(yesterday, tomorrow, key=lambda each: abs(each.t))
-    same_way = yesterday.value * tomorrow.value > 0
-    return DecisionTest(name, what, weaker.t, max(yesterday.p_value, tomorrow.p_value) if same_way else 1.0)
+    weaker = min(one, other, key=lambda each: abs(each.t))
+    same_way = one.value * other.value > 0
+    return DecisionTest(name, what, weaker.t, max(one.p_value, other.p_value) if same_way else 1.0)

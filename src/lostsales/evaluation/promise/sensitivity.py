@@ -29,6 +29,7 @@ class Sensitivity:
 
     erased_at: float | None  # partial R2 with prices and demand alike; None where no bend of the price response does
     strongest: ObservedCause | None
+    uncertainty: float = 0.0  # of the gain: what a lasting hidden cause that no test rules out adds to its error
 
     @property
     def sentence(self) -> str:
@@ -53,16 +54,16 @@ def robustness_value(bend: float) -> float:
 
 def sensitivity(panel: DecisionPanel, gain: float, slope: float, shifts: Floats) -> Sensitivity:
     """Of a gain that moves by `shifts` where the price response is bent by `slope` either way."""
-    loss = -float(np.min(shifts, initial=0.0))
+    loss, uncertainty = -float(np.min(shifts, initial=0.0)), float(np.max(np.abs(shifts), initial=0.0))
     known = observed_causes(panel)
     strongest = max(known, key=lambda each: each.price * each.demand, default=None)
     if gain <= 0:
-        return Sensitivity(0.0, strongest)
+        return Sensitivity(0.0, strongest, uncertainty)
     if loss <= 0 or slope <= 0:
-        return Sensitivity(None, strongest)
+        return Sensitivity(None, strongest, uncertainty)
     price, demand = (_left_of(panel, column) for column in (panel.price, panel.demand))
     bend = slope * gain / loss * float(price.std() / max(demand.std(), 1e-12))
-    return Sensitivity(robustness_value(bend), strongest)
+    return Sensitivity(robustness_value(bend), strongest, uncertainty)
 
 
 def observed_causes(panel: DecisionPanel) -> tuple[ObservedCause, ...]:

@@ -1,14 +1,12 @@
-"""Reasons to doubt a gain: red ones withhold it, amber ones keep it from being called proven."""
+"""Reasons to doubt a gain that lie in what a policy would do."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
 from lostsales.demand.audit.decision_panel import DecisionPanel
 from lostsales.demand.audit.robust_regression import coefficient
-from lostsales.evaluation.prepared_log import PreparedLog
+from lostsales.evaluation.promise.advice import Concern
 from lostsales.evaluation.results import Estimate
 from lostsales.evaluation.task import EvaluationTask
 
@@ -17,45 +15,6 @@ OTHER_PRICES = 0.02  # relative change of the mean price from which a policy cou
 EVERYWHERE = 0.95  # share of the decisions
 RARELY = 0.2  # share of the rows of the log
 DISAGREE = 2.0  # times the gain by another estimator
-DRIFT_CHANCE = 1e-3
-DRIFT_MATTERS = 0.5  # standard deviations of unexplained demand, from the start of a series to its end
-
-Level = Literal["amber", "red"]
-
-
-@dataclass(frozen=True)
-class Concern:
-    """A reason to doubt."""
-
-    level: Level
-    text: str
-
-
-def log_concerns(prepared: PreparedLog) -> tuple[Concern, ...]:
-    """Those that hold for every policy that is judged from a log."""
-    found = []
-    if prepared.log.notes.balance_finding:
-        found.append(Concern("red", prepared.log.notes.balance_finding))
-    if prepared.behaviour.is_hidden:
-        found.append(Concern("red", prepared.behaviour.sentence))
-    if prepared.laws is not None and not prepared.laws.model.calibration.fits:
-        found.append(Concern("red", f"the demand model does not fit: {prepared.laws.model.calibration.reason}"))
-    if prepared.panel is not None and (drift := drift_of(prepared.panel)):
-        found.append(Concern("red", drift))
-    return tuple(found)
-
-
-def drift_of(panel: DecisionPanel) -> str:
-    """In words how demand drifts over the periods of a series, empty where it does not beyond chance."""
-    log, series = panel.log, panel.evidence.series
-    length = np.diff(np.r_[log.starts, len(log)])[series]
-    share = (panel.rows - log.starts[series]) / np.maximum(length - 1, 1)
-    trend = coefficient(panel.residual, share, np.column_stack([panel.features, panel.price, panel.calendar]), panel.unit)
-    spread = float(np.nanstd(panel.residual))
-    if trend is None or trend.p_value > DRIFT_CHANCE or abs(trend.value) < DRIFT_MATTERS * spread:
-        return ""
-    way = "rises" if trend.value > 0 else "falls"
-    return f"the market drifts: demand {way} from the start of a series to its end in a way that no column shows"
 
 
 def policy_concerns(task: EvaluationTask, estimates: tuple[Estimate, ...]) -> Iterator[Concern]:
@@ -67,7 +26,9 @@ def policy_concerns(task: EvaluationTask, estimates: tuple[Estimate, ...]) -> It
     if panel is not None and moves and np.ptp(panel.price) > 0:
         effect = price_effect(panel)
         if effect is None or abs(effect) < WITHIN_CHANCE:
-            yield Concern("amber", "the effect of the price on demand is within chance, and the policy sets other prices")
+            yield Concern(
+                "amber", "the effect of the price on demand is within chance, and the policy sets other prices"
+            )
     if edge := _edge(task):
         yield Concern("amber", edge)
     yield from _disagreement(estimates)
