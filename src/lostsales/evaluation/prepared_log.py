@@ -121,12 +121,12 @@ class PreparedLog:
     @cached_property
     def panel(self) -> DecisionPanel | None:
         """Decisions with what explains them, None where there is no law of demand or one price."""
-        return None if self.laws is None or np.ptp(self.log.price) == 0 else DecisionPanel.of(self.log, self.seed)
+        return None if self.laws is None or np.ptp(self.log.price) == 0 else DecisionPanel.of(self.log)
 
     @cached_property
     def behaviour(self) -> BehaviourAudit:
         """How prices and orders were set."""
-        return audit_behaviour(self.log, self.seed) if self.panel is None else behaviour_of(self.panel)
+        return audit_behaviour(self.log) if self.panel is None else behaviour_of(self.panel)
 
     @cached_property
     def hidden_slope(self) -> float:

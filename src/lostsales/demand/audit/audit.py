@@ -121,7 +121,7 @@ def audit(log: SalesLog, *, cap: int | None = None, seed: int = 0, progress: Pro
     ends = run_ends(runs)
     balance, follows = _balance(log)
     verdicts = find_verdicts(log, runs, filled)
-    behaviour = audit_behaviour(log, seed)
+    behaviour = audit_behaviour(log)
     lengths = run_lengths(log, runs)
     return Audit(
         periods=len(log),
