@@ -44,7 +44,7 @@ $(RL_READY): pyproject.toml constraints-rl.txt
 $(PEERS_READY): constraints-peers.txt
 	$(PYTHON) -m venv $(PEERS)
 	$(PEERS)/bin/python $(PIP) --constraint constraints-peers.txt torch==2.13.0
-	$(PEERS)/bin/python $(PIP) --constraint constraints-peers.txt d3rlpy
+	$(PEERS)/bin/python $(PIP) --constraint constraints-peers.txt d3rlpy statsforecast pyarrow
 	@touch $@
 
 $(MLFLOW_READY): pyproject.toml constraints-mlflow.txt
@@ -91,10 +91,15 @@ ppo: $(RL_READY)
 	@mkdir -p build
 	$(RL)/bin/lostsales solve released --target ppo --out build/ppo
 
+# With DATA=FOLDER, forecasts of the real sales there against a forecasting library too.
 peers: $(READY) $(PEERS_READY)
 	$(BIN)/python -m peers.logs build/peers
 	$(PEERS)/bin/python peers/train.py build/peers
 	$(BIN)/python -m peers.score build/peers
+ifdef DATA
+	$(PEERS)/bin/python peers/forecasters.py $(DATA) build/peers/forecasters.parquet
+	$(BIN)/python -m benchmarks.forecasting $(DATA) --peers build/peers/forecasters.parquet
+endif
 
 # The flavour of MLflow, with MLflow's own loader.
 mlflow: $(MLFLOW_READY)

@@ -13,7 +13,9 @@ from lostsales.apps.cli import app
 from lostsales.apps.fleet.fit import fit_fleet
 from lostsales.data.problem import Problem
 from lostsales.data.settings import checked
+from lostsales.data.sublogs import without
 from lostsales.data.writing import write_log, write_table
+from lostsales.evaluation.pilot.design import pilot
 from lostsales.learn.fit import fit
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
@@ -149,6 +151,8 @@ def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
     fit(log, "c-fqi", iterations=2).save(folder / "policy")
     for name, table in zip(("recent", "today"), days(log, 20), strict=True):
         table.to_csv(folder / f"{name}.csv", index=False)
+    write_log(log, folder / "since.parquet")
+    pilot(without(log, log.period >= 40), folder / "policy").save(folder / "pilot.json")
     shop, columns = shop_columns(8)
     write_source(folder / "sales", columns, shop)
     fit_fleet(folder / "sales", folder / "store", "base-stock")

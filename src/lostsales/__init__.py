@@ -19,6 +19,8 @@ if _typing.TYPE_CHECKING:
     from lostsales.data.writing import write_log as write_log
     from lostsales.demand.audit.audit import Audit as Audit
     from lostsales.demand.audit.audit import audit as audit
+    from lostsales.demand.forecasting.forecast import Forecast as Forecast
+    from lostsales.demand.forecasting.forecast import forecast as forecast
     from lostsales.demand.law.selection import DemandModel as DemandModel
     from lostsales.demand.law.selection import fit_demand as fit_demand
     from lostsales.demand.survival.imputation import Imputation as Imputation
@@ -30,6 +32,10 @@ if _typing.TYPE_CHECKING:
     from lostsales.evaluation.compare import Comparison as Comparison
     from lostsales.evaluation.compare import compare as compare
     from lostsales.evaluation.evaluate import evaluate as evaluate
+    from lostsales.evaluation.pilot.design import pilot as pilot
+    from lostsales.evaluation.pilot.monitor import monitor as monitor
+    from lostsales.evaluation.pilot.monitoring import Monitoring as Monitoring
+    from lostsales.evaluation.pilot.plan import Pilot as Pilot
     from lostsales.evaluation.report.contents import ReportContents as ReportContents
     from lostsales.evaluation.results import Evaluation as Evaluation
     from lostsales.learn.baselines.behaviour import Behaviour as Behaviour
@@ -74,12 +80,17 @@ _ROOMS = {
     "data.reading.gate": ("read_log",),
     "data.writing": ("write_log",),
     "demand.audit.audit": ("Audit", "audit"),
+    "demand.forecasting.forecast": ("Forecast", "forecast"),
     "demand.law.selection": ("DemandModel", "fit_demand"),
     "demand.survival.imputation": ("Imputation", "impute"),
     "errors": ("LogError", "LostSalesError", "SettingError"),
     "evaluation.assortment": ("AssortmentGain",),
     "evaluation.compare": ("Comparison", "compare"),
     "evaluation.evaluate": ("evaluate",),
+    "evaluation.pilot.design": ("pilot",),
+    "evaluation.pilot.monitor": ("monitor",),
+    "evaluation.pilot.monitoring": ("Monitoring",),
+    "evaluation.pilot.plan": ("Pilot",),
     "evaluation.report.contents": ("ReportContents",),
     "evaluation.results": ("Evaluation",),
     "learn.baselines.behaviour": ("Behaviour",),

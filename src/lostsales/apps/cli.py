@@ -17,11 +17,14 @@ from lostsales.apps.commands.evaluate import evaluate
 from lostsales.apps.commands.experiment import experiment
 from lostsales.apps.commands.fit import FitCommand, fit
 from lostsales.apps.commands.fleet import fleet
+from lostsales.apps.commands.forecast import forecast
 from lostsales.apps.commands.impute import impute
 from lostsales.apps.commands.init import init
 from lostsales.apps.commands.inspect import inspect
 from lostsales.apps.commands.keys import keys
 from lostsales.apps.commands.methods import methods
+from lostsales.apps.commands.monitor import monitor
+from lostsales.apps.commands.pilot import pilot
 from lostsales.apps.commands.recommend import recommend
 from lostsales.apps.commands.report import report
 from lostsales.apps.commands.serve import serve
@@ -32,8 +35,8 @@ from lostsales.errors import LostSalesError
 ABOUT = "Learn prices and orders from a shop's own history, when stock-outs hid part of the demand."
 MOST_WORD = 300  # characters of a word of a message
 COMMANDS = (
-    simulate, init, inspect, audit, impute, demand, methods, fit, recommend, evaluate, compare, report, solve,
-    calibrate, experiment, serve,
+    simulate, init, inspect, audit, impute, demand, forecast, methods, fit, recommend, evaluate, compare, report, pilot,
+    monitor, solve, calibrate, experiment, serve,
 )  # fmt: skip
 
 app = typer.Typer(

@@ -1,5 +1,6 @@
 """The problem behind a log: timing, balance, grids, costs, features and column names."""
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -29,6 +30,8 @@ def is_number(value: object) -> bool:
 
 
 Level = str | bool | int | float
+# The usual columns of forecasting libraries, read where a table has them instead of ours.
+FORECASTING_NAMES = {"series": "unique_id", "period": "ds", "sales": "y"}
 HELP = "docs/problem.md lists every key; `lostsales init TABLE --out -` proposes a problem for a table"
 
 
@@ -136,6 +139,12 @@ class Columns(Settings):
         description="False where the shelf was empty for part or all of the period: a stock-out flag, inverted.",
         examples=["in_stock"],
     )
+    in_stock_share: str | None = Field(
+        None,
+        description="Share of a period's usual demand that falls into the time on the shelf, from 0 to 1: sales of a "
+        "period that was partly out of stock count as sales of that share.",
+        examples=["on_shelf_share"],
+    )
     lost_cost: str = Field(
         "lost_cost", description="Unit cost of lost sales row by row, as `costs.lost`.", examples=["penalty"]
     )
@@ -159,8 +168,12 @@ class Columns(Settings):
     def named(self) -> tuple[str, ...]:
         """The columns that cannot be a feature or an attribute as well; unit costs can."""
         columns = (self.period, self.stock, self.price, self.order, self.sales, self.stockout)
-        recorded = [name for name in (self.out_of_stock, self.in_stock) if name is not None]
-        return (*self.series_parts, *columns, self.last_sales, self.last_stockout, *recorded)
+        return (*self.series_parts, *columns, self.last_sales, self.last_stockout, *self.records_of_absence)
+
+    @property
+    def records_of_absence(self) -> tuple[str, ...]:
+        """The columns that say for how long or whether a product was out of stock, beside the flag."""
+        return tuple(name for name in (self.out_of_stock, self.in_stock, self.in_stock_share) if name is not None)
 
 
 class Problem(Shop):
@@ -282,8 +295,8 @@ class Problem(Shop):
     @model_validator(mode="after")
     def _time_has_a_length(self) -> "Problem":
         columns = self.columns
-        if columns.out_of_stock is not None and columns.in_stock is not None:
-            raise ValueError("give the column out_of_stock or in_stock, not both")
+        if len(columns.records_of_absence) > 1:
+            raise ValueError("give one of the columns out_of_stock, in_stock and in_stock_share, not several")
         if self.open_time is not None and columns.out_of_stock is None:
             raise ValueError("open_time needs the column of the time out of stock: [columns] out_of_stock")
         if self.out_of_stock_pace is not None and self.open_time is None:
@@ -322,10 +335,25 @@ class Problem(Shop):
             ]
         return to_toml({key: value for key, value in keys.items() if value not in ((), {})})
 
+    def named_as_in(self, columns: Collection[str]) -> "Problem":
+        """The same with `unique_id`, `ds` and `y` where a table has these columns and lacks ours.
+
+        >>> Problem().named_as_in(["unique_id", "ds", "y"]).columns.period
+        'ds'
+        """
+        taken = {*self.columns.named, *(each.name for each in self.features), *self.attributes}
+        others = {
+            role: name
+            for role, name in FORECASTING_NAMES.items()
+            if getattr(self.columns, role) == role and role not in columns and name in columns and name not in taken
+        }
+        return self.model_copy(update={"columns": self.columns.model_copy(update=others)}) if others else self
+
     @property
     def reads(self) -> frozenset[str]:
         """The columns that reading a log with this problem looks at."""
         names = {name for name in self.columns.model_dump().values() if isinstance(name, str)}
+        names |= {*FORECASTING_NAMES.values()}
         by_series = self.supply.multiple, self.supply.minimum
         either = (self.costs.lost, self.costs.order, self.costs.holding, self.open_time, *by_series)
         costs = {each for each in either if isinstance(each, str)}

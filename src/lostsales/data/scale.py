@@ -1,7 +1,6 @@
 """Sizes of series: whether they differ, the scale that each is divided by, and groups of similar scale."""
 
 import numpy as np
-from scipy.special import fdtri
 
 from lostsales.data.labels import by_appearance
 from lostsales.data.log import SalesLog
@@ -41,6 +40,8 @@ def _differ(values: Floats, group: Ints, mean: Floats, rows: Array) -> bool:
     Chance is what the means of blocks of consecutive rows show within groups, so that values may depend on those
     before them.
     """
+    from scipy.special import fdtri  # here, because it takes long to import
+
     low, high = (float(each) for each in np.quantile(mean, [0.1, 0.9]))
     if len(mean) < 2 or high <= LIKE_SIZES * max(low, TINY):
         return False

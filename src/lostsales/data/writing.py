@@ -173,6 +173,8 @@ def log_columns(log: SalesLog) -> dict[str, Array]:
     if log.out_of_stock is not None:
         if names.out_of_stock is not None:
             columns[names.out_of_stock] = log.out_of_stock
+        elif names.in_stock_share is not None:
+            columns[names.in_stock_share] = 1.0 - log.out_of_stock
         elif names.in_stock is not None:
             columns[names.in_stock] = log.out_of_stock == 0
     if log.open_time is not None:

@@ -21,7 +21,7 @@ from lostsales.evaluation.promise.advice import KEEP_CURRENT, PILOT_FIRST, Advic
 from lostsales.evaluation.promise.log_concerns import log_concerns
 from lostsales.evaluation.promise.sensitivity import Sensitivity
 from lostsales.evaluation.results import Earned, Estimand, Evaluation, assortment_json, plain
-from lostsales.evaluation.task import check_horizon
+from lostsales.evaluation.usable_policy import check_horizon
 from lostsales.learn.fit import fit_counted, learner_of
 from lostsales.learn.learner import LEARNERS, Learner
 from lostsales.types import Floats

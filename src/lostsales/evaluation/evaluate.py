@@ -15,7 +15,8 @@ from lostsales.evaluation.prepared_log import PreparedLog, check_log
 from lostsales.evaluation.promise.log_concerns import log_concerns
 from lostsales.evaluation.promise.policy_concerns import policy_concerns
 from lostsales.evaluation.results import Estimate, Evaluation, Overlap
-from lostsales.evaluation.task import EvaluationTask, check_policy
+from lostsales.evaluation.task import EvaluationTask
+from lostsales.evaluation.usable_policy import check_policy
 from lostsales.policy.policy import Policy
 
 QUICK_NOTE = "quick: from fewer rows, units and episodes, so that intervals are wider"

@@ -5,13 +5,11 @@ from functools import cached_property
 
 import numpy as np
 
-from lostsales.data.log import SalesLog
 from lostsales.data.progress import Progress
-from lostsales.data.settings import MOST_NUMBER
-from lostsales.errors import LostSalesError, SettingError
 from lostsales.evaluation.log_decisions import decisions
 from lostsales.evaluation.prepared_log import PreparedLog
 from lostsales.evaluation.results import Estimand
+from lostsales.evaluation.usable_policy import check_policy
 from lostsales.policy.policy import Policy
 from lostsales.types import Bools, Floats, Ints
 
@@ -19,31 +17,6 @@ START = "where each series of the log starts"
 # The most periods to look ahead unless told otherwise: a policy has settled long before (docs/decisions/evaluation.md).
 # Longer series are cut into episodes, so that all their periods count.
 MOST_HORIZON = 100
-SHARED_KEYS = ("features", "arrival", "balance", "capacity", "capacity_rule")  # the same for policy and log
-
-
-def check_policy(policy: Policy, log: SalesLog, horizon: int | None, start_stock: float | None = None) -> None:
-    """Raise where a policy cannot be evaluated from a log."""
-    for key in SHARED_KEYS:
-        wanted, came = shown(getattr(policy.problem, key)), shown(getattr(log.problem, key))
-        if wanted != came:
-            advice = "fit one to this log, or give a log of its shop"
-            raise SettingError(f"the policy was made for {key} {wanted}, but the log has {came}: {advice}")
-    if policy.observes == "demand":
-        raise LostSalesError("this policy needs true demand, which no shop sees: it can only be simulated")
-    if policy.horizon is not None:
-        raise LostSalesError("this policy plans a number of periods: evaluate one that decides the same in each")
-    check_horizon(horizon)
-    capacity = log.problem.capacity
-    if start_stock is not None and not 0 <= start_stock <= (MOST_NUMBER if capacity is None else capacity):
-        most = f"{MOST_NUMBER:g}" if capacity is None else f"the capacity of {capacity:g}"
-        raise SettingError(f"the stock to start with must lie between 0 and {most}, but {start_stock:g} came")
-
-
-def check_horizon(horizon: int | None) -> None:
-    """Raise where the horizon is below one period."""
-    if horizon is not None and horizon < 1:
-        raise SettingError(f"horizon must be at least 1, but {horizon} came")
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,14 +98,3 @@ def places(rows: Ints, size: int) -> Ints:
     found = np.full(size, -1)
     found[rows] = np.arange(len(rows))
     return found
-
-
-def shown(setting: object) -> str:
-    """A setting as people read it.
-
-    >>> shown(None), shown("after"), shown(())
-    ('none', 'after', 'none')
-    """
-    if isinstance(setting, tuple):
-        return ", ".join(str(getattr(each, "name", each)) for each in setting) or "none"
-    return "none" if setting is None else str(setting)

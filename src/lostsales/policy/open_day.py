@@ -37,14 +37,16 @@ class OpenDay:
     flags: dict[str, Bools]  # text, and the rows it holds for
 
 
-def read_open_day(problem: Problem, recent: RecentRows | None, today: Table, usual_demand: float) -> OpenDay:
-    """Read and check today's rows, and find each series' depth and history.
+def read_open_day(
+    problem: Problem, recent: RecentRows | None, today: Table, usual_demand: float, *, repeats: bool = False
+) -> OpenDay:
+    """Read and check today's rows, and find each series' depth and history; `repeats` allows several rows of a series.
 
     Where no recent row of a series has an observed demand, its last sales count as its demand; where it has no recent
     rows, or periods are missing before today, its `last_sales`, or else `usual_demand`. All but a `last_sales` that was
     no stock-out are flagged.
     """
-    day = _Today.read(problem, today)
+    day = _Today.read(problem, today, repeats=repeats)
     demand, unanchored = day.last_sales, day.last_stockout & ~np.isnan(day.last_sales)
     depth, gap = np.zeros(len(demand), dtype=np.int64), np.zeros(len(demand), dtype=bool)
     past: tuple[ClosedPeriod, ...] = ()
@@ -103,7 +105,7 @@ class _Today:
     on_order: Floats | None  # (rows, pipeline length) as given
 
     @classmethod
-    def read(cls, problem: Problem, today: Table) -> "_Today":
+    def read(cls, problem: Problem, today: Table, *, repeats: bool) -> "_Today":
         """The open rows, or one error that lists every finding."""
         findings, names = Findings(f"today ({today.name})", today.place), problem.columns
         reader = ColumnReader(today, findings, problem.format)
@@ -113,8 +115,9 @@ class _Today:
         findings.raise_if_any()
         codes, texts = findings.series_of = reader.series(names.series_parts)
         period = findings.period_of = reader.period(names.period)
-        several = np.bincount(codes[codes >= 0], minlength=len(texts) + 1) > 1
-        findings.check(several[codes], "today must have one row a series", verb="is one of several")
+        if not repeats:
+            several = np.bincount(codes[codes >= 0], minlength=len(texts) + 1) > 1
+            findings.check(several[codes], "today must have one row a series", verb="is one of several")
         features, unseen = _features(problem, today, reader)
         stock = reader.number(names.stock)
         if problem.capacity is not None:

@@ -85,15 +85,15 @@ def recommendation(policy: SavedPolicy, recent: Any, today: Any, *, reasons: boo
     return recommended(policy, open_day(policy, recent, today), reasons=reasons)
 
 
-def open_day(policy: SavedPolicy, recent: Any, today: Any) -> OpenDay:
-    """Today's rows as a policy asks for them."""
+def open_day(policy: SavedPolicy, recent: Any, today: Any, *, repeats: bool = False) -> OpenDay:
+    """Today's rows as a policy asks for them; `repeats` allows several rows of a series, each decided alone."""
     if policy.refusal is not None:
         raise LostSalesError(policy.refusal)
     problem = policy.problem.model_copy(update={"features": policy.asks})
     if recent is not None and not isinstance(recent, RecentRows):
         table = open_table(recent)
         recent = RecentRows.read(problem, table) if table.rows else None
-    return read_open_day(problem, recent, open_table(today), policy.usual_demand)
+    return read_open_day(problem, recent, open_table(today), policy.usual_demand, repeats=repeats)
 
 
 def recommended(policy: SavedPolicy, day: OpenDay, *, reasons: bool = True) -> Recommendation:
@@ -149,5 +149,6 @@ def joined_flags(flags: dict[str, Bools]) -> Array:
     array(['late; dear', 'dear'], dtype=object)
     """
     pattern = np.stack(list(flags.values()), axis=1) @ (1 << np.arange(len(flags)))
-    texts = ["; ".join(text for bit, text in enumerate(flags) if each >> bit & 1) for each in range(1 << len(flags))]
-    return np.array(texts, dtype=object)[pattern]
+    seen, place = np.unique(pattern, return_inverse=True)
+    texts = ["; ".join(text for bit, text in enumerate(flags) if each >> bit & 1) for each in seen.tolist()]
+    return np.array(texts, dtype=object)[place]

@@ -267,3 +267,18 @@ def test_a_column_without_a_type_is_empty() -> None:
     found = propose(pa.table({name: pa.array(values) for name, values in table.items()} | {"rowid": pa.nulls(2)}))
     assert "rowid" in found.text
     assert "empty" in next(line for line in found.text.splitlines() if "rowid" in line)
+
+
+@pytest.mark.parametrize("table", [pd.DataFrame(index=range(3)), pd.DataFrame({"sales": []})])
+def test_a_table_without_rows_or_columns_is_refused(table: pd.DataFrame) -> None:
+    with pytest.raises(LostSalesError, match="but the table has none"):
+        propose(table)
+
+
+def test_numbers_beyond_every_whole_number_are_no_reason_to_fail() -> None:
+    table = rows().drop(columns="date", errors="ignore")
+    table["period"] = np.arange(len(table)) % 40
+    for name in [name for name in table.columns if table[name].dtype.kind in "iuf"]:
+        odd = table.astype({name: float})
+        odd.loc[5, name] = 1e300
+        assert propose(odd).text

@@ -1,7 +1,7 @@
 """`lostsales calibrate`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -16,9 +16,6 @@ from lostsales.apps.commands.options import (
     named_files,
     whole_numbers,
 )
-
-if TYPE_CHECKING:
-    from lostsales.simulation.promise_study import PromiseStudy
 
 
 def calibrate(
@@ -35,19 +32,24 @@ def calibrate(
     estimator: Estimators = None,
     workers: Annotated[int, typer.Option(min=1, max=MOST_WORKERS, help="Processes; results are the same.")] = 1,
     out: Annotated[Path | None, typer.Option(help="Journal of the study; the same command resumes from it.")] = None,
-    promise: Annotated[
-        str | None,
+    study: Annotated[
+        Literal["intervals", "pilot", "promise"],
         typer.Option(
-            help="A method: study the gain that `compare` promises for it from logs by the scenario's manager."
+            help="What is measured: the intervals of evaluate; pilots of --policy against --behaviour, with one number "
+            "of --series (SCENARIO may then be `assorted`, a shop that the simulator did not make); or the gain that "
+            "compare promises for --method from logs by the scenario's manager, with one number of --series."
         ),
-    ] = None,
+    ] = "intervals",
+    past: Annotated[int, typer.Option(min=10, max=MOST, help="Periods before a pilot.")] = 60,
+    method: Annotated[str, typer.Option(help="The method whose promised gain is studied.")] = "planner",
     settings: ScenarioSettings = None,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
     """Measure in simulation, where the truth is known, how often the 95 % intervals of `evaluate` cover it.
 
-    With `--promise METHOD`: how often the lower bound of the gain that `compare` promises lies above the true gain.
+    With `--study pilot`: how often a pilot without effect is stopped, one with a gain finds it, and alarms are raised.
+    With `--study promise`: how often the lower bound of the gain that `compare` promises lies above the true gain.
 
     Example: `lostsales calibrate steady --series 10 --replications 2 --out study.json`
     """
@@ -59,15 +61,22 @@ def calibrate(
     from lostsales.errors import LostSalesError
     from lostsales.evaluation.estimators.estimator import ESTIMATORS
     from lostsales.simulation.coverage_study import Study, coverage, run_study
-    from lostsales.simulation.promise_study import PromiseStudy
     from lostsales.simulation.scenario import Scenario
 
     if out is not None:
         check_output(out, named_files(scenario, policy, behaviour))
     sizes = whole_numbers("series", series, "5,20,50")
-    if promise is not None:
-        loaded = Scenario.load(scenario, tuple(settings or ()))
-        _study_promise(PromiseStudy(loaded, promise, sizes[0], replications, seed), out, workers, as_json)
+    if study == "promise":
+        from lostsales.apps.commands.promise_calibration import calibrate_promises
+
+        calibrate_promises(scenario, tuple(settings or ()), method, sizes, replications, seed, workers, out, as_json)
+        return
+    if study == "pilot":
+        from lostsales.apps.commands.pilot_calibration import calibrate_pilots
+
+        calibrate_pilots(
+            scenario, tuple(settings or ()), behaviour, policy, sizes, past, replications, seed, workers, out, as_json
+        )
         return
     asked = Study(
         Scenario.load(scenario, tuple(settings or ())), policy, behaviour, epsilon, sizes, replications,
@@ -86,24 +95,3 @@ def calibrate(
         print_json({"scenario": scenario, "truth": truth[0], "behaviour": truth[1], "coverage": table})
         return
     print_coverage(f"{policy} in {scenario}: the truth is {truth[0]:.2f}, {behaviour} earns {truth[1]:.2f}", rows)
-
-
-def _study_promise(study: "PromiseStudy", out: Path | None, workers: int, as_json: bool) -> None:
-    from dataclasses import asdict
-
-    from lostsales.apps.views.console import print_json, progress
-    from lostsales.apps.views.promise import print_promise
-    from lostsales.errors import LostSalesError
-    from lostsales.simulation.promise_study import PromiseTable, run_promise_study
-
-    try:
-        with progress("comparing on logs") as report:
-            outcomes = run_promise_study(study, out, workers, report)
-    except KeyboardInterrupt:
-        kept = f"; the same command resumes from {out}" if out else "; with --out it could be resumed"
-        raise LostSalesError(f"stopped{kept}") from None
-    table = PromiseTable.of(outcomes)
-    if as_json:
-        print_json({"scenario": study.scenario.name, "method": study.method, **asdict(table)})
-    else:
-        print_promise(f"{study.method} in {study.scenario.name}, logs of {study.series} series by its manager", table)

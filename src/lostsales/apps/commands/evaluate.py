@@ -60,7 +60,8 @@ def evaluate(
     from lostsales.evaluation.diagnostics.diagnose import diagnose as run_diagnostics
     from lostsales.evaluation.evaluate import checked_estimators, evaluate_on, prepare
     from lostsales.evaluation.judged_rows import EVALUATED_ROWS, QUICK_ROWS
-    from lostsales.evaluation.task import EvaluationTask, check_policy
+    from lostsales.evaluation.task import EvaluationTask
+    from lostsales.evaluation.usable_policy import check_policy
     from lostsales.policy.file_format import load
 
     source = log_source(log, query)

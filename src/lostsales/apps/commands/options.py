@@ -92,3 +92,19 @@ def whole_numbers(what: str, text: str, example: str) -> tuple[int, ...]:
     if not found or not all(each.isascii() and each.isdecimal() and len(each) < 10 for each in found):
         raise SettingError(f"{what} are whole numbers with commas between, such as {example}, but {text[:80]!r} came")
     return tuple(map(int, found))
+
+
+def per_cents(what: str, text: str) -> tuple[float, ...]:
+    """The levels of such a list, or an error that says what `what` looks like.
+
+    >>> per_cents("levels", "10, 83.3")
+    (10.0, 83.3)
+    """
+    try:
+        found = tuple(map(float, names(text)))
+    except ValueError:
+        found = ()
+    if not found or not all(0 < each < 100 for each in found):
+        wanted = "numbers between 0 and 100 with commas between, such as 10,50,90"
+        raise SettingError(f"{what} are {wanted}, but {text[:80]!r} came")
+    return found

@@ -17,6 +17,7 @@ def read_sales(
     progress: "Progress | None" = None,
     verb: str | None = None,
     others: "tuple[Path | None, ...]" = (),
+    sales_only: bool = False,
 ) -> "SalesLog":
     """The log; a file for dropped rows says that they are dropped, and is none of the `others` of the command.
 
@@ -28,7 +29,7 @@ def read_sales(
     from lostsales.data.reading.gate import read_log
 
     check_apart(log, dropped_rows or drop_bad_rows, others)
-    sales = read_log(log, problem, progress, drop_bad_rows=dropped_rows or drop_bad_rows)
+    sales = read_log(log, problem, progress, drop_bad_rows=dropped_rows or drop_bad_rows, sales_only=sales_only)
     if notes := sales.notes.rows_dropped and sales.notes:
         told = f"{notes.rows_dropped:,} rows left out, written with the reasons to {notes.dropped_file}"
         err.print(told, markup=False, highlight=False, soft_wrap=True)

@@ -17,7 +17,7 @@ from lostsales.apps.report.figures import (
 )
 from lostsales.apps.report.svg import number, numbers
 from lostsales.apps.views.assortment import BEST_ROWS, shown_products
-from lostsales.apps.views.figures import exact, rounded
+from lostsales.apps.views.figures import ESTIMATORS, exact, rounded
 from lostsales.evaluation.assortment import amount
 from lostsales.evaluation.diagnostics.diagnostic import Diagnostic
 from lostsales.evaluation.interval import Interval
@@ -30,7 +30,6 @@ from lostsales.types import Floats, Ints
 
 WIDE, HALF, NARROW = 930.0, 410.0, 350.0  # pixels of the figures
 MOST_BARS = 9
-ESTIMATORS = {"model": "the demand model", "fqe": "fitted Q-evaluation", "dr": "the doubly robust estimator"}
 SECTIONS = (  # what a manager needs first, theory last
     ("decisions", "Next decisions"),
     ("products", "Gains by product"),

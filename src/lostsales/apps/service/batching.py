@@ -1,6 +1,6 @@
-"""Small requests decided together: what waits while the policy decides is its next batch.
+"""Small requests decided together: what comes within milliseconds, or while the policy decides, is its next batch.
 
-A decision on thirty rows takes little longer than one on a single row, and nobody waits for a batch to fill.
+A decision on thirty rows takes little longer than one on a single row.
 """
 
 import asyncio
@@ -17,6 +17,7 @@ from lostsales.types import Array
 
 MOST_TOGETHER = 512  # rows of a batch
 SMALL = 64  # rows of a request that joins a batch
+GATHERING = 0.005  # seconds that the first request of a batch waits for others
 
 Rows = Sequence[dict[str, Any]]
 Columns = dict[str, Array]
@@ -32,8 +33,8 @@ class Decided(NamedTuple):
 @dataclass
 class _Waiting:
     rows: Rows
-    names: set[str]  # of their series
     kind: tuple[tuple[str, str], ...]
+    alone: bool  # it names a series twice, and is told so
     future: "asyncio.Future[Decided]"
 
 
@@ -44,7 +45,7 @@ class Batcher:
     desk: Callable[[], Desk]  # the active one
     executor: Executor
     _waiting: list[_Waiting] = field(default_factory=list)
-    _running: int = 0
+    _busy: bool = False  # gathering or deciding
 
     def __len__(self) -> int:
         return len(self._waiting)
@@ -54,21 +55,21 @@ class Batcher:
         loop = asyncio.get_running_loop()
         parts = self.desk().policy.problem.columns.series_parts
         names = {SERIES_SEPARATOR.join(spelled(row.get(part)) for part in parts) for row in rows}
-        job = _Waiting(rows, names, _kind(rows), loop.create_future())
+        job = _Waiting(rows, _kind(rows), len(names) < len(rows), loop.create_future())
         self._waiting.append(job)
-        if self._running == 0:
-            self._start(loop)
+        if not self._busy:
+            self._busy = True
+            loop.call_later(GATHERING, self._start, loop)
         return await job.future
 
     def _start(self, loop: asyncio.AbstractEventLoop) -> None:
         batch = self._next_batch()
+        self._busy = bool(batch)
         if batch:
-            self._running += 1
             task = loop.run_in_executor(self.executor, _decide, self.desk(), [job.rows for job in batch])
             task.add_done_callback(lambda done: self._finish(loop, batch, done))
 
     def _finish(self, loop: asyncio.AbstractEventLoop, batch: list[_Waiting], done: "asyncio.Future[Any]") -> None:
-        self._running -= 1
         error = done.exception()
         for at, job in enumerate(batch):
             if job.future.cancelled():
@@ -81,18 +82,19 @@ class Batcher:
         self._start(loop)
 
     def _next_batch(self) -> list[_Waiting]:
-        """Requests of the same columns that name no series twice."""
+        """Requests of the same columns; two of them may ask about the same series."""
         batch: list[_Waiting] = []
         left: list[_Waiting] = []
-        names: set[str] = set()
         count = 0
         for job in self._waiting:
-            fits = not batch or (job.kind == batch[0].kind and count + len(job.rows) <= MOST_TOGETHER)
             if job.future.cancelled():
                 continue
-            if fits and not job.names & names:
+            if not batch or (
+                job.kind == batch[0].kind
+                and not (job.alone or batch[0].alone)
+                and count + len(job.rows) <= MOST_TOGETHER
+            ):
                 batch.append(job)
-                names |= job.names
                 count += len(job.rows)
             else:
                 left.append(job)
@@ -114,7 +116,7 @@ def _decide(desk: Desk, requests: list[Rows]) -> list[Decided | LostSalesError]:
     """One decision for all requests; where that is refused, for each half of them, so that each has its own error."""
     try:
         rows = [row for each in requests for row in each]
-        columns = desk.recommend(ColumnTable.of_rows(rows, "today")).columns
+        columns = desk.recommend(ColumnTable.of_rows(rows, "today"), repeats=len(requests) > 1).columns
     except LostSalesError as error:
         if len(requests) == 1:
             return [error]

@@ -20,7 +20,7 @@ from lostsales.data.reading.table import Table, open_table
 from lostsales.errors import LostSalesError
 from lostsales.evaluation.log_decisions import log_as_asked
 from lostsales.evaluation.report.open_period import open_rows
-from lostsales.evaluation.task import check_policy
+from lostsales.evaluation.usable_policy import check_policy
 from lostsales.policy.decision import Decision
 from lostsales.policy.expected import Expected
 from lostsales.policy.open_day import OpenDay
@@ -120,9 +120,11 @@ class Desk:
         """How money is written, empty where the problem does not say."""
         return self.policy.problem.format.currency or ""
 
-    def recommend(self, today: Any, recent: Any = None, *, reasons: bool = False) -> Recommendation:
+    def recommend(
+        self, today: Any, recent: Any = None, *, reasons: bool = False, repeats: bool = False
+    ) -> Recommendation:
         """Decide for rows; their history is `recent`, or else that of the desk."""
-        day = open_day(self.policy, self.recent if recent is None else recent, today)
+        day = open_day(self.policy, self.recent if recent is None else recent, today, repeats=repeats)
         return recommended(self.policy, day, reasons=reasons)
 
     def situation(self, name: str) -> Situation:

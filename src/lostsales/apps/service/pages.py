@@ -12,7 +12,6 @@ from fastapi import APIRouter, Depends, Form, Query, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment, PackageLoader
 
-from lostsales.apps.report.page import ESTIMATORS
 from lostsales.apps.service import models
 from lostsales.apps.service.access import Doorkeeper, Principal, check_csrf, needs, principal_of
 from lostsales.apps.service.api import service_of
@@ -24,6 +23,7 @@ from lostsales.apps.service.numbers_shown import Shown
 from lostsales.apps.service.problems import Refused
 from lostsales.apps.service.product_page import product_page
 from lostsales.apps.service.service import Service, stored
+from lostsales.apps.views.figures import ESTIMATORS
 
 PAGE = 50  # rows of a page
 TRAIL = 50

@@ -1,4 +1,4 @@
-"""Columns of numbers as texts of equal precision."""
+"""Columns of numbers as texts of equal precision, and names of estimators as people read them."""
 
 import numpy as np
 
@@ -6,6 +6,7 @@ from lostsales.types import Floats
 
 MOST_DECIMALS = 6
 NO_NUMBER = "-"
+ESTIMATORS = {"model": "the demand model", "fqe": "fitted Q-evaluation", "dr": "the doubly robust estimator"}
 
 
 def exact(values: Floats, like: Floats | None = None) -> list[str]:

@@ -21,11 +21,11 @@ class ClockFacts(NamedTuple):
 def clock_facts(sample: Sample, series: tuple[str, ...], period: str, *, is_date: bool) -> ClockFacts:
     """From the expressions of the columns in SQL."""
     parts = [f"regexp_replace(CAST({each} AS VARCHAR), '\\.0$', '')" for each in series]
-    moment = f"epoch_us({period})" if is_date else f"CAST({period} AS BIGINT)"
+    moment = f"epoch_us({period})" if is_date else f"TRY_CAST({period} AS BIGINT)"
     asked = "".join(f", {each} AS part{index}" for index, each in enumerate(parts))
     table = sample.connection.execute(
         f"SELECT DISTINCT concat_ws(' / ', '', {', '.join(parts) or '1'}) AS name, {moment} AS period{asked} FROM log "
-        f"WHERE {period} IS NOT NULL ORDER BY name, period"
+        f"WHERE {moment} IS NOT NULL ORDER BY name, period"
     ).fetchnumpy()
     time = np.ma.filled(np.ma.asarray(table["period"], dtype=np.int64), 0)
     if len(time) < 2:

@@ -39,7 +39,7 @@ class TableFindings:
         if column is None or not column.is_whole:
             return None
         some = f"{column.sql} > 0 AND {column.sql} < {LARGEST_WHOLE}"
-        orders = self.sample.query(f"SELECT DISTINCT CAST({column.sql} AS BIGINT) FROM log WHERE {some}")
+        orders = self.sample.query(f"SELECT DISTINCT TRY_CAST({column.sql} AS BIGINT) FROM log WHERE {some}")
         return int(np.gcd.reduce([each for (each,) in orders])) if orders else None
 
 

@@ -46,7 +46,7 @@ def period_sql(period: Column) -> str:
     """The period as a moment or a number."""
     if period.compact_dates is None:
         return period.sql
-    return f"try_strptime(CAST(CAST({period.sql} AS BIGINT) AS VARCHAR), '{period.compact_dates}')"
+    return f"try_strptime(CAST(TRY_CAST({period.sql} AS BIGINT) AS VARCHAR), '{period.compact_dates}')"
 
 
 def series_sql(found: Profile, series: tuple[str, ...]) -> str:

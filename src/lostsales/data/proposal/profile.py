@@ -151,7 +151,7 @@ def _is_compact(sample: Sample, sql: str, form: str, lowest: float, highest: flo
     first, last = COMPACT_DATES[form]
     if lowest < first or highest > last:
         return False
-    text = f"CAST(CAST({sql} AS BIGINT) AS VARCHAR)"
+    text = f"CAST(TRY_CAST({sql} AS BIGINT) AS VARCHAR)"
     return bool(sample.query(f"SELECT count(try_strptime({text}, '{form}')) FROM log")[0][0] == read)
 
 

@@ -85,6 +85,8 @@ def open_source(source: Any) -> Source:
         file = open_files(files_of(source), keep=False)
         return Source(file.connection, file.kinds, file.rows)
     table = open_table(source)
+    if not table.columns:
+        raise LostSalesError("a problem is proposed from columns, but the table has none")
     columns = {f"c{index}": _plain(table, name) for index, name in enumerate(table.columns)}
     connection = connect()
     connection.register("columns", columns)

@@ -27,11 +27,12 @@ from lostsales.data.reading.columns import ColumnReader
 from lostsales.data.reading.dropping import DroppedRows, dropped_file
 from lostsales.data.reading.findings import Findings, listed
 from lostsales.data.reading.paths import problem_beside
+from lostsales.data.reading.sales_only import as_sales_only
 from lostsales.data.reading.supply import LotColumns, pipeline_texts, read_on_order
 from lostsales.data.reading.table import Table, open_table
 from lostsales.data.receipts import with_receipts
 from lostsales.errors import LogError
-from lostsales.types import Array, Floats, Ints
+from lostsales.types import Array, Bools, Floats, Ints
 
 # Of a column while it is read: as it came, as numbers, and in order.
 BYTES_A_VALUE = 24
@@ -44,6 +45,7 @@ def read_log(
     *,
     drop_bad_rows: bool | str | Path = False,
     query: str | None = None,
+    sales_only: bool = False,
 ) -> SalesLog:
     """Read and validate a table of sales.
 
@@ -64,6 +66,9 @@ def read_log(
     query : str, optional
         SQL whose rows are the table. It runs in a transaction that only reads. Passwords come from the environment or
         the usual files (`PGPASSWORD`, `~/.pgpass`, `PGSERVICE`).
+    sales_only : bool
+        A table without stock and orders may lack prices and stock-out flags too: then prices are 1 throughout, and all
+        sales are demand. So it is where the columns have the names of forecasting libraries (`unique_id`, `ds`, `y`).
 
     Returns
     -------
@@ -90,19 +95,21 @@ def read_log(
     beside = problem_beside(source)
     chosen = Problem.of(problem, beside)
     if drop_bad_rows is False:
-        return read_table(open_table(source, chosen.reads), chosen, progress)
+        return read_table(open_table(source, chosen.reads), chosen, progress, sales_only=sales_only)
     target = dropped_file(source, drop_bad_rows, (problem, beside))
     dropped = DroppedRows(open_table(source))
-    log = _read_good_rows(dropped, chosen, progress)
+    log = _read_good_rows(dropped, chosen, progress, sales_only=sales_only)
     if dropped.reasons and target is not None:
         dropped.write(target)
     notes = replace(log.notes, rows_dropped=len(dropped.reasons), dropped_file="" if target is None else str(target))
     return replace(log, notes=notes) if dropped.reasons else log
 
 
-def read_table(table: Table, problem: Problem, progress: Progress | None = None) -> SalesLog:
+def read_table(
+    table: Table, problem: Problem, progress: Progress | None = None, *, sales_only: bool = False
+) -> SalesLog:
     """`read_log` of an open table."""
-    return _Gate(table, problem, progress).pass_through()
+    return _Gate(table, problem, progress, sales_only=sales_only).pass_through()
 
 
 def check_columns(table: Table, problem: Problem) -> None:
@@ -126,7 +133,8 @@ def read_good_series(
     except LogError:
         if len(dropped.kept()):  # the table as a whole is wrong
             raise
-    codes, texts = ColumnReader(table, Findings(table.name), problem.format).series(problem.columns.series_parts)
+    named = problem.named_as_in(table.columns).columns
+    codes, texts = ColumnReader(table, Findings(table.name), problem.format).series(named.series_parts)
     known = set() if log is None else set(log.names.tolist())
     reasons: dict[str, dict[str, None]] = {}
     for row, wanted in dropped.reasons.items():
@@ -135,11 +143,16 @@ def read_good_series(
 
 
 def _read_good_rows(
-    dropped: DroppedRows, problem: Problem, progress: Progress | None, *, whole_series: bool = False
+    dropped: DroppedRows,
+    problem: Problem,
+    progress: Progress | None,
+    *,
+    whole_series: bool = False,
+    sales_only: bool = False,
 ) -> SalesLog:
     """The log without the rows that have findings; what rows must share is checked among those that remain."""
     while True:
-        gate = _Gate(dropped.rest(), problem, progress, rows_first=True)
+        gate = _Gate(dropped.rest(), problem, progress, rows_first=True, sales_only=sales_only)
         try:
             return gate.pass_through()
         except LogError:
@@ -152,9 +165,17 @@ def _read_good_rows(
 class _Gate:
     """One reading: every column and every finding first, then one error or one log."""
 
-    def __init__(self, table: Table, problem: Problem, progress: Progress | None, *, rows_first: bool = False) -> None:
+    def __init__(
+        self,
+        table: Table,
+        problem: Problem,
+        progress: Progress | None,
+        *,
+        rows_first: bool = False,
+        sales_only: bool = False,
+    ) -> None:
         self.table = table
-        self.problem = problem
+        self.problem, self.may_lack_flags = as_sales_only(problem, table.columns, sales_only)
         self.findings = Findings(table.name, table.place)
         self.reader = ColumnReader(table, self.findings, problem.format, progress)
         self.rows_first = rows_first
@@ -181,9 +202,9 @@ class _Gate:
         demand_only = names.stock not in have and names.order not in have
         wanted = [*names.series_parts, names.period, names.sales]
         wanted += [names.price] if self._only(self.problem.price, self.problem.prices) is None else []
-        recorded = [name for name in (names.out_of_stock, names.in_stock) if name is not None]
+        recorded = list(names.records_of_absence)
         if demand_only:
-            wanted += [] if recorded else [names.stockout]
+            wanted += [] if recorded or self.may_lack_flags else [names.stockout]
         else:
             wanted += [names.stock, *([names.order] if self._only(None, self.problem.orders) is None else [])]
         wanted += recorded + [each for each in (self.problem.open_time,) if isinstance(each, str)]
@@ -217,7 +238,7 @@ class _Gate:
             "sales": reader.number(names.sales),
             "stock": reader.number(names.stock) if stocked else None,
             "order": self._decided(names.order, self._only(None, self.problem.orders)) if stocked else None,
-            "stockout": reader.flag(names.stockout),
+            "stockout": self._stockout(),
             "received": reader.optional(names.received),
             "adjustment": reader.optional(names.adjustment, negative=True),
             "out_of_stock": self._out_of_stock(),
@@ -245,11 +266,21 @@ class _Gate:
             return np.full(self.table.rows, only, dtype=np.float64)
         return self.reader.number(column)
 
+    def _stockout(self) -> Bools | None:
+        """The flag; without one a table of sales alone has no stock-outs."""
+        names = self.problem.columns
+        recorded = names.stockout in self.table.columns or names.records_of_absence
+        if self.may_lack_flags and not recorded:
+            return np.zeros(self.table.rows, dtype=bool)
+        return self.reader.flag(names.stockout)
+
     def _out_of_stock(self) -> Floats | None:
-        """The time out of stock; of a flag that says in stock or not, 1 or 0."""
+        """The time out of stock; of a share in stock what is left of 1, of a flag that says in stock or not, 1 or 0."""
         names = self.problem.columns
         if names.out_of_stock is not None:
             return self.reader.number(names.out_of_stock)
+        if names.in_stock_share is not None:
+            return 1.0 - self.reader.number(names.in_stock_share)
         in_stock = None if names.in_stock is None else self.reader.flag(names.in_stock)
         return None if in_stock is None else (~in_stock).astype(np.float64)
 

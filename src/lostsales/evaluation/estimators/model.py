@@ -73,9 +73,10 @@ def model_based(task: EvaluationTask) -> Estimate:
             own, shifts = own - against[0], shifts - against[1]
         bend = max((abs(mean(episodes, every) - value) for episodes in under_bent), default=0.0)
         # Where the law is known to be wrong, the error of a gain may be as large as the gain.
-        wrong = abs(float(own.mean())) if against is not None and is_doubtful(prepared) else 0.0
+        wrong = abs(float(own.mean())) if against is not None and doubtful else 0.0
         return own, float(np.hypot(np.hypot(root_mean_square(shifts), bend), wrong))
 
+    doubtful = is_doubtful(prepared)
     profit = figure("profit")
     gain = figure("profit", (prepared.contributions, prepared.alternative_shifts))
     counted = periods.is_replayed
@@ -93,7 +94,13 @@ def model_based(task: EvaluationTask) -> Estimate:
         model_uncertainty=gain[1],
         sensitivity=None
         if prepared.panel is None
-        else sensitivity(prepared.panel, float(gain[0].mean()), prepared.hidden_slope, shifts),
+        else sensitivity(
+            prepared.panel,
+            float(gain[0].mean()),
+            prepared.hidden_slope,
+            shifts,
+            abs(float(gain[0].mean())) if doubtful else 0.0,
+        ),
         assortment=_assortment(prepared, periods, whole, without, alternatives, under_bent),
         notes=_notes(prepared, laws),
     )

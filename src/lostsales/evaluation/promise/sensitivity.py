@@ -29,7 +29,9 @@ class Sensitivity:
 
     erased_at: float | None  # partial R2 with prices and demand alike; None where no bend of the price response does
     strongest: ObservedCause | None
-    uncertainty: float = 0.0  # of the gain: what a lasting hidden cause that no test rules out adds to its error
+    uncertainty: float = (
+        0.0  # of the gain: what a hidden cause that no test rules out, or a wrong law, adds to its error
+    )
 
     @property
     def sentence(self) -> str:
@@ -52,9 +54,13 @@ def robustness_value(bend: float) -> float:
     return float((np.sqrt(bend**4 + 4 * bend**2) - bend**2) / 2)
 
 
-def sensitivity(panel: DecisionPanel, gain: float, slope: float, shifts: Floats) -> Sensitivity:
-    """Of a gain that moves by `shifts` where the price response is bent by `slope` either way."""
-    loss, uncertainty = -float(np.min(shifts, initial=0.0)), float(np.max(np.abs(shifts), initial=0.0))
+def sensitivity(panel: DecisionPanel, gain: float, slope: float, shifts: Floats, wrong: float = 0.0) -> Sensitivity:
+    """Of a gain that moves by `shifts` where the price response is bent by `slope` either way.
+
+    `wrong` is the error by a law that is known to be wrong.
+    """
+    loss = -float(np.min(shifts, initial=0.0))
+    uncertainty = float(np.hypot(np.max(np.abs(shifts), initial=0.0), wrong))
     known = observed_causes(panel)
     strongest = max(known, key=lambda each: each.price * each.demand, default=None)
     if gain <= 0:

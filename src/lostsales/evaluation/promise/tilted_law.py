@@ -10,10 +10,6 @@ from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.demand.law.means import Mean
 from lostsales.types import Floats
 
-# A hidden cause that lasts links yesterday's and tomorrow's prices to demand by at least this share of its own bias
-# (docs/decisions/promise.md).
-LINK_SHARE = 0.6
-
 
 @dataclass(frozen=True, eq=False)
 class TiltedMean:
@@ -51,7 +47,10 @@ def tilted(law: DemandLaw, evidence: Evidence, slope: float) -> DemandLaw:
 def hidden_slope(link: PriceLink | None) -> float:
     """One standard error of the bias that a lasting hidden cause may have put into the price response; 0 unless tested.
 
+    Such a cause links yesterday's and tomorrow's prices to demand by about half of its bias or more
+    (docs/decisions/promise.md), and an interval reaches at least two standard errors.
+
     >>> hidden_slope(PriceLink(value=0.03, error=0.12)), hidden_slope(PriceLink(value=-0.3, error=0.12))
-    (0.2, 0.5)
+    (0.12, 0.3)
     """
-    return 0.0 if link is None else max(abs(link.value), link.error) / LINK_SHARE
+    return 0.0 if link is None else max(abs(link.value), link.error)

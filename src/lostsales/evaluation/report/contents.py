@@ -22,7 +22,8 @@ from lostsales.evaluation.report.next_decisions import NextDecisions, next_decis
 from lostsales.evaluation.report.policy_map import PolicyMaps, draw_maps
 from lostsales.evaluation.report.traces import Trace, typical_traces
 from lostsales.evaluation.results import Evaluation
-from lostsales.evaluation.task import EvaluationTask, check_policy
+from lostsales.evaluation.task import EvaluationTask
+from lostsales.evaluation.usable_policy import check_policy
 from lostsales.policy.policy import SavedPolicy
 from lostsales.types import Ints
 

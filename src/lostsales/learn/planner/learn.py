@@ -10,20 +10,23 @@ from threadpoolctl import threadpool_limits
 from lostsales.data.ladders import PRICE_RUNGS, Ladders
 from lostsales.data.log import SalesLog
 from lostsales.data.parallel import in_parallel
+from lostsales.data.problem import Problem
 from lostsales.data.progress import Progress
 from lostsales.data.progress import stages as stages_of
 from lostsales.demand.censoring.evidence import Evidence
 from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.demand.law.estimation import complete_latents
 from lostsales.demand.law.selection import DemandModel, bootstrap_laws, fit_demand
+from lostsales.learn.planner.every_state_plan import plan_every_state
+from lostsales.learn.planner.following import ByPipeline, ByStock, Following, Projected
 from lostsales.learn.planner.latent_table import GroupShape, LatentTable, latent_atoms, memory_reach, usual_noise
 from lostsales.learn.planner.market_states import MarketStates, market_effects, market_states
 from lostsales.learn.planner.physics import Physics
+from lostsales.learn.planner.pipeline_grid import PipelineGrid, pipeline_grids
 from lostsales.learn.planner.pipeline_plan import plan_pipeline
 from lostsales.learn.planner.pipeline_simulation import PipelineProblem, PipelineSetting
 from lostsales.learn.planner.policy import NO_SAFE_DEPTH, PlanPolicy
 from lostsales.learn.planner.policy_iteration import solve
-from lostsales.learn.planner.projection_loops import Ahead
 from lostsales.learn.planner.series_table import SeriesTable
 from lostsales.learn.planner.state_grid import LAGS, Dynamics, StateGrid, lag_nodes, state_grids
 from lostsales.learn.training_data import TrainingData
@@ -79,9 +82,11 @@ def _plan(data: TrainingData, model: DemandModel, settings: "Planner", progress:
         physics=physics,
         discount=discount,
         iterations=settings.iterations,
+        problem=problem,
         pipeline=PipelineSetting.of(problem, law, settings.seed),
+        every_state=pipeline_grids(problem, grids, states, common),
     )
-    latents, next_values, aheads = planning.run(progress)
+    latents, following = planning.run(progress)
     return PlanPolicy(
         problem=data.problem_with(ladders if not ladders.relative else data.shared_ladders),
         rules=data.rules,
@@ -91,9 +96,8 @@ def _plan(data: TrainingData, model: DemandModel, settings: "Planner", progress:
         states=states,
         series=series,
         latents=latents,
-        next_values=next_values,
-        aheads=aheads,
-        steps=np.array([grid.steps for grid in grids]),
+        following=following,
+        steps=planning.steps,
         ranges=_ranges(log, states, model),
         multiplicative=law.family.multiplicative,
         log_link=law.family.log_link,
@@ -160,10 +164,18 @@ class _Planning:
     physics: tuple[Physics, ...]  # by group
     discount: float
     iterations: int | None
+    problem: Problem
     pipeline: PipelineSetting | None  # None where a plan on the stock alone is made
+    every_state: tuple[PipelineGrid, ...] | None  # by group, where plans are of every stock and pipeline
 
-    def run(self, progress: Progress | None) -> tuple[Floats, Floats | None, tuple[tuple[Ahead, ...], ...] | None]:
-        """Latents of all plans, (groups, laws, ...), and their next values or the `Ahead` of each."""
+    @property
+    def steps(self) -> Floats:
+        """Of stock and last demand, (groups, 2)."""
+        stocks = [grid.stocks[1] for grid in self.every_state or self.grids]
+        return np.column_stack([stocks, [grid.lags[1] for grid in self.grids]])
+
+    def run(self, progress: Progress | None) -> tuple[Floats, Following]:
+        """Latents of all plans, (groups, laws, ...), and what follows under them."""
         groups, laws = range(len(self.grids)), range(len(self.laws))
         latents = np.empty((len(groups), len(laws)), dtype=object)
         plans = np.empty_like(latents)
@@ -176,10 +188,10 @@ class _Planning:
         stages = [[(group, 0) for group in groups], [(group, law) for law in laws[1:] for group in groups]]
         for stage, part in zip(stages, stages_of(progress, [len(stage) for stage in stages]), strict=True):
             in_parallel(plan, stage, part)
-        if self.pipeline is not None:
-            return _stacked(latents), None, tuple(tuple(of_group) for of_group in plans)
-        next_values = np.vectorize(self.states.next_values, otypes=[object])(plans)
-        return _stacked(latents), _stacked(next_values), None
+        if self.pipeline is not None and self.every_state is None:
+            return _stacked(latents), Projected(tuple(tuple(of_group) for of_group in plans), self.problem)
+        values = _stacked(np.vectorize(self.states.next_values, otypes=[object])(plans))
+        return _stacked(latents), ByPipeline(values, self.every_state) if self.every_state else ByStock(values)
 
     def _one(self, group: int, law: int, start: Any) -> tuple[Floats, Any]:
         """Latents and plan of one group and law: values, or where orders take time an `Ahead`."""
@@ -193,6 +205,8 @@ class _Planning:
         noise = usual_noise(own, latents, scale, grid.lags, shape)
         table = LatentTable(latents, grid.steps[1], *self.pipeline.kind, scale)
         problem = PipelineProblem(table, demand, noise, self.states, grid, dynamics, self.allowed[group], self.pipeline)
+        if self.every_state is not None:
+            return latents, plan_every_state(problem, self.every_state[group], self.iterations, start)
         return latents, plan_pipeline(problem, start)
 
 

@@ -14,6 +14,8 @@ from lostsales.learn.planner.projection_loops import Ahead, Outset, Scratch, add
 from lostsales.learn.planner.state_grid import Dynamics
 from lostsales.types import Floats, Ints
 
+ALL_PROJECTED = 12  # demands of a day; of more, two neighbours are projected together
+
 
 @compiled
 def _scratch(ahead: Ahead, columns: int) -> Scratch:
@@ -89,6 +91,8 @@ def _today(
         certain += scratch.units[j] if arrivals.chances[j, 0] == 1 else 0.0
     q[:] = 0.0
     profit, p_hidden, excess = 0.0, 0.0, 0.0
+    at_once = 2 if len(demand) > ALL_PROJECTED else 1
+    n_pending, p_pending, demand_pending = 0, 0.0, 0.0  # what follows neighbouring demands is projected from their mean
     for k in range(len(demand)):
         left = available - demand[k]
         if left > 0 or (left == 0 and physics.strict):
@@ -100,9 +104,18 @@ def _today(
                 p_hidden += probability[k]
                 excess -= probability[k] * left
                 continue
-        set_out(ahead.paths, w, 0, demand[k], lag_step, periods, scratch)
-        project_orders(profits, lefts, left, orders, start, arrivals, ahead, dynamics, scratch)
-        add_values(q, discount * probability[k], profits, lefts, start, horizon, ahead, discount)
+        n_pending, p_pending = n_pending + 1, p_pending + probability[k]
+        demand_pending += probability[k] * demand[k]
+        is_last = (
+            k + 1 == len(demand) or available < demand[k + 1] or (available == demand[k + 1] and not physics.strict)
+        )
+        if n_pending < at_once and not is_last:
+            continue
+        mean = demand_pending / p_pending
+        set_out(ahead.paths, w, 0, mean, lag_step, periods, scratch)
+        project_orders(profits, lefts, available - mean, orders, start, arrivals, ahead, dynamics, scratch)
+        add_values(q, discount * p_pending, profits, lefts, start, horizon, ahead, discount)
+        n_pending, p_pending, demand_pending = 0, 0.0, 0.0
     q += profit
     if p_hidden > 1e-12:
         mean = available if truncated else available + excess / p_hidden

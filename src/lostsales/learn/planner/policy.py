@@ -7,19 +7,17 @@ from typing import Any, Literal
 import numpy as np
 
 from lostsales.data.economics import UnitCosts, units_available
-from lostsales.data.ladders import Ladders
+from lostsales.data.ladders import Ladders, thinned
+from lostsales.data.parallel import in_parallel
 from lostsales.data.problem import Problem
-from lostsales.learn.planner.ahead_arrays import aheads_from_arrays, aheads_to_arrays
-from lostsales.learn.planner.arrivals import Arrivals, has_pipeline
 from lostsales.learn.planner.belief import Belief, BeliefTracker, LawInputs, Outlook
-from lostsales.learn.planner.decision_loops import Rows, action_values
+from lostsales.learn.planner.decision_loops import Rows
 from lostsales.learn.planner.expectation import expected
+from lostsales.learn.planner.following import Following, following_from_arrays
 from lostsales.learn.planner.latent_table import LatentTable
 from lostsales.learn.planner.market_states import MarketStates, position
 from lostsales.learn.planner.physics import Physics
-from lostsales.learn.planner.pipeline_loops import pipeline_values
 from lostsales.learn.planner.plan_file import ladders_of, plan_content
-from lostsales.learn.planner.projection_loops import Ahead
 from lostsales.learn.planner.reasons import PriceFacts
 from lostsales.learn.planner.series_table import SeriesRows, SeriesTable
 from lostsales.learn.planner.state_grid import Dynamics
@@ -38,7 +36,7 @@ from lostsales.policy.view import Action, View
 from lostsales.types import Array, Bools, Floats, Ints
 
 NO_SAFE_DEPTH = 1 << 30
-CHUNK = 4_000  # rows scored at once
+CHUNK = 2_000  # rows scored at once
 REFINED = 4  # parts into which each step of a refinement divides the gap between rungs
 PRICE_REACH = 0.02  # prices so little beyond the nodes of a plan are within them
 
@@ -55,7 +53,7 @@ class PlanPolicy(PolicyBase):
     states: MarketStates
     series: SeriesTable
     latents: Floats  # (groups, laws, belief shapes, z nodes, prices, lags, atoms)
-    next_values: Floats | None  # (groups, laws, w nodes, depths, lags, stocks); None where orders take time
+    following: Following
     steps: Floats  # (groups, 2) of stock and last demand
     ranges: Floats  # (2, 2) least and most of z and the stock, in units of scale, in the log
     multiplicative: bool
@@ -69,7 +67,6 @@ class PlanPolicy(PolicyBase):
     learned_depth: int
     usual_demand: float
     family: str
-    aheads: tuple[tuple[Ahead, ...], ...] | None = None  # by group and law, where orders take time
     observes: Literal["history"] = "history"
 
     @cached_property
@@ -80,11 +77,6 @@ class PlanPolicy(PolicyBase):
             tuple(LatentTable(each, float(steps[1]), *demand, float(scale)) for each in latents)
             for latents, steps, scale in zip(self.latents, self.steps, self.series.group_scale, strict=True)
         )
-
-    @cached_property
-    def arrivals(self) -> Arrivals:
-        """When orders arrive."""
-        return Arrivals.of(self.problem)
 
     @cached_property
     def tracker(self) -> BeliefTracker:
@@ -210,6 +202,7 @@ class PlanPolicy(PolicyBase):
         prices = self.ladders.prices_of(belief.series.usual_price)
         orders = self.ladders.orders_of(belief.series.scale, belief.series.order_multiple)
         rows, (some_prices, some_orders) = np.arange(len(prices))[:, None], self.ladders.coarse_rungs
+        some_orders = some_orders[thinned(len(some_orders), *self.following.orders_first)]
         scored = self._values(view, belief, rules, prices[:, some_prices], orders[:, some_orders])
         chosen = np.divmod(scored.values.argmax(axis=1), len(some_orders))
         centres = some_prices[chosen[0]], some_orders[chosen[1]]
@@ -250,14 +243,21 @@ class PlanPolicy(PolicyBase):
         )
         values = np.empty((len(prices), prices.shape[1] * orders.shape[1]))
         penalty = np.zeros_like(values)
-        for group, of_group in series.by_group():
-            for start in range(0, len(of_group), CHUNK):
-                chunk = of_group[start : start + CHUNK]
-                by_law = self._values_by_law(group, rows.take(chunk))
-                values[chunk] = by_law.mean(axis=0)
-                if self.pessimism and len(by_law) > 1:
-                    low = np.quantile(by_law, 0.5 * (1 - self.pessimism), axis=0)
-                    penalty[chunk] = np.maximum(values[chunk] - low, 0.0)
+
+        def score(part: tuple[int, Ints]) -> None:
+            group, chunk = part
+            by_law = self._values_by_law(group, rows.take(chunk))
+            values[chunk] = by_law.mean(axis=0)
+            if self.pessimism and len(by_law) > 1:
+                low = np.quantile(by_law, 0.5 * (1 - self.pessimism), axis=0)
+                penalty[chunk] = np.maximum(values[chunk] - low, 0.0)
+
+        parts = [
+            (group, own[start : start + CHUNK])
+            for group, own in series.by_group()
+            for start in range(0, len(own), CHUNK)
+        ]
+        in_parallel(score, parts) if len(parts) > 1 else list(map(score, parts))
         money = (usual / to_group)[:, None]
         values, penalty = (values - penalty) * money, penalty * money
         return _Scored(ActionGrid(prices, orders, room_of(self.problem), series.order_cost), values, penalty)
@@ -268,10 +268,7 @@ class PlanPolicy(PolicyBase):
         dynamics = Dynamics(physics, self.discount, *map(float, self.steps[group]))
         values = np.empty((self.latents.shape[1], len(rows.stock), rows.price.shape[1] * rows.order.shape[1]))
         for law, (each, table) in enumerate(zip(values, self.tables[group], strict=True)):
-            if self.aheads is not None:
-                pipeline_values(each, rows, table, self.aheads[group][law], self.arrivals, dynamics)
-            elif self.next_values is not None:
-                action_values(each, rows, table, self.next_values[group, law], dynamics)
+            self.following.score(each, group, law, rows, table, dynamics)
         return values
 
     def _pipeline(self, view: View) -> Floats:
@@ -324,9 +321,7 @@ class PlanPolicy(PolicyBase):
             "ladder_prices": self.ladders.prices,
             "ladder_orders": self.ladders.orders,
         }
-        if self.next_values is not None:
-            arrays["following"] = self.next_values.astype(np.float32)
-        arrays |= {} if self.aheads is None else aheads_to_arrays(self.aheads)
+        arrays |= self.following.to_arrays()
         arrays |= {f"states_{name}": each for name, each in self.states.to_arrays().items()}
         arrays |= {f"shops_{name}": each for name, each in self.series.to_arrays().items()}
         settings: dict[str, Any] = {
@@ -367,8 +362,7 @@ class PlanPolicy(PolicyBase):
             states=MarketStates.from_arrays(arrays_of("states", arrays)),
             series=series,
             latents=arrays["latents"].astype(np.float64),
-            next_values=arrays["following"].astype(np.float64) if "following" in arrays else None,
-            aheads=aheads_from_arrays(arrays) if has_pipeline(artefact.problem) else None,
+            following=following_from_arrays(artefact.problem, arrays),
             steps=arrays["steps"],
             ranges=arrays["ranges"],
             **settings,

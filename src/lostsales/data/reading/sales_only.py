@@ -1,0 +1,17 @@
+"""Tables of sales alone: no stock, no orders, and perhaps neither prices nor stock-out flags."""
+
+from collections.abc import Collection
+
+from lostsales.data.problem import Problem
+
+
+def as_sales_only(problem: Problem, columns: Collection[str], allowed: bool) -> tuple[Problem, bool]:
+    """The problem with a price of 1 where a table of sales alone has none, and whether it may lack flags as well.
+
+    So it may where that is `allowed`, or where its columns have the names of forecasting libraries.
+    """
+    named = problem.named_as_in(columns)
+    names = named.columns
+    sales_only = (allowed or named is not problem) and names.stock not in columns and names.order not in columns
+    priced = names.price in columns or named.price is not None or named.prices is not None
+    return (named.model_copy(update={"price": 1.0}) if sales_only and not priced else named), sales_only

@@ -1,0 +1,1 @@
+"""Forecasts of demand by series: a level that moves, seasons that series share, and counts around them."""

@@ -1,0 +1,46 @@
+"""Forecasts of the members of a bank: levels with several forgetting rates, and trends of some of them."""
+
+import numpy as np
+
+from lostsales.demand.forecasting.level_loops import filter_levels
+from lostsales.demand.forecasting.panel import Panel
+from lostsales.demand.forecasting.season import seasonal_index
+from lostsales.demand.forecasting.spread import Spread
+from lostsales.types import Floats, Ints
+
+HALF_LIVES = np.array([1.5, 3.0, 6.0, 12.0, 24.0, 52.0, 104.0, 416.0])  # periods
+DECAYS = 0.5 ** (1.0 / HALF_LIVES)
+TRENDS = (3, 4)  # rates whose trend is a member as well
+MEMBERS = len(HALF_LIVES) + len(TRENDS)
+PRIOR = 0.3  # periods that the next slower level counts for
+MOST_TREND = 2.0  # times the level, up or down
+DAMPING = 0.95  # of a trend, a period
+
+
+def member_forecasts(panel: Panel, ends: Ints, targets: Ints, season_prior: float, spread: Spread) -> Floats:
+    """Mean demand in columns (series, horizons) from rows up to `ends` (series,), (series, horizons, members).
+
+    What came after the last of `ends` is not looked at. Stock-outs are read by the spread of demand around its mean.
+    """
+    known = int(ends.max()) + 1
+    demand, exposure = panel.demand[:, :known], panel.exposure[:, :known]
+    index, own = seasonal_index(demand, exposure, panel.cycles, int(targets.max()) + 1, season_prior)
+    censored = panel.censored[:, :known]
+    mean = demand[~censored].sum() / max(float(exposure[~censored].sum()), 1e-9)
+    usual = np.full(len(demand), max(float(mean), 1e-9))  # of a series that shows nothing yet
+    levels, smoothed = filter_levels(
+        demand, exposure, censored, index, own, ends, DECAYS, PRIOR, usual, spread.factors, panel.integer
+    )
+    ahead = targets - ends[:, None]
+    trends = [_with_trend(levels[:, k], smoothed[:, k], DECAYS[k], ahead) for k in TRENDS]
+    flat = np.broadcast_to(levels[:, None, :], (*targets.shape, len(HALF_LIVES)))
+    members = np.concatenate([flat, np.stack(trends, axis=2)], axis=2)
+    return np.asarray(members * index[own[:, None], targets][:, :, None])
+
+
+def _with_trend(level: Floats, smoothed: Floats, decay: float, ahead: Ints) -> Floats:
+    """Brown's double exponential smoothing with a damped trend, (series, horizons)."""
+    gap = (level - smoothed)[:, None]
+    damped = (1.0 - DAMPING**ahead) / (1.0 - DAMPING)
+    found = level[:, None] + gap * (1.0 + (1.0 - decay) / decay * damped)
+    return np.clip(found, level[:, None] / MOST_TREND, level[:, None] * MOST_TREND)

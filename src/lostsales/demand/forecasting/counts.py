@@ -1,0 +1,171 @@
+"""Counts in compiled code: negative binomial quantiles, and what a stock-out tells about a mean.
+
+A count with mean m and variance v above m is negative binomial with size m^2 / (v - m); with v = m it is Poisson's.
+Where quantities are not counted, the gamma law with the same mean and variance takes its place.
+"""
+
+import math
+
+import numpy as np
+
+from lostsales._jit import compiled
+from lostsales.types import Bools, Floats
+
+MANY = 400.0  # beyond this mean, terms are too many to add up and the gamma law is as good
+FAR = 100.0  # a bound above this is treated as one on a continuous demand
+NEGLIGIBLE = 1e-12
+
+
+@compiled
+def count_quantile(level: float, mean: float, variance: float) -> float:
+    """The least count that is not exceeded with probability `level`."""
+    if mean <= 0.0:
+        return 0.0
+    if mean > MANY:
+        return math.ceil(float(gamma_quantile(normal_quantile(level), mean, variance)) - 0.5)
+    excess = variance - mean
+    poisson = excess <= 1e-9 * mean
+    size = 1.0 if poisson else mean * mean / excess
+    p = 1.0 if poisson else mean / variance
+    term = math.exp(-mean) if poisson else math.exp(size * math.log(p))
+    total, count = term, 0.0
+    # The tail beyond so many standard deviations is below every level that is asked for.
+    most = mean + 60.0 * math.sqrt(variance) + 60.0
+    while total < level - NEGLIGIBLE and count < most:
+        term *= mean / (count + 1.0) if poisson else (size + count) / (count + 1.0) * (1.0 - p)
+        total += term
+        count += 1.0
+    return count
+
+
+@compiled
+def normal_quantile(level: float) -> float:
+    """By bisection: levels are few and this is quick enough."""
+    low, high = -9.0, 9.0
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        if 0.5 * math.erfc(-middle / math.sqrt(2.0)) < level:
+            low = middle
+        else:
+            high = middle
+    return 0.5 * (low + high)
+
+
+@compiled
+def gamma_quantile(z: float, mean: float, variance: float) -> float:
+    """Of the gamma law with this mean and variance, by the cube root of Wilson and Hilferty; `z` is the normal one."""
+    shape = mean * mean / max(variance, 1e-12 * mean * mean)
+    ninth = 1.0 / (9.0 * shape)
+    root = 1.0 - ninth + z * math.sqrt(ninth)
+    return float(mean * max(root, 0.0) ** 3)
+
+
+@compiled
+def quantiles(level: float, mean: Floats, variance: Floats, integer: bool) -> Floats:
+    """The quantile at one level of laws of demand, one a row, (rows,)."""
+    found, z = np.empty(len(mean)), normal_quantile(level)
+    for i in range(len(mean)):
+        if integer and mean[i] <= MANY:
+            found[i] = count_quantile(level, mean[i], variance[i])
+        else:
+            found[i] = gamma_quantile(z, mean[i], variance[i])
+            found[i] = math.ceil(found[i] - 0.5) if integer else found[i]
+    return found
+
+
+@compiled
+def log_scores(demand: Floats, mean: Floats, variance: Floats, seen: Bools, censored: Bools, integer: bool) -> Floats:
+    """Log likelihood of demands, (rows,): of a count, or of at least so many where it is `censored`; 0 if not seen.
+
+    What does not depend on the law is left out. Where demand is not counted, it is that of a normal law.
+    """
+    found = np.zeros(len(demand))
+    for i in range(len(demand)):
+        if not seen[i]:
+            continue
+        m = max(mean[i], 1e-9)
+        v = max(variance[i], m * (1.0 + 1e-6)) if integer else max(variance[i], 1e-12)
+        if censored[i]:
+            found[i] = math.log(max(chance_at_least(demand[i], m, v, integer), 1e-30))
+        elif integer:
+            size, p = m * m / (v - m), m / v
+            found[i] = math.lgamma(demand[i] + size) - math.lgamma(size) + size * math.log(p)
+            found[i] += demand[i] * math.log(1.0 - p)
+        else:
+            found[i] = -0.5 * ((demand[i] - m) ** 2 / v + math.log(v))
+    return found
+
+
+@compiled
+def chance_at_least(least: float, mean: float, variance: float, integer: bool) -> float:
+    """P(D >= least)."""
+    if least <= 0.0:
+        return 1.0
+    if not integer or least > FAR:
+        return 0.5 * math.erfc((least - 0.5 * integer - mean) / math.sqrt(2.0 * variance))
+    size, p = mean * mean / (variance - mean), mean / variance
+    term, below = math.exp(size * math.log(p)), 0.0
+    for count in range(math.ceil(least)):
+        below += term
+        term *= (size + count) / (count + 1.0) * (1.0 - p)
+    return 1.0 - below
+
+
+@compiled
+def demand_at_least(least: float, mean: float, variance: float, integer: bool) -> tuple[float, float]:
+    """E[D | D >= least], and the information of the event as a share of that of D itself.
+
+    By Louis's identity the information about the mean that is lost is the variance of D given the event over its
+    variance; without a bound nothing is learned, and the share is 0.
+    """
+    if least <= 0.0 or mean <= 0.0:
+        return mean, 0.0
+    by_normal: tuple[float, float] = _normal_at_least(least, mean, variance)
+    if not integer or least > FAR:
+        return by_normal
+    size, p = mean * mean / (variance - mean), mean / variance
+    term, below, first, second = math.exp(size * math.log(p)), 0.0, 0.0, 0.0
+    for count in range(math.ceil(least)):
+        below += term
+        first += count * term
+        second += count * count * term
+        term *= (size + count) / (count + 1.0) * (1.0 - p)
+    above = 1.0 - below
+    if above < 1e-9:
+        return by_normal
+    expected = (mean - first) / above
+    spread = (variance + mean * mean - second) / above - expected * expected
+    return max(expected, least), min(max(1.0 - spread / variance, 0.0), 1.0)
+
+
+@compiled
+def expected_at_least(least: Floats, mean: Floats, variance: Floats, integer: bool) -> Floats:
+    """E[D | D >= least] of rows, (rows,)."""
+    found = np.empty(len(least))
+    for i in range(len(least)):
+        found[i] = demand_at_least(least[i], mean[i], variance[i], integer)[0]
+    return found
+
+
+@compiled
+def drawn_at_least(least: Floats, mean: Floats, variance: Floats, chance: Floats, integer: bool) -> Floats:
+    """Demands given D >= least: the quantile at a chance (rows,) between that of the bound and 1."""
+    found = np.empty(len(least))
+    for i in range(len(least)):
+        above = chance_at_least(least[i], mean[i], variance[i], integer)
+        level = min(1.0 - above * (1.0 - chance[i]), 1.0 - 1e-9)
+        if integer:
+            found[i] = max(count_quantile(level, mean[i], variance[i]), least[i])
+        else:
+            found[i] = max(gamma_quantile(normal_quantile(level), mean[i], variance[i]), least[i])
+    return found
+
+
+@compiled
+def _normal_at_least(least: float, mean: float, variance: float) -> tuple[float, float]:
+    sd = math.sqrt(variance)
+    z = (least - mean) / sd
+    tail = 0.5 * math.erfc(z / math.sqrt(2.0))
+    # Far out the inverse Mills ratio is z + 1 / z.
+    hazard = math.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi) / tail if tail > 1e-12 else z + 1.0 / z
+    return mean + sd * hazard, min(max(hazard * (hazard - z), 0.0), 1.0)

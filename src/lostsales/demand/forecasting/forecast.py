@@ -1,0 +1,191 @@
+"""`forecast`: demand of the coming periods by series, with quantiles of counts."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from lostsales.data.labels import SERIES_SEPARATOR, beside
+from lostsales.data.log import SalesLog
+from lostsales.data.problem import Columns
+from lostsales.data.progress import Progress
+from lostsales.data.reading.gate import read_log
+from lostsales.data.settings import Settings
+from lostsales.demand.forecasting.bank import member_forecasts
+from lostsales.demand.forecasting.counts import quantiles
+from lostsales.demand.forecasting.held_out import origins_of
+from lostsales.demand.forecasting.learning import Learned, learn
+from lostsales.demand.forecasting.panel import Panel, panel_of
+from lostsales.demand.forecasting.season import LEAST_CYCLES
+from lostsales.errors import SettingError
+from lostsales.types import Array, Floats
+
+MOST_AHEAD = 1_000  # periods
+
+
+class ForecastFacts(Settings):
+    """How a forecast was made."""
+
+    series: int
+    periods: int  # looked back on
+    stockouts: int  # rows whose demand is at least their sales, or unknown
+    origins: int  # earlier ones, from which forecasts were made again
+    season: tuple[int, ...]  # lengths of the cycles, in periods
+    own_season: bool  # series have indices of their own
+    half_life: float  # periods, the usual one of the mixture
+
+
+@dataclass(frozen=True, eq=False)
+class Forecast:
+    """Demand, not sales, of the coming periods, one row a series and period.
+
+    Examples
+    --------
+    >>> import lostsales
+    >>> log, _ = lostsales.simulate("newsvendor", episodes=5, seed=1)
+    >>> found = lostsales.forecast(log, horizon=2, levels=(10, 90))
+    >>> list(found.table), len(found.mean)
+    (['series', 'period', 'mean', 'q10', 'q90'], 10)
+
+    """
+
+    columns: Columns  # names of the key columns
+    names: Array  # (rows,) text, of the series
+    period: Array  # (rows,)
+    mean: Floats  # (rows,)
+    quantiles: dict[float, Floats]  # by level in per cent, each (rows,)
+    how: ForecastFacts
+
+    @property
+    def keys(self) -> dict[str, Array]:
+        """The columns that name a row, under the names that the log has them under."""
+        parts = self.columns.series_parts
+        split = [str(name).split(SERIES_SEPARATOR, len(parts) - 1) for name in self.names]
+        named = {name: np.array([each[at] for each in split], dtype=object) for at, name in enumerate(parts)}
+        return named | {self.columns.period: self.period}
+
+    @property
+    def table(self) -> dict[str, Array]:
+        """The columns of a long table: keys, mean and a column for each level, such as q90."""
+        keys = self.keys
+        found = {"mean": self.mean} | {f"q{level:g}": values for level, values in self.quantiles.items()}
+        return keys | beside(found, keys, "forecast_")
+
+    @property
+    def text_table(self) -> dict[str, Array]:
+        """The table for a text file or a screen, where moments that are days are written as such."""
+        if self.period.dtype.kind != "M":
+            return self.table
+        days = self.period.astype("datetime64[D]")
+        return self.table | ({self.columns.period: days} if (days == self.period).all() else {})
+
+    def to_frame(self, backend: Literal["pandas", "polars", "pyarrow"] = "pandas") -> Any:
+        """The table as one of pandas, polars or pyarrow."""
+        import narwhals as nw
+
+        return nw.from_dict(self.table, backend=backend).to_native()
+
+
+def forecast(
+    log: Any,
+    horizon: int = 1,
+    levels: Sequence[float] = (10, 50, 90),
+    *,
+    season: int | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Forecast:
+    """Forecast the demand of every series, with quantiles.
+
+    Demand is a level times a season. The level follows the demand that was seen with several forgetting rates, and
+    through stock-outs by what they tell of it; their weights, the season that series share and the spread around the
+    mean are those with which forecasts from earlier periods of the log did best. Prices and features are expected to
+    be as they were.
+
+    Parameters
+    ----------
+    log : SalesLog, path or table
+        What `read_log` returns, or what it reads; a table needs no more than `series`, `period` and `sales`, or
+        `unique_id`, `ds` and `y`.
+    horizon : int
+        Periods to look ahead, from the last of each series on; closed ones are left out.
+    levels : sequence of float
+        Quantiles, in per cent.
+    season : int, optional
+        Periods after which demand comes back, 1 for none; weekdays, weeks of the year and months by the dates unless
+        given, and none where periods are plain numbers.
+    seed : int
+        Of the sample of forecasts by which seasons and spreads are chosen.
+    progress : callable, optional
+        Called with work done and work in total.
+
+    Returns
+    -------
+    Forecast
+        Mean and quantiles, whole where demand is counted.
+
+    Raises
+    ------
+    SettingError
+        A setting cannot be.
+    LogError
+        The table cannot be used.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> weeks = pd.date_range("2026-01-05", periods=8, freq="7D")
+    >>> table = pd.DataFrame({"unique_id": "milk", "ds": weeks, "y": [3, 4, 2, 5, 3, 4, 3, 4]})
+    >>> forecast(table, horizon=1, levels=(50,)).to_frame()[["unique_id", "ds", "q50"]].values.tolist()
+    [['milk', Timestamp('2026-03-02 00:00:00'), 3.0]]
+
+    """
+    _check_settings(horizon, levels, season)
+    sales = log if isinstance(log, SalesLog) else read_log(log, sales_only=True)
+    panel = panel_of(sales, horizon, season)
+    horizons = np.unique([1, (horizon + 1) // 2, horizon])
+    origins = origins_of(panel, horizons)
+    learned = learn(panel, horizons, origins, seed, progress)
+    members = member_forecasts(panel, panel.last, panel.coming, learned.season_prior, learned.reading)
+    near = np.abs(horizons[:, None] - np.arange(1, horizon + 1)).argmin(axis=0)
+    mean = (members * learned.weights[:, near]).sum(axis=2)
+    variance = np.stack(
+        [learned.spreads[h].variance(mean[:, step], learned.own[:, h]) for step, h in enumerate(near)], axis=1
+    )
+    flat = mean.reshape(-1), variance.reshape(-1)
+    found = {
+        level: panel.unit * quantiles(level / 100, *flat, panel.integer) for level in sorted(set(map(float, levels)))
+    }
+    return Forecast(
+        columns=sales.problem.columns,
+        names=np.repeat(panel.names, horizon),
+        period=panel.coming_period.reshape(-1),
+        mean=panel.unit * flat[0],
+        quantiles={level: np.rint(values) if panel.whole else values for level, values in found.items()},
+        how=_facts(panel, learned, len(origins)),
+    )
+
+
+def _facts(panel: Panel, learned: Learned, origins: int) -> ForecastFacts:
+    hidden = panel.censored | panel.silent
+    return ForecastFacts(
+        series=len(panel.names),
+        periods=panel.demand.shape[1],
+        stockouts=int(np.count_nonzero(hidden)),
+        origins=origins,
+        season=tuple(each.columns for each in panel.cycles if panel.demand.shape[1] >= LEAST_CYCLES * each.columns),
+        own_season=bool(np.isfinite(learned.season_prior)),
+        half_life=learned.half_life,
+    )
+
+
+def _check_settings(horizon: int, levels: Sequence[float], season: int | None) -> None:
+    if not 1 <= horizon <= MOST_AHEAD:
+        raise SettingError(f"horizon must be from 1 to {MOST_AHEAD:,} periods, but {horizon} came")
+    if season is not None and season < 1:
+        raise SettingError(f"season must be at least 1 period, but {season} came")
+    if wrong := [level for level in levels if not 0 < level < 100]:
+        raise SettingError(f"levels must lie between 0 and 100 per cent, but {wrong[0]:g} came")
+    if not len(levels):
+        raise SettingError("levels must have at least one, such as 50, but none came")

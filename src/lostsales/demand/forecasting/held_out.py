@@ -1,0 +1,67 @@
+"""Forecasts from earlier origins, held against what was seen later."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from lostsales.data.parallel import in_parallel
+from lostsales.data.progress import Progress
+from lostsales.demand.forecasting.bank import MEMBERS, member_forecasts
+from lostsales.demand.forecasting.panel import Panel
+from lostsales.demand.forecasting.spread import Spread
+from lostsales.types import Bools, Floats, Ints
+
+MOST_ORIGINS, LEAST_ORIGINS = 52, 6
+MOST_CELLS = 4_000_000  # of series, origins and horizons that are forecast again
+LEAST_HISTORY = 4  # periods before an origin
+LEAST_EXPOSURE = 0.5  # of a period whose demand tells how good a forecast was
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """Member forecasts from earlier origins for some horizons."""
+
+    horizons: Ints  # (horizons,)
+    mean: Floats  # (origins, series, horizons, members), for the time on sale
+    demand: Floats  # (origins, series, horizons)
+    seen: Bools  # (origins, series, horizons) the demand, or what it was at least, is known
+    censored: Bools  # (origins, series, horizons) it was at least that
+
+
+def origins_of(panel: Panel, horizons: Ints, most: int = MOST_ORIGINS) -> Ints:
+    """Columns from which to forecast again, the last ones or, where they are too many, evenly spaced ones."""
+    columns = panel.demand.shape[1]
+    cells = len(panel.demand) * columns * MEMBERS
+    most = int(np.clip(100 * MOST_CELLS // max(cells, 1), LEAST_ORIGINS, most))
+    last = columns - 1 - int(horizons[0])
+    first = max(LEAST_HISTORY - 1, columns - 1 - int(horizons[-1]) - MOST_ORIGINS)
+    every = np.arange(first, last + 1)
+    return every if len(every) <= most else every[np.unique(np.linspace(0, len(every) - 1, most).round().astype(int))]
+
+
+def hold_out(
+    panel: Panel,
+    horizons: Ints,
+    origins: Ints,
+    season_prior: float,
+    spread: Spread,
+    progress: Progress | None = None,
+) -> HeldOut:
+    """Forecast again from every origin with what was known then."""
+    columns = panel.demand.shape[1]
+
+    def forecast_at(origin: int) -> Floats:
+        ends = np.minimum(panel.last, origin)
+        targets = np.broadcast_to(origin + horizons, (len(ends), len(horizons)))
+        return member_forecasts(panel, ends, np.asarray(targets), season_prior, spread)
+
+    mean = np.stack(in_parallel(forecast_at, origins.tolist(), progress))
+    target = origins[:, None] + horizons  # (origins, horizons)
+    inside = target < columns
+    place = np.minimum(target, columns - 1)
+    demand = np.moveaxis(panel.demand[:, place], 0, 1)
+    exposure = np.moveaxis(panel.exposure[:, place], 0, 1)
+    censored = np.moveaxis(panel.censored[:, place], 0, 1)
+    begun = (panel.exposure.cumsum(axis=1) > 0)[:, origins].T[:, :, None]
+    seen = (exposure >= LEAST_EXPOSURE) & inside[:, None, :] & begun
+    return HeldOut(horizons, mean * exposure[..., None], demand, seen, censored & seen)

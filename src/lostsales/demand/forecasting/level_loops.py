@@ -1,0 +1,64 @@
+"""The filter of levels in compiled code: a bank of forgetting rates, updated through stock-outs."""
+
+import numpy as np
+
+from lostsales._jit import compiled
+from lostsales.demand.forecasting.counts import demand_at_least
+from lostsales.types import Bools, Floats, Ints
+
+
+@compiled
+def filter_levels(
+    demand: Floats,
+    exposure: Floats,
+    censored: Bools,
+    index: Floats,
+    own: Ints,
+    ends: Ints,
+    decays: Floats,
+    prior: float,
+    usual: Floats,
+    spread: tuple[float, float],
+    integer: bool,
+) -> tuple[Floats, Floats]:
+    """Levels of every series after its period `ends`, (series, rates), and the same smoothed once more.
+
+    With rate k, demand of s periods ago counts decay_k^s: the level is the posterior mean of a Poisson rate that has a
+    gamma prior and whose past is discounted (power discounting). The prior is worth `prior` periods at the next slower
+    level, for the slowest at `usual`. Of a stock-out the mean demand given its bound counts, for the share of a period
+    that its information is of that of a demand.
+
+    `demand`, `exposure` and `censored` are (series, periods). A period is exposed for its share of time on sale, times
+    its seasonal index (rows, periods), of which a series has the row `own`. Rates are ordered from fast to slow. The
+    variance of a demand is `spread`: so many times the mean and its square, and where it is counted the mean more.
+    """
+    n, rates = len(demand), len(decays)
+    levels, smoothed = np.empty((n, rates)), np.empty((n, rates))
+    total, weight = np.empty(rates), np.empty(rates)
+    for i in range(n):
+        total[:], weight[:] = 0.0, 0.0
+        began = False
+        for t in range(ends[i] + 1):
+            exposed = exposure[i, t] * index[own[i], t]
+            slower = usual[i]
+            for k in range(rates - 1, -1, -1):
+                total[k] *= decays[k]
+                weight[k] *= decays[k]
+                if exposed > 0.0:
+                    if censored[i, t]:
+                        mean = (total[k] + prior * slower) / (weight[k] + prior) * exposed
+                        variance = (spread[0] + integer + spread[1] * mean) * mean
+                        expected, known = demand_at_least(demand[i, t], mean, variance, integer)
+                        total[k] += expected - mean + known * mean
+                        weight[k] += known * exposed
+                    else:
+                        total[k] += demand[i, t]
+                        weight[k] += exposed
+                slower = (total[k] + prior * slower) / (weight[k] + prior)
+                levels[i, k] = slower
+                if exposed > 0.0:
+                    smoothed[i, k] = (1 - decays[k]) * slower + decays[k] * smoothed[i, k] if began else slower
+            began = began or exposed > 0.0
+        if not began:
+            levels[i], smoothed[i] = usual[i], usual[i]
+    return levels, smoothed

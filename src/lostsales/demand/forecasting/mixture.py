@@ -1,0 +1,83 @@
+"""Weights of the members of a bank: those that would have forecast best, common to all series and then of each."""
+
+import numpy as np
+
+from lostsales._jit import compiled
+from lostsales.demand.forecasting.counts import expected_at_least, log_scores
+from lostsales.demand.forecasting.held_out import HeldOut
+from lostsales.demand.forecasting.spread import Spread
+from lostsales.types import Bools, Floats
+
+STEPS = 200
+ROUNDS = 4  # of imputing the demand of stock-outs
+MEMORY = 0.9  # of the scores of a series, from one origin to the next
+LEAST = 0.02  # of the common weight of a member, in equal parts, so that a series can turn to any
+
+
+def mixture_weights(held_out: HeldOut, spread: Spread) -> Floats:
+    """Weights of the members, (series, horizons, members), that sum to 1.
+
+    The common weights minimise the squared error of the weighted mean, relative to the variance that is expected; of
+    stock-outs the mean demand given their bound counts. A series departs from them by the likelihood that the members
+    had for its last demands (dynamic model averaging).
+    """
+    n, horizons, members = held_out.mean.shape[1:]
+    weights = np.empty((n, horizons, members))
+    for h in range(horizons):
+        part = held_out.mean[:, :, h], held_out.demand[:, :, h], held_out.seen[:, :, h], held_out.censored[:, :, h]
+        common = (1 - LEAST) * _common_weights(*part, spread) + LEAST / members
+        weights[:, h] = _own_weights(*part, spread, common)
+    return weights
+
+
+def _common_weights(mean: Floats, demand: Floats, seen: Bools, censored: Bools, spread: Spread) -> Floats:
+    members = mean.shape[2]
+    rows, hidden = mean[seen], censored[seen]
+    weights, value = np.full(members, 1.0 / members), demand[seen].copy()
+    least = value[hidden]
+    for _ in range(ROUNDS if hidden.any() else 1):
+        centre = rows[hidden] @ weights
+        value[hidden] = expected_at_least(least, centre, spread.variance(centre, 1.0), spread.integer)
+        # With weights that sum to 1 the error of the mean is the mean of the errors.
+        error = (rows - value[:, None]) / np.sqrt(spread.variance(rows.mean(axis=1), 1.0) + 1e-12)[:, None]
+        weights = least_error_weights(error.T @ error, STEPS)
+    return weights
+
+
+def _own_weights(mean: Floats, demand: Floats, seen: Bools, censored: Bools, spread: Spread, common: Floats) -> Floats:
+    """Common weights times the discounted likelihood of each member, (series, members)."""
+    origins, n, members = mean.shape
+    score = np.empty((origins, n, members))
+    flat = demand.reshape(-1), seen.reshape(-1), censored.reshape(-1)
+    for k in range(members):
+        centre = mean[:, :, k].reshape(-1)
+        found = log_scores(flat[0], centre, spread.variance(centre, 1.0), flat[1], flat[2], spread.integer)
+        score[:, :, k] = found.reshape(origins, n)
+    recent = MEMORY ** np.arange(origins - 1, -1, -1.0)
+    total = np.tensordot(recent, score, axes=1) + np.log(common)
+    weights = np.exp(total - total.max(axis=1, keepdims=True))
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+
+@compiled
+def least_error_weights(products: Floats, steps: int) -> Floats:
+    """Weights w >= 0 with sum 1 that minimise w' P w, (members,).
+
+    From equal weights on, each step moves weight from the worst member that has any to the best, as much as helps.
+    """
+    members = len(products)
+    w = np.full(members, 1.0 / members)
+    for _ in range(steps):
+        slope = products @ w
+        best, worst = int(np.argmin(slope)), -1
+        for k in range(members):
+            if w[k] > 0.0 and (worst < 0 or slope[k] > slope[worst]):
+                worst = k
+        fall = slope[worst] - slope[best]
+        curve = products[best, best] - 2.0 * products[best, worst] + products[worst, worst]
+        if fall <= 1e-9 * (abs(slope[best]) + 1e-12) or curve <= 0.0:
+            break
+        moved = min(fall / curve, w[worst])
+        w[best] += moved
+        w[worst] -= moved
+    return w

@@ -1,0 +1,124 @@
+"""Periods of a log on one clock for all series: columns of a table, coming ones, and the cycles that they lie in."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from lostsales.data.calendar.closed_table import ClosedTable
+from lostsales.data.calendar.grid import DAY, WEEK_DAYS, PeriodGrid
+from lostsales.data.log import SalesLog
+from lostsales.data.products import Products
+from lostsales.types import Array, Ints
+
+YEAR = 365.25 * DAY  # microseconds
+WEEKS = 52  # of a year; its last day or two belong to the last
+MONTHS = 12
+MOST_CLOSED = 60  # periods in a row that are looked through for the next open one
+
+
+class Cycle(NamedTuple):
+    """A season that comes again: the position of a column within it."""
+
+    length: int  # positions
+    columns: int  # periods, which are more where a position has several
+    shift: Ints | int  # (columns,) positions, or where a cycle of whole steps begins
+
+    def position(self, columns: Ints) -> Ints:
+        """Of columns, (columns,)."""
+        return (columns + self.shift) % self.length if isinstance(self.shift, int) else self.shift[columns]
+
+
+@dataclass(frozen=True)
+class PeriodColumns:
+    """Where each row of a log stands on the clock of all, and back."""
+
+    column: Ints  # (rows,) from 0, the first period of all
+    grid: PeriodGrid | None  # None where periods are months, or on no clock
+    is_monthly: bool
+    first: int  # position of column 0 on the grid, or month
+
+    @classmethod
+    def of(cls, log: SalesLog, products: Products) -> "PeriodColumns":
+        """Of a log; periods on no clock are counted back from the last of each product."""
+        steps = _steps(log, products)
+        grid = None
+        if not len(steps) or steps.min() > 0:
+            grid = PeriodGrid.known(log.problem.clock.calendars, log.period)
+            grid = grid or (PeriodGrid.of(log.period, steps) if len(steps) else _one_step(log))
+        if grid is not None:
+            position = grid.position(log.period)
+            return cls(position - position.min(), grid, False, int(position.min()))
+        if log.period.dtype.kind == "M":
+            months = log.period.astype("datetime64[M]").astype(np.int64)
+            if len(np.unique(np.stack([products.of_row, months]), axis=1).T) == len(log) and steps.min() >= 28 * DAY:
+                return cls(months - months.min(), None, True, int(months.min()))
+        rows = np.bincount(products.of_row, minlength=len(products))
+        order = np.lexsort((log.period, products.of_row))
+        place = np.empty(len(log), dtype=np.int64)
+        place[order] = np.arange(len(log)) - np.repeat(np.cumsum(rows) - rows, rows)
+        return cls(place + (rows.max() - rows)[products.of_row], None, False, 0)
+
+    def coming(self, log: SalesLog, products: Products, last: Ints, horizon: int) -> tuple[Ints, Array]:
+        """Columns and periods of the next open periods of each product, each (products, horizon)."""
+        ahead = np.arange(1, horizon + 1)
+        columns = last[:, None] + ahead
+        if self.grid is None:
+            return columns, self._periods_off_grid(log, products, columns, ahead)
+        calendars = log.problem.clock.calendars
+        if calendars.step and calendars.closed:
+            table, ids = ClosedTable.of(calendars.closed, self.grid.week), calendars.ids(products.names.tolist())
+            wide = last[:, None] + np.arange(1, 2 * horizon + MOST_CLOSED + 1)
+            closed = table.has(np.repeat(ids, wide.shape[1]), (wide + self.first).reshape(-1)).reshape(wide.shape)
+            columns = np.take_along_axis(wide, np.argsort(closed, axis=1, kind="stable")[:, :horizon], axis=1)
+        return columns, self.grid.period(columns + self.first)
+
+    def _periods_off_grid(self, log: SalesLog, products: Products, columns: Ints, ahead: Ints) -> Array:
+        last = np.zeros(len(products), dtype=log.period.dtype)
+        order = np.argsort(log.period, kind="stable")
+        last[products.of_row[order]] = log.period[order]
+        if self.is_monthly:
+            day = last - last.astype("datetime64[M]")
+            month = (columns + self.first).astype("datetime64[M]")
+            latest = (month + 1).astype("datetime64[us]") - np.timedelta64(DAY, "us")
+            ends = (last + np.timedelta64(DAY, "us")).astype("datetime64[M]") > last.astype("datetime64[M]")
+            wanted = np.minimum(month.astype("datetime64[us]") + day[:, None], latest)
+            return np.where(ends[:, None], latest, wanted)
+        steps = _steps(log, products)
+        step = int(np.median(steps[steps > 0])) if (steps > 0).any() else 1
+        return (last.astype(np.int64)[:, None] + step * ahead).astype(log.period.dtype)
+
+    def cycles(self, columns: int, season: int | None) -> tuple[Cycle, ...]:
+        """The seasons that the dates tell, the shortest first; of whole numbers the one that is given."""
+        if season is not None:
+            return (Cycle(season, season, 0),) if season > 1 else ()
+        if self.is_monthly:
+            return (Cycle(MONTHS, MONTHS, self.first % MONTHS),)
+        if self.grid is None or not self.grid.is_dated:
+            return ()
+        step, found = self.grid.step, []
+        every = np.arange(columns)
+        periods = self.grid.period(every + self.first)
+        if step < DAY and DAY % step == 0:
+            found.append(Cycle(DAY // step, DAY // step, self.first % (DAY // step)))
+        if step <= DAY:
+            found.append(Cycle(WEEK_DAYS, max(WEEK_DAYS * DAY // step, 1), self.grid.weekday(every + self.first)))
+        length = WEEKS if step <= WEEK_DAYS * DAY else max(round(YEAR / step), 1)
+        # The day in the middle of a period that begins around midnight.
+        day = (periods + np.timedelta64(DAY // 2, "us")) - periods.astype("datetime64[Y]")
+        place = (day.astype(np.int64) * length / (length * 7 * DAY if length == WEEKS else YEAR)).astype(np.int64)
+        return (
+            (*found, Cycle(length, round(YEAR / step), np.minimum(place, length - 1))) if length > 1 else tuple(found)
+        )
+
+
+def _steps(log: SalesLog, products: Products) -> Ints:
+    """Between consecutive rows of a product, also over a hole, in microseconds or whole numbers."""
+    steps = np.diff(log.period.astype(np.int64))
+    return np.asarray(steps[np.diff(products.of_row) == 0])
+
+
+def _one_step(log: SalesLog) -> PeriodGrid | None:
+    """A clock of one row a product: steps of days, or of one."""
+    is_dated = log.period.dtype.kind == "M"
+    return PeriodGrid.of(log.period, np.array([DAY if is_dated else 1]))

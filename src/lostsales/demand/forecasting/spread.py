@@ -1,0 +1,103 @@
+"""The spread of demand around its forecast, chosen by the loss of quantiles on earlier origins."""
+
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from lostsales.demand.forecasting.counts import log_scores, quantiles
+from lostsales.types import Bools, Floats
+
+SCORED_LEVELS = (0.1, 0.3, 0.5, 0.7, 0.9)
+MOST_SCORED = 4_000  # forecasts on which a spread is chosen, and
+MOST_SERIES = 1_000  # series that they are of
+LINEAR = (0.02, 0.1, 0.3, 1.0, 3.0, 10.0)  # variance beyond the mean, times the mean
+QUADRATIC = (1e-4, 1e-3, 0.003, 0.01, 0.03, 0.07, 0.15, 0.3, 0.6, 1.2)  # times its square
+PRIORS = (5.0, 20.0, 100.0)  # forecasts that the common spread counts for in that of a series
+LARGEST_ERROR = 10.0  # squared, relative to the common variance: a single one does not make a series noisy
+OWN_RANGE = (0.1, 10.0)
+DEFAULT_PRIOR = 20.0
+USUAL = 0.1, 0.15  # linear and quadratic, where too little was seen to tell
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Variance of demand with mean m: own (linear m + quadratic m^2), and where demand is counted m more."""
+
+    linear: float
+    quadratic: float
+    integer: bool
+    prior: float = DEFAULT_PRIOR
+
+    @property
+    def factors(self) -> tuple[float, float]:
+        """Of the mean and of its square."""
+        return self.linear, self.quadratic
+
+    def variance(self, mean: Floats, own: Floats | float) -> Floats:
+        """Of demands with these means, and factors `own` of their series."""
+        return np.asarray(own * self._excess(mean) + (mean if self.integer else 0.0))
+
+    def _excess(self, mean: Floats) -> Floats:
+        return self.linear * mean + self.quadratic * mean * mean + 1e-12
+
+    def own(self, mean: Floats, demand: Floats, seen: Bools) -> Floats:
+        """The factor of each series, (series,), from forecasts (origins, series): excess variance over the common one.
+
+        A forecast counts by what the excess is of its variance; `prior` of them at the common spread are added.
+        """
+        excess = self._excess(mean)
+        known = np.where(seen, excess / self.variance(mean, 1.0), 0.0)
+        squares = ((demand - mean) ** 2 - (mean if self.integer else 0.0)) / excess
+        ratio = np.clip(squares, -0.5 * LARGEST_ERROR, LARGEST_ERROR)
+        found = (self.prior + (known * ratio).sum(axis=0)) / (self.prior + known.sum(axis=0))
+        return np.asarray(np.clip(found, *OWN_RANGE))
+
+
+def choose_spread(mean: Floats, demand: Floats, seen: Bools, integer: bool, rng: np.random.Generator) -> Spread:
+    """The spread with the least loss of quantiles, from forecasts (origins, series) of one horizon.
+
+    Factors of series are learned from the first half of the origins and judged on the second.
+    """
+    first = Spread(*USUAL, integer)
+    half, n = (len(mean) + 1) // 2, mean.shape[1]
+    kept = np.sort(rng.choice(n, MOST_SERIES, replace=False)) if n > MOST_SERIES else np.arange(n)
+    mean, demand, seen = mean[:, kept], demand[:, kept], seen[:, kept]
+    rows = np.flatnonzero(seen[half:])
+    if not len(rows):
+        return first
+    rows = np.sort(rng.choice(rows, MOST_SCORED, replace=False)) if len(rows) > MOST_SCORED else rows
+    series = rows % len(kept)
+    centre, value = mean[half:].reshape(-1)[rows], demand[half:].reshape(-1)[rows]
+    best, least = first, np.inf
+    for linear, quadratic, prior in product(LINEAR, QUADRATIC, PRIORS):
+        spread = Spread(linear, quadratic, integer, prior)
+        own = spread.own(mean[:half], demand[:half], seen[:half])[series]
+        loss = quantile_loss(value, centre, spread.variance(centre, own), integer)
+        if loss < least:
+            best, least = spread, loss
+    return best
+
+
+def likeliest_spread(mean: Floats, demand: Floats, censored: Bools, integer: bool, otherwise: Spread) -> Spread:
+    """The spread with the largest likelihood of demands and of bounds, (rows,)."""
+    if not len(mean):
+        return otherwise
+    seen = np.ones(len(mean), dtype=bool)
+    found = [Spread(linear, quadratic, integer) for linear, quadratic in product(LINEAR, QUADRATIC)]
+    scores = [log_scores(demand, mean, each.variance(mean, 1.0), seen, censored, integer).sum() for each in found]
+    return found[int(np.argmax(scores))]
+
+
+def quantile_loss(demand: Floats, mean: Floats, variance: Floats, integer: bool) -> float:
+    """The pinball loss of quantiles at several levels, near the continuous ranked probability score.
+
+    Errors count relative to the root of the mean, as large series would decide alone.
+    """
+    if not len(demand):
+        return 0.0
+    loss, weight = 0.0, 1.0 / np.sqrt(1.0 + mean)
+    for level in SCORED_LEVELS:
+        error = demand - quantiles(level, mean, variance, integer)
+        loss += float(np.mean(weight * np.maximum(level * error, (level - 1.0) * error)))
+    return loss

@@ -1,0 +1,72 @@
+"""`lostsales forecast`: what it prints and writes, and how it ends."""
+
+from pathlib import Path
+
+import duckdb
+import pandas as pd
+import pytest
+
+from lostsales.demand.forecasting.forecast import forecast
+from tests.apps.running import failure, run, run_json
+
+
+@pytest.fixture
+def log_path(tmp_path: Path) -> Path:
+    path = tmp_path / "weeks.csv"
+    weeks = pd.date_range("2025-01-06", periods=20, freq="7D").strftime("%Y-%m-%d")
+    pd.DataFrame({"unique_id": ["a"] * 20 + ["b"] * 20, "ds": [*weeks, *weeks], "y": [3, 5] * 20}).to_csv(
+        path, index=False
+    )
+    return path
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_forecast_writes_a_long_table(log_path: Path, tmp_path: Path, ending: str) -> None:
+    out = tmp_path / f"forecast.{ending}"
+    told = run_json("forecast", log_path, "--horizon", 2, "--levels", "10,83.3", "--out", out)
+    table = duckdb.execute(f"FROM '{out}'").df()
+    assert list(table) == ["unique_id", "ds", "mean", "q10", "q83.3"]
+    assert table["unique_id"].tolist() == ["a", "a", "b", "b"]
+    assert table["ds"].astype(str).tolist() == ["2025-05-26", "2025-06-02"] * 2
+    expected = forecast(log_path, horizon=2, levels=(10, 83.3))
+    assert table["mean"].tolist() == pytest.approx(expected.mean.tolist())
+    assert table["q83.3"].tolist() == expected.quantiles[83.3].tolist()
+    assert told["how"]["series"] == 2
+    assert told["forecast"][0]["ds"] == "2025-05-26"
+    assert [row["q10"] for row in told["forecast"]] == table["q10"].tolist()
+
+
+def test_forecast_tells_a_person(log_path: Path, tmp_path: Path) -> None:
+    told = run("forecast", log_path, "--horizon", 3, "--out", tmp_path / "out.csv")
+    for said in ("2 series over 20 periods", "season", "q90", "2025-06-09", "written to"):
+        assert said in told
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--levels", "10,x"), "levels are numbers between 0 and 100 with commas between"),
+        (("--levels", "100"), "levels are numbers between 0 and 100"),
+        (("--out", "forecast.txt"), "must end in .parquet or .csv"),
+    ],
+)
+def test_mistakes_end_in_one_message(
+    log_path: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: tuple[str, ...],
+    said: str,
+) -> None:
+    given = arguments if "--out" in arguments else (*arguments, "--out", str(tmp_path / "f.csv"))
+    assert said in failure(monkeypatch, capsys, "forecast", log_path, "--horizon", 2, *given)
+
+
+def test_a_bad_row_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "bad.csv"
+    path.write_text("unique_id,ds,y\na,1,3\na,2,many\n")
+    said = failure(monkeypatch, capsys, "forecast", path, "--horizon", 1, "--out", tmp_path / "f.csv")
+    assert "y must be a number" in said
+    assert "many" in said
