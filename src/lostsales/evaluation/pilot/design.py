@@ -132,7 +132,7 @@ def design_pilot(
         )
     chosen = design or ("series" if len(names) >= FEW_SERIES else "switchback")
     washed = settling_periods(panel, outcomes) if wash_out is None else wash_out
-    model = ProfitModel.of(profit)
+    model = ProfitModel.of(profit, by_series=chosen == "series")
     usual = float(np.nanmean(profit))
     if chosen == "series":
         plan: Layout = SplitBySeries(model, clock, washed, power, strata_of(np.nanmean(profit, axis=1)))
