@@ -209,6 +209,12 @@ class Problem(Shop):
         "feature.",
         examples=[["promotion", {"name": "weekday", "kind": "categorical"}]],
     )
+    instruments: tuple[str, ...] = Field(
+        (),
+        description="Numeric columns that moved the price and move demand by nothing but the price, such as a cost. "
+        "They are read as features, but the law of demand does not depend on them.",
+        examples=[["unit_cost"]],
+    )
     attributes: tuple[str, ...] = Field(
         (), description="Columns that are the same in all rows of a series.", examples=[["category", "region"]]
     )
@@ -260,11 +266,15 @@ class Problem(Shop):
     def _order_days_are_known(cls, keys: Any) -> Any:
         """A column of order days is a feature."""
         column = order_day_column(keys.get("supply")) if isinstance(keys, dict) else None
-        features = keys.get("features", ()) if column is not None else None
-        if not isinstance(features, list | tuple):
-            return keys
-        named = [each.get("name") if isinstance(each, dict) else getattr(each, "name", each) for each in features]
-        return keys if column in named else keys | {"features": [*features, column]}
+        return keys if column is None else _with_features(keys, [column])
+
+    @model_validator(mode="before")
+    @classmethod
+    def _instruments_are_read(cls, keys: Any) -> Any:
+        """An instrument is a feature."""
+        named = keys.get("instruments") if isinstance(keys, dict) else None
+        is_list = isinstance(named, list | tuple) and all(isinstance(each, str) for each in named)
+        return _with_features(keys, list(named or ())) if is_list else keys
 
     @model_validator(mode="before")
     @classmethod
@@ -292,6 +302,8 @@ class Problem(Shop):
         if any(not isinstance(word, str) for word in words) or len(set(words)) < len(words):
             raise ValueError("calendar must be a list of different words")
         own = [each for each in features if _field(each, "calendar") is None]
+        if strange := {_field(each, "calendar") for each in features} - {None, *words}:
+            raise ValueError(f"a feature of the calendar is given as calendar = [{sorted(map(repr, strange))[0]}]")
         given = calendar_features(tuple(words))
         if clash := sorted({each["name"] for each in given} & {_field(each, "name") for each in own}):
             raise ValueError(f"calendar gives a feature {clash[0]!r}, and features names it too: leave one of them out")
@@ -303,6 +315,15 @@ class Problem(Shop):
         if isinstance(features, list | tuple):
             return tuple({"name": each} if isinstance(each, str) else each for each in features)
         return features
+
+    @model_validator(mode="after")
+    def _instruments_are_numbers(self) -> "Problem":
+        for feature in self.features:
+            if feature.name in self.instruments and feature.kind != "numeric":
+                raise ValueError(f"an instrument must be numeric, but the feature {feature.name!r} is categorical")
+        if len(set(self.instruments)) < len(self.instruments):
+            raise ValueError("instruments must differ")
+        return self
 
     @model_validator(mode="after")
     def _one_role_a_column(self) -> "Problem":
@@ -398,3 +419,13 @@ class Problem(Shop):
         if given is not None:
             raise SettingError(f"a problem is a Problem or the path of a TOML file, but a {type(given).__name__} came")
         return cls() if beside is None else cls.from_toml(beside)
+
+
+def _with_features(keys: dict[str, Any], columns: list[str]) -> dict[str, Any]:
+    """The keys of a problem with further columns as features, those that are features already aside."""
+    features = keys.get("features", ())
+    if not isinstance(features, list | tuple):
+        return keys
+    named = [each.get("name") if isinstance(each, dict) else getattr(each, "name", each) for each in features]
+    added = [each for each in columns if each not in named]
+    return keys | {"features": [*features, *added]} if added else keys

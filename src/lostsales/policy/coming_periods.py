@@ -36,6 +36,12 @@ def split_today(problem: Problem, today: Table) -> tuple[Table, Table | None]:
     return SomeRows(today, np.flatnonzero(~is_later)), SomeRows(today, np.flatnonzero(is_later))
 
 
+def rows_that_are_open(problem: Problem, today: Table) -> Ints:
+    """The rows of a table that are open, rising: those that are decided for."""
+    found, _ = split_today(problem, today)
+    return found.kept if isinstance(found, SomeRows) and found is not today else np.arange(today.rows)
+
+
 def coming_features(problem: Problem, names: Array, period: Array, later: Table | None) -> Features | None:
     """The features of the next period of series, each (series,), NaN where they are unknown; None where all are."""
     coming = np.full((len(names), len(problem.features)), np.nan)

@@ -1,6 +1,6 @@
 """Laws of demand of a scenario. A new one joins the union in `Scenario.demand_law` and the pmf in `exact/pmf.py`."""
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -14,11 +14,15 @@ Effect = float | tuple[float, ...]
 
 
 class Linear(Settings):
-    """D_t = intercept + rho D_{t-1} + price P_t + sum of effects of the features + noise (Equation 1)."""
+    """D_t = intercept + rho D_{t-1} + price P_t + sum of effects of the features + noise (Equation 1).
+
+    With a `second_rho` D_{t-2} adds to it: a memory that is longer than the paper's.
+    """
 
     law: Literal["linear"]
     intercept: float = 0.0
     rho: float = 0.0
+    second_rho: float = 0.0
     price: float = 0.0
     features: dict[str, Effect] = Field(default_factory=dict)
     noise: Noise
@@ -56,6 +60,7 @@ class Saturating(Settings):
     minimum: NonNegative = 0.0
     maximum: NonNegative | None = None
     integer: bool = True
+    second_rho: ClassVar[float] = 0.0
 
     def lag_term(self, last_demand: Floats) -> Floats:
         """m(D_{t-1})."""
@@ -78,6 +83,7 @@ class _Counts(Settings):
     minimum: NonNegative = 0.0
     maximum: NonNegative | None = None
     integer: Literal[True] = True
+    second_rho: ClassVar[float] = 0.0
 
     def lag_term(self, last_demand: Floats) -> Floats:
         """Nothing: there is no memory."""

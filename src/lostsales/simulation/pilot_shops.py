@@ -47,10 +47,16 @@ class ShiftedScenario(Scenario):
     factor: float = 1.0
 
     def demand(
-        self, period: int, features: Features, price: Floats, last_demand: Floats, rng: np.random.Generator
+        self,
+        period: int,
+        features: Features,
+        price: Floats,
+        last_demand: Floats,
+        rng: np.random.Generator,
+        before_last: Floats | None = None,
     ) -> Floats:
         """As in the scenario, times the factor, in whole units."""
-        drawn = super().demand(period, features, price, last_demand, rng)
+        drawn = super().demand(period, features, price, last_demand, rng, before_last)
         return np.rint(drawn * self.factor) if period >= self.shift_from else drawn
 
 

@@ -150,6 +150,23 @@ class Cycle(Settings):
         return (value_t + 1) % self.length
 
 
+class Drift(Settings):
+    """A trend: x_{t+1} = x_t + step + shock N, from `start`."""
+
+    kind: Literal["drift"]
+    start: float = 0.0
+    step: float = 0.0
+    shock: Positive = 0.0
+
+    def open(self, count: int, rng: np.random.Generator) -> Floats:  # noqa: ARG002, one signature
+        """Values before the first period."""
+        return np.full(count, self.start)
+
+    def advance(self, value_t: Floats, price_t: Floats, rng: np.random.Generator) -> Floats:  # noqa: ARG002, one signature
+        """Values one period later."""
+        return np.asarray(value_t + self.step + self.shock * rng.standard_normal(len(value_t)))
+
+
 class ReferencePrice(Settings):
     """Reference price of the customers: r_{t+1} = memory r_t + (1 - memory) P_t (Appendix G.1)."""
 
@@ -166,7 +183,7 @@ class ReferencePrice(Settings):
         return self.memory * value_t + (1 - self.memory) * price_t
 
 
-FeatureProcess = Annotated[Autoregressive | MarkovChain | Cycle | ReferencePrice, Field(discriminator="kind")]
+FeatureProcess = Annotated[Autoregressive | MarkovChain | Cycle | Drift | ReferencePrice, Field(discriminator="kind")]
 
 
 def levels_of(process: Any) -> tuple[int, ...] | None:

@@ -65,6 +65,7 @@ def test_the_problem_file_has_the_words_and_not_the_features(tmp_path: Any) -> N
         ({"calendar": ["holidays:XX"]}, "holidays of 'XX', which is no country"),
         ({"calendar": ["holidays:US-QQ"]}, "holidays of 'US-QQ', which is no country"),
         ({"calendar": ["weekday", "weekday"]}, "a list of different words"),
+        ({"features": [{"name": "day", "calendar": "weekday"}]}, r"given as calendar = \['weekday'\]"),
         ({"calendar": ["weekday"], "features": ["weekday"]}, "calendar gives a feature 'weekday', and features names"),
         ({"calendar": ["weekday"], "attributes": ["weekday"]}, "one role, but weekday has several"),
     ],

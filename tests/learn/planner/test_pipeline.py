@@ -151,10 +151,15 @@ def test_order_days_lengthen_the_time_that_depends_on_orders_placed() -> None:
 
 
 @pytest.mark.slow
-def test_it_orders_on_order_days_only_and_more_than_a_plan_of_every_day() -> None:
+def test_on_order_days_it_orders_for_the_days_between_and_earns_what_the_best_base_stock_does() -> None:
     weekly = textbook(2, 9, "supply.order_days=5", "orders={multiple = 1, most = 40}")
     log, _ = simulate(weekly, episodes=5, seed=1)
     policy = Planner(draws=1).fit(log, model=poisson_model(log))
+    played, _ = simulate(weekly, policy, episodes=20, seed=3)
+    assert played.order is not None
+    is_day = played.period % 5 == 0
+    assert not played.order[~is_day].any()
+    assert played.order[is_day & (played.period > 5)].mean() == pytest.approx(5 * MEAN, rel=0.2)
     earned = evaluate_policy(weekly, policy, episodes=100, seed=2).mean_profit
     rule = max(
         evaluate_policy(weekly, _up_to(weekly, level), episodes=100, seed=2).mean_profit for level in range(20, 60, 4)

@@ -7,11 +7,10 @@ import numpy as np
 from lostsales.data.log import SalesLog
 from lostsales.data.scale import series_scale
 from lostsales.demand.censoring.evidence import gather_evidence
-from lostsales.demand.law.demand_law import DemandLaw, Family
+from lostsales.demand.law.demand_law import MOST_LAGS, DemandLaw, Family
 from lostsales.demand.law.estimation import complete_latents, fit_family
 from lostsales.demand.law.evidence_sample import sample_blocks
 from lostsales.demand.law.means import LinearMean
-from lostsales.demand.law.memory import MOST_LAGS
 
 MOST_ROWS = 4_000  # of a sample
 LEAST_ROWS = 60  # with known demand

@@ -14,6 +14,7 @@ from lostsales.types import Floats, Ints
 
 LEAST_MEAN = 0.05  # of the reference, at which a spread falls no further
 MOST_EXPONENT = 20.0
+MOST_LAGS = 3
 COUNTS = {"poisson": "Poisson", "negative-binomial": "negative binomial"}
 
 
@@ -33,6 +34,15 @@ class Family:
     saturates: bool = (
         False  # of a logarithm, last demands matter ever less: by their share L / (L + half), not by log L
     )
+
+    def __post_init__(self) -> None:
+        """Raise where the parts do not go together."""
+        if self.is_count and (self.multiplicative or self.link != "log"):
+            raise ValueError('counts have the link "log", and their noise is not multiplicative')
+        if not 1 <= self.lags <= MOST_LAGS:
+            raise ValueError(f"lags must be from 1 to {MOST_LAGS}, but {self.lags} came")
+        if self.saturates and not self.is_log:
+            raise ValueError('saturating memory needs the link "log" or multiplicative noise')
 
     @classmethod
     def counts(cls, mean: str, noise: Literal["poisson", "negative-binomial"], *, saturates: bool = False) -> "Family":

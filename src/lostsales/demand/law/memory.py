@@ -9,7 +9,6 @@ from lostsales.demand.censoring.evidence import Evidence
 from lostsales.demand.law.evidence_sample import segment_starts
 from lostsales.types import Floats, Ints
 
-MOST_LAGS = 3
 WEIGHT_RANGE = -1.0, 1.5
 LEAST_MEMORY = 1e-3  # of the slope on the last demands, below which their weights cannot be told apart
 

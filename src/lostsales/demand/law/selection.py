@@ -19,11 +19,11 @@ from lostsales.data.scale import series_scale
 from lostsales.data.splits import BY_SERIES, FoldMasks, folds_of, hold_out, resample_counts
 from lostsales.demand.censoring.evidence import Evidence, gather_evidence
 from lostsales.demand.law.calibration import Calibration, calibrate
-from lostsales.demand.law.demand_law import DemandLaw, Family
+from lostsales.demand.law.demand_law import MOST_LAGS, DemandLaw, Family
 from lostsales.demand.law.estimation import CompletedLatents, complete_latents, fit_family, with_effects
 from lostsales.demand.law.evidence_sample import drawn_blocks, sample_blocks
 from lostsales.demand.law.means import MEANS
-from lostsales.demand.law.memory import MOST_LAGS, observed_lag
+from lostsales.demand.law.memory import observed_lag
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.types import Floats
 

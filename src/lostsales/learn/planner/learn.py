@@ -152,7 +152,7 @@ def _of_most(rule: Floats | float | None) -> float | None:
 
 def _laws(log: SalesLog, model: DemandModel, settings: "Planner", n_groups: int) -> tuple[DemandLaw, ...]:
     """The fitted law and draws of it; fewer where many groups, each of many series, need plans."""
-    draws = max(1, min(settings.draws, MOST_PLANS // n_groups))
+    draws = max(1, min(settings.laws(log.problem), MOST_PLANS // n_groups))
     return (model.law, *bootstrap_laws(log, model, draws - 1, settings.seed))
 
 

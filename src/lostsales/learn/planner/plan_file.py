@@ -7,7 +7,7 @@ from pydantic import Field
 from lostsales.data.economics import UnitCosts
 from lostsales.data.ladders import Ladders, LadderSettings
 from lostsales.data.settings import StrictSettings, checked_json
-from lostsales.demand.law.memory import MOST_LAGS
+from lostsales.demand.law.demand_law import MOST_LAGS
 from lostsales.learn.planner.following import following_content
 from lostsales.learn.planner.market_states import STATE_ARRAYS
 from lostsales.learn.planner.physics import Physics
