@@ -51,7 +51,7 @@ def read_open_day(
     demand, unanchored = day.last_sales, day.last_stockout & ~np.isnan(day.last_sales)
     depth, gap = np.zeros(len(demand), dtype=np.int64), np.zeros(len(demand), dtype=bool)
     past: tuple[ClosedPeriod, ...] = ()
-    shown: RecentDemand | None = None
+    series_shown: RecentDemand | None = None
     mean_demand, supply = np.full(len(demand), np.nan), OpenSupply(problem, day.on_order, len(demand))
     if recent is not None:
         log, runs = recent.log, recent.runs
@@ -66,7 +66,7 @@ def read_open_day(
         demand[has] = np.where(hidden, log.sales[at], seen)
         unanchored[has] = hidden & ~has_anchor
         past = recent.past(last_row, max(int(depth.max(initial=0)), 1))
-        shown = recent.demand(last_row)
+        series_shown = recent.demand(last_row)
         mean_demand[has] = recent.mean_demand[log.series[at]]
         supply = supply.after(log, last_row, day.stock, day.findings, recent.columns)
     unknown = np.isnan(demand)
@@ -86,7 +86,8 @@ def read_open_day(
             context=SeriesContext(day.attributes, mean_demand),
             pipeline=supply.pipeline,
             order_phase=problem.supply.order_phase(day.period),
-            recent=shown,
+            recent=series_shown,
+            dates=day.period,
         ),
         flags={UNSEEN_LEVEL: day.unseen, GAP: gap, NO_HISTORY: unanchored, NOTHING_KNOWN: unknown} | supply.flags,
     )

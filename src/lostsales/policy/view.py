@@ -75,6 +75,7 @@ class View:
     pipeline: Floats | None = None
     order_phase: Ints | None = None  # (series,) position in the cycle of order days, None where there is no cycle
     recent: RecentDemand | None = None  # what each series has shown before, where history is observed
+    dates: Array | None = None  # (series,) the period as dates or numbers, None in a simulation
 
     @property
     def on_order(self) -> Floats:
@@ -127,6 +128,7 @@ class View:
             pipeline=None if self.pipeline is None else self.pipeline[rows],
             order_phase=None if self.order_phase is None else self.order_phase[rows],
             recent=None if self.recent is None else self.recent.take(rows),
+            dates=None if self.dates is None else self.dates[rows],
         )
 
 

@@ -104,7 +104,7 @@ def log_density(units: float, mean: float, relative: float, counted: bool) -> fl
 @compiled
 def shares_of(score: Floats) -> Floats:
     """The weight of each member by its score, (members,)."""
-    shares = np.exp(score - score.max())
+    shares: Floats = np.exp(score - score.max())
     return shares / shares.sum()
 
 
