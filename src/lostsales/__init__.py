@@ -32,6 +32,10 @@ if _typing.TYPE_CHECKING:
     from lostsales.evaluation.compare import Comparison as Comparison
     from lostsales.evaluation.compare import compare as compare
     from lostsales.evaluation.evaluate import evaluate as evaluate
+    from lostsales.evaluation.pilot.design import pilot as pilot
+    from lostsales.evaluation.pilot.monitor import monitor as monitor
+    from lostsales.evaluation.pilot.monitoring import Monitoring as Monitoring
+    from lostsales.evaluation.pilot.plan import Pilot as Pilot
     from lostsales.evaluation.report.contents import ReportContents as ReportContents
     from lostsales.evaluation.results import Evaluation as Evaluation
     from lostsales.learn.baselines.behaviour import Behaviour as Behaviour
@@ -83,6 +87,10 @@ _ROOMS = {
     "evaluation.assortment": ("AssortmentGain",),
     "evaluation.compare": ("Comparison", "compare"),
     "evaluation.evaluate": ("evaluate",),
+    "evaluation.pilot.design": ("pilot",),
+    "evaluation.pilot.monitor": ("monitor",),
+    "evaluation.pilot.monitoring": ("Monitoring",),
+    "evaluation.pilot.plan": ("Pilot",),
     "evaluation.report.contents": ("ReportContents",),
     "evaluation.results": ("Evaluation",),
     "learn.baselines.behaviour": ("Behaviour",),

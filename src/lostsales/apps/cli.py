@@ -24,6 +24,8 @@ from lostsales.apps.commands.init import init
 from lostsales.apps.commands.inspect import inspect
 from lostsales.apps.commands.keys import keys
 from lostsales.apps.commands.methods import methods
+from lostsales.apps.commands.monitor import monitor
+from lostsales.apps.commands.pilot import pilot
 from lostsales.apps.commands.recommend import recommend
 from lostsales.apps.commands.report import report
 from lostsales.apps.commands.serve import serve
@@ -34,8 +36,8 @@ from lostsales.errors import LostSalesError
 ABOUT = "Learn prices and orders from a shop's own history, when stock-outs hid part of the demand."
 MOST_WORD = 300  # characters of a word of a message
 COMMANDS = (
-    simulate, init, inspect, audit, impute, demand, forecast, methods, fit, recommend, evaluate, compare, report, solve,
-    calibrate, experiment, benchmark, serve,
+    simulate, init, inspect, audit, impute, demand, forecast, methods, fit, recommend, evaluate, compare, report, pilot,
+    monitor, solve, calibrate, experiment, benchmark, serve,
 )  # fmt: skip
 
 app = typer.Typer(

@@ -54,6 +54,20 @@ def kept(out: int, came: int) -> int:
 
 
 @compiled
+def possible_arrivals(units: Any, out: int, receipt: float, hazards: Any, share: float, came: Any, likely: Any) -> int:
+    """The sets of orders that may have arrived of those `out` and their likelihoods, into arrays; returns how many."""
+    count, each = 0, out
+    while True:
+        likelihood = weight(units, out, each, receipt, hazards, share)
+        if likelihood > 0.0:
+            came[count], likely[count] = each, likelihood
+            count += 1
+        if each == 0:
+            return count
+        each = (each - 1) & out
+
+
+@compiled
 def match(
     order: Any,
     received: Any,
@@ -67,6 +81,7 @@ def match(
     """Filtered likelihoods of the states of a series, (periods + 1, states), and the likeliest into `on_way`."""
     slots = len(hazards) - 2
     units = np.zeros(slots + 1)
+    came, likely = np.zeros(2 << slots, dtype=np.int64), np.zeros(2 << slots)
     alpha = np.zeros((end - first + 1, 1 << slots))
     alpha[0, opening] = 1.0
     for row in range(first, end):
@@ -77,14 +92,8 @@ def match(
             if alpha[at, state] <= 0.0:
                 continue
             out = state | own
-            came = out
-            while True:
-                likely = weight(units, out, came, received[row], hazards, share)
-                if likely > 0.0:
-                    alpha[at + 1, kept(out, came)] += alpha[at, state] * likely
-                if came == 0:
-                    break
-                came = (came - 1) & out
+            for k in range(possible_arrivals(units, out, received[row], hazards, share, came, likely)):
+                alpha[at + 1, kept(out, came[k])] += alpha[at, state] * likely[k]
         total = alpha[at + 1].sum()
         if total > 0.0:
             alpha[at + 1] /= total
@@ -103,6 +112,7 @@ def expected_arrivals(
     """Add up expected arrivals and orders at risk by the periods they waited; returns receipts that fit no orders."""
     slots = len(hazards) - 2
     units = np.zeros(slots + 1)
+    came, likely = np.zeros(2 << slots, dtype=np.int64), np.zeros(2 << slots)
     on_way = np.zeros(len(order), dtype=np.int64)
     unexplained = 0.0
     for series in range(len(starts) - 1):
@@ -110,47 +120,40 @@ def expected_arrivals(
         alpha = match(order, received, first, end, hazards, share, 0, on_way)
         beta = np.ones(1 << slots)
         for row in range(end - 1, first - 1, -1):
-            at = row - first
+            now = alpha[row - first]
             own = units_at(order, first, row, slots, units)
             earlier = np.zeros(1 << slots)
-            scale = 0.0
             for state in range(1 << slots):
-                if alpha[at, state] <= 0.0:
-                    continue
-                out = state | own
-                came = out
-                while True:
-                    likely = weight(units, out, came, received[row], hazards, share)
-                    likely *= beta[kept(out, came)]
-                    earlier[state] += likely
-                    scale += alpha[at, state] * likely
-                    if came == 0:
-                        break
-                    came = (came - 1) & out
+                if now[state] > 0.0:
+                    out = state | own
+                    for k in range(possible_arrivals(units, out, received[row], hazards, share, came, likely)):
+                        earlier[state] += likely[k] * beta[kept(out, came[k])]
+            scale = (now * earlier).sum()
             if scale <= 0.0:
                 beta = np.ones(1 << slots)
                 unexplained += 1.0
                 continue
             for state in range(1 << slots):
-                if alpha[at, state] <= 0.0:
+                if now[state] <= 0.0:
                     continue
                 out = state | own
-                came = out
-                while True:
-                    likely = weight(units, out, came, received[row], hazards, share)
-                    chance = alpha[at, state] * likely * beta[kept(out, came)] / scale
-                    if chance > 0.0:
-                        total = 0.0
-                        for entry in range(slots + 1):
-                            if out >> entry & 1:
-                                waiting[slots + 1 - entry] += chance
-                                if came >> entry & 1:
-                                    arrivals[slots + 1 - entry] += chance
-                                    total += units[entry]
-                        if share * total < received[row] - max(NEAR, (1.0 - share) * (1.0 + total)) - NEAR:
-                            unexplained += chance
-                    if came == 0:
-                        break
-                    came = (came - 1) & out
+                for k in range(possible_arrivals(units, out, received[row], hazards, share, came, likely)):
+                    chance = now[state] * likely[k] * beta[kept(out, came[k])] / scale
+                    total = count_arrivals(units, out, came[k], chance, arrivals, waiting)
+                    if share * total < received[row] - max(NEAR, (1.0 - share) * (1.0 + total)) - NEAR:
+                        unexplained += chance
             beta = earlier / max(earlier.max(), 1e-300)
     return unexplained
+
+
+@compiled
+def count_arrivals(units: Any, out: int, came: int, chance: float, arrivals: Any, waiting: Any) -> float:
+    """Count the orders that are out and those that came, with a chance, by the periods waited; returns their units."""
+    total, entries = 0.0, len(units)
+    for entry in range(entries):
+        if out >> entry & 1:
+            waiting[entries - entry] += chance
+            if came >> entry & 1:
+                arrivals[entries - entry] += chance
+                total += units[entry]
+    return total

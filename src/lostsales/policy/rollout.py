@@ -82,7 +82,9 @@ def play(
         seen = demand if policy.observes == "demand" else None
         on_order = None if pipeline is None else pipeline.seen
         recent = None if shown is None else shown.before(period)
-        view = View(period, features, stock, sales, stockout, depth, seen, past, names, None, on_order, phase, recent)
+        view = View(
+            period, features, stock, sales, stockout, depth, seen, past, names, None, on_order, phase, recent=recent
+        )
         action = policy.decide(view, policy_rng)
         _refuse_overfilling(view, action.order, shop)
         drawn = market.demand(period, features, action.price, demand, market_rng)

@@ -10,6 +10,7 @@ import pytest
 import lostsales
 from lostsales.data.business_rules import OwnRules
 from lostsales.demand.law.demand_law import Family
+from lostsales.learn.planner.following import ByStock
 from lostsales.learn.planner.planner import Planner
 from lostsales.learn.planner.policy import PlanPolicy
 from lostsales.policy.policy import SavedPolicy
@@ -111,8 +112,8 @@ def test_rules_of_some_products_reach_the_plan_of_their_future() -> None:
     worth = []
     for policy in (plain, bound):
         assert isinstance(policy, PlanPolicy)
-        assert policy.next_values is not None
-        values = policy.next_values.mean(axis=(1, 2, 3, 4, 5)) / policy.series.group_scale
+        assert isinstance(policy.following, ByStock)
+        values = policy.following.values.mean(axis=(1, 2, 3, 4, 5)) / policy.series.group_scale
         worth.append(
             {
                 str(name): values[group]

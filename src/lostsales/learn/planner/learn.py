@@ -10,20 +10,24 @@ from threadpoolctl import threadpool_limits
 from lostsales.data.ladders import PRICE_RUNGS, Ladders
 from lostsales.data.log import SalesLog
 from lostsales.data.parallel import in_parallel
+from lostsales.data.problem import Problem
 from lostsales.data.progress import Progress
 from lostsales.data.progress import stages as stages_of
 from lostsales.demand.censoring.evidence import Evidence
 from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.demand.law.estimation import complete_latents
 from lostsales.demand.law.selection import DemandModel, bootstrap_laws, fit_demand
+from lostsales.learn.planner.every_state_plan import plan_every_state
+from lostsales.learn.planner.following import ByPipeline, ByStock, Following, Projected
+from lostsales.learn.planner.lag_belief import plan_memory
 from lostsales.learn.planner.latent_table import GroupShape, LatentTable, latent_atoms, memory_reach, usual_noise
 from lostsales.learn.planner.market_states import MarketStates, market_effects, market_states
 from lostsales.learn.planner.physics import Physics
+from lostsales.learn.planner.pipeline_grid import PipelineGrid, pipeline_grids
 from lostsales.learn.planner.pipeline_plan import plan_pipeline
 from lostsales.learn.planner.pipeline_simulation import PipelineProblem, PipelineSetting
 from lostsales.learn.planner.policy import NO_SAFE_DEPTH, PlanPolicy
 from lostsales.learn.planner.policy_iteration import solve
-from lostsales.learn.planner.projection_loops import Ahead
 from lostsales.learn.planner.series_table import SeriesTable
 from lostsales.learn.planner.state_grid import LAGS, Dynamics, StateGrid, lag_nodes, state_grids
 from lostsales.learn.training_data import TrainingData
@@ -57,7 +61,7 @@ def _plan(data: TrainingData, model: DemandModel, settings: "Planner", progress:
     log, law, problem = data.log, model.law, data.log.problem
     assert log.costs is not None  # TrainingData has checked
     discount = max(problem.discount, LEAST_DISCOUNT) if settings.discount is None else settings.discount
-    states = market_states(model.evidence, law, settings.seed)
+    states = market_states(model.evidence, law, settings.seed, problem.features)
     ladders = _ladders(data, model)
     lags = lag_nodes(memory_reach(model.evidence, law))
     series = SeriesTable.of(log, law, ladders, data.rules, most_groups=min(MOST_GROUPS, MOST_LAG_NODES // lags))
@@ -71,7 +75,9 @@ def _plan(data: TrainingData, model: DemandModel, settings: "Planner", progress:
     planning = _Planning(
         evidence=model.evidence,
         laws=_laws(log, model, settings, len(grids)),
-        shapes=tuple(map(GroupShape, *series.group_slopes.T.tolist(), series.group_spread.tolist())),
+        shapes=tuple(
+            map(GroupShape, *series.group_slopes.T.tolist(), series.group_spread.tolist(), series.group_scale.tolist())
+        ),
         states=states,
         scales=series.group_scale,
         grids=grids,
@@ -79,9 +85,11 @@ def _plan(data: TrainingData, model: DemandModel, settings: "Planner", progress:
         physics=physics,
         discount=discount,
         iterations=settings.iterations,
+        problem=problem,
         pipeline=PipelineSetting.of(problem, law, settings.seed),
+        every_state=pipeline_grids(problem, grids, states, common),
     )
-    latents, next_values, aheads = planning.run(progress)
+    latents, following = planning.run(progress)
     return PlanPolicy(
         problem=data.problem_with(ladders if not ladders.relative else data.shared_ladders),
         rules=data.rules,
@@ -91,15 +99,17 @@ def _plan(data: TrainingData, model: DemandModel, settings: "Planner", progress:
         states=states,
         series=series,
         latents=latents,
-        next_values=next_values,
-        aheads=aheads,
-        steps=np.array([grid.steps for grid in grids]),
+        following=following,
+        steps=planning.steps,
         ranges=_ranges(log, states, model),
         multiplicative=law.family.multiplicative,
         log_link=law.family.log_link,
         integer=law.integer,
+        rounded=law.integer and not law.family.is_count,
         demand_max=law.demand_max,
         near_zero=law.near_zero,
+        saturates=law.family.saturates,
+        lag_weights=law.lag_weights,
         discount=discount,
         pessimism=settings.pessimism,
         safe_depth=data.runs.max_depth if settings.safe == "paper" else NO_SAFE_DEPTH,
@@ -142,7 +152,7 @@ def _of_most(rule: Floats | float | None) -> float | None:
 
 def _laws(log: SalesLog, model: DemandModel, settings: "Planner", n_groups: int) -> tuple[DemandLaw, ...]:
     """The fitted law and draws of it; fewer where many groups, each of many series, need plans."""
-    draws = max(1, min(settings.draws, MOST_PLANS // n_groups))
+    draws = max(1, min(settings.laws(log.problem), MOST_PLANS // n_groups))
     return (model.law, *bootstrap_laws(log, model, draws - 1, settings.seed))
 
 
@@ -160,10 +170,18 @@ class _Planning:
     physics: tuple[Physics, ...]  # by group
     discount: float
     iterations: int | None
+    problem: Problem
     pipeline: PipelineSetting | None  # None where a plan on the stock alone is made
+    every_state: tuple[PipelineGrid, ...] | None  # by group, where plans are of every stock and pipeline
 
-    def run(self, progress: Progress | None) -> tuple[Floats, Floats | None, tuple[tuple[Ahead, ...], ...] | None]:
-        """Latents of all plans, (groups, laws, ...), and their next values or the `Ahead` of each."""
+    @property
+    def steps(self) -> Floats:
+        """Of stock and last demand, (groups, 2)."""
+        stocks = [grid.stocks[1] for grid in self.every_state or self.grids]
+        return np.column_stack([stocks, [grid.lags[1] for grid in self.grids]])
+
+    def run(self, progress: Progress | None) -> tuple[Floats, Following]:
+        """Latents of all plans, (groups, laws, ...), and what follows under them."""
         groups, laws = range(len(self.grids)), range(len(self.laws))
         latents = np.empty((len(groups), len(laws)), dtype=object)
         plans = np.empty_like(latents)
@@ -176,23 +194,27 @@ class _Planning:
         stages = [[(group, 0) for group in groups], [(group, law) for law in laws[1:] for group in groups]]
         for stage, part in zip(stages, stages_of(progress, [len(stage) for stage in stages]), strict=True):
             in_parallel(plan, stage, part)
-        if self.pipeline is not None:
-            return _stacked(latents), None, tuple(tuple(of_group) for of_group in plans)
-        next_values = np.vectorize(self.states.next_values, otypes=[object])(plans)
-        return _stacked(latents), _stacked(next_values), None
+        if self.pipeline is not None and self.every_state is None:
+            return _stacked(latents), Projected(tuple(tuple(of_group) for of_group in plans), self.problem)
+        values = _stacked(np.vectorize(self.states.next_values, otypes=[object])(plans))
+        return _stacked(latents), ByPipeline(values, self.every_state) if self.every_state else ByStock(values)
 
     def _one(self, group: int, law: int, start: Any) -> tuple[Floats, Any]:
         """Latents and plan of one group and law: values, or where orders take time an `Ahead`."""
         grid, scale, own = self.grids[group], float(self.scales[group]), self.laws[law]
         shape = self.shapes[group]
         latents = latent_atoms(self.evidence, own, self.states, grid.prices, grid.lags / scale, shape)
-        demand = own.demand(latents, scale)
-        dynamics = Dynamics(self.physics[group], self.discount, *grid.steps)
+        demand = own.demand_of_atoms(latents, scale)
+        memory = plan_memory(self.evidence, own)
+        memory = memory._replace(offset=memory.offset * scale)
+        dynamics = Dynamics(self.physics[group], self.discount, *grid.steps, memory)
         if self.pipeline is None:
             return latents, solve(demand, self.states, grid, dynamics, self.allowed[group], self.iterations, start)
         noise = usual_noise(own, latents, scale, grid.lags, shape)
         table = LatentTable(latents, grid.steps[1], *self.pipeline.kind, scale)
         problem = PipelineProblem(table, demand, noise, self.states, grid, dynamics, self.allowed[group], self.pipeline)
+        if self.every_state is not None:
+            return latents, plan_every_state(problem, self.every_state[group], self.iterations, start)
         return latents, plan_pipeline(problem, start)
 
 

@@ -7,8 +7,8 @@ from pydantic import Field
 from lostsales.data.economics import UnitCosts
 from lostsales.data.ladders import Ladders, LadderSettings
 from lostsales.data.settings import StrictSettings, checked_json
-from lostsales.learn.planner.ahead_arrays import AHEAD_ARRAYS, ahead_sizes
-from lostsales.learn.planner.arrivals import Arrivals, has_pipeline
+from lostsales.demand.law.demand_law import MOST_LAGS
+from lostsales.learn.planner.following import following_content
 from lostsales.learn.planner.market_states import STATE_ARRAYS
 from lostsales.learn.planner.physics import Physics
 from lostsales.policy.action_grid import ActionGrid
@@ -30,6 +30,8 @@ from lostsales.policy.file_content import (
 from lostsales.policy.file_format import Artefact
 from lostsales.policy.rules import SavedRules
 
+LagWeight = Annotated[float, Field(ge=-MOST_LAGS, le=1 + MOST_LAGS)]
+
 
 class PlanSettings(StrictSettings):
     """The settings in a policy file."""
@@ -37,8 +39,11 @@ class PlanSettings(StrictSettings):
     multiplicative: bool
     log_link: bool = False
     integer: bool
+    rounded: bool | None = None  # as `integer` in files of old
     demand_max: Positive
     near_zero: Positive = 0.1
+    saturates: bool = False
+    lag_weights: Annotated[tuple[LagWeight, ...], Field(min_length=1, max_length=MOST_LAGS)] = (1.0,)
     strict: bool
     discount: Annotated[float, Field(ge=0, lt=1)]
     pessimism: Annotated[float, Field(ge=0, le=1)]
@@ -54,8 +59,7 @@ class PlanSettings(StrictSettings):
 def plan_content(header: Header) -> Content:
     """What a file of this kind may hold."""
     settings = checked_json(PlanSettings, header.settings, "its settings")
-    takes_time = has_pipeline(header.problem)
-    following = {"following": numbers("groups", "laws", "w", "depths", "lags", "1+stocks")}
+    following, following_sizes = following_content(header)
     return Content(
         arrays={
             "shops_names": texts("series"),
@@ -91,12 +95,12 @@ def plan_content(header: Header) -> Content:
                 "ladder_orders": numbers("ladder orders", least=0, rising=True),
             }
         )
-        | (AHEAD_ARRAYS if takes_time else following)
+        | following
         | {f"states_{name}": spec for name, spec in STATE_ARRAYS.items()},
         sizes=action_sizes(header.problem)
         | ({"nodes": len(header.problem.prices or ())} if settings.ladders is None else {})
         | {"features": feature_count(header.problem.features)}
-        | (ahead_sizes(Arrivals.of(header.problem)) if takes_time else {})
+        | following_sizes
         | {"depths": Physics.of(header.problem, UnitCosts(0.0, 0.0, 0.0), settings.strict).depth_cap + 1},
         most={"laws": 10_000, "shapes": 100, "z": 1_000, "w": 1_000, "lags": 10_000, "atoms": 1_000},
         may_be_empty=("series", "attributes"),

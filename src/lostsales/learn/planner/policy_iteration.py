@@ -1,11 +1,13 @@
 """Modified policy iteration on the grid of states."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from lostsales.learn.planner import bellman_loops as bellman
 from lostsales.learn.planner.market_states import MarketStates
 from lostsales.learn.planner.state_grid import Dynamics, StateGrid
-from lostsales.types import Bools, Floats
+from lostsales.types import Bools, Floats, Ints
 
 MOST_SWEEPS = 40
 EVALUATIONS = 12  # evaluation sweeps after each greedy one
@@ -27,20 +29,32 @@ def solve(
     Without a start it begins with the values of a grid of twice the steps, which cost a quarter. `demand` is (belief
     shapes, z nodes, prices, lags, atoms), `allowed` (actions,) of the grid.
     """
-    shape = len(states.cells), dynamics.physics.depth_cap + 1, len(grid.lags), len(grid.stocks)
     values = _coarse_values(demand, states, grid, dynamics, allowed) if start is None else start.copy()
-    best = np.zeros(shape, dtype=np.int64)
     transitions = bellman.Transitions(demand, states.cells[:, 0], *states.cell_w(grid.prices))
-    tolerance = TOLERANCE * (float(np.abs(grid.prices).max()) * float(np.median(demand)) + 1e-9)
+
+    def sweep(values: Floats, best: Ints, greedy: bool) -> None:
+        bellman.sweep(values, best, greedy, states.next_values(values), transitions, allowed, grid, dynamics)
+
+    iterate(sweep, values, TOLERANCE * (float(np.abs(grid.prices).max()) * float(np.median(demand)) + 1e-9), iterations)
+    return values
+
+
+def iterate(
+    sweep: Callable[[Floats, Ints, bool], None], values: Floats, tolerance: float, iterations: int | None = None
+) -> None:
+    """Improve values in place until a greedy sweep changes all of them alike.
+
+    A sweep takes values, the best action of each state, and whether it is greedy or evaluates these actions.
+    """
+    best = np.zeros(values.shape, dtype=np.int64)
     for _ in range(MOST_SWEEPS if iterations is None else iterations):
         before = values.copy()
-        bellman.sweep(values, best, True, states.next_values(values), transitions, allowed, grid, dynamics)
+        sweep(values, best, True)
         change = values - before
         if change.max() - change.min() < tolerance:
             break
         for _ in range(EVALUATIONS):
-            bellman.sweep(values, best, False, states.next_values(values), transitions, allowed, grid, dynamics)
-    return values
+            sweep(values, best, False)
 
 
 def _coarse_values(demand: Floats, states: MarketStates, grid: StateGrid, dynamics: Dynamics, allowed: Bools) -> Floats:
@@ -51,13 +65,13 @@ def _coarse_values(demand: Floats, states: MarketStates, grid: StateGrid, dynami
     coarse = grid._replace(stocks=grid.stocks[::2], lags=grid.lags[::every], parts=2 * grid.parts)
     twice = dynamics._replace(stock_step=2 * dynamics.stock_step, lag_step=every * dynamics.lag_step)
     values = solve(np.ascontiguousarray(demand[..., ::every, :]), states, coarse, twice, allowed)
-    return _between(_between(values, len(grid.lags), axis=2, every=every), len(grid.stocks), axis=3)
+    return between_nodes(between_nodes(values, len(grid.lags), axis=2, every=every), len(grid.stocks), axis=3)
 
 
-def _between(values: Floats, count: int, axis: int, every: int = 2) -> Floats:
+def between_nodes(values: Floats, count: int, axis: int, every: int = 2) -> Floats:
     """Values on every second of `count` nodes of an axis, on all of them: linear in between, constant beyond.
 
-    >>> _between(np.array([0.0, 2.0, 8.0]), 6, axis=0)
+    >>> between_nodes(np.array([0.0, 2.0, 8.0]), 6, axis=0)
     array([0., 1., 2., 5., 8., 8.])
     """
     if every == 1:

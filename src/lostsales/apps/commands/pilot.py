@@ -1,0 +1,91 @@
+"""`lostsales pilot`."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from lostsales.apps.commands.options import (
+    MOST,
+    DropBadRows,
+    DroppedRows,
+    Json,
+    Log,
+    ProblemFile,
+    Query,
+    Seed,
+    log_files,
+    log_source,
+)
+from lostsales.apps.commands.reading import read_sales
+
+
+def pilot(
+    log: Log,
+    policy: Annotated[Path, typer.Option(help="The new policy: a saved one.")],
+    out: Annotated[Path, typer.Option(help="The pilot to write (JSON), for monitor.")],
+    schedule: Annotated[
+        Path | None, typer.Option(help="The schedule to write (.csv or .parquet); PILOT.schedule.csv unless given.")
+    ] = None,
+    problem: ProblemFile = None,
+    query: Query = None,
+    gain: Annotated[float, typer.Option(help="The gain to be found, as a share of the past profit.")] = 0.05,
+    periods: Annotated[
+        int | None, typer.Option(min=1, max=MOST, help="Length of the pilot; as long as the gain needs unless given.")
+    ] = None,
+    design: Annotated[
+        Literal["auto", "series", "switchback"],
+        typer.Option(help="Split by series, or switches over time; auto: by series from ten series on."),
+    ] = "auto",
+    wash_out: Annotated[
+        int | None,
+        typer.Option(
+            min=0, max=MOST, help="Periods after a change that are not counted; by stock and memory unless given."
+        ),
+    ] = None,
+    power: Annotated[float, typer.Option(help="Chance with which the gain is to be found.")] = 0.8,
+    seed: Seed = 0,
+    drop_bad_rows: DropBadRows = False,
+    dropped_rows: DroppedRows = None,
+    as_json: Json = False,
+) -> None:
+    """Design a pilot: which series or periods try a new policy, and how many weeks it takes to tell a gain.
+
+    Example: `lostsales pilot log.parquet --policy policy --out pilot.json`
+    """
+    from lostsales.apps.views.console import print_json, progress
+    from lostsales.apps.views.pilot import print_pilot
+    from lostsales.data.output_files import check_output
+    from lostsales.data.writing import check_table
+    from lostsales.errors import LostSalesError
+    from lostsales.evaluation.pilot.design import pilot as design_pilot
+    from lostsales.evaluation.pilot.plan import schedule_beside
+
+    source = log_source(log, query)
+    inputs = (policy, *log_files(source, problem))
+    table = schedule_beside(out) if schedule is None else schedule
+    check_output(out, inputs)
+    check_table(table, inputs)
+    if out.resolve() == table.resolve():
+        raise LostSalesError(f"the pilot and its schedule need a file each, but both are {out}")
+    with progress("reading") as report:
+        sales = read_sales(
+            source, problem, drop_bad_rows, dropped_rows, report, verb="pilot", others=(policy, out, table)
+        )
+    with progress("estimating lost sales") as report:
+        found = design_pilot(
+            sales,
+            policy,
+            gain=gain,
+            periods=periods,
+            design=None if design == "auto" else design,
+            wash_out=wash_out,
+            power=power,
+            seed=seed,
+            progress=report,
+        )
+    found.save(out, table)
+    if as_json:
+        print_json(found.to_json() | {"pilot": str(out), "schedule": str(table)})
+    else:
+        print_pilot(f"{policy} on {source}", found, out, table)

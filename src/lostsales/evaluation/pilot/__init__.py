@@ -1,0 +1,1 @@
+"""Pilots: a policy tried on some series or periods, and monitored."""

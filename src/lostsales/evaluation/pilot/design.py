@@ -1,0 +1,241 @@
+"""`pilot`: design a pilot from a log: who tries the new policy and when, and how long it takes to tell."""
+
+from hashlib import sha256
+from math import inf
+from pathlib import Path
+
+import numpy as np
+
+from lostsales.data.log import SalesLog
+from lostsales.data.products import Products
+from lostsales.data.progress import Progress
+from lostsales.data.readiness import check_decidable
+from lostsales.data.splits import FEW_SERIES
+from lostsales.errors import LostSalesError, SettingError
+from lostsales.evaluation.pilot.assignment import strata_of
+from lostsales.evaluation.pilot.clock import PilotClock
+from lostsales.evaluation.pilot.layouts import Layout, SplitBySeries, Switchback
+from lostsales.evaluation.pilot.market import PastMarket, past_mean
+from lostsales.evaluation.pilot.panel import Outcomes, Panel
+from lostsales.evaluation.pilot.plan import Design, NeededPeriods, Pilot, PilotSeries, TriedPolicy
+from lostsales.evaluation.pilot.power import POWER
+from lostsales.evaluation.pilot.precision import ProfitModel
+from lostsales.evaluation.pilot.settling import settling_periods
+from lostsales.evaluation.usable_policy import check_policy
+from lostsales.policy.file_format import load
+from lostsales.policy.policy import SavedPolicy
+from lostsales.types import Array, Bools, Ints
+
+GAIN = 0.05  # of the past profit
+SHARES = (0.01, 0.02, 0.03, 0.05, 0.1, 0.2)  # gains of the table
+LEAST_PAST = 10  # periods
+LEAST_POWER, MOST_POWER = 0.5, 0.99
+MOST_NUMBER = (1 << 63) - 1
+MOST_NAMED = 5
+RECENT_SHARE, RECENT_PERIODS = 0.1, 7  # of the past in which a series that is still sold has a row
+
+
+def pilot(
+    log: SalesLog,
+    policy: SavedPolicy | str | Path,
+    *,
+    gain: float = GAIN,
+    periods: int | None = None,
+    design: Design | None = None,
+    wash_out: int | None = None,
+    power: float = POWER,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Pilot:
+    """Design a pilot: which series or periods try a new policy, and how long it takes to tell a gain.
+
+    Parameters
+    ----------
+    log : SalesLog
+        The past, up to the period before the pilot; it needs stock, orders and unit costs.
+    policy : SavedPolicy, str or Path
+        The new policy or its file.
+    gain : float
+        The gain to be found, as a share of the past profit.
+    periods : int, optional
+        Length of the pilot; as long as the gain needs unless given.
+    design : {"series", "switchback"}, optional
+        Split by series, or switches over time; the split unless there are fewer than ten series.
+    wash_out : int, optional
+        Periods after a change of policy that are not counted; by lead time, stock cover and memory unless given.
+    power : float
+        Chance with which the gain is to be found.
+    seed : int
+        Of the lottery; the same seed gives the same pilot.
+    progress : callable, optional
+        Called with (done, total).
+
+    Returns
+    -------
+    Pilot
+        The design, with its schedule and the periods that gains need.
+
+    Raises
+    ------
+    SettingError
+        A number is out of range, or the policy was made for another problem.
+    LostSalesError
+        The log cannot carry a pilot.
+
+    Examples
+    --------
+    >>> import lostsales
+    >>> shop = lostsales.Scenario.load("newsvendor", ("horizon=30",))
+    >>> log, _ = lostsales.simulate(shop, "base-stock:12", episodes=12, seed=1)
+    >>> found = pilot(log, lostsales.fit(log, "newsvendor"), seed=1)
+    >>> found.clock.name(0), found.periods > 0
+    ('30', True)
+
+    """
+    _check_numbers(gain, periods, wash_out, power, seed)
+    check_decidable(log, "pilot")
+    decides = load(policy) if isinstance(policy, str | Path) else policy
+    check_policy(decides, log, None)
+    return design_pilot(
+        log,
+        _tried(policy, decides),
+        gain=gain,
+        periods=periods,
+        design=design,
+        wash_out=wash_out,
+        power=power,
+        seed=seed,
+        progress=progress,
+    )
+
+
+def design_pilot(
+    log: SalesLog,
+    tried: TriedPolicy,
+    *,
+    gain: float = GAIN,
+    periods: int | None = None,
+    design: Design | None = None,
+    wash_out: int | None = None,
+    power: float = POWER,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Pilot:
+    """As `pilot`, for numbers that are checked; what a pilot can tell does not depend on the policy."""
+    clock = PilotClock.after(log)
+    names, notes = _still_sold(log, clock)
+    panel, outcomes = Panel.of(log, clock, names), Outcomes.of(log, seed, progress)
+    profit = panel.table(outcomes.profit)
+    if profit.shape[1] < LEAST_PAST:
+        raise LostSalesError(
+            f"a pilot is designed from at least {LEAST_PAST} past periods, but this log has {profit.shape[1]}"
+        )
+    chosen = design or ("series" if len(names) >= FEW_SERIES else "switchback")
+    washed = settling_periods(panel, outcomes) if wash_out is None else wash_out
+    model = ProfitModel.of(profit)
+    usual = float(np.nanmean(profit))
+    if chosen == "series":
+        plan: Layout = SplitBySeries(model, clock, washed, power, strata_of(np.nanmean(profit, axis=1)))
+    else:
+        plan = Switchback(model, clock, washed, power)
+    planned = plan.units_for(gain * abs(usual)) if periods is None else plan.units_within(periods)
+    if planned is None:
+        planned = plan.most_usual
+        notes += (f"a gain of {gain:.1%} cannot be found in any time with these series; more series would",)
+    if usual <= 0:
+        notes += ("past profit is not positive, so gains are shares of its size",)
+    market = PastMarket.of(panel, clock, outcomes)
+    new = plan.draw(planned, np.random.default_rng([seed, 0]))
+    return Pilot(
+        design=chosen,
+        seed=seed,
+        start=clock.start,
+        step=clock.step,
+        dated=clock.dated,
+        periods=plan.periods(planned),
+        wash_out=washed,
+        block=plan.block(planned),
+        policy=tried,
+        series=_series(panel, outcomes, market, plan, planned, new),
+        profit=usual,
+        cash=float(np.nanmean(panel.table(outcomes.cash))),
+        power=power,
+        findable=None if (least := plan.findable(planned)) == inf else least,
+        needed=_needed(plan, clock, usual, sorted({*SHARES, gain})),
+        demand=market.baseline,
+        detectors=market.detectors(_went_on(new, plan, planned, panel.offsets)),
+        notes=notes,
+    )
+
+
+def _needed(plan: Layout, clock: PilotClock, usual: float, shares: list[float]) -> tuple[NeededPeriods, ...]:
+    found = []
+    for share in shares:
+        units = plan.units_for(share * abs(usual))
+        periods = None if units is None else plan.periods(units)
+        weeks = None if periods is None or clock.periods_a_week is None else periods / clock.periods_a_week
+        found.append(NeededPeriods(share=share, gain=share * abs(usual), periods=periods, weeks=weeks))
+    return tuple(found)
+
+
+def _series(
+    panel: Panel, outcomes: Outcomes, market: PastMarket, plan: Layout, planned: int, new: Bools
+) -> tuple[PilotSeries, ...]:
+    window = plan.model.past_window(plan.wash_out, planned) if isinstance(plan, SplitBySeries) else panel.row.shape[1]
+    profit, cash = (past_mean(panel.table(each), window) for each in (outcomes.profit, outcomes.cash))
+    return tuple(
+        PilotSeries(
+            name=str(name),
+            stratum=int(plan.strata[at]),
+            new=tuple(new[at].tolist()),
+            past_profit=float(profit[at]),
+            past_cash=float(cash[at]),
+            usual_demand=float(market.usual_demand[at]),
+            usual_price=float(market.usual_price[at]),
+            weight=float(market.weight[at]),
+        )
+        for at, name in enumerate(panel.names)
+    )
+
+
+def _went_on(new: Bools, plan: Layout, planned: int, offsets: Ints) -> Bools:
+    """Rows (series, periods) of the past that would go on as before, had the schedule been followed then as well."""
+    if isinstance(plan, SplitBySeries):
+        return np.repeat(~new, len(offsets), axis=1)
+    length = plan.block(planned)
+    place = (offsets - offsets[0]) % (length * new.shape[1])
+    return np.asarray(~new[:, place // length] & (place % length >= plan.wash_out))
+
+
+def _still_sold(log: SalesLog, clock: PilotClock) -> tuple[Array, tuple[str, ...]]:
+    """The names of series with a row in the last part of the log, and a note on the others."""
+    products, offset = Products.of(log), clock.offset(log.period)
+    last = np.full(len(products), np.iinfo(np.int64).min)
+    np.maximum.at(last, products.of_row, offset)
+    recent = max(int(RECENT_SHARE * (offset.max() - offset.min() + 1)), RECENT_PERIODS)
+    sold = last >= offset.max() - recent
+    if sold.all():
+        return products.names, ()
+    gone = products.names[~sold]
+    shown = ", ".join(map(str, gone[:MOST_NAMED])) + (" and more" if len(gone) > MOST_NAMED else "")
+    return products.names[sold], (f"{len(gone):,} series without a row in the last {recent} periods stay out: {shown}",)
+
+
+def _tried(policy: SavedPolicy | str | Path, decides: SavedPolicy) -> TriedPolicy:
+    file = Path(policy) if isinstance(policy, str | Path) else None
+    method: str = decides.summary().get("method") or decides.to_artefact().kind
+    return TriedPolicy(
+        file=None if file is None else file.name,
+        method=method,
+        sha256=None if file is None else sha256(file.read_bytes()).hexdigest(),
+    )
+
+
+def _check_numbers(gain: float, periods: int | None, wash_out: int | None, power: float, seed: int) -> None:
+    if not 0 < gain < inf:
+        raise SettingError(f"gain must be a share above 0, such as 0.05, but {gain:g} came")
+    if not LEAST_POWER <= power <= MOST_POWER:
+        raise SettingError(f"power must lie between {LEAST_POWER:g} and {MOST_POWER:g}, but {power:g} came")
+    for name, number, least in (("periods", periods, 1), ("wash-out", wash_out, 0), ("seed", seed, 0)):
+        if number is not None and not least <= number <= MOST_NUMBER:
+            raise SettingError(f"{name} must lie between {least} and {MOST_NUMBER:,}, but {number} came")

@@ -1,0 +1,178 @@
+"""Alarms on a market that changes: demand, its response to price, and the share of stock-outs.
+
+Each is one figure a period, from the series that go on as before, compared with its past by a two-sided cumulative sum
+of log-likelihood ratios (CUSUM, Page 1954). Where the figure remembers, a lasting shift shows in its innovations with
+all its size once, and with what memory leaves of it from then on. The threshold is found by resampling the innovations
+of the past, with mean, deviation and memory estimated anew from as many periods: a figure that goes on as before has a
+fifth of an alarm in 200 periods.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from pydantic import Field
+
+from lostsales.data.settings import StrictSettings
+from lostsales.types import Bools, Floats
+
+SHIFT = 0.3  # of demand, that is to be found
+USUAL_SHIFT = 1.0  # of other figures, in standard deviations
+FALSE_ALARMS, SPAN = 0.2, 200  # expected number of alarms without change in so many periods
+PATHS, BISECTIONS = 500, 10
+CLIP = 3.5  # standard deviations beyond which an outlier counts no more
+LEAST_SIGNAL, MOST_SIGNAL = 0.5, 2.5  # of a shift, in standard deviations of an innovation
+LEAST_PERIODS = 10
+MOST_PERIODS = 400  # of the past, beyond which its figures count as known
+MOST_MEMORY = 0.9
+LEAST_PRICE_SPREAD = 0.01  # relative deviation of prices below which no response is monitored
+MOST_THRESHOLD = 100.0
+
+
+class Detector(StrictSettings):
+    """The past of a figure, and when a cumulative sum is an alarm."""
+
+    name: str = Field(description="What it watches.")
+    mean: float = Field(description="Of the figure, a period of the past.")
+    deviation: float = Field(gt=0, description="Standard deviation of the figure.")
+    memory: float = Field(ge=0, lt=1, description="Correlation of a period with the next.")
+    shift: float = Field(gt=0, description="Shift that it looks for, in standard deviations of the figure.")
+    threshold: float = Field(gt=0, description="Cumulative sum that is an alarm.")
+
+    @classmethod
+    def of(cls, name: str, figures: Floats, shift: float | None = None, least: float = 0.0) -> "Detector | None":
+        """From the figures of past periods; `shift` is the change to be found, `least` the least deviation."""
+        known = figures[np.isfinite(figures)][-MOST_PERIODS:]
+        if len(known) < LEAST_PERIODS or max(float(known.std(ddof=1)), least) <= 0:
+            return None
+        mean, deviation, memory = (float(each[0]) for each in _moments(known[:, None], least))
+        size = USUAL_SHIFT if shift is None else shift / deviation
+        threshold = threshold_for(_innovations(known, mean, deviation, memory), memory, size)
+        return cls(name=name, mean=mean, deviation=deviation, memory=memory, shift=size, threshold=threshold)
+
+
+def _moments(figures: Floats, least: float = 0.0) -> tuple[Floats, Floats, Floats]:
+    """Mean, deviation and memory of columns, each (columns,); an estimated mean makes memory seem less than it is."""
+    mean, deviation = figures.mean(axis=0), np.maximum(figures.std(axis=0, ddof=1), max(least, 1e-300))
+    around = (figures - mean) / deviation
+    memory = (around[1:] * around[:-1]).mean(axis=0)
+    return mean, deviation, np.clip(memory + (1 + 3 * memory) / len(figures), 0.0, MOST_MEMORY)
+
+
+def _innovations(figures: Floats, mean: Floats | float, deviation: Floats | float, memory: Floats | float) -> Floats:
+    """What each period adds to what the one before lets expect, in standard deviations; the first is left out."""
+    around = (figures - mean) / deviation
+    return np.clip((around[1:] - memory * around[:-1]) / np.sqrt(1 - memory**2), -CLIP, CLIP)
+
+
+def _signal(shift: Floats | float, memory: Floats | float) -> tuple[Floats, Floats]:
+    """Means of the innovations after a shift: of the first, and of all that follow."""
+    first = np.clip(shift / np.sqrt(1 - memory**2), LEAST_SIGNAL, MOST_SIGNAL)
+    return first, np.clip(first * (1 - memory), LEAST_SIGNAL / 2, MOST_SIGNAL)
+
+
+def _ratios(innovation: Floats, signal: Floats) -> Floats:
+    """Log-likelihood ratios of a shift up and of one down, (2, ...)."""
+    return np.stack([signal * innovation, -signal * innovation]) - signal**2 / 2
+
+
+@dataclass(frozen=True)
+class Alarm:
+    """A lasting change."""
+
+    what: str
+    at: int  # index of the period in which it was found
+    since: int  # index of the period from which it seems to last
+    size: float  # mean deviation of the figure since then, in its own unit
+
+
+def alarms(detector: Detector, figures: Floats) -> list[Alarm]:
+    """Every alarm in the figures of periods; after one the sums start anew. NaN is no period."""
+    periods = np.flatnonzero(np.isfinite(figures))
+    # The mean stands before the first period, whose own past is not known here.
+    known = np.r_[detector.mean, figures[periods]]
+    innovations = _innovations(known, detector.mean, detector.deviation, detector.memory)
+    first, later = _signal(detector.shift, detector.memory)
+    found: list[Alarm] = []
+    sums, since = np.zeros(2), np.zeros(2, dtype=np.int64)
+    for at, (starts, goes_on) in enumerate(
+        zip(_ratios(innovations, first).T, _ratios(innovations, later).T, strict=True)
+    ):
+        since = np.where(np.maximum(starts, 0.0) >= sums + goes_on, at, since)
+        sums = np.maximum(np.maximum(sums + goes_on, starts), 0.0)
+        side = int(np.argmax(sums))
+        if sums[side] > detector.threshold:
+            own = figures[periods[since[side] : at + 1]]
+            size = float(own.mean()) - detector.mean
+            found.append(Alarm(detector.name, int(periods[at]), int(periods[since[side]]), size))
+            sums = np.zeros(2)
+    return found
+
+
+def threshold_for(innovations: Floats, memory: float, shift: float) -> float:
+    """Threshold at which a stationary figure with these innovations has `FALSE_ALARMS` alarms in `SPAN` periods."""
+    rng = np.random.default_rng(0)
+    own = (innovations - innovations.mean()) / max(float(innovations.std()), 1e-300)
+    periods = len(innovations) + 1
+    noise = rng.choice(own, (periods + SPAN, PATHS))
+    noise[1:] *= np.sqrt(1 - memory**2)
+    for at in range(1, len(noise)):
+        noise[at] += memory * noise[at - 1]
+    mean, deviation, remembered = _moments(noise[:periods])
+    later = _innovations(noise[periods - 1 :], mean, deviation, remembered)
+    first_signal, later_signal = _signal(shift / np.maximum(deviation, 1e-9), remembered)
+    starts, goes_on = (_ratios(later, each).transpose(1, 0, 2) for each in (first_signal, later_signal))
+    low, high = 0.5, MOST_THRESHOLD
+    for _ in range(BISECTIONS):
+        middle = (low * high) ** 0.5
+        low, high = (middle, high) if _alarm_count(starts, goes_on, middle) > FALSE_ALARMS else (low, middle)
+    return high
+
+
+def _alarm_count(starts: Floats, goes_on: Floats, threshold: float) -> float:
+    """Mean number of alarms of paths, from ratios (periods, 2, paths)."""
+    sums, count = np.zeros(starts.shape[1:]), 0
+    for begun, further in zip(starts, goes_on, strict=True):
+        sums = np.maximum(np.maximum(sums + further, begun), 0.0)
+        crossed = (sums > threshold).any(axis=0)
+        count += int(crossed.sum())
+        sums[:, crossed] = 0.0
+    return float(count / starts.shape[2])
+
+
+@dataclass(frozen=True, eq=False)
+class MarketFigures:
+    """The figures of periods that alarms watch, each (periods,); NaN where a period has no row to tell."""
+
+    demand: Floats  # of the usual demand of each series, less what price and features explain
+    price_response: Floats  # product of these deviations with those of the price
+    stockouts: Floats  # share of the rows
+
+    @classmethod
+    def of(cls, surprise: Floats, price: Floats, stockout: Floats, weight: Floats, used: Bools) -> "MarketFigures":
+        """From tables (series, periods): surprises of demand, relative prices and stock-outs, where they are used."""
+        on = used & np.isfinite(surprise)
+        own = np.where(on, weight[:, None], 0.0)
+        total = own.sum(axis=0)
+        shock = np.where(on, np.nan_to_num(surprise), 0.0)
+        moves = np.where(on, np.nan_to_num(price), 0.0)
+        size = np.sqrt((own * moves**2).sum(axis=0))
+        rows = on.sum(axis=0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return cls(
+                np.where(total > 0, (own * shock).sum(axis=0) / total, np.nan),
+                np.where(size > 0, (own * shock * moves).sum(axis=0) / size, np.nan),
+                np.where(rows > 0, np.where(on, np.nan_to_num(stockout), 0.0).sum(axis=0) / rows, np.nan),
+            )
+
+
+def detectors(figures: MarketFigures, price_spread: float, rows_a_period: float) -> tuple[Detector, ...]:
+    """Those that the past can tell."""
+    share = float(np.nanmean(figures.stockouts)) if np.isfinite(figures.stockouts).any() else 0.0
+    likely = (share * rows_a_period + 0.5) / (rows_a_period + 1)
+    least = float(np.sqrt(likely * (1 - likely) / max(rows_a_period, 1.0)))
+    found = [
+        Detector.of("demand", figures.demand, SHIFT),
+        Detector.of("price response", figures.price_response) if price_spread > LEAST_PRICE_SPREAD else None,
+        Detector.of("stock-outs", figures.stockouts, least=least),
+    ]
+    return tuple(each for each in found if each is not None)

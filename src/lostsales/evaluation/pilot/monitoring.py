@@ -1,0 +1,190 @@
+"""What monitoring a pilot finds: gains with their bounds, the verdict, alarms, and what is missing."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from lostsales.evaluation.interval import Interval
+from lostsales.evaluation.pilot.plan import Pilot
+from lostsales.evaluation.pilot.sequential_test import ConfidenceSequence, Randomised, confidence_sequence
+from lostsales.evaluation.results import plain
+
+Verdict = Literal["go on", "success", "harm", "undecided"]
+
+
+@dataclass(frozen=True)
+class ArmFigures:
+    """What one arm earned in the counted periods."""
+
+    series: int
+    rows: int
+    profit: float  # a period and series; NaN where it has no row
+    cash: float
+    stockouts: float  # share of the rows
+
+
+@dataclass(frozen=True)
+class MissingRows:
+    """A series without rows in periods of the pilot in which others have them."""
+
+    series: str
+    policy: str  # of its first missing period
+    periods: int  # how many
+    first: str  # the first of them
+
+
+@dataclass(frozen=True)
+class MarketAlarm:
+    """A lasting change of the market."""
+
+    what: str
+    found: str  # the period
+    since: str  # the period from which it seems to last
+    size: float
+
+    @property
+    def sentence(self) -> str:
+        """In words."""
+        size = {
+            "demand": f"{self.size:+.0%} of the usual demand",
+            "stock-outs": f"{self.size:+.0%} of the rows",
+        }.get(self.what, f"{'weaker' if self.size > 0 else 'stronger'} than before")
+        return f"{self.what}: {size} since {self.since}, found in {self.found}"
+
+
+@dataclass(frozen=True, eq=False)
+class GainSequence:
+    """The gain after every look, with bounds that hold at all looks together, a period and series."""
+
+    periods: tuple[str, ...]  # (looks,) up to which each look counts
+    estimates: Randomised
+
+    @cached_property
+    def sequence(self) -> ConfidenceSequence:
+        """Value and bounds at every look."""
+        return confidence_sequence(self.estimates)
+
+    @property
+    def last(self) -> Interval:
+        """At the last look; infinite bounds where nothing is refuted yet."""
+        return Interval(*(float(each[-1]) for each in (self.sequence.value, self.sequence.low, self.sequence.high)))
+
+
+@dataclass(frozen=True, eq=False)
+class Monitoring:
+    """A pilot so far: the gain with its bounds, the verdict, and alarms.
+
+    Attributes
+    ----------
+    pilot : Pilot
+        The design.
+    last_period : str
+        The last period of the log.
+    periods : int
+        Periods since the start.
+    verdict : str
+        "go on", "success", "harm", or "undecided" where the planned end is past.
+    decided : str or None
+        The period in which a stop was first due.
+    profit, cash : GainSequence or None
+        The gains, lost sales at their expected cost and without it; None before there is anything to count.
+    new, before : ArmFigures
+        What both arms earned.
+    alarms : tuple of MarketAlarm
+        Lasting changes of the market.
+    missing : tuple of MissingRows
+        Series without rows in periods in which others have them.
+    unknown : tuple of str
+        Series of the log that are not in the pilot.
+    notes : tuple of str
+        What a reader must know.
+
+    Examples
+    --------
+    >>> import lostsales
+    >>> from lostsales.data.sublogs import without
+    >>> shop = lostsales.Scenario.load("newsvendor", ("horizon=40",))
+    >>> log, _ = lostsales.simulate(shop, "base-stock:12", episodes=12, seed=1)
+    >>> past = without(log, log.period >= 20)
+    >>> plan = lostsales.pilot(past, lostsales.fit(past, "newsvendor"), seed=1)
+    >>> found = lostsales.monitor(plan, log)
+    >>> found.verdict, found.last_period
+    ('go on', '39')
+
+    """
+
+    pilot: Pilot
+    last_period: str
+    periods: int
+    verdict: Verdict
+    decided: str | None
+    profit: GainSequence | None
+    cash: GainSequence | None
+    new: ArmFigures
+    before: ArmFigures
+    alarms: tuple[MarketAlarm, ...]
+    missing: tuple[MissingRows, ...]
+    unknown: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def gain_share(self) -> Interval | None:
+        """The gain in profit as a share of the past profit; None where that is not positive."""
+        if self.profit is None or self.pilot.profit <= 0:
+            return None
+        last = self.profit.last
+        return Interval(*(each / self.pilot.profit for each in (last.value, last.low, last.high)))
+
+    @property
+    def sentence(self) -> str:
+        """The verdict in words."""
+        if self.profit is None:
+            return f"go on: nothing to count yet, {self.periods} of {self.pilot.periods} periods"
+        last = self.profit.last
+        bounds = f"{_bound(last.low)} to {_bound(last.high)}"
+        figures = f"the gain so far is {last.value:+.2f} a period and series, with 95 % certainty {bounds}"
+        return {
+            "success": f"stop for success since {self.decided}: {figures}",
+            "harm": f"stop for harm since {self.decided}: {figures}",
+            "undecided": f"the planned end is past without a verdict: {figures}",
+            "go on": f"go on: {figures}; {self.periods} of {self.pilot.periods} periods",
+        }[self.verdict]
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON can hold it."""
+        gains = {name: None if each is None else _gain_json(each) for name, each in self._gains.items()}
+        return {
+            "verdict": self.verdict,
+            "decided": self.decided,
+            "sentence": self.sentence,
+            "last_period": self.last_period,
+            "periods": self.periods,
+            "planned_periods": self.pilot.periods,
+            "gain": gains["profit"],
+            "cash_gain": gains["cash"],
+            "gain_share": plain(self.gain_share),
+            "new": plain(self.new),
+            "before": plain(self.before),
+            "alarms": [plain(each) | {"sentence": each.sentence} for each in self.alarms],
+            "missing": plain(self.missing),
+            "unknown_series": list(self.unknown),
+            "notes": list(self.notes),
+        }
+
+    @property
+    def _gains(self) -> dict[str, GainSequence | None]:
+        return {"profit": self.profit, "cash": self.cash}
+
+
+def _gain_json(gain: GainSequence) -> dict[str, Any]:
+    found = gain.sequence
+    columns = zip(gain.periods, found.value.tolist(), found.low.tolist(), found.high.tolist(), strict=True)
+    looks = [dict(zip(("period", "value", "low", "high"), each, strict=True)) for each in columns]
+    last: dict[str, Any] = plain(gain.last)
+    return last | {"looks": looks}
+
+
+def _bound(value: float) -> str:
+    return "not bounded yet" if not np.isfinite(value) else f"{value:+.2f}"

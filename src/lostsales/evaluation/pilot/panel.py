@@ -1,0 +1,52 @@
+"""Rows of a log as tables of series by periods, with what was earned and demanded in each."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from lostsales.data.log import SalesLog
+from lostsales.data.progress import Progress
+from lostsales.demand.survival.imputation import impute
+from lostsales.evaluation.pilot.clock import PilotClock
+from lostsales.types import Array, Floats, Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Outcomes:
+    """What each row earned and demanded."""
+
+    profit: Floats  # (rows,) lost sales at their expected cost
+    cash: Floats  # (rows,) as observed
+    demand: Floats  # (rows,) expected where a stock-out hid it
+
+    @classmethod
+    def of(cls, log: SalesLog, seed: int, progress: Progress | None = None) -> "Outcomes":
+        """Lost sales by Beran's estimator, from all rows of the log alike, whatever policy decided."""
+        filled = impute(log, replicates=0, quick=True, seed=seed, progress=progress)
+        return cls(log.profit(filled.expected_lost), log.cash, filled.expected_demand)
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """Which row of a log each series has in each period, -1 where it has none."""
+
+    log: SalesLog
+    names: Array  # (series,) text
+    offsets: Ints  # (periods,) since the start of the pilot, rising
+    row: Ints  # (series, periods)
+
+    @classmethod
+    def of(cls, log: SalesLog, clock: PilotClock, names: Array, first: int | None = None) -> "Panel":
+        """Of the series of these names, from an offset on; periods in which none of them has a row are left out."""
+        place = {str(name): at for at, name in enumerate(names)}
+        of_series = np.array([place.get(str(name), -1) for name in log.names], dtype=np.int64)
+        series, offset = of_series[log.series], clock.offset(log.period)
+        rows = np.flatnonzero((series >= 0) & (True if first is None else offset >= first))
+        offsets, column = np.unique(offset[rows], return_inverse=True)
+        row = np.full((len(names), len(offsets)), -1, dtype=np.int64)
+        row[series[rows], column.reshape(-1)] = rows
+        return cls(log, names, offsets, row)
+
+    def table(self, values: Array) -> Floats:
+        """Values of rows by series and period, NaN where there is no row."""
+        return np.where(self.row >= 0, values[np.maximum(self.row, 0)], np.nan)

@@ -1,0 +1,147 @@
+"""Standard errors of the estimates of a pilot, from the variance and memory of the log's own profits.
+
+Profits of a series around the mean of all series are a level plus a stationary autoregression. Its autocovariances give
+the variance of any mean over periods, the covariance of past and pilot included, and so the standard error of the very
+estimators that the monitor uses.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import solve_toeplitz
+
+from lostsales.evaluation.pilot.estimators import centred
+from lostsales.types import Floats
+
+MOST_LAGS = 8  # of the autoregression
+LEAST_PERIODS_A_LAG = 6
+CORRECTIONS = 10  # iterations of the correction for estimated means
+MOST_MEMORY = 0.98  # sum of coefficients beyond which an autoregression has no mean to speak of
+FORGOTTEN = 1e-6  # share of the variance below which autocovariances count as none
+PAST_SHARES = (1.0, 0.5, 0.25)  # of the past that may serve as the covariate
+
+
+@dataclass(frozen=True, eq=False)
+class ProfitModel:
+    """Level and memory of the profit of a series, in a shop of so many."""
+
+    series: int
+    periods: int  # of the past
+    between: Floats  # (past shares,) variance of mean profits between series, by share of the past
+    coefficients: Floats  # (lags,) of the autoregression
+    autocovariance: Floats  # (lags + 1,)
+
+    @classmethod
+    def of(cls, profit: Floats) -> "ProfitModel":
+        """From the profits (series, periods) of the past, NaN where there is no row."""
+        series, periods = profit.shape
+        own = centred(profit) * (np.sqrt(series / (series - 1)) if series > 1 else 1.0)
+        within = own - np.nanmean(own, axis=1, keepdims=True)
+        lags = int(np.clip(periods // LEAST_PERIODS_A_LAG, 0, MOST_LAGS))
+        coefficients, autocovariance = _autoregression(_autocovariances(within, lags), periods, np.isfinite(own).sum())
+        between = [
+            float(np.nanvar(np.nanmean(own[:, -window:], axis=1), ddof=1)) if series > 1 else 0.0
+            for window in past_windows(periods)
+        ]
+        return cls(series, periods, np.array(between), coefficients, autocovariance)
+
+    def autocovariances(self, lags: int) -> Floats:
+        """Up to a lag, (lags,): beyond those estimated they follow the autoregression."""
+        return _extended(self.coefficients, self.autocovariance, lags)
+
+    def past_window(self, wash_in: int, planned: int) -> int:
+        """The number of last periods whose mean is the best covariate."""
+        windows = past_windows(self.periods)
+        variances = [self._variance(at, window, wash_in, planned) for at, window in enumerate(windows)]
+        return windows[int(np.argmin(variances))]
+
+    def error_by_series(self, wash_in: int, planned: int) -> float:
+        """Standard error of the gain after so many measured periods of a split by series."""
+        variance = min(
+            self._variance(at, window, wash_in, planned) for at, window in enumerate(past_windows(self.periods))
+        )
+        half = self.series // 2
+        slope = 1 + 1 / max(self.series - 3, 1)  # the slope on the past is estimated too
+        return float(np.sqrt(variance * slope * (1 / half + 1 / (self.series - half))))
+
+    def _variance(self, at: int, window: int, wash_in: int, planned: int) -> float:
+        """Of the mean of a series over the pilot, less what its past mean explains."""
+        gamma = self.autocovariances(window + wash_in + planned)
+        of_past, of_pilot = (_variance_of_mean(gamma, length) for length in (window, planned))
+        pairs = np.arange(1, window + planned)  # of a past and a pilot period, by their distance
+        pairs = np.minimum(np.minimum(pairs, pairs[::-1]), min(window, planned))
+        both = float(pairs @ gamma[wash_in + 1 : wash_in + window + planned]) / (window * planned)
+        level = max(float(self.between[at]) - of_past, 0.0)
+        explained = (level + both) ** 2 / max(level + of_past, 1e-300)
+        return max(level + of_pilot - explained, 0.0)
+
+    def error_by_switches(self, wash_out: int, block: int, pairs: int) -> float:
+        """Standard error of the gain after so many pairs of blocks of a switchback."""
+        weights = np.zeros(2 * block)
+        weights[wash_out:block] = -1 / (block - wash_out)
+        weights[block + wash_out :] = 1 / (block - wash_out)
+        gamma = self.autocovariances(2 * block)
+        variance = float(weights @ gamma[np.abs(np.subtract.outer(*2 * [np.arange(2 * block)]))] @ weights)
+        left = pairs if self.series == 1 else (self.series - 1) * pairs  # of several series the mean is taken out
+        return float(np.sqrt(max(variance, 0.0) / left))
+
+
+def _variance_of_mean(gamma: Floats, periods: int) -> float:
+    """Variance of the mean over successive periods with these autocovariances.
+
+    >>> _variance_of_mean(np.array([1.0, 0.5]), 2)
+    0.75
+    """
+    weights = 1 - np.arange(1, periods) / periods
+    return (float(gamma[0]) + 2 * float(weights @ gamma[1:periods])) / periods
+
+
+def past_windows(periods: int) -> tuple[int, ...]:
+    """Lengths of the past that may serve as the covariate."""
+    return tuple(max(int(periods * share), 1) for share in PAST_SHARES)
+
+
+def _autocovariances(within: Floats, lags: int) -> Floats:
+    """Mean products of residuals (series, periods) at each lag, (lags + 1,)."""
+    periods = within.shape[1]
+    return np.array([np.nanmean(within[:, : periods - lag] * within[:, lag:]) for lag in range(lags + 1)])
+
+
+def _autoregression(measured: Floats, periods: int, rows: int) -> tuple[Floats, Floats]:
+    """Coefficients by Yule and Walker's equations, and autocovariances, of the order with the least AIC.
+
+    Residuals around an estimated mean have autocovariances that are too small by the variance of that mean, which
+    follows from the autoregression itself: the correction is repeated until it agrees.
+    """
+    best = np.inf, np.zeros(0), measured[:1]
+    for order in range(len(measured)):
+        gamma = measured.copy()
+        phi = np.zeros(0)
+        for _ in range(CORRECTIONS):
+            phi = _stable(solve_toeplitz(gamma[:order], gamma[1 : order + 1])) if order else phi
+            of_mean = _variance_of_mean(_extended(phi, gamma[: order + 1], periods), periods)
+            gamma = measured + max(of_mean, 0.0)
+        noise = max(float(gamma[0] - phi @ gamma[1 : order + 1]), 1e-300)
+        score = rows * np.log(noise) + 2 * order
+        if score < best[0]:
+            best = score, phi, gamma[: order + 1]
+        if measured[0] <= 0:
+            break
+    return best[1], best[2]
+
+
+def _stable(phi: Floats) -> Floats:
+    """Coefficients whose sum stays below 1: a mean exists."""
+    total = float(np.abs(phi).sum()) if phi.sum() < 0 else float(phi.sum())
+    return np.asarray(phi * (MOST_MEMORY / total) if total > MOST_MEMORY else phi)
+
+
+def _extended(phi: Floats, gamma: Floats, lags: int) -> Floats:
+    order = len(phi)
+    found = np.zeros(max(lags, order + 1))
+    found[: len(gamma)] = gamma
+    for lag in range(order + 1, lags if order else 0):
+        found[lag] = phi @ found[lag - order : lag][::-1]
+        if np.abs(found[lag - order + 1 : lag + 1]).max() < FORGOTTEN * found[0]:
+            break
+    return found[:lags]

@@ -1,0 +1,92 @@
+"""What demand is expected to be, relative to the usual demand of each series, by price, features and weekday."""
+
+import numpy as np
+from pydantic import Field
+
+from lostsales.data.labels import spelled
+from lostsales.data.log import SalesLog
+from lostsales.data.settings import StrictSettings
+from lostsales.evaluation.pilot.clock import DAY, PilotClock
+from lostsales.evaluation.pilot.panel import Panel
+from lostsales.types import Floats
+
+PRICE = "price"
+RIDGE = 1e-6
+MOST_WEIGHT = 4.0  # of a series, relative to the median one
+
+
+class DemandBaseline(StrictSettings):
+    """A linear model of relative demand, learned from the past and kept."""
+
+    columns: tuple[str, ...] = Field(description="The price, features, levels of features, and weekdays.")
+    coefficients: tuple[float, ...] = Field(description="Of the columns.")
+    centre: tuple[float, ...] = Field(description="Mean of each column.")
+
+    @classmethod
+    def of(cls, panel: Panel, clock: PilotClock, demand: Floats, usual: Floats, price: Floats) -> "DemandBaseline":
+        """From the rows of the past; `demand` (rows,), usual demand and price of each series (series,)."""
+        columns = _column_names(panel.log, clock)
+        rows = panel.row[panel.row >= 0]
+        series = np.nonzero(panel.row >= 0)[0]
+        sells = usual[series] > 0
+        rows, series = rows[sells], series[sells]
+        inputs = _inputs(panel.log, clock, columns)[rows]
+        inputs[:, columns.index(PRICE)] = _relative(panel.log.price[rows], price[series])
+        centre = inputs.mean(axis=0) if len(rows) else np.zeros(len(columns))
+        own = inputs - centre
+        outcome = demand[rows] / usual[series] - 1
+        gram = own.T @ own + RIDGE * max(len(rows), 1) * np.eye(len(columns))
+        found = np.linalg.solve(gram, own.T @ outcome)
+        return cls(columns=columns, coefficients=tuple(found.tolist()), centre=tuple(centre.tolist()))
+
+    def surprises(self, panel: Panel, clock: PilotClock, demand: Floats, usual: Floats, price: Floats) -> Floats:
+        """Relative demand less what is expected, (series, periods); NaN where there is no row or no usual demand."""
+        inputs = _inputs(panel.log, clock, self.columns)
+        inputs[:, self.columns.index(PRICE)] = 0.0
+        expected = panel.table((inputs - np.array(self.centre)) @ np.array(self.coefficients))
+        slope = self.coefficients[self.columns.index(PRICE)]
+        expected = expected + slope * _relative(panel.table(panel.log.price), price[:, None])
+        relative = panel.table(demand) / np.where(usual > 0, usual, np.nan)[:, None] - 1
+        return np.asarray(relative - expected)
+
+
+def weights_of(surprises: Floats) -> Floats:
+    """Of series by the steadiness of their demand, (series,): the inverse of the variance, within bounds."""
+    counts = np.isfinite(surprises).sum(axis=1)
+    variance = np.array([np.nanvar(own) if count > 1 else np.nan for own, count in zip(surprises, counts, strict=True)])
+    if not np.isfinite(variance).any() or np.nanmedian(variance) <= 0:
+        return np.where(counts > 0, 1.0, 0.0)
+    usual = float(np.nanmedian(variance))
+    return np.where(np.isfinite(variance), 1 / np.maximum(np.nan_to_num(variance) / usual, 1 / MOST_WEIGHT), 0.0)
+
+
+def _relative(price: Floats, usual: Floats) -> Floats:
+    return np.asarray(price / np.where(usual > 0, usual, 1.0) - 1)
+
+
+def _column_names(log: SalesLog, clock: PilotClock) -> tuple[str, ...]:
+    """The price, numeric features, all levels of a categorical feature but the first, weekdays but one.
+
+    Plain numbers may count days, so that every seventh of them is taken for the same day.
+    """
+    found = [PRICE]
+    for feature in log.problem.features:
+        own = [""] if feature.levels is None else [f"={spelled(level)}" for level in feature.levels[1:]]
+        found += [f"feature {feature.name}{each}" for each in own]
+    return (*found, *(f"weekday {day}" for day in range(1, 7) if clock.is_daily or not clock.dated))
+
+
+def _inputs(log: SalesLog, clock: PilotClock, columns: tuple[str, ...]) -> Floats:
+    """The columns of every row, (rows, columns); 0 where the log does not have one, and for the price."""
+    found: dict[str, Floats] = {}
+    for at, feature in enumerate(log.problem.features):
+        values = log.features[:, at]
+        if feature.levels is None:
+            found[f"feature {feature.name}"] = values
+        for number, level in enumerate(feature.levels or ()):
+            found[f"feature {feature.name}={spelled(level)}"] = (values == number).astype(np.float64)
+    if clock.is_daily or not clock.dated:
+        days = (log.period.astype(np.int64) // (DAY if clock.dated else 1) + 3) % 7
+        found |= {f"weekday {day}": (days == day).astype(np.float64) for day in range(7)}
+    nothing = np.zeros(len(log))
+    return np.column_stack([found.get(column, nothing) for column in columns])

@@ -1,0 +1,87 @@
+"""Grids of stock and of orders on the way, on which a plan of every state is made where these are few."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from lostsales.data.ladders import common_step
+from lostsales.data.problem import Problem
+from lostsales.learn.planner.arrivals import cycle_of
+from lostsales.learn.planner.market_states import MarketStates
+from lostsales.learn.planner.physics import Physics
+from lostsales.learn.planner.state_grid import StateGrid
+from lostsales.types import Floats, Ints
+
+MOST_STATES = 3_000_000  # of a plan
+MOST_NODES = 17  # of an order on the way; further orders are between nodes
+LEAST_STOCKS = 24  # steps of the stock
+
+
+class PipelineGrid(NamedTuple):
+    """Even grids from 0 of the stock and of an order on the way, which is a whole number of steps of the stock."""
+
+    stocks: Floats  # (stocks,)
+    nodes: Floats  # (nodes,) of every order on the way
+    steps: int  # of the stock in one of an order
+    columns: int  # orders on the way, the first arrives first
+
+    @classmethod
+    def of(cls, stock_step: float, order_step: float, stocks: int, nodes: int, columns: int) -> "PipelineGrid":
+        """From steps, of which that of an order is rounded to a whole number of the stock's, and sizes."""
+        steps = max(1, round(order_step / stock_step))
+        own = steps * stock_step
+        return cls(stock_step * np.arange(float(stocks)), own * np.arange(float(nodes)), steps, columns)
+
+    @property
+    def pipelines(self) -> int:
+        """Pipelines, counted with the order that arrives first as the leading digit."""
+        return int(len(self.nodes) ** self.columns)
+
+    def on_the_way(self) -> Floats:
+        """Units of each order of each pipeline, (pipelines, columns)."""
+        digits = np.unravel_index(np.arange(self.pipelines), (len(self.nodes),) * self.columns)
+        return np.asarray(self.nodes[np.stack(digits, axis=1)])
+
+    def orders_allowed(self, orders: Floats, physics: Physics, most_on_the_way: float) -> Ints:
+        """How many of the orders, from the smallest, fit into store and pipeline, (stocks, pipelines); at least one."""
+        on_order = self.on_the_way().sum(axis=1)
+        most = np.repeat(most_on_the_way - on_order[None], len(self.stocks), axis=0)
+        if physics.forbids:
+            most = np.minimum(most, physics.capacity - self.stocks[:, None] - on_order)
+        return np.maximum(np.searchsorted(orders, most + 1e-9, side="right"), 1).astype(np.int64)
+
+
+def pipeline_grids(
+    problem: Problem, grids: tuple[StateGrid, ...], states: MarketStates, physics: Physics
+) -> tuple[PipelineGrid, ...] | None:
+    """A grid for each group, all of one size; None where a plan of every state is not made.
+
+    It is made for one lead time of at least 2, orders in every period that arrive in full, lost sales, and up to
+    `MOST_STATES` states.
+    """
+    law = problem.lead_times
+    is_one = law.is_fixed and law.longest >= 2
+    if not is_one or cycle_of(problem) is not None or problem.supply.share != 1 or physics.netted:
+        return None
+    found = [_steps(grid) for grid in grids]
+    n_stocks = (
+        max(int(np.ceil(grid.stocks[-1] / step - 1e-9)) for grid, (step, _, _) in zip(grids, found, strict=True)) + 1
+    )
+    n_nodes = max(nodes for _, _, nodes in found)
+    memory = len(states.cells) * (physics.depth_cap + 1) * len(grids[0].lags)
+    if memory * n_stocks * float(n_nodes) ** (law.longest - 1) > MOST_STATES:
+        return None
+    return tuple(PipelineGrid.of(stock, order, n_stocks, n_nodes, law.longest - 1) for stock, order, _ in found)
+
+
+def _steps(grid: StateGrid) -> tuple[float, float, int]:
+    """Steps of the stock and of an order on the way, and how many nodes the latter has.
+
+    An order is on a multiple of what all orders are multiples of, where there is such. With nothing to order, what is
+    on the way was ordered before, and may be anything that fits the stock.
+    """
+    most = float(grid.orders[-1] or grid.stocks[-1])
+    unit = common_step(grid.orders) or most / (MOST_NODES - 1)
+    step = unit * float(np.ceil(most / unit / (MOST_NODES - 1) - 1e-9))
+    parts = max(1.0, float(np.ceil(LEAST_STOCKS * step / grid.stocks[-1] - 1e-9)))
+    return step / parts, step, int(np.ceil(most / step - 1e-9)) + 1
