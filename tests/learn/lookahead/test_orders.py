@@ -1,16 +1,18 @@
 """Orders by sampled futures against enumeration."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from lostsales.data.shop import Shop
-from lostsales.demand.forecasting.moving_levels import MovingLevels
+from lostsales.demand.forecasting.moving_levels import MovingLevels, PathDraws
 from lostsales.learn.lookahead.order_loops import LOST, Draws, Situation, draw_deliveries
 from lostsales.learn.lookahead.orders import Search, _draws, find_orders, terms_of
 from lostsales.types import Floats
 
 
-def situation(shop: Shop, stock: Floats, pipeline: Floats, periods: int, **changed: Floats) -> Situation:
+def situation(shop: Shop, stock: Floats, pipeline: Floats, periods: int, **changed: Any) -> Situation:
     n, law = len(stock), shop.lead_times
     one = np.ones(n)
     return Situation(
@@ -52,7 +54,7 @@ def test_the_best_of_all_orders_by_enumeration(lead_time: int, on_way: tuple[flo
     at = situation(shop, stock, pipeline, periods)
     found = find_orders(levels, at, terms_of(shop), search)
     draws = _draws(search.paths, periods, pipeline.shape[1], lead_time, search.seed)
-    demand = levels.paths(draws)[0]
+    demand = levels.paths(PathDraws(draws.chances, draws.errors))[0]
     values = [_mean_profit(order, demand, [*on_way], 4.0, lead_time) for order in range(25)]
     assert found.order[0] == np.argmax(values)
     np.testing.assert_allclose(found.value[0], max(values))

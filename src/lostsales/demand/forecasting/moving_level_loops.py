@@ -105,7 +105,8 @@ def log_density(units: float, mean: float, relative: float, counted: bool) -> fl
 def shares_of(score: Floats) -> Floats:
     """The weight of each member by its score, (members,)."""
     shares: Floats = np.exp(score - score.max())
-    return shares / shares.sum()
+    shares /= shares.sum()
+    return shares
 
 
 @compiled

@@ -197,7 +197,7 @@ def _mean_over(values: Floats, axis: int) -> Floats:
     """The mean of what is known, 0 where nothing is."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
-        return np.nan_to_num(np.nanmean(values, axis=axis))
+        return np.asarray(np.nan_to_num(np.nanmean(values, axis=axis)))
 
 
 def _iso_weeks(dates: Floats) -> Floats:
