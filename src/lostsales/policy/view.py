@@ -78,6 +78,7 @@ class View:
     order_phase: Ints | None = None  # (series,) position in the cycle of order days, None where there is no cycle
     coming: Features | None = None  # features of the next period, NaN where they are not known yet
     recent: RecentDemand | None = None  # what each series has shown before, where history is observed
+    dates: Array | None = None  # (series,) the period as dates or numbers, None in a simulation
 
     @property
     def on_order(self) -> Floats:
@@ -131,6 +132,7 @@ class View:
             order_phase=None if self.order_phase is None else self.order_phase[rows],
             coming=None if self.coming is None else tuple(each[rows] for each in self.coming),
             recent=None if self.recent is None else self.recent.take(rows),
+            dates=None if self.dates is None else self.dates[rows],
         )
 
 
