@@ -73,6 +73,7 @@ class View:
     # lead times vary; it was ordered (columns - k) periods ago. None where there are no columns.
     pipeline: Floats | None = None
     order_phase: Ints | None = None  # (series,) position in the cycle of order days, None where there is no cycle
+    level: Floats | None = None  # (series,) of demand now, relative to the usual one; None where it is not followed
 
     @property
     def on_order(self) -> Floats:
@@ -124,6 +125,7 @@ class View:
             names=None if self.names is None else self.names[rows],
             pipeline=None if self.pipeline is None else self.pipeline[rows],
             order_phase=None if self.order_phase is None else self.order_phase[rows],
+            level=None if self.level is None else self.level[rows],
         )
 
 

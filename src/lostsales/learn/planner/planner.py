@@ -10,9 +10,12 @@ from lostsales.demand.law.demand_law import Family
 from lostsales.demand.law.selection import DemandModel
 from lostsales.learn.learner import Learner
 from lostsales.learn.planner.learn import LEAST_DISCOUNT, learn
+from lostsales.learn.planner.learn_levelled import learn_levelled
+from lostsales.learn.planner.levelled_policy import LevelledPolicy
 from lostsales.learn.planner.policy import PlanPolicy
 
 PlannerSafe = Literal["none", "paper"]
+PlannerLevel = Literal["learn", "follow", "fixed"]
 
 
 class Planner(Learner):
@@ -40,6 +43,9 @@ class Planner(Learner):
         Families among which the law of demand is chosen; all that apply unless given.
     safe : {"none", "paper"}
         "paper": from the log's max_depth on, the highest price with the largest order.
+    level : {"learn", "follow", "fixed"}
+        "learn": where the level of demand moved in the log, it is followed by series, also through recent rows;
+        "follow": also where it did not, once it has moved by a fifth since.
 
     Examples
     --------
@@ -78,6 +84,16 @@ class Planner(Learner):
         "none", description='"paper": the highest price with the largest order from the log\'s max_depth on.'
     )
 
+    level: PlannerLevel = Field(
+        "learn",
+        description='"learn": follow the level of demand by series where it moved in the log and that forecast better; '
+        '"follow": also where it did not, once it has moved by a fifth since; "fixed": do not.',
+    )
+
     def fit(self, log: SalesLog, progress: Progress | None = None, model: DemandModel | None = None) -> PlanPolicy:
         """Plan on the law of demand of a log; a `model` that was fitted to the log already is not fitted again."""
         return learn(log, self, progress, model)
+
+    def fit_at_level(self, log: SalesLog, progress: Progress | None = None) -> PlanPolicy | LevelledPolicy:
+        """`fit`, relative to the level of demand where that moves."""
+        return learn_levelled(log, self, progress)
