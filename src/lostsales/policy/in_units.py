@@ -174,4 +174,5 @@ def view_in_units(view: View, unit: Floats) -> View:
         past=past,
         context=context,
         pipeline=None if view.pipeline is None else counted(view.pipeline, unit[:, None]),
+        recent=None if view.recent is None else view.recent.in_units(unit),
     )

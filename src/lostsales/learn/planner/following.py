@@ -6,6 +6,7 @@ follows is projected.
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -19,9 +20,11 @@ from lostsales.learn.planner.pipeline_grid import PipelineGrid
 from lostsales.learn.planner.pipeline_loops import pipeline_values
 from lostsales.learn.planner.projection_loops import Ahead
 from lostsales.learn.planner.state_grid import Dynamics
-from lostsales.policy.file_content import POSITIVE, ArraySpec, Header, numbers
+from lostsales.policy.file_content import MOST_ACTIONS, POSITIVE, ArraySpec, Header, numbers
 from lostsales.types import Array, Floats
 
+# Of more orders than the first number so many as the second are scored first, then those near the best.
+ALL_ORDERS = (MOST_ACTIONS, MOST_ACTIONS)
 _STATES = "groups", "laws", "w", "depths", "lags", "1+stocks"
 
 
@@ -29,6 +32,7 @@ _STATES = "groups", "laws", "w", "depths", "lags", "1+stocks"
 class ByStock:
     """Values of the next stock, where an order is there today or in the next period."""
 
+    orders_first: ClassVar[tuple[int, int]] = ALL_ORDERS
     values: Floats  # (groups, laws, w nodes, depths, lags, stocks)
 
     def score(self, q: Floats, group: int, law: int, rows: Rows, table: LatentTable, dynamics: Dynamics) -> None:
@@ -44,6 +48,7 @@ class ByStock:
 class ByPipeline:
     """Values of the next stock and the orders on the way then."""
 
+    orders_first: ClassVar[tuple[int, int]] = ALL_ORDERS
     values: Floats  # (groups, laws, w nodes, depths, lags, stocks, pipelines)
     grids: tuple[PipelineGrid, ...]  # by group
 
@@ -69,8 +74,9 @@ class ByPipeline:
 
 @dataclass(frozen=True, eq=False)
 class Projected:
-    """Projections of stock and orders on the way."""
+    """Projections of stock and orders on the way; values are concave in the order, so that few tell where to look."""
 
+    orders_first: ClassVar[tuple[int, int]] = (20, 11)
     aheads: tuple[tuple[Ahead, ...], ...]  # by group and law
     problem: Problem
 

@@ -14,6 +14,8 @@ from lostsales.learn.planner.projection_loops import Ahead, Outset, Scratch, add
 from lostsales.learn.planner.state_grid import Dynamics
 from lostsales.types import Floats, Ints
 
+ALL_PROJECTED = 12  # demands of a day; of more, two neighbours are projected together
+
 
 @compiled
 def _scratch(ahead: Ahead, columns: int) -> Scratch:
@@ -74,7 +76,8 @@ def _today(
     scratch: Scratch,
 ) -> None:
     """E[profit + discount * V(next state)] without the cost of the order, (orders,)."""
-    physics, discount, _, lag_step = dynamics
+    physics, discount, _, lag_step, memory = dynamics
+    stays = rows.stays[row]
     demand, probability = law
     n_nodes, n_shapes, periods = len(ahead.paths.mean), ahead.paths.mean.shape[1], ahead.paths.covariance.shape[3]
     position = min(max(rows.w_position[row, p], 0.0), n_nodes - 1.0)
@@ -89,6 +92,8 @@ def _today(
         certain += scratch.units[j] if arrivals.chances[j, 0] == 1 else 0.0
     q[:] = 0.0
     profit, p_hidden, excess = 0.0, 0.0, 0.0
+    at_once = 2 if len(demand) > ALL_PROJECTED else 1
+    n_pending, p_pending, demand_pending = 0, 0.0, 0.0  # what follows neighbouring demands is projected from their mean
     for k in range(len(demand)):
         left = available - demand[k]
         if left > 0 or (left == 0 and physics.strict):
@@ -100,14 +105,23 @@ def _today(
                 p_hidden += probability[k]
                 excess -= probability[k] * left
                 continue
-        set_out(ahead.paths, w, 0, demand[k], lag_step, periods, scratch)
-        project_orders(profits, lefts, left, orders, start, arrivals, ahead, dynamics, scratch)
-        add_values(q, discount * probability[k], profits, lefts, start, horizon, ahead, discount)
+        n_pending, p_pending = n_pending + 1, p_pending + probability[k]
+        demand_pending += probability[k] * demand[k]
+        is_last = (
+            k + 1 == len(demand) or available < demand[k + 1] or (available == demand[k + 1] and not physics.strict)
+        )
+        if n_pending < at_once and not is_last:
+            continue
+        mean = demand_pending / p_pending
+        set_out(ahead.paths, w, 0, memory.weight * mean + stays, lag_step, periods, scratch)
+        project_orders(profits, lefts, available - mean, orders, start, arrivals, ahead, dynamics, scratch)
+        add_values(q, discount * p_pending, profits, lefts, start, horizon, ahead, discount)
+        n_pending, p_pending, demand_pending = 0, 0.0, 0.0
     q += profit
     if p_hidden > 1e-12:
         mean = available if truncated else available + excess / p_hidden
         shape = 0 if truncated else min(depth + 1, n_shapes - 1)
-        set_out(ahead.paths, w, shape, mean, lag_step, periods, scratch)
+        set_out(ahead.paths, w, shape, memory.weight * mean + stays, lag_step, periods, scratch)
         stock = -certain if physics.netted and not truncated else 0.0
         project_orders(profits, lefts, stock, orders, start, arrivals, ahead, dynamics, scratch)
         add_values(q, discount * p_hidden, profits, lefts, start, horizon, ahead, discount)

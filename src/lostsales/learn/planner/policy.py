@@ -7,7 +7,8 @@ from typing import Any, Literal
 import numpy as np
 
 from lostsales.data.economics import UnitCosts, units_available
-from lostsales.data.ladders import Ladders
+from lostsales.data.ladders import Ladders, thinned
+from lostsales.data.parallel import in_parallel
 from lostsales.data.problem import Problem
 from lostsales.learn.planner.belief import Belief, BeliefTracker, LawInputs, Outlook
 from lostsales.learn.planner.decision_loops import Rows
@@ -19,7 +20,7 @@ from lostsales.learn.planner.physics import Physics
 from lostsales.learn.planner.plan_file import ladders_of, plan_content
 from lostsales.learn.planner.reasons import PriceFacts
 from lostsales.learn.planner.series_table import SeriesRows, SeriesTable
-from lostsales.learn.planner.state_grid import Dynamics
+from lostsales.learn.planner.state_grid import Dynamics, Memory
 from lostsales.policy.action_grid import ActionGrid, keep_largest, room_of
 from lostsales.policy.base import PolicyBase
 from lostsales.policy.decision import Decision, greedy
@@ -35,7 +36,7 @@ from lostsales.policy.view import Action, View
 from lostsales.types import Array, Bools, Floats, Ints
 
 NO_SAFE_DEPTH = 1 << 30
-CHUNK = 4_000  # rows scored at once
+CHUNK = 2_000  # rows scored at once
 REFINED = 4  # parts into which each step of a refinement divides the gap between rungs
 PRICE_REACH = 0.02  # prices so little beyond the nodes of a plan are within them
 
@@ -58,8 +59,11 @@ class PlanPolicy(PolicyBase):
     multiplicative: bool
     log_link: bool
     integer: bool
+    rounded: bool
     demand_max: float
     near_zero: float
+    saturates: bool  # the memory of the law
+    lag_weights: tuple[float, ...]  # of the last demands
     discount: float
     pessimism: float
     safe_depth: int
@@ -71,7 +75,7 @@ class PlanPolicy(PolicyBase):
     @cached_property
     def tables(self) -> tuple[tuple[LatentTable, ...], ...]:
         """The law of demand by group and law."""
-        demand = self.multiplicative, self.log_link, self.integer, float(self.demand_max)
+        demand = self.multiplicative, self.log_link, self.integer, self.rounded, float(self.demand_max)
         return tuple(
             tuple(LatentTable(each, float(steps[1]), *demand, float(scale)) for each in latents)
             for latents, steps, scale in zip(self.latents, self.steps, self.series.group_scale, strict=True)
@@ -82,8 +86,10 @@ class PlanPolicy(PolicyBase):
         """The belief over the last demand."""
         strict = self.physics.strict
         is_log = self.multiplicative or self.log_link
-        inputs = LawInputs(is_log and bool((self.series.usual_price != 1).any()), is_log, self.near_zero)
-        return BeliefTracker(self.problem, self.prices, self.states, self.series, self.tables, inputs, strict)
+        log_price = is_log and bool((self.series.usual_price != 1).any())
+        inputs = LawInputs(log_price, is_log, self.near_zero, self.saturates)
+        weights = self.lag_weights
+        return BeliefTracker(self.problem, self.prices, self.states, self.series, self.tables, inputs, strict, weights)
 
     @property
     def may_recommend(self) -> Ladders:
@@ -201,6 +207,7 @@ class PlanPolicy(PolicyBase):
         prices = self.ladders.prices_of(belief.series.usual_price)
         orders = self.ladders.orders_of(belief.series.scale, belief.series.order_multiple)
         rows, (some_prices, some_orders) = np.arange(len(prices))[:, None], self.ladders.coarse_rungs
+        some_orders = some_orders[thinned(len(some_orders), *self.following.orders_first)]
         scored = self._values(view, belief, rules, prices[:, some_prices], orders[:, some_orders])
         chosen = np.divmod(scored.values.argmax(axis=1), len(some_orders))
         centres = some_prices[chosen[0]], some_orders[chosen[1]]
@@ -229,9 +236,10 @@ class PlanPolicy(PolicyBase):
         rows = Rows(
             z_position=belief.z_position,
             shift=self.tracker.shift(belief, relative),
-            w_position=self.states.w_position(belief.features, effects, relative),
+            w_position=self.states.w_position(belief.features, effects, relative, self._coming(belief)),
             depth=view.depth.astype(np.int64),
-            lag=belief.mean * to_group,
+            lag=belief.lag * to_group,
+            stays=belief.stays * to_group,
             stock=view.stock * to_group,
             price=relative,
             price_position=position(relative, self.prices),
@@ -241,22 +249,38 @@ class PlanPolicy(PolicyBase):
         )
         values = np.empty((len(prices), prices.shape[1] * orders.shape[1]))
         penalty = np.zeros_like(values)
-        for group, of_group in series.by_group():
-            for start in range(0, len(of_group), CHUNK):
-                chunk = of_group[start : start + CHUNK]
-                by_law = self._values_by_law(group, rows.take(chunk))
-                values[chunk] = by_law.mean(axis=0)
-                if self.pessimism and len(by_law) > 1:
-                    low = np.quantile(by_law, 0.5 * (1 - self.pessimism), axis=0)
-                    penalty[chunk] = np.maximum(values[chunk] - low, 0.0)
+
+        def score(part: tuple[int, Ints]) -> None:
+            group, chunk = part
+            by_law = self._values_by_law(group, rows.take(chunk))
+            values[chunk] = by_law.mean(axis=0)
+            if self.pessimism and len(by_law) > 1:
+                low = np.quantile(by_law, 0.5 * (1 - self.pessimism), axis=0)
+                penalty[chunk] = np.maximum(values[chunk] - low, 0.0)
+
+        parts = [
+            (group, own[start : start + CHUNK])
+            for group, own in series.by_group()
+            for start in range(0, len(own), CHUNK)
+        ]
+        in_parallel(score, parts) if len(parts) > 1 else list(map(score, parts))
         money = (usual / to_group)[:, None]
         values, penalty = (values - penalty) * money, penalty * money
         return _Scored(ActionGrid(prices, orders, room_of(self.problem), series.order_cost), values, penalty)
 
+    def _coming(self, belief: Belief) -> tuple[Floats, Floats] | None:
+        """Features of the next period, as far as they are known, and the effects of series on them."""
+        if belief.coming is None:
+            return None
+        features = self.states.expected(belief.features, belief.coming)
+        return features, self.series.market_effects(belief.series, features)
+
     def _values_by_law(self, group: int, rows: Rows) -> Floats:
         """Value of every action under every law, (laws, rows, actions), relative to the usual price."""
         physics = self.physics.with_costs(self.series.group_costs[group])
-        dynamics = Dynamics(physics, self.discount, *map(float, self.steps[group]))
+        memory = Memory(self.lag_weights[0])
+        stock_step, lag_step = map(float, self.steps[group])
+        dynamics = Dynamics(physics, self.discount, stock_step, lag_step, memory)
         values = np.empty((self.latents.shape[1], len(rows.stock), rows.price.shape[1] * rows.order.shape[1]))
         for law, (each, table) in enumerate(zip(values, self.tables[group], strict=True)):
             self.following.score(each, group, law, rows, table, dynamics)
@@ -319,8 +343,11 @@ class PlanPolicy(PolicyBase):
             "multiplicative": self.multiplicative,
             "log_link": self.log_link,
             "integer": self.integer,
+            "rounded": self.rounded,
             "demand_max": self.demand_max,
             "near_zero": self.near_zero,
+            "saturates": self.saturates,
+            "lag_weights": list(self.lag_weights),
             "strict": self.physics.strict,
             "discount": self.discount,
             "pessimism": self.pessimism,
@@ -343,7 +370,9 @@ class PlanPolicy(PolicyBase):
         series = SeriesTable.from_arrays(
             arrays_of("shops", arrays), columns, feature_count(artefact.problem.features), costs
         )
-        settings = {"near_zero": 0.1, "log_link": False} | settings
+        old = {"near_zero": 0.1, "log_link": False, "rounded": settings["integer"], "saturates": False}
+        settings = old | settings
+        settings["lag_weights"] = tuple(settings.get("lag_weights", (1.0,)))
         return cls(
             problem=artefact.problem,
             rules=Rules.of_saved(settings.pop("rules")),
