@@ -20,6 +20,7 @@ from pathlib import Path
 
 import duckdb
 import numpy as np
+import pyarrow as pa
 from rich.console import Console
 from rich.table import Table
 
@@ -155,11 +156,16 @@ def fill(days: FreshRetailDays, cut: Cut, kept: Bools) -> tuple[Floats, Bools]:
     """Expected demand of the cut days, and where it is identified, from a log of the days that are kept."""
     sales, sold_out = days.sales.copy(), ~days.clean
     sales[cut.rows], sold_out[cut.rows] = cut.sales, True
-    days.connection.register("cut", {"sold": sales, "hours": sold_out.astype(np.int64), "kept": kept})
+    by_hour = days.sold_out.copy()
+    by_hour[cut.rows] = np.arange(24) >= cut.hour[:, None]
+    hours = pa.FixedSizeListArray.from_arrays(by_hour.astype(np.int64).reshape(-1), 24)
+    columns = {"sold": sales, "hours": sold_out.astype(np.int64), "kept": kept, "by_hour": hours}
+    days.connection.register("cut", pa.table(columns))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "cut.parquet"
         days.connection.execute(
-            f"COPY (SELECT days.* REPLACE (sold AS sale_amount, hours AS stock_hour6_22_cnt) "
+            f"COPY (SELECT days.* REPLACE (sold AS sale_amount, hours AS stock_hour6_22_cnt, "
+            f"by_hour AS hours_stock_status) "
             f"FROM days POSITIONAL JOIN cut WHERE kept) TO '{path}'"
         )
         log = read_freshretail(path)

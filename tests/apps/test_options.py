@@ -16,8 +16,10 @@ COMMANDS = {
     "evaluate policy log.csv": ("--horizon", "--seed"),
     "compare log.csv": ("--horizon", "--seed"),
     "report policy log.csv --out page.html": ("--horizon", "--seed"),
+    "pilot log.csv --policy policy --out pilot.json": ("--periods", "--wash-out", "--seed"),
+    "monitor pilot.json log.csv": ("--seed",),
     "solve released --target oracle --out policy": ("--horizon", "--max-depth", "--steps", "--seed"),
-    "calibrate released": ("--series", "--replications", "--workers", "--seed"),
+    "calibrate released": ("--series", "--replications", "--workers", "--past", "--seed"),
     "experiment released --out folder": (
         "--levels",
         "--runs",

@@ -22,6 +22,8 @@ COMMANDS: list[tuple[str, tuple[str, ...]]] = [
     ("impute log.csv --out OUT.csv", ("log.csv",)),
     ("recommend policy --today today.csv --recent log.csv --out OUT.csv", ("today.csv", "log.csv")),
     ("report policy.html log.csv --out OUT.html", ("policy.html",)),
+    ("pilot log.csv --policy policy --out OUT", ("log.csv", "log.toml", "policy")),
+    ("monitor pilot.html log.csv --out OUT.html", ("pilot.html",)),
     ("solve shop.toml --target oracle --out OUT", ("shop.toml",)),
     ("calibrate shop.toml --policy policy --behaviour policy --out OUT", ("shop.toml", "policy")),
 ]
@@ -35,6 +37,7 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     policy = fit(small_log("released", 10), "base-stock")
     for name in ("policy", "policy.html"):
         policy.save(tmp_path / name)
+    Path("pilot.html").write_text("{}")
     Path("shop.toml").write_text(preset_text("released"))
     for name in ("problem.toml", "settings.toml"):
         Path(name).write_text("# the user's\n")

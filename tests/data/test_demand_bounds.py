@@ -134,7 +134,7 @@ def test_bad_times_are_refused_by_row(problem: Problem, changes: dict[str, Any],
     [
         ({"open_time": 16}, "open_time needs the column of the time out of stock"),
         ({"out_of_stock_pace": 2, "columns": {"out_of_stock": "h"}}, "out_of_stock_pace needs open_time"),
-        ({"columns": {"out_of_stock": "h", "in_stock": "i"}}, "not both"),
+        ({"columns": {"out_of_stock": "h", "in_stock": "i"}}, "not several"),
         ({"columns": {"out_of_stock": "sales"}}, "a column must have one role, but sales has several"),
     ],
 )
@@ -169,6 +169,7 @@ def test_inspect_lists_the_kinds() -> None:
     facts = describe(log_of(HOURS, hours=[0, 3, 2, 0, 1], sales=[1, 2, 2, 3, 0]))
     assert facts.as_json()["row_kinds"] == {
         "exact": 2, "next_stock": 0, "flagged": 0, "sold_out": 1, "part_of_period": 1, "between": 0, "nothing": 1,
+        "share": 0,
     }  # fmt: skip
     lines = facts.as_lines()
     assert ("stock-outs", "60.0% of rows (by hours)") in lines

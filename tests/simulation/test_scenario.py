@@ -47,8 +47,8 @@ def reasons(name: str, *settings: str) -> str:
 
 def test_all_presets_ship() -> None:
     assert preset_names() == (
-        "fixed-cost", "lost-sales", "markov-demand", "newsvendor", "nonlinear", "paper", "reference-price",
-        "released", "steady",
+        "confounded", "drift", "fixed-cost", "lost-sales", "markov-demand", "newsvendor", "nonlinear", "paper",
+        "reference-price", "regime", "released", "steady", "two-lag", "weekday-counts",
     )  # fmt: skip
 
 
@@ -106,7 +106,7 @@ def read_or_false(read: Any, scenario: Scenario) -> bool:
         ("horizon=0", "horizon: Input should be greater than or equal to 1, but it is 0"),
         ("arrival=never", "arrival: Input should be 'after' or 'before', but it is 'never'"),
         ("demand.noise.scale=-1", "demand.noise.scale: Input should be greater than or equal to 0, but it is -1"),
-        ("demand.noise.kind=poisson", "demand.noise.kind: Input should be 'normal'"),
+        ("demand.noise.kind=cauchy", "demand.noise.kind: Input should be 'normal'"),
         ("demand.law=cubic", "demand: Input tag 'cubic' found using 'law' does not match"),
         ("demand.rhoo=1", "demand.rhoo: no such key"),
         ("colour=1", "colour: no such key; the keys are arrival"),
@@ -134,7 +134,7 @@ def test_discrete_noise_needs_probabilities(tmp_path: Path) -> None:
 
 
 def test_missing_scenarios_are_refused(tmp_path: Path) -> None:
-    assert "no scenario 'nowhere'; give the path of a .toml file or one of fixed-cost" in reasons("nowhere")
+    assert "no scenario 'nowhere'; give the path of a .toml file or one of confounded, drift" in reasons("nowhere")
     assert "there is no file" in reasons(str(tmp_path / "nowhere.toml"))
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
+from lostsales.data.share_rows import share_demand
 from lostsales.types import Bools, Floats, Ints
 
 # How a row was read, by name, in the order of the codes below.
@@ -17,8 +18,9 @@ ROW_KINDS = {
     "part_of_period": "at least the sales: out of stock for a time, and not known to have sold out",
     "between": "between the sales and what the time out of stock allows (out_of_stock_pace)",
     "nothing": "nothing: out of stock, and nothing sold",
+    "share": "the sales of a known share of the period, and what is usual in the rest (in_stock_share)",
 }
-EXACT, NEXT_STOCK, FLAGGED, SOLD_OUT, PART_OF_PERIOD, BETWEEN, NOTHING = range(len(ROW_KINDS))
+EXACT, NEXT_STOCK, FLAGGED, SOLD_OUT, PART_OF_PERIOD, BETWEEN, NOTHING, SHARE = range(len(ROW_KINDS))
 
 LARGE = 1_000  # units
 
@@ -63,6 +65,7 @@ def demand_bounds(log: SalesLog) -> DemandBounds:
     kind[hidden] = np.where(is_strict, FLAGGED, weak)[hidden]
     kind[hidden & ~is_strict & (level <= 0)] = NOTHING
     kind[np.isfinite(most)] = BETWEEN
+    kind[log.is_share] = SHARE
     kind[back] = NEXT_STOCK
     return DemandBounds(kind, is_exact, demand, is_strict, most, integer)
 
@@ -70,8 +73,12 @@ def demand_bounds(log: SalesLog) -> DemandBounds:
 def _most(log: SalesLog, integer: bool) -> Floats | float:
     """The most that demand can have been: while out of stock it ran at most `out_of_stock_pace` times as fast.
 
-    Without sales there is no pace to go by.
+    Without sales there is no pace to go by. Where the share in stock is known, the end is such that the middle between
+    it and the sales is what is expected.
     """
+    if log.is_share.any():
+        most = 2 * share_demand(log).mean - log.sales
+        return np.where(log.is_share, np.rint(most) if integer else most, np.inf)
     pace, share = log.problem.out_of_stock_pace, log.out_share
     if pace is None or share is None:
         return np.inf

@@ -169,7 +169,14 @@ class SalesLog:
     @cached_property
     def is_partial(self) -> Bools:
         """Rows that were out of stock for part of the period only, as units were left over."""
-        return self.censored & exceeds(self.available, self.sales)
+        return self.is_share | (self.censored & exceeds(self.available, self.sales))
+
+    @cached_property
+    def is_share(self) -> Bools:
+        """Rows whose sales are those of a known share of the period: in the rest of it they were out of stock."""
+        if self.problem.columns.in_stock_share is None or self.out_of_stock is None:
+            return np.zeros(len(self), dtype=bool)
+        return (self.out_of_stock > 0) & (self.out_of_stock < 1)
 
     @cached_property
     def censoring_level(self) -> Floats:
@@ -179,6 +186,8 @@ class SalesLog:
     @cached_property
     def out_share(self) -> Floats | None:
         """Share of the period that each row was out of stock; None where it is not recorded."""
+        if self.problem.columns.in_stock_share is not None:
+            return self.out_of_stock
         length = self.problem.open_time if self.open_time is None else self.open_time
         if self.out_of_stock is None or length is None or isinstance(length, str):
             return None

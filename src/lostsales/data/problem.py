@@ -9,6 +9,7 @@ from pydantic import Field, field_validator, model_validator
 
 from lostsales.data.business_rules import BusinessRules
 from lostsales.data.calendar.clock import Clock
+from lostsales.data.calendar.dates import calendar_features
 from lostsales.data.format import Format
 from lostsales.data.labels import spelled
 from lostsales.data.settings import (
@@ -52,6 +53,9 @@ class Feature(Settings):
         None,
         description="The values that a categorical feature may have; those in the table unless given.",
         examples=[["Mon", "Tue", "Wed"]],
+    )
+    calendar: str | None = Field(
+        None, description="The word of the problem's `calendar` that gives it; not for the problem file."
     )
 
     @model_validator(mode="after")
@@ -139,6 +143,12 @@ class Columns(Settings):
         description="False where the shelf was empty for part or all of the period: a stock-out flag, inverted.",
         examples=["in_stock"],
     )
+    in_stock_share: str | None = Field(
+        None,
+        description="Share of a period's usual demand that falls into the time on the shelf, from 0 to 1: sales of a "
+        "period that was partly out of stock count as sales of that share.",
+        examples=["on_shelf_share"],
+    )
     lost_cost: str = Field(
         "lost_cost", description="Unit cost of lost sales row by row, as `costs.lost`.", examples=["penalty"]
     )
@@ -162,8 +172,19 @@ class Columns(Settings):
     def named(self) -> tuple[str, ...]:
         """The columns that cannot be a feature or an attribute as well; unit costs can."""
         columns = (self.period, self.stock, self.price, self.order, self.sales, self.stockout)
-        recorded = [name for name in (self.out_of_stock, self.in_stock) if name is not None]
-        return (*self.series_parts, *columns, self.last_sales, self.last_stockout, *recorded)
+        return (*self.series_parts, *columns, self.last_sales, self.last_stockout, *self.records_of_absence)
+
+    @property
+    def records_of_absence(self) -> tuple[str, ...]:
+        """The columns that say for how long or whether a product was out of stock, beside the flag."""
+        return tuple(name for name in (self.out_of_stock, self.in_stock, self.in_stock_share) if name is not None)
+
+
+def _field(feature: Any, name: str) -> Any:
+    """A field of a feature as it may be given: a name, a table or a feature."""
+    if isinstance(feature, str):
+        return feature if name == "name" else None
+    return feature.get(name) if isinstance(feature, dict) else getattr(feature, name, None)
 
 
 class Problem(Shop):
@@ -188,8 +209,22 @@ class Problem(Shop):
         "feature.",
         examples=[["promotion", {"name": "weekday", "kind": "categorical"}]],
     )
+    instruments: tuple[str, ...] = Field(
+        (),
+        description="Numeric columns that moved the price and move demand by nothing but the price, such as a cost. "
+        "They are read as features, but the law of demand does not depend on them.",
+        examples=[["unit_cost"]],
+    )
     attributes: tuple[str, ...] = Field(
         (), description="Columns that are the same in all rows of a series.", examples=[["category", "region"]]
+    )
+    calendar: tuple[str, ...] = Field(
+        (),
+        description="Features that follow from the date of a period, so that no table needs columns of them: "
+        "`weekday`; `week`, the position in the year as two waves (`year_sin_1`, ...); `month`; `holidays:US`, the "
+        "public holidays of a country or of a part of it (`holidays:DE-BY`) by the package `holidays`. The planner "
+        "knows them ahead.",
+        examples=[["weekday", "week", "holidays:US"]],
     )
     costs: Costs = Field(Costs(), description="Unit costs: a number, or the name of a column.")
     price: NonNegative | None = Field(
@@ -231,11 +266,15 @@ class Problem(Shop):
     def _order_days_are_known(cls, keys: Any) -> Any:
         """A column of order days is a feature."""
         column = order_day_column(keys.get("supply")) if isinstance(keys, dict) else None
-        features = keys.get("features", ()) if column is not None else None
-        if not isinstance(features, list | tuple):
-            return keys
-        named = [each.get("name") if isinstance(each, dict) else getattr(each, "name", each) for each in features]
-        return keys if column in named else keys | {"features": [*features, column]}
+        return keys if column is None else _with_features(keys, [column])
+
+    @model_validator(mode="before")
+    @classmethod
+    def _instruments_are_read(cls, keys: Any) -> Any:
+        """An instrument is a feature."""
+        named = keys.get("instruments") if isinstance(keys, dict) else None
+        is_list = isinstance(named, list | tuple) and all(isinstance(each, str) for each in named)
+        return _with_features(keys, list(named or ())) if is_list else keys
 
     @model_validator(mode="before")
     @classmethod
@@ -249,12 +288,42 @@ class Problem(Shop):
             raise ValueError(f"price is {keys['price']!r}, but columns.price is {columns['price']!r}")
         return keys | {"columns": named, "price": columns["price"]}
 
+    @model_validator(mode="before")
+    @classmethod
+    def _calendar_gives_features(cls, keys: Any) -> Any:
+        """The words of the calendar as features, after those of the table."""
+        if not isinstance(keys, dict):
+            return keys
+        words, features = keys.get("calendar", ()), keys.get("features", ())
+        if isinstance(words, str):
+            words = (words,)
+        if not isinstance(words, list | tuple) or not isinstance(features, list | tuple):
+            return keys
+        if any(not isinstance(word, str) for word in words) or len(set(words)) < len(words):
+            raise ValueError("calendar must be a list of different words")
+        own = [each for each in features if _field(each, "calendar") is None]
+        if strange := {_field(each, "calendar") for each in features} - {None, *words}:
+            raise ValueError(f"a feature of the calendar is given as calendar = [{sorted(map(repr, strange))[0]}]")
+        given = calendar_features(tuple(words))
+        if clash := sorted({each["name"] for each in given} & {_field(each, "name") for each in own}):
+            raise ValueError(f"calendar gives a feature {clash[0]!r}, and features names it too: leave one of them out")
+        return keys | {"calendar": tuple(words), "features": (*own, *given)} if words else keys
+
     @field_validator("features", mode="before")
     @classmethod
     def _named(cls, features: Any) -> Any:
         if isinstance(features, list | tuple):
             return tuple({"name": each} if isinstance(each, str) else each for each in features)
         return features
+
+    @model_validator(mode="after")
+    def _instruments_are_numbers(self) -> "Problem":
+        for feature in self.features:
+            if feature.name in self.instruments and feature.kind != "numeric":
+                raise ValueError(f"an instrument must be numeric, but the feature {feature.name!r} is categorical")
+        if len(set(self.instruments)) < len(self.instruments):
+            raise ValueError("instruments must differ")
+        return self
 
     @model_validator(mode="after")
     def _one_role_a_column(self) -> "Problem":
@@ -266,8 +335,8 @@ class Problem(Shop):
     @model_validator(mode="after")
     def _time_has_a_length(self) -> "Problem":
         columns = self.columns
-        if columns.out_of_stock is not None and columns.in_stock is not None:
-            raise ValueError("give the column out_of_stock or in_stock, not both")
+        if len(columns.records_of_absence) > 1:
+            raise ValueError("give one of the columns out_of_stock, in_stock and in_stock_share, not several")
         if self.open_time is not None and columns.out_of_stock is None:
             raise ValueError("open_time needs the column of the time out of stock: [columns] out_of_stock")
         if self.out_of_stock_pace is not None and self.open_time is None:
@@ -299,11 +368,11 @@ class Problem(Shop):
             for table in ("columns", "format", "rules", "supply")
         }
         keys["clock"] = self.clock.model_dump(exclude_defaults=True, exclude={"calendars"})
-        if self.features:
-            keys["features"] = [
-                feature.name if feature == Feature(name=feature.name) else feature.model_dump(exclude_defaults=True)
-                for feature in self.features
-            ]
+        keys["features"] = tuple(
+            feature.name if feature == Feature(name=feature.name) else feature.model_dump(exclude_defaults=True)
+            for feature in self.features
+            if feature.calendar is None
+        )
         return to_toml({key: value for key, value in keys.items() if value not in ((), {})})
 
     def named_as_in(self, columns: Collection[str]) -> "Problem":
@@ -332,8 +401,13 @@ class Problem(Shop):
             names
             | costs
             | {self.columns.on_order_in(at + 1) for at in range(LONGEST)}
-            | {*self.columns.series_parts, *self.attributes, *(each.name for each in self.features)}
+            | {*self.columns.series_parts, *self.attributes, *self.feature_columns}
         )
+
+    @property
+    def feature_columns(self) -> tuple[str, ...]:
+        """The features that a table has: all but those of the calendar."""
+        return tuple(each.name for each in self.features if each.calendar is None)
 
     @classmethod
     def of(cls, given: "Problem | str | Path | None", beside: Path | None) -> "Problem":
@@ -345,3 +419,13 @@ class Problem(Shop):
         if given is not None:
             raise SettingError(f"a problem is a Problem or the path of a TOML file, but a {type(given).__name__} came")
         return cls() if beside is None else cls.from_toml(beside)
+
+
+def _with_features(keys: dict[str, Any], columns: list[str]) -> dict[str, Any]:
+    """The keys of a problem with further columns as features, those that are features already aside."""
+    features = keys.get("features", ())
+    if not isinstance(features, list | tuple):
+        return keys
+    named = [each.get("name") if isinstance(each, dict) else getattr(each, "name", each) for each in features]
+    added = [each for each in columns if each not in named]
+    return keys | {"features": [*features, *added]} if added else keys

@@ -160,6 +160,8 @@ def log_columns(log: SalesLog) -> dict[str, Array]:
     names = log.problem.columns
     columns = key_columns(log)
     for index, feature in enumerate(log.problem.features):
+        if feature.calendar is not None:  # the periods say it
+            continue
         values = log.features[:, index]
         columns[feature.name] = values if feature.levels is None else _texts(feature.levels)[values.astype(np.int64)]
     for name, texts in log.attributes.items():
@@ -173,6 +175,8 @@ def log_columns(log: SalesLog) -> dict[str, Array]:
     if log.out_of_stock is not None:
         if names.out_of_stock is not None:
             columns[names.out_of_stock] = log.out_of_stock
+        elif names.in_stock_share is not None:
+            columns[names.in_stock_share] = 1.0 - log.out_of_stock
         elif names.in_stock is not None:
             columns[names.in_stock] = log.out_of_stock == 0
     if log.open_time is not None:

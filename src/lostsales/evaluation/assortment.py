@@ -145,6 +145,12 @@ class ProductFigures:
         """The differences."""
         return ProductFigures(self.value - other.value, self.without - other.without, self.shifts - other.shifts)
 
+    def with_shift(self, shift: Floats) -> "ProductFigures":
+        """With a further shift (products,), whose square is added to the mean square of the others."""
+        number = len(self.shifts) + 1
+        others = self.shifts * np.sqrt(number / max(number - 1, 1))
+        return ProductFigures(self.value, self.without, np.vstack([others, np.sqrt(number) * shift]))
+
     def contributions(self, share: Floats) -> Floats:
         """Of each unit, by a grouped jackknife; `share` (units, products) of a product's rows, (units, products)."""
         moved = len(share) * (1 - share) * (self.value - self.without)

@@ -9,6 +9,7 @@ from lostsales.data.parallel import in_parallel, using_workers
 from lostsales.data.progress import Progress, stages
 from lostsales.data.splits import FOLDS, Fold, cross_fit_folds
 from lostsales.data.sublogs import without
+from lostsales.demand.audit.behaviour import PriceSetting
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.evaluation.assortment import AssortmentGain
 from lostsales.evaluation.cross_fitted import CrossFittedPolicy
@@ -16,7 +17,10 @@ from lostsales.evaluation.evaluate import checked_estimators, evaluate_on, prepa
 from lostsales.evaluation.interval import Interval
 from lostsales.evaluation.judged_rows import COMPARED_ROWS, QUICK_ROWS
 from lostsales.evaluation.prepared_log import PreparedLog
-from lostsales.evaluation.results import Earned, Estimand, Estimate, assortment_json, plain
+from lostsales.evaluation.promise.advice import KEEP_CURRENT, PILOT_FIRST, Advice, Concern, advice, texts
+from lostsales.evaluation.promise.log_concerns import log_concerns
+from lostsales.evaluation.promise.sensitivity import Sensitivity
+from lostsales.evaluation.results import Earned, Estimand, Evaluation, assortment_json, plain
 from lostsales.evaluation.usable_policy import check_horizon
 from lostsales.learn.fit import fit_counted, learner_of
 from lostsales.learn.learner import LEARNERS, Learner
@@ -24,7 +28,6 @@ from lostsales.types import Floats
 
 QUICK_FOLDS = 3
 LARGE_FOLDS = 2  # of a large log: half of its rows teach enough, and every fit takes its time
-KEEP_CURRENT = "keep what you do"
 KEEP_ALL = f"{KEEP_CURRENT} for all products: no method has a proven gain"
 USUAL_METHODS = ("planner", "c-fqi", "pc-fqi", "fusion", "base-stock", "s-S-p", "newsvendor")
 
@@ -45,6 +48,13 @@ class ComparedMethod:
     contributions: Floats | None = None  # (units,) to the gain
     reason: str | None = None  # why there is no figure
     assortment: AssortmentGain | None = None  # gains by product; None where the log has no products
+    sensitivity: Sensitivity | None = None  # of the gain to a hidden cause of the prices
+    concerns: tuple[Concern, ...] = ()  # of the log and of the method
+
+    @property
+    def advice(self) -> Advice:
+        """What to do, by its gain and the concerns."""
+        return advice(self.gain, self.concerns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,10 +66,13 @@ class Comparison:
     candidates : tuple of ComparedMethod
         The best first, those without a figure last.
     choice : str or None
-        The best method whose gain exceeds zero with 95 % certainty, one-sided; None: keep what you do. Of an assortment
-        the one that gains most where it decides for the products that are chosen for it (`chosen`).
+        The best method whose 95 % interval of the gain lies above zero and about which there is no concern; None: none
+        may be deployed. Of an assortment the one that gains most where it decides for the products that are chosen for
+        it (`chosen`).
+    verdict : str
+        "deploy" the choice, prove a method in a "pilot" first, or "keep" what is done.
     sentence : str
-        The choice in words.
+        The verdict in words.
     estimand : Estimand
         Horizon, discount and start.
     estimator : str
@@ -92,6 +105,10 @@ class Comparison:
     held_out: str
     notes: tuple[str, ...] = ()
     left_out: dict[str, int] = field(default_factory=dict)
+    verdict: Advice = "keep"
+    to_try: str | None = None  # the method to prove in a pilot, where that is the verdict
+    concerns: tuple[Concern, ...] = ()  # of the log
+    price_setting: PriceSetting = "unknown"  # how prices were set: freely, shown, hidden or unknown
 
     def to_json(self) -> dict[str, Any]:
         """As JSON can hold it."""
@@ -233,16 +250,31 @@ def compare_on(
             tick(1, 1)
             continue
         estimand = found.estimand
-        candidates.append(_candidate(name, found.estimates[0], prepared))
+        candidates.append(_candidate(name, found, prepared))
     if estimand is None:
         reasons = "; ".join(f"{each.method}: {each.reason}" for each in candidates)
         raise LostSalesError(f"no method could be fitted: {reasons}")
     ranked = _ranked(candidates)
-    choice, sentence = _choose(ranked, prepared.log.notes.balance_finding)
+    doubts = log_concerns(prepared)
+    verdict, named, sentence = _choose(ranked, doubts)
     left_out = {reason: rows for reason, rows in prepared.runs.left_out.items() if rows}
     if count != FOLDS:
         notes = (*notes, f"each method is fitted {count} times, without each of {count} folds, not {FOLDS} times")
-    return Comparison(ranked, choice, sentence, estimand, estimator, prepared.earned, held_out, notes, left_out)
+    return Comparison(
+        candidates=ranked,
+        choice=named if verdict == "deploy" else None,
+        sentence=sentence,
+        estimand=estimand,
+        estimator=estimator,
+        earned=prepared.earned,
+        held_out=held_out,
+        notes=notes,
+        left_out=left_out,
+        verdict=verdict,
+        to_try=named if verdict == "pilot" else None,
+        concerns=doubts,
+        price_setting=prepared.behaviour.verdict,
+    )
 
 
 def _reason(error: Exception) -> str:
@@ -272,7 +304,8 @@ def _cross_fit(learner: Learner, log: SalesLog, folds: "list[Fold]", progress: P
     )
 
 
-def _candidate(method: str, found: Estimate, prepared: PreparedLog) -> ComparedMethod:
+def _candidate(method: str, evaluation: Evaluation, prepared: PreparedLog) -> ComparedMethod:
+    found = evaluation.estimates[0]
     if found.contributions is None:
         return ComparedMethod(method, reason=found.reason)
     gains = found.contributions - prepared.contributions
@@ -284,6 +317,8 @@ def _candidate(method: str, found: Estimate, prepared: PreparedLog) -> ComparedM
         found.cash_gain,
         contributions=gains,
         assortment=found.assortment,
+        sensitivity=found.sensitivity,
+        concerns=evaluation.concerns,
     )
 
 
@@ -303,21 +338,29 @@ def _ranked(candidates: list[ComparedMethod]) -> tuple[ComparedMethod, ...]:
     return (*ranked, *(each for each in candidates if each.gain is None))
 
 
-def _choose(candidates: tuple[ComparedMethod, ...], withheld: str) -> tuple[str | None, str]:
-    """The best whose gain exceeds zero with 95 % certainty; one-sided, as only a loss must be excluded.
+def _choose(candidates: tuple[ComparedMethod, ...], doubts: tuple[Concern, ...]) -> tuple[Advice, str | None, str]:
+    """The verdict, the method to deploy or to prove in a pilot, and the sentence.
 
-    Where the figures cannot be trusted, `withheld` says why, and none is chosen.
+    Where the log gives red concerns no gain is claimed, whatever the figures say.
     """
+    withheld = texts(doubts, "red")
+    parts = [each for each in candidates if each.assortment is not None and not texts(each.concerns, "amber")]
+    if parts and not withheld:
+        choice, best = max(((each.assortment.choice, each) for each in parts if each.assortment is not None),
+                           key=lambda each: each[0].gain.period.value)  # fmt: skip
+        if choice.products:
+            return "deploy", best.method, f"deploy {best.method}: {choice.sentence}"
+    for wanted in ("deploy", "pilot"):
+        for each in candidates:
+            if each.gain is None or each.advice != wanted or (wanted == "deploy" and each.assortment is not None):
+                continue
+            figures = f"{each.gain.value:+.2f} a period, {each.gain.low:+.2f} to {each.gain.high:+.2f}"
+            if wanted == "deploy":
+                sure = f"a gain of {each.gain.value:.2f} a period, above {each.gain.low:.2f} with 95 % certainty"
+                return "deploy", each.method, f"deploy {each.method}: {sure}"
+            doubt = withheld or texts(each.concerns, "amber") or f"it may gain ({figures}), which is not proven"
+            return "pilot", each.method, f"{KEEP_CURRENT}, and {PILOT_FIRST} if you want {each.method}: {doubt}"
     if withheld:
-        return None, f"{KEEP_CURRENT}: which method gains cannot be told, as {withheld}"
-    parts = [(each.method, each.assortment.choice) for each in candidates if each.assortment is not None]
-    if parts:
-        method, best = max(parts, key=lambda each: each[1].gain.period.value)
-        return (method, f"deploy {method}: {best.sentence}") if best.products else (None, KEEP_ALL)
-    for each in candidates:
-        if each.gain is not None and each.contributions is not None:
-            floor = each.gain.floor(len(each.contributions))
-            if floor > 0:
-                gain = f"a gain of {each.gain.value:.2f} a period, above {floor:.2f} with 95 % certainty"
-                return each.method, f"deploy {each.method}: {gain}"
-    return None, f"{KEEP_CURRENT}: no method has a proven gain"
+        return "keep", None, f"{KEEP_CURRENT}: which method gains cannot be told, as {withheld}"
+    nothing = KEEP_ALL if any(each.assortment is not None for each in candidates) else None
+    return "keep", None, nothing or f"{KEEP_CURRENT}: no method has a proven gain"

@@ -12,6 +12,8 @@ from lostsales.errors import LostSalesError, SettingError
 from lostsales.evaluation.estimators.estimator import ESTIMATORS
 from lostsales.evaluation.judged_rows import EVALUATED_ROWS, QUICK_ROWS, judged_rows
 from lostsales.evaluation.prepared_log import PreparedLog, check_log
+from lostsales.evaluation.promise.log_concerns import log_concerns
+from lostsales.evaluation.promise.policy_concerns import policy_concerns
 from lostsales.evaluation.results import Estimate, Evaluation, Overlap
 from lostsales.evaluation.task import EvaluationTask
 from lostsales.evaluation.usable_policy import check_policy
@@ -129,14 +131,15 @@ def evaluate_on(
     """`evaluate` on a prepared log, which several policies share."""
     names = checked_estimators(estimators)
     task = EvaluationTask.of(policy, prepared, horizon, seed, start_stock, progress)
+    estimates = tuple(_estimate(name, task) for name in names)
     return Evaluation(
         estimand=task.estimand,
         earned=prepared.earned,
-        estimates=tuple(_estimate(name, task) for name in names),
+        estimates=estimates,
         units=prepared.units.names,
         resampled=prepared.units.by,
         notes=notes,
-        withheld=prepared.log.notes.balance_finding,
+        concerns=(*log_concerns(prepared), *policy_concerns(task, estimates)),
     )
 
 

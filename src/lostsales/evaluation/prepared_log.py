@@ -16,6 +16,8 @@ from lostsales.data.products import Products, is_assortment
 from lostsales.data.progress import Progress, stages
 from lostsales.data.readiness import check_decidable
 from lostsales.data.splits import ResamplingUnits, units_of
+from lostsales.demand.audit.behaviour import BehaviourAudit, audit_behaviour, behaviour_of
+from lostsales.demand.audit.decision_panel import DecisionPanel
 from lostsales.demand.censoring.runs import Runs, find_runs
 from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.demand.law.estimation import complete_latents
@@ -25,6 +27,7 @@ from lostsales.errors import LostSalesError
 from lostsales.evaluation.assortment import ProductFigures
 from lostsales.evaluation.interval import Interval
 from lostsales.evaluation.product_choice import root_mean_square
+from lostsales.evaluation.promise.tilted_law import hidden_slope
 from lostsales.evaluation.results import Earned
 from lostsales.types import Floats
 
@@ -51,9 +54,7 @@ class LeaveOneOutLaws:
     @classmethod
     def of(cls, model: DemandModel, units: ResamplingUnits, seed: int, progress: Progress) -> "LeaveOneOutLaws":
         """Fit all laws, each from the evidence of the demand model."""
-        law = model.law
-        if model.family.mean in SMOOTHED_MEANS:
-            law = model.fit_law(replace(model.family, mean="undersmoothed", noise="smooth"), seed=seed)
+        law = undersmoothed_law(model, seed)
         unit_of = units.of_row[model.evidence.rows]
 
         def fit_without(unit: int) -> DemandLaw:
@@ -69,6 +70,13 @@ class LeaveOneOutLaws:
             if other_noise and each.behind <= RIVAL_ERRORS * each.error:
                 alternatives.append(model.fit_law(each.family, seed=seed))
         return cls(model, law, tuple(without), tuple(alternatives))
+
+
+def undersmoothed_law(model: DemandModel, seed: int) -> DemandLaw:
+    """The law that profits are computed under: that of the model, or an under-smoothed one in its place."""
+    if model.family.mean not in SMOOTHED_MEANS:
+        return model.law
+    return model.fit_law(replace(model.family, mean="undersmoothed", noise="smooth"), seed=seed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,11 +107,7 @@ class PreparedLog:
         except LostSalesError as error:
             lost = impute(log, runs=runs, replicates=0, seed=seed).expected_lost
             return cls(log, runs, units, log.profit(lost), None, str(error), seed, quick=quick)
-        outside = ~runs.observed.is_observed  # censored rows that the law does not cover
-        outside[model.evidence.rows] = False
-        lost = np.zeros(len(log))
-        if outside.any():
-            lost[outside] = impute(log, runs=runs, replicates=0, seed=seed, only=outside).expected_lost[outside]
+        lost = _lost_outside(log, runs, model, seed)
         laws = LeaveOneOutLaws.of(model, units, seed, leaving_out)
 
         def profit(law: DemandLaw) -> Floats:
@@ -113,6 +117,21 @@ class PreparedLog:
         own, (without, alternatives) = found[0], np.split(found[1:], [len(laws.without)])
         number = len(np.unique(log.names.astype(str))) if is_assortment(log) else 0
         return cls(log, runs, units, own, laws, "", seed, without, alternatives, quick, products_in_log=number)
+
+    @cached_property
+    def panel(self) -> DecisionPanel | None:
+        """Decisions with what explains them, None where there is no law of demand or one price."""
+        return None if self.laws is None or np.ptp(self.log.price) == 0 else DecisionPanel.of(self.log)
+
+    @cached_property
+    def behaviour(self) -> BehaviourAudit:
+        """How prices and orders were set."""
+        return audit_behaviour(self.log) if self.panel is None else behaviour_of(self.panel)
+
+    @cached_property
+    def hidden_slope(self) -> float:
+        """One standard error of the bias that a hidden cause may have put into the price response."""
+        return hidden_slope(self.behaviour.price_link)
 
     @cached_property
     def contributions(self) -> Floats:
@@ -155,6 +174,28 @@ class PreparedLog:
     def model_uncertainty(self) -> float:
         """Root mean square difference of the mean profit under the alternative laws."""
         return float(root_mean_square(self.alternative_shifts))
+
+
+def earned_profit(log: SalesLog, seed: int = 0) -> float:
+    """Mean logged profit of a period with the expected cost of lost sales, as every evaluation has it."""
+    check_log(log)
+    runs = find_runs(log)
+    try:
+        model = fit_demand(log, seed=seed)
+    except LostSalesError:
+        return float(log.profit(impute(log, runs=runs, replicates=0, seed=seed).expected_lost).mean())
+    lost = _lost_outside(log, runs, model, seed)
+    return float(log.profit(_expected_lost(log, model, undersmoothed_law(model, seed), lost, seed)).mean())
+
+
+def _lost_outside(log: SalesLog, runs: Runs, model: DemandModel, seed: int) -> Floats:
+    """Expected lost sales of censored rows that the law does not cover, 0 in others."""
+    outside = ~runs.observed.is_observed
+    outside[model.evidence.rows] = False
+    lost = np.zeros(len(log))
+    if outside.any():
+        lost[outside] = impute(log, runs=runs, replicates=0, seed=seed, only=outside).expected_lost[outside]
+    return lost
 
 
 def check_log(log: SalesLog) -> None:

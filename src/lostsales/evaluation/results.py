@@ -7,6 +7,8 @@ import numpy as np
 
 from lostsales.evaluation.assortment import AssortmentGain
 from lostsales.evaluation.interval import Interval
+from lostsales.evaluation.promise.advice import KEEP_CURRENT, PILOT_FIRST, Advice, Concern, advice, texts
+from lostsales.evaluation.promise.sensitivity import Sensitivity
 from lostsales.types import Array, Floats
 
 
@@ -47,6 +49,7 @@ class Estimate:
     cash_gain: Interval | None = None
     contributions: Floats | None = None  # (units,) to the profit; their mean is its value
     model_uncertainty: float = 0.0  # of the gain: its spread over demand laws that the log does not rule out
+    sensitivity: Sensitivity | None = None  # of the gain to a hidden cause of the prices; None where it is not known
     assortment: AssortmentGain | None = None  # by product; None where there is one, or the estimator cannot tell
     reason: str | None = None
     notes: tuple[str, ...] = ()
@@ -85,8 +88,8 @@ class Evaluation:
         "series", "groups of series" or "blocks in time".
     notes : tuple of str
         What a reader must know beside the figures.
-    withheld : str
-        Why no gain is claimed whatever the figures say, such as a stock that does not follow its balance; else empty.
+    concerns : tuple of Concern
+        Reasons to doubt the gain: red ones withhold it, amber ones keep it from being called proven.
 
     Examples
     --------
@@ -107,7 +110,17 @@ class Evaluation:
     units: Array  # (units,) text
     resampled: str
     notes: tuple[str, ...] = ()
-    withheld: str = ""  # why no gain is claimed whatever the figures, empty where one may be
+    concerns: tuple[Concern, ...] = ()
+
+    @property
+    def withheld(self) -> str:
+        """Why no gain is claimed whatever the figures say, such as a hidden cause of the prices; else empty."""
+        return texts(self.concerns, "red")
+
+    @property
+    def verdict(self) -> Advice:
+        """What to do: deploy, pilot or keep."""
+        return advice(None if self.best is None else self.best.gain, self.concerns)
 
     @property
     def best(self) -> Estimate | None:
@@ -124,11 +137,15 @@ class Evaluation:
         """The gain and its interval in words."""
         if self.best is None or self.best.gain is None:
             return "no estimator can judge this policy from this log"
+        to_do = PILOT_FIRST if self.verdict == "pilot" else KEEP_CURRENT
         if self.withheld:
-            return f"whether it gains cannot be told: {self.withheld}"
+            return f"whether it gains cannot be told: {self.withheld}; {to_do}"
+        gain, doubts = self.best.gain, texts(self.concerns, "amber")
+        if doubts and gain.high > 0:
+            figures = f"{gain.value:+.2f} a period ({gain.low:+.2f} to {gain.high:+.2f})"
+            return f"no gain is certain, {figures}: {doubts}; {to_do}"
         if self.assortment is not None:
             return self.assortment.sentence
-        gain = self.best.gain
         sure = "a proven gain" if gain.proven else "a proven loss" if gain.high < 0 else "no proven gain"
         return f"{sure}, {gain.value:+.2f} a period, with 95 % certainty {gain.low:+.2f} to {gain.high:+.2f}"
 
@@ -140,7 +157,8 @@ class Evaluation:
         """As JSON can hold it."""
         found: dict[str, Any] = plain(self)
         best = None if self.best is None else self.best.estimator
-        return found | {"best": best, "sentence": self.sentence, "assortment": assortment_json(self.assortment)}
+        told = {"sentence": self.sentence, "verdict": self.verdict, "withheld": self.withheld}
+        return found | {"best": best, "assortment": assortment_json(self.assortment)} | told
 
 
 def assortment_json(found: AssortmentGain | None) -> dict[str, Any] | None:

@@ -63,5 +63,5 @@ class Learner(StrictSettings):
 LEARNERS = Registry[type[Learner]](
     "lostsales.learners",
     "method",
-    first=("planner", "c-fqi", "pc-fqi", "fusion", "behaviour", "base-stock", "s-S-p", "newsvendor"),
+    first=("planner", "c-fqi", "pc-fqi", "fusion", "lookahead", "behaviour", "base-stock", "s-S-p", "newsvendor"),
 )

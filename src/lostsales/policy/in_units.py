@@ -168,4 +168,5 @@ def _view(view: View, unit: Floats) -> View:
         past=past,
         context=context,
         pipeline=None if view.pipeline is None else counted(view.pipeline, unit[:, None]),
+        recent=None if view.recent is None else view.recent.in_units(unit),
     )

@@ -1,6 +1,6 @@
 """Laws of demand of a scenario. A new one joins the union in `Scenario.demand_law` and the pmf in `exact/pmf.py`."""
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -14,11 +14,15 @@ Effect = float | tuple[float, ...]
 
 
 class Linear(Settings):
-    """D_t = intercept + rho D_{t-1} + price P_t + sum of effects of the features + noise (Equation 1)."""
+    """D_t = intercept + rho D_{t-1} + price P_t + sum of effects of the features + noise (Equation 1).
+
+    With a `second_rho` D_{t-2} adds to it: a memory that is longer than the paper's.
+    """
 
     law: Literal["linear"]
     intercept: float = 0.0
     rho: float = 0.0
+    second_rho: float = 0.0
     price: float = 0.0
     features: dict[str, Effect] = Field(default_factory=dict)
     noise: Noise
@@ -33,6 +37,10 @@ class Linear(Settings):
     def respond(self, shock: Floats, lag_term: Floats, price_t: Floats, effect: Floats) -> Floats:
         """Demand before rounding and bounds."""
         return shock + lag_term + (self.price * price_t + self.intercept) + effect
+
+    def mean(self, lag_term: Floats, price_t: Floats, effect: Floats) -> Floats:
+        """Mean of demand where it is a count."""
+        return np.maximum(self.respond(np.zeros(1), lag_term, price_t, effect), 0.0)
 
 
 class Saturating(Settings):
@@ -52,6 +60,7 @@ class Saturating(Settings):
     minimum: NonNegative = 0.0
     maximum: NonNegative | None = None
     integer: bool = True
+    second_rho: ClassVar[float] = 0.0
 
     def lag_term(self, last_demand: Floats) -> Floats:
         """m(D_{t-1})."""
@@ -60,6 +69,10 @@ class Saturating(Settings):
     def respond(self, shock: Floats, lag_term: Floats, price_t: Floats, effect: Floats) -> Floats:
         """Demand before rounding and bounds."""
         return self.base * lag_term * np.exp(self.price * (price_t - self.price_at) + effect) * shock
+
+    def mean(self, lag_term: Floats, price_t: Floats, effect: Floats) -> Floats:
+        """Mean of demand where it is a count."""
+        return self.respond(np.ones(1), lag_term, price_t, effect)
 
 
 class _Counts(Settings):
@@ -70,6 +83,7 @@ class _Counts(Settings):
     minimum: NonNegative = 0.0
     maximum: NonNegative | None = None
     integer: Literal[True] = True
+    second_rho: ClassVar[float] = 0.0
 
     def lag_term(self, last_demand: Floats) -> Floats:
         """Nothing: there is no memory."""

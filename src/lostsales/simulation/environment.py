@@ -11,6 +11,7 @@ from lostsales.policy.deliveries import Pipeline, deliver
 from lostsales.policy.period import transition
 from lostsales.policy.rollout import first_phase, next_phase
 from lostsales.policy.view import Action, order_limit
+from lostsales.simulation.hidden_market import check_markov
 from lostsales.simulation.processes import Autoregressive, FeatureProcess, ReferencePrice, levels_of
 from lostsales.simulation.scenario import Scenario, as_scenario
 from lostsales.types import Array, Floats, Ints
@@ -25,6 +26,7 @@ class BatchedShop:
     """Several shops stepped together as arrays, with the observations of an agent."""
 
     def __init__(self, scenario: Scenario, series: int, observe_demand: bool) -> None:
+        check_markov(scenario, "an environment")
         self.scenario, self.series, self.observe_demand = scenario, series, observe_demand
         self.grid = ActionGrid.of(scenario)
 

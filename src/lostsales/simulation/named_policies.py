@@ -11,9 +11,10 @@ from lostsales.policy.action_grid import ActionGrid
 from lostsales.policy.file_format import load
 from lostsales.policy.policy import Policy, SavedPolicy
 from lostsales.policy.simple import BaseStockRule, EpsilonGreedy, Uniform
+from lostsales.simulation.manager_policy import ManagerPolicy
 from lostsales.simulation.scenario import Scenario
 
-NAMES = "uniform, base-stock, base-stock:LEVEL or base-stock:LEVEL@PRICE"
+NAMES = "uniform, manager, base-stock, base-stock:LEVEL or base-stock:LEVEL@PRICE"
 
 
 def named_policy(name: str, scenario: Scenario, epsilon: float = 0.0) -> Policy:
@@ -28,6 +29,8 @@ def named_policy(name: str, scenario: Scenario, epsilon: float = 0.0) -> Policy:
     policy: Policy
     if name == "uniform":
         policy = Uniform(scenario.problem)
+    elif name == "manager":
+        policy = ManagerPolicy.of(scenario)
     elif name.partition(":")[0] == "base-stock":
         policy = _base_stock(name, scenario.problem)
     elif isfile(name):

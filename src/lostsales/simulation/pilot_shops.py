@@ -47,10 +47,16 @@ class ShiftedScenario(Scenario):
     factor: float = 1.0
 
     def demand(
-        self, period: int, features: Features, price: Floats, last_demand: Floats, rng: np.random.Generator
+        self,
+        period: int,
+        features: Features,
+        price: Floats,
+        last_demand: Floats,
+        rng: np.random.Generator,
+        before_last: Floats | None = None,
     ) -> Floats:
         """As in the scenario, times the factor, in whole units."""
-        drawn = super().demand(period, features, price, last_demand, rng)
+        drawn = super().demand(period, features, price, last_demand, rng, before_last)
         return np.rint(drawn * self.factor) if period >= self.shift_from else drawn
 
 
@@ -118,15 +124,20 @@ class AssortedShop:
 
     price_factor: float = 1.04
     memory: float = 0.6
-    products_seed: int = 0
+    noise: float = 1.0  # of demand
+    spread: float = 1.0  # of the logarithms of sizes and prices
 
     def roll_out(self, is_new: Bools, seed: int, shift: tuple[int, float] | None = None) -> SalesLog:
         """By a simulation of its own, apart from the simulator."""
         series, periods = is_new.shape
         rng = np.random.default_rng([seed, 7])
-        size, price = 4.0 * 12 ** rng.random(series), np.round(2 * 4 ** rng.random(series), 1)
+        size, price = (
+            middle * each ** (self.spread * rng.uniform(-0.5, 0.5, series)) for middle, each in ((14.0, 12), (4.0, 4))
+        )
+        price = np.round(price, 1)
         level, elasticity = rng.uniform(1.2, 1.9, series), rng.uniform(-0.9, -0.3, series)
-        own, common = rng.normal(0, 0.35, series), 0.0
+        deviation = 0.35 * self.noise
+        own, common = rng.normal(0, deviation, series), 0.0
         stock, columns = (
             np.ceil(size),
             {name: np.empty((series, periods)) for name in ("stock", "price", "order", "sales")},
@@ -136,9 +147,9 @@ class AssortedShop:
             usual = price * rng.choice([1.0, 0.9, 0.8], series, p=[0.7, 0.2, 0.1])
             asked = np.round(usual * np.where(is_new[:, period], self.price_factor, 1.0), 4)
             keep = np.sqrt(1 - self.memory**2)
-            own = self.memory * own + keep * rng.normal(0, 0.35, series)
+            own = self.memory * own + keep * rng.normal(0, deviation, series)
             common = self.memory * common + keep * rng.normal(0, 0.08)
-            tail = 0.15 * rng.standard_t(3, series)
+            tail = 0.15 * self.noise * rng.standard_t(3, series)
             mean = size * WEEK[period % 7] * np.exp(np.clip(own + common + tail, -2.5, 2.5))
             mean = mean * (asked / price) ** elasticity
             if shift is not None and period >= shift[0]:

@@ -18,8 +18,9 @@ from lostsales.errors import SettingError
 from lostsales.policy.rollout import Opening
 from lostsales.policy.view import Features
 from lostsales.simulation.demand_laws import Geometric, Linear, Poisson, Saturating
+from lostsales.simulation.manager import SIGNALS, Manager
 from lostsales.simulation.presets import preset_names, preset_text
-from lostsales.simulation.processes import FeatureProcess, levels_of
+from lostsales.simulation.processes import Drift, FeatureProcess, levels_of
 from lostsales.types import Floats
 
 MOST_PERIODS = 1_000_000  # of an episode
@@ -93,6 +94,14 @@ class Scenario(Shop):
         Law of D_t given X_t, P_t and D_{t-1}; the table `[demand]` of the file.
     features : dict of str to FeatureProcess
         Processes of the market features X_t.
+    hidden : tuple of str
+        Features that the log does not show; the manager sees them.
+    strength : float
+        Of the hidden causes: it multiplies their effects on demand and on what the manager does.
+    instruments : tuple of str
+        Features that move the price but not demand, as in `Problem`.
+    manager : Manager, optional
+        The behaviour that the policy `"manager"` stands for.
     arrival, balance, capacity, capacity_rule, longest_run, discount, supply
         As in `Problem`.
 
@@ -112,6 +121,10 @@ class Scenario(Shop):
     start: Start
     demand_law: Annotated[Linear | Saturating | Poisson | Geometric, Field(discriminator="law", alias="demand")]
     features: dict[str, FeatureProcess] = Field(default_factory=dict)
+    hidden: tuple[str, ...] = ()
+    strength: NonNegative = 1.0
+    instruments: tuple[str, ...] = ()
+    manager: Manager | None = None
 
     @classmethod
     def load(cls, name: str | Path, settings: tuple[str, ...] = ()) -> "Scenario":
@@ -180,6 +193,31 @@ class Scenario(Shop):
             raise ValueError(f"a feature cannot be called {', '.join(sorted(taken))}: a log has such a column already")
         return self
 
+    @model_validator(mode="after")
+    def _names_are_features(self) -> "Scenario":
+        rules = () if self.manager is None else (self.manager.price, self.manager.level)
+        reactions = [name for rule in rules for name in rule.on if name not in SIGNALS]
+        for role, names in (("hidden", self.hidden), ("instruments", self.instruments), ("manager", reactions)):
+            if unknown := sorted(set(names) - set(self.features)):
+                raise ValueError(f"{role} names {', '.join(unknown)}, which [features] does not define")
+        shown = [name for name in self.features if name not in self.hidden]
+        if list(self.features)[: len(shown)] != shown:
+            raise ValueError("hidden features must come last in [features]")
+        if moved := sorted(set(self.instruments) & {name for name, each in self.demand_law.features.items() if each}):
+            raise ValueError(f"an instrument must not move demand, but {', '.join(moved)} does")
+        return self
+
+    @property
+    def shown(self) -> int:
+        """How many features the log shows; they come first."""
+        return len(self.features) - len(self.hidden)
+
+    @property
+    def has_hidden_state(self) -> bool:
+        """Whether demand depends on more than features, price and last demand of the log, or drifts without end."""
+        drifts = any(isinstance(each, Drift) for each in self.features.values())
+        return bool(self.hidden) or drifts or self.demand_law.second_rho != 0
+
     @property
     def unit_costs(self) -> UnitCosts:
         """The costs of a roll-out."""
@@ -190,11 +228,17 @@ class Scenario(Shop):
         """The problem of a log of this scenario."""
         shared = {key: getattr(self, key) for key in Shop.model_fields}
         features = []
-        for name, process in self.features.items():
+        for name, process in list(self.features.items())[: self.shown]:
             levels = levels_of(process)
             features.append(Feature(name=name, kind="categorical" if levels else "numeric", levels=levels))
         rules = lot_rules(BusinessRules(), self.supply)
-        return Problem(**shared, costs=Costs(**self.costs.model_dump()), features=tuple(features), rules=rules)
+        return Problem(
+            **shared,
+            costs=Costs(**self.costs.model_dump()),
+            features=tuple(features),
+            rules=rules,
+            instruments=self.instruments,
+        )
 
     def open(self, series: int, rng: np.random.Generator) -> Opening:
         """Features, stock and last demand before the first period."""
@@ -213,15 +257,25 @@ class Scenario(Shop):
         return Opening(features, opening, np.full(series, lag), None, pipeline)
 
     def demand(
-        self, period: int, features: Features, price: Floats, last_demand: Floats, rng: np.random.Generator
+        self,
+        period: int,
+        features: Features,
+        price: Floats,
+        last_demand: Floats,
+        rng: np.random.Generator,
+        before_last: Floats | None = None,
     ) -> Floats:
-        """Draw D_t given X_t, P_t and D_{t-1}."""
+        """Draw D_t given X_t, P_t and D_{t-1}, and D_{t-2} where the law has a second lag."""
         law = self.demand_law
         lag_term = law.lag_term(last_demand)
+        if before_last is not None:
+            lag_term = lag_term + law.second_rho * before_last
         if period == 0 and self.start.lag_term is not None:
             lag_term = np.full(len(price), self.start.lag_term)
         if isinstance(law, Poisson | Geometric):
             demand = law.draw(len(price), rng)
+        elif law.noise.is_count:
+            demand = law.noise.draw_counts(law.mean(lag_term, price, self.effect(features, len(price))), rng)
         else:
             demand = law.respond(law.noise.draw(len(price), rng), lag_term, price, self.effect(features, len(price)))
         if law.integer:
@@ -234,10 +288,11 @@ class Scenario(Shop):
         total = np.zeros(series)
         for (name, _), value in zip(self.features.items(), features, strict=True):
             effect = self.demand_law.features.get(name, 0.0)
+            strength = self.strength if name in self.hidden else 1.0
             if isinstance(effect, tuple):
-                total += np.array(effect)[value.astype(np.int64)]
+                total += strength * np.array(effect)[value.astype(np.int64)]
             elif effect:
-                total += effect * value
+                total += strength * effect * value
         return total
 
     def next_features(self, features: Features, price: Floats, rng: np.random.Generator) -> Features:

@@ -17,6 +17,7 @@ from lostsales.errors import SettingError
 from lostsales.policy.policy import Policy
 from lostsales.policy.rollout import Step, play
 from lostsales.policy.simple import Uniform
+from lostsales.simulation.hidden_market import market_of
 from lostsales.simulation.named_policies import named_policy
 from lostsales.simulation.scenario import Scenario, as_scenario
 from lostsales.types import Array, Bools, Floats, Ints
@@ -152,7 +153,7 @@ def simulate(
     log = {name: np.empty(rows) for name in ("stock", "price", "order", "sales")}
     received = None if scenario.receives_orders else np.empty(rows)
     pipeline = np.empty((*rows, scenario.pipeline_length)) if scenario.pipeline_length else None
-    features = np.empty((len(scenario.features), *rows))
+    features = np.empty((scenario.shown, *rows))
     stockout = np.empty(rows, dtype=bool)
     truth = HiddenTruth(np.empty(rows), np.empty(rows), np.empty(rows), np.zeros(rows, dtype=bool))
     last_sales = np.empty(episodes)
@@ -166,7 +167,7 @@ def simulate(
             received[at] = outcome.arrived
         if pipeline is not None:
             pipeline[at] = view.pipeline
-        for index, feature in enumerate(view.features):
+        for index, feature in enumerate(view.features[: scenario.shown]):
             features[index][at] = feature
         truth.demand[at], truth.lost[at], truth.profit[at] = outcome.demand, outcome.lost, outcome.profit
         if outcome.truncated is not None:
@@ -252,7 +253,8 @@ def _each_block(
         block = slice(number * BLOCK, min((number + 1) * BLOCK, episodes))
         market_rng, policy_rng = (np.random.Generator(np.random.SFC64(each)) for each in seeds[number].spawn(2))
         series, costs = block.stop - block.start, scenario.unit_costs
-        for step in play(decides, scenario, scenario, costs, scenario.horizon, series, market_rng, policy_rng):
+        market = market_of(scenario, decides)
+        for step in play(decides, market, scenario, costs, scenario.horizon, series, market_rng, policy_rng):
             keep(block, step)
 
     # BLAS threads of a policy would multiply these threads.

@@ -105,7 +105,7 @@ def test_the_page_does_not_grow_with_the_products(folder: Path, tmp_path: Path) 
         | {"verdict": "not proven", "group": "all products"}
         for at in range(100_000)
     ]
-    found = FleetComparison("newsvendor", total, {"all products": total}, tuple(products), {})
+    found = FleetComparison("newsvendor", total, {"all products": total}, tuple(products), {}, {})
     write_report(fleet, audit, found, tmp_path / "fleet.html", "lostsales fleet report")
     page = (tmp_path / "fleet.html").read_text()
     assert len(page) < 1e5  # far below the 6 MB that a page may have

@@ -19,7 +19,9 @@ DATA = Path(os.environ.get("LOSTSALES_FRESHRETAIL", ROOT / "../shared/data/frn_d
 
 def published() -> pd.DataFrame:
     """Two series over three days; the second is sold out for some hours of its second day."""
-    hours = np.zeros(24)
+    hours, sold, out = np.zeros(24), np.zeros(24), np.zeros(24)
+    sold[[8, 18]] = 0.75, 0.25  # a quarter is usually sold in the hour from 18
+    out[17:22] = 1
     return pd.DataFrame(
         {
             "city_id": 0,
@@ -31,9 +33,9 @@ def published() -> pd.DataFrame:
             "product_id": [38, 38, 38, 5, 5, 5],
             "dt": ["2024-03-28", "2024-03-29", "2024-03-30"] * 2,
             "sale_amount": np.array([0.1, 0.3, 0.2, 1.5, 0.7, 2.5], dtype=np.float32),
-            "hours_sale": [hours] * 6,
+            "hours_sale": [sold] * 6,
             "stock_hour6_22_cnt": [0, 0, 0, 0, 5, 0],
-            "hours_stock_status": [hours] * 6,
+            "hours_stock_status": [hours, hours, hours, hours, out, hours],
             "discount": np.array([1.0, 0.9, 1.0, 0.8, 1.0, 1.0], dtype=np.float32),
             "holiday_flag": [0, 0, 1, 0, 0, 1],
             "activity_flag": [0, 1, 0, 1, 0, 0],
@@ -64,6 +66,9 @@ def test_the_published_layout_and_the_sample_of_it(tmp_path: Path, renamed: bool
     np.testing.assert_array_equal(log.sales, [0.1, 0.3, 0.2, 1.5, 0.7, 2.5])  # not 0.10000000149
     np.testing.assert_array_equal(log.price, [1, 0.9, 1, 0.8, 1, 1])
     np.testing.assert_array_equal(log.censored, [False, False, False, False, True, False])
+    np.testing.assert_allclose(log.is_share, [False, False, False, False, True, False])
+    assert log.out_share is not None
+    np.testing.assert_allclose(log.out_share, [0, 0, 0, 0, 0.25, 0])
     assert str(log.period[0]) == "2024-03-28T00:00:00.000000"
     names = [feature.name for feature in log.problem.features]
     assert names == ["promotion", "holiday", "rain", "temperature", "humidity", "wind", "weekday"]
@@ -75,7 +80,7 @@ def test_the_published_layout_and_the_sample_of_it(tmp_path: Path, renamed: bool
 
 
 def test_a_series_that_was_always_sold_out_has_its_mean_sales(tmp_path: Path) -> None:
-    frame = published().assign(stock_hour6_22_cnt=[0, 0, 0, 1, 1, 1])
+    frame = published().drop(columns="hours_sale").assign(stock_hour6_22_cnt=[0, 0, 0, 1, 1, 1])
     frame.to_parquet(tmp_path / "train.parquet")
     log = read_freshretail(tmp_path / "train.parquet")
     np.testing.assert_allclose(log.attributes["usual_sales"].astype(float)[1], (1.5 + 0.7 + 2.5) / 3, atol=1e-4)

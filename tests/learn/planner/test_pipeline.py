@@ -21,6 +21,7 @@ from lostsales.learn.planner.market_states import market_states
 from lostsales.learn.planner.planner import Planner
 from lostsales.learn.planner.policy import PlanPolicy
 from lostsales.learn.planner.shortfall import REACH, SHARES, STEPS_A_UNIT, shortfall_table
+from lostsales.learn.planner.state_grid import Memory
 from lostsales.policy.simple import BaseStockRule
 from lostsales.policy.view import View
 from lostsales.simulation.scenario import Scenario
@@ -105,9 +106,9 @@ def test_moments_of_coming_demands_are_those_of_a_simulation() -> None:
     model = true_model(log, "paper")
     states = market_states(model.evidence, model.law)
     prices, lags = np.array([4.0, 4.5]), np.arange(31.0)
-    shape = GroupShape(0.0, 0.0, 1.0)
+    shape = GroupShape(0.0, 0.0, 1.0, 1.0)
     demand = model.law.demand(latent_atoms(model.evidence, model.law, states, prices, lags, shape), 1.0)
-    paths = demand_paths(demand, states, prices, 0, lags, 3)
+    paths = demand_paths(demand, states, prices, 0, lags, 3, Memory())
     rng, count, node = np.random.default_rng(0), 40_000, len(states.w_nodes) // 2
     w, lag, drawn = np.full(count, node), np.full(count, 14.0), []
     nodes, weights = (each[:, 0] for each in states.cell_w(prices))

@@ -1,7 +1,7 @@
 """`lostsales calibrate`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -32,11 +32,24 @@ def calibrate(
     estimator: Estimators = None,
     workers: Annotated[int, typer.Option(min=1, max=MOST_WORKERS, help="Processes; results are the same.")] = 1,
     out: Annotated[Path | None, typer.Option(help="Journal of the study; the same command resumes from it.")] = None,
+    study: Annotated[
+        Literal["intervals", "pilot", "promise"],
+        typer.Option(
+            help="What is measured: the intervals of evaluate; pilots of --policy against --behaviour, with one number "
+            "of --series (SCENARIO may then be `assorted`, a shop that the simulator did not make); or the gain that "
+            "compare promises for --method from logs by the scenario's manager, with one number of --series."
+        ),
+    ] = "intervals",
+    past: Annotated[int, typer.Option(min=10, max=MOST, help="Periods before a pilot.")] = 60,
+    method: Annotated[str, typer.Option(help="The method whose promised gain is studied.")] = "planner",
     settings: ScenarioSettings = None,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
     """Measure in simulation, where the truth is known, how often the 95 % intervals of `evaluate` cover it.
+
+    With `--study pilot`: how often a pilot without effect is stopped, one with a gain finds it, and alarms are raised.
+    With `--study promise`: how often the lower bound of the gain that `compare` promises lies above the true gain.
 
     Example: `lostsales calibrate steady --series 10 --replications 2 --out study.json`
     """
@@ -53,6 +66,18 @@ def calibrate(
     if out is not None:
         check_output(out, named_files(scenario, policy, behaviour))
     sizes = whole_numbers("series", series, "5,20,50")
+    if study == "promise":
+        from lostsales.apps.commands.promise_calibration import calibrate_promises
+
+        calibrate_promises(scenario, tuple(settings or ()), method, sizes, replications, seed, workers, out, as_json)
+        return
+    if study == "pilot":
+        from lostsales.apps.commands.pilot_calibration import calibrate_pilots
+
+        calibrate_pilots(
+            scenario, tuple(settings or ()), behaviour, policy, sizes, past, replications, seed, workers, out, as_json
+        )
+        return
     asked = Study(
         Scenario.load(scenario, tuple(settings or ())), policy, behaviour, epsilon, sizes, replications,
         tuple(estimator) if estimator else ESTIMATORS.names, seed,

@@ -58,6 +58,8 @@ def impute(
     from lostsales.demand.costs import impute_cost
     from lostsales.demand.survival.filled_log import check_choice, summary, write_filled
     from lostsales.demand.survival.imputation import impute as run_impute
+    from lostsales.evaluation.judged_rows import EVALUATED_ROWS, judged_rows
+    from lostsales.evaluation.prepared_log import earned_profit
 
     source = log_source(log, query)
     check_table(out, log_files(source, problem))
@@ -77,7 +79,9 @@ def impute(
             progress=report,
         )
         write_filled(table, filled, out)
-    facts = summary(table, filled)
+        decidable = not table.demand_only and table.costs is not None
+        few, _ = judged_rows(table, EVALUATED_ROWS, seed)
+        facts = summary(table, filled, earned_profit(few, seed) if decidable else None)
     if as_json:
         print_json(facts)
     else:

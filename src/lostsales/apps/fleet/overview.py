@@ -14,9 +14,11 @@ from lostsales.data.progress import Progress
 from lostsales.errors import LostSalesError
 from lostsales.evaluation.fleet_gain import FleetGain, ShardGain, fleet_gain
 from lostsales.evaluation.interval import Interval
+from lostsales.evaluation.promise.advice import Advice, Concern, advice
 from lostsales.evaluation.results import plain
 
 ALL = "all products"
+MOST_DOUBTFUL = 0.1  # share of the shards with the same doubt that false alarms explain
 LEAST_SHARDS = 4  # that are drawn, as two say little about the others
 
 
@@ -50,11 +52,20 @@ class FleetComparison:
     by: dict[str, FleetGain]  # of groups all of whose shards are of one
     products: tuple[dict[str, Any], ...]  # judged: series, rows, earned, gain, verdict; the greatest gain first
     not_judged: dict[str, int]  # shards by reason
+    doubts: dict[str, int]  # shards by reason to doubt their gain
+
+    @property
+    def verdict(self) -> Advice:
+        """What to do with the fleet; a few doubtful shards of many are false alarms."""
+        doubtful = max(self.doubts.values(), default=0) > MOST_DOUBTFUL * self.total.shards_judged
+        concerns = [Concern("amber", text) for text in self.doubts] if doubtful else []
+        return advice(self.total.gain, concerns)
 
     def as_json(self) -> dict[str, Any]:
         """As JSON can hold it."""
         totals = {"total": _gain_json(self.total), "by": {name: _gain_json(each) for name, each in self.by.items()}}
-        return {"method": self.method, **totals, "not_judged": self.not_judged, "products": list(self.products)}
+        told = {"not_judged": self.not_judged, "doubts": self.doubts, "verdict": self.verdict}
+        return {"method": self.method, **totals, **told, "products": list(self.products)}
 
 
 def _gain_json(found: FleetGain) -> dict[str, Any]:
@@ -195,6 +206,7 @@ def _comparison(fleet: Fleet, found: dict[int, dict[str, Any]]) -> FleetComparis
         by=_by_group(fleet, gains, group_of),
         products=tuple(products),
         not_judged=dict(Counter(each["reason"] for each in found.values() if each["gain"] is None).most_common()),
+        doubts=dict(Counter(text for each in found.values() for text in each.get("doubts", ())).most_common()),
     )
 
 

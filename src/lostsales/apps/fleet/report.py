@@ -58,11 +58,13 @@ def _verdict(comparison: FleetComparison | None, currency: str | None) -> dict[s
         text = "No gain is known yet: `lostsales fleet compare` judges the policies on products held out from them."
         return {"kind": "", "title": "What the fleet earns now", "text": text}
     total = comparison.total
-    sure = "a proven gain" if total.gain.low > 0 else "a proven loss" if total.gain.high < 0 else "no proven gain"
+    doubtful = comparison.verdict != "deploy"
+    proven = "a gain that is not proven, prove it in a pilot first" if doubtful else "a proven gain"
+    sure = proven if total.gain.low > 0 else "a proven loss" if total.gain.high < 0 else "no proven gain"
     money = f" {currency}" if currency else ""
     judged = f"Judged from {total.products_judged:,} products in {total.shards_judged:,} of {total.shards:,} shards"
     return {
-        "kind": "gain" if total.gain.low > 0 else "loss" if total.gain.high < 0 else "",
+        "kind": "gain" if total.gain.low > 0 and not doubtful else "loss" if total.gain.high < 0 else "",
         "title": f"{sure.capitalize()}: {_money(total.gain.value, signed=True)}{money} a period over all products",
         "text": f"{judged}; with 95 % certainty {_range(total.gain)}. In cash, without the cost of lost sales: "
         f"{_money(total.cash_gain.value, signed=True)} ({_range(total.cash_gain)}). "

@@ -99,27 +99,28 @@ def compare_shard(task: ShardTask) -> tuple[int, dict[str, Any]]:
     if best.assortment is None or best.cash_gain is None:
         reason = best.reason or "its gain cannot be told by product"
         return shard, {"reason": reason, "gain": None, "products": []}
-    gain = _shard_gain(best.assortment, best.cash_gain)
+    gain = _shard_gain(best.assortment, best.cash_gain, bool(best.concerns))
     products = [
         {
             "series": each.product,
             "rows": each.rows,
             "earned": each.earned.period.value,
             "gain": None if each.gain is None else plain(each.gain.period),
-            "verdict": each.verdict,
+            "verdict": "doubtful" if best.concerns and each.gain is not None else each.verdict,
         }
         for each in best.assortment.products
     ]
     notes = [*found.notes, *best.assortment.notes]
-    return shard, finite({"reason": "", "gain": plain(gain), "products": products, "notes": notes})
+    doubts = [each.text for each in best.concerns]
+    return shard, finite({"reason": "", "gain": plain(gain), "products": products, "notes": notes, "doubts": doubts})
 
 
-def _shard_gain(found: AssortmentGain, cash_gain: Interval) -> ShardGain:
-    """Money of a period, over all products of the shard."""
+def _shard_gain(found: AssortmentGain, cash_gain: Interval, doubtful: bool) -> ShardGain:
+    """Money of a period, over all products of the shard; none is proven where there is a concern."""
     return ShardGain(
         products=found.products_in_log,
         judged=sum(each.gain is not None for each in found.products),
-        proven=sum(each.proven for each in found.products),
+        proven=0 if doubtful else sum(each.proven for each in found.products),
         gain=found.total.period,
         cash_gain=times(cash_gain, found.products_in_log),
         earned=found.earned.period,

@@ -25,6 +25,7 @@ from lostsales.evaluation.report.contents import ReportContents
 from lostsales.evaluation.report.next_decisions import NextDecisions
 from lostsales.evaluation.report.policy_map import PolicyMap
 from lostsales.evaluation.report.traces import MOST_PERIODS, Trace
+from lostsales.evaluation.results import Evaluation
 from lostsales.types import Floats, Ints
 
 WIDE, HALF, NARROW = 930.0, 410.0, 350.0  # pixels of the figures
@@ -121,18 +122,25 @@ def _verdict(found: ReportContents) -> dict[str, str]:
     best, earned = found.evaluation.best, found.evaluation.earned.profit
     title = _sentence(found.evaluation.sentence)
     if found.evaluation.withheld:
-        return {"kind": "", "title": title, "text": "The figures below follow from that stock: do not act on them."}
+        return {"kind": "loss", "title": title, "text": "The figures below rest on it: do not act on them."}
     if best is None or best.gain is None or best.profit is None:
         return {"kind": "", "title": title, "text": f"What was done earned {earned.value:,.2f} a period."}
-    kind = "gain" if best.gain.proven else "loss" if best.gain.high < 0 else ""
+    kind = _kind(best.gain, found.evaluation)
     by = ESTIMATORS.get(best.estimator, best.estimator)
     text = f"It would earn {best.profit.value:,.2f} a period where {earned.value:,.2f} was earned, as {by} judges."
     if best.assortment is not None:
         total, over = best.assortment.total.usual
-        kind = "gain" if total.proven else "loss" if total.high < 0 else ""
+        kind = _kind(total, found.evaluation)
         was, choice = best.assortment.earned.usual[0].value, best.assortment.choice.sentence
         text = f"{_sentence(choice)} All products earned {amount(was, signed=False)} {over}; {by} judges the gain."
     return {"kind": kind, "title": title, "text": text}
+
+
+def _kind(gain: Interval, evaluation: Evaluation) -> str:
+    """The colour of the verdict: no green where there is a concern."""
+    if evaluation.concerns:
+        return "doubt"
+    return "gain" if gain.proven else "loss" if gain.high < 0 else ""
 
 
 def _cards(found: ReportContents) -> list[tuple[str, str, str]]:
@@ -252,7 +260,8 @@ def _panels(shown: PolicyMap, found: ReportContents) -> list[dict[str, Any]]:
 
 
 def _gains(found: ReportContents, method: str) -> dict[str, Markup] | None:
-    shown = [(f"{method}, {each.estimator}", each.gain, "method") for each in found.evaluation.estimates]
+    best = found.evaluation.best
+    shown = [] if best is None else [(f"{method}, {best.estimator}", best.gain, "method")]
     if found.comparison is not None:
         shown += [(f"{each.method}, held out", each.gain, "estimator") for each in found.comparison.candidates]
     estimated = [(name, gain, kind) for name, gain, kind in shown if gain is not None]

@@ -5,6 +5,7 @@ from rich.text import Text
 
 from lostsales.apps.views.console import out, plain_table, print_facts
 from lostsales.demand.audit.audit import LEVEL, Audit
+from lostsales.demand.audit.behaviour import BehaviourAudit
 
 BAR = 30
 MOST_BARS = 10
@@ -23,6 +24,7 @@ def print_audit(name: str, audit: Audit) -> None:
             ("usable to learn from", f"{audit.usable_rows:,} rows"),
             ("left out", left_out),
             ("hidden demand", audit.imputation),
+            ("memory of demand", audit.memory.sentence),
         ],
     )
     out.print()
@@ -41,6 +43,7 @@ def print_audit(name: str, audit: Audit) -> None:
     _run_ends(audit)
     _verdicts(audit)
     _assumptions(audit)
+    _behaviour(audit.behaviour)
     out.print("To collect next", style="bold")
     advice = Table.grid(padding=(0, 1))
     for sentence in audit.collect_next:
@@ -107,4 +110,30 @@ def _assumptions(audit: Audit) -> None:
     else:
         ends = "nothing against it" if len(audit.run_ends) > 1 else "cannot be tested: no run is longer than one period"
     print_facts("Assumptions", [("demand does not depend on stock", stock), ("long runs end no less often", ends)])
+    out.print()
+
+
+def _behaviour(behaviour: BehaviourAudit) -> None:
+    """How prices and orders were set."""
+    out.print("How prices and orders were set", style="bold")
+    if behaviour.explained:
+        table = plain_table("", "explained by", "of prices", "of orders")
+        for each in behaviour.explained:
+            table.add_row(each.by, f"{each.price:.0%}", "" if each.order is None else f"{each.order:.0%}")
+        out.print(table)
+        prices = plain_table("", "where", "rows", "free of what the log shows")
+        for price in behaviour.free_prices:
+            prices.add_row(Text(price.what), f"{price.rows:,}", f"{price.free:.0%}")
+        out.print(prices)
+    if behaviour.tests:
+        table = plain_table("", "test of hidden causes", "t", "p")
+        table.add_column("")
+        for test in behaviour.tests:
+            figures = ("", "") if test.why_not else (f"{test.t:.1f}", f"{test.p_value:.2g}")
+            found = Text("rejected", style="red") if test.rejected else Text(test.why_not or "nothing against it")
+            table.add_row(test.name, *figures, found)
+        out.print(table)
+        out.print("Held-out shares; a false alarm in one of twenty logs, all tests together.", style="dim")
+    colour = {"freely": "green", "shown": "green", "hidden": "red", "unknown": "yellow"}[behaviour.verdict]
+    out.print(Text(f"{behaviour.sentence[0].upper()}{behaviour.sentence[1:]}.", style=colour))
     out.print()

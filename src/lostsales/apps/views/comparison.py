@@ -7,7 +7,7 @@ from rich.text import Text
 
 from lostsales.apps.views.assortment import money_text, print_assortment
 from lostsales.apps.views.console import out
-from lostsales.apps.views.evaluation import interval_text
+from lostsales.apps.views.evaluation import interval_text, print_doubts
 from lostsales.evaluation.compare import Comparison
 
 
@@ -21,6 +21,9 @@ def print_comparison(title: str, found: Comparison, saved: Path | None) -> None:
     held_out = f"every policy is evaluated on rows that it was not fitted to ({found.held_out} held out)"
     for line in (f"{found.estimand}; by {found.estimator}; {held_out}", *found.notes):
         out.print(Text(f"- {line}"))
+    named = next((each for each in found.candidates if each.method in (found.choice, found.to_try)), None)
+    shown = found.candidates[0] if named is None else named
+    print_doubts(shown.concerns or found.concerns, shown.sensitivity)
     if found.chosen is not None:
         out.print()
         print_assortment(found.chosen)

@@ -1,5 +1,7 @@
 """An off-policy evaluation and its diagnostics as a person reads them."""
 
+from collections.abc import Sequence
+
 from rich.table import Table
 from rich.text import Text
 
@@ -7,7 +9,11 @@ from lostsales.apps.views.assortment import print_assortment
 from lostsales.apps.views.console import out
 from lostsales.evaluation.diagnostics.diagnostic import Diagnostics
 from lostsales.evaluation.interval import Interval
+from lostsales.evaluation.promise.advice import Concern
+from lostsales.evaluation.promise.sensitivity import Sensitivity
 from lostsales.evaluation.results import Evaluation
+
+CHECKS = "checks are no equals of the first estimator: from few rows they are biased towards what was earned"
 
 
 def interval_text(interval: Interval | None) -> str:
@@ -25,23 +31,30 @@ def print_evaluation(title: str, evaluation: Evaluation) -> None:
     earned = evaluation.earned
     lines: list[tuple[str, str, Interval | None, Interval | None]]
     lines = [("earned", "profit", earned.profit, None), ("", "cash", earned.cash, None)]
-    for each in evaluation.estimates:
-        if each.scored:
-            lines += [(each.estimator, "profit", each.profit, each.gain), ("", "cash", each.cash, each.cash_gain)]
-            lines += [("", "discounted", each.discounted, None)]
+    best = evaluation.best
+    if best is not None:
+        lines += [(best.estimator, "profit", best.profit, best.gain), ("", "cash", best.cash, best.cash_gain)]
+        lines += [("", "discounted", best.discounted, None)]
     for by, what, value, gain in lines:
         table.add_row(by, what, interval_text(value), "" if gain is None else interval_text(gain))
+    checks = [each for each in evaluation.estimates if each.scored and each is not best]
+    for each in checks:
+        if each.profit is not None and each.gain is not None:
+            table.add_row(f"{each.estimator} (check)", "profit", f"{each.profit.value:.2f}", f"{each.gain.value:.2f}")
     out.print(table)
     notes = [f"{evaluation.estimand}; 95 % intervals over {len(evaluation.units)} {evaluation.resampled}"]
     notes += [f"discounted is the sum of these profits, each period's at {evaluation.estimand.discount:g} of the last"]
     notes += [f"profit counts lost sales, cash does not; hidden demand is estimated by {earned.lost_by}"]
     notes += [*evaluation.notes, "a policy learned from these very rows is biased upwards; compare holds rows out"]
+    if checks:
+        notes += [CHECKS]
     for each in evaluation.estimates:
         refused = "refused: " if each.reason else ""
         notes += [f"{each.estimator}: {refused}{each.reason or each.overlap.sentence}"]
         notes += [f"{each.estimator}: {note}" for note in each.notes]
     for line in notes:
         out.print(Text(f"- {line}"))
+    print_doubts(evaluation.concerns, None if best is None else best.sensitivity)
     if assortment is not None:
         out.print()
         print_assortment(assortment)
@@ -50,6 +63,14 @@ def print_evaluation(title: str, evaluation: Evaluation) -> None:
     by = "" if evaluation.best is None else f"By {evaluation.best.estimator}: "
     conclusion = f"{by}{evaluation.sentence}."
     out.print(Text(conclusion[0].upper() + conclusion[1:], style="bold"))
+
+
+def print_doubts(concerns: Sequence[Concern], sensitivity: Sensitivity | None) -> None:
+    """How strong a hidden cause would erase the gain, and the concerns in their colours."""
+    if sensitivity is not None:
+        out.print(Text(f"- {sensitivity.sentence}"))
+    for each in concerns:
+        out.print(Text(f"- {each.level}: {each.text}", style="red" if each.level == "red" else "yellow"))
 
 
 def print_diagnostics(found: Diagnostics) -> None:

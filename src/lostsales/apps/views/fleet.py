@@ -63,6 +63,13 @@ def print_fleet_audit(title: str, found: FleetAudit) -> None:
             out.print(table)
 
 
+WHAT_TO_DO = {
+    "deploy": "Deploy it: the gain is above zero with 95 % certainty.",
+    "pilot": "Keep what you do, and prove it in a pilot first.",
+    "keep": "Keep what you do.",
+}
+
+
 def print_fleet_comparison(title: str, found: FleetComparison, currency: str | None) -> None:
     """What the policies of a fleet gain."""
     total, money = found.total, f" {currency}" if currency else ""
@@ -83,6 +90,9 @@ def print_fleet_comparison(title: str, found: FleetComparison, currency: str | N
             name, f"{each.products:,}", number(each.gain.value), f"{low} to {high}", f"{each.proven_share:.0%}"
         )
     out.print(table)
+    for reason, shards in found.doubts.items():
+        out.print(f"{shards:,} shards are doubtful: {reason}", soft_wrap=True, highlight=False)
+    out.print(WHAT_TO_DO[found.verdict], style="bold")
     for reason, shards in found.not_judged.items():
         out.print(f"{shards:,} shards were not judged: {reason}", soft_wrap=True, highlight=False)
 

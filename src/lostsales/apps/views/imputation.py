@@ -6,6 +6,8 @@ from typing import Any
 from lostsales.apps.views.console import print_facts
 from lostsales.demand.survival.imputation import Imputation
 
+FAR = 0.05  # relative difference that is explained
+
 
 def print_imputation(name: str, filled: Imputation, facts: dict[str, Any], out: Path) -> None:
     """How much was hidden, what the data identify of it, and where the filled log lies."""
@@ -18,7 +20,9 @@ def print_imputation(name: str, filled: Imputation, facts: dict[str, Any], out: 
     ]
     if facts["mean_cash"] is not None:
         lines.append(("mean cash a period", f"{facts['mean_cash']:.3f}"))
-        lines.append(
-            ("mean profit a period", f"{facts['mean_profit_filled']:.3f} with the expected cost of lost sales")
-        )
+        earned, column = facts["mean_profit_filled"], facts["mean_profit_column"]
+        lines.append(("mean profit a period", f"{earned:.3f} with the expected cost of lost sales, as evaluate has it"))
+        if abs(column - earned) > FAR * max(abs(earned), abs(column)):
+            bound = f"{column:.3f}: it takes demands that are not identified up to {filled.demand_max:g}"
+            lines.append(("mean of profit_filled", bound))
     print_facts(name, [*lines, ("written", str(out))])

@@ -32,6 +32,8 @@ def check_out_of_stock(
     findings: Findings, problem: Problem, out_of_stock: Floats | None, open_time: Floats | None
 ) -> None:
     """A period has a length, and the time out of stock fits it."""
+    if out_of_stock is not None and (share := problem.columns.in_stock_share) is not None:
+        findings.check(exceeds(-out_of_stock, 0.0), f"{share} must be from 0 to 1", 1.0 - out_of_stock)
     if out_of_stock is None or problem.open_time is None:
         return
     length = open_time if open_time is not None else np.full(len(out_of_stock), float(problem.open_time))

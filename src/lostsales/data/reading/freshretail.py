@@ -1,10 +1,12 @@
 """FreshRetailNet-50K (Dingdong-Inc, CC BY 4.0): days of fresh food in shops, as a log of demand only.
 
 The published table has no stock and no orders, only the hours in which a product was sold out. A day with a stock-out
-while the shop was open is censored at its sales.
+while the shop was open counts with the share of a day's sales that usually falls into its other hours.
 """
 
 from pathlib import Path
+
+import numpy as np
 
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Columns, Feature, Problem
@@ -31,6 +33,8 @@ SOURCES = {
     "humidity": ("avg_humidity",),
     "wind": ("avg_wind_level",),
 }
+HOURS = {"sold": ("hours_sale",), "out": ("hours_stock_status", "hours_oos")}  # lists of 24
+OPEN, CLOSE = 6, 22  # hours that the published count of hours out of stock is of
 NUMERIC = ("promotion", "holiday", "rain", "temperature", "humidity", "wind")
 PROBLEM = Problem(
     columns=Columns(series=("store_id", "product_id"), period="day"),
@@ -40,6 +44,7 @@ PROBLEM = Problem(
     ),
     attributes=("usual_sales",),
 )
+SHARED = PROBLEM.model_copy(update={"columns": PROBLEM.columns.model_copy(update={"in_stock_share": "in_stock_share"})})
 
 
 def read_freshretail(path: str | Path, progress: Progress | None = None) -> SalesLog:
@@ -67,4 +72,26 @@ def read_freshretail(path: str | Path, progress: Progress | None = None) -> Sale
         "usual_sales": (f"round({usual}, 4)", "DOUBLE"),
     }
     kinds |= {name: (source[name], "DOUBLE") for name in NUMERIC}
-    return read_table(FileTable(table.connection, table.name, tuple(kinds), kinds, table.files), PROBLEM, progress)
+    hours = {what: next((name for name in names if name in table.columns), None) for what, names in HOURS.items()}
+    if hours["sold"] is None or hours["out"] is None:
+        return read_table(FileTable(table.connection, table.name, tuple(kinds), kinds, table.files), PROBLEM, progress)
+    del kinds["stockout"]
+    share = _in_stock_share(table, table.kinds[hours["sold"]][0], table.kinds[hours["out"]][0], sold_out)
+    kinds["in_stock_share"] = (share, "DOUBLE")
+    return read_table(FileTable(table.connection, table.name, tuple(kinds), kinds, table.files), SHARED, progress)
+
+
+def _in_stock_share(table: FileTable, sold: str, out: str, sold_out: str) -> str:
+    """As SQL: the usual share of a day's sales in the hours that were in stock; 1 without a stock-out while open.
+
+    What is usual is seen on days without one; where those show no sales by the hour, all open hours count the same.
+    """
+    sums = ", ".join(f"sum(CAST({sold}[{hour + 1}] AS DOUBLE)) FILTER (WHERE NOT {sold_out})" for hour in range(24))
+    usual = np.nan_to_num(np.array(table.connection.execute(f"SELECT {sums} FROM log").fetchall()[0], dtype=float))
+    if usual.sum() <= 0:
+        usual = ((np.arange(24) >= OPEN) & (np.arange(24) < CLOSE)).astype(np.float64)
+    missed = " + ".join(
+        f"{share!r} * (CAST({out}[{hour + 1}] AS DOUBLE) > 0)::INT"
+        for hour, share in enumerate((usual / usual.sum()).tolist())
+    )
+    return f"CASE WHEN {sold_out} THEN greatest(1 - ({missed}), 0) ELSE 1 END"

@@ -15,6 +15,7 @@ from lostsales.data.memory import FEWER, check_memory, memory_limit
 from lostsales.data.pipelines import contradicts_orders, off_lead_time, with_pipeline
 from lostsales.data.problem import Problem
 from lostsales.data.progress import Progress
+from lostsales.data.reading.calendar import check_calendar, with_calendar
 from lostsales.data.reading.checks import (
     check_clock,
     check_closings,
@@ -195,20 +196,20 @@ class _Gate:
             self.findings.raise_if_any(self.table.rows)
         self._check_series()
         self.findings.raise_if_any(self.table.rows)
-        return self._with_pipeline(self._split(with_receipts(self._log())))
+        return self._with_pipeline(with_calendar(self._split(with_receipts(self._log()))))
 
     def _require_columns(self) -> None:
         names, costs, have = self.problem.columns, self.problem.costs, self.table.columns
         demand_only = names.stock not in have and names.order not in have
         wanted = [*names.series_parts, names.period, names.sales]
         wanted += [names.price] if self._only(self.problem.price, self.problem.prices) is None else []
-        recorded = [name for name in (names.out_of_stock, names.in_stock) if name is not None]
+        recorded = list(names.records_of_absence)
         if demand_only:
             wanted += [] if recorded or self.may_lack_flags else [names.stockout]
         else:
             wanted += [names.stock, *([names.order] if self._only(None, self.problem.orders) is None else [])]
         wanted += recorded + [each for each in (self.problem.open_time,) if isinstance(each, str)]
-        wanted += [feature.name for feature in self.problem.features] + list(self.problem.attributes)
+        wanted += [*self.problem.feature_columns, *self.problem.attributes]
         by_series = self.problem.supply.multiple, self.problem.supply.minimum
         wanted += [each for each in (costs.lost, costs.order, costs.holding, *by_series) if isinstance(each, str)]
         if missing := [column for column in dict.fromkeys(wanted) if column not in have]:
@@ -269,16 +270,18 @@ class _Gate:
     def _stockout(self) -> Bools | None:
         """The flag; without one a table of sales alone has no stock-outs."""
         names = self.problem.columns
-        recorded = names.stockout in self.table.columns or names.out_of_stock or names.in_stock
+        recorded = names.stockout in self.table.columns or names.records_of_absence
         if self.may_lack_flags and not recorded:
             return np.zeros(self.table.rows, dtype=bool)
         return self.reader.flag(names.stockout)
 
     def _out_of_stock(self) -> Floats | None:
-        """The time out of stock; of a flag that says in stock or not, 1 or 0."""
+        """The time out of stock; of a share in stock what is left of 1, of a flag that says in stock or not, 1 or 0."""
         names = self.problem.columns
         if names.out_of_stock is not None:
             return self.reader.number(names.out_of_stock)
+        if names.in_stock_share is not None:
+            return 1.0 - self.reader.number(names.in_stock_share)
         in_stock = None if names.in_stock is None else self.reader.flag(names.in_stock)
         return None if in_stock is None else (~in_stock).astype(np.float64)
 
@@ -286,7 +289,9 @@ class _Gate:
         matrix = np.empty((self.table.rows, len(self.problem.features)), order="F")
         features = list(self.problem.features)
         for index, feature in enumerate(features):
-            if feature.kind == "numeric":
+            if feature.calendar is not None:
+                matrix[:, index] = 0.0  # until the length of a period is known
+            elif feature.kind == "numeric":
                 matrix[:, index] = self.reader.number(feature.name, negative=True, truths=True)
             else:
                 features[index], matrix[:, index] = self.reader.levels(feature)
@@ -320,6 +325,7 @@ class _Gate:
         self.ordering = _ordering(self.codes, self.period)
         check_duplicates(self.findings, self.codes, self.period, self.ordering)
         check_clock(self.findings, self.problem.clock, self.period)
+        check_calendar(self.findings, self.problem, self.period)
         for name, labels in self.attributes.items():
             check_constant(self.findings, name, labels, self.codes)
         self.problem = self.lots.with_rules(self.problem, self.findings, self.codes, self.texts)

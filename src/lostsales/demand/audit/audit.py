@@ -10,6 +10,7 @@ from lostsales.data.balance import BALANCES, nets_orders, off_balance
 from lostsales.data.demand_bounds import demand_bounds
 from lostsales.data.log import LogNotes, SalesLog
 from lostsales.data.progress import Progress
+from lostsales.demand.audit.behaviour import BehaviourAudit, audit_behaviour
 from lostsales.demand.audit.identifiability import (
     CLOSE_TO_ALL,
     GroupVerdict,
@@ -18,6 +19,7 @@ from lostsales.demand.audit.identifiability import (
     find_verdicts,
     price_ranges,
 )
+from lostsales.demand.audit.memory import DemandMemory, demand_memory
 from lostsales.demand.audit.stock_test import StockTest, stock_independence
 from lostsales.demand.censoring.runs import LEAST_ROWS, Runs, find_runs, paper_variants, run_ends, run_lengths
 from lostsales.demand.survival.imputation import Imputation, impute
@@ -70,11 +72,15 @@ class Audit:
     imputation: str
     collect_next: tuple[str, ...]
     conclusion: str
+    memory: DemandMemory
+    behaviour: BehaviourAudit  # how prices and orders were set
     row_kinds: dict[str, int]  # rows by what they tell about demand, see `data.demand_bounds.ROW_KINDS`
 
     def as_json(self) -> dict[str, Any]:
         """Plain values."""
-        return asdict(self)
+        found = asdict(self)
+        found["behaviour"]["sentence"] = self.behaviour.sentence
+        return found
 
 
 def audit(log: SalesLog, *, cap: int | None = None, seed: int = 0, progress: Progress | None = None) -> Audit:
@@ -117,6 +123,7 @@ def audit(log: SalesLog, *, cap: int | None = None, seed: int = 0, progress: Pro
     ends = run_ends(runs)
     balance, follows = _balance(log)
     verdicts = find_verdicts(log, runs, filled)
+    behaviour = audit_behaviour(log)
     lengths = run_lengths(log, runs)
     return Audit(
         periods=len(log),
@@ -141,8 +148,10 @@ def audit(log: SalesLog, *, cap: int | None = None, seed: int = 0, progress: Pro
         run_ends_fall_at=ends.falls_at,
         stock_test=stock_independence(log, runs, seed),
         imputation=sentence,
-        collect_next=_collect_next(log, runs, filled, verdicts, follows),
-        conclusion=_conclusion(log, runs),
+        collect_next=_collect_next(log, runs, filled, verdicts, follows, behaviour),
+        conclusion=_conclusion(log, runs, behaviour),
+        behaviour=behaviour,
+        memory=demand_memory(log, seed),
         row_kinds=demand_bounds(log).counts,
     )
 
@@ -191,7 +200,12 @@ def _balance(log: SalesLog) -> tuple[dict[str, float] | None, str]:
 
 
 def _collect_next(
-    log: SalesLog, runs: Runs, filled: Imputation | None, verdicts: tuple[GroupVerdict, ...], follows: str
+    log: SalesLog,
+    runs: Runs,
+    filled: Imputation | None,
+    verdicts: tuple[GroupVerdict, ...],
+    follows: str,
+    behaviour: BehaviourAudit,
 ) -> tuple[str, ...]:
     advice = []
     if not runs.observed.any_observed:
@@ -212,6 +226,11 @@ def _collect_next(
         shown = int(np.count_nonzero((runs.depth == deeper) & runs.observed.is_observed & log.has_next))
         advice.append(
             f"runs of {deeper} stock-outs that end: {shown} rows show what follows one, {LEAST_ROWS} are needed"
+        )
+    if behaviour.is_hidden:
+        advice.append(
+            "what the manager looked at when prices and orders were set (as a feature), a cost that moved prices "
+            "(instruments), or a few weeks of prices drawn at random (a pilot)"
         )
     if follows.startswith("neither"):
         advice.append("receipts and stock corrections (columns received, adjustment), so that the stock adds up")
@@ -234,7 +253,7 @@ def _advice_on_stock(
         yield f"periods with ample stock at {', '.join(others)}"
 
 
-def _conclusion(log: SalesLog, runs: Runs) -> str:
+def _conclusion(log: SalesLog, runs: Runs, behaviour: BehaviourAudit) -> str:
     depth_0 = int(np.count_nonzero(runs.usable & (runs.depth == 0)))
     if log.demand_only:
         return "Not fit for C-FQI: the log has no stock and no orders. Audit, impute and demand can use it."
@@ -247,6 +266,9 @@ def _conclusion(log: SalesLog, runs: Runs) -> str:
     if log.notes.balance_broken:
         use = "Audit, impute and demand can use it"
         return f"Not fit for C-FQI: {log.notes.balance_finding}, and profits would be computed from it. {use}."
+    if behaviour.is_hidden:
+        trial = "What is learned from it must be proved in a pilot first"
+        return f"Not fit to promise a gain: {behaviour.sentence}. {trial}."
     why = ""
     if runs.max_depth == runs.cap < runs.longest:
         why = f" (the longest run is {runs.longest}, but the cap K is {runs.cap})"

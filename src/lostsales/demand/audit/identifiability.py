@@ -52,7 +52,7 @@ def _by_value(values: Floats, name: str, levels: tuple[object, ...] | None = Non
     return [*groups, (f"{name}: {rest} others", ~np.isin(values, shown))] if rest else groups
 
 
-def _by_price(log: SalesLog) -> list[tuple[str, Bools]]:
+def by_price(log: SalesLog) -> list[tuple[str, Bools]]:
     """Prices in a few groups; relative to the usual price of each series where series differ in price."""
     usual = usual_price(log)
     if (usual == usual[:1]).all():
@@ -75,7 +75,7 @@ def by_depth(runs: Runs) -> list[tuple[str, Bools]]:
 def price_ranges(log: SalesLog, runs: Runs) -> tuple[PriceRange, ...]:
     """The largest observed demand at each price, and the largest that could have been observed."""
     observed, ranges = runs.observed, []
-    for what, rows in _by_price(log):
+    for what, rows in by_price(log):
         shown = observed.demand[rows & observed.is_observed]
         seen = None if log.demand_only else float(observed.available[rows].max())
         ranges.append(PriceRange(what, float(shown.max()) if len(shown) else None, seen))
@@ -84,7 +84,7 @@ def price_ranges(log: SalesLog, runs: Runs) -> tuple[PriceRange, ...]:
 
 def find_verdicts(log: SalesLog, runs: Runs, filled: Imputation | None) -> tuple[GroupVerdict, ...]:
     """A verdict on each depth, price and level of a feature; `filled` is None where imputation was skipped."""
-    groups = by_depth(runs) + _by_price(log)
+    groups = by_depth(runs) + by_price(log)
     for index, feature in enumerate(log.problem.features):
         groups += _by_value(log.features[:, index], feature.name, feature.levels)
     verdicts = []

@@ -87,7 +87,11 @@ def gather_evidence(log: SalesLog, usual: Floats | None = None) -> Evidence:
         # All sold at that depth: demand was this or more before truncation. To leave such rows out, but not those that
         # sold less, would be a selection on the outcome.
         high[(depth >= log.problem.longest_run) & ~exceeds(log.available[rows], demand)] = np.inf
-    columns = feature_columns(log.problem.features, log.features[rows].T)
+    features = log.features[rows]
+    for at, feature in enumerate(log.problem.features):
+        if feature.name in log.problem.instruments:  # it moves the price, not demand: a column without variation
+            features[:, at] = 0.0
+    columns = feature_columns(log.problem.features, features.T)
     usual = usual_price(log) if usual is None else usual
     first_part, product = np.unique(log.names.astype(str), return_index=True, return_inverse=True)[1:]
     return Evidence(

@@ -54,10 +54,13 @@ def panel_of(log: SalesLog, horizon: int, season: int | None) -> Panel:
     place = products.of_row[kept], column[kept]
     demand, exposure = np.zeros((len(products), width)), np.zeros((len(products), width))
     censored = np.zeros((len(products), width), dtype=bool)
-    tells = observed.is_observed | (seen > 0)
+    share = np.where(log.is_share, 1.0 - (0.0 if log.out_share is None else log.out_share), 1.0)
+    seen = np.where(log.is_share, log.sales, seen)
+    exact = observed.is_observed | log.is_share
+    tells = exact | (seen > 0)
     demand[place] = np.where(tells, seen / unit, 0.0)[kept]
-    exposure[place] = tells[kept]
-    censored[place] = (tells & ~observed.is_observed)[kept]
+    exposure[place] = (share * tells)[kept]
+    censored[place] = (tells & ~exact)[kept]
     silent = np.zeros_like(censored)
     silent[place] = ~tells[kept]
     first = int(at.column.max()) + 1 - width

@@ -45,16 +45,18 @@ def write_filled(log: SalesLog, filled: Imputation, path: str | Path) -> None:
     write_table(filled_columns(log, filled), path)
 
 
-def summary(log: SalesLog, filled: Imputation) -> dict[str, Any]:
-    """The facts behind `lostsales impute`."""
+def summary(log: SalesLog, filled: Imputation, earned: float | None = None) -> dict[str, Any]:
+    """The facts behind `lostsales impute`; `earned` is the mean profit by a law of demand, as `evaluate` has it."""
     hidden = filled.hidden
+    column = None if filled.profit_filled is None else float(filled.profit_filled.mean())
     return {
         "rows": len(log),
         "censored_rows": int(hidden.sum()),
         "identified_rows": int((hidden & filled.identified).sum()),
         "mean_expected_lost": float(filled.expected_lost[hidden].mean()) if hidden.any() else 0.0,
         "mean_cash": None if filled.profit_filled is None else float(log.cash.mean()),
-        "mean_profit_filled": None if filled.profit_filled is None else float(filled.profit_filled.mean()),
+        "mean_profit_filled": column if earned is None else earned,
+        "mean_profit_column": column,
         "demand_max": filled.demand_max,
         "tail": filled.tail,
         "bandwidths": filled.bandwidths,

@@ -6,6 +6,7 @@ import numpy as np
 
 from lostsales.data.log import SalesLog
 from lostsales.data.progress import Progress
+from lostsales.data.share_rows import share_demand
 from lostsales.data.splits import hold_out, resample_counts
 from lostsales.demand.censoring.observed import Observed
 from lostsales.demand.censoring.runs import Runs, find_runs
@@ -138,7 +139,9 @@ def impute(
     lost = np.where(observed.is_observed, np.maximum(observed.demand - observed.available, 0.0), np.nan)
     error, identified = np.where(observed.is_observed, 0.0, np.nan), observed.is_observed.copy()
     bandwidths: dict[str, float] = {}
-    groups = depth_groups(counted, runs, only, seed, QUICK_ROWS if quick else MOST_ROWS, law)
+    asked = np.ones(len(log), dtype=bool) if only is None else only
+    to_fill = asked & ~log.is_share if log.is_share.any() else only
+    groups = depth_groups(counted, runs, to_fill, seed, QUICK_ROWS if quick else MOST_ROWS, law)
     scored = 0 if estimator != "beran" else QUICK_SCORED if quick else MOST_SCORED
     total, done = sum(len(group.fill) for group in groups), 0
     for group in groups:
@@ -161,11 +164,16 @@ def impute(
             _keep_within(observed, rows, lost, error, fill, hidden[0], spread)
             done += len(rows)
     lost, error = lost * counts_of.unit, error * counts_of.unit
+    expected = np.where(
+        observed.is_observed, observed.demand * counts_of.unit, observed.available * counts_of.unit + lost
+    )
+    if (by_share := log.is_share & asked).any():
+        whole = share_demand(log)
+        expected, error = np.where(by_share, whole.mean, expected), np.where(by_share, whole.error, error)
+        lost, identified = np.where(by_share, expected - log.sales, lost), identified | by_share
     profit, profit_se = _profit(log, lost, error)
     return Imputation(
-        expected_demand=np.where(
-            observed.is_observed, observed.demand * counts_of.unit, observed.available * counts_of.unit + lost
-        ),
+        expected_demand=expected,
         expected_lost=lost,
         error=error,
         identified=identified,
@@ -175,7 +183,7 @@ def impute(
         demand_max=bound.demand_max,
         bandwidths=bandwidths if estimator == "beran" else {},
         resampled=holdout.by,
-        hidden=~observed.is_observed,
+        hidden=~observed.is_observed | by_share,
     )
 
 

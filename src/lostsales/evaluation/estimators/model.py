@@ -11,6 +11,9 @@ from lostsales.evaluation.estimators.replay import ReplayedEpisodes, ReplayPerio
 from lostsales.evaluation.interval import Interval
 from lostsales.evaluation.prepared_log import LeaveOneOutLaws, PreparedLog
 from lostsales.evaluation.product_choice import root_mean_square
+from lostsales.evaluation.promise.log_concerns import is_doubtful
+from lostsales.evaluation.promise.sensitivity import sensitivity
+from lostsales.evaluation.promise.tilted_law import tilted
 from lostsales.evaluation.results import Estimate, Overlap
 from lostsales.evaluation.task import EvaluationTask
 from lostsales.types import Bools, Floats
@@ -35,6 +38,7 @@ def model_based(task: EvaluationTask) -> Estimate:
     opening = task.seed, task.start_stock, restarts
     periods = ReplayPeriods.of(prepared.log, laws.model.evidence, horizon, episodes, *opening)
     first, others = stages(task.progress, (1, len(laws.without) + len(laws.alternatives)))
+    bends = (-prepared.hidden_slope, prepared.hidden_slope) if prepared.hidden_slope else ()
 
     def replayed(law: DemandLaw) -> ReplayedEpisodes:
         return replay(task.policy, periods, law, horizon, discount, task.seed)
@@ -45,8 +49,10 @@ def model_based(task: EvaluationTask) -> Estimate:
     if not overlap.enough:
         return Estimate("model", overlap, reason=overlap.sentence)
     unit_of_period = prepared.units.of_row[laws.model.evidence.rows[periods.row]]  # (periods, episodes)
-    found = in_parallel(replayed, (*laws.without, *laws.alternatives), others)
-    without, alternatives = found[: len(laws.without)], found[len(laws.without) :]
+    bent = tuple(tilted(laws.law, laws.model.evidence, each) for each in bends)
+    found = in_parallel(replayed, (*laws.without, *laws.alternatives, *bent), others)
+    last = len(found) - len(bent)
+    without, alternatives, under_bent = found[: len(laws.without)], found[len(laws.without) : last], found[last:]
     every = np.ones_like(periods.is_replayed)
 
     def figure(name: str, against: tuple[Floats, Floats] | None = None) -> tuple[Floats, float]:
@@ -65,10 +71,16 @@ def model_based(task: EvaluationTask) -> Estimate:
         shifts = np.array([mean(episodes, every) - value for episodes in alternatives])
         if against is not None:
             own, shifts = own - against[0], shifts - against[1]
-        return own, float(root_mean_square(shifts))
+        bend = max((abs(mean(episodes, every) - value) for episodes in under_bent), default=0.0)
+        # Where the law is known to be wrong, the error of a gain may be as large as the gain.
+        wrong = abs(float(own.mean())) if against is not None and doubtful else 0.0
+        return own, float(np.hypot(np.hypot(root_mean_square(shifts), bend), wrong))
 
+    doubtful = is_doubtful(prepared)
     profit = figure("profit")
     gain = figure("profit", (prepared.contributions, prepared.alternative_shifts))
+    counted = periods.is_replayed
+    shifts = np.array([float((each.profit - whole.profit)[counted].mean()) for each in under_bent])
     cash_gain = figure("cash", (prepared.units.mean(prepared.log.cash), np.zeros(len(alternatives))))
     return Estimate(
         estimator="model",
@@ -80,7 +92,16 @@ def model_based(task: EvaluationTask) -> Estimate:
         cash_gain=Interval.of(*cash_gain),
         contributions=profit[0],
         model_uncertainty=gain[1],
-        assortment=_assortment(prepared, periods, whole, without, alternatives),
+        sensitivity=None
+        if prepared.panel is None
+        else sensitivity(
+            prepared.panel,
+            float(gain[0].mean()),
+            prepared.hidden_slope,
+            shifts,
+            abs(float(gain[0].mean())) if doubtful else 0.0,
+        ),
+        assortment=_assortment(prepared, periods, whole, without, alternatives, under_bent),
         notes=_notes(prepared, laws),
     )
 
@@ -91,6 +112,7 @@ def _assortment(
     whole: ReplayedEpisodes,
     without: list[ReplayedEpisodes],
     alternatives: list[ReplayedEpisodes],
+    bent: list[ReplayedEpisodes],
 ) -> AssortmentGain | None:
     """Gains by product, each on its own replayed periods; None where the log has no products."""
     earned, laws = prepared.earned_by_product, prepared.laws
@@ -108,6 +130,12 @@ def _assortment(
     left_out = [np.where(replayed, profits(each, unit != at), earned.without[at]) for at, each in enumerate(without)]
     shifts = [np.where(replayed, profits(each) - value, earned.shifts[at]) for at, each in enumerate(alternatives)]
     profit = ProductFigures(value, np.array(left_out), np.array(shifts).reshape(-1, len(products)))
+    bends = [np.where(replayed, profits(each) - value, 0.0) for each in bent]
+    if bends:
+        worst = bends[int(np.argmin([each.sum() for each in bends]))]
+        earned, profit = earned.with_shift(np.zeros(len(products))), profit.with_shift(worst)
+    if is_doubtful(prepared):
+        earned, profit = earned.with_shift(np.zeros(len(products))), profit.with_shift(profit.value - earned.value)
     units = prepared.units
     return assortment_gain(prepared.log, units.of_row, len(units), earned, profit, prepared.products_in_log)
 

@@ -16,6 +16,7 @@ ENOUGH = 5_000
 DRAWS = 5_000  # assignments that the observed one is compared with, itself included
 MOST_CELLS = 100_000_000  # of the table of drawn assignments; with more series fewer are drawn
 LEAST_DRAWS = 1_000
+ALL = 100  # units of a stratum beyond which there are many assignments
 MANY = 1e9  # assignments that need not be counted any more
 
 
@@ -51,11 +52,10 @@ def assignments_of(strata: Ints) -> float:
     >>> assignments_of(np.array([0, 0, 0, 0, 1, 1, 1]))
     36.0
     """
-    sizes = np.bincount(strata)
-    logarithms = [
-        np.log(float(comb(int(size), int(size) // 2)) * (1 + int(size) % 2)) for size in np.minimum(sizes, 500)
-    ]
-    return float(np.exp(min(sum(logarithms), np.log(MANY))))
+    found = 1.0
+    for size in np.bincount(strata).tolist():
+        found = min(found * comb(min(size, ALL), min(size, ALL) // 2) * (1 + size % 2), MANY)
+    return found
 
 
 def switches_of(series: int, pairs: int) -> float:
@@ -64,7 +64,7 @@ def switches_of(series: int, pairs: int) -> float:
     >>> switches_of(1, 6), switches_of(4, 2)
     (64.0, 36.0)
     """
-    return float(np.exp(min(pairs * np.log(comb(series, series // 2) * (1 + series % 2)), np.log(MANY))))
+    return min(float(comb(series, series // 2) * (1 + series % 2)) ** pairs, MANY)
 
 
 def draws_for(units: int) -> int:

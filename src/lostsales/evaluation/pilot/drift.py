@@ -18,7 +18,7 @@ from lostsales.types import Bools, Floats
 SHIFT = 0.3  # of demand, that is to be found
 USUAL_SHIFT = 1.0  # of other figures, in standard deviations
 FALSE_ALARMS, SPAN = 0.2, 200  # expected number of alarms without change in so many periods
-PATHS, BISECTIONS = 600, 12
+PATHS, BISECTIONS = 500, 10
 CLIP = 3.5  # standard deviations beyond which an outlier counts no more
 LEAST_SIGNAL, MOST_SIGNAL = 0.5, 2.5  # of a shift, in standard deviations of an innovation
 LEAST_PERIODS = 10

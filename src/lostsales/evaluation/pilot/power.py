@@ -9,9 +9,8 @@ from lostsales.evaluation.pilot.sequential_test import crossings, spent
 from lostsales.types import Floats
 
 POWER = 0.8
-PATHS = 20_000
-MOST_LOOKS = 60  # of the simulated paths: more looks change nothing
-BISECTIONS = 30
+PATHS = 10_000
+LOOKS = (1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 60)  # numbers of looks that are simulated: more change nothing
 MOST_DRIFT = 50.0
 MANY = 1e9  # assignments beyond which nothing changes
 
@@ -24,20 +23,19 @@ def needed_drift(looks: int, degrees: int, assignments: float, power: float = PO
     is as demanding as Student's: its thresholds are in units of a standard error that has as many degrees of freedom.
     With few assignments it can spend its error in steps only.
     """
+    simulated = max(each for each in LOOKS if each <= max(looks, 1))
+    if simulated != looks:
+        return needed_drift(simulated, degrees, assignments, power)
     rng = np.random.default_rng(0)
-    looks, degrees = min(looks, MOST_LOOKS), max(degrees, 1)
     progress = np.arange(1, looks + 1)[:, None] / looks
-    steps = min(float(assignments), MANY)
+    steps, degrees = min(float(assignments), MANY), max(degrees, 1)
     noise = np.cumsum(rng.standard_normal((looks, PATHS)) / np.sqrt(looks), axis=0)
     thresholds = _thresholds(noise, np.floor(spent(progress[:, 0], "success") * steps + 1e-9) / steps)[:, None]
     wanted = stdtrit(float(degrees), ndtr(thresholds / np.sqrt(progress))) * np.sqrt(progress)
     error = np.sqrt(rng.chisquare(degrees, PATHS) / degrees)
-    low, high = 0.0, MOST_DRIFT
-    for _ in range(BISECTIONS):
-        drift = (low + high) / 2
-        found = (noise + drift * progress > error * wanted).any(axis=0).mean()
-        low, high = (drift, high) if found < power else (low, drift)
-    return high if high < MOST_DRIFT else float("inf")
+    least = ((error * wanted - noise) / progress).min(axis=0)  # drift with which each path crosses
+    found = float(np.quantile(least, power)) if np.isfinite(least).all() else np.inf
+    return found if found < MOST_DRIFT else float("inf")
 
 
 def _thresholds(paths: Floats, error: Floats) -> Floats:

@@ -15,8 +15,9 @@ from lostsales.types import Floats
 
 MOST_LAGS = 8  # of the autoregression
 LEAST_PERIODS_A_LAG = 6
-CORRECTIONS = 25  # iterations of the correction for estimated means
+CORRECTIONS = 10  # iterations of the correction for estimated means
 MOST_MEMORY = 0.98  # sum of coefficients beyond which an autoregression has no mean to speak of
+FORGOTTEN = 1e-6  # share of the variance below which autocovariances count as none
 PAST_SHARES = (1.0, 0.5, 0.25)  # of the past that may serve as the covariate
 
 
@@ -139,6 +140,8 @@ def _extended(phi: Floats, gamma: Floats, lags: int) -> Floats:
     order = len(phi)
     found = np.zeros(max(lags, order + 1))
     found[: len(gamma)] = gamma
-    for lag in range(order + 1, lags):
+    for lag in range(order + 1, lags if order else 0):
         found[lag] = phi @ found[lag - order : lag][::-1]
+        if np.abs(found[lag - order + 1 : lag + 1]).max() < FORGOTTEN * found[0]:
+            break
     return found[:lags]

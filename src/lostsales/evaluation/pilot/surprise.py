@@ -65,12 +65,15 @@ def _relative(price: Floats, usual: Floats) -> Floats:
 
 
 def _column_names(log: SalesLog, clock: PilotClock) -> tuple[str, ...]:
-    """The price, numeric features, all levels of a categorical feature but the first, weekdays but Monday."""
+    """The price, numeric features, all levels of a categorical feature but the first, weekdays but one.
+
+    Plain numbers may count days, so that every seventh of them is taken for the same day.
+    """
     found = [PRICE]
     for feature in log.problem.features:
         own = [""] if feature.levels is None else [f"={spelled(level)}" for level in feature.levels[1:]]
         found += [f"feature {feature.name}{each}" for each in own]
-    return (*found, *(f"weekday {day}" for day in range(1, 7) if clock.is_daily))
+    return (*found, *(f"weekday {day}" for day in range(1, 7) if clock.is_daily or not clock.dated))
 
 
 def _inputs(log: SalesLog, clock: PilotClock, columns: tuple[str, ...]) -> Floats:
@@ -82,8 +85,8 @@ def _inputs(log: SalesLog, clock: PilotClock, columns: tuple[str, ...]) -> Float
             found[f"feature {feature.name}"] = values
         for number, level in enumerate(feature.levels or ()):
             found[f"feature {feature.name}={spelled(level)}"] = (values == number).astype(np.float64)
-    if clock.is_daily:
-        days = (log.period.astype(np.int64) // DAY + 3) % 7
+    if clock.is_daily or not clock.dated:
+        days = (log.period.astype(np.int64) // (DAY if clock.dated else 1) + 3) % 7
         found |= {f"weekday {day}": (days == day).astype(np.float64) for day in range(7)}
     nothing = np.zeros(len(log))
     return np.column_stack([found.get(column, nothing) for column in columns])

@@ -68,7 +68,7 @@ class ReportContents:
             return "whether one of the methods beside it gains cannot be told either"
         gain, over = (best.gain, "a period") if best.assortment is None else best.assortment.total.usual
         sure = f"{amount(gain.value)} {over} ({amount(gain.low)} to {amount(gain.high)})"
-        proven = "a proven gain" if gain.proven else "no proven gain"
+        proven = "a proven gain" if gain.proven and not best.concerns else "no proven gain"
         return f"of the methods beside it, {others}, {best.method} does best: {proven}, {sure}"
 
 

@@ -84,6 +84,7 @@ def _states(process: FeatureProcess, nodes: int) -> float:
         return len(process.start) if isinstance(process, MarkovChain) else process.length
     if isinstance(process, ReferencePrice):
         return 4 * nodes + 1
+    assert isinstance(process, Autoregressive)  # a drift is refused before (`check_markov`)
     low, high, widest = _span(process)
     return max(nodes, (high - low) / widest) if high > low else 1
 
@@ -110,6 +111,7 @@ def _chain_of(process: FeatureProcess, prices: Floats, nodes: int) -> Chain:
         later = process.memory * grid + (1 - process.memory) * prices[:, None]
         return Chain((grid,), hat_weights(grid, later, 0.0), hat_weights(grid, np.array(process.start), 0.0))
     else:
+        assert isinstance(process, Autoregressive)  # a drift is refused before (`check_markov`)
         return _autoregressive(process, prices, nodes)
     return Chain((values.astype(np.float64),), np.repeat(move[None], len(prices), axis=0), first)
 

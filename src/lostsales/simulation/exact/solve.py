@@ -21,6 +21,7 @@ from lostsales.simulation.exact.pipeline_policy import PipelinePolicy
 from lostsales.simulation.exact.pipeline_solve import solve_pipeline
 from lostsales.simulation.exact.solved_policies import BeliefPolicy, HistoryPolicy, OraclePolicy, SolverSettings
 from lostsales.simulation.exact.value_iteration import Actions, Criterion, Values
+from lostsales.simulation.hidden_market import check_markov
 from lostsales.simulation.scenario import Scenario, as_scenario
 from lostsales.types import Array, Floats
 
@@ -160,6 +161,7 @@ def solve_reference(
     """
     if max_depth is not None and max_depth < 1:
         raise SettingError(f"max_depth must be at least 1, but {max_depth} came")
+    check_markov(scenario, "dynamic programming")
     fine = grid or Resolution()
     began = perf_counter()
     if needs_pipeline(scenario, criterion):

@@ -1,0 +1,95 @@
+"""How prices and orders of a log were set: what explains them, what tests say of hidden causes, and a verdict."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from lostsales.data.log import SalesLog
+from lostsales.demand.audit.decision_causes import Explained, FreePrice, explained_by, free_prices
+from lostsales.demand.audit.decision_panel import DecisionPanel
+from lostsales.demand.audit.decision_tests import DecisionTest, PriceLink, decision_tests
+from lostsales.demand.censoring.evidence import gather_evidence
+from lostsales.demand.law.selection import LEAST_ROWS
+
+FREELY = 0.02  # share of the variance of prices below which what the log shows does not explain them
+
+PriceSetting = Literal["freely", "shown", "hidden", "unknown"]
+VERDICTS: dict[PriceSetting, str] = {
+    "freely": "prices varied freely",
+    "shown": "prices varied only with what the log shows",
+    "hidden": "prices or orders varied with something that the log does not show",
+    "unknown": "how prices were set cannot be told",
+}
+
+
+@dataclass(frozen=True)
+class BehaviourAudit:
+    """How the decisions of a log were made.
+
+    Examples
+    --------
+    >>> import lostsales
+    >>> log, _ = lostsales.simulate("released", episodes=20, seed=1)
+    >>> audit_behaviour(log).sentence
+    'prices varied freely'
+
+    """
+
+    verdict: PriceSetting
+    explained: tuple[Explained, ...]
+    free_prices: tuple[FreePrice, ...]
+    tests: tuple[DecisionTest, ...]
+    price_link: PriceLink | None
+    why_not: str = ""  # why it is unknown
+
+    @property
+    def is_hidden(self) -> bool:
+        """Whether a test rejects."""
+        return self.verdict == "hidden"
+
+    @property
+    def sentence(self) -> str:
+        """The verdict in words."""
+        reason = "; ".join(each.what for each in self.tests if each.rejected) or self.why_not
+        return f"{VERDICTS[self.verdict]}: {reason}" if reason else VERDICTS[self.verdict]
+
+
+def audit_behaviour(log: SalesLog, seed: int = 0) -> BehaviourAudit:
+    """Examine how the prices and orders of a log were set.
+
+    Parameters
+    ----------
+    log : SalesLog
+        What `read_log` returns.
+    seed : int
+        Of the draws of hidden demands, and of the rows of a large log.
+
+    Returns
+    -------
+    BehaviourAudit
+        What explains the decisions, the tests, and the verdict.
+
+    """
+    shown = int(np.count_nonzero(np.isfinite(gather_evidence(log).high)))
+    if shown < LEAST_ROWS:
+        return _unknown(f"{shown} rows have a known demand after another, and {LEAST_ROWS} are needed")
+    if np.ptp(log.price) == 0:
+        return _unknown("the price never varied")
+    return behaviour_of(DecisionPanel.of(log, seed))
+
+
+def behaviour_of(panel: DecisionPanel) -> BehaviourAudit:
+    """The audit of a panel."""
+    tests, link = decision_tests(panel)
+    explained = explained_by(panel)
+    verdict: PriceSetting = "freely" if explained[-1].price < FREELY else "shown"
+    if any(each.rejected for each in tests):
+        verdict = "hidden"
+    elif all(each.why_not for each in tests):
+        return BehaviourAudit("unknown", explained, free_prices(panel), tests, link, "too few rows for any test")
+    return BehaviourAudit(verdict, explained, free_prices(panel), tests, link)
+
+
+def _unknown(why: str) -> BehaviourAudit:
+    return BehaviourAudit("unknown", (), (), (), None, why)

@@ -1,0 +1,144 @@
+"""Rows of a log as tests of its decisions need them: decisions, what a manager could see, and unexplained demand."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from lostsales.data.log import SalesLog
+from lostsales.data.scale import series_scale
+from lostsales.data.splits import hold_out
+from lostsales.demand.censoring.evidence import Evidence, gather_evidence
+from lostsales.demand.censoring.runs import find_runs
+from lostsales.demand.law.demand_law import DemandLaw, Family
+from lostsales.demand.law.estimation import complete_latents, fit_family
+from lostsales.demand.law.evidence_sample import sample_blocks
+from lostsales.types import Floats, Ints
+
+MOST_ROWS = 10_000  # that decisions are examined on: chance is far below what matters
+WEEK = 7
+DAY = np.timedelta64(1, "D")
+
+
+@dataclass(frozen=True, eq=False)
+class DecisionPanel:
+    """Some rows of a log; prices relative to the usual one of a series, quantities in units of its scale.
+
+    The residual is demand less its mean under a linear law given features, price and last demand; where demand is
+    censored, its expectation given that. Under the law it has mean 0 whatever was available.
+    """
+
+    log: SalesLog
+    evidence: Evidence
+    law: DemandLaw
+    demand: Floats  # (rows,) latent, its expectation where it is censored
+    residual: Floats  # (rows,) of the latent
+
+    @classmethod
+    def of(cls, log: SalesLog, seed: int = 0) -> "DecisionPanel":
+        """Of the rows of a log with a last demand, or blocks of them where they are many."""
+        evidence = sample_blocks(gather_evidence(log), MOST_ROWS, seed)
+        is_relative = bool((evidence.usual_price != 1).any())
+        family = Family("linear", False, link="log" if is_relative else "identity")
+        law = fit_family(evidence, family, series_scale(log), seed=seed)
+        return cls(log, evidence, law, *_expected(evidence, law, seed))
+
+    @property
+    def rows(self) -> Ints:
+        """Of the log, (rows,)."""
+        return self.evidence.rows
+
+    @cached_property
+    def unit(self) -> Ints:
+        """What is independent of other units, (rows,): a series, or a block of one where series are few."""
+        return hold_out(self.log, gap=1).unit[self.rows]
+
+    @cached_property
+    def scale(self) -> Floats:
+        """Of the series of each row, (rows,)."""
+        return self.law.scale[self.evidence.series]
+
+    @property
+    def price(self) -> Floats:
+        """Of each row."""
+        return self.evidence.price
+
+    def price_at(self, periods: int) -> Floats:
+        """The price so many periods later (earlier where negative), NaN where the series has no such row."""
+        return self.at(self.log.price, periods) / self.law.usual_price[self.evidence.series]
+
+    @cached_property
+    def order(self) -> Floats | None:
+        """Of each row, None in a demand-only log."""
+        return None if self.log.order is None else self.log.order[self.rows] / self.scale
+
+    @cached_property
+    def stock(self) -> Floats | None:
+        """When the period opened, None in a demand-only log."""
+        return None if self.log.stock is None else self.log.stock[self.rows] / self.scale
+
+    def sales_at(self, periods: int) -> Floats:
+        """Sales so many periods later or earlier; before the first row the last sales of the series, where given."""
+        sales = self.at(self.log.sales, periods) / self.scale
+        if periods == -1:
+            first = self.log.starts[self.evidence.series] == self.rows
+            sales = np.where(first, self.log.last_sales[self.evidence.series] / self.scale, sales)
+        return sales
+
+    def demand_at(self, periods: int) -> Floats:
+        """Observed demand so many periods later or earlier, NaN where it is hidden."""
+        return self.at(self._observed_demand, periods) / self.scale
+
+    def residual_at(self, periods: int) -> Floats:
+        """The residual so many periods later or earlier."""
+        wanted = self.rows + periods
+        place = np.clip(np.searchsorted(self.rows, wanted), 0, len(self.rows) - 1)
+        same = (self.rows[place] == wanted) & (self.evidence.series[place] == self.evidence.series)
+        return np.where(same, self.residual[place], np.nan)
+
+    def at(self, column: Floats, periods: int) -> Floats:
+        """A column of the log so many periods later or earlier, (rows,)."""
+        wanted = self.rows + periods
+        place = np.clip(wanted, 0, len(self.log) - 1)
+        return np.where((wanted == place) & (self.log.series[place] == self.evidence.series), column[place], np.nan)
+
+    @cached_property
+    def features(self) -> Floats:
+        """Features and attributes as the law takes them, instruments apart, (rows, columns)."""
+        return self.evidence.market
+
+    @cached_property
+    def instruments(self) -> Floats:
+        """(rows, instruments)."""
+        names = self.log.problem.instruments
+        at = [index for index, each in enumerate(self.log.problem.features) if each.name in names]
+        return self.log.features[self.rows][:, at]
+
+    @cached_property
+    def calendar(self) -> Floats:
+        """Days of the week as indicators (of whole numbers: their place in seven), (rows, 6); none of other periods."""
+        period = self.log.period
+        if np.issubdtype(period.dtype, np.datetime64):
+            steps = np.diff(period)[np.diff(self.log.series) == 0]
+            if not len(steps) or np.median(steps) != DAY:
+                return np.zeros((len(self.rows), 0))
+            day = (period[self.rows].astype("datetime64[D]").astype(np.int64)) % WEEK
+        else:
+            day = period[self.rows] % WEEK
+        return np.asarray(day[:, None] == np.arange(1, WEEK), dtype=np.float64)
+
+    @cached_property
+    def _observed_demand(self) -> Floats:
+        observed = find_runs(self.log).observed
+        return np.where(observed.is_observed, observed.demand, np.nan)
+
+
+def _expected(evidence: Evidence, law: DemandLaw, seed: int) -> tuple[Floats, Floats]:
+    """Expected latent and residual of each row given what it shows, (rows,); NaN where it shows nothing."""
+    done = complete_latents(evidence, law, seed)
+    draws = done.latent.shape[1]
+    market, price = (np.repeat(each, draws, axis=0) for each in (evidence.market, evidence.price))
+    inputs = law.inputs(market, price, done.lag.reshape(-1))
+    mean = law.mean_of(inputs, np.repeat(evidence.series, draws)).reshape(-1, draws)
+    latent = np.where(evidence.is_informative, done.latent.mean(axis=1), np.nan)
+    return latent, np.asarray(latent - mean.mean(axis=1))

@@ -1,0 +1,61 @@
+"""Reasons to doubt a gain that lie in what a policy would do."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from lostsales.demand.audit.decision_panel import DecisionPanel
+from lostsales.demand.audit.robust_regression import coefficient
+from lostsales.evaluation.promise.advice import Concern
+from lostsales.evaluation.results import Estimate
+from lostsales.evaluation.task import EvaluationTask
+
+WITHIN_CHANCE = 2.0  # standard errors
+OTHER_PRICES = 0.02  # relative change of the mean price from which a policy counts as setting other prices
+EVERYWHERE = 0.95  # share of the decisions
+RARELY = 0.2  # share of the rows of the log
+DISAGREE = 2.0  # times the gain by another estimator
+
+
+def policy_concerns(task: EvaluationTask, estimates: tuple[Estimate, ...]) -> Iterator[Concern]:
+    """Those of one policy."""
+    price = task.actions[:, :, 0].mean(axis=0)
+    logged = task.logged_actions[:, 0]
+    moves = abs(float(price.mean()) / max(float(logged.mean()), 1e-12) - 1) > OTHER_PRICES
+    panel = task.prepared.panel
+    if panel is not None and moves and np.ptp(panel.price) > 0:
+        effect = price_effect(panel)
+        if effect is None or abs(effect) < WITHIN_CHANCE:
+            yield Concern(
+                "amber", "the effect of the price on demand is within chance, and the policy sets other prices"
+            )
+    if edge := _edge(task):
+        yield Concern("amber", edge)
+    yield from _disagreement(estimates)
+
+
+def price_effect(panel: DecisionPanel) -> float | None:
+    """The slope of demand on the price in standard errors, None where it cannot be told."""
+    beside = np.column_stack([panel.features, panel.sales_at(-1), panel.calendar])
+    found = coefficient(panel.demand, panel.price, beside, panel.unit)
+    return None if found is None else found.t
+
+
+def _edge(task: EvaluationTask) -> str:
+    """Where the policy sets the same end of its prices nearly everywhere, and the log rarely did."""
+    ladders = getattr(task.policy, "may_recommend", None)
+    if ladders is None or ladders.relative_prices or len(ladders.prices) < 3:
+        return ""
+    price, logged = task.actions[:, :, 0], task.logged_actions[:, 0]
+    for name, end in (("lowest", ladders.prices[0]), ("highest", ladders.prices[-1])):
+        if np.mean(np.isclose(price, end)) >= EVERYWHERE and np.mean(np.isclose(logged, end)) < RARELY:
+            return f"the best price is the {name} one nearly everywhere ({end:g}), which the log rarely shows"
+    return ""
+
+
+def _disagreement(estimates: tuple[Estimate, ...]) -> Iterator[Concern]:
+    gains = [(each.estimator, each.gain.value) for each in estimates if each.gain is not None]
+    for name, gain in gains[1:]:
+        first = gains[0][1]
+        if first > 0 and gain * DISAGREE < first:
+            yield Concern("amber", f"estimators disagree: a gain of {first:.2f} by {gains[0][0]}, {gain:.2f} by {name}")

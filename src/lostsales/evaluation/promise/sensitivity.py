@@ -1,0 +1,113 @@
+"""How strong a hidden cause of prices and demand would have to be to erase a gain, against the observed ones.
+
+The strength is a partial R2: the share of what the observed causes leave of the prices, and of demand, that the hidden
+cause explains. A cause that explains the share R of both bends the slope on the price by sd(demand) / sd(price) *
+R / sqrt(1 - R), both standard deviations of what is left (Cinelli and Hazlett, 2020, Making Sense of Sensitivity).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from lostsales.demand.audit.decision_panel import DecisionPanel
+from lostsales.demand.audit.robust_regression import residualised
+from lostsales.types import Floats
+
+
+@dataclass(frozen=True)
+class ObservedCause:
+    """Partial R2 of an observed cause with prices and with demand."""
+
+    name: str
+    price: float
+    demand: float
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """The hidden cause that would erase a gain, and the strongest observed one."""
+
+    erased_at: float | None  # partial R2 with prices and demand alike; None where no bend of the price response does
+    strongest: ObservedCause | None
+    uncertainty: float = (
+        0.0  # of the gain: what a hidden cause that no test rules out, or a wrong law, adds to its error
+    )
+
+    @property
+    def sentence(self) -> str:
+        """In words."""
+        if self.erased_at is None:
+            return "no hidden cause behind the prices would erase the gain: it does not rest on the price response"
+        erases = f"a hidden cause that explains {self.erased_at:.0%} of what is left of prices and of demand"
+        if self.strongest is None:
+            return f"{erases} would erase the gain"
+        known = f"{self.strongest.name}, explains {self.strongest.price:.0%} and {self.strongest.demand:.0%}"
+        return f"{erases} would erase the gain; the strongest cause in the log, {known}"
+
+
+def robustness_value(bend: float) -> float:
+    """The partial R2 with both at which a slope is bent so far, in units of sd(demand) / sd(price).
+
+    >>> round(robustness_value(0.5 / np.sqrt(1 - 0.5)), 6)
+    0.5
+    """
+    return float((np.sqrt(bend**4 + 4 * bend**2) - bend**2) / 2)
+
+
+def sensitivity(panel: DecisionPanel, gain: float, slope: float, shifts: Floats, wrong: float = 0.0) -> Sensitivity:
+    """Of a gain that moves by `shifts` where the price response is bent by `slope` either way.
+
+    `wrong` is the error by a law that is known to be wrong.
+    """
+    loss = -float(np.min(shifts, initial=0.0))
+    uncertainty = float(np.hypot(np.max(np.abs(shifts), initial=0.0), wrong))
+    known = observed_causes(panel)
+    strongest = max(known, key=lambda each: each.price * each.demand, default=None)
+    if gain <= 0:
+        return Sensitivity(0.0, strongest, uncertainty)
+    if loss <= 0 or slope <= 0:
+        return Sensitivity(None, strongest, uncertainty)
+    price, demand = (_left_of(panel, column) for column in (panel.price, panel.demand))
+    bend = slope * gain / loss * float(price.std() / max(demand.std(), 1e-12))
+    return Sensitivity(robustness_value(bend), strongest, uncertainty)
+
+
+def observed_causes(panel: DecisionPanel) -> tuple[ObservedCause, ...]:
+    """Every feature and the last sales, each beside the others."""
+    groups = _groups(panel)
+    found = []
+    for name, own in groups.items():
+        others = np.column_stack([np.zeros((len(own), 0)), *(each for key, each in groups.items() if key != name)])
+        kept = np.isfinite(panel.demand) & np.isfinite(others).all(axis=1) & np.isfinite(own).all(axis=1)
+        if np.count_nonzero(kept) <= others.shape[1] + own.shape[1] + 2:
+            continue
+        price = _partial_r2(panel.price[kept], own[kept], others[kept])
+        beside = np.column_stack([others, panel.price])[kept]
+        found.append(ObservedCause(name, price, _partial_r2(panel.demand[kept], own[kept], beside)))
+    return tuple(found)
+
+
+def _groups(panel: DecisionPanel) -> dict[str, Floats]:
+    found, at = {}, 0
+    for feature in panel.log.problem.features:
+        columns = len(feature.levels or ()) if feature.kind == "categorical" else 1
+        if feature.name not in panel.log.problem.instruments:
+            found[feature.name] = panel.features[:, at : at + columns]
+        at += columns
+    return found | {"last sales": panel.sales_at(-1)[:, None]}
+
+
+def _left_of(panel: DecisionPanel, column: Floats) -> Floats:
+    """What the observed causes (and of demand the price) leave of prices or demand."""
+    causes = np.column_stack(list(_groups(panel).values()))
+    if column is not panel.price:
+        causes = np.column_stack([causes, panel.price])
+    kept = np.isfinite(column) & np.isfinite(causes).all(axis=1)
+    return residualised(column[kept], causes[kept])
+
+
+def _partial_r2(column: Floats, own: Floats, others: Floats) -> float:
+    without = residualised(column, others)
+    with_it = residualised(column, np.column_stack([others, own]))
+    total = float(without @ without)
+    return 1 - float(with_it @ with_it) / total if total > 0 else 0.0

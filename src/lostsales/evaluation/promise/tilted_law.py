@@ -1,0 +1,56 @@
+"""Laws of demand with another response to the price: what a hidden cause behind the prices may have bent."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from lostsales.demand.audit.decision_tests import PriceLink
+from lostsales.demand.censoring.evidence import Evidence
+from lostsales.demand.law.demand_law import DemandLaw
+from lostsales.demand.law.means import Mean
+from lostsales.types import Floats
+
+
+@dataclass(frozen=True, eq=False)
+class TiltedMean:
+    """A mean plus a slope on the price, around the usual one."""
+
+    mean: Mean
+    slope: float
+    centre: float
+
+    def __call__(self, inputs: Floats) -> Floats:
+        """The mean of every row."""
+        return self.mean(inputs) + self.slope * (inputs[:, -2] - self.centre)
+
+    def refit(self, inputs: Floats, latent: Floats, weights: Floats) -> Mean:
+        """The mean inside, without the slope."""
+        return self.mean.refit(inputs, latent, weights)
+
+    def extrapolate(self, other: Mean, step: float) -> Mean:  # noqa: ARG002, the protocol passes it
+        """The other: a tilted mean is not iterated."""
+        return other
+
+
+def tilted(law: DemandLaw, evidence: Evidence, slope: float) -> DemandLaw:
+    """The law with `slope` more demand (in units of scale) a unit of relative price, around the mean price of the log.
+
+    Where the price multiplies demand, the slope is in proportion to mean demand.
+    """
+    price = law.price_input(evidence.price)
+    if law.family.is_log:
+        shown = np.where(np.isfinite(evidence.high), evidence.high, np.maximum(evidence.low, 0.0))
+        slope /= max(float(np.mean(shown / law.scale[evidence.series])), 1e-9)
+    return replace(law, mean=TiltedMean(law.mean, slope, float(price.mean())))
+
+
+def hidden_slope(link: PriceLink | None) -> float:
+    """One standard error of the bias that a lasting hidden cause may have put into the price response; 0 unless tested.
+
+    Such a cause links yesterday's and tomorrow's prices to demand by about half of its bias or more
+    (docs/decisions/promise.md), and an interval reaches at least two standard errors.
+
+    >>> hidden_slope(PriceLink(value=0.03, error=0.12)), hidden_slope(PriceLink(value=-0.3, error=0.12))
+    (0.12, 0.3)
+    """
+    return 0.0 if link is None else max(abs(link.value), link.error)

@@ -1,0 +1,192 @@
+"""`calibrate --promise`: how often the gain that `compare` promises exceeds the true one, and what care costs in power.
+
+Logs are made by the manager of a scenario. From each a method is compared and fitted; the truth is the profit of the
+fitted policy less that of the manager, both simulated in the scenario with its hidden causes.
+"""
+
+import json
+from concurrent.futures import as_completed
+from dataclasses import asdict, dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import TypeAdapter
+from threadpoolctl import threadpool_limits
+
+from lostsales.data.finite_json import finite
+from lostsales.data.output_files import replacing
+from lostsales.data.progress import Progress
+from lostsales.errors import LostSalesError, SettingError
+from lostsales.evaluation.compare import ComparedMethod, compare
+from lostsales.evaluation.interval import degrees_of_freedom, student_quantile
+from lostsales.learn.fit import learner_of
+from lostsales.simulation.manager_policy import ManagerPolicy
+from lostsales.simulation.scenario import Scenario
+from lostsales.simulation.simulator import evaluate_policy, simulate
+from lostsales.simulation.workers import worker_pool
+
+TRUTH_EPISODES = 4_000
+TRUTH_SEED = 1
+
+
+@dataclass(frozen=True)
+class PromiseStudy:
+    """Settings of a study of promises: logs by the manager of a scenario."""
+
+    scenario: Scenario
+    method: str = "planner"
+    series: int = 14
+    replications: int = 100
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.replications < 1 or self.series < 1:
+            raise SettingError("replications and the number of series must be at least 1")
+        learner_of(self.method, {})
+        ManagerPolicy.of(self.scenario)
+
+    @property
+    def fingerprint(self) -> str:
+        """Checksum of all settings that determine a replication."""
+        asked = asdict(self) | {"scenario": self.scenario.model_dump(mode="json", by_alias=True)}
+        del asked["replications"]
+        return sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class PromiseOutcome:
+    """What was promised from one log, and what came of it; None where the method has no figure."""
+
+    number: int
+    true_gain: float
+    gain: float | None
+    low: float | None  # end of the 95 % interval
+    naive_low: float | None  # one-sided 95 % bound without allowance for hidden causes
+    verdict: str  # deploy, pilot or keep
+    price_setting: str  # freely, shown, hidden or unknown
+    withheld: str  # reasons, empty where a gain is claimed
+
+
+@dataclass(frozen=True)
+class PromiseTable:
+    """Shares over the logs of a study."""
+
+    logs: int
+    true_gain: float  # mean
+    promised: float  # mean
+    low_above_truth: float  # the lower bound lies above the true gain
+    naive_above_truth: float  # the bound without allowance for hidden causes does
+    deployed: float
+    deployed_at_a_loss: float  # a true gain below zero
+    found_naively: float  # a true gain that the bound without allowance proves
+    found: float  # of these, proven with it and deployed
+    price_settings: dict[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, outcomes: list[PromiseOutcome]) -> "PromiseTable":
+        """From the outcomes of all logs."""
+        truth = np.array([each.true_gain for each in outcomes])
+        gain, low, naive = (
+            np.array([np.nan if getattr(each, name) is None else getattr(each, name) for each in outcomes])
+            for name in ("gain", "low", "naive_low")
+        )
+        deployed = np.array([each.verdict == "deploy" for each in outcomes])
+        naively = (naive > 0) & (truth > 0)
+        settings = [each.price_setting for each in outcomes]
+        return cls(
+            logs=len(outcomes),
+            true_gain=float(truth.mean()),
+            promised=float(np.nanmean(gain)) if np.isfinite(gain).any() else np.nan,
+            low_above_truth=float(np.mean(low > truth)),
+            naive_above_truth=float(np.mean(naive > truth)),
+            deployed=float(deployed.mean()),
+            deployed_at_a_loss=float(np.mean(deployed & (truth < 0))),
+            found_naively=float(naively.mean()),
+            found=float(deployed[naively].mean()) if naively.any() else np.nan,
+            price_settings={name: settings.count(name) / len(settings) for name in sorted(set(settings))},
+        )
+
+
+def promise_outcome(study: PromiseStudy, number: int) -> PromiseOutcome:
+    """Simulate a log, compare the method on it, fit it, and measure its true gain."""
+    seed = int(np.random.SeedSequence([study.seed, study.series, number]).generate_state(1)[0])
+    scenario, manager = study.scenario, ManagerPolicy.of(study.scenario)
+    with threadpool_limits(1):
+        log, _ = simulate(scenario, manager, study.series, seed)
+        found = compare(log, [study.method], seed=seed % 1000, quick=True, workers=1)
+        policy = learner_of(study.method, {"seed": seed % 1000}).quick().fit(log)
+        earns = (evaluate_policy(scenario, each, TRUTH_EPISODES, TRUTH_SEED).mean_profit for each in (policy, manager))
+        true_gain = next(earns) - next(earns)
+    best = found.candidates[0]
+    return PromiseOutcome(
+        number=number,
+        true_gain=true_gain,
+        gain=None if best.gain is None else best.gain.value,
+        low=None if best.gain is None else best.gain.low,
+        naive_low=_naive_low(best),
+        verdict=found.verdict,
+        price_setting=found.price_setting,
+        withheld="; ".join(each.text for each in best.concerns),
+    )
+
+
+def _naive_low(found: ComparedMethod) -> float | None:
+    """The one-sided bound of the interval without what hidden causes add to it."""
+    if found.gain is None or found.contributions is None:
+        return None
+    degrees = degrees_of_freedom(len(found.contributions))
+    error = (found.gain.value - found.gain.low) / student_quantile(degrees, 0.975)
+    added = 0.0 if found.sensitivity is None else found.sensitivity.uncertainty
+    return found.gain.value - student_quantile(degrees, 0.95) * float(np.sqrt(max(error**2 - added**2, 0.0)))
+
+
+def run_promise_study(
+    study: PromiseStudy, partial: Path | None = None, workers: int = 1, progress: Progress | None = None
+) -> list[PromiseOutcome]:
+    """All outcomes; those in the `partial` file of the same study are not repeated."""
+    done = _read(study, partial)
+    left = [number for number in range(study.replications) if number not in done]
+
+    def keep(outcome: PromiseOutcome) -> None:
+        done[outcome.number] = outcome
+        if partial is not None:
+            _write(study, partial, done)
+        if progress:
+            progress(sum(number in done for number in range(study.replications)), study.replications)
+
+    if workers == 1 or len(left) < 2:
+        for number in left:
+            keep(promise_outcome(study, number))
+    else:
+        with worker_pool(min(workers, len(left))) as pool:
+            try:
+                for future in as_completed([pool.submit(promise_outcome, study, number) for number in left]):
+                    keep(future.result())
+            finally:
+                pool.shutdown(cancel_futures=True)
+    return [done[number] for number in range(study.replications)]
+
+
+def _read(study: PromiseStudy, partial: Path | None) -> dict[int, PromiseOutcome]:
+    if partial is None or not partial.exists():
+        return {}
+    try:
+        saved = json.loads(partial.read_text())
+        same = saved["promise_study"] == study.fingerprint
+        outcomes = TypeAdapter(list[PromiseOutcome]).validate_python(saved["outcomes"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        raise LostSalesError(f"{partial} is not the file of a study of promises; choose another --out") from None
+    if not same:
+        raise LostSalesError(f"{partial} holds another study (scenario, method or seed); choose another --out")
+    return {each.number: each for each in outcomes}
+
+
+def _write(study: PromiseStudy, partial: Path, done: dict[int, PromiseOutcome]) -> None:
+    content: dict[str, Any] = {
+        "promise_study": study.fingerprint,
+        "outcomes": [asdict(done[number]) for number in sorted(done)],
+    }
+    with replacing(partial) as temporary:
+        temporary.write_text(json.dumps(finite(content), allow_nan=False), encoding="utf-8")
