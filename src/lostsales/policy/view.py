@@ -79,6 +79,7 @@ class View:
     level: Floats | None = None  # (series,) of demand now, relative to the usual one; None where it is not followed
     coming: Features | None = None  # features of the next period, NaN where they are not known yet
     recent: RecentDemand | None = None  # what each series has shown before, where history is observed
+    dates: Array | None = None  # (series,) the period as dates or numbers, None in a simulation
 
     @property
     def on_order(self) -> Floats:
@@ -133,6 +134,7 @@ class View:
             level=None if self.level is None else self.level[rows],
             coming=None if self.coming is None else tuple(each[rows] for each in self.coming),
             recent=None if self.recent is None else self.recent.take(rows),
+            dates=None if self.dates is None else self.dates[rows],
         )
 
 
