@@ -20,7 +20,7 @@ PIP := -m pip install --quiet --disable-pip-version-check
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: check lint test check-slow slowish pages docs demo bench ppo peers mlflow format clean
+.PHONY: check lint test check-slow slowish pages docs figures demo bench ppo peers mlflow format clean
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("lostsales needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
@@ -80,8 +80,14 @@ pages: $(READY)
 	$(BIN)/python -m tests.methods_page
 	$(BIN)/python -m tests.problem_page
 
+# The site; a broken link, a page outside the navigation or any other warning ends it.
 docs: pages
-	$(BIN)/python -m tests.api_reference
+	$(BIN)/python -m sphinx --quiet --fresh-env --fail-on-warning --doctree-dir build/doctrees docs build/docs
+	@echo "The site: build/docs/index.html"
+
+# Measured figures that are older than the code they describe: renews the cheap ones and lists the others with their command.
+figures: $(READY)
+	$(BIN)/python -m tests.figures
 
 bench: $(READY) $(SURVIVAL_READY)
 	$(BIN)/python -m benchmarks

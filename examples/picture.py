@@ -18,19 +18,20 @@ def main() -> None:
     """One series of `steady` under a base-stock rule that orders too little."""
     scenario = Scenario.load("steady")
     log, truth = simulate(scenario, named_policy("base-stock:20@4.25", scenario), episodes=1, seed=4)
-    day, sales, demand, empty = np.arange(DAYS), log.sales[:DAYS], truth.demand[:DAYS], log.censored[:DAYS]
-    figure = Figure(figsize=(9, 3.4), layout="constrained")
+    day, sales, demand, empty = np.arange(DAYS) + 1, log.sales[:DAYS], truth.demand[:DAYS], log.censored[:DAYS]
+    lost = np.where(empty, demand - sales, 0)
+    figure = Figure(figsize=(9, 3.8), layout="constrained")
     axes = figure.subplots()
-    axes.bar(day, sales, color=SEEN, width=0.75, label="sales: what the till counts")
-    hidden = day[empty]
-    lost = (demand - sales)[empty]
+    axes.bar(day, sales, color=SEEN, width=0.75, label="sold, as the till recorded it")
     style = {"color": "white", "edgecolor": HIDDEN, "hatch": "///", "width": 0.75}
-    axes.bar(hidden, lost, bottom=sales[empty], label="demand that nobody saw", **style)
+    axes.bar(day[empty], lost[empty], bottom=sales[empty], label="wanted, but sold out: recorded nowhere", **style)
+    axes.set_title(f"A month in a shop: {sales.sum():.0f} sold, {(sales + lost).sum():.0f} wanted", loc="left", pad=28)
     axes.set_xlabel("day")
     axes.set_ylabel("units")
+    axes.set_xticks([1, *range(5, DAYS + 1, 5)])
     axes.spines[["top", "right"]].set_visible(False)
     axes.margins(x=0.01)
-    axes.legend(loc="upper left", bbox_to_anchor=(0, 1.16), ncols=2, frameon=False, fontsize=10)
+    axes.legend(loc="upper left", bbox_to_anchor=(-0.01, 1.13), ncols=2, frameon=False, fontsize=10)
     figure.savefig(TARGET, dpi=130, metadata={"Software": None})
 
 

@@ -1,5 +1,6 @@
 """Every command and line of Python that README and docs show runs as it stands, and every link leads somewhere."""
 
+import doctest
 import re
 import shlex
 import tomllib
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+import lostsales
 from lostsales.apps.cli import app
 from lostsales.apps.fleet.fit import fit_fleet
 from lostsales.data.problem import Problem
@@ -97,6 +99,57 @@ def test_the_commands_of_the_readme_run_one_after_the_other(tmp_path: Path, monk
     assert len(lines) >= 6
     for line in lines:
         assert run(line), line
+
+
+def test_the_first_five_minutes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines = [line for _, text in blocks(ROOT / "docs" / "start.md", "sh") for line in text.splitlines()]
+    assert [shlex.split(line)[1] for line in lines] == ["simulate", "audit", "impute", "fit", "simulate"]
+    for line in lines:
+        assert run(line), line
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["hidden-demand", *(pytest.param(each, marks=pytest.mark.slow) for each in ("first-policy", "is-it-better"))],
+)
+def test_a_tutorial_prints_what_it_shows(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = ROOT / "docs" / "tutorials" / f"{name}.md"
+    session = "\n".join(text for _, text in blocks(page, "pycon"))
+    monkeypatch.chdir(tmp_path)
+    result = doctest.DocTestRunner().run(doctest.DocTestParser().get_doctest(session, {}, name, str(page), 0))
+    assert result.attempted > 5
+    assert result.failed == 0
+
+
+HOW_TO = sorted(page for page in (ROOT / "docs" / "how-to").glob("*.md") if blocks(page, "sh"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", HOW_TO, ids=lambda page: page.stem)
+def test_the_commands_of_a_how_to_page_run(page: Path, shop: Path) -> None:
+    """In the folder of the quick start, with its problem file and a policy."""
+    ((_, problem),) = blocks(ROOT / "docs" / "quick-start.md", "toml")
+    (shop / "sales.toml").write_text(problem)
+    run("lostsales fit sales.csv --method base-stock --out policy")
+    for line in (line for _, text in blocks(page, "sh") for line in text.splitlines()):
+        if line == "lostsales init sales.csv":
+            (shop / "sales.toml").unlink()
+        assert run(line), line
+        if line == "lostsales init sales.csv":
+            (shop / "sales.toml").write_text(problem)  # as edited
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "toml")], ids=lambda page: page.name)
+def test_problem_files_that_pages_show_are_read(page: Path) -> None:
+    for _, text in blocks(page, "toml"):
+        assert checked(Problem, tomllib.loads(text), page.name)
+
+
+def test_every_public_name_is_in_the_api_reference() -> None:
+    pages = "".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs" / "api").glob("*.md"))
+    named = re.findall(r"^\.\. auto(?:function|class|exception):: lostsales\.(\w+)$", pages, flags=re.MULTILINE)
+    assert sorted(named) == sorted(set(dir(lostsales)) - {"__version__"})
 
 
 def test_generated_pages_are_up_to_date() -> None:

@@ -9,6 +9,7 @@ from pydantic import Field, field_validator, model_validator
 
 from lostsales.data.business_rules import BusinessRules
 from lostsales.data.calendar.clock import Clock
+from lostsales.data.calendar.dates import calendar_features
 from lostsales.data.format import Format
 from lostsales.data.labels import spelled
 from lostsales.data.settings import (
@@ -52,6 +53,9 @@ class Feature(Settings):
         None,
         description="The values that a categorical feature may have; those in the table unless given.",
         examples=[["Mon", "Tue", "Wed"]],
+    )
+    calendar: str | None = Field(
+        None, description="The word of the problem's `calendar` that gives it; not for the problem file."
     )
 
     @model_validator(mode="after")
@@ -176,6 +180,13 @@ class Columns(Settings):
         return tuple(name for name in (self.out_of_stock, self.in_stock, self.in_stock_share) if name is not None)
 
 
+def _field(feature: Any, name: str) -> Any:
+    """A field of a feature as it may be given: a name, a table or a feature."""
+    if isinstance(feature, str):
+        return feature if name == "name" else None
+    return feature.get(name) if isinstance(feature, dict) else getattr(feature, name, None)
+
+
 class Problem(Shop):
     """Everything about a log that is not in its table; as TOML, the same keys (`docs/problem.md` lists them).
 
@@ -206,6 +217,14 @@ class Problem(Shop):
     )
     attributes: tuple[str, ...] = Field(
         (), description="Columns that are the same in all rows of a series.", examples=[["category", "region"]]
+    )
+    calendar: tuple[str, ...] = Field(
+        (),
+        description="Features that follow from the date of a period, so that no table needs columns of them: "
+        "`weekday`; `week`, the position in the year as two waves (`year_sin_1`, ...); `month`; `holidays:US`, the "
+        "public holidays of a country or of a part of it (`holidays:DE-BY`) by the package `holidays`. The planner "
+        "knows them ahead.",
+        examples=[["weekday", "week", "holidays:US"]],
     )
     costs: Costs = Field(Costs(), description="Unit costs: a number, or the name of a column.")
     price: NonNegative | None = Field(
@@ -269,6 +288,27 @@ class Problem(Shop):
             raise ValueError(f"price is {keys['price']!r}, but columns.price is {columns['price']!r}")
         return keys | {"columns": named, "price": columns["price"]}
 
+    @model_validator(mode="before")
+    @classmethod
+    def _calendar_gives_features(cls, keys: Any) -> Any:
+        """The words of the calendar as features, after those of the table."""
+        if not isinstance(keys, dict):
+            return keys
+        words, features = keys.get("calendar", ()), keys.get("features", ())
+        if isinstance(words, str):
+            words = (words,)
+        if not isinstance(words, list | tuple) or not isinstance(features, list | tuple):
+            return keys
+        if any(not isinstance(word, str) for word in words) or len(set(words)) < len(words):
+            raise ValueError("calendar must be a list of different words")
+        own = [each for each in features if _field(each, "calendar") is None]
+        if strange := {_field(each, "calendar") for each in features} - {None, *words}:
+            raise ValueError(f"a feature of the calendar is given as calendar = [{sorted(map(repr, strange))[0]}]")
+        given = calendar_features(tuple(words))
+        if clash := sorted({each["name"] for each in given} & {_field(each, "name") for each in own}):
+            raise ValueError(f"calendar gives a feature {clash[0]!r}, and features names it too: leave one of them out")
+        return keys | {"calendar": tuple(words), "features": (*own, *given)} if words else keys
+
     @field_validator("features", mode="before")
     @classmethod
     def _named(cls, features: Any) -> Any:
@@ -328,11 +368,11 @@ class Problem(Shop):
             for table in ("columns", "format", "rules", "supply")
         }
         keys["clock"] = self.clock.model_dump(exclude_defaults=True, exclude={"calendars"})
-        if self.features:
-            keys["features"] = [
-                feature.name if feature == Feature(name=feature.name) else feature.model_dump(exclude_defaults=True)
-                for feature in self.features
-            ]
+        keys["features"] = tuple(
+            feature.name if feature == Feature(name=feature.name) else feature.model_dump(exclude_defaults=True)
+            for feature in self.features
+            if feature.calendar is None
+        )
         return to_toml({key: value for key, value in keys.items() if value not in ((), {})})
 
     def named_as_in(self, columns: Collection[str]) -> "Problem":
@@ -361,8 +401,13 @@ class Problem(Shop):
             names
             | costs
             | {self.columns.on_order_in(at + 1) for at in range(LONGEST)}
-            | {*self.columns.series_parts, *self.attributes, *(each.name for each in self.features)}
+            | {*self.columns.series_parts, *self.attributes, *self.feature_columns}
         )
+
+    @property
+    def feature_columns(self) -> tuple[str, ...]:
+        """The features that a table has: all but those of the calendar."""
+        return tuple(each.name for each in self.features if each.calendar is None)
 
     @classmethod
     def of(cls, given: "Problem | str | Path | None", beside: Path | None) -> "Problem":

@@ -160,6 +160,8 @@ def log_columns(log: SalesLog) -> dict[str, Array]:
     names = log.problem.columns
     columns = key_columns(log)
     for index, feature in enumerate(log.problem.features):
+        if feature.calendar is not None:  # the periods say it
+            continue
         values = log.features[:, index]
         columns[feature.name] = values if feature.levels is None else _texts(feature.levels)[values.astype(np.int64)]
     for name, texts in log.attributes.items():

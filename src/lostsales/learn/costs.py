@@ -12,6 +12,7 @@ from lostsales.learn.cfqi.learn import MOST_ITERATIONS
 from lostsales.learn.cfqi.settings import CFQI
 from lostsales.learn.function.q_function import FunctionClass
 from lostsales.learn.learner import Learner
+from lostsales.learn.planner.arrivals import has_pipeline
 from lostsales.learn.planner.learn import MOST_PLANS
 from lostsales.learn.planner.planner import Planner
 
@@ -20,6 +21,7 @@ CFQI_START = 0.3  # cross-validation of kernels and ridges, by depth
 USUAL_RANK = 150  # of Nystrom's approximation, where the effective dimension says so
 # Seconds of the plan of one law and group of series, by price, where orders arrive before sales or after.
 PLAN = {"before": 0.15, "after": 0.6}
+PLAN_WITH_PIPELINE = 2.5  # the same where orders take longer
 REFIT = 0.35  # of a fit from nothing
 TUNED = 2e-6  # seconds of a baseline, by row
 PLAN_MEMORY = 150e6
@@ -30,10 +32,12 @@ def fit_cost(learner: Learner, log: SalesLog) -> Cost:
     columns = 8.0 * 40 * len(log)
     if isinstance(learner, Planner):
         groups = int(like_groups(series_scale(log)[:, None]).max()) + 1
-        count = max(groups, min(learner.draws * groups, MOST_PLANS))
+        laws = learner.laws(log.problem)
+        count = max(groups, min(laws * groups, MOST_PLANS))
         prices = len(Ladders.of(log, learner.rules.over(log.problem.rules)).coarse().prices)
-        plans = Cost(count * prices * PLAN[log.problem.arrival], PLAN_MEMORY + columns)
-        return model_cost(log) + law_cost(log) * (REFIT * (learner.draws - 1)) + plans
+        own = PLAN_WITH_PIPELINE if has_pipeline(log.problem) else PLAN[log.problem.arrival]
+        plans = Cost(count * prices * own, PLAN_MEMORY + columns)
+        return model_cost(log) + law_cost(log) * (REFIT * (laws - 1)) + plans
     if isinstance(learner, CFQI):
         ladders = Ladders.of(log, learner.rules.over(log.problem.rules)).coarse()
         actions = len(ladders.prices) * len(ladders.orders)

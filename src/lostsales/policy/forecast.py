@@ -7,7 +7,7 @@ import numpy as np
 
 from lostsales.errors import LostSalesError
 from lostsales.policy.policy import Policy
-from lostsales.policy.view import Features, View
+from lostsales.policy.view import EARLIER_PERIODS, Action, ClosedPeriod, Features, View
 from lostsales.types import Floats, Ints
 
 PATHS = 400
@@ -38,16 +38,20 @@ def forecast_demand(
     again = np.repeat(np.arange(rows, dtype=np.int64), paths)
     prices, drawn = price[again], []
     atoms = np.repeat(_atoms(policy, view, price), paths, axis=0)
+    opened: View | None = None
     for period in range(len(features) + 1):
         demand = atoms[np.arange(len(atoms)), rng.integers(0, atoms.shape[1], len(atoms))]
         drawn.append(demand.reshape(rows, paths))
         if period < len(features):
-            atoms = _atoms(policy, _opened(view, again, features[period], demand), prices)
+            last = ClosedPeriod(view.take(again) if opened is None else opened, Action(prices, np.zeros(len(again))))
+            past = ((*last.view.past, last) if opened is None else (*opened.past, last))[-EARLIER_PERIODS:]
+            opened = _opened(view, again, features[period], demand, past)
+            atoms = _atoms(policy, opened, prices)
     demands = np.stack(drawn, axis=1)
     return DemandForecast(demands.mean(axis=2), np.quantile(demands, levels, axis=2))
 
 
-def _opened(view: View, again: Ints, features: Features, demand: Floats) -> View:
+def _opened(view: View, again: Ints, features: Features, demand: Floats, past: tuple[ClosedPeriod, ...]) -> View:
     """The next period of every path, after a demand that is known."""
     none = np.zeros(len(again), dtype=np.int64)
     return View(
@@ -58,6 +62,7 @@ def _opened(view: View, again: Ints, features: Features, demand: Floats) -> View
         last_stockout=none.astype(bool),
         depth=none,
         last_demand=None,
+        past=past,
         names=None if view.names is None else view.names[again],
         context=None if view.context is None else view.context.take(again),
     )

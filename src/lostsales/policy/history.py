@@ -14,6 +14,7 @@ from lostsales.data.log import SalesLog
 from lostsales.data.problem import Feature, Problem
 from lostsales.demand.censoring.runs import Runs
 from lostsales.errors import LostSalesError
+from lostsales.policy.recent_demand import RecentDemand
 from lostsales.policy.view import Action, ClosedPeriod, View, order_limit
 from lostsales.types import Floats, Ints
 
@@ -126,7 +127,23 @@ def view_of_rows(log: SalesLog, runs: Runs, rows: Ints) -> View:
         past.append(ClosedPeriod(_open_period(log, runs, at), Action(price, order[at])))
     opened = _open_period(log, runs, rows)
     names = log.names[log.series[rows]]
-    return replace(opened, last_stockout=depth > 0, depth=depth, past=tuple(past), names=names)
+    recent = recent_demand(log, runs, log.series[rows], rows)
+    return replace(
+        opened,
+        last_stockout=depth > 0,
+        depth=depth,
+        past=tuple(past),
+        names=names,
+        recent=recent,
+        dates=log.period[rows],
+    )
+
+
+def recent_demand(log: SalesLog, runs: Runs, series: Ints, end: Ints) -> RecentDemand:
+    """What series of a log had shown before the rows `end`, also before a hole in their periods."""
+    begins = np.r_[True, log.names[1:] != log.names[:-1]]
+    first = log.starts[np.maximum.accumulate(np.where(begins, np.arange(len(log.names)), 0))]
+    return RecentDemand(runs.observed.least, ~runs.observed.is_observed, first[series], end, log.period)
 
 
 def last_observed(log: SalesLog, runs: Runs, rows: Ints) -> Floats:

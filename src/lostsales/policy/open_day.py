@@ -9,6 +9,7 @@ from lostsales.data.calendar.next_open import closed_between
 from lostsales.data.calendar.openings import HOLE, ClockRows, on_given_closed, shared_columns
 from lostsales.data.labels import texts_of
 from lostsales.data.problem import Problem
+from lostsales.data.reading.calendar import check_calendar, fill_calendar
 from lostsales.data.reading.checks import check_closings
 from lostsales.data.reading.columns import ColumnReader
 from lostsales.data.reading.findings import Findings, listed
@@ -16,9 +17,12 @@ from lostsales.data.reading.supply import read_on_order
 from lostsales.data.reading.table import Table
 from lostsales.data.reading.text import stripped
 from lostsales.data.settings import MOST_NUMBER
+from lostsales.policy.coming_periods import coming_features, split_today
+from lostsales.policy.feature_cells import read_features
 from lostsales.policy.open_supply import OpenSupply
+from lostsales.policy.recent_demand import RecentDemand
 from lostsales.policy.recent_rows import RecentRows
-from lostsales.policy.view import ClosedPeriod, SeriesContext, View
+from lostsales.policy.view import EARLIER_PERIODS, ClosedPeriod, SeriesContext, View
 from lostsales.types import Array, Bools, Floats, Ints, exceeds
 
 NO_HISTORY = "no known demand: the last sales count as demand"
@@ -46,10 +50,12 @@ def read_open_day(
     rows, or periods are missing before today, its `last_sales`, or else `usual_demand`. All but a `last_sales` that was
     no stock-out are flagged.
     """
+    today, later = (today, None) if repeats else split_today(problem, today)
     day = _Today.read(problem, today, repeats=repeats)
     demand, unanchored = day.last_sales, day.last_stockout & ~np.isnan(day.last_sales)
     depth, gap = np.zeros(len(demand), dtype=np.int64), np.zeros(len(demand), dtype=bool)
     past: tuple[ClosedPeriod, ...] = ()
+    history: RecentDemand | None = None
     mean_demand, supply = np.full(len(demand), np.nan), OpenSupply(problem, day.on_order, len(demand))
     if recent is not None:
         log, runs = recent.log, recent.runs
@@ -63,7 +69,8 @@ def read_open_day(
         seen = np.where(runs.observed.is_observed[at], runs.observed.demand[at], shown)
         demand[has] = np.where(hidden, log.sales[at], seen)
         unanchored[has] = hidden & ~has_anchor
-        past = recent.past(last_row, max(int(depth.max(initial=0)), 1))
+        past = recent.past(last_row, int(depth.max(initial=0)) + EARLIER_PERIODS)
+        history = recent.demand(last_row)
         mean_demand[has] = recent.mean_demand[log.series[at]]
         supply = supply.after(log, last_row, day.stock, day.findings, recent.columns)
     unknown = np.isnan(demand)
@@ -83,6 +90,9 @@ def read_open_day(
             context=SeriesContext(day.attributes, mean_demand),
             pipeline=supply.pipeline,
             order_phase=problem.supply.order_phase(day.period),
+            coming=coming_features(problem, day.names, day.period, later),
+            recent=history,
+            dates=day.period,
         ),
         flags={UNSEEN_LEVEL: day.unseen, GAP: gap, NO_HISTORY: unanchored, NOTHING_KNOWN: unknown} | supply.flags,
     )
@@ -109,7 +119,7 @@ class _Today:
         """The open rows, or one error that lists every finding."""
         findings, names = Findings(f"today ({today.name})", today.place), problem.columns
         reader = ColumnReader(today, findings, problem.format)
-        wanted = [*names.series_parts, names.period, names.stock, *(feature.name for feature in problem.features)]
+        wanted = [*names.series_parts, names.period, names.stock, *problem.feature_columns]
         if missing := [column for column in wanted if column not in today.columns]:
             findings.add(f"missing column {', '.join(map(repr, missing))}; the table has {listed(today.columns)}")
         findings.raise_if_any()
@@ -118,7 +128,8 @@ class _Today:
         if not repeats:
             several = np.bincount(codes[codes >= 0], minlength=len(texts) + 1) > 1
             findings.check(several[codes], "today must have one row a series", verb="is one of several")
-        features, unseen = _features(problem, today, reader)
+        features, unseen = read_features(problem, today, reader)
+        check_calendar(findings, problem, period)
         stock = reader.number(names.stock)
         if problem.capacity is not None:
             over = exceeds(stock, problem.capacity)
@@ -131,6 +142,7 @@ class _Today:
         on_order = read_on_order(reader, problem)
         findings.raise_if_any()
         period = period.astype(np.int64) if period.dtype.kind == "f" else period
+        fill_calendar(problem, period, features)
         parts = names.series_parts
         attributes = {name: texts_of(today.labels(name)) for name in problem.attributes if name in today.columns}
         series = np.asarray(texts, dtype=object)[codes]
@@ -209,18 +221,3 @@ def _period_as_it_came(today: Table, column: str, period: Array) -> Array:
     if cells.texts is not None:
         return cells.texts.fetch(stripped(cells.texts.expression)).astype(object)
     return np.asarray(cells.numbers, dtype=np.int64)
-
-
-def _features(problem: Problem, today: Table, reader: ColumnReader) -> tuple[Floats, Bools]:
-    """The features, and rows with a level that the log never had, whose code is -1."""
-    features, unseen = np.empty((today.rows, len(problem.features))), np.zeros(today.rows, dtype=bool)
-    # An unknown level is a flag here, and no finding.
-    lenient = ColumnReader(today, Findings(today.name), problem.format)
-    for index, feature in enumerate(problem.features):
-        if feature.kind == "numeric":
-            features[:, index] = reader.number(feature.name, negative=True, truths=True)
-        else:
-            present = reader.labels(feature.name)[0] >= 0
-            features[:, index] = lenient.levels(feature)[1]
-            unseen |= present & (features[:, index] < 0)
-    return features, unseen

@@ -1,6 +1,6 @@
 """Recent rows of a shop, read once for any number of open days."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -15,6 +15,8 @@ from lostsales.data.reading.gate import read_table
 from lostsales.data.reading.table import Table
 from lostsales.demand.censoring.runs import Runs, find_runs
 from lostsales.errors import LogError
+from lostsales.policy.history import recent_demand
+from lostsales.policy.recent_demand import RecentDemand
 from lostsales.policy.view import Action, ClosedPeriod, View
 from lostsales.types import Array, Bools, Floats, Ints, exceeds
 
@@ -98,6 +100,12 @@ class RecentRows:
         )
         return closed_by_stock(log.period[rows], follows, self._idle_share)
 
+    def demand(self, last_row: Ints) -> RecentDemand:
+        """What the series of these rows, the last of each, have shown; nothing where there is none (-1)."""
+        at = np.maximum(last_row, 0)
+        found = recent_demand(self.log, self.runs, self.log.series[at], at + 1)
+        return replace(found, end=np.where(last_row >= 0, found.end, found.first))
+
     def past(self, last_row: Ints, longest: int) -> tuple[ClosedPeriod, ...]:
         """The last closed periods, oldest first; beyond the first row of a series it is repeated, and never read."""
         log, observed = self.log, self.runs.observed
@@ -111,7 +119,8 @@ class RecentRows:
             earlier = np.maximum(at - 1, 0)
             seen = np.where(observed.is_observed[earlier], observed.demand[earlier], log.sales[earlier])
             before = np.where(at > first, seen, log.last_sales[log.series[at]])
-            view = View(0, tuple(log.features[at].T), stock[at], before, nothing, nothing.astype(np.int16), None)
+            depth = np.maximum(self.runs.depth[at], 0).astype(np.int16)
+            view = View(0, tuple(log.features[at].T), stock[at], before, nothing, depth, None)
             price = np.where(last_row >= 0, log.price[at], np.nan)
             closed.append(ClosedPeriod(view, Action(price, order[at])))
         return tuple(closed)

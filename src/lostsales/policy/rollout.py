@@ -12,6 +12,7 @@ from lostsales.errors import LostSalesError
 from lostsales.policy.deliveries import Pipeline, deliver
 from lostsales.policy.period import Outcome, transition
 from lostsales.policy.policy import Policy
+from lostsales.policy.recent_demand import ShownDemand
 from lostsales.policy.view import Action, ClosedPeriod, Features, View
 from lostsales.types import Array, Floats, Ints, exceeds
 
@@ -76,10 +77,14 @@ def play(
     phase, arrived = first_phase(shop, opening.order_phase, series), None
     sales, stockout, depth = demand, np.zeros(series, dtype=bool), np.zeros(series, dtype=np.int16)
     past: tuple[ClosedPeriod, ...] = ()
+    shown = ShownDemand.of(series, horizon) if policy.observes == "history" else None
     for period in range(horizon):
         seen = demand if policy.observes == "demand" else None
         on_order = None if pipeline is None else pipeline.seen
-        view = View(period, features, stock, sales, stockout, depth, seen, past, names, None, on_order, phase)
+        recent = None if shown is None else shown.before(period)
+        view = View(
+            period, features, stock, sales, stockout, depth, seen, past, names, None, on_order, phase, recent=recent
+        )
         action = policy.decide(view, policy_rng)
         _refuse_overfilling(view, action.order, shop)
         drawn = market.demand(period, features, action.price, demand, market_rng)
@@ -87,8 +92,9 @@ def play(
             arrived, pipeline = deliver(pipeline, action.order, shop, supply_rng)
         outcome = transition(stock, depth, action, drawn, shop, costs, arrived)
         yield Step(view, action, outcome)
-        if policy.observes == "history":
+        if shown is not None:
             past = (*past, ClosedPeriod(view, action))
+            shown.add(period, outcome.sales, outcome.stockout)
         features = market.next_features(features, action.price, market_rng)
         stock, depth = outcome.stock_tp1, outcome.depth_tp1
         demand, sales, stockout = outcome.demand, outcome.sales, outcome.stockout

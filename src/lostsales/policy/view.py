@@ -9,9 +9,12 @@ from lostsales.data.economics import units_available
 from lostsales.data.problem import Feature, Problem
 from lostsales.data.shop import Shop
 from lostsales.errors import LostSalesError
+from lostsales.policy.recent_demand import RecentDemand
 from lostsales.types import Array, Bools, Floats, Ints, exceeds
 
 Features = tuple[Floats, ...]
+# Closed periods that are kept beyond the longest censored run, for policies on several of the last demands.
+EARLIER_PERIODS = 6
 
 
 class Action(NamedTuple):
@@ -73,6 +76,10 @@ class View:
     # lead times vary; it was ordered (columns - k) periods ago. None where there are no columns.
     pipeline: Floats | None = None
     order_phase: Ints | None = None  # (series,) position in the cycle of order days, None where there is no cycle
+    level: Floats | None = None  # (series,) of demand now, relative to the usual one; None where it is not followed
+    coming: Features | None = None  # features of the next period, NaN where they are not known yet
+    recent: RecentDemand | None = None  # what each series has shown before, where history is observed
+    dates: Array | None = None  # (series,) the period as dates or numbers, None in a simulation
 
     @property
     def on_order(self) -> Floats:
@@ -103,8 +110,8 @@ class View:
         return {each.name: values for each, values in zip(features, self.features, strict=False)}
 
     def take(self, rows: Ints) -> "View":
-        """Some of the series, with their past as far back as the longest of their censored runs."""
-        longest = max(int(self.depth[rows].max(initial=0)), 1)
+        """Some of the series, with their past as far back as the longest of their censored runs, and a little more."""
+        longest = int(self.depth[rows].max(initial=0)) + EARLIER_PERIODS
         past = tuple(
             ClosedPeriod(each.view._without_past(rows), Action(each.action.price[rows], each.action.order[rows]))
             for each in self.past[-longest:]
@@ -124,6 +131,10 @@ class View:
             names=None if self.names is None else self.names[rows],
             pipeline=None if self.pipeline is None else self.pipeline[rows],
             order_phase=None if self.order_phase is None else self.order_phase[rows],
+            level=None if self.level is None else self.level[rows],
+            coming=None if self.coming is None else tuple(each[rows] for each in self.coming),
+            recent=None if self.recent is None else self.recent.take(rows),
+            dates=None if self.dates is None else self.dates[rows],
         )
 
 

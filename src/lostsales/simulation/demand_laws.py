@@ -38,6 +38,10 @@ class Linear(Settings):
         """Demand before rounding and bounds."""
         return shock + lag_term + (self.price * price_t + self.intercept) + effect
 
+    def mean(self, lag_term: Floats, price_t: Floats, effect: Floats) -> Floats:
+        """Mean of demand where it is a count."""
+        return np.maximum(self.respond(np.zeros(1), lag_term, price_t, effect), 0.0)
+
 
 class Saturating(Settings):
     """D_t = base m(D_{t-1}) exp(price (P_t - price_at) + effects) noise, m(d) = floor + (1 - floor) 2 d / (d + half).
@@ -65,6 +69,10 @@ class Saturating(Settings):
     def respond(self, shock: Floats, lag_term: Floats, price_t: Floats, effect: Floats) -> Floats:
         """Demand before rounding and bounds."""
         return self.base * lag_term * np.exp(self.price * (price_t - self.price_at) + effect) * shock
+
+    def mean(self, lag_term: Floats, price_t: Floats, effect: Floats) -> Floats:
+        """Mean of demand where it is a count."""
+        return self.respond(np.ones(1), lag_term, price_t, effect)
 
 
 class _Counts(Settings):

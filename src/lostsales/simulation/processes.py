@@ -20,12 +20,14 @@ class Noise(Settings):
     """Shocks of demand.
 
     normal: loc + scale N; half-normal: loc + scale |N|; lognormal: exp(loc + scale N); discrete: `values` with
-    `probabilities`.
+    `probabilities`. Under poisson and negative-binomial demand is a count around the response without a shock, of
+    variance mean + dispersion mean^2.
     """
 
-    kind: Literal["normal", "half-normal", "lognormal", "discrete"]
+    kind: Literal["normal", "half-normal", "lognormal", "discrete", "poisson", "negative-binomial"]
     loc: float = 0.0
     scale: Positive = 1.0
+    dispersion: Positive = 0.0
     values: tuple[float, ...] = ()
     probabilities: tuple[Probability, ...] = ()
 
@@ -35,7 +37,33 @@ class Noise(Settings):
             len(self.values) == len(self.probabilities) > 0 and _sums_to_one(self.probabilities)
         ):
             raise ValueError("discrete noise needs values and as many probabilities that sum to 1")
+        if (self.dispersion > 0) != (self.kind == "negative-binomial"):
+            raise ValueError("a dispersion above 0 belongs to negative-binomial noise, which needs one")
         return self
+
+    @property
+    def is_count(self) -> bool:
+        """Whether demand is a count around its mean."""
+        return self.kind in ("poisson", "negative-binomial")
+
+    def draw_counts(self, mean: Floats, rng: np.random.Generator) -> Floats:
+        """Independent counts by inversion, so that the random numbers used do not depend on the means."""
+        from scipy.stats import nbinom, poisson
+
+        uniform = rng.random(len(mean))
+        if self.kind == "poisson":
+            return np.asarray(poisson.ppf(uniform, mean), dtype=np.float64)
+        size = 1 / self.dispersion
+        return np.asarray(nbinom.ppf(uniform, size, size / (size + mean)), dtype=np.float64)
+
+    def counts_at_most(self, count: Floats, mean: Floats) -> Floats:
+        """P(D <= count) of counts around a mean."""
+        from scipy.special import betainc, gammaincc
+
+        if self.kind == "poisson":
+            return np.asarray(gammaincc(np.floor(count) + 1, mean))
+        size = 1 / self.dispersion
+        return np.asarray(betainc(size, np.floor(count) + 1, size / (size + mean)))
 
     def draw(self, count: int, rng: np.random.Generator) -> Floats:
         """`count` independent shocks."""

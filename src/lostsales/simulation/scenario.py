@@ -274,6 +274,8 @@ class Scenario(Shop):
             lag_term = np.full(len(price), self.start.lag_term)
         if isinstance(law, Poisson | Geometric):
             demand = law.draw(len(price), rng)
+        elif law.noise.is_count:
+            demand = law.noise.draw_counts(law.mean(lag_term, price, self.effect(features, len(price))), rng)
         else:
             demand = law.respond(law.noise.draw(len(price), rng), lag_term, price, self.effect(features, len(price)))
         if law.integer:

@@ -130,6 +130,7 @@ def test_a_mistake_is_one_message(
     assert not Path("p.json").exists()
 
 
+@pytest.mark.slow
 def test_a_study_of_pilots_resumes(tmp_path: Path) -> None:
     arguments = ("calibrate", "assorted", "--study", "pilot", "--series", 10, "--past", 20, "--replications", 1)
     first = run_json(*arguments, "--out", tmp_path / "study.json")

@@ -97,6 +97,32 @@ def test_periods_before_the_pilot_may_be_absent(log: SalesLog, plan: Pilot) -> N
     assert found.cash.last.value == pytest.approx(whole.last.value)  # cash is observed
 
 
+def test_what_was_told_of_cash_stays_as_it_was_told(log: SalesLog, plan: Pilot) -> None:
+    later, then = monitor(plan, log).cash, monitor(plan, without(log, log.period >= PAST + 15)).cash
+    assert later is not None
+    assert then is not None
+    looks = len(then.periods)
+    assert later.periods[:looks] == then.periods
+    np.testing.assert_allclose(later.estimates.effect[:looks], then.estimates.effect)
+
+
+def test_lost_sales_estimated_anew_move_the_gain_little(log: SalesLog, plan: Pilot) -> None:
+    """Profit of early periods, from the log up to then and from the whole: far within the bounds."""
+    later, then = monitor(plan, log).profit, monitor(plan, without(log, log.period >= PAST + 15)).profit
+    assert later is not None
+    assert then is not None
+    looks = len(then.periods)
+    moved = np.abs(later.estimates.estimate[:looks] - then.estimates.estimate).max()
+    assert moved < 0.2 * then.estimates.effect[-1].std()
+
+
+def test_before_anything_is_counted_the_pilot_goes_on(log: SalesLog) -> None:
+    found = monitor(designed(log, wash_out=5), without(log, log.period >= PAST + 2))
+    assert (found.verdict, found.profit, found.new.rows) == ("go on", None, 0)
+    assert "nothing to count yet" in found.sentence
+    assert found.to_json()["gain"] is None
+
+
 def test_missing_rows_and_unknown_series_are_named(log: SalesLog, plan: Pilot) -> None:
     gone = (log.series == 2) & (log.period >= PAST + 25) | (log.series == 5) & (log.period == PAST + 3)
     renamed = replace(log, names=np.array([*log.names[:-1], "a new one"], dtype=object))

@@ -29,9 +29,23 @@ def grid_value(values: Floats, row: float, position: float) -> float:
 
 
 def action_value(
-    next_values: Floats, depth: int, stock: float, demand: Floats, price: float, order: float, world: Physics
+    next_values: Floats,
+    depth: int,
+    stock: float,
+    demand: Floats,
+    price: float,
+    order: float,
+    world: Physics,
+    remembered: tuple[float, float] = (1.0, 0.0),
 ) -> float:
-    """Expected profit and discounted next value; a hidden demand enters by its mean."""
+    """Expected profit and discounted next value; a hidden demand enters by its mean.
+
+    The next lag is the demand times the first number that is `remembered`, and the second.
+    """
+
+    def lag_position(units: float) -> float:
+        return (remembered[0] * units + remembered[1]) / STEPS[1]
+
     available = stock if world.after else min(stock + order, world.capacity)
     total, hidden = -world.order_cost * order - world.fixed_order_cost * (order > 0), []
     truncated = world.truncates and depth == DEPTH_CAP
@@ -41,34 +55,41 @@ def action_value(
             left = available - each
             stock_tp1 = min(left + order, world.capacity) if world.after else left
             profit = price * each - world.holding_cost * left
-            value = grid_value(next_values[0], each / STEPS[1], stock_tp1 / STEPS[0])
+            value = grid_value(next_values[0], lag_position(each), stock_tp1 / STEPS[0])
             total += probability * (profit + DISCOUNT * value)
             continue
         total += probability * (price * available - (0 if truncated else world.lost_cost * (each - available)))
         arrives = min(order, world.capacity) if world.after else 0.0
         if truncated:
-            total += probability * DISCOUNT * grid_value(next_values[0], available / STEPS[1], arrives / STEPS[0])
+            total += probability * DISCOUNT * grid_value(next_values[0], lag_position(available), arrives / STEPS[0])
         elif world.netted and available + order > each:
             stock_tp1 = min(available + order - each, world.capacity)
-            total += probability * DISCOUNT * grid_value(next_values[0], each / STEPS[1], stock_tp1 / STEPS[0])
+            total += probability * DISCOUNT * grid_value(next_values[0], lag_position(each), stock_tp1 / STEPS[0])
         else:
             hidden.append((each, 0.0 if world.netted else arrives))
     if hidden:
         mean = float(np.mean([each for each, _ in hidden]))
-        value = grid_value(next_values[min(depth + 1, DEPTH_CAP)], mean / STEPS[1], hidden[0][1] / STEPS[0])
+        value = grid_value(next_values[min(depth + 1, DEPTH_CAP)], lag_position(mean), hidden[0][1] / STEPS[0])
         total += len(hidden) / len(demand) * DISCOUNT * value
     return total
 
 
 def action_value_on_grid(
-    next_values: Floats, depth: int, stock: float, demand: Floats, price: float, order: float, world: Physics
+    next_values: Floats,
+    depth: int,
+    stock: float,
+    demand: Floats,
+    price: float,
+    order: float,
+    world: Physics,
+    remembered: tuple[float, float] = (1.0, 0.0),
 ) -> float:
     """Where orders arrive before the sales, the value of stock + order is interpolated between the grid's stocks."""
     if world.after:
-        return action_value(next_values, depth, stock, demand, price, order, world)
+        return action_value(next_values, depth, stock, demand, price, order, world, remembered)
     unlimited = world._replace(capacity=np.inf)
     sums = np.arange(STOCKS) * STEPS[0]
-    by_sum = [action_value(next_values, depth, each, demand, price, 0.0, unlimited) for each in sums]
+    by_sum = [action_value(next_values, depth, each, demand, price, 0.0, unlimited, remembered) for each in sums]
     cost = world.order_cost * order + world.fixed_order_cost * (order > 0)
     return float(np.interp(min(stock + order, world.capacity), sums, by_sum)) - cost
 

@@ -11,7 +11,7 @@ from lostsales.learn.planner.every_state_loops import Choices, every_state_value
 from lostsales.learn.planner.latent_table import LatentTable
 from lostsales.learn.planner.physics import Physics
 from lostsales.learn.planner.pipeline_grid import PipelineGrid
-from lostsales.learn.planner.state_grid import Dynamics
+from lostsales.learn.planner.state_grid import Dynamics, Memory
 from lostsales.types import Floats
 from tests.learn.planner.test_bellman_loops import (
     DEPTH_CAP,
@@ -29,6 +29,7 @@ GRID = PipelineGrid.of(STEPS[0], 2.0, STOCKS, 3, columns=2)
 NODES, CELLS = len(GRID.nodes), 2
 LATE = [world for world in WORLDS if world.after and not world.netted]
 MOST_ON_THE_WAY = 7.0
+MEMORY = Memory(0.6, 0.3, 0.4)
 
 
 def value_of(
@@ -40,6 +41,7 @@ def value_of(
     price: float,
     order: float,
     world: Physics,
+    remembered: tuple[float, float],
 ) -> float:
     """The order that arrives next is added to what is left; the others move up, and today's joins them."""
     by_pipeline = next_values.reshape(*next_values.shape[:-1], NODES, NODES)
@@ -47,7 +49,7 @@ def value_of(
     mixed = sum(a * b * by_pipeline[..., i, j] for (i, a), (j, b) in product(*corners))
     free = world._replace(order_cost=0.0, fixed_order_cost=0.0)
     cost = world.order_cost * order + world.fixed_order_cost * (order > 0)
-    return action_value(np.asarray(mixed), depth, stock, demand, price, float(pipeline[0]), free) - cost
+    return action_value(np.asarray(mixed), depth, stock, demand, price, float(pipeline[0]), free, remembered) - cost
 
 
 def _corners(units: float) -> list[tuple[int, float]]:
@@ -66,7 +68,7 @@ def test_a_sweep_is_the_maximum_of_expected_values_over_actions(world: Physics) 
     transitions = Transitions(atoms, np.arange(CELLS), np.zeros((CELLS, len(PRICES)), dtype=np.int64), weight)
     allowed = np.arange(len(PRICES) * len(ORDERS)) != 2
     choices = Choices(PRICES, ORDERS, allowed, GRID.orders_allowed(ORDERS, world, MOST_ON_THE_WAY))
-    best, dynamics = np.zeros(values.shape, dtype=np.int64), Dynamics(world, DISCOUNT, *STEPS)
+    best, dynamics = np.zeros(values.shape, dtype=np.int64), Dynamics(world, DISCOUNT, *STEPS, MEMORY)
     sweep(values, best, True, by_node, transitions, choices, GRID, dynamics)
     for _ in range(12):
         cell, depth, lag, y, s = (int(rng.integers(size)) for size in values.shape)
@@ -76,7 +78,15 @@ def test_a_sweep_is_the_maximum_of_expected_values_over_actions(world: Physics) 
             next_values = by_node[0] * (1 - weight[cell, p]) + by_node[1] * weight[cell, p]
             room = min(MOST_ON_THE_WAY, world.capacity - stock if world.forbids else np.inf) - pipeline.sum()
             value = value_of(
-                next_values, depth, stock, pipeline, atoms[depth, cell, p, lag], PRICES[p], ORDERS[o], world
+                next_values,
+                depth,
+                stock,
+                pipeline,
+                atoms[depth, cell, p, lag],
+                PRICES[p],
+                ORDERS[o],
+                world,
+                (MEMORY.weight, MEMORY.carry * lag * STEPS[1] + MEMORY.offset),
             )
             found.append(value if allowed[p * len(ORDERS) + o] and ORDERS[o] <= max(room, 0.0) else -np.inf)
         assert values[cell, depth, lag, y, s] == pytest.approx(max(found), abs=1e-9)
@@ -92,17 +102,18 @@ def test_a_decision_has_the_value_written_out_wherever_stock_and_orders_lie(worl
     rng = np.random.default_rng(6)
     by_node = rng.normal(size=(2, DEPTH_CAP + 1, LAGS, STOCKS, GRID.pipelines))
     latents = np.sort(rng.integers(0, 7, size=(3, 1, len(PRICES), LAGS, 8)).astype(float), axis=-1)
-    table = LatentTable(latents, STEPS[1], False, False, True, 100.0, 1.0)
+    table = LatentTable(latents, STEPS[1], False, False, True, True, 100.0, 1.0)
     stock, lag = np.array([0.0, 1.3, 4.0, 9.0]), STEPS[1] * np.array([0.0, 1.0, 2.0, 3.0])
     pipeline = np.array([[0.0, 0.0], [1.5, 3.0], [4.0, 0.7], [6.0, 5.0]])
     depth, w = np.array([0, 1, 2, 2]), np.array([0.0, 0.3, 1.0, 0.5])
-    rows, price = len(stock), np.tile(PRICES, (4, 1))
+    rows, price, stays = len(stock), np.tile(PRICES, (4, 1)), np.array([0.0, 0.5, 1.2, 2.0])
     open_rows = Rows(
         z_position=np.zeros(rows),
         shift=np.zeros(price.shape),
         w_position=np.repeat(w[:, None], len(PRICES), axis=1),
         depth=depth,
         lag=lag,
+        stays=stays,
         stock=stock,
         price=price,
         price_position=np.tile(np.arange(len(PRICES), dtype=float), (rows, 1)),
@@ -111,7 +122,7 @@ def test_a_decision_has_the_value_written_out_wherever_stock_and_orders_lie(worl
         phase=np.zeros(rows, dtype=np.int64),
     )
     q = np.empty((rows, len(PRICES) * len(ORDERS)))
-    every_state_values(q, open_rows, table, by_node, GRID, Dynamics(world, DISCOUNT, *STEPS))
+    every_state_values(q, open_rows, table, by_node, GRID, Dynamics(world, DISCOUNT, *STEPS, MEMORY))
     for row in range(rows):
         next_values = by_node[0] * (1 - w[row]) + by_node[1] * w[row]
         wanted = [
@@ -124,6 +135,7 @@ def test_a_decision_has_the_value_written_out_wherever_stock_and_orders_lie(worl
                 PRICES[p],
                 order,
                 world,
+                (MEMORY.weight, stays[row]),
             )
             for p, order in product(range(len(PRICES)), ORDERS)
         ]

@@ -41,7 +41,14 @@ def test_demand_that_is_even_between_a_half_and_four_and_a_half(
     """Of which 1, 2, 3 and 4 are the means of equal shares."""
     latents = np.arange(1.0, 5.0).reshape(1, 1, 1, 1, 4)
     table = LatentTable(
-        latents, 1.0, multiplicative=False, log_link=False, integer=integer, demand_max=100.0, scale=1.0
+        latents,
+        1.0,
+        multiplicative=False,
+        log_link=False,
+        integer=integer,
+        rounded=integer,
+        demand_max=100.0,
+        scale=1.0,
     )
     one = np.zeros(1)
     rows = PricedRows(one, one, one, np.zeros(1, dtype=np.int64), one, np.array([available]))

@@ -21,6 +21,7 @@ from lostsales.learn.planner.market_states import market_states
 from lostsales.learn.planner.planner import Planner
 from lostsales.learn.planner.policy import PlanPolicy
 from lostsales.learn.planner.shortfall import REACH, SHARES, STEPS_A_UNIT, shortfall_table
+from lostsales.learn.planner.state_grid import Memory
 from lostsales.policy.simple import BaseStockRule
 from lostsales.policy.view import View
 from lostsales.simulation.scenario import Scenario
@@ -105,9 +106,9 @@ def test_moments_of_coming_demands_are_those_of_a_simulation() -> None:
     model = true_model(log, "paper")
     states = market_states(model.evidence, model.law)
     prices, lags = np.array([4.0, 4.5]), np.arange(31.0)
-    shape = GroupShape(0.0, 0.0, 1.0)
+    shape = GroupShape(0.0, 0.0, 1.0, 1.0)
     demand = model.law.demand(latent_atoms(model.evidence, model.law, states, prices, lags, shape), 1.0)
-    paths = demand_paths(demand, states, prices, 0, lags, 3)
+    paths = demand_paths(demand, states, prices, 0, lags, 3, Memory())
     rng, count, node = np.random.default_rng(0), 40_000, len(states.w_nodes) // 2
     w, lag, drawn = np.full(count, node), np.full(count, 14.0), []
     nodes, weights = (each[:, 0] for each in states.cell_w(prices))
@@ -150,10 +151,15 @@ def test_order_days_lengthen_the_time_that_depends_on_orders_placed() -> None:
 
 
 @pytest.mark.slow
-def test_it_orders_on_order_days_only_and_more_than_a_plan_of_every_day() -> None:
+def test_on_order_days_it_orders_for_the_days_between_and_earns_what_the_best_base_stock_does() -> None:
     weekly = textbook(2, 9, "supply.order_days=5", "orders={multiple = 1, most = 40}")
     log, _ = simulate(weekly, episodes=5, seed=1)
     policy = Planner(draws=1).fit(log, model=poisson_model(log))
+    played, _ = simulate(weekly, policy, episodes=20, seed=3)
+    assert played.order is not None
+    is_day = played.period % 5 == 0
+    assert not played.order[~is_day].any()
+    assert played.order[is_day & (played.period > 5)].mean() == pytest.approx(5 * MEAN, rel=0.2)
     earned = evaluate_policy(weekly, policy, episodes=100, seed=2).mean_profit
     rule = max(
         evaluate_policy(weekly, _up_to(weekly, level), episodes=100, seed=2).mean_profit for level in range(20, 60, 4)

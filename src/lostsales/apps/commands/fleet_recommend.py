@@ -11,7 +11,12 @@ from lostsales.apps.commands.options import Json
 
 def fleet_recommend(
     store: StoreFolder,
-    today: Annotated[Path, typer.Option(help="One open row a product: series, period, features, stock.")],
+    today: Annotated[
+        Path,
+        typer.Option(
+            help="One open row a product: series, period, features, stock. Rows of later periods announce features."
+        ),
+    ],
     recent: Annotated[
         Path | None, typer.Option(help="Closed rows of the products: a file, a folder or a pattern; none on day one.")
     ] = None,

@@ -14,7 +14,12 @@ if TYPE_CHECKING:
 
 def recommend(
     policy: PolicyFile,
-    today: Annotated[str, typer.Option(help="One open row a series: series, period, features, stock.")],
+    today: Annotated[
+        str,
+        typer.Option(
+            help="One open row a series: series, period, features, stock. Rows of later periods announce features."
+        ),
+    ],
     recent: Annotated[str | None, typer.Option(help="Closed rows of each series; none on day one.")] = None,
     out: Annotated[
         str | None,

@@ -20,6 +20,7 @@ from lostsales.data.reading.findings import Findings, listed
 from lostsales.data.reading.opening import identifier, parquet_rows
 from lostsales.data.reading.table import SomeRows, Table, open_table
 from lostsales.errors import LostSalesError
+from lostsales.policy.coming_periods import rows_that_are_open
 from lostsales.policy.file_format import load
 from lostsales.policy.policy import SavedPolicy
 from lostsales.policy.recommendation import Recommendation, as_frame, recommendation
@@ -167,7 +168,9 @@ class Fleet:
             past = None
             if closed_rows is not None and shard_of_recent is not None:
                 past = SomeRows(closed_rows, np.flatnonzero(shard_of_recent == shard))
-            found.append((rows, recommendation(self.policy(shard), past, SomeRows(open_rows, rows))))
+            own = SomeRows(open_rows, rows)
+            decided = rows[rows_that_are_open(self.problem, own)]
+            found.append((decided, recommendation(self.policy(shard), past, own)))
         return in_order(self.problem, found)
 
 

@@ -17,6 +17,7 @@ from lostsales.data.reading.files import FileTable, execute
 from lostsales.data.reading.opening import identifier, open_files, open_query, parquet_rows
 from lostsales.data.reading.paths import files_of
 from lostsales.data.reading.text import quoted
+from lostsales.policy.coming_periods import rows_that_are_open
 from lostsales.policy.recommendation import Recommendation, recommendation
 from lostsales.types import Ints
 
@@ -107,7 +108,8 @@ def decide(task: DecideTask) -> tuple[Ints, Recommendation]:
     with threadpool_limits(1), connect() as connection:
         today = _table(connection, task.today, task.names[0])
         recent = None if task.recent is None else _table(connection, task.recent, task.names[1])
-        return today.rows_in_file, recommendation(policy, recent, today)
+        rows = today.rows_in_file[rows_that_are_open(policy.problem, today)]
+        return rows, recommendation(policy, recent, today)
 
 
 @lru_cache(maxsize=1)  # the tasks of a worker are of one fleet

@@ -92,7 +92,11 @@ def forecast_answer(desk: Desk, asked: models.ForecastRequest) -> models.Forecas
     price = float(desk.policy.explain(situation.view).price[0]) if asked.price is None else asked.price
     levels = sorted(set(asked.levels))
     features, carried = coming_features(
-        None if desk.recent is None else desk.recent.log, situation.name, situation.view.features, asked.horizon - 1
+        None if desk.recent is None else desk.recent.log,
+        situation.name,
+        situation.view.features,
+        asked.horizon - 1,
+        situation.period,
     )
     seen = forecast_demand(desk.policy, situation.view, np.array([price]), features, [level / 100 for level in levels])
     periods = coming_periods(None if desk.recent is None else desk.recent.log, situation.period, asked.horizon)

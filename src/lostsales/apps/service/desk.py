@@ -21,6 +21,7 @@ from lostsales.errors import LostSalesError
 from lostsales.evaluation.log_decisions import log_as_asked
 from lostsales.evaluation.report.open_period import open_rows
 from lostsales.evaluation.usable_policy import check_policy
+from lostsales.policy.coming_periods import split_today
 from lostsales.policy.decision import Decision
 from lostsales.policy.expected import Expected
 from lostsales.policy.open_day import OpenDay
@@ -109,7 +110,8 @@ class Desk:
         if data.today is None or not data.today.rows:
             return cls(version, policy, data, recent, None, _morning(policy, None, data.today))
         day = open_day(policy, recent, data.today)
-        return cls(version, policy, data, recent, day, _morning(policy, day, data.today))
+        open_rows, _ = split_today(policy.problem, data.today)
+        return cls(version, policy, data, recent, day, _morning(policy, day, open_rows))
 
     def policy_of(self, name: str) -> SavedPolicy:
         """The policy that decides for a product: of a fleet, that of its shard."""

@@ -24,6 +24,7 @@ def print_audit(name: str, audit: Audit) -> None:
             ("usable to learn from", f"{audit.usable_rows:,} rows"),
             ("left out", left_out),
             ("hidden demand", audit.imputation),
+            ("memory of demand", audit.memory.sentence),
         ],
     )
     out.print()

@@ -30,7 +30,9 @@ def demand_json(model: DemandModel, found: PriceResponse, slopes: Sequence[Slope
             {"family": each.family.name, "score": each.score, "behind": each.behind, "std_error": each.error}
             for each in model.candidates
         ],
-        "noise_sd": model.law.residuals.spread,
+        "choice_reason": model.choice_reason,
+        "noise_sd": model.noise_sd,
+        "dispersion": model.law.dispersion if model.family.is_count else None,
         "multiplicative": model.family.multiplicative,
         "slopes": [{"name": each.name, "change": each.change, "std_error": each.error} for each in found.slopes],
         "price_response": [
@@ -79,9 +81,13 @@ def demand_json(model: DemandModel, found: PriceResponse, slopes: Sequence[Slope
 def print_demand(name: str, model: DemandModel, found: PriceResponse, slopes: Sequence[SlopeEstimate] = ()) -> None:
     """The chosen model, its candidates, effects, price response and calibration; warnings come last."""
     evidence, law = model.evidence, model.law
-    spread = law.residuals.spread
+    spread = model.noise_sd
     noise = f"standard deviation {spread:.3g}"
-    if law.family.multiplicative:
+    if law.family.is_count:
+        noise = (
+            f"counts of variance mean + {law.dispersion:.3g} mean²" if law.is_dispersed else "counts, variance = mean"
+        )
+    elif law.family.multiplicative:
         noise = f"demand is off by a factor of {np.exp(spread):.2f} either way"
     elif law.scale.min() < law.scale.max():
         noise = f"standard deviation {spread:.0%} of a series' usual sales"
@@ -127,7 +133,7 @@ def _families(model: DemandModel) -> None:
         table.add_row(each.family.name, *numbers, mark, style="bold" if mark else "")
     out.print(table)
     score = "Score: mean log-likelihood of a row, censored rows included; higher is better."
-    out.print(f"{score} Chosen: the simplest mean that is not behind beyond chance.", style="dim")
+    out.print(f"{score} Chosen: {model.choice_reason}.", style="dim")
     out.print()
 
 

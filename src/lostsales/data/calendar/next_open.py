@@ -26,6 +26,21 @@ def closed_between(calendars: Calendars, names: Sequence[str], before: Array, af
     return found
 
 
+def next_open_periods(calendars: Calendars, names: Sequence[str], period: Array) -> Array | None:
+    """The next period of each series that its calendar has not closed, (series,); None where the clock is unknown."""
+    grid = PeriodGrid.known(calendars, period)
+    if grid is None:
+        return None
+    closed, ids = ClosedTable.of(calendars.closed, grid.week), calendars.ids(names)
+    position = grid.position(period) + 1
+    for _ in range(MOST_GIVEN):
+        is_closed = closed.has(ids, position)
+        if not is_closed.any():
+            break
+        position = position + is_closed
+    return grid.period(position)
+
+
 def closed_by_stock(before: Array, follows: Bools, idle_share: float) -> Bools:
     """Where the shop was closed since a period `before`, as the stock of (nearly) all series shows that lack the same.
 

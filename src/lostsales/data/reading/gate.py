@@ -15,6 +15,7 @@ from lostsales.data.memory import FEWER, check_memory, memory_limit
 from lostsales.data.pipelines import contradicts_orders, off_lead_time, with_pipeline
 from lostsales.data.problem import Problem
 from lostsales.data.progress import Progress
+from lostsales.data.reading.calendar import check_calendar, with_calendar
 from lostsales.data.reading.checks import (
     check_clock,
     check_closings,
@@ -195,7 +196,7 @@ class _Gate:
             self.findings.raise_if_any(self.table.rows)
         self._check_series()
         self.findings.raise_if_any(self.table.rows)
-        return self._with_pipeline(self._split(with_receipts(self._log())))
+        return self._with_pipeline(with_calendar(self._split(with_receipts(self._log()))))
 
     def _require_columns(self) -> None:
         names, costs, have = self.problem.columns, self.problem.costs, self.table.columns
@@ -208,7 +209,7 @@ class _Gate:
         else:
             wanted += [names.stock, *([names.order] if self._only(None, self.problem.orders) is None else [])]
         wanted += recorded + [each for each in (self.problem.open_time,) if isinstance(each, str)]
-        wanted += [feature.name for feature in self.problem.features] + list(self.problem.attributes)
+        wanted += [*self.problem.feature_columns, *self.problem.attributes]
         by_series = self.problem.supply.multiple, self.problem.supply.minimum
         wanted += [each for each in (costs.lost, costs.order, costs.holding, *by_series) if isinstance(each, str)]
         if missing := [column for column in dict.fromkeys(wanted) if column not in have]:
@@ -288,7 +289,9 @@ class _Gate:
         matrix = np.empty((self.table.rows, len(self.problem.features)), order="F")
         features = list(self.problem.features)
         for index, feature in enumerate(features):
-            if feature.kind == "numeric":
+            if feature.calendar is not None:
+                matrix[:, index] = 0.0  # until the length of a period is known
+            elif feature.kind == "numeric":
                 matrix[:, index] = self.reader.number(feature.name, negative=True, truths=True)
             else:
                 features[index], matrix[:, index] = self.reader.levels(feature)
@@ -322,6 +325,7 @@ class _Gate:
         self.ordering = _ordering(self.codes, self.period)
         check_duplicates(self.findings, self.codes, self.period, self.ordering)
         check_clock(self.findings, self.problem.clock, self.period)
+        check_calendar(self.findings, self.problem, self.period)
         for name, labels in self.attributes.items():
             check_constant(self.findings, name, labels, self.codes)
         self.problem = self.lots.with_rules(self.problem, self.findings, self.codes, self.texts)

@@ -19,6 +19,7 @@ from lostsales.demand.audit.identifiability import (
     find_verdicts,
     price_ranges,
 )
+from lostsales.demand.audit.memory import DemandMemory, demand_memory
 from lostsales.demand.audit.stock_test import StockTest, stock_independence
 from lostsales.demand.censoring.runs import LEAST_ROWS, Runs, find_runs, paper_variants, run_ends, run_lengths
 from lostsales.demand.survival.imputation import Imputation, impute
@@ -71,6 +72,7 @@ class Audit:
     imputation: str
     collect_next: tuple[str, ...]
     conclusion: str
+    memory: DemandMemory
     behaviour: BehaviourAudit  # how prices and orders were set
     row_kinds: dict[str, int]  # rows by what they tell about demand, see `data.demand_bounds.ROW_KINDS`
 
@@ -149,6 +151,7 @@ def audit(log: SalesLog, *, cap: int | None = None, seed: int = 0, progress: Pro
         collect_next=_collect_next(log, runs, filled, verdicts, follows, behaviour),
         conclusion=_conclusion(log, runs, behaviour),
         behaviour=behaviour,
+        memory=demand_memory(log, seed),
         row_kinds=demand_bounds(log).counts,
     )
 

@@ -40,6 +40,11 @@ class Observed:
         """
         return ~self.is_partial | np.isfinite(self.at_most)
 
+    @cached_property
+    def least(self) -> Floats:
+        """The demand where it is observed, else the least that it can be, (rows,)."""
+        return np.where(self.is_observed, self.demand, self.available)
+
     @property
     def any_observed(self) -> bool:
         """True where at least one demand is observed."""

@@ -14,6 +14,7 @@ from lostsales.data.log import SalesLog
 from lostsales.demand.censoring.evidence import Evidence
 from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.demand.law.estimation import complete_latents, working_draws
+from lostsales.demand.law.memory import observed_lag
 from lostsales.demand.law.selection import DemandModel
 from lostsales.demand.law.series_effects import GroupPrior
 from lostsales.types import Array, Bools, Floats, Ints
@@ -130,16 +131,15 @@ def _arc(
     """Elasticity between two prices of each product, with its slope on the price moved by `shift`, (products,)."""
     series, own = evidence.series[at], product[at]
     scale = law.scale[series]
-    lag = evidence.lag[at] / scale
-    lag = np.where(np.isnan(lag), np.nanmedian(evidence.lag / law.scale[evidence.series]), lag)
-    atoms = law.residuals.atoms(ATOMS)
+    observed = observed_lag(evidence, law.lag_weights) / law.scale[evidence.series]
+    lag = np.where(np.isnan(observed[at]), np.nanmedian(observed), observed[at])
     totals = []
     for price in (low, high):
         inputs = law.inputs(evidence.market[at], price[own], lag)
         moved = shift * (inputs[:, -2] - law.effects.centre[-2])
         mean = law.linked(law.mean(inputs) + law.effects.of(inputs, series) + moved)
-        latent = mean[:, None] + law.spread_of(mean, law.effects.spread[series])[:, None] * atoms
-        expected = law.expected(latent, scale[:, None]).mean(axis=1)
+        atoms = law.atoms(mean, law.effects.spread[series], scale, ATOMS)
+        expected = law.expected(atoms, scale[:, None]).mean(axis=1)
         totals.append(np.bincount(own, expected, len(low)))
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.log(totals[1] / totals[0]) / np.log(high / low))

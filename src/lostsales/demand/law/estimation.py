@@ -13,8 +13,11 @@ from typing import NamedTuple
 import numpy as np
 
 from lostsales.demand.censoring.evidence import Evidence
+from lostsales.demand.law.count_loops import draw_counts
 from lostsales.demand.law.demand_law import DemandLaw, Family
-from lostsales.demand.law.means import MEANS, LinearMean
+from lostsales.demand.law.dispersion import FIRST_DISPERSION, fit_dispersion
+from lostsales.demand.law.means import MEANS, LinearMean, fit_linear
+from lostsales.demand.law.memory import Lags, lags_of, new_weights, observed_lag
 from lostsales.demand.law.noise import fit_noise
 from lostsales.demand.law.particle_loops import TINY, Intervals, NoiseGrid, Particles, RandomNumbers, draw_latents
 from lostsales.demand.law.residuals import Residuals
@@ -27,6 +30,7 @@ ITERATIONS = 30  # at most, of a linear mean
 LATER_ITERATIONS = 6  # of any other, which starts where the linear one has converged
 TOLERANCE = 5e-3  # standard deviations of the residuals by which the mean may still be off
 USUAL_RATE = 0.8  # at which steps shrink, before two are observed
+HALF_STEP = 1.3  # factor by which the half of saturating memory moves in an iteration
 LARGEST_RATE = 0.95  # that an extrapolated step uses
 
 
@@ -35,14 +39,20 @@ class CompletedLatents:
     """Draws of the latents and hidden lags of all rows, given a law."""
 
     latent: Floats  # (rows, draws)
-    lag: Floats  # (rows, draws) in units of scale
+    lag: Floats  # (rows, draws) weighted mean of the last demands, in units of scale
+    last: Floats  # (rows, draws) the last demand itself
     score: Floats  # (rows,) log probability of the row's interval, given all rows before it; 0 where uninformative
     below: Floats  # (rows,) P(D at or below the interval's low end), for calibration
     within: Floats  # (rows,) P(D in the interval)
 
 
-def complete_latents(evidence: Evidence, law: DemandLaw, seed: int = 0, draws: int | None = None) -> CompletedLatents:
-    """Draw the latents of all rows from their posterior under a law (particles, re-weighted by later rows)."""
+def complete_latents(
+    evidence: Evidence, law: DemandLaw, seed: int = 0, draws: int | None = None, with_below: bool = True
+) -> CompletedLatents:
+    """Draw the latents of all rows from their posterior under a law (particles, re-weighted by later rows).
+
+    Without `below`, which takes time to sum, counts are drawn faster.
+    """
     rng = np.random.default_rng(seed)
     rows = len(evidence)
     draws = int(np.clip(PARTICLES // max(rows, 1), *DRAWS)) if draws is None else draws
@@ -50,32 +60,47 @@ def complete_latents(evidence: Evidence, law: DemandLaw, seed: int = 0, draws: i
     uniform = (rng.permuted(np.tile(np.arange(draws), (rows, 1)), axis=1) + rng.random((rows, draws))) / draws
     pick = (np.arange(draws) + rng.random((rows, 1))) / draws
     scale, own_spread = law.scale[evidence.series], law.effects.spread[evidence.series]
-    low, high = law.latent(evidence.low / scale), law.latent(evidence.high / scale)
     latent, lag = np.empty((rows, draws)), np.repeat((evidence.lag / scale)[:, None], draws, axis=1)
     particles = Particles(latent, lag, np.empty(rows), np.empty(rows))
+    low, high, is_count = evidence.low, evidence.high, law.family.is_count
+    if not is_count:
+        low, high = law.latent(low / scale), law.latent(high / scale)
     intervals, random = Intervals(low, high, evidence.is_informative), RandomNumbers(uniform, pick)
     noise = NoiseGrid(law.residuals.grid, law.residuals.cdf)
-    by_depth = np.argsort(evidence.depth, kind="stable")
-    for depth, at in enumerate(np.split(by_depth, np.cumsum(np.bincount(evidence.depth))[:-1])):
-        parent = evidence.parent[at]
-        if depth:
-            lag[at] = law.demand(latent[parent], scale[at, None]) / scale[at, None]
-        mean = _mean(law, evidence, at, lag, is_observed=depth == 0)
-        spread = law.spread_of(mean, own_spread[at, None])
-        draw_latents(at, depth, mean, spread, intervals, random, noise, particles)
+    lags = lags_of(evidence, len(law.lag_weights))
+    by_level = np.argsort(lags.level, kind="stable")
+    for level, at in enumerate(np.split(by_level, np.cumsum(np.bincount(lags.level))[:-1])):
+        hidden = at[evidence.depth[at] > 0]
+        lag[hidden] = law.demand(latent[evidence.parent[hidden]], scale[hidden, None]) / scale[hidden, None]
+        mean = _mean(law, evidence, at, _weighted(lag[:, :1] if level == 0 else lag, law, lags, at))
+        if is_count:
+            in_units = mean * scale[at, None]
+            draw_counts(at, lags.span, in_units, law.dispersion, scale, intervals, random, particles, with_below)
+            continue
+        spread = law.spread_of(mean, own_spread[at, None], scale[at, None])
+        draw_latents(at, lags.span, mean, spread, intervals, random, noise, particles)
     if not evidence.integer:  # an observed continuous demand is not drawn
         is_observed = np.isfinite(evidence.low) & np.isfinite(evidence.high) & ~evidence.is_censored
         middle = (evidence.low[is_observed] + evidence.high[is_observed]) / 2
         latent[is_observed] = law.latent(middle / scale[is_observed])[:, None]
     score = np.where(evidence.is_informative, np.log(np.maximum(particles.within, TINY)), 0.0)
-    return CompletedLatents(latent, lag, score, particles.below, particles.within)
+    return CompletedLatents(
+        latent, _weighted(lag, law, lags, slice(None)), lag, score, particles.below, particles.within
+    )
 
 
-def _mean(law: DemandLaw, evidence: Evidence, at: Ints, lag: Floats, is_observed: bool) -> Floats:
+def _weighted(last: Floats, law: DemandLaw, lags: Lags, at: Ints | slice) -> Floats:
+    """The weighted mean of the last demands of rows, (rows, draws), from the last one of each, (all rows, draws)."""
+    if len(law.lag_weights) == 1:
+        return np.asarray(last[at])
+    return sum((weight * last[rows[at]] for weight, rows in zip(law.lag_weights, lags.rows, strict=True)), np.zeros(1))
+
+
+def _mean(law: DemandLaw, evidence: Evidence, at: Ints, lag: Floats) -> Floats:
     """The mean of rows by draws of their lag, (rows, 1 or draws)."""
-    draws = 1 if is_observed else lag.shape[1]
+    draws = lag.shape[1]
     market, price = (np.repeat(each[at], draws, axis=0) for each in (evidence.market, evidence.price))
-    inputs = law.inputs(market, price, lag[at, :draws].reshape(-1))
+    inputs = law.inputs(market, price, lag.reshape(-1))
     return law.mean_of(inputs, np.repeat(evidence.series[at], draws)).reshape(len(at), draws)
 
 
@@ -115,20 +140,29 @@ def _iterate_to_convergence(evidence: Evidence, law: DemandLaw, weights: Floats,
     Where memory is long, steps are small and go the same way: each is the last one times a rate, and without
     extrapolation the lag would count too little. Where steps are noise of the draws their rate is 0: it has converged.
     """
-    rows = np.flatnonzero(evidence.depth == 0)
+    rows = np.flatnonzero(~np.isnan(observed_lag(evidence, law.lag_weights)))
     series = evidence.series[rows]
-    lag = evidence.lag[rows] / law.scale[series]
-    inputs = law.inputs(evidence.market[rows], evidence.price[rows], lag)
+    scale, is_count = law.scale[series], law.family.is_count
+
+    def mean_of(law: DemandLaw) -> Floats:
+        lag = observed_lag(evidence, law.lag_weights)[rows] / scale
+        return law.mean_of(law.inputs(evidence.market[rows], evidence.price[rows], lag), series)
+
     last: Floats | None = None  # the step before, on rows whose lag is observed
     most = ITERATIONS if isinstance(law.mean, LinearMean) else LATER_ITERATIONS
     for number in range(1, most + 1):
         before = law
         law = _iterate(evidence, law, weights, seed)
-        step = law.mean_of(inputs, series) - before.mean_of(inputs, series)
+        here = mean_of(law)
+        step = here - mean_of(before)
         rate = USUAL_RATE
         if last is not None and last @ last > 0:
             rate = float(np.clip(step @ last / (last @ last), 0.0, LARGEST_RATE))
-        moved = float(np.sqrt(np.mean(step**2))) / max(law.residuals.spread, 1e-9)
+        moved = (
+            _root_mean_square(step / law.factor_of(here, scale))
+            if is_count
+            else (_root_mean_square(step) / max(law.residuals.spread, 1e-9))
+        )
         if moved * rate / (1 - rate) < TOLERANCE:
             break
         # An extrapolated step needs iterations after it.
@@ -141,12 +175,18 @@ def _iterate_to_convergence(evidence: Evidence, law: DemandLaw, weights: Floats,
     return law
 
 
+def _root_mean_square(values: Floats) -> float:
+    return float(np.sqrt(np.mean(values**2)))
+
+
 def _first_law(evidence: Evidence, family: Family, scale: Floats, weights: Floats) -> DemandLaw:
     """The law of constant mean from which iterations start."""
     own = scale[evidence.series]
     least = np.maximum(evidence.low, 0.0)
     shown = np.where(np.isinf(evidence.high), least, (least + evidence.high) / 2) / own
-    near_zero = 0.1 * max(float(np.median(shown)), 1e-9)
+    # Of counts, whose median may be 0, at least one unit.
+    near_zero = max(0.1 * float(np.median(shown)), 1 / float(np.median(scale)) if family.is_count else 1e-10)
+    near_zero = max(near_zero, 0.5 * float(np.median(shown))) if family.saturates else near_zero
     latent = np.log(shown + near_zero) if family.multiplicative else shown
     counted = weights * evidence.is_informative
     middle = float(counted @ latent / counted.sum())
@@ -156,18 +196,24 @@ def _first_law(evidence: Evidence, family: Family, scale: Floats, weights: Float
         mean=LinearMean(
             np.log(max(middle, 1e-9)) if family.log_link else middle, np.zeros(evidence.market.shape[1] + 2)
         ),
-        residuals=Residuals.normal(spread),
+        residuals=Residuals.normal(1.0 if family.is_count else spread),
         integer=evidence.integer,
         near_zero=near_zero,
         scale=scale,
         effects=SeriesEffects.none(len(scale), evidence.market.shape[1] + 2),
         demand_max=2 * float(shown.max()),
         usual_price=evidence.usual_price,
+        dispersion=FIRST_DISPERSION if family.noise == "negative-binomial" else 0.0,
+        lag_weights=(1.0, *[0.0] * (family.lags - 1)),
     )
 
 
 def _iterate(evidence: Evidence, law: DemandLaw, weights: Floats, seed: int) -> DemandLaw:
     """One iteration: draw the latents, then fit mean, series effects and residual law."""
+    if len(law.lag_weights) > 1 and isinstance(law.mean, LinearMean):
+        law = _with_weights(evidence, law, weights, seed)
+    if law.family.saturates and isinstance(law.mean, LinearMean):
+        law = _with_half(evidence, law, weights, seed)
     inputs, latent, series, counted = _drawn(evidence, law, weights, seed)
     work = _working(law, inputs, series, latent)
     own = law.effects.of(inputs, series)
@@ -176,12 +222,63 @@ def _iterate(evidence: Evidence, law: DemandLaw, weights: Floats, seed: int) -> 
     effects = fit_effects(
         _units(evidence, law), work.response - shared, inputs, series, counted, work.factor, law.effects
     )
+    if law.family.is_count:
+        law = replace(law, mean=mean, effects=effects)
+        return replace(law, dispersion=_dispersion(evidence, law, weights)) if law.is_dispersed else law
     centre = law.linked(shared + effects.of(inputs, series))
     left = (latent - centre) / effects.spread[series]
     noise = fit_noise(left, centre, counted) if law.family.log_link else law.noise
     left /= noise.factor(centre)
     residuals = (Residuals.of if law.family.noise == "smooth" else Residuals.of_normal)(left, counted)
     return replace(law, mean=mean, residuals=residuals, effects=effects, noise=noise)
+
+
+def _with_weights(evidence: Evidence, law: DemandLaw, weights: Floats, seed: int) -> DemandLaw:
+    """The law with the weights of the last demands fitted to draws, by a Gauss-Newton step."""
+    rows = np.flatnonzero(evidence.is_informative & (weights > 0))
+    done = complete_latents(evidence, law, seed, with_below=False)
+    draws, lags = done.latent.shape[1], lags_of(evidence, len(law.lag_weights))
+    market, price = (np.repeat(each[rows], draws, axis=0) for each in (evidence.market, evidence.price))
+    lag = done.lag[rows].reshape(-1)
+    first, *later = (done.last[own[rows]].reshape(-1) for own in lags.rows)
+    inputs, series = law.inputs(market, price, lag), np.repeat(evidence.series[rows], draws)
+    work = _working(law, inputs, series, _bounded_below(law, done.latent[rows]).reshape(-1))
+    counted = _by_precision(law, work, series, np.repeat(weights[rows] / draws, draws))
+    beyond = [(each - first) * law.memory_slope(lag) for each in later]
+    fitted = fit_linear(np.column_stack([inputs, *beyond]), work.response - law.effects.of(inputs, series), counted)
+    slope, moves = fitted.slopes[inputs.shape[1] - 1], fitted.slopes[inputs.shape[1] :]
+    return replace(law, lag_weights=new_weights(law.lag_weights, float(slope), moves))
+
+
+def _with_half(evidence: Evidence, law: DemandLaw, weights: Floats, seed: int) -> DemandLaw:
+    """The law of saturating memory with its half moved to the better of its neighbours, by the fit to draws."""
+    rows = np.flatnonzero(evidence.is_informative & (weights > 0))
+    done = complete_latents(evidence, law, seed, with_below=False)
+    draws = done.latent.shape[1]
+    market, price = (np.repeat(each[rows], draws, axis=0) for each in (evidence.market, evidence.price))
+    lag, series = done.lag[rows].reshape(-1), np.repeat(evidence.series[rows], draws)
+    inputs = law.inputs(market, price, lag)
+    work = _working(law, inputs, series, _bounded_below(law, done.latent[rows]).reshape(-1))
+    counted = _by_precision(law, work, series, np.repeat(weights[rows] / draws, draws))
+    response = work.response - law.effects.of(inputs, series)
+    found = []
+    for step in (1 / HALF_STEP, 1.0, HALF_STEP):
+        moved = replace(law, near_zero=law.near_zero * step)
+        inputs = moved.inputs(market, price, lag)
+        mean = fit_linear(inputs, response, counted)
+        found.append((float(counted @ (response - mean(inputs)) ** 2), moved.near_zero, mean))
+    _, half, mean = min(found, key=lambda each: each[0])
+    return replace(law, near_zero=half, mean=mean)
+
+
+def _dispersion(evidence: Evidence, law: DemandLaw, weights: Floats) -> float:
+    """The dispersion of counts, from the rows whose last demand is observed."""
+    lag = observed_lag(evidence, law.lag_weights)
+    rows = np.flatnonzero(~np.isnan(lag) & evidence.is_informative & (weights > 0))
+    series = evidence.series[rows]
+    scale = law.scale[series]
+    mean = law.mean_of(law.inputs(evidence.market[rows], evidence.price[rows], lag[rows] / scale), series)
+    return fit_dispersion(evidence.low[rows], evidence.high[rows], mean * scale, weights[rows])
 
 
 def with_effects(evidence: Evidence, law: DemandLaw, seed: int = 0, weights: Floats | None = None) -> DemandLaw:
@@ -208,7 +305,7 @@ def _working(law: DemandLaw, inputs: Floats, series: Ints, latent: Floats) -> _W
     """The latents themselves, or under a log link the working response of a generalised linear model."""
     predictor = law.mean(inputs) + law.effects.of(inputs, series)
     centre = law.linked(predictor)
-    factor = law.noise.factor(centre)
+    factor = law.factor_of(centre, law.scale[series])
     if not law.family.log_link:
         return _Working(latent, factor)
     return _Working(predictor + (latent - centre) / centre, factor / centre)
@@ -240,7 +337,7 @@ def working_draws(evidence: Evidence, law: DemandLaw, done: CompletedLatents) ->
 def _units(evidence: Evidence, law: DemandLaw) -> Units:
     scale = np.ones(len(evidence.attributes))
     scale[evidence.product] = law.scale
-    return Units(evidence.product, evidence.attributes, np.log(scale), law.are_products)
+    return Units(evidence.product, evidence.attributes, np.log(scale), law.are_products, not law.family.is_count)
 
 
 def _by_precision(law: DemandLaw, work: _Working, series: Ints, weights: Floats) -> Floats:
@@ -252,7 +349,7 @@ def _by_precision(law: DemandLaw, work: _Working, series: Ints, weights: Floats)
 def _drawn(evidence: Evidence, law: DemandLaw, weights: Floats, seed: int) -> tuple[Floats, Floats, Ints, Floats]:
     """Inputs, latent, series and weight of every draw of the informative rows."""
     rows = np.flatnonzero(evidence.is_informative & (weights > 0))
-    done = complete_latents(evidence, law, seed)
+    done = complete_latents(evidence, law, seed, with_below=False)
     draws = done.latent.shape[1]
     market, price = (np.repeat(each[rows], draws, axis=0) for each in (evidence.market, evidence.price))
     inputs = law.inputs(market, price, done.lag[rows].reshape(-1))

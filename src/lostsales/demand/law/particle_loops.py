@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+import numpy as np
+
 from lostsales._jit import compiled
 from lostsales.types import Bools, Floats, Ints
 
@@ -41,9 +43,45 @@ class Particles(NamedTuple):
 
 
 @compiled
+def resample(
+    row: int,
+    span: int,
+    is_informative: bool,
+    chance: Floats,
+    pick: Floats,
+    latent: Floats,
+    lag: Floats,
+    chosen: Ints,
+    kept: Floats,
+) -> None:
+    """Resample the hidden past that led to a row by its likelihood; `chosen` (draws,) becomes the ancestors."""
+    draws = len(chance)
+    total = 0.0
+    for d in range(draws):
+        total += (chance[d] if is_informative else 1.0) + TINY
+    source, passed = 0, (chance[0] if is_informative else 1.0) + TINY
+    for d in range(draws):
+        while pick[row, d] * total > passed and source < draws - 1:
+            source += 1
+            passed += (chance[source] if is_informative else 1.0) + TINY
+        chosen[d] = source
+    for back in range(min(span, RESAMPLED_PERIODS) + 1):
+        if back > 0:
+            for d in range(draws):
+                kept[d] = latent[row - back, chosen[d]]
+            for d in range(draws):
+                latent[row - back, d] = kept[d]
+        if back < span:
+            for d in range(draws):
+                kept[d] = lag[row - back, chosen[d]]
+            for d in range(draws):
+                lag[row - back, d] = kept[d]
+
+
+@compiled
 def draw_latents(
     at: Ints,
-    depth: int,
+    span: Ints,
     mean: Floats,
     spread: Floats,
     intervals: Intervals,
@@ -51,9 +89,9 @@ def draw_latents(
     noise: NoiseGrid,
     particles: Particles,
 ) -> None:
-    """Draw the latents of the rows `at` one depth, and resample the hidden past that led to each by its likelihood.
+    """Draw the latents of the rows `at` one level, and resample the hidden past that led to each by its likelihood.
 
-    `mean` and `spread` are (rows at the depth, 1 or draws).
+    `mean` and `spread` are (rows at the level, 1 or draws); `span` (rows,) is how far back that past goes.
     """
     low, high, is_informative = intervals
     uniform, pick = random
@@ -62,9 +100,8 @@ def draw_latents(
     draws = uniform.shape[1]
     last = len(grid) - 1
     step = (grid[last] - grid[0]) / last
-    under, chance = [0.0] * draws, [0.0] * draws
-    chosen = [0] * draws
-    kept = [0.0] * draws
+    under, chance, kept = np.empty(draws), np.empty(draws), np.empty(draws)
+    chosen = np.empty(draws, dtype=np.int64)
     for index in range(len(at)):
         row = at[index]
         total_under, total_chance = 0.0, 0.0
@@ -85,27 +122,8 @@ def draw_latents(
             total_chance += chance[d]
             chosen[d] = d
         below[row], within[row] = total_under / draws, total_chance / draws
-        if depth > 0:
-            total = 0.0
-            for d in range(draws):
-                total += (chance[d] if is_informative[row] else 1.0) + TINY
-            source, passed = 0, (chance[0] if is_informative[row] else 1.0) + TINY
-            for d in range(draws):
-                while pick[row, d] * total > passed and source < draws - 1:
-                    source += 1
-                    passed += (chance[source] if is_informative[row] else 1.0) + TINY
-                chosen[d] = source
-            for back in range(min(depth, RESAMPLED_PERIODS) + 1):
-                if back > 0:
-                    for d in range(draws):
-                        kept[d] = latent[row - back, chosen[d]]
-                    for d in range(draws):
-                        latent[row - back, d] = kept[d]
-                if back < depth:
-                    for d in range(draws):
-                        kept[d] = lag[row - back, chosen[d]]
-                    for d in range(draws):
-                        lag[row - back, d] = kept[d]
+        if span[row] > 0:
+            resample(row, span[row], is_informative[row], chance, pick, latent, lag, chosen, kept)
         for d in range(draws):
             source = chosen[d]
             drawn = mean[index, source if mean.shape[1] > 1 else 0]

@@ -138,13 +138,14 @@ def expected_demand(evidence: Evidence, law: DemandLaw, prices: Floats, draws: i
     """
     at = np.linspace(0, len(evidence) - 1, min(len(evidence), MOST_ROWS)).astype(np.int64)
     lags = complete_latents(evidence, law, seed).lag[at, :draws]
-    series, atoms, same = evidence.series[at], law.residuals.atoms(ATOMS), np.ones(len(at))
+    series, same = evidence.series[at], np.ones(len(at))
+    scale = law.scale[series]
     found = np.empty((lags.shape[1], len(prices)))
     for draw, lag in enumerate(lags.T):
         for index, price in enumerate(prices):
             mean = law.mean_of(law.inputs(evidence.market[at], price * same, lag), series)
-            latent = mean[:, None] + law.spread_of(mean, law.effects.spread[series])[:, None] * atoms
-            found[draw, index] = law.demand(latent, law.scale[series][:, None]).mean()
+            atoms = law.atoms(mean, law.effects.spread[series], scale, ATOMS)
+            found[draw, index] = law.demand_of_atoms(atoms, scale[:, None]).mean()
     return np.asarray(found.mean(axis=0))
 
 

@@ -6,6 +6,7 @@ probabilities multiply to the likelihood of the log up to a factor that no famil
 censoring (a squared error of imputed demands is not).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 
@@ -18,10 +19,11 @@ from lostsales.data.scale import series_scale
 from lostsales.data.splits import BY_SERIES, FoldMasks, folds_of, hold_out, resample_counts
 from lostsales.demand.censoring.evidence import Evidence, gather_evidence
 from lostsales.demand.law.calibration import Calibration, calibrate
-from lostsales.demand.law.demand_law import DemandLaw, Family
+from lostsales.demand.law.demand_law import MOST_LAGS, DemandLaw, Family
 from lostsales.demand.law.estimation import CompletedLatents, complete_latents, fit_family, with_effects
 from lostsales.demand.law.evidence_sample import drawn_blocks, sample_blocks
 from lostsales.demand.law.means import MEANS
+from lostsales.demand.law.memory import observed_lag
 from lostsales.demand.law.price_slopes import STRONG, SlopeEstimate, instrumented_law, law_with_slope
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.types import Floats
@@ -35,12 +37,20 @@ BOOSTED_ROWS = 5_000  # trees are tried from so many rows on
 MOST_GAP = 3  # periods left out around a block in time
 BEYOND_CHANCE = 2.0  # standard errors ...
 MATTERS = 0.005  # ... and mean log probability by which a family must beat a simpler one
-MULTIPLICATIVE_MARGIN = 1.5  # standard errors by which multiplicative noise must beat additive, which misleads less
+ADDITIVE_MARGIN = 1.5  # standard errors by which another kind of noise must beat additive, which misleads less
 RULED_OUT = 4.0  # standard errors behind at which a kind of noise is not tried with richer means
 
 FAMILIES = tuple(Family(mean, multiplicative) for mean in ("linear", "kernel") for multiplicative in (False, True))
 # Products of different prices share elasticities: the logarithm of their mean is tried too.
 RELATIVE_FAMILIES = tuple(Family(mean, False, link="log") for mean in ("linear", "kernel"))
+COUNT_FAMILIES = (
+    Family.counts("linear", "poisson"),
+    Family.counts("linear", "negative-binomial"),
+    Family.counts("linear", "poisson", saturates=True),
+    Family.counts("linear", "negative-binomial", saturates=True),
+    Family.counts("kernel", "poisson"),
+    Family.counts("kernel", "negative-binomial"),
+)
 
 
 @dataclass(frozen=True)
@@ -92,6 +102,34 @@ class DemandModel:
         return self.law.family
 
     @property
+    def noise_sd(self) -> float:
+        """Standard deviation of the latent around its mean; of counts, over the rows whose last demand is observed."""
+        law, evidence = self.law, self.sample
+        if not law.family.is_count:
+            return law.residuals.spread
+        lag = observed_lag(evidence, law.lag_weights)
+        rows = np.flatnonzero(~np.isnan(lag))
+        series = evidence.series[rows]
+        scale = law.scale[series]
+        mean = law.mean_of(law.inputs(evidence.market[rows], evidence.price[rows], lag[rows] / scale), series)
+        return float(np.sqrt(np.mean(law.factor_of(mean, scale) ** 2)))
+
+    @property
+    def choice_reason(self) -> str:
+        """Why this family was chosen, in words."""
+        own = next(each for each in self.candidates if each.family == self.family)
+        rivals = [each for each in self.candidates if each.family != self.family]
+        if not rivals:
+            return "the only one that was tried"
+        best = min(rivals, key=lambda each: each.behind)
+        if own.behind > best.behind:
+            among = f"{own.behind:.3f} (standard error {own.error:.3f}) behind the best, {best.family.name}"
+            return f"the simplest that is not behind beyond chance: {among}"
+        return (
+            f"the best score; next comes {best.family.name}, {best.behind:.3f} (standard error {best.error:.3f}) behind"
+        )
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What was left to a sample."""
         if self.sample is self.evidence:
@@ -141,8 +179,8 @@ def fit_demand(
     log : SalesLog
         What `read_log` returns; a demand-only log will do.
     families : tuple of Family, optional
-        Candidates; by default linear and kernel means with additive and multiplicative noise, and boosted means from
-        5,000 rows on where scikit-learn is installed. A mean may be any name in `MEANS`.
+        Candidates; by default linear and kernel means with additive and multiplicative noise, as counts where demand is
+        whole, and boosted means from 5,000 rows on where scikit-learn is installed. A mean may be any name in `MEANS`.
     seed : int
         Of the rows that are scored and of the draws of hidden demands.
     progress : callable, optional
@@ -175,10 +213,11 @@ def fit_demand(
     if rows < LEAST_ROWS:
         wanted = f"a demand model needs at least {LEAST_ROWS} rows with known demand, besides the first of each series"
         raise LostSalesError(f"{wanted}, but there are {rows}")
+    tries_memory = families is None
     if families is None:
         trees = len(evidence) >= BOOSTED_ROWS and find_spec("sklearn") is not None
         is_relative = bool((evidence.usual_price != 1).any())
-        families = FAMILIES + (RELATIVE_FAMILIES if is_relative else ())
+        families = FAMILIES + (RELATIVE_FAMILIES if is_relative else ()) + (COUNT_FAMILIES if evidence.integer else ())
         families += (Family("boosted", False), Family("boosted", True)) if trees else ()
     if not families:
         raise SettingError("families must name at least one family of laws")
@@ -187,13 +226,22 @@ def fit_demand(
     scored, folds, by = _scored_rows(log, evidence, seed)
     trials: dict[Family, FamilyTrial] = {}
     sample = sample_blocks(evidence, MOST_FITTED, seed)
-    *comparing, fitting = stages(progress, [1.0] * len(families) + [len(sample) / len(scored) / len(folds)])
+    *comparing, remembering, fitting = stages(
+        progress, [1.0] * len(families) + [2.0 * tries_memory, len(sample) / len(scored) / len(folds)]
+    )
+
+    def cross_validated(family: Family, tick: Progress) -> FamilyTrial:
+        return _cross_validate(family, trials, scored, folds, scale, seed, tick)
+
     for family, tick in zip(sorted(families, key=lambda each: _complexity(each.mean)), comparing, strict=True):
         if not _is_ruled_out(family, trials):
-            trials[family] = _cross_validate(family, trials, scored, folds, scale, seed, tick)
+            trials[family] = cross_validated(family, tick)
         tick(1, 1)
-    candidates = _compare(trials)
     chosen = _choose(trials, additive_first=bool((evidence.usual_price == 1).all()))
+    if tries_memory:
+        trials |= _longer_memory(chosen, lambda family: cross_validated(family, remembering))
+        chosen = _shortest_memory(chosen, trials)
+    candidates = _compare(trials)
     law = fit_family(sample, chosen, scale, seed=seed)
     law = law if sample is evidence else with_effects(evidence, law, seed)
     instrument, is_weak = None, False
@@ -296,12 +344,35 @@ def _cross_validate(
     return FamilyTrial(score, (below, within), tuple(laws))
 
 
+def _longer_memory(chosen: Family, cross_validated: Callable[[Family], FamilyTrial]) -> dict[Family, FamilyTrial]:
+    """Trials of the chosen family with more lags."""
+    longer = [replace(chosen, lags=lags) for lags in range(2, MOST_LAGS + 1)]
+    return {family: cross_validated(family) for family in longer}
+
+
+def _shortest_memory(chosen: Family, trials: dict[Family, FamilyTrial]) -> Family:
+    """The chosen family with as few lags as are not behind beyond chance."""
+    same = [family for family in trials if replace(family, lags=1) == chosen]
+    best = max(same, key=lambda family: float(trials[family].score.mean()))
+    return next(each for each in sorted(same, key=_lags) if not _is_behind(trials[each], trials[best], BEYOND_CHANCE))
+
+
+def _lags(family: Family) -> int:
+    return family.lags
+
+
 def _is_ruled_out(family: Family, trials: dict[Family, FamilyTrial]) -> bool:
-    """True where a linear mean with this kind of noise and link is far behind one with another."""
+    """True where a linear mean with this kind of noise and link is far behind one with another.
+
+    A negative binomial law without a lead over Poisson's is nearly the same, and not tried with a richer mean.
+    """
     own = replace(family, mean="linear")
     others = [other for other in trials if other.mean == "linear" and other != own]
     if family.mean == "linear" or own not in trials:
         return False
+    simpler = Family.counts("linear", "poisson")
+    if own.noise == "negative-binomial" and simpler in trials:
+        return not _is_behind(trials[simpler], trials[own], BEYOND_CHANCE)
     compared = [_behind(trials[own].score, trials[other].score) for other in others]
     return any(behind > RULED_OUT * error for behind, error in compared)
 
@@ -331,15 +402,13 @@ def _choose(trials: dict[Family, FamilyTrial], additive_first: bool = True) -> F
     best = max(trials, key=score)
     for mean in sorted(dict.fromkeys(family.mean for family in trials), key=_complexity):
         own = [family for family in trials if family.mean == mean]
-        adds, multiplies = (
-            max((family for family in own if family.multiplicative == kind), key=score, default=None)
-            for kind in (False, True)
+        adds = max(
+            (family for family in own if not (family.multiplicative or family.is_count)), key=score, default=None
         )
-        chosen = adds or multiplies
-        if adds and multiplies:
-            behind = _is_behind(trials[adds], trials[multiplies], MULTIPLICATIVE_MARGIN)
-            chosen = multiplies if behind or (not additive_first and score(multiplies) > score(adds)) else adds
-        if chosen and not _is_behind(trials[chosen], trials[best], BEYOND_CHANCE):
+        chosen = max(own, key=score)
+        if adds and additive_first and not _is_behind(trials[adds], trials[chosen], ADDITIVE_MARGIN):
+            chosen = adds
+        if not _is_behind(trials[chosen], trials[best], BEYOND_CHANCE):
             return chosen
     return best
 

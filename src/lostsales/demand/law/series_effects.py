@@ -83,6 +83,7 @@ class Units:
     attributes: Floats  # (products, columns)
     log_scale: Floats  # (products,)
     are_products: bool  # series differ in price or scale: they may differ in more than their level
+    own_spread: bool = True  # products have spreads of their own; those of counts follow from their means
 
 
 def fit_effects(
@@ -128,7 +129,7 @@ def fit_effects(
         effects[:, active], prior.coefficients[:, active], prior.variance[active] = found
     left = (left - np.einsum("ij,ij->i", design, effects[product])) / factor
     fitted, trend = np.ones(count), np.zeros(2)
-    if units.are_products:
+    if units.are_products and units.own_spread:
         fitted, trend = _spreads(left, product, weights, total, units.log_scale)
     return SeriesEffects(
         level=effects[units.product, 0],

@@ -13,6 +13,7 @@ from lostsales.data.economics import UnitCosts, period_profit, units_available
 from lostsales.data.log import SalesLog
 from lostsales.demand.censoring.evidence import Evidence
 from lostsales.demand.law.demand_law import DemandLaw
+from lostsales.demand.law.memory import lags_of
 from lostsales.evaluation.log_decisions import log_as_asked
 from lostsales.evaluation.task import episodes_of
 from lostsales.policy.policy import Policy
@@ -81,6 +82,11 @@ class _ReplayMarket:
     def __init__(self, periods: ReplayPeriods, law: DemandLaw, features: Floats) -> None:
         self.periods, self.law, self.features, self.period = periods, law, features, 0
         self.visited: list[Floats] = []  # market, price and last demand of some of the periods
+        # (lags, episodes) the last demands, the newest first; a hidden one counts as the demand after it.
+        last = periods.evidence.lag[lags_of(periods.evidence, len(law.lag_weights)).rows[:, periods.row[0]]]
+        for back in range(1, len(last)):
+            last[back] = np.where(np.isnan(last[back]), last[back - 1], last[back])
+        self.last = last
 
     def open(self, series: int, rng: np.random.Generator) -> Opening:  # noqa: ARG002, the protocol passes them
         """As the log opened."""
@@ -106,9 +112,10 @@ class _ReplayMarket:
         if period % VISITED_EVERY == 0:
             visited = np.column_stack([market, relative_price, last_demand / scale])
             self.visited.append(visited[periods.is_replayed[period]][:MOST_VISITED])
-        inputs = law.inputs(market, relative_price, last_demand / scale)
+        self.last = self.last if period == 0 else np.concatenate([last_demand[None], self.last[:-1]])
+        inputs = law.inputs(market, relative_price, np.array(law.lag_weights) @ self.last / scale)
         mean = law.mean_of(inputs, periods.series)
-        return law.demand(mean + law.spread_of(mean, spread) * law.residuals.quantile(periods.uniform[period]), scale)
+        return law.demand(law.quantile(periods.uniform[period], mean, spread, scale), scale)
 
     def next_features(self, features: Features, price: Floats, rng: np.random.Generator) -> Features:  # noqa: ARG002
         """Those of the log's next row."""

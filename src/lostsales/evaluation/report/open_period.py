@@ -8,6 +8,7 @@ from lostsales.data.cost_features import costs_as_features
 from lostsales.data.labels import SERIES_SEPARATOR, spelled
 from lostsales.data.log import SalesLog
 from lostsales.data.products import Products
+from lostsales.data.reading.calendar import fill_calendar
 from lostsales.data.sublogs import series_of
 from lostsales.evaluation.assortment import on_sale
 from lostsales.types import Array, Floats
@@ -52,6 +53,8 @@ def next_features(log: SalesLog) -> tuple[Floats, tuple[str, ...]]:
     found, carried = log.features[ends].copy(), []
     place = np.arange(len(log)) - log.starts[log.series]
     for index, feature in enumerate(log.problem.features):
+        if feature.calendar is not None:
+            continue
         values = log.features[:, index]
         lag = _cycle(values, place)
         if lag is None:
@@ -59,6 +62,7 @@ def next_features(log: SalesLog) -> tuple[Floats, tuple[str, ...]]:
             continue
         back = np.minimum(lag - 1, place[ends])
         found[:, index] = values[ends - back]
+    fill_calendar(log.problem, _next_open_period(log), found)
     return found, tuple(carried)
 
 
@@ -98,11 +102,12 @@ def _next_open_period(log: SalesLog) -> Array:
 
 
 def coming_features(
-    log: SalesLog | None, name: str, today: tuple[Floats, ...], periods: int
+    log: SalesLog | None, name: str, today: tuple[Floats, ...], periods: int, first: str = ""
 ) -> tuple[list[tuple[Floats, ...]], tuple[str, ...]]:
     """Features of the periods after today's of one series, and the names of those that are only carried over.
 
-    A feature that followed a cycle in the log of the series goes on with it; `today` has one entry a feature, (1,).
+    A feature that followed a cycle in the log of the series goes on with it, those of the calendar follow from the
+    dates after `first`, today's period; `today` has one entry a feature, (1,).
     """
     names = () if log is None else tuple(feature.name for feature in log.problem.features)
     rows = np.zeros(0, dtype=np.int64)
@@ -110,7 +115,11 @@ def coming_features(
         at = int(found[-1])
         rows = np.arange(log.starts[at], np.r_[log.starts[1:], len(log)][at])
     carried, columns = [], []
+    dated = _calendar_ahead(log, first, periods)
     for index, values in enumerate(today):
+        if index in dated:
+            columns.append(dated[index].tolist())
+            continue
         seen = np.r_[log.features[rows, index], values] if log is not None and len(rows) else values
         lag = _cycle(seen, np.arange(len(seen)))
         if lag is None:
@@ -118,6 +127,19 @@ def coming_features(
         columns.append([seen[-lag:][step % lag] if lag else values[0] for step in range(periods)])
     coming = [tuple(np.array([column[step]]) for column in columns) for step in range(periods)]
     return coming, tuple(carried)
+
+
+def _calendar_ahead(log: SalesLog | None, first: str, periods: int) -> dict[int, Floats]:
+    """The features of the calendar in coming periods, by their index; none where the periods cannot be told."""
+    if log is None or not log.problem.calendar or not periods:
+        return {}
+    try:
+        dates = np.array(coming_periods(log, first, periods + 1)[1:], dtype="datetime64[us]")
+    except ValueError:
+        return {}
+    features = np.zeros((periods, len(log.problem.features)))
+    fill_calendar(log.problem, dates, features)
+    return {at: features[:, at] for at, each in enumerate(log.problem.features) if each.calendar is not None}
 
 
 def coming_periods(log: SalesLog | None, first: str, periods: int) -> list[str]:

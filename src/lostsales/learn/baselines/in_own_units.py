@@ -277,4 +277,5 @@ def _view(view: View, own: ViewCoordinates) -> View:
         past=past,
         context=context,
         pipeline=None if view.pipeline is None else view.pipeline / scale[:, None],
+        recent=None if view.recent is None else view.recent.in_units(scale),
     )

@@ -1,6 +1,6 @@
 """The belief over the last demand, carried by its mean: how it moves after each stock-out of a run."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -8,6 +8,7 @@ import numpy as np
 from lostsales.data.encoding import feature_columns
 from lostsales.data.problem import Problem
 from lostsales.learn.planner.decision_loops import PricedRows, atoms_of_rows, expect_demand, mean_above
+from lostsales.learn.planner.lag_belief import past_demands
 from lostsales.learn.planner.latent_table import LatentTable
 from lostsales.learn.planner.market_states import MarketStates, position
 from lostsales.learn.planner.series_table import SeriesRows, SeriesTable
@@ -19,16 +20,21 @@ TINY = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Belief:
-    """The mean of the last demand and the market state of each row."""
+    """The means of the last demands and the market state of each row."""
 
     series: SeriesRows
     mean: Floats  # (rows,) of the last demand: itself where it is observed
+    lag: Floats  # (rows,) weighted mean of the last demands, by their means
+    stays: Floats  # (rows,) of these in the lag of the next period
     features: Floats  # (rows, columns) with attributes
     z_position: Floats  # (rows,) among the nodes of z
+    coming: Floats | None = None  # (rows, columns) features of the next period, NaN where they are not known yet
 
     def take(self, rows: Ints) -> "Belief":
         """Some of the rows, or some again."""
-        return Belief(self.series.take(rows), self.mean[rows], self.features[rows], self.z_position[rows])
+        coming = None if self.coming is None else self.coming[rows]
+        own = self.mean[rows], self.lag[rows], self.stays[rows], self.features[rows], self.z_position[rows]
+        return Belief(self.series.take(rows), *own, coming)
 
 
 class LawInputs(NamedTuple):
@@ -36,13 +42,16 @@ class LawInputs(NamedTuple):
 
     log_price: bool
     log_memory: bool
-    near_zero: float  # added to the last demand before its logarithm is taken
+    near_zero: float  # added to the last demand before its logarithm or its share is taken
+    saturates: bool = False
 
     def of(self, relative_price: Floats, relative_lag: Floats) -> tuple[Floats, Floats]:
         """Price relative to the usual one, and last demand in units of scale, as the law has them."""
         price = np.log(np.maximum(relative_price, TINY)) if self.log_price else relative_price
-        lag = np.log(np.maximum(relative_lag, 0.0) + self.near_zero) if self.log_memory else relative_lag
-        return price, lag
+        if not self.log_memory:
+            return price, relative_lag
+        shifted = np.maximum(relative_lag, 0.0) + self.near_zero
+        return price, 1 - self.near_zero / shifted if self.saturates else np.log(shifted)
 
 
 class Outlook(NamedTuple):
@@ -65,25 +74,33 @@ class BeliefTracker:
     tables: tuple[tuple[LatentTable, ...], ...]  # by group and law
     inputs: "LawInputs"
     strict: bool
+    lag_weights: tuple[float, ...] = (1.0,)
 
     def belief(self, view: View) -> Belief:
         """The belief of each row, from its last observed demand through the stock-outs since then."""
         series = self.series.rows(view)
-        mean = view.last_sales.astype(np.float64)
+        means = past_demands(view, len(self.lag_weights))
         closed = list(reversed(view.past))
-        depth = np.minimum(view.depth.astype(np.int64), len(closed))
-        for back in range(int(depth.max(initial=0)), 0, -1):
-            rows = np.flatnonzero(depth >= back)
+        for back in range(len(means.is_hidden), 0, -1):
+            rows = np.flatnonzero(means.is_hidden[back - 1])
+            if not len(rows):
+                continue
             then, action = closed[back - 1]
-            first = rows[depth[rows] == back]
-            mean[first] = then.last_sales[first]
             own = series.take(rows)
             features = self._features(then, own, rows)
             available = view.censoring_level(back, self.problem)[rows]
-            before = Belief(own, mean[rows], features, self.z_position(own, features))
-            mean[rows] = self._mean_above(own, self._priced(before, depth[rows] - back, action.price[rows], available))
-        features = self._features(view, series, np.arange(len(mean)))
-        return Belief(series, mean, features, self.z_position(series, features))
+            before = self._belief(own, means.before(back, len(self.lag_weights))[:, rows], features)
+            priced = self._priced(before, means.depth[back - 1, rows], action.price[rows], available)
+            means.demand[back - 1, rows] = self._mean_above(own, priced)
+        features = self._features(view, series, np.arange(len(view.stock)))
+        last = means.before(0, len(self.lag_weights))
+        return replace(self._belief(series, last, features), coming=self._coming(view, series))
+
+    def _belief(self, series: SeriesRows, last: Floats, features: Floats) -> Belief:
+        """The belief given the means of the last demands, (lags, rows)."""
+        weights = np.array(self.lag_weights)
+        lag, stays = np.maximum(weights @ last, 0.0), weights[1:] @ last[:-1]
+        return Belief(series, last[0], lag, stays, features, self.z_position(series, features))
 
     def z_position(self, series: SeriesRows, features: Floats) -> Floats:
         """Index z as a position among its nodes, (rows,)."""
@@ -91,7 +108,7 @@ class BeliefTracker:
 
     def shift(self, belief: Belief, relative_price: Floats) -> Floats:
         """By what the latents of series differ from those of their group, at prices (rows, prices)."""
-        return self.series.shift(belief.series, *self.inputs.of(relative_price, belief.mean / belief.series.scale))
+        return self.series.shift(belief.series, *self.inputs.of(relative_price, belief.lag / belief.series.scale))
 
     def _priced(self, belief: Belief, depth: Ints, price: Floats, available: Floats) -> PricedRows:
         """Rows at one price each, in the units of their groups."""
@@ -101,7 +118,7 @@ class BeliefTracker:
             shift=self.shift(belief, relative[:, None])[:, 0],
             price_position=position(relative, self.prices),
             depth=depth,
-            lag=belief.mean * to_group,
+            lag=belief.lag * to_group,
             available=available * to_group,
         )
 
@@ -135,6 +152,16 @@ class BeliefTracker:
         """Features and attributes of some rows, (rows, columns), as the law of demand takes them."""
         columns = feature_columns(self.problem.features, [each[rows] for each in view.features])
         return np.column_stack([*columns, series.attributes])
+
+    def _coming(self, view: View, series: SeriesRows) -> Floats | None:
+        """Features and attributes of the next period as the law takes them, NaN where they are not known."""
+        if view.coming is None:
+            return None
+        known = [np.where(np.isnan(each), np.nan, 0.0) for each in view.coming]
+        columns = feature_columns(self.problem.features, view.coming)
+        widths = [len(each.levels or ()) if each.kind == "categorical" else 1 for each in self.problem.features]
+        masks = [mask for mask, width in zip(known, widths, strict=True) for _ in range(max(width, 1))]
+        return np.column_stack([*(each + mask for each, mask in zip(columns, masks, strict=True)), series.attributes])
 
     def _mean_above(self, series: SeriesRows, rows: PricedRows) -> Floats:
         """E[D | D > available], averaged over the laws, (rows,)."""

@@ -31,8 +31,8 @@ class Transitions(NamedTuple):
 @compiled
 def _values_by_available(q: Floats, today: Today, dynamics: Dynamics) -> None:
     """`expected_values` where all orders have arrived, for every stock at once: a demand shifts all of them alike."""
-    demand, probability, next_values, by_demand, price, depth = today
-    physics, discount, step, lag_step = dynamics
+    demand, probability, next_values, by_demand, price, depth, stays = today
+    physics, discount, step, lag_step, memory = dynamics
     n_stocks = len(q)
     q[:] = 0.0
     p_censored, excess = np.zeros(n_stocks), np.zeros(n_stocks)
@@ -56,7 +56,7 @@ def _values_by_available(q: Floats, today: Today, dynamics: Dynamics) -> None:
             available = y * step
             mean = available if truncated else available + excess[y] / p_censored[y]
             lost = 0.0 if truncated else physics.lost_cost * excess[y]
-            value = interpolate_2d(next_values[next_depth], mean / lag_step, 0.0)
+            value = interpolate_2d(next_values[next_depth], (memory.weight * mean + stays) / lag_step, 0.0)
             q[y] += p_censored[y] * (price * available + discount * value) - lost
 
 
@@ -92,8 +92,8 @@ def _values_of_later_orders(q: Floats, today: Today, orders: Floats, parts: int,
     What follows an observed demand depends on stock + order alone, so that sums over demands are shared: as the stock
     rises, further demands become observed and are added. Stock + order is counted in parts of a step of the stock.
     """
-    demand, probability, next_values, by_demand, price, depth = today
-    physics, discount, step, lag_step = dynamics
+    demand, probability, next_values, by_demand, price, depth, stays = today
+    physics, discount, step, lag_step, memory = dynamics
     n_orders, n_stocks = q.shape
     top, part = n_stocks - 1, step / parts
     reach = n_stocks * parts + int(np.ceil(orders[n_orders - 1] / part)) + 1
@@ -130,7 +130,7 @@ def _values_of_later_orders(q: Floats, today: Today, orders: Floats, parts: int,
         row, lag_weight = 0, 0.0
         if p_hidden > 1e-12:
             mean = available if truncated else available + excess / p_hidden
-            lag = min(mean / lag_step, last_lag)
+            lag = min(max((memory.weight * mean + stays) / lag_step, 0.0), last_lag)
             row = min(int(lag), last_lag - 1)
             lag_weight = lag - row
         for o in range(n_orders):
@@ -205,8 +205,9 @@ def sweep(
                     own_atoms = atoms[min(depth, len(atoms) - 1), z_node[cell], p, lag]
                     count = distinct_demands(own_atoms, demands, probabilities)
                     demand, probability = demands[:count], probabilities[:count]
-                    interpolate_demands(demand, next_values[0], dynamics.lag_step, n_stocks, by_demand)
-                    today = Today(demand, probability, next_values, by_demand, prices[p], depth)
+                    stays = dynamics.memory.carry * grid.lags[lag] + dynamics.memory.offset
+                    interpolate_demands(demand, stays, next_values[0], dynamics, n_stocks, by_demand)
+                    today = Today(demand, probability, next_values, by_demand, prices[p], depth, stays)
                     if not physics.after:
                         _values_by_available(by_available, today, dynamics)
                     if greedy:

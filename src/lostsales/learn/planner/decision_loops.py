@@ -27,6 +27,7 @@ class Rows(NamedTuple):
     w_position: Floats  # (rows, prices)
     depth: Ints
     lag: Floats  # mean of the belief over the last demand
+    stays: Floats  # of the earlier demands in the next lag
     stock: Floats
     price: Floats  # (rows, prices) that may be charged
     price_position: Floats  # (rows, prices)
@@ -85,13 +86,13 @@ def demand_atoms(
         else:
             relative = latent * np.exp(shift) if table.log_link else latent + shift
         demand = min(max(relative, 0.0), table.demand_max) * table.scale
-        atoms[k] = np.rint(demand) if table.integer else demand
+        atoms[k] = np.rint(demand) if table.rounded else demand
 
 
 @compiled
 def action_values(q: Floats, rows: Rows, table: LatentTable, by_node: Floats, dynamics: Dynamics) -> None:
     """Q of every action by one-period lookahead, (rows, actions); `by_node` is E[V(next state) | w]."""
-    physics, _, stock_step, lag_step = dynamics
+    physics, _, stock_step, lag_step, memory = dynamics
     n_nodes, n_depths, n_lags, n_stocks = by_node.shape
     n_atoms, n_orders = table.latents.shape[4], rows.order.shape[1]
     next_values, by_demand = np.zeros((n_depths, n_lags, n_stocks)), np.empty((n_atoms, n_stocks))
@@ -108,14 +109,18 @@ def action_values(q: Floats, rows: Rows, table: LatentTable, by_node: Floats, dy
             position = within(rows.w_position[row, p], n_nodes - 1.0)
             node = min(int(position), max(n_nodes - 2, 0))
             truncated = physics.truncates and depth == n_depths - 1
-            first = 0 if truncated else int(within(demand[0] / lag_step, n_lags - 1.0))
-            lags = (first, min(int(within(demand[count - 1] / lag_step, n_lags - 1.0)) + 1, n_lags - 1))
+            least, most = (
+                memory.weight * demand[0] + rows.stays[row],
+                memory.weight * demand[count - 1] + rows.stays[row],
+            )
+            first = 0 if truncated else int(within(min(least, most) / lag_step, n_lags - 1.0))
+            lags = (first, min(int(within(max(least, most) / lag_step, n_lags - 1.0)) + 1, n_lags - 1))
             interpolate_next_values(by_node, node, position - node, 0, lags, reach, next_values)
             if next_depth > 0:
                 interpolate_next_values(by_node, node, position - node, next_depth, lags, reach, next_values)
-            interpolate_demands(demand, next_values[0], lag_step, reach, by_demand)
+            interpolate_demands(demand, rows.stays[row], next_values[0], dynamics, reach, by_demand)
             q_price = q[row, p * n_orders : (p + 1) * n_orders]
-            today = Today(demand, probability, next_values, by_demand, rows.price[row, p], depth)
+            today = Today(demand, probability, next_values, by_demand, rows.price[row, p], depth, rows.stays[row])
             if physics.after:
                 expected_values(q_price, today, stock, orders, dynamics)
             for o in range(n_orders):
@@ -160,7 +165,7 @@ def expect_demand(expected: Floats, rows: PricedRows, table: LatentTable) -> Non
     """
     n_atoms = table.latents.shape[4]
     kind = table.multiplicative, table.log_link
-    real = LatentTable(table.latents, table.lag_step, *kind, False, table.demand_max, table.scale)
+    real = LatentTable(table.latents, table.lag_step, *kind, table.integer, False, table.demand_max, table.scale)
     # Quantiles at 0, at the middles of the shares, and at 1.
     demand, levels = np.empty(n_atoms + 2), np.empty(n_atoms + 2)
     levels[0], levels[n_atoms + 1] = 0.0, 1.0
@@ -173,7 +178,7 @@ def expect_demand(expected: Floats, rows: PricedRows, table: LatentTable) -> Non
         demand[n_atoms + 1] = demand[n_atoms] + (demand[n_atoms] - demand[n_atoms - 1]) / 2
         mean, available = 0.0, rows.available[row]
         for k in range(1, n_atoms + 1):
-            mean += np.rint(demand[k]) if table.integer else demand[k]
+            mean += np.rint(demand[k]) if table.rounded else demand[k]
         # A whole demand above what is available is at least half a unit above it before it is rounded.
         above = np.floor(available) + 0.5 if table.integer else available
         expected[row, 0] = mean / n_atoms

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lostsales.learn.planner.market_states import MarketStates
+from lostsales.learn.planner.state_grid import Memory
 from lostsales.types import Floats
 
 LATER = 2  # periods beyond the horizon whose mean demand says what stock is worth then
@@ -18,7 +19,7 @@ class DemandPaths(NamedTuple):
 
 
 def demand_paths(
-    demand: Floats, states: MarketStates, prices: Floats, price: int, lags: Floats, periods: int
+    demand: Floats, states: MarketStates, prices: Floats, price: int, lags: Floats, periods: int, memory: Memory
 ) -> DemandPaths:
     """The moments under a law, by backward recursion on the chain of market states and last demands.
 
@@ -27,9 +28,10 @@ def demand_paths(
     """
     drawn = demand[:, states.cells[:, 0], price]  # (belief shapes, cells, lags, atoms)
     nodes, weights = (each[:, price, None] for each in states.cell_w(prices))
-    above = np.minimum(nodes + 1, len(states.w_nodes) - 1)
+    above = np.minimum(nodes + 1, len(states.transition) - 1)
     last = len(lags) - 1
-    position = np.minimum(drawn / lags[1], last)
+    later = memory.weight * drawn + (memory.carry * lags + memory.offset)[:, None]
+    position = np.clip(later / lags[1], 0, last)
     low = np.minimum(position.astype(np.int64), last - 1)
     weight, cells = position - low, np.arange(len(states.cells))[:, None, None]
 

@@ -38,6 +38,7 @@ class _Today(NamedTuple):
     next_values: Floats  # (depths, lags, stocks, pipelines)
     price: float
     depth: int
+    stays: float  # of the earlier demands in the next lag
 
 
 @compiled
@@ -124,8 +125,8 @@ def _sweep_stocks(
     `memory` is for what follows observed demands by stock and arriving order together, (sums, pipelines), and for what
     follows by the order of today, (nodes,).
     """
-    demand, probability, next_values, price, depth = today
-    physics, discount, step, lag_step = dynamics
+    demand, probability, next_values, price, depth, stays = today
+    physics, discount, step, lag_step, lags = dynamics
     ahead, later = memory
     n_stocks, n_pipes = value.shape
     n_nodes, n_orders = len(grid.nodes), len(choices.orders)
@@ -148,7 +149,7 @@ def _sweep_stocks(
             left = available - demand[n_observed]
             if not (left > 0 or (left == 0 and physics.strict)):
                 break
-            lag = _place(demand[n_observed] / lag_step, last_lag)
+            lag = _place((lags.weight * demand[n_observed] + stays) / lag_step, last_lag)
             _add_observed(ahead, y, probability[n_observed], next_values[0], lag, demand[n_observed] / step, most)
             p_observed += probability[n_observed]
             demand_observed += probability[n_observed] * demand[n_observed]
@@ -160,7 +161,8 @@ def _sweep_stocks(
         profit -= 0.0 if truncated else physics.lost_cost * excess
         lag = 0, 0.0
         if p_hidden > NEGLIGIBLE:
-            lag = _place((available if truncated else available + excess / p_hidden) / lag_step, last_lag)
+            mean = available if truncated else available + excess / p_hidden
+            lag = _place((lags.weight * mean + stays) / lag_step, last_lag)
         for arriving in range(n_nodes):
             x, stock = y + arriving * grid.steps, _place(min(float(arriving * grid.steps), most), top)
             for rest in range(rests):
@@ -245,7 +247,8 @@ def sweep(
                     own_atoms = atoms[min(depth, len(atoms) - 1), z_node[cell], p, lag]
                     count = distinct_demands(own_atoms, demands, probabilities)
                     law = demands[:count], probabilities[:count]
-                    today = _Today(*law, next_values, choices.prices[p], depth)
+                    stays = dynamics.memory.carry * lag * dynamics.lag_step + dynamics.memory.offset
+                    today = _Today(*law, next_values, choices.prices[p], depth, stays)
                     _sweep_stocks(value, own_best, greedy, first, today, choices, grid, dynamics, memory)
 
 
@@ -266,7 +269,7 @@ def every_state_values(
     q: Floats, rows: Rows, table: LatentTable, by_node: Floats, grid: PipelineGrid, dynamics: Dynamics
 ) -> None:
     """Q of every action by one-period lookahead, (rows, actions); `by_node` is E[V(next state) | w]."""
-    physics, discount, step, lag_step = dynamics
+    physics, discount, step, lag_step, lags = dynamics
     n_w, n_depths, n_lags, n_stocks, _ = by_node.shape
     n_atoms, n_orders, n_nodes = table.latents.shape[4], rows.order.shape[1], len(grid.nodes)
     node_step = grid.nodes[1] if n_nodes > 1 else 1.0
@@ -298,7 +301,7 @@ def every_state_values(
                 if chance <= NEGLIGIBLE:
                     continue
                 at = (
-                    _place(lag / lag_step, n_lags - 1),
+                    _place((lags.weight * lag + rows.stays[row]) / lag_step, n_lags - 1),
                     _place(min(left + arriving, physics.capacity) / step, n_stocks - 1),
                 )
                 for corner in range(1 << (grid.columns - 1)):

@@ -7,6 +7,7 @@ import numpy as np
 from lostsales.demand.censoring.evidence import Evidence
 from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.demand.law.means import LinearMean
+from lostsales.demand.law.memory import observed_lag
 from lostsales.learn.planner.market_states import MarketStates
 from lostsales.learn.planner.physics import BELIEF_SHAPES
 from lostsales.types import Floats
@@ -25,6 +26,7 @@ class LatentTable(NamedTuple):
     multiplicative: bool
     log_link: bool
     integer: bool
+    rounded: bool  # latents become whole demands; atoms of counts are means over a share of the law
     demand_max: float  # in units of scale
     scale: float
 
@@ -35,6 +37,7 @@ class GroupShape(NamedTuple):
     price_slope: float
     memory_slope: float
     spread: float
+    scale: float
 
 
 def latent_atoms(
@@ -45,19 +48,19 @@ def latent_atoms(
     The last demand is observed, or hidden by one stock-out, or by several. A belief with mean mu is taken to be mu
     plus the centred upper half of a law: after one stock-out of the residual law, after several of the law after one.
     """
-    atoms = law.residuals.atoms(ATOMS)
     observed = _mean_latents(evidence, law, states, prices, lags, shape)
-    tables = [observed[..., None] + law.spread_of(observed, shape.spread)[..., None] * atoms]
+    tables = [law.atoms(observed, shape.spread, shape.scale, ATOMS)]
     for _ in range(BELIEF_SHAPES - 1):
         middle = tables[-1][tuple(each // 2 for each in observed.shape)]
         upper = np.interp(_levels(BELIEF_ATOMS), _levels(ATOMS // 2), middle[ATOMS // 2 :])
+        own = law.lag_weights[0]  # of the hidden demand in the lag
         if law.family.multiplicative:
-            belief = lags[:, None] * np.exp(upper) / np.exp(upper).mean()
+            belief = lags[:, None] * (1 + own * (np.exp(upper) / np.exp(upper).mean() - 1))
         else:
-            belief = np.maximum(lags[:, None] + upper - upper.mean(), 0.0)
+            belief = np.maximum(lags[:, None] + own * (upper - upper.mean()), 0.0)
         means = _mean_latents(evidence, law, states, prices, belief.reshape(-1), shape)
         means = means.reshape(*observed.shape, BELIEF_ATOMS)
-        drawn = means[..., None] + law.spread_of(means, shape.spread)[..., None] * atoms
+        drawn = law.atoms(means, shape.spread, shape.scale, ATOMS)
         mixture = np.sort(drawn.reshape(*observed.shape, -1), axis=-1)
         tables.append(mixture.reshape(*observed.shape, ATOMS, BELIEF_ATOMS).mean(axis=-1))
     return np.ascontiguousarray(np.stack(tables))
@@ -66,20 +69,22 @@ def latent_atoms(
 def usual_noise(law: DemandLaw, latents: Floats, scale: float, lags: Floats, shape: GroupShape) -> Floats:
     """Equally likely demands at the middle market state and price after a usual demand, (NOISE_ATOMS,)."""
     at = latents[0, latents.shape[1] // 2, latents.shape[2] // 2]
-    lag = int(np.abs(law.demand(at, scale).mean(axis=-1) - lags).argmin())
+    lag = int(np.abs(law.demand_of_atoms(at, scale).mean(axis=-1) - lags).argmin())
     mean = at[lag].mean(keepdims=True)
-    return law.demand(mean + law.spread_of(mean, shape.spread) * law.residuals.atoms(NOISE_ATOMS), scale)
+    return law.demand_of_atoms(law.atoms(mean, shape.spread, scale, NOISE_ATOMS)[0], scale)
 
 
 def memory_reach(evidence: Evidence, law: DemandLaw) -> float:
     """By how many standard deviations of demand its mean moves as the last demand moves over what the log shows."""
     rows = np.linspace(0, len(evidence) - 1, min(len(evidence), INTERACTION_ROWS)).astype(np.int64)
     series, ones = evidence.series[rows], np.ones(len(rows))
-    low, high = np.nanquantile(evidence.lag / law.scale[evidence.series], [0.01, 0.99])
+    observed = observed_lag(evidence, law.lag_weights) / law.scale[evidence.series]
+    low, high = np.nanquantile(observed, [0.01, 0.99])
     means = [
         law.mean_of(law.inputs(evidence.market[rows], evidence.price[rows], lag * ones), series) for lag in (low, high)
     ]
-    spread = law.spread_of((means[0] + means[1]) / 2, law.effects.spread[series]) * law.residuals.spread
+    middle = (means[0] + means[1]) / 2
+    spread = law.spread_of(middle, law.effects.spread[series], law.scale[series]) * law.residuals.spread
     return float(np.quantile(np.abs(means[1] - means[0]) / np.maximum(spread, 1e-9), 0.9))
 
 

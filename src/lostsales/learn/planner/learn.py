@@ -20,6 +20,7 @@ from lostsales.demand.law.estimation import complete_latents
 from lostsales.demand.law.selection import DemandModel, bootstrap_laws, fit_demand
 from lostsales.learn.planner.every_state_plan import plan_every_state
 from lostsales.learn.planner.following import ByPipeline, ByStock, Following, Projected
+from lostsales.learn.planner.lag_belief import plan_memory
 from lostsales.learn.planner.latent_table import GroupShape, LatentTable, latent_atoms, memory_reach, usual_noise
 from lostsales.learn.planner.market_states import MarketStates, market_effects, market_states
 from lostsales.learn.planner.physics import Physics
@@ -68,7 +69,7 @@ def _plan(data: TrainingData, model: DemandModel, settings: "Planner", progress:
     log, law, problem = data.log, model.law, data.log.problem
     assert log.costs is not None  # TrainingData has checked
     discount = max(problem.discount, LEAST_DISCOUNT) if settings.discount is None else settings.discount
-    states = market_states(model.evidence, law, settings.seed)
+    states = market_states(model.evidence, law, settings.seed, problem.features)
     ladders = _ladders(data, model)
     lags = lag_nodes(memory_reach(model.evidence, law))
     series = SeriesTable.of(log, law, ladders, data.rules, most_groups=min(MOST_GROUPS, MOST_LAG_NODES // lags))
@@ -82,7 +83,9 @@ def _plan(data: TrainingData, model: DemandModel, settings: "Planner", progress:
     planning = _Planning(
         evidence=model.evidence,
         laws=_laws(log, model, settings, len(grids)),
-        shapes=tuple(map(GroupShape, *series.group_slopes.T.tolist(), series.group_spread.tolist())),
+        shapes=tuple(
+            map(GroupShape, *series.group_slopes.T.tolist(), series.group_spread.tolist(), series.group_scale.tolist())
+        ),
         states=states,
         scales=series.group_scale,
         grids=grids,
@@ -110,8 +113,11 @@ def _plan(data: TrainingData, model: DemandModel, settings: "Planner", progress:
         multiplicative=law.family.multiplicative,
         log_link=law.family.log_link,
         integer=law.integer,
+        rounded=law.integer and not law.family.is_count,
         demand_max=law.demand_max,
         near_zero=law.near_zero,
+        saturates=law.family.saturates,
+        lag_weights=law.lag_weights,
         discount=discount,
         pessimism=settings.pessimism,
         safe_depth=data.runs.max_depth if settings.safe == "paper" else NO_SAFE_DEPTH,
@@ -160,7 +166,7 @@ def _of_most(rule: Floats | float | None) -> float | None:
 
 def _laws(log: SalesLog, model: DemandModel, settings: "Planner", n_groups: int) -> tuple[DemandLaw, ...]:
     """The fitted law and draws of it; fewer where many groups, each of many series, need plans."""
-    draws = max(1, min(settings.draws, MOST_PLANS // n_groups))
+    draws = max(1, min(settings.laws(log.problem), MOST_PLANS // n_groups))
     return (model.law, *bootstrap_laws(log, model, draws - 1, settings.seed))
 
 
@@ -212,8 +218,10 @@ class _Planning:
         grid, scale, own = self.grids[group], float(self.scales[group]), self.laws[law]
         shape = self.shapes[group]
         latents = latent_atoms(self.evidence, own, self.states, grid.prices, grid.lags / scale, shape)
-        demand = own.demand(latents, scale)
-        dynamics = Dynamics(self.physics[group], self.discount, *grid.steps)
+        demand = own.demand_of_atoms(latents, scale)
+        memory = plan_memory(self.evidence, own)
+        memory = memory._replace(offset=memory.offset * scale)
+        dynamics = Dynamics(self.physics[group], self.discount, *grid.steps, memory)
         if self.pipeline is None:
             return latents, solve(demand, self.states, grid, dynamics, self.allowed[group], self.iterations, start)
         noise = usual_noise(own, latents, scale, grid.lags, shape)

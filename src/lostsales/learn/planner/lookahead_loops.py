@@ -20,6 +20,7 @@ class Today(NamedTuple):
     next_values_by_demand: Floats  # (demands, stocks) where the demand is observed
     price: float
     depth: int  # at most that of the physics
+    stays: float  # of the earlier demands in the next lag
 
 
 @compiled
@@ -84,11 +85,13 @@ def interpolate_next_values(
 
 
 @compiled
-def interpolate_demands(demand: Floats, next_values: Floats, lag_step: float, n_stocks: int, by_demand: Floats) -> None:
-    """Next values (lags, stocks) at each observed demand, which is the next lag, (demands, stocks)."""
-    last = len(next_values) - 1
+def interpolate_demands(
+    demand: Floats, stays: float, next_values: Floats, dynamics: Dynamics, n_stocks: int, by_demand: Floats
+) -> None:
+    """Next values (lags, stocks) at the lag that each observed demand leads to, (demands, stocks)."""
+    last, weight_now, lag_step = len(next_values) - 1, dynamics.memory.weight, dynamics.lag_step
     for k in range(len(demand)):
-        row = within(demand[k] / lag_step, last)
+        row = within((weight_now * demand[k] + stays) / lag_step, last)
         low = min(int(row), last - 1) if last else 0
         weight = row - low
         for y in range(n_stocks):
@@ -102,8 +105,8 @@ def expected_values(q: Floats, today: Today, available: float, orders: Floats, d
 
     Orders that have arrived are in `available`, and then `orders` is 0.
     """
-    demand, probability, next_values, by_demand, price, depth = today
-    physics, discount, stock_step, lag_step = dynamics
+    demand, probability, next_values, by_demand, price, depth, stays = today
+    physics, discount, stock_step, lag_step, memory = dynamics
     top, capacity = by_demand.shape[1] - 1, physics.capacity
     profit, p_censored, excess = 0.0, 0.0, 0.0
     n_observed = 0
@@ -141,5 +144,6 @@ def expected_values(q: Floats, today: Today, available: float, orders: Floats, d
                     excess_hidden -= probability[k] * (demand[k] - available)
         if p_hidden > 1e-12:
             mean = available if truncated else available + excess_hidden / p_hidden
-            value = interpolate_2d(next_values[next_depth], mean / lag_step, stock_tp1 / stock_step)
+            lag = (memory.weight * mean + stays) / lag_step
+            value = interpolate_2d(next_values[next_depth], lag, stock_tp1 / stock_step)
             q[o] += p_hidden * discount * value

@@ -1,28 +1,33 @@
-"""Market states: what the features do to demand today (z), and what they forecast for tomorrow (w).
+"""Market states: what the features do to demand today (z), and what is known of tomorrow.
 
-Any number of features enter through two numbers: the index z, what they add to the mean of demand, and the forecast
-w = E[z_{t+1} | features, price]. Between periods (z, w) moves among at most a few dozen cells, with probabilities
-counted in the log; a calendar's w determines tomorrow's z, so it cycles.
+Where features are a calendar, its states follow one another as they do: today's and tomorrow's are exact, and with them
+the level of z. Any other features enter through two numbers: the index z, what they add to the mean of demand beyond
+the calendar, and the forecast w = E[z_{t+1} | features, price]. Between periods (z, w) moves among at most a few dozen
+cells, with probabilities counted in the log.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from lostsales.data.problem import Feature
 from lostsales.demand.censoring.evidence import Evidence
 from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.demand.law.means import KernelMean, LinearMean, fit_kernel, fit_linear
-from lostsales.policy.file_content import numbers, optional
+from lostsales.demand.law.memory import observed_lag
+from lostsales.learn.planner.known_cycle import KnownCycle, find_cycle
+from lostsales.policy.file_content import indices, numbers, optional
 from lostsales.types import Array, Floats, Ints
 
 Z_NODES = 9
 W_NODES = 7
+BESIDE_CYCLE = 5  # nodes of z and w beside the states of a calendar
 LEAST_MASS = 2e-3  # cells with a smaller share of the log are left to their neighbours
 REFERENCE_ROWS = 20  # over whose price and last demand a mean with interactions is averaged
 # In a policy file; the arrays of a kernel mean are absent where the mean is linear.
 STATE_ARRAYS = {
     "z_nodes": numbers("z", rising=True),
-    "w_nodes": numbers("w", rising=True),
+    "w_nodes": numbers("forecasts", rising=True),
     "index": numbers("1+features+attributes"),
     "outlook": numbers("3+features+attributes"),
     "centre": optional(numbers("features+attributes")),
@@ -31,21 +36,31 @@ STATE_ARRAYS = {
     "root": optional(numbers("landmarks", "rank")),
     "weights": optional(numbers("rank")),
     "kernel": optional(numbers(2, least=0)),
+    "cycle_columns": optional(indices("cycle columns", below="features")),
+    "cycle_states": optional(numbers("cycle", "cycle columns")),
+    "cycle_following": optional(indices("cycle", below="cycle")),
+    "cycle_level": optional(numbers("cycle")),
+    "ahead": optional(numbers("1+features+attributes", "features+attributes")),
 }
 LEAST_T = 4.0  # t statistic from which on the price of today counts as moving z of tomorrow
 
 
 @dataclass(frozen=True, eq=False)
 class MarketStates:
-    """z and w as functions of the features, their nodes, and the transition probabilities of their cells."""
+    """z and w as functions of the features, their nodes, and the transition probabilities of their cells.
+
+    A node of w is the calendar's next state and, within it, one of the forecasts of z beyond the calendar.
+    """
 
     index: LinearMean | KernelMean  # features to z
-    forecast: LinearMean  # features, z and price to w
+    forecast: LinearMean  # features, z beyond the calendar and price to w
     z_nodes: Floats  # (z nodes,) rising
-    w_nodes: Floats  # (w nodes,) rising
+    w_nodes: Floats  # (forecasts,) rising
     cells: Ints  # (cells, 2) node of z and of w
     transition: Floats  # (w nodes, cells) P(next cell | w)
     usual_price: float = 0.0  # at which the nodes of w were found
+    cycle: KnownCycle = field(default_factory=KnownCycle.none)
+    ahead: Floats | None = None  # (1 + columns, columns) by which a feature of the next period is expected
 
     def z(self, features: Floats, effect: Floats | float) -> Floats:
         """Index z of rows, with the effect of their series, (rows,)."""
@@ -55,16 +70,34 @@ class MarketStates:
         """Index z as a position among its nodes, (rows,)."""
         return position(self.z(features, effect), self.z_nodes)
 
-    def w_position(self, features: Floats, effect: Floats | float, prices: Floats) -> Floats:
-        """Forecast w under each price as a position among its nodes, (rows, prices)."""
-        z = self.z(features, effect)
+    def w_position(
+        self, features: Floats, effect: Floats, prices: Floats, coming: tuple[Floats, Floats] | None = None
+    ) -> Floats:
+        """Forecast w under each price as a position among its nodes, (rows, prices).
+
+        `coming` are features and effects of the next period; what is not known of it yet is expected (`expected`).
+        """
+        today = self.cycle.state(features)
+        z = self.z(features, effect) - self.cycle.level[today]
         base = self.forecast(np.column_stack([features, z, np.zeros(len(z))]))
-        return position(base[:, None] + self.forecast.slopes[-1] * prices, self.w_nodes)
+        moved, following = base[:, None] + self.forecast.slopes[-1] * prices, self.cycle.following[today]
+        if coming is not None:
+            following = self.cycle.state(coming[0])
+            moved += (self.z(*coming) - self.cycle.level[following] - base)[:, None]
+        return position(moved, self.w_nodes) + (following * len(self.w_nodes))[:, None]
+
+    def expected(self, features: Floats, coming: Floats) -> Floats:
+        """The features of the next period, (rows, columns): as far as they are known (not NaN), else as expected."""
+        if self.ahead is None:
+            return np.where(np.isnan(coming), features, coming)
+        return np.where(np.isnan(coming), self.ahead[0] + features @ self.ahead[1:], coming)
 
     def cell_w(self, prices: Floats) -> tuple[Ints, Floats]:
         """Forecast w of each cell and price: node at or below it, and weight of the node above, (cells, prices)."""
-        moved = self.w_nodes[self.cells[:, 1]][:, None] + self.forecast.slopes[-1] * (prices - self.usual_price)
-        return _node_and_weight(position(moved, self.w_nodes), len(self.w_nodes))
+        following, own = np.divmod(self.cells[:, 1], len(self.w_nodes))
+        moved = self.w_nodes[own][:, None] + self.forecast.slopes[-1] * (prices - self.usual_price)
+        node, weight = _node_and_weight(position(moved, self.w_nodes), len(self.w_nodes))
+        return node + (following * len(self.w_nodes))[:, None], weight
 
     def next_values(self, values: Floats) -> Floats:
         """E[V(next state) | w], (w nodes, ...), from the values of each cell, (cells, ...)."""
@@ -88,7 +121,7 @@ class MarketStates:
                 "weights": self.index.weights,
                 "kernel": np.array([self.index.coefficient, self.index.ridge]),
             }
-        return arrays
+        return arrays | self.cycle.to_arrays() | ({} if self.ahead is None else {"ahead": self.ahead})
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, Array]) -> "MarketStates":
@@ -102,7 +135,9 @@ class MarketStates:
             index = KernelMean(linear, *shape, coefficient, ridge, arrays["weights"])
         forecast = LinearMean(float(arrays["outlook"][0]), arrays["outlook"][1:])
         no_cells = np.zeros((0, 2), np.int64), np.zeros((0, 0))
-        return cls(index, forecast, arrays["z_nodes"], arrays["w_nodes"], *no_cells)
+        nodes = arrays["z_nodes"], arrays["w_nodes"]
+        cycle = KnownCycle.from_arrays(arrays)
+        return cls(index, forecast, *nodes, *no_cells, cycle=cycle, ahead=arrays.get("ahead"))
 
 
 def position(values: Floats, nodes: Floats) -> Floats:
@@ -110,29 +145,42 @@ def position(values: Floats, nodes: Floats) -> Floats:
     return np.asarray(np.interp(values, nodes, np.arange(len(nodes))))
 
 
-def market_states(evidence: Evidence, law: DemandLaw, seed: int = 0) -> MarketStates:
-    """Estimate index, forecast and transition probabilities from the rows of a log."""
-    features, index = evidence.market, _fit_index(evidence, law, seed)
-    z = index(features) + market_effects(evidence, law)
+def market_states(
+    evidence: Evidence, law: DemandLaw, seed: int = 0, features: tuple[Feature, ...] = ()
+) -> MarketStates:
+    """Estimate index, forecast and transition probabilities from the rows of a log; `features` are those of it."""
+    market, index = evidence.market, _fit_index(evidence, law, seed)
+    z = index(market) + market_effects(evidence, law)
     follows = (np.diff(evidence.rows) == 1) & (np.diff(evidence.series) == 0)
+    cycle = find_cycle(evidence, features, index, follows)
+    state = cycle.state(market)
+    beyond = z - cycle.level[state]
     rows = np.flatnonzero(follows)  # whose next row is of the next period
-    inputs = np.column_stack([features, z, evidence.price])
-    forecast = _fit_forecast(inputs[rows], z[rows + 1])
-    if not _price_matters(inputs[rows], z[rows + 1], forecast):
+    inputs = np.column_stack([market, beyond, evidence.price])
+    forecast = _fit_forecast(inputs[rows], beyond[rows + 1])
+    if not _price_matters(inputs[rows], beyond[rows + 1], forecast):
         inputs = inputs * np.r_[np.ones(inputs.shape[1] - 1), 0.0]
-        forecast = _fit_forecast(inputs[rows], z[rows + 1])
+        forecast = _fit_forecast(inputs[rows], beyond[rows + 1])
     usual_price = float(np.mean(evidence.price))
-    w = forecast(np.column_stack([features, z, np.full(len(z), usual_price)]))
-    z_nodes, w_nodes = _nodes(z, Z_NODES), _nodes(w, W_NODES)
-    z_weights, w_weights = _node_weights(z, z_nodes), _node_weights(w, w_nodes)
-    cells = np.argwhere(z_weights.T @ w_weights / len(z) > LEAST_MASS)
-    cell_weights = z_weights[:, cells[:, 0]] * w_weights[:, cells[:, 1]]
-    cell_weights /= np.maximum(cell_weights.sum(axis=1, keepdims=True), 1e-12)
+    w = forecast(np.column_stack([market, beyond, np.full(len(z), usual_price)]))
+    most = (Z_NODES, W_NODES) if len(cycle) == 1 else (BESIDE_CYCLE, BESIDE_CYCLE)
+    z_nodes, w_nodes = (_nodes(each, count, float(z.std())) for each, count in zip((beyond, w), most, strict=True))
+    z_weights, w_weights = _node_weights(beyond, z_nodes), _node_weights(w, w_nodes)
+    pairs = np.argwhere(z_weights.T @ w_weights / len(z) > LEAST_MASS)
+    weights = z_weights[:, pairs[:, 0]] * w_weights[:, pairs[:, 1]]
+    weights /= np.maximum(weights.sum(axis=1, keepdims=True), 1e-12)
     w_before = forecast(inputs[rows]) if len(rows) else w[rows]
-    marginal = cell_weights.mean(axis=0)
-    counts = _node_weights(w_before, w_nodes).T @ cell_weights[rows + 1] + 0.5 * marginal / marginal.sum()
+    marginal = weights.mean(axis=0)
+    counts = _node_weights(w_before, w_nodes).T @ weights[rows + 1] + 0.5 * marginal / marginal.sum()
     transition = counts / counts.sum(axis=1, keepdims=True)
-    return MarketStates(index, forecast, z_nodes, w_nodes, cells, transition, usual_price)
+    # The calendar moves as it does, and the rest beside it.
+    levels, place = np.unique(np.add.outer(cycle.level, z_nodes), return_inverse=True)
+    own_z = place.reshape(len(cycle), len(z_nodes))[:, pairs[:, 0]]
+    own_w = (cycle.following * len(w_nodes))[:, None] + pairs[:, 1]
+    cells = np.column_stack([own_z.reshape(-1), own_w.reshape(-1)])
+    moves = np.kron(np.eye(len(cycle)), transition)
+    ahead = _fit_ahead(market[rows], market[rows + 1])
+    return MarketStates(index, forecast, levels, w_nodes, cells, moves, usual_price, cycle, ahead)
 
 
 def market_effects(evidence: Evidence, law: DemandLaw) -> Floats:
@@ -142,10 +190,13 @@ def market_effects(evidence: Evidence, law: DemandLaw) -> Floats:
     return own.of(features, evidence.series)
 
 
-def _nodes(values: Floats, most: int) -> Floats:
-    """Values themselves where they are few, else nodes midway between quantiles and an even grid of the middle 98 %."""
+def _nodes(values: Floats, most: int, of_all: float) -> Floats:
+    """Values themselves where they are few, else nodes midway between quantiles and an even grid of the middle 98 %.
+
+    A spread of nearly nothing beside that `of_all` z is none.
+    """
     spread = values.std()
-    if spread < 1e-9:
+    if spread < 1e-9 + 1e-6 * of_all:
         return np.array([values.mean()])
     near = np.unique(np.rint(values / (0.02 * spread))) * 0.02 * spread
     if len(near) <= most:
@@ -180,9 +231,10 @@ def _fit_index(evidence: Evidence, law: DemandLaw, seed: int) -> LinearMean | Ke
     if n_columns == 0:
         return LinearMean(0.0, np.zeros(0))
     rng = np.random.default_rng(seed)
-    observed = np.flatnonzero(~np.isnan(evidence.lag))
+    observed_lags = observed_lag(evidence, law.lag_weights) / law.scale[evidence.series]
+    observed = np.flatnonzero(~np.isnan(observed_lags))
     reference = rng.choice(observed, min(REFERENCE_ROWS, len(observed)), replace=False)
-    lag = (evidence.lag / law.scale[evidence.series])[reference]
+    lag = observed_lags[reference]
     total = np.zeros(len(evidence))
     for each_price, each_lag in zip(evidence.price[reference], lag, strict=True):
         same = np.full(len(evidence), 1.0)
@@ -201,6 +253,15 @@ def _fit_forecast(inputs: Floats, z_tp1: Floats) -> LinearMean:
     if len(inputs) == 0:
         return LinearMean(0.0, np.zeros(inputs.shape[1]))
     return fit_linear(inputs, z_tp1, np.ones(len(inputs)))
+
+
+def _fit_ahead(market: Floats, market_tp1: Floats) -> Floats | None:
+    """E[x_{t+1} | features] of every column by least squares, (1 + columns, columns); None without columns or rows."""
+    if not market.size:
+        return None
+    centre, middle = market.mean(axis=0), market_tp1.mean(axis=0)
+    slopes = np.linalg.lstsq(market - centre, market_tp1 - middle, rcond=1e-10)[0]
+    return np.concatenate([(middle - centre @ slopes)[None], slopes])
 
 
 def _price_matters(inputs: Floats, z_tp1: Floats, forecast: LinearMean) -> bool:

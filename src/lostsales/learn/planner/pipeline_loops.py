@@ -76,7 +76,8 @@ def _today(
     scratch: Scratch,
 ) -> None:
     """E[profit + discount * V(next state)] without the cost of the order, (orders,)."""
-    physics, discount, _, lag_step = dynamics
+    physics, discount, _, lag_step, memory = dynamics
+    stays = rows.stays[row]
     demand, probability = law
     n_nodes, n_shapes, periods = len(ahead.paths.mean), ahead.paths.mean.shape[1], ahead.paths.covariance.shape[3]
     position = min(max(rows.w_position[row, p], 0.0), n_nodes - 1.0)
@@ -112,7 +113,7 @@ def _today(
         if n_pending < at_once and not is_last:
             continue
         mean = demand_pending / p_pending
-        set_out(ahead.paths, w, 0, mean, lag_step, periods, scratch)
+        set_out(ahead.paths, w, 0, memory.weight * mean + stays, lag_step, periods, scratch)
         project_orders(profits, lefts, available - mean, orders, start, arrivals, ahead, dynamics, scratch)
         add_values(q, discount * p_pending, profits, lefts, start, horizon, ahead, discount)
         n_pending, p_pending, demand_pending = 0, 0.0, 0.0
@@ -120,7 +121,7 @@ def _today(
     if p_hidden > 1e-12:
         mean = available if truncated else available + excess / p_hidden
         shape = 0 if truncated else min(depth + 1, n_shapes - 1)
-        set_out(ahead.paths, w, shape, mean, lag_step, periods, scratch)
+        set_out(ahead.paths, w, shape, memory.weight * mean + stays, lag_step, periods, scratch)
         stock = -certain if physics.netted and not truncated else 0.0
         project_orders(profits, lefts, stock, orders, start, arrivals, ahead, dynamics, scratch)
         add_values(q, discount * p_hidden, profits, lefts, start, horizon, ahead, discount)

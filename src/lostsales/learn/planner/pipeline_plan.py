@@ -80,7 +80,9 @@ class _Planning:
         """With the demands of another price on the way."""
         problem = self.problem
         grid, periods = problem.grid, max(problem.arrivals.longest, 1)
-        paths = demand_paths(problem.demand, problem.states, grid.prices, price, grid.lags, periods)
+        paths = demand_paths(
+            problem.demand, problem.states, grid.prices, price, grid.lags, periods, problem.dynamics.memory
+        )
         return ahead._replace(paths=paths, price=float(grid.prices[price]))
 
     def price_of(self, ahead: Ahead) -> int:

@@ -27,7 +27,7 @@ class PipelineSetting:
     arrivals: Arrivals
     may_order: Bools  # (phases,)
     most_on_the_way: float
-    kind: tuple[bool, bool, bool, float]  # of the law, see `LatentTable`
+    kind: tuple[bool, bool, bool, bool, float]  # of the law, see `LatentTable`
     seed: int
 
     @classmethod
@@ -36,7 +36,8 @@ class PipelineSetting:
         if not has_pipeline(problem):
             return None
         cycle = cycle_of(problem)
-        kind = law.family.multiplicative, law.family.log_link, law.integer, float(law.demand_max)
+        family, rounded = law.family, law.integer and not law.family.is_count
+        kind = family.multiplicative, family.log_link, law.integer, rounded, float(law.demand_max)
         most = np.inf if problem.supply.capacity is None else problem.supply.capacity
         may_order = np.ones(1, dtype=bool) if cycle is None else cycle
         return cls(Arrivals.of(problem), may_order, float(most), kind, seed)
@@ -110,6 +111,7 @@ class Simulation:
             w_position=np.take_along_axis(w_position, own, axis=1),
             depth=states.depth,
             lag=states.lag,
+            stays=self._stays(states.lag),
             stock=states.stock,
             price=grid.prices[own],
             price_position=at,
@@ -198,7 +200,11 @@ class Simulation:
             w=w,
             cell=(by_w.cumsum(axis=1) < rng.random(count)[:, None]).sum(axis=1).clip(0, by_w.shape[1] - 1),
             depth=np.where(hidden & ~truncated, np.minimum(states.depth + 1, physics.depth_cap), 0),
-            lag=np.where(truncated, available, np.where(hidden, mean, demand)),
+            lag=np.maximum(
+                problem.dynamics.memory.weight * np.where(truncated, available, np.where(hidden, mean, demand))
+                + self._stays(states.lag),
+                0.0,
+            ),
             stock=np.clip(netted, 0.0, physics.capacity),
             pipeline=(units * ~arrives)[:, 1:] if not arrivals.before else states.pipeline,
             phase=(states.phase + 1) % arrivals.phases,
@@ -206,6 +212,11 @@ class Simulation:
         profit = problem.grid.prices[price] * np.minimum(available, demand) - physics.holding_cost * np.maximum(left, 0)
         profit -= physics.order_cost * order + physics.fixed_order_cost * (order > 0)
         return later, profit + physics.lost_cost * np.where(truncated, 0.0, np.minimum(left, 0.0))
+
+    def _stays(self, lag: Floats) -> Floats:
+        """What the plan takes to stay of earlier demands in the next lag, (rows,)."""
+        memory = self.problem.dynamics.memory
+        return memory.carry * lag + memory.offset
 
     def _w(self, cell: Ints, price: Ints) -> Ints:
         """A node of w of each state, drawn between two."""

@@ -7,6 +7,7 @@ from pydantic import Field
 from lostsales.data.economics import UnitCosts
 from lostsales.data.ladders import Ladders, LadderSettings
 from lostsales.data.settings import StrictSettings, checked_json
+from lostsales.demand.law.demand_law import MOST_LAGS
 from lostsales.learn.planner.following import following_content
 from lostsales.learn.planner.market_states import STATE_ARRAYS
 from lostsales.learn.planner.physics import Physics
@@ -29,6 +30,8 @@ from lostsales.policy.file_content import (
 from lostsales.policy.file_format import Artefact
 from lostsales.policy.rules import SavedRules
 
+LagWeight = Annotated[float, Field(ge=-MOST_LAGS, le=1 + MOST_LAGS)]
+
 
 class PlanSettings(StrictSettings):
     """The settings in a policy file."""
@@ -36,8 +39,11 @@ class PlanSettings(StrictSettings):
     multiplicative: bool
     log_link: bool = False
     integer: bool
+    rounded: bool | None = None  # as `integer` in files of old
     demand_max: Positive
     near_zero: Positive = 0.1
+    saturates: bool = False
+    lag_weights: Annotated[tuple[LagWeight, ...], Field(min_length=1, max_length=MOST_LAGS)] = (1.0,)
     strict: bool
     discount: Annotated[float, Field(ge=0, lt=1)]
     pessimism: Annotated[float, Field(ge=0, le=1)]

@@ -5,14 +5,20 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from lostsales.data.log import SalesLog
+from lostsales.data.problem import Problem
 from lostsales.data.progress import Progress
 from lostsales.demand.law.demand_law import Family
 from lostsales.demand.law.selection import DemandModel
 from lostsales.learn.learner import Learner
+from lostsales.learn.planner.arrivals import has_pipeline
 from lostsales.learn.planner.learn import LEAST_DISCOUNT, learn
+from lostsales.learn.planner.learn_levelled import learn_levelled
+from lostsales.learn.planner.levelled_policy import LevelledPolicy
 from lostsales.learn.planner.policy import PlanPolicy
 
+USUAL_LAWS = 3
 PlannerSafe = Literal["none", "paper"]
+PlannerLevel = Literal["learn", "follow", "fixed"]
 
 
 class Planner(Learner):
@@ -30,8 +36,9 @@ class Planner(Learner):
         Business rules that every action obeys.
     seed : int
         The same seed gives the same policy.
-    draws : int
-        Laws of demand planned on: the fitted one, and others from a bootstrap over series.
+    draws : int, optional
+        Laws of demand planned on: the fitted one, and others from a bootstrap over series. Three unless given, and one
+        where orders take longer than a period.
     pessimism : float
         0: maximise the mean value over the laws; towards 1: an ever lower quantile of it.
     discount : float, optional
@@ -40,6 +47,9 @@ class Planner(Learner):
         Families among which the law of demand is chosen; all that apply unless given.
     safe : {"none", "paper"}
         "paper": from the log's max_depth on, the highest price with the largest order.
+    level : {"learn", "follow", "fixed"}
+        "learn": where the level of demand moved in the log, it is followed by series, also through recent rows;
+        "follow": also where it did not, once it has moved by a fifth since.
 
     Examples
     --------
@@ -62,8 +72,10 @@ class Planner(Learner):
         "families": (Family("linear", False), Family("linear", True), Family("kernel", False), Family("kernel", True)),
     }
 
-    draws: Annotated[int, Field(ge=1)] = Field(
-        3, description="Laws of demand planned on: the fitted one, and others from a bootstrap over series."
+    draws: Annotated[int, Field(ge=1)] | None = Field(
+        None,
+        description="Laws of demand planned on: the fitted one, and others from a bootstrap over series; "
+        f"{USUAL_LAWS} unless given, and 1 where orders take longer than a period.",
     )
     pessimism: Annotated[float, Field(ge=0, le=1)] = Field(
         0.0, description="0: act on the mean over the laws; towards 1: on an ever lower quantile."
@@ -78,6 +90,21 @@ class Planner(Learner):
         "none", description='"paper": the highest price with the largest order from the log\'s max_depth on.'
     )
 
+    level: PlannerLevel = Field(
+        "learn",
+        description='"learn": follow the level of demand by series where it moved in the log and that forecast better; '
+        '"follow": also where it did not, once it has moved by a fifth since; "fixed": do not.',
+    )
+
+    def laws(self, problem: Problem) -> int:
+        """How many laws are planned on."""
+        usual = 1 if has_pipeline(problem) else USUAL_LAWS
+        return usual if self.draws is None else self.draws
+
     def fit(self, log: SalesLog, progress: Progress | None = None, model: DemandModel | None = None) -> PlanPolicy:
         """Plan on the law of demand of a log; a `model` that was fitted to the log already is not fitted again."""
         return learn(log, self, progress, model)
+
+    def fit_at_level(self, log: SalesLog, progress: Progress | None = None) -> PlanPolicy | LevelledPolicy:
+        """`fit`, relative to the level of demand where that moves."""
+        return learn_levelled(log, self, progress)

@@ -20,7 +20,7 @@ from lostsales.learn.planner.physics import Physics
 from lostsales.learn.planner.plan_file import ladders_of, plan_content
 from lostsales.learn.planner.reasons import PriceFacts
 from lostsales.learn.planner.series_table import SeriesRows, SeriesTable
-from lostsales.learn.planner.state_grid import Dynamics
+from lostsales.learn.planner.state_grid import Dynamics, Memory
 from lostsales.policy.action_grid import ActionGrid, keep_largest, room_of
 from lostsales.policy.base import PolicyBase
 from lostsales.policy.decision import Decision, greedy
@@ -59,8 +59,11 @@ class PlanPolicy(PolicyBase):
     multiplicative: bool
     log_link: bool
     integer: bool
+    rounded: bool
     demand_max: float
     near_zero: float
+    saturates: bool  # the memory of the law
+    lag_weights: tuple[float, ...]  # of the last demands
     discount: float
     pessimism: float
     safe_depth: int
@@ -72,7 +75,7 @@ class PlanPolicy(PolicyBase):
     @cached_property
     def tables(self) -> tuple[tuple[LatentTable, ...], ...]:
         """The law of demand by group and law."""
-        demand = self.multiplicative, self.log_link, self.integer, float(self.demand_max)
+        demand = self.multiplicative, self.log_link, self.integer, self.rounded, float(self.demand_max)
         return tuple(
             tuple(LatentTable(each, float(steps[1]), *demand, float(scale)) for each in latents)
             for latents, steps, scale in zip(self.latents, self.steps, self.series.group_scale, strict=True)
@@ -83,8 +86,10 @@ class PlanPolicy(PolicyBase):
         """The belief over the last demand."""
         strict = self.physics.strict
         is_log = self.multiplicative or self.log_link
-        inputs = LawInputs(is_log and bool((self.series.usual_price != 1).any()), is_log, self.near_zero)
-        return BeliefTracker(self.problem, self.prices, self.states, self.series, self.tables, inputs, strict)
+        log_price = is_log and bool((self.series.usual_price != 1).any())
+        inputs = LawInputs(log_price, is_log, self.near_zero, self.saturates)
+        weights = self.lag_weights
+        return BeliefTracker(self.problem, self.prices, self.states, self.series, self.tables, inputs, strict, weights)
 
     @property
     def may_recommend(self) -> Ladders:
@@ -231,9 +236,10 @@ class PlanPolicy(PolicyBase):
         rows = Rows(
             z_position=belief.z_position,
             shift=self.tracker.shift(belief, relative),
-            w_position=self.states.w_position(belief.features, effects, relative),
+            w_position=self.states.w_position(belief.features, effects, relative, self._coming(belief)),
             depth=view.depth.astype(np.int64),
-            lag=belief.mean * to_group,
+            lag=belief.lag * to_group,
+            stays=belief.stays * to_group,
             stock=view.stock * to_group,
             price=relative,
             price_position=position(relative, self.prices),
@@ -262,10 +268,19 @@ class PlanPolicy(PolicyBase):
         values, penalty = (values - penalty) * money, penalty * money
         return _Scored(ActionGrid(prices, orders, room_of(self.problem), series.order_cost), values, penalty)
 
+    def _coming(self, belief: Belief) -> tuple[Floats, Floats] | None:
+        """Features of the next period, as far as they are known, and the effects of series on them."""
+        if belief.coming is None:
+            return None
+        features = self.states.expected(belief.features, belief.coming)
+        return features, self.series.market_effects(belief.series, features)
+
     def _values_by_law(self, group: int, rows: Rows) -> Floats:
         """Value of every action under every law, (laws, rows, actions), relative to the usual price."""
         physics = self.physics.with_costs(self.series.group_costs[group])
-        dynamics = Dynamics(physics, self.discount, *map(float, self.steps[group]))
+        memory = Memory(self.lag_weights[0])
+        stock_step, lag_step = map(float, self.steps[group])
+        dynamics = Dynamics(physics, self.discount, stock_step, lag_step, memory)
         values = np.empty((self.latents.shape[1], len(rows.stock), rows.price.shape[1] * rows.order.shape[1]))
         for law, (each, table) in enumerate(zip(values, self.tables[group], strict=True)):
             self.following.score(each, group, law, rows, table, dynamics)
@@ -328,8 +343,11 @@ class PlanPolicy(PolicyBase):
             "multiplicative": self.multiplicative,
             "log_link": self.log_link,
             "integer": self.integer,
+            "rounded": self.rounded,
             "demand_max": self.demand_max,
             "near_zero": self.near_zero,
+            "saturates": self.saturates,
+            "lag_weights": list(self.lag_weights),
             "strict": self.physics.strict,
             "discount": self.discount,
             "pessimism": self.pessimism,
@@ -352,7 +370,9 @@ class PlanPolicy(PolicyBase):
         series = SeriesTable.from_arrays(
             arrays_of("shops", arrays), columns, feature_count(artefact.problem.features), costs
         )
-        settings = {"near_zero": 0.1, "log_link": False} | settings
+        old = {"near_zero": 0.1, "log_link": False, "rounded": settings["integer"], "saturates": False}
+        settings = old | settings
+        settings["lag_weights"] = tuple(settings.get("lag_weights", (1.0,)))
         return cls(
             problem=artefact.problem,
             rules=Rules.of_saved(settings.pop("rules")),

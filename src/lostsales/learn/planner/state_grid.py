@@ -28,6 +28,17 @@ class StateGrid(NamedTuple):
         return float(self.stocks[1]), float(self.lags[1])
 
 
+class Memory(NamedTuple):
+    """How the lag, the weighted mean of the last demands, moves: to `weight` * demand + what stays of earlier ones.
+
+    What stays is known of a series, and in the plan, whose state has the lag alone, `carry` * lag + `offset`.
+    """
+
+    weight: float = 1.0
+    carry: float = 0.0
+    offset: float = 0.0
+
+
 class Dynamics(NamedTuple):
     """What lookahead needs beside the law of demand; scalars only, as compiled calls count references to arrays."""
 
@@ -35,6 +46,7 @@ class Dynamics(NamedTuple):
     discount: float
     stock_step: float
     lag_step: float
+    memory: Memory = Memory()
 
 
 def lag_nodes(reach: float) -> int:

@@ -19,14 +19,21 @@ def demand_pmf(law: ScenarioLaw, lag_term: Floats, price: Floats, effect: Floats
         return _of_counts(law, np.broadcast_shapes(lag_term.shape, price.shape, effect.shape), maximum)
     if law.noise.kind == "discrete" or law.noise.scale == 0:
         return _of_atoms(law, lag_term, price, effect, maximum)
-    halves = np.arange(maximum) + 0.5
+    halves: Floats = np.arange(maximum, dtype=np.float64) + 0.5
+    if law.noise.is_count:
+        at_most = law.noise.counts_at_most(halves, law.mean(lag_term, price, effect)[..., None])
+        return _between_bounds(at_most, int(law.minimum))
     if isinstance(law, Linear):
         shock = halves - law.respond(np.zeros(1), lag_term, price, effect)[..., None]
     else:
         with np.errstate(divide="ignore"):
             shock = halves / law.respond(np.ones(1), lag_term, price, effect)[..., None]
-    at_most = shock_cdf(law.noise, shock)
-    at_most[..., : int(law.minimum)] = 0.0
+    return _between_bounds(shock_cdf(law.noise, shock), int(law.minimum))
+
+
+def _between_bounds(at_most: Floats, minimum: int) -> Floats:
+    """Probabilities of 0, 1, ... from P(D <= 0), P(D <= 1), ..., (..., demands), with the tail at the last."""
+    at_most[..., :minimum] = 0.0
     ends = np.zeros((*at_most.shape[:-1], 1))
     return np.diff(at_most, axis=-1, prepend=ends, append=ends + 1)
 

@@ -1,0 +1,56 @@
+"""How much memory demand has: what of the last demands comes back in the next, by a linear law of censored rows."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from lostsales.data.log import SalesLog
+from lostsales.data.scale import series_scale
+from lostsales.demand.censoring.evidence import gather_evidence
+from lostsales.demand.law.demand_law import MOST_LAGS, DemandLaw, Family
+from lostsales.demand.law.estimation import complete_latents, fit_family
+from lostsales.demand.law.evidence_sample import sample_blocks
+from lostsales.demand.law.means import LinearMean
+
+MOST_ROWS = 4_000  # of a sample
+LEAST_ROWS = 60  # with known demand
+HARDLY = 0.05  # of a unit of demand that comes back
+
+
+@dataclass(frozen=True)
+class DemandMemory:
+    """Of one unit of demand more, how many come back in the next periods."""
+
+    lags: int  # how many of the last demands tell about the next, by the Bayesian information criterion; 0: unknown
+    carried: tuple[float, ...]  # by lag, the last period first
+    sentence: str
+
+
+def demand_memory(log: SalesLog, seed: int = 0) -> DemandMemory:
+    """Fit linear laws with one, two and three lags to the log, or to a sample of it."""
+    evidence = sample_blocks(gather_evidence(log), MOST_ROWS, seed)
+    rows = int(np.count_nonzero(np.isfinite(evidence.high) & evidence.is_informative))
+    if rows < LEAST_ROWS:
+        return DemandMemory(0, (), f"cannot be told: {rows:,} rows with known demand, and {LEAST_ROWS} are needed")
+    scale = series_scale(log)
+    informative = int(np.count_nonzero(evidence.is_informative))
+
+    def fitted(lags: int) -> tuple[float, DemandLaw]:
+        law = fit_family(evidence, Family("linear", False, lags=lags), scale, seed=seed)
+        score = float(complete_latents(evidence, law, seed).score.sum())
+        return lags * np.log(informative) - 2 * score, law
+
+    laws = [fitted(lags) for lags in range(1, MOST_LAGS + 1)]
+    law = min(laws, key=lambda each: each[0])[1]
+    assert isinstance(law.mean, LinearMean)
+    carried = tuple(float(weight * law.mean.slopes[-1]) for weight in law.lag_weights)
+    return DemandMemory(len(carried), carried, _sentence(carried))
+
+
+def _sentence(carried: tuple[float, ...]) -> str:
+    if max(abs(each) for each in carried) < HARDLY:
+        return "hardly any: the last demand says next to nothing about the next"
+    shares = ", ".join(f"{each:+.2f}" for each in carried)
+    periods = "the last demand" if len(carried) == 1 else f"the last {len(carried)} demands"
+    order = "" if len(carried) == 1 else ", the newest first"
+    return f"{periods}: one unit more moves the next demand by {shares}{order}"

@@ -1,0 +1,154 @@
+"""Moving levels in compiled code: their update by demands and stock-outs, and paths of demand that they hold possible.
+
+Each member is an exponential smoothing with multiplicative errors (Hyndman, Koehler, Ord and Snyder, 2008): demand is
+mean (1 + error), and the level moves by a rate times the error. A count has the variance of Poisson's law on top.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from lostsales._jit import compiled
+from lostsales.demand.forecasting.counts import chance_at_least, count_quantile, demand_at_least
+from lostsales.types import Bools, Floats, Ints
+
+# Rate of the level and rate of its trend, which is none where it is 0.
+RATES = np.array([[0.02, 0.0], [0.08, 0.0], [0.2, 0.0], [0.4, 0.0], [0.7, 0.0], [0.2, 0.05], [0.4, 0.1]])
+DAMPING = 0.9  # of a trend, a period
+MEMORY = 0.95  # weight of a squared error against that of the next period
+FEW = 30.0  # a mean below which a count is negative binomial; above, a whole number around it
+LEAST_LEVEL = 0.05  # of counts
+LEAST_EXCESS = 1e-4  # variance beyond Poisson's, relative to the squared mean
+FREEDOM = 5.0  # degrees of Student's law of errors in a score
+LOG_DENSITY = math.lgamma((FREEDOM + 1) / 2) - math.lgamma(FREEDOM / 2) - 0.5 * math.log(FREEDOM * math.pi)
+FAULTY = 0.02  # share of stock-outs that tell nothing, so that a single one does not rule a member out
+LARGEST_ERROR = 4.0
+
+
+class LevelState(NamedTuple):
+    """What is known of every member, each (series, members), and how many periods a series has shown, (series,)."""
+
+    level: Floats
+    trend: Floats
+    squares: Floats  # sum of squared relative errors beyond Poisson's, the older the less
+    weight: Floats  # of these
+    score: Floats  # log likelihood of demands, the older the less
+    shown: Ints  # (series,)
+
+
+@compiled
+def observe(
+    state: LevelState,
+    demand: Floats,
+    exposure: Floats,
+    censored: Bools,
+    rates: Floats,
+    forgetting: float,
+    counted: bool,
+) -> None:
+    """Update a state by periods (series, periods), in place; a demand of NaN is skipped.
+
+    A period is exposed for its seasonal index times its share of time on sale. Of a stock-out the mean demand given
+    that it was at least so large counts.
+    """
+    least_level = LEAST_LEVEL if counted else 1e-9
+    for i in range(len(demand)):
+        for t in range(demand.shape[1]):
+            units, exposed = demand[i, t], exposure[i, t]
+            if math.isnan(units) or exposed <= 0.0:
+                continue
+            if state.shown[i] == 0:
+                state.level[i] = max(units / exposed, 0.5 if counted else 1e-9)
+                state.shown[i] = 1
+                continue
+            for k in range(len(rates)):
+                base = max(state.level[i, k] + DAMPING * state.trend[i, k], least_level)
+                mean = base * exposed
+                noise = 1.0 / mean if counted else 0.0
+                relative = max(state.squares[i, k] / state.weight[i, k], LEAST_EXCESS) + noise
+                variance = relative * mean * mean
+                if censored[i, t]:
+                    expected = max(demand_at_least(units, mean, variance, counted)[0], units)
+                    chance = min(max(chance_at_least(units, mean, variance, counted), 0.0), 1.0)
+                    score = math.log((1.0 - FAULTY) * chance + FAULTY)
+                else:
+                    expected = units
+                    score = log_density(units, mean, relative, counted)
+                error = (expected - mean) / mean
+                state.score[i, k] = forgetting * state.score[i, k] + score
+                if not censored[i, t]:
+                    square = min(error * error, 9.0 * relative + 0.25) - noise
+                    state.squares[i, k] = max(MEMORY * state.squares[i, k] + square, 0.0)
+                    state.weight[i, k] = MEMORY * state.weight[i, k] + 1.0
+                error = min(max(error, -1.0), 3.0 * math.sqrt(relative) + 0.3)
+                if rates[k, 1] > 0.0:
+                    state.trend[i, k] = DAMPING * state.trend[i, k] + rates[k, 1] * base * error
+                rate = max(rates[k, 0], 1.0 / (state.shown[i] + 1.0))
+                state.level[i, k] = max(base + rate * base * error, least_level)
+            state.shown[i] += 1
+
+
+@compiled
+def log_density(units: float, mean: float, relative: float, counted: bool) -> float:
+    """Of a demand: negative binomial where it is a small count, else Student's law, relative to the squared mean."""
+    if counted and mean < FEW:
+        size = 1.0 / max(relative - 1.0 / mean, LEAST_EXCESS)
+        p = size / (size + mean)
+        found = math.lgamma(units + size) - math.lgamma(size) - math.lgamma(units + 1.0)
+        return found + size * math.log(p) + units * math.log(1.0 - p)
+    squared = (units / mean - 1.0) ** 2 / relative
+    return LOG_DENSITY - 0.5 * (FREEDOM + 1.0) * math.log1p(squared / FREEDOM) - math.log(mean * math.sqrt(relative))
+
+
+@compiled
+def shares_of(score: Floats) -> Floats:
+    """The weight of each member by its score, (members,)."""
+    shares: Floats = np.exp(score - score.max())
+    shares /= shares.sum()
+    return shares
+
+
+@compiled
+def draw_paths(
+    state: LevelState,
+    i: int,
+    exposure: Floats,
+    chances: Floats,
+    errors: Floats,
+    rates: Floats,
+    counted: bool,
+    paths: Floats,
+) -> None:
+    """Fill `paths` (paths, periods) with demands that a series may have, whose periods are exposed so (periods,).
+
+    Every path follows a member, as many of them as its weight says, and the level moves along the path by its own
+    errors. `chances` and `errors` (paths, periods) are draws from the uniform law, and of errors with variance 1.
+    """
+    n, periods = paths.shape
+    shares = shares_of(state.score[i])
+    k, reached = 0, shares[0]
+    for s in range(n):
+        while (s + 0.5) / n > reached and k < len(shares) - 1:
+            k += 1
+            reached += shares[k]
+        level, trend = state.level[i, k], state.trend[i, k]
+        excess = max(state.squares[i, k] / state.weight[i, k], LEAST_EXCESS)
+        rate = max(rates[k, 0], 1.0 / (state.shown[i] + 1.0))
+        for t in range(periods):
+            base = max(level + DAMPING * trend, LEAST_LEVEL if counted else 1e-9)
+            mean = base * exposure[t]
+            if mean <= 0.0:
+                paths[s, t] = 0.0
+                continue
+            relative = excess + (1.0 / mean if counted else 0.0)
+            if counted and mean < FEW:
+                units = count_quantile(chances[s, t], mean, relative * mean * mean)
+            else:
+                units = mean * (1.0 + min(max(errors[s, t] * math.sqrt(relative), -1.0), LARGEST_ERROR))
+                units = np.rint(units) if counted else units
+            paths[s, t] = units
+            error = min(units / mean - 1.0, LARGEST_ERROR + 3.0 * math.sqrt(relative))
+            if rates[k, 1] > 0.0:
+                trend = DAMPING * trend + rates[k, 1] * base * error
+            level = max(base * (1.0 + rate * error), LEAST_LEVEL if counted else 1e-9)

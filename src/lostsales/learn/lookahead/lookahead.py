@@ -1,0 +1,86 @@
+"""The learner that orders by sampled futures."""
+
+from typing import Annotated, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from lostsales.data.log import SalesLog
+from lostsales.data.progress import Progress
+from lostsales.demand.forecasting.calendar_season import CalendarSeason
+from lostsales.errors import LostSalesError
+from lostsales.learn.learner import Learner
+from lostsales.learn.lookahead.orders import AHEAD, PATHS, Search
+from lostsales.learn.lookahead.policy import MOST_AHEAD, MOST_PATHS, LookaheadPolicy
+from lostsales.learn.lookahead.series_facts import SeriesFacts
+from lostsales.learn.training_data import TrainingData
+from lostsales.policy.action_grid import ActionGrid, room_of
+from lostsales.policy.rules import Rules
+
+LEAST_ROWS = 2
+
+
+class Lookahead(Learner):
+    """Look-ahead: orders by sampled futures of a demand whose level moves; the price stays as it is.
+
+    Every series has levels of demand with several rates and trends, which follow its sales through stock-outs and are
+    weighted by how well they foretold it; weekdays and weeks of the year have indices that series share. Paths of
+    demand and of deliveries are drawn from them, order-up-to levels are rolled out on these, and today's order is the
+    best with the best level behind it. A few periods are enough to start.
+
+    References
+    ----------
+    Hyndman, Koehler, Ord and Snyder (2008), Forecasting with exponential smoothing. Bertsekas (2022), Rollout, policy
+    iteration, and distributed reinforcement learning.
+
+    Examples
+    --------
+    >>> import lostsales
+    >>> log, _ = lostsales.simulate("released", episodes=5, seed=1)
+    >>> lostsales.fit(log, Lookahead(paths=100)).summary()
+    {'method': 'lookahead', 'paths': 100, 'ahead': 6}
+
+    """
+
+    method: ClassVar[str] = "lookahead"
+
+    paths: Annotated[int, Field(ge=10, le=MOST_PATHS)] = Field(PATHS, description="Sampled futures of each series.")
+    ahead: Annotated[int, Field(ge=1, le=MOST_AHEAD)] = Field(
+        AHEAD, description="Periods that are looked at beyond the longest lead time."
+    )
+
+    def fit(self, log: SalesLog, progress: Progress | None = None) -> LookaheadPolicy:  # noqa: ARG002, quick
+        """Levels, prices and costs of each series."""
+        data = TrainingData.of(log, self.rules, least_rows=LEAST_ROWS)
+        _check_rules(data)
+        assert log.costs is not None  # or the log had been refused
+        season = CalendarSeason.of(log)
+        return LookaheadPolicy(
+            problem=log.problem,
+            rules=data.rules,
+            series=SeriesFacts.of(log, data.runs, season),
+            season=season,
+            fixed_cost=float(log.costs.fixed_order),
+            counted=data.runs.observed.integer,
+            review=_review(log, data.rules),
+            usual_demand=data.usual_demand,
+            search=Search(self.paths, self.ahead, self.seed),
+        )
+
+
+def _check_rules(data: TrainingData) -> None:
+    """Raise where no listed action passes the rules."""
+    shop = data.log.problem
+    if shop.prices is not None and shop.orders is not None:
+        data.rules.standing(ActionGrid(np.array(shop.prices), np.array(shop.orders), room_of(shop)))
+
+
+def _review(log: SalesLog, rules: Rules) -> int:
+    """Periods from one order day to the next, where a column says which are."""
+    if rules.order_days is None:
+        return 1
+    features = log.features_by_name(np.arange(len(log)))
+    if rules.order_days not in features:
+        raise LostSalesError(f"order_days must be a feature, but {rules.order_days!r} is not; there are {[*features]}")
+    share = float(np.mean(features[rules.order_days] != 0))
+    return round(1 / share) if share > 0 else 1

@@ -1,0 +1,79 @@
+"""Orders of many series by sampled futures: the draws they share, and the search."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from lostsales.data.shop import Shop
+from lostsales.demand.forecasting.moving_level_loops import RATES
+from lostsales.demand.forecasting.moving_levels import MovingLevels, PathDraws, stratified
+from lostsales.learn.lookahead.order_loops import Draws, Situation, Terms, search_orders
+from lostsales.types import Floats
+
+PATHS = 150
+AHEAD = 6  # periods that are looked at beyond the longest lead time
+
+
+@dataclass(frozen=True)
+class Search:
+    """How far and how closely futures are looked at."""
+
+    paths: int = PATHS
+    ahead: int = AHEAD
+    seed: int = 0
+
+    def periods(self, longest: int, review: int = 1) -> int:
+        """How many periods a path has, where orders may be placed in one of `review` periods."""
+        return self.ahead + longest + review - 1
+
+
+@dataclass(frozen=True, eq=False)
+class FoundOrders:
+    """What a search found; every array is (series,)."""
+
+    order: Floats
+    value: Floats  # profit of the periods that were looked at
+    mean_demand: Floats  # of the open period
+
+
+def find_orders(levels: MovingLevels, situation: Situation, terms: Terms, search: Search) -> FoundOrders:
+    """The best order of every series; its periods are those of `situation.exposure`."""
+    periods, longest = situation.exposure.shape[1], situation.chances.shape[1] - 1
+    draws = _draws(search.paths, periods, situation.pipeline.shape[1], longest, search.seed)
+    return FoundOrders(*search_orders(levels.state, RATES, levels.counted, situation, terms, draws))
+
+
+@lru_cache(maxsize=128)
+def _draws(paths: int, periods: int, columns: int, longest: int, seed: int) -> Draws:
+    demand_rng, order_rng, arrival_rng = np.random.default_rng(seed).spawn(3)
+    demand = PathDraws.of(paths, periods, demand_rng)
+    orders = stratified(paths, columns + periods, order_rng)
+    return Draws(demand.chances, demand.errors, orders, stratified(paths, periods + longest + 1, arrival_rng))
+
+
+def terms_of(shop: Shop, fixed_cost: float = 0.0, review: int = 1, shown: bool = True) -> Terms:
+    """What the series of a shop have in common; `review` where the shop has no cycle of order days."""
+    supply, cycle = shop.supply, shop.supply.order_cycle
+    return Terms(
+        discount=shop.discount,
+        fixed_cost=fixed_cost,
+        share=supply.share,
+        capacity=np.inf if shop.capacity is None else shop.capacity,
+        forbids=shop.capacity is not None and shop.capacity_rule == "forbid",
+        most_on_way=np.inf if supply.capacity is None else supply.capacity,
+        netted=shop.balance == "netted" and shop.arrival == "after",
+        crossing=supply.crossing,
+        review=review if cycle is None else review_of(cycle),
+        shown=shown,
+    )
+
+
+def review_of(cycle: tuple[bool, ...]) -> int:
+    """The longest time between two order days of a cycle, in periods.
+
+    >>> review_of((True, False, False, True, False, False, False))
+    4
+    """
+    days = np.flatnonzero(cycle)
+    return int(np.diff(np.r_[days, days[0] + len(cycle)]).max())

@@ -1,0 +1,80 @@
+"""What series have shown of their demand in closed periods, as far back as it is known."""
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from lostsales.types import Array, Bools, Floats, Ints
+
+
+class DemandTable(NamedTuple):
+    """The last periods of series, the newest last, each (series, periods)."""
+
+    shown: Floats  # the demand, or the least that it was; NaN before the first period
+    is_censored: Bools
+    period: Array | None  # None where periods have no dates
+
+
+@dataclass(frozen=True, eq=False)
+class RecentDemand:
+    """Rows of closed periods, those of a series one after the other; put into a table only where it is asked for.
+
+    Examples
+    --------
+    >>> rows = np.array([3.0, 4.0, 5.0, 9.0]), np.array([False, True, False, False])
+    >>> recent = RecentDemand(*rows, first=np.array([0, 3]), end=np.array([3, 4]))
+    >>> recent.table(2).shown
+    array([[ 4.,  5.],
+           [nan,  9.]])
+
+    """
+
+    shown: Floats  # (rows,) the demand, or the least that it was
+    is_censored: Bools  # (rows,)
+    first: Ints  # (series,) first row of each
+    end: Ints  # (series,) behind its last one
+    period: Array | None = None  # (rows,) dates or numbers, None in a simulation
+    unit: Floats | float = 1.0  # in which quantities are counted, one or (series,)
+
+    def take(self, rows: Ints) -> "RecentDemand":
+        """Some of the series."""
+        unit = self.unit[rows] if isinstance(self.unit, np.ndarray) else self.unit
+        return replace(self, first=self.first[rows], end=self.end[rows], unit=unit)
+
+    def in_units(self, unit: Floats) -> "RecentDemand":
+        """The same, counted in a unit of each series."""
+        return replace(self, unit=self.unit * unit)
+
+    def table(self, most: int) -> DemandTable:
+        """The last periods, at most so many."""
+        periods = int(np.clip((self.end - self.first).max(initial=0), 0, most))
+        at = self.end[:, None] - periods + np.arange(periods)
+        known = at >= self.first[:, None]
+        at = np.where(known, at, 0)
+        unit = self.unit[:, None] if isinstance(self.unit, np.ndarray) else self.unit
+        shown = np.where(known, self.shown[at] / unit, np.nan)
+        return DemandTable(shown, known & self.is_censored[at], None if self.period is None else self.period[at])
+
+
+@dataclass(frozen=True, eq=False)
+class ShownDemand:
+    """The record of a roll-out: what each series shows, period by period."""
+
+    shown: Floats  # (series, periods)
+    is_censored: Bools  # (series, periods)
+
+    @classmethod
+    def of(cls, series: int, periods: int) -> "ShownDemand":
+        """Nothing shown yet."""
+        return cls(np.zeros((series, periods)), np.zeros((series, periods), dtype=bool))
+
+    def add(self, period: int, sales: Floats, stockout: Bools) -> None:
+        """A closed period."""
+        self.shown[:, period], self.is_censored[:, period] = sales, stockout
+
+    def before(self, period: int) -> RecentDemand:
+        """All before a period; later ones are added to the same rows, and stay unseen."""
+        series, periods = self.shown.shape
+        first = np.arange(series, dtype=np.int64) * periods
+        return RecentDemand(self.shown.reshape(-1), self.is_censored.reshape(-1), first, first + period)
