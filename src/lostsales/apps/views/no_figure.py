@@ -11,7 +11,7 @@ SAYS_WHY = ("reason", "why_not", "failure", "meaning")
 ANSWERS = frozenset(
     {
         "balance_warning", "best", "by_depth", "capacity", "choice", "contributions", "currency", "current", "horizon",
-        "iterations", "max_depth", "multiple", "policy", "version", "written", *SAYS_WHY,
+        "iterations", "max_depth", "multiple", "policy", "strongest", "to_try", "version", "written", *SAYS_WHY,
     }
 )  # fmt: skip
 _COSTS = "the log has no unit costs, or no orders"
@@ -22,6 +22,12 @@ _NO_ESTIMATE = "no estimate gave an interval"
 REASONS = {
     "mean_cash": _COSTS,
     "mean_profit_filled": _COSTS,
+    "mean_profit_column": _COSTS,
+    "order": "the log has no orders",
+    "price_link": "too few rows follow two known demands, or the price never varied",
+    "first_stage_f": "it uses no instruments",
+    "sensitivity": "only the model-based estimator tells it, and only where the price varied",
+    "erased_at": "the gain does not rest on the price response",
     "orders": "the log has no orders",
     "may_recommend": "the log has no orders",
     "balance": "the log has no stock, or no row with a next row",
