@@ -11,7 +11,7 @@ EPISODES = 2_000
 def main() -> None:
     print("| shop | what it is | stock-outs (uniform) | profit a period (uniform) | profit a period (oracle) |")
     print("|---|---|---|---|---|")
-    for name in preset_names():
+    for name in preset_names(hidden_state=False):
         shop = Scenario.load(name)
         uniform = evaluate_policy(shop, episodes=EPISODES, seed=1)
         oracle = evaluate_policy(shop, solve(shop, "oracle").policy, episodes=EPISODES, seed=1)

@@ -34,7 +34,7 @@ def play(env: RetailerEnv, seed: int = 0) -> tuple[list[np.ndarray[tuple[int], n
 
 
 @pytest.mark.parametrize("observe_demand", [False, True])
-@pytest.mark.parametrize("preset", preset_names())
+@pytest.mark.parametrize("preset", preset_names(hidden_state=False))
 def test_gymnasium_checks_pass(preset: str, observe_demand: bool) -> None:
     env = gymnasium.make(environment_id(preset), observe_demand=observe_demand).unwrapped
     assert isinstance(env, RetailerEnv)

@@ -7,6 +7,7 @@ from lostsales.errors import SettingError
 from lostsales.simulation.environment import BatchedShop
 from lostsales.simulation.exact.solve import solve
 from lostsales.simulation.manager_policy import ManagerPolicy
+from lostsales.simulation.presets import HIDDEN_STATE, preset_names
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import evaluate_policy, simulate
 
@@ -56,6 +57,10 @@ def test_markets_are_the_same_for_every_policy_under_a_seed() -> None:
     scenario = Scenario.load("confounded", ("demand.price=0",))
     one, other = (simulate(scenario, name, 5, 3)[1] for name in ("manager", "uniform"))
     np.testing.assert_array_equal(one.demand, other.demand)
+
+
+def test_the_presets_with_a_hidden_state_are_listed() -> None:
+    assert {name for name in preset_names() if Scenario.load(name).has_hidden_state} == HIDDEN_STATE
 
 
 def test_what_needs_the_whole_state_is_refused() -> None:

@@ -26,7 +26,7 @@ def test_names() -> None:
 @pytest.mark.parametrize(
     ("name", "epsilon", "expected"),
     [
-        ("clever", 0.0, "no policy 'clever'; the names are uniform, base-stock"),
+        ("clever", 0.0, "no policy 'clever'; the names are uniform, manager, base-stock"),
         ("base-stock:x", 0.0, "level and price must be numbers, but 'base-stock:x' came"),
         ("base-stock:nan", 0.0, "level must be a finite number, but nan came"),
         ("base-stock:5@3", 0.0, "price must be one of 2, 4, 6, but 3 came"),

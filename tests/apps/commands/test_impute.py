@@ -49,7 +49,7 @@ def test_impute_writes_the_log_with_what_was_filled_in(log_path: Path, tmp_path:
     assert facts["censored_rows"] == hidden.sum()
     assert facts["identified_rows"] == (hidden & expected.identified).sum()
     assert facts["mean_expected_lost"] == pytest.approx(expected.expected_lost[hidden].mean())
-    assert facts["mean_profit_filled"] == pytest.approx(facts["mean_cash"] - 2 * expected.expected_lost.mean())
+    assert facts["mean_profit_column"] == pytest.approx(facts["mean_cash"] - 2 * expected.expected_lost.mean())
     assert facts["resampled"] == "series"
     assert sorted(path.name for path in tmp_path.iterdir()) == [f"filled.{ending}"]
 

@@ -2,11 +2,15 @@
 
 from importlib import resources
 
+# Demand depends on what no log shows: they are simulated, but neither solved nor environments.
+HIDDEN_STATE = frozenset({"confounded", "cost-shocks", "drift", "regime", "two-lag"})
 
-def preset_names() -> tuple[str, ...]:
-    """The names of the scenarios that ship with the package."""
+
+def preset_names(hidden_state: bool = True) -> tuple[str, ...]:
+    """The names of the scenarios that ship with the package, those with a hidden state included unless not wanted."""
     files = resources.files(__name__).iterdir()
-    return tuple(sorted(file.name.removesuffix(".toml") for file in files if file.name.endswith(".toml")))
+    names = sorted(file.name.removesuffix(".toml") for file in files if file.name.endswith(".toml"))
+    return tuple(name for name in names if hidden_state or name not in HIDDEN_STATE)
 
 
 def preset_text(name: str) -> str:
@@ -24,10 +28,10 @@ def environment_id(preset: str) -> str:
 
 
 def register_environments() -> None:
-    """Make every preset known to Gymnasium; the environment itself is imported when one is made."""
+    """Make every preset without a hidden state known to Gymnasium; the environment itself is imported when one is made."""
     import gymnasium
 
-    for preset in preset_names():
+    for preset in preset_names(hidden_state=False):
         gymnasium.register(
             environment_id(preset),
             entry_point="lostsales.simulation.environment:RetailerEnv",
