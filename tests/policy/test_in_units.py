@@ -4,7 +4,7 @@ import time
 
 import numpy as np
 
-from lostsales.policy.in_units import _view
+from lostsales.policy.in_units import view_in_units
 from lostsales.policy.view import Action, ClosedPeriod, View
 
 
@@ -17,7 +17,7 @@ def test_a_long_past_is_counted_in_time_that_grows_with_its_length() -> None:
         view = View(period, (), stock, stock, ones > 1, np.zeros(2, np.int16), None, past)
         past = (*past, ClosedPeriod(view, Action(ones, stock)))
     began = time.monotonic()
-    counted = _view(View(60, (), ones * 24, ones * 12, ones > 1, np.zeros(2, np.int16), None, past), ones * 12)
+    counted = view_in_units(View(60, (), ones * 24, ones * 12, ones > 1, np.zeros(2, np.int16), None, past), ones * 12)
     assert time.monotonic() - began < 10
     assert counted.stock.tolist() == [2, 2]
     assert [each.view.stock[0] for each in counted.past] == list(range(60))

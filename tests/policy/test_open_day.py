@@ -13,6 +13,7 @@ from lostsales.data.reading.table import open_table
 from lostsales.errors import LogError
 from lostsales.policy.open_day import GAP, NO_HISTORY, NOTHING_KNOWN, UNSEEN_LEVEL, OpenDay, read_open_day
 from lostsales.policy.recent_rows import RecentRows
+from lostsales.policy.view import EARLIER_PERIODS
 from tests.tables import write_csv
 
 USUAL = 7.5
@@ -71,12 +72,13 @@ def test_depth_and_anchor_by_hand(stockouts: str, depth: int, anchor: float) -> 
     assert view.depth.tolist() == [depth]
     assert view.last_stockout.tolist() == [depth > 0]
     assert view.last_sales.tolist() == [13]
-    assert len(view.past) == max(depth, 1)
-    opened = view.past[0].view if depth else view  # the first period after the anchor
+    assert len(view.past) == depth + EARLIER_PERIODS
+    past = view.past[-max(depth, 1) :]
+    opened = past[0].view if depth else view  # the first period after the anchor
     assert opened.last_sales.tolist() == [anchor]
     kept = range(max(depth, 1))[::-1]  # the last period is kept for its price
-    assert [float(each.action.price[0]) for each in view.past] == [13.0 - back for back in kept]
-    assert [float(each.action.order[0]) for each in view.past] == [4.0 - back for back in kept]
+    assert [float(each.action.price[0]) for each in past] == [13.0 - back for back in kept]
+    assert [float(each.action.order[0]) for each in past] == [4.0 - back for back in kept]
     assert found.view.last_price.tolist() == [13]
 
 

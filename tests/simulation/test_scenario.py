@@ -47,8 +47,8 @@ def reasons(name: str, *settings: str) -> str:
 
 def test_all_presets_ship() -> None:
     assert preset_names() == (
-        "confounded", "drift", "fixed-cost", "lost-sales", "markov-demand", "newsvendor", "nonlinear", "paper",
-        "reference-price", "regime", "released", "steady", "two-lag", "weekday-counts",
+        "confounded", "cost-shocks", "drift", "fixed-cost", "lost-sales", "markov-demand", "newsvendor", "nonlinear",
+        "paper", "reference-price", "regime", "released", "steady", "two-lag", "weekday-counts",
     )  # fmt: skip
 
 
@@ -134,7 +134,9 @@ def test_discrete_noise_needs_probabilities(tmp_path: Path) -> None:
 
 
 def test_missing_scenarios_are_refused(tmp_path: Path) -> None:
-    assert "no scenario 'nowhere'; give the path of a .toml file or one of confounded, drift" in reasons("nowhere")
+    assert "no scenario 'nowhere'; give the path of a .toml file or one of confounded, cost-shocks" in reasons(
+        "nowhere"
+    )
     assert "there is no file" in reasons(str(tmp_path / "nowhere.toml"))
 
 

@@ -10,6 +10,7 @@ from typing import Annotated, NoReturn, TextIO
 import typer
 
 from lostsales.apps.commands.audit import audit
+from lostsales.apps.commands.benchmark import benchmark
 from lostsales.apps.commands.calibrate import calibrate
 from lostsales.apps.commands.compare import compare
 from lostsales.apps.commands.demand import demand
@@ -36,7 +37,7 @@ ABOUT = "Learn prices and orders from a shop's own history, when stock-outs hid 
 MOST_WORD = 300  # characters of a word of a message
 COMMANDS = (
     simulate, init, inspect, audit, impute, demand, forecast, methods, fit, recommend, evaluate, compare, report, pilot,
-    monitor, solve, calibrate, experiment, serve,
+    monitor, solve, calibrate, experiment, benchmark, serve,
 )  # fmt: skip
 
 app = typer.Typer(

@@ -74,7 +74,7 @@ class LeaveOneOutLaws:
 
 def undersmoothed_law(model: DemandModel, seed: int) -> DemandLaw:
     """The law that profits are computed under: that of the model, or an under-smoothed one in its place."""
-    if model.family.mean not in SMOOTHED_MEANS:
+    if model.family.mean not in SMOOTHED_MEANS or model.instrument is not None:
         return model.law
     return model.fit_law(replace(model.family, mean="undersmoothed", noise="smooth"), seed=seed)
 
@@ -130,8 +130,9 @@ class PreparedLog:
 
     @cached_property
     def hidden_slope(self) -> float:
-        """One standard error of the bias that a hidden cause may have put into the price response."""
-        return hidden_slope(self.behaviour.price_link)
+        """One standard error of the price response by instruments, or of the bias by a hidden cause without them."""
+        instrument = None if self.laws is None else self.laws.model.instrument
+        return hidden_slope(self.behaviour.price_link) if instrument is None else instrument.error
 
     @cached_property
     def contributions(self) -> Floats:

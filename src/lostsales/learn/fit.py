@@ -70,7 +70,7 @@ def fit_counted(learner: Learner, log: SalesLog, progress: Progress | None = Non
 
 def _fit(learner: Learner, log: SalesLog, progress: Progress | None) -> SavedPolicy:
     if not learner.one_ladder:
-        return learner.fit(log, progress)
+        return learner.fit_at_level(log, progress)
     from lostsales.learn.baselines.in_own_units import fit_in_own_units
 
     return fit_in_own_units(learner, log, progress)

@@ -54,6 +54,10 @@ class Learner(StrictSettings):
         kept = {key: value for key, value in self.quick_settings.items() if key not in self.model_fields_set}
         return self.model_copy(update=kept)
 
+    def fit_at_level(self, log: SalesLog, progress: Progress | None = None) -> SavedPolicy:
+        """`fit`; a learner that knows of levels of demand that move, follows them here."""
+        return self.fit(log, progress)
+
     @abstractmethod
     def fit(self, log: SalesLog, progress: Progress | None = None) -> SavedPolicy:
         """Learn a policy from a log."""

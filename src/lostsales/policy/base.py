@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from lostsales.data.ladders import Ladders
+from lostsales.data.log import SalesLog
 from lostsales.data.problem import Feature
 from lostsales.policy.decision import Decision
 from lostsales.policy.expected import Expected
@@ -52,6 +53,10 @@ class PolicyBase:
     def demand_atoms(self, view: View, price: Floats) -> Floats | None:  # noqa: ARG002
         """None: it knows no law of demand."""
         return None
+
+    def informed(self, view: View, recent: SalesLog) -> View:  # noqa: ARG002
+        """The view as it is: recent rows tell it nothing beyond what the view holds."""
+        return view
 
     def summary(self) -> dict[str, Any]:
         """Nothing."""

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from lostsales.data.ladders import Ladders
+from lostsales.data.log import SalesLog
 from lostsales.data.problem import Feature, Problem
 from lostsales.data.settings import StrictSettings, checked_json
 from lostsales.errors import LostSalesError
@@ -86,6 +87,10 @@ class ChosenProducts(PolicyBase):
     def summary(self) -> dict[str, Any]:
         """That of the policy inside, and the products that it should decide for."""
         return self.policy.summary() | {"products": self.products.tolist()}
+
+    def informed(self, view: View, recent: SalesLog) -> View:
+        """What recent rows tell the policy inside."""
+        return self.policy.informed(view, recent)
 
     def decide(self, view: View, rng: np.random.Generator) -> Action:
         """Price and order of every product."""

@@ -128,14 +128,22 @@ def view_of_rows(log: SalesLog, runs: Runs, rows: Ints) -> View:
     opened = _open_period(log, runs, rows)
     names = log.names[log.series[rows]]
     recent = recent_demand(log, runs, log.series[rows], rows)
-    return replace(opened, last_stockout=depth > 0, depth=depth, past=tuple(past), names=names, recent=recent)
+    return replace(
+        opened,
+        last_stockout=depth > 0,
+        depth=depth,
+        past=tuple(past),
+        names=names,
+        recent=recent,
+        dates=log.period[rows],
+    )
 
 
 def recent_demand(log: SalesLog, runs: Runs, series: Ints, end: Ints) -> RecentDemand:
     """What series of a log had shown before the rows `end`, also before a hole in their periods."""
     begins = np.r_[True, log.names[1:] != log.names[:-1]]
     first = log.starts[np.maximum.accumulate(np.where(begins, np.arange(len(log.names)), 0))]
-    return RecentDemand(runs.observed.least, ~runs.observed.is_observed, first[series], end)
+    return RecentDemand(runs.observed.least, ~runs.observed.is_observed, first[series], end, log.period)
 
 
 def last_observed(log: SalesLog, runs: Runs, rows: Ints) -> Floats:

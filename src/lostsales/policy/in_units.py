@@ -7,9 +7,10 @@ import numpy as np
 from pydantic import Field
 
 from lostsales.data.ladders import Ladders
+from lostsales.data.log import SalesLog
 from lostsales.data.problem import Feature, Problem
 from lostsales.data.settings import StrictSettings, checked_json
-from lostsales.data.units import DIGITS, counted, problem_in_units
+from lostsales.data.units import DIGITS, counted, in_units, problem_in_units
 from lostsales.errors import LostSalesError
 from lostsales.policy.base import PolicyBase
 from lostsales.policy.decision import Decision
@@ -78,16 +79,20 @@ class InUnits(PolicyBase):
         """That of the policy inside, and the unit in which its quantities are counted."""
         return self.policy.summary() | {"unit": self.unit}
 
+    def informed(self, view: View, recent: SalesLog) -> View:
+        """What recent rows tell the policy inside."""
+        return self.policy.informed(view, in_units(recent, self.unit, self.own))
+
     def decide(self, view: View, rng: np.random.Generator) -> Action:
         """Price and order of every series."""
         unit = self._units(view)
-        price, order = self.policy.decide(_view(view, unit), rng)
+        price, order = self.policy.decide(view_in_units(view, unit), rng)
         return Action(price, _quantity(order, unit))
 
     def explain(self, view: View) -> Decision:
         """The decision of the policy inside."""
         unit = self._units(view)
-        found = self.policy.explain(_view(view, unit))
+        found = self.policy.explain(view_in_units(view, unit))
         named = {name: getattr(found, name) for name in QUANTITIES | MONEY if hasattr(found, name)}
         return replace(found, **_of_shop(named, unit), more=found.more | _of_shop(found.more, unit))
 
@@ -95,13 +100,13 @@ class InUnits(PolicyBase):
         """What the policy inside expects, in the quantities of the shop."""
         unit = self._units(view)
         counts = action._replace(order=counted(action.order, unit))
-        found = self.policy.expect(_view(view, unit), counts, unit_cost)
+        found = self.policy.expect(view_in_units(view, unit), counts, unit_cost)
         return found and replace(found, **{name: getattr(found, name) * unit for name in EXPECTED})
 
     def demand_atoms(self, view: View, price: Floats) -> Floats | None:
         """What the policy inside holds possible, in the quantities of the shop."""
         unit = self._units(view)
-        atoms = self.policy.demand_atoms(_view(view, unit), price)
+        atoms = self.policy.demand_atoms(view_in_units(view, unit), price)
         return None if atoms is None else atoms * unit[:, None]
 
     def _units(self, view: View) -> Floats:
@@ -148,7 +153,7 @@ def _quantity(counts: Floats, unit: Floats | float) -> Floats:
     return np.asarray(np.round(counts * unit, DIGITS))
 
 
-def _view(view: View, unit: Floats) -> View:
+def view_in_units(view: View, unit: Floats) -> View:
     """The same open period in counts."""
     context = view.context
     if context is not None:
@@ -156,7 +161,8 @@ def _view(view: View, unit: Floats) -> View:
     past = tuple(
         # Every closed period knows those before it as well: their pasts again would double the work with each period.
         ClosedPeriod(
-            _view(replace(each.view, past=()), unit), each.action._replace(order=counted(each.action.order, unit))
+            view_in_units(replace(each.view, past=()), unit),
+            each.action._replace(order=counted(each.action.order, unit)),
         )
         for each in view.past
     )

@@ -92,6 +92,7 @@ def read_open_day(
             order_phase=problem.supply.order_phase(day.period),
             coming=coming_features(problem, day.names, day.period, later),
             recent=history,
+            dates=day.period,
         ),
         flags={UNSEEN_LEVEL: day.unseen, GAP: gap, NO_HISTORY: unanchored, NOTHING_KNOWN: unknown} | supply.flags,
     )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 import numpy as np
 
 from lostsales.data.ladders import Ladders
+from lostsales.data.log import SalesLog
 from lostsales.data.problem import Feature, Problem
 from lostsales.policy.decision import Decision
 from lostsales.policy.expected import Expected
@@ -93,6 +94,10 @@ class SavedPolicy(Policy, Protocol):
     @property
     def usual_demand(self) -> float:
         """Median observed demand of the log, for series without a last demand."""
+        ...
+
+    def informed(self, view: View, recent: SalesLog) -> View:
+        """The view with what the policy learns from closed rows beyond it, such as the level of demand."""
         ...
 
     @property

@@ -1,10 +1,19 @@
 """What series have shown of their demand in closed periods, as far back as it is known."""
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
-from lostsales.types import Bools, Floats, Ints
+from lostsales.types import Array, Bools, Floats, Ints
+
+
+class DemandTable(NamedTuple):
+    """The last periods of series, the newest last, each (series, periods)."""
+
+    shown: Floats  # the demand, or the least that it was; NaN before the first period
+    is_censored: Bools
+    period: Array | None  # None where periods have no dates
 
 
 @dataclass(frozen=True, eq=False)
@@ -15,7 +24,7 @@ class RecentDemand:
     --------
     >>> rows = np.array([3.0, 4.0, 5.0, 9.0]), np.array([False, True, False, False])
     >>> recent = RecentDemand(*rows, first=np.array([0, 3]), end=np.array([3, 4]))
-    >>> recent.table(2)[0]
+    >>> recent.table(2).shown
     array([[ 4.,  5.],
            [nan,  9.]])
 
@@ -25,6 +34,7 @@ class RecentDemand:
     is_censored: Bools  # (rows,)
     first: Ints  # (series,) first row of each
     end: Ints  # (series,) behind its last one
+    period: Array | None = None  # (rows,) dates or numbers, None in a simulation
     unit: Floats | float = 1.0  # in which quantities are counted, one or (series,)
 
     def take(self, rows: Ints) -> "RecentDemand":
@@ -36,14 +46,15 @@ class RecentDemand:
         """The same, counted in a unit of each series."""
         return replace(self, unit=self.unit * unit)
 
-    def table(self, most: int) -> tuple[Floats, Bools]:
-        """The last periods, at most so many, the newest last; NaN before the first: demand or the least, censored."""
+    def table(self, most: int) -> DemandTable:
+        """The last periods, at most so many."""
         periods = int(np.clip((self.end - self.first).max(initial=0), 0, most))
         at = self.end[:, None] - periods + np.arange(periods)
         known = at >= self.first[:, None]
         at = np.where(known, at, 0)
         unit = self.unit[:, None] if isinstance(self.unit, np.ndarray) else self.unit
-        return np.where(known, self.shown[at] / unit, np.nan), known & self.is_censored[at]
+        shown = np.where(known, self.shown[at] / unit, np.nan)
+        return DemandTable(shown, known & self.is_censored[at], None if self.period is None else self.period[at])
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,7 @@ from tests.demand.logs import COSTS, late_orders, log_of_draws, log_of_flags
 KEYS = {
     "periods", "series", "censored_share", "run_lengths", "rows_at_depth", "longest_run", "max_depth", "cap",
     "paper_max_depth", "left_out", "usable_rows", "notes", "balance", "follows", "price_ranges", "verdicts", "run_ends",
-    "run_ends_fall_at", "stock_test", "imputation", "collect_next", "conclusion", "row_kinds",
+    "run_ends_fall_at", "stock_test", "imputation", "collect_next", "conclusion", "memory", "row_kinds",
     "behaviour",
 }  # fmt: skip
 

@@ -92,12 +92,15 @@ def regimes(seed: int) -> Floats:
     return demand
 
 
-def test_a_hidden_regime_outside_all_families_gives_a_warning() -> None:
-    """It moves demand by less than the last demand could tell; the same demands in no order raise no alarm."""
+def test_a_hidden_regime_outside_a_family_gives_a_warning() -> None:
+    """It moves demand by less than the last demand could tell; the same demands in no order raise no alarm.
+
+    Three of the last demands tell more of it: with longer memory such a regime may pass.
+    """
     for seed in range(50, 53):
         demand = regimes(seed)
         available = np.rint(np.random.default_rng(seed).uniform(6, 24, demand.shape))
-        warned = fit_demand(log_of_draws(demand, available)).warnings
+        warned = fit_demand(log_of_draws(demand, available), (LINEAR,)).warnings
         assert [each for each in warned if "does not fit: what it leaves open lasts for several periods" in each]
         mixed = np.random.default_rng(seed).permuted(demand, axis=1)
         assert fit_demand(log_of_draws(mixed, available), (LINEAR,)).calibration.fits

@@ -27,7 +27,7 @@ def test_one_depth_against_numpy() -> None:
     one = at[4:5]
     intervals, random = Intervals(low, high, is_informative), RandomNumbers(uniform, pick)
     noise, particles = NoiseGrid(law.grid, law.cdf), Particles(latent, lag, below, within)
-    draw_latents(one, 3, mean[4:5], np.ones((1, draws)), intervals, random, noise, particles)
+    draw_latents(one, np.full(rows, 3), mean[4:5], np.ones((1, draws)), intervals, random, noise, particles)
 
     row, centre = int(one[0]), mean[4]
     under, over = law.below(low[row] - centre), law.below(high[row] - centre)

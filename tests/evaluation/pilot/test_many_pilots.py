@@ -69,7 +69,7 @@ def switchback(shop: Shop, rng: np.random.Generator, finds: bool) -> Randomised:
     """The same over pairs of blocks of seven periods, two of them not counted."""
     profit = shop.profits(rng)
     pairs = shop.planned // 14
-    model = ProfitModel.of(profit[:, : shop.past])
+    model = ProfitModel.of(profit[:, : shop.past], by_series=False)
     draws = draw_switches(shop.series, pairs, DRAWS, rng)
     degrees = max(shop.series - 1, 1) * pairs - 1
     error = model.error_by_switches(2, 7, pairs)

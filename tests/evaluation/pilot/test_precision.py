@@ -52,7 +52,7 @@ def test_errors_are_those_of_simulated_pilots() -> None:
 
 def test_switches_of_white_noise_have_the_textbook_error() -> None:
     profit = np.random.default_rng(3).normal(0, 1, (1, 2_000))
-    found = ProfitModel.of(profit).error_by_switches(wash_out=2, block=7, pairs=10)
+    found = ProfitModel.of(profit, by_series=False).error_by_switches(wash_out=2, block=7, pairs=10)
     assert found == pytest.approx(np.sqrt(2 / 5 / 10), rel=0.1)
 
 
@@ -65,6 +65,15 @@ def test_one_look_needs_what_the_textbook_says() -> None:
 
 def test_a_lottery_that_cannot_tell_needs_an_infinite_gain() -> None:
     assert needed_drift(5, 10, 20.0) == float("inf")
+
+
+def test_shocks_in_proportion_to_past_profit_cost_nothing() -> None:
+    rng = np.random.default_rng(5)
+    size, noise = np.exp(rng.normal(0, 1, (30, 1))), rng.normal(0, 1, (30, 300))
+    plain, shaken = (
+        ProfitModel.of(10 * size + noise + each).error_by_series(0, 20) for each in (0.0, size * rng.normal(0, 3, 300))
+    )
+    assert shaken == pytest.approx(plain, rel=0.02)
 
 
 @pytest.mark.slow

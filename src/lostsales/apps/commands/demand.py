@@ -41,6 +41,7 @@ def demand(
     from lostsales.data.progress import stages
     from lostsales.demand.costs import demand_cost
     from lostsales.demand.law.price_response import price_response
+    from lostsales.demand.law.price_slopes import price_slopes
     from lostsales.demand.law.selection import fit_demand
 
     source = log_source(log, query)
@@ -51,7 +52,8 @@ def demand(
         comparing, resampling = stages(report, (3, 1))
         model = fit_demand(table, seed=seed, progress=comparing)
         found = price_response(table, model, replicates, seed, resampling)
+        slopes = price_slopes(table, model.sample, model.law, seed)
     if as_json:
-        print_json(demand_json(model, found))
+        print_json(demand_json(model, found, slopes))
     else:
-        print_demand(str(source), model, found)
+        print_demand(str(source), model, found, slopes)

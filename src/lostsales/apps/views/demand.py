@@ -1,5 +1,6 @@
 """A demand model as a person and a program read it."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,13 +11,14 @@ from lostsales.apps.views.elasticities import print_products, products_json, sti
 from lostsales.demand.law.calibration import MEMORY
 from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.demand.law.price_response import PriceResponse
+from lostsales.demand.law.price_slopes import SlopeEstimate
 from lostsales.demand.law.selection import DemandModel
 
 BAR = 22
 LAST, PRICE = "last demand", "price"
 
 
-def demand_json(model: DemandModel, found: PriceResponse) -> dict[str, Any]:
+def demand_json(model: DemandModel, found: PriceResponse, slopes: Sequence[SlopeEstimate] = ()) -> dict[str, Any]:
     """All that `print_demand` shows."""
     fit = model.calibration
     return {
@@ -46,6 +48,18 @@ def demand_json(model: DemandModel, found: PriceResponse) -> dict[str, Any]:
         "relative_prices": found.relative,
         "elasticity": found.elasticity,
         "elasticity_std_error": found.elasticity_error,
+        "price_slopes": [
+            {
+                "by": each.by,
+                "slope": each.value,
+                "std_error": each.error,
+                "low": each.low,
+                "high": each.high,
+                "first_stage_f": each.first_stage,
+                "used": each.by == _used(model),
+            }
+            for each in slopes
+        ],
         "products": None if found.products is None else products_json(found.products),
         "calibration": {
             "shares": fit.shares.tolist(),
@@ -64,7 +78,7 @@ def demand_json(model: DemandModel, found: PriceResponse) -> dict[str, Any]:
     }
 
 
-def print_demand(name: str, model: DemandModel, found: PriceResponse) -> None:
+def print_demand(name: str, model: DemandModel, found: PriceResponse, slopes: Sequence[SlopeEstimate] = ()) -> None:
     """The chosen model, its candidates, effects, price response and calibration; warnings come last."""
     evidence, law = model.evidence, model.law
     spread = model.noise_sd
@@ -89,6 +103,7 @@ def print_demand(name: str, model: DemandModel, found: PriceResponse) -> None:
     _families(model)
     _slopes(model, found)
     _prices(found)
+    _price_slopes(model, slopes)
     if found.products is not None:
         print_products(found.products)
     _calibration(model)
@@ -183,6 +198,31 @@ def _prices(found: PriceResponse) -> None:
         change, error = _numbers(found.elasticity, found.elasticity_error)
         more = f"1 % on the price changes demand of that period by {change} % (s.e. {error})."
         out.print(f"All rows of the log, with their markets and last demands, under each price. {more}", style="dim")
+    out.print()
+
+
+def _used(model: DemandModel) -> str:
+    """The estimator behind the price response of the model."""
+    return "least squares" if model.instrument is None else "two-stage"
+
+
+def _price_slopes(model: DemandModel, slopes: Sequence[SlopeEstimate]) -> None:
+    """The slope on the price by every estimator, and how far they differ from the one that is used."""
+    if not slopes:
+        return
+    used = next(each for each in slopes if each.by == _used(model))
+    table = plain_table("Slope on the price", "by", "slope", "95 % band", "differs by")
+    table.add_column("")
+    for each in slopes:
+        band, differs = f"{each.low:.3g} to {each.high:.3g}", "" if each is used else f"{each.value - used.value:+.3g}"
+        table.add_row(each.by, f"{each.value:.3g}", band, differs, "used" if each is used else "")
+    out.print(table)
+    of = "the logarithm of demand" if model.family.multiplicative else "demand"
+    out.print(
+        f"Of {of} (in units of each series' scale), beside features and last demand. Orthogonalised: with the "
+        "explained part of prices taken out; two-stage: by the instruments of the problem.",
+        style="dim",
+    )
     out.print()
 
 

@@ -74,29 +74,6 @@ def quantiles(level: float, mean: Floats, variance: Floats, integer: bool) -> Fl
 
 
 @compiled
-def log_scores(demand: Floats, mean: Floats, variance: Floats, seen: Bools, censored: Bools, integer: bool) -> Floats:
-    """Log likelihood of demands, (rows,): of a count, or of at least so many where it is `censored`; 0 if not seen.
-
-    What does not depend on the law is left out. Where demand is not counted, it is that of a normal law.
-    """
-    found = np.zeros(len(demand))
-    for i in range(len(demand)):
-        if not seen[i]:
-            continue
-        m = max(mean[i], 1e-9)
-        v = max(variance[i], m * (1.0 + 1e-6)) if integer else max(variance[i], 1e-12)
-        if censored[i]:
-            found[i] = math.log(max(chance_at_least(demand[i], m, v, integer), 1e-30))
-        elif integer:
-            size, p = m * m / (v - m), m / v
-            found[i] = math.lgamma(demand[i] + size) - math.lgamma(size) + size * math.log(p)
-            found[i] += demand[i] * math.log(1.0 - p)
-        else:
-            found[i] = -0.5 * ((demand[i] - m) ** 2 / v + math.log(v))
-    return found
-
-
-@compiled
 def chance_at_least(least: float, mean: float, variance: float, integer: bool) -> float:
     """P(D >= least)."""
     if least <= 0.0:
@@ -109,6 +86,32 @@ def chance_at_least(least: float, mean: float, variance: float, integer: bool) -
         below += term
         term *= (size + count) / (count + 1.0) * (1.0 - p)
     return 1.0 - below
+
+
+@compiled
+def log_score(demand: float, mean: float, variance: float, censored: bool, integer: bool) -> float:
+    """Log likelihood of a demand, or of at least so much where it is `censored`.
+
+    What does not depend on the law is left out. Where demand is not counted, it is that of a normal law.
+    """
+    m = max(mean, 1e-9)
+    v = max(variance, m * (1.0 + 1e-6)) if integer else max(variance, 1e-12)
+    if censored:
+        return math.log(max(chance_at_least(demand, m, v, integer), 1e-30))
+    if not integer:
+        return -0.5 * ((demand - m) ** 2 / v + math.log(v))
+    size, p = m * m / (v - m), m / v
+    return math.lgamma(demand + size) - math.lgamma(size) + size * math.log(p) + demand * math.log(1.0 - p)
+
+
+@compiled
+def log_scores(demand: Floats, mean: Floats, variance: Floats, seen: Bools, censored: Bools, integer: bool) -> Floats:
+    """`log_score` of rows, (rows,); 0 where nothing is seen."""
+    found = np.zeros(len(demand))
+    for i in range(len(demand)):
+        if seen[i]:
+            found[i] = log_score(demand[i], mean[i], variance[i], censored[i], integer)
+    return found
 
 
 @compiled

@@ -3,7 +3,7 @@
 import numpy as np
 
 from lostsales._jit import compiled
-from lostsales.demand.forecasting.counts import demand_at_least
+from lostsales.demand.forecasting.counts import demand_at_least, log_score
 from lostsales.types import Bools, Floats, Ints
 
 
@@ -62,3 +62,55 @@ def filter_levels(
         if not began:
             levels[i], smoothed[i] = usual[i], usual[i]
     return levels, smoothed
+
+
+@compiled
+def level_paths(
+    demand: Floats,
+    exposure: Floats,
+    censored: Bools,
+    series: Ints,
+    total: Floats,
+    weight: Floats,
+    score: Floats,
+    decays: Floats,
+    prior: float,
+    usual: Floats,
+    spread: tuple[float, float],
+    integer: bool,
+    memory: float,
+) -> Floats:
+    """The level before each row, (rows, 2): the mixture of all rates, and the slowest.
+
+    Rows are in order of series and period. Rates are weighted by the likelihood that they had for the demands so far,
+    discounted by `memory` (dynamic model averaging). `total`, `weight` and `score` (series, rates) are where each
+    series stands before its first row, and afterwards where it stands after its last; see `filter_levels`.
+    """
+    rates, found = len(decays), np.empty((len(demand), 2))
+    levels = np.empty(rates)
+    for row in range(len(demand)):
+        i = series[row]
+        slower = usual[i]
+        for k in range(rates - 1, -1, -1):
+            total[i, k] *= decays[k]
+            weight[i, k] *= decays[k]
+            slower = (total[i, k] + prior * slower) / (weight[i, k] + prior)
+            levels[k] = slower
+        shares = np.exp(score[i] - score[i].max())
+        found[row, 0] = (shares * levels).sum() / shares.sum()
+        found[row, 1] = levels[rates - 1]
+        for k in range(rates):
+            mean = levels[k] * exposure[row]
+            if exposure[row] <= 0.0:
+                continue
+            variance = (spread[0] + integer + spread[1] * mean) * mean
+            score[i, k] = memory * score[i, k] + log_score(demand[row], mean, variance, censored[row], integer)
+            if censored[row]:
+                expected, known = demand_at_least(demand[row], mean, variance, integer)
+                total[i, k] += expected - mean + known * mean
+                weight[i, k] += known * exposure[row]
+            else:
+                total[i, k] += demand[row]
+                weight[i, k] += exposure[row]
+        score[i] -= score[i].max()
+    return found

@@ -104,8 +104,9 @@ def log_density(units: float, mean: float, relative: float, counted: bool) -> fl
 @compiled
 def shares_of(score: Floats) -> Floats:
     """The weight of each member by its score, (members,)."""
-    shares = np.exp(score - score.max())
-    return shares / shares.sum()
+    shares: Floats = np.exp(score - score.max())
+    shares /= shares.sum()
+    return shares
 
 
 @compiled

@@ -77,7 +77,7 @@ class MovingLevels:
     @classmethod
     def joined(cls, parts: list["MovingLevels"]) -> "MovingLevels":
         """The series of all parts."""
-        state = LevelState(*(np.concatenate(each) for each in zip(*(part.state for part in parts), strict=True)))
+        state = LevelState._make(map(np.concatenate, zip(*(part.state for part in parts), strict=True)))
         return cls(state, parts[0].counted, parts[0].forgetting)
 
     def after(self, demand: Floats, censored: Bools | None = None, exposure: Floats | None = None) -> "MovingLevels":
@@ -86,7 +86,7 @@ class MovingLevels:
         A censored demand is at least so large. A period is exposed for its seasonal index times its share of time on
         sale, 1 unless given.
         """
-        state = LevelState(*(each.copy() for each in self.state))
+        state = LevelState._make(each.copy() for each in self.state)
         censored = np.zeros(demand.shape, dtype=bool) if censored is None else censored
         exposure = np.ones(demand.shape) if exposure is None else np.ascontiguousarray(exposure)
         units = np.ascontiguousarray(demand, dtype=np.float64)
@@ -95,7 +95,7 @@ class MovingLevels:
 
     def take(self, rows: Ints) -> "MovingLevels":
         """Some of the series."""
-        return MovingLevels(LevelState(*(each[rows] for each in self.state)), self.counted, self.forgetting)
+        return MovingLevels(LevelState._make(each[rows] for each in self.state), self.counted, self.forgetting)
 
     @property
     def mean(self) -> Floats:

@@ -24,6 +24,7 @@ from lostsales.demand.law.estimation import CompletedLatents, complete_latents, 
 from lostsales.demand.law.evidence_sample import drawn_blocks, sample_blocks
 from lostsales.demand.law.means import MEANS
 from lostsales.demand.law.memory import observed_lag
+from lostsales.demand.law.price_slopes import STRONG, SlopeEstimate, instrumented_law, law_with_slope
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.types import Floats
 
@@ -92,6 +93,8 @@ class DemandModel:
     held_out: str  # "series" or "blocks in time"
     prices: Floats  # the different prices of the log
     one_price: bool = False  # the problem allows no other, so that none has to be told about
+    instrument: SlopeEstimate | None = None  # the two-stage slope of the law, where instruments are strong enough
+    weak_instruments: bool = False  # instruments are named, but do not move the price enough
 
     @property
     def family(self) -> Family:
@@ -148,6 +151,8 @@ class DemandModel:
         """
         part = self.sample if sample is None else sample
         own = None if weights is None else weights[np.searchsorted(self.evidence.rows, part.rows)]
+        if self.instrument is not None:  # which other rows would hardly move
+            return law_with_slope(part, self.law, self.instrument.value, own, seed)
         law = fit_family(part, family, self.law.scale, own, start, seed)
         return with_effects(self.evidence, law, seed, weights) if part is self.sample is not self.evidence else law
 
@@ -157,6 +162,8 @@ class DemandModel:
         found = []
         if len(self.prices) == 1 and not self.one_price:
             found.append(f"the price was always {self.prices[0]:g}: nothing can be said about any other")
+        if self.weak_instruments:
+            found.append("the instruments hardly move the price: its effect is estimated without them")
         if not self.calibration.fits:
             found.append(f"the demand model does not fit: {self.calibration.reason}")
         return tuple(found)
@@ -237,10 +244,27 @@ def fit_demand(
     candidates = _compare(trials)
     law = fit_family(sample, chosen, scale, seed=seed)
     law = law if sample is evidence else with_effects(evidence, law, seed)
+    instrument, is_weak = None, False
+    if log.problem.instruments and not chosen.log_link and np.ptp(log.price) > 0:
+        linear = (
+            law if chosen.mean == "linear" else fit_family(sample, replace(chosen, mean="linear"), scale, seed=seed)
+        )
+        instrumented, instrument = instrumented_law(log, sample, linear, seed)
+        is_weak = not (instrument.first_stage or 0.0) >= STRONG
+        law, instrument = (law, None) if is_weak else (instrumented, instrument)
     fitting(1, 1)
-    calibration = calibrate(scored, trials[chosen].probabilities)
-    one_price = len(log.problem.prices or ()) == 1
-    return DemandModel(law, evidence, sample, candidates, calibration, by, np.unique(log.price), one_price)
+    return DemandModel(
+        law=law,
+        evidence=evidence,
+        sample=sample,
+        candidates=candidates,
+        calibration=calibrate(scored, trials[chosen].probabilities),
+        held_out=by,
+        prices=np.unique(log.price),
+        one_price=len(log.problem.prices or ()) == 1,
+        instrument=instrument,
+        weak_instruments=is_weak,
+    )
 
 
 def bootstrap_laws(

@@ -132,7 +132,7 @@ def design_pilot(
         )
     chosen = design or ("series" if len(names) >= FEW_SERIES else "switchback")
     washed = settling_periods(panel, outcomes) if wash_out is None else wash_out
-    model = ProfitModel.of(profit)
+    model = ProfitModel.of(profit, by_series=chosen == "series")
     usual = float(np.nanmean(profit))
     if chosen == "series":
         plan: Layout = SplitBySeries(model, clock, washed, power, strata_of(np.nanmean(profit, axis=1)))
@@ -163,7 +163,7 @@ def design_pilot(
         findable=None if (least := plan.findable(planned)) == inf else least,
         needed=_needed(plan, clock, usual, sorted({*SHARES, gain})),
         demand=market.baseline,
-        detectors=market.detectors(_went_on(new, plan, planned, panel.offsets)),
+        detectors=market.detectors(*_past_rows(new, plan, planned, panel.offsets)),
         notes=notes,
     )
 
@@ -198,13 +198,15 @@ def _series(
     )
 
 
-def _went_on(new: Bools, plan: Layout, planned: int, offsets: Ints) -> Bools:
-    """Rows (series, periods) of the past that would go on as before, had the schedule been followed then as well."""
+def _past_rows(new: Bools, plan: Layout, planned: int, offsets: Ints) -> tuple[Bools, Bools]:
+    """Rows (series, periods) of the past that would count, and go on as before, had the schedule been followed then."""
     if isinstance(plan, SplitBySeries):
-        return np.repeat(~new, len(offsets), axis=1)
+        is_new = np.repeat(new, len(offsets), axis=1)
+        return np.ones_like(is_new), ~is_new
     length = plan.block(planned)
     place = (offsets - offsets[0]) % (length * new.shape[1])
-    return np.asarray(~new[:, place // length] & (place % length >= plan.wash_out))
+    counted = np.repeat((place % length >= plan.wash_out)[None], len(new), axis=0)
+    return counted, counted & ~new[:, place // length]
 
 
 def _still_sold(log: SalesLog, clock: PilotClock) -> tuple[Array, tuple[str, ...]]:

@@ -1,10 +1,12 @@
 """Alarms on a market that changes: demand, its response to price, and the share of stock-outs.
 
-Each is one figure a period, from the series that go on as before, compared with its past by a two-sided cumulative sum
-of log-likelihood ratios (CUSUM, Page 1954). Where the figure remembers, a lasting shift shows in its innovations with
-all its size once, and with what memory leaves of it from then on. The threshold is found by resampling the innovations
-of the past, with mean, deviation and memory estimated anew from as many periods: a figure that goes on as before has a
-fifth of an alarm in 200 periods.
+Each is one figure a period, compared with its past by a two-sided cumulative sum of log-likelihood ratios (CUSUM, Page
+1954). Price response and stock-outs are those of rows that go on as before. Demand is that of all rows, and an alarm on
+it counts only where rows that go on as before show it too: what the new policy does is no change of the market.
+
+Where a figure remembers, a lasting shift shows in its innovations with all its size once, and with what memory leaves
+of it from then on. The threshold is found by resampling the innovations of the past, with mean, deviation and memory
+estimated anew from as many periods, so that figures that go on as before have the expected number of alarms.
 """
 
 from dataclasses import dataclass
@@ -17,7 +19,8 @@ from lostsales.types import Bools, Floats
 
 SHIFT = 0.3  # of demand, that is to be found
 USUAL_SHIFT = 1.0  # of other figures, in standard deviations
-FALSE_ALARMS, SPAN = 0.2, 200  # expected number of alarms without change in so many periods
+# Expected number of alarms without change in so many periods: together they stay below one.
+FALSE_ALARMS, SPAN = {"demand": 0.4, "price response": 0.15, "stock-outs": 0.15}, 200
 PATHS, BISECTIONS = 500, 10
 CLIP = 3.5  # standard deviations beyond which an outlier counts no more
 LEAST_SIGNAL, MOST_SIGNAL = 0.5, 2.5  # of a shift, in standard deviations of an innovation
@@ -46,7 +49,8 @@ class Detector(StrictSettings):
             return None
         mean, deviation, memory = (float(each[0]) for each in _moments(known[:, None], least))
         size = USUAL_SHIFT if shift is None else shift / deviation
-        threshold = threshold_for(_innovations(known, mean, deviation, memory), memory, size)
+        innovations = _innovations(known, mean, deviation, memory)
+        threshold = threshold_for(innovations, memory, size, FALSE_ALARMS[name])
         return cls(name=name, mean=mean, deviation=deviation, memory=memory, shift=size, threshold=threshold)
 
 
@@ -83,6 +87,7 @@ class Alarm:
     at: int  # index of the period in which it was found
     since: int  # index of the period from which it seems to last
     size: float  # mean deviation of the figure since then, in its own unit
+    level: float  # mean of the figure since then
 
 
 def alarms(detector: Detector, figures: Floats) -> list[Alarm]:
@@ -102,14 +107,15 @@ def alarms(detector: Detector, figures: Floats) -> list[Alarm]:
         side = int(np.argmax(sums))
         if sums[side] > detector.threshold:
             own = figures[periods[since[side] : at + 1]]
-            size = float(own.mean()) - detector.mean
-            found.append(Alarm(detector.name, int(periods[at]), int(periods[since[side]]), size))
+            level = float(own.mean())
+            since_then = int(periods[since[side]])
+            found.append(Alarm(detector.name, int(periods[at]), since_then, level - detector.mean, level))
             sums = np.zeros(2)
     return found
 
 
-def threshold_for(innovations: Floats, memory: float, shift: float) -> float:
-    """Threshold at which a stationary figure with these innovations has `FALSE_ALARMS` alarms in `SPAN` periods."""
+def threshold_for(innovations: Floats, memory: float, shift: float, false_alarms: float) -> float:
+    """Threshold at which a stationary figure with these innovations has so many alarms in `SPAN` periods."""
     rng = np.random.default_rng(0)
     own = (innovations - innovations.mean()) / max(float(innovations.std()), 1e-300)
     periods = len(innovations) + 1
@@ -124,7 +130,7 @@ def threshold_for(innovations: Floats, memory: float, shift: float) -> float:
     low, high = 0.5, MOST_THRESHOLD
     for _ in range(BISECTIONS):
         middle = (low * high) ** 0.5
-        low, high = (middle, high) if _alarm_count(starts, goes_on, middle) > FALSE_ALARMS else (low, middle)
+        low, high = (middle, high) if _alarm_count(starts, goes_on, middle) > false_alarms else (low, middle)
     return high
 
 
@@ -144,25 +150,40 @@ class MarketFigures:
     """The figures of periods that alarms watch, each (periods,); NaN where a period has no row to tell."""
 
     demand: Floats  # of the usual demand of each series, less what price and features explain
-    price_response: Floats  # product of these deviations with those of the price
-    stockouts: Floats  # share of the rows
+    demand_before: Floats  # the same of rows that go on as before
+    price_response: Floats  # product of these deviations with those of the price, of rows that go on as before
+    stockouts: Floats  # share of the rows that go on as before
 
     @classmethod
-    def of(cls, surprise: Floats, price: Floats, stockout: Floats, weight: Floats, used: Bools) -> "MarketFigures":
-        """From tables (series, periods): surprises of demand, relative prices and stock-outs, where they are used."""
-        on = used & np.isfinite(surprise)
-        own = np.where(on, weight[:, None], 0.0)
-        total = own.sum(axis=0)
-        shock = np.where(on, np.nan_to_num(surprise), 0.0)
-        moves = np.where(on, np.nan_to_num(price), 0.0)
+    def of(
+        cls, surprise: Floats, price: Floats, stockout: Floats, weight: Floats, counted: Bools, before: Bools
+    ) -> "MarketFigures":
+        """From tables (series, periods): surprises of demand, relative prices and stock-outs, and which rows count."""
+        known = np.isfinite(surprise)
+        own = np.where(before & known, weight[:, None], 0.0)
+        moves = np.where(before & known, price, 0.0)
         size = np.sqrt((own * moves**2).sum(axis=0))
-        rows = on.sum(axis=0)
+        rows = (before & known).sum(axis=0)
         with np.errstate(divide="ignore", invalid="ignore"):
             return cls(
-                np.where(total > 0, (own * shock).sum(axis=0) / total, np.nan),
-                np.where(size > 0, (own * shock * moves).sum(axis=0) / size, np.nan),
-                np.where(rows > 0, np.where(on, np.nan_to_num(stockout), 0.0).sum(axis=0) / rows, np.nan),
+                _weighted_mean(surprise, np.where(counted & known, weight[:, None], 0.0)),
+                _weighted_mean(surprise, own),
+                np.where(size > 0, (own * np.nan_to_num(surprise) * moves).sum(axis=0) / size, np.nan),
+                np.where(rows > 0, np.where(before & known, stockout, 0.0).sum(axis=0) / rows, np.nan),
             )
+
+    def confirms(self, alarm: Alarm) -> bool:
+        """Whether rows that go on as before show at least half of a shift of demand: else the new policy caused it."""
+        own = self.demand_before[alarm.since : alarm.at + 1]
+        usual = alarm.level - alarm.size
+        return bool(np.isfinite(own).any() and (np.nanmean(own) - usual) * np.sign(alarm.size) >= abs(alarm.size) / 2)
+
+
+def _weighted_mean(values: Floats, weight: Floats) -> Floats:
+    """Over series, (periods,); NaN where no series has weight."""
+    total = weight.sum(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(total > 0, (weight * np.nan_to_num(values)).sum(axis=0) / total, np.nan)
 
 
 def detectors(figures: MarketFigures, price_spread: float, rows_a_period: float) -> tuple[Detector, ...]:

@@ -35,12 +35,12 @@ class PastMarket:
             baseline, usual, price, weights_of(surprises), surprises, prices, panel.table(panel.log.censored * 1.0)
         )
 
-    def detectors(self, used: Bools) -> tuple[Detector, ...]:
-        """Of the rows (series, periods) that are used."""
-        figures = MarketFigures.of(self.surprises, self.prices, self.stockouts, self.weight, used)
-        own = np.where(used, self.prices, np.nan)
+    def detectors(self, counted: Bools, before: Bools) -> tuple[Detector, ...]:
+        """From the rows (series, periods) that count, and those of them that go on as before."""
+        figures = MarketFigures.of(self.surprises, self.prices, self.stockouts, self.weight, counted, before)
+        own = np.where(before, self.prices, np.nan)
         spread = float(np.nanstd(own)) if np.isfinite(own).any() else 0.0
-        return detectors(figures, spread, float((used & np.isfinite(self.surprises)).sum(axis=0).mean()))
+        return detectors(figures, spread, float((before & np.isfinite(self.surprises)).sum(axis=0).mean()))
 
 
 def past_mean(values: Floats, window: int) -> Floats:

@@ -89,7 +89,7 @@ def monitor(pilot: Pilot | str | Path, log: SalesLog, *, seed: int = 0, progress
         cash=cash_gains,
         new=arms[0],
         before=arms[1],
-        alarms=_alarms(plan, panel, outcomes, ~is_new & counted),
+        alarms=_alarms(plan, panel, outcomes, np.broadcast_to(counted, is_new.shape), ~is_new & counted),
         missing=_missing(plan, panel, is_new),
         unknown=_unknown(plan, log),
         notes=_notes(plan, panel),
@@ -154,16 +154,16 @@ def _arm(profit: Floats, cash: Floats, stockouts: Floats, own: Bools) -> ArmFigu
     return ArmFigures(int(rows.any(axis=1).sum()), int(rows.sum()), *means)
 
 
-def _alarms(plan: Pilot, panel: Panel, outcomes: Outcomes, used: Bools) -> tuple[MarketAlarm, ...]:
-    """Of the rows that go on as before: what the new policy does is no change of the market."""
+def _alarms(plan: Pilot, panel: Panel, outcomes: Outcomes, counted: Bools, before: Bools) -> tuple[MarketAlarm, ...]:
     demand, price = plan.of_series("usual_demand"), plan.of_series("usual_price")
     surprises = plan.demand.surprises(panel, plan.clock, outcomes.demand, demand, price)
     prices = panel.table(panel.log.price) / np.where(price > 0, price, 1.0)[:, None] - 1
     stockouts = panel.table(panel.log.censored * 1.0)
-    figures = MarketFigures.of(surprises, prices, stockouts, plan.of_series("weight"), used)
+    figures = MarketFigures.of(surprises, prices, stockouts, plan.of_series("weight"), counted, before)
     tables = {"demand": figures.demand, "price response": figures.price_response, "stock-outs": figures.stockouts}
     name = [plan.clock.name(int(offset)) for offset in panel.offsets]
     found = [each for detector in plan.detectors for each in alarms(detector, tables[detector.name])]
+    found = [each for each in found if each.what != "demand" or figures.confirms(each)]
     found.sort(key=lambda each: each.at)
     return tuple(MarketAlarm(each.what, name[each.at], name[each.since], each.size) for each in found)
 

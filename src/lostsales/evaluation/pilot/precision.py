@@ -13,6 +13,7 @@ from scipy.linalg import solve_toeplitz
 from lostsales.evaluation.pilot.estimators import centred
 from lostsales.types import Floats
 
+LEAST_SERIES = 4  # of which a slope on past profit can be taken out
 MOST_LAGS = 8  # of the autoregression
 LEAST_PERIODS_A_LAG = 6
 CORRECTIONS = 10  # iterations of the correction for estimated means
@@ -32,11 +33,19 @@ class ProfitModel:
     autocovariance: Floats  # (lags + 1,)
 
     @classmethod
-    def of(cls, profit: Floats) -> "ProfitModel":
-        """From the profits (series, periods) of the past, NaN where there is no row."""
+    def of(cls, profit: Floats, by_series: bool = True) -> "ProfitModel":
+        """From the profits (series, periods) of the past, NaN where there is no row.
+
+        Shocks that all series share are taken out, and in a split by series those that are in proportion to past
+        profit too, as its covariate does.
+        """
         series, periods = profit.shape
-        own = centred(profit) * (np.sqrt(series / (series - 1)) if series > 1 else 1.0)
-        within = own - np.nanmean(own, axis=1, keepdims=True)
+        own = centred(profit)
+        level = np.nanmean(own, axis=1, keepdims=True)
+        within = own - level
+        within = _less_proportional(within, level) if by_series and series > LEAST_SERIES else within
+        left = (2 if by_series and series > LEAST_SERIES else 1) if series > 1 else 0  # degrees of freedom taken out
+        within = within * np.sqrt(series / (series - left))
         lags = int(np.clip(periods // LEAST_PERIODS_A_LAG, 0, MOST_LAGS))
         coefficients, autocovariance = _autoregression(_autocovariances(within, lags), periods, np.isfinite(own).sum())
         between = [
@@ -99,6 +108,23 @@ def _variance_of_mean(gamma: Floats, periods: int) -> float:
 def past_windows(periods: int) -> tuple[int, ...]:
     """Lengths of the past that may serve as the covariate."""
     return tuple(max(int(periods * share), 1) for share in PAST_SHARES)
+
+
+def _less_proportional(values: Floats, level: Floats) -> Floats:
+    """Values (series, periods) less what of each period is in proportion to the level of series (series, 1).
+
+    >>> values, level = np.array([[2.0, 1.0], [4.0, 0.0], [6.0, 1.0]]), np.array([[1.0], [2.0], [3.0]])
+    >>> _less_proportional(values, level).round(3).tolist()
+    [[0.0, 0.333], [0.0, -0.667], [0.0, 0.333]]
+    """
+    there = np.isfinite(values)
+    count = np.maximum(there.sum(axis=0), 1)
+    own = np.where(there, level, 0.0)
+    spread = np.where(there, level - own.sum(axis=0) / count, 0.0)
+    around = values - np.nansum(values, axis=0) / count
+    size = (spread**2).sum(axis=0)
+    slope = np.divide((spread * np.nan_to_num(around)).sum(axis=0), size, out=np.zeros(len(size)), where=size > 0)
+    return np.asarray(around - slope * spread)
 
 
 def _autocovariances(within: Floats, lags: int) -> Floats:

@@ -7,6 +7,7 @@ from pydantic import Field
 
 from lostsales.data.log import SalesLog
 from lostsales.data.progress import Progress
+from lostsales.demand.forecasting.calendar_season import CalendarSeason
 from lostsales.errors import LostSalesError
 from lostsales.learn.learner import Learner
 from lostsales.learn.lookahead.orders import AHEAD, PATHS, Search
@@ -23,8 +24,9 @@ class Lookahead(Learner):
     """Look-ahead: orders by sampled futures of a demand whose level moves; the price stays as it is.
 
     Every series has levels of demand with several rates and trends, which follow its sales through stock-outs and are
-    weighted by how well they foretold it. Paths of demand and of deliveries are drawn from them, order-up-to levels are
-    rolled out on these, and today's order is the best with the best level behind it. A few periods are enough to start.
+    weighted by how well they foretold it; weekdays and weeks of the year have indices that series share. Paths of
+    demand and of deliveries are drawn from them, order-up-to levels are rolled out on these, and today's order is the
+    best with the best level behind it. A few periods are enough to start.
 
     References
     ----------
@@ -52,10 +54,12 @@ class Lookahead(Learner):
         data = TrainingData.of(log, self.rules, least_rows=LEAST_ROWS)
         _check_rules(data)
         assert log.costs is not None  # or the log had been refused
+        season = CalendarSeason.of(log)
         return LookaheadPolicy(
             problem=log.problem,
             rules=data.rules,
-            series=SeriesFacts.of(log, data.runs),
+            series=SeriesFacts.of(log, data.runs, season),
+            season=season,
             fixed_cost=float(log.costs.fixed_order),
             counted=data.runs.observed.integer,
             review=_review(log, data.rules),

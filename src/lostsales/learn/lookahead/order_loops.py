@@ -175,8 +175,8 @@ def rolled_out(
 ) -> float:
     """Mean discounted profit of ordering `first` today, and later up to `level` times the usual demand of a period."""
     paths, periods = demand.shape
-    total, reached = 0.0, arrivals.shape[1]
-    coming = np.empty(reached)
+    total = 0.0
+    coming = np.empty(arrivals.shape[1])
     for s in range(paths):
         coming[:] = arrivals[s]
         on_way, held, worth = coming.sum(), stock, 1.0
@@ -204,14 +204,14 @@ def rolled_out(
                 held -= short
         # What is left saves as much of later orders.
         total += worth * unit.order_cost * (max(held, 0.0) + on_way)
-    return total / paths
+    return float(total / paths)
 
 
 @compiled
 def draw_deliveries(
     pipeline: Floats, chances: Floats, lost: float, terms: Terms, draws: Draws, arrivals: Floats, lead: Ints
 ) -> None:
-    """Fill `arrivals` (paths, periods) with what is on the way, and `lead` (paths, periods) with times of new orders."""
+    """Fill `arrivals` with what is on the way, and `lead` with the times of new orders, both (paths, periods)."""
     columns = len(pipeline)
     arrivals[:] = 0.0
     for s in range(len(arrivals)):

@@ -6,8 +6,10 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 
+from lostsales.data.calendar.grid import DAY
 from lostsales.data.problem import Problem
 from lostsales.data.settings import StrictSettings, checked_json
+from lostsales.demand.forecasting.calendar_season import WEEKDAYS, WEEKS, CalendarSeason
 from lostsales.learn.lookahead.allowed_orders import nearest_allowed
 from lostsales.learn.lookahead.order_loops import Situation
 from lostsales.learn.lookahead.orders import FoundOrders, Search, find_orders, terms_of
@@ -15,7 +17,7 @@ from lostsales.learn.lookahead.series_facts import SeriesFacts
 from lostsales.policy.action_grid import room_of
 from lostsales.policy.base import PolicyBase
 from lostsales.policy.decision import Decision
-from lostsales.policy.file_content import Content, Header, NonNegative
+from lostsales.policy.file_content import POSITIVE, Content, Header, NonNegative, numbers
 from lostsales.policy.file_format import Artefact
 from lostsales.policy.rules import Rules, SavedRules
 from lostsales.policy.view import Action, View
@@ -31,6 +33,7 @@ class LookaheadSettings(StrictSettings):
     rules: SavedRules
     fixed_cost: NonNegative
     counted: bool
+    step: Annotated[int, Field(ge=0, le=WEEKDAYS * DAY)]
     review: Annotated[int, Field(ge=1, le=MOST_REVIEW)]
     usual_demand: NonNegative
     paths: Annotated[int, Field(ge=1, le=MOST_PATHS)]
@@ -45,6 +48,7 @@ class LookaheadPolicy(PolicyBase):
     problem: Problem
     rules: Rules
     series: SeriesFacts
+    season: CalendarSeason
     fixed_cost: float  # of an order
     counted: bool  # demand comes in whole units
     review: int  # periods from one order day to the next, where a column says which are
@@ -71,7 +75,7 @@ class LookaheadPolicy(PolicyBase):
         unit_cost, longest = self.series.order_cost[at], self.problem.lead_times.longest
         terms = terms_of(self.problem, self.fixed_cost, self.review)
         situation = self._situation(view, wanted_price, rules, self.search.periods(longest, terms.review))
-        levels = self.series.levels_of(view, self.counted)
+        levels = self.series.levels_of(view, self.counted, self.season)
         found = find_orders(levels, situation, terms, self.search)
         features = view.features_by_name(self.asks)
         action = nearest_allowed(
@@ -89,7 +93,7 @@ class LookaheadPolicy(PolicyBase):
             pipeline=np.zeros((rows, 0)) if view.pipeline is None else np.ascontiguousarray(view.pipeline),
             chances=np.tile(np.array(law.chances), (rows, 1)),
             lost=np.full(rows, law.lost),
-            exposure=np.ones((rows, periods)),
+            exposure=np.ones((rows, periods)) if view.dates is None else self.season.coming(view.dates, periods),
             may_order=self._order_days(view, periods),
             price=price,
             lost_cost=series.lost_cost[at],
@@ -128,7 +132,8 @@ class LookaheadPolicy(PolicyBase):
     def content(cls, header: Header) -> Content:
         """What a file of this kind may hold."""
         checked_json(LookaheadSettings, header.settings, "its settings")
-        return Content(SeriesFacts.content())
+        season = {"weekday": numbers(WEEKDAYS, least=POSITIVE), "week": numbers(WEEKS, least=POSITIVE)}
+        return Content(SeriesFacts.content() | season)
 
     def to_artefact(self) -> Artefact:
         """The content of a policy file."""
@@ -136,13 +141,15 @@ class LookaheadPolicy(PolicyBase):
             "rules": self.rules.saved(),
             "fixed_cost": self.fixed_cost,
             "counted": self.counted,
+            "step": self.season.step,
             "review": self.review,
             "usual_demand": self.usual_demand,
             "paths": self.search.paths,
             "ahead": self.search.ahead,
             "seed": self.search.seed,
         }
-        return Artefact(KIND, self.observes, None, self.problem, settings, self.series.to_arrays())
+        arrays = self.series.to_arrays() | {"weekday": self.season.weekday, "week": self.season.week}
+        return Artefact(KIND, self.observes, None, self.problem, settings, arrays)
 
     @classmethod
     def from_artefact(cls, artefact: Artefact) -> "LookaheadPolicy":
@@ -152,6 +159,7 @@ class LookaheadPolicy(PolicyBase):
             problem=artefact.problem,
             rules=saved.rules,
             series=SeriesFacts.from_arrays(artefact.arrays),
+            season=CalendarSeason(saved.step, artefact.arrays["weekday"], artefact.arrays["week"]),
             fixed_cost=saved.fixed_cost,
             counted=saved.counted,
             review=saved.review,

@@ -1,12 +1,14 @@
 """What is kept of every series: its level and spread of demand, its price, its costs and what its orders come in."""
 
 from dataclasses import dataclass, fields
+from itertools import pairwise
 
 import numpy as np
 
 from lostsales.data.ladders import order_multiple, own_multiples
 from lostsales.data.log import SalesLog
 from lostsales.demand.censoring.runs import Runs
+from lostsales.demand.forecasting.calendar_season import CalendarSeason
 from lostsales.demand.forecasting.moving_levels import MovingLevels
 from lostsales.demand.survival.series_law import series_units
 from lostsales.policy.file_content import POSITIVE, ArraySpec, numbers, texts
@@ -23,7 +25,7 @@ class SeriesFacts:
     """By series; the last entry is that of a usual one, for series that the log did not have."""
 
     names: Array  # (series,) text, rising
-    level: Floats  # (series + 1,) mean demand when the log ended
+    level: Floats  # (series + 1,) mean demand when the log ended, without its season
     spread: Floats  # (series + 1,) variance of demand beyond Poisson's, relative to the squared mean
     price: Floats  # (series + 1,) the median
     lost_cost: Floats  # (series + 1,) as the costs that follow, their means
@@ -32,7 +34,7 @@ class SeriesFacts:
     multiple: Floats  # (series + 1,) what orders come in, 0 for any quantity
 
     @classmethod
-    def of(cls, log: SalesLog, runs: Runs) -> "SeriesFacts":
+    def of(cls, log: SalesLog, runs: Runs, season: CalendarSeason) -> "SeriesFacts":
         """From a log with unit costs."""
         assert log.costs is not None  # or the log had been refused
         names, part = np.unique(log.names.astype(str), return_inverse=True)
@@ -40,12 +42,14 @@ class SeriesFacts:
         order = np.argsort(own, kind="stable")
         edges = np.searchsorted(own[order], np.arange(len(names) + 1))
         observed = runs.observed
-        shown = RecentDemand(observed.least[order], ~observed.is_observed[order], edges[:-1], edges[1:])
-        levels = moved(MovingLevels.start(len(names), observed.integer), shown)
-        price = np.array([np.median(log.price[order[a:b]]) for a, b in zip(edges[:-1], edges[1:], strict=True)])
+        hidden, period = ~observed.is_observed[order], log.period[order]
+        shown = RecentDemand(observed.least[order], hidden, edges[:-1], edges[1:], period)
+        levels = moved(MovingLevels.start(len(names), observed.integer), shown, season)
+        price = np.array([np.median(log.price[order[a:b]]) for a, b in pairwise(edges)])
         costs = [_mean(each, own, len(names)) for each in (log.costs.lost, log.costs.order, log.costs.holding)]
         found = levels.mean, levels.spread, price, *costs
-        return cls(names, *(np.r_[each, np.median(each)] for each in found), _multiples(log, part, len(names)))
+        columns = [*(np.r_[each, np.median(each)] for each in found), _multiples(log, part, len(names))]
+        return cls(names, *columns)
 
     def rows_of(self, view: View) -> tuple[Ints, Bools]:
         """The entry of each series of a view, (rows,), and which of them are unknown."""
@@ -56,7 +60,7 @@ class SeriesFacts:
         is_unknown = self.names[at] != wanted
         return np.where(is_unknown, len(self.names), at), is_unknown
 
-    def levels_of(self, view: View, counted: bool) -> MovingLevels:
+    def levels_of(self, view: View, counted: bool, season: CalendarSeason) -> MovingLevels:
         """The levels of the series of a view, after all that each has shown; that of the log is where they start.
 
         An unknown series starts with what it shows first, and without that with its last sales.
@@ -65,7 +69,7 @@ class SeriesFacts:
         nothing = np.ones(len(at), dtype=bool) if view.recent is None else view.recent.end <= view.recent.first
         level = np.where(is_unknown, np.where(nothing, view.last_sales, np.nan), self.level[at])
         start = MovingLevels.start(len(at), counted, level, self.spread[at])
-        return start if view.recent is None else moved(start, view.recent)
+        return start if view.recent is None else moved(start, view.recent, season)
 
     def to_arrays(self) -> dict[str, Array]:
         """The arrays of a policy file."""
@@ -84,11 +88,14 @@ class SeriesFacts:
         return {f"series_{name}": each for name, each in by_name.items()}
 
 
-def moved(levels: MovingLevels, recent: RecentDemand) -> MovingLevels:
+def moved(levels: MovingLevels, recent: RecentDemand, season: CalendarSeason) -> MovingLevels:
     """Levels after what their series have shown, in tables of some series at a time."""
     count = len(recent.end)
     parts = [np.arange(low, min(low + AT_ONCE, count)) for low in range(0, count, AT_ONCE)]
-    found = [levels.take(rows).after(*recent.take(rows).table(LOOK_BACK)) for rows in parts]
+    found = []
+    for rows in parts:
+        shown, is_censored, period = recent.take(rows).table(LOOK_BACK)
+        found.append(levels.take(rows).after(shown, is_censored, None if period is None else season.index(period)))
     return MovingLevels.joined(found) if found else levels
 
 

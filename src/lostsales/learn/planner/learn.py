@@ -13,6 +13,7 @@ from lostsales.data.parallel import in_parallel
 from lostsales.data.problem import Problem
 from lostsales.data.progress import Progress
 from lostsales.data.progress import stages as stages_of
+from lostsales.demand.audit.behaviour import audit_behaviour
 from lostsales.demand.censoring.evidence import Evidence
 from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.demand.law.estimation import complete_latents
@@ -43,6 +44,10 @@ MOST_PLANS = 12  # laws times scales
 MOST_GROUPS, MOST_LAG_NODES = 160, 24 * LAGS[-1]
 # A plan for the mean profit a period looks further than the 0.9 of a regression (docs/decisions/planner.md).
 LEAST_DISCOUNT = 0.97
+KEEPS_PRICE = (
+    "the plan keeps the usual price and decides orders only: prices or orders varied with something that the log does "
+    "not show, so what another price does cannot be told (an instrument or a pilot would tell)"
+)
 
 
 def learn(
@@ -52,8 +57,11 @@ def learn(
     with threadpool_limits(1):
         data = TrainingData.of(log, settings.rules, least_rows=0)
         model = fit_demand(log, settings.families, settings.seed) if model is None else model
-        for message in model.warnings:
+        keeps_price = model.instrument is None and audit_behaviour(log).is_hidden
+        for message in (*model.warnings, *((KEEPS_PRICE,) if keeps_price else ())):
             warnings.warn(message, stacklevel=4)
+        if keeps_price:
+            data = replace(data, ladders=_usual_price(data.ladders, log))
         return _plan(data, model, settings, progress)
 
 
@@ -123,6 +131,12 @@ def _ladders(data: TrainingData, model: DemandModel) -> Ladders:
     """The ladders of the log; where the price never varied, of that price only."""
     ladders = data.ladders
     return replace(ladders, prices=model.prices) if len(model.prices) == 1 else ladders
+
+
+def _usual_price(ladders: Ladders, log: SalesLog) -> Ladders:
+    """The ladders with the price nearest to the usual one alone."""
+    usual = 1.0 if ladders.relative_prices else float(np.median(log.price))
+    return replace(ladders, prices=ladders.prices[[int(np.abs(ladders.prices - usual).argmin())]])
 
 
 def _price_nodes(ladders: Ladders, model: DemandModel) -> Floats:

@@ -12,10 +12,13 @@ from lostsales.demand.law.selection import DemandModel
 from lostsales.learn.learner import Learner
 from lostsales.learn.planner.arrivals import has_pipeline
 from lostsales.learn.planner.learn import LEAST_DISCOUNT, learn
+from lostsales.learn.planner.learn_levelled import learn_levelled
+from lostsales.learn.planner.levelled_policy import LevelledPolicy
 from lostsales.learn.planner.policy import PlanPolicy
 
 USUAL_LAWS = 3
 PlannerSafe = Literal["none", "paper"]
+PlannerLevel = Literal["learn", "follow", "fixed"]
 
 
 class Planner(Learner):
@@ -44,6 +47,9 @@ class Planner(Learner):
         Families among which the law of demand is chosen; all that apply unless given.
     safe : {"none", "paper"}
         "paper": from the log's max_depth on, the highest price with the largest order.
+    level : {"learn", "follow", "fixed"}
+        "learn": where the level of demand moved in the log, it is followed by series, also through recent rows;
+        "follow": also where it did not, once it has moved by a fifth since.
 
     Examples
     --------
@@ -84,6 +90,12 @@ class Planner(Learner):
         "none", description='"paper": the highest price with the largest order from the log\'s max_depth on.'
     )
 
+    level: PlannerLevel = Field(
+        "learn",
+        description='"learn": follow the level of demand by series where it moved in the log and that forecast better; '
+        '"follow": also where it did not, once it has moved by a fifth since; "fixed": do not.',
+    )
+
     def laws(self, problem: Problem) -> int:
         """How many laws are planned on."""
         usual = 1 if has_pipeline(problem) else USUAL_LAWS
@@ -92,3 +104,7 @@ class Planner(Learner):
     def fit(self, log: SalesLog, progress: Progress | None = None, model: DemandModel | None = None) -> PlanPolicy:
         """Plan on the law of demand of a log; a `model` that was fitted to the log already is not fitted again."""
         return learn(log, self, progress, model)
+
+    def fit_at_level(self, log: SalesLog, progress: Progress | None = None) -> PlanPolicy | LevelledPolicy:
+        """`fit`, relative to the level of demand where that moves."""
+        return learn_levelled(log, self, progress)

@@ -1,0 +1,107 @@
+"""A public benchmark as a table, as files and as a picture."""
+
+import csv
+import io
+from importlib.util import find_spec
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lostsales.apps.views.console import out as screen
+from lostsales.apps.views.console import plain_table
+from lostsales.data.output_files import replacing
+from lostsales.simulation.benchmarks.board import Board, BoardRow
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+OURS, PUBLISHED = "#0072B2", "#8C8C8C"  # as colour-blind readers can tell apart
+DOTS = 160  # an inch
+HEAD = ("case", "figure", "ours", "std. error", "count", "published", "by")
+
+
+def print_board(board: Board, rows: list[BoardRow], written: list[Path]) -> None:
+    """The table on a terminal."""
+    for name, group in groupby(rows, key=lambda row: row.board):
+        table = plain_table(f"{board.name}: {name}", *HEAD)
+        for row in group:
+            table.add_row(*_cells(row))
+        screen.print(table)
+        screen.print()
+    screen.print(f"published by: {board.source}", highlight=False, soft_wrap=True)
+    screen.print(f"written: {', '.join(map(str, written))}", highlight=False, soft_wrap=True)
+
+
+def to_json(board: Board, rows: list[BoardRow], written: list[Path]) -> dict[str, Any]:
+    """The same for programs."""
+    return {
+        "benchmark": board.name,
+        "source": board.source,
+        "rows": [row.as_dict() for row in rows],
+        "written": [str(path) for path in written],
+    }
+
+
+def write_board(board: Board, rows: list[BoardRow], folder: Path) -> list[Path]:
+    """The table as CSV and Markdown, and the picture where matplotlib is installed."""
+    sheet = io.StringIO()
+    writer = csv.DictWriter(sheet, list(rows[0].as_dict()), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(row.as_dict() for row in rows)
+    files = {f"{board.name}.csv": sheet.getvalue(), f"{board.name}.md": "\n".join(_markdown(board, rows))}
+    for name, text in files.items():
+        with replacing(folder / name) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+    written = [folder / name for name in files]
+    if find_spec("matplotlib") is not None:
+        written.append(folder / f"{board.name}.png")
+        with replacing(written[-1]) as temporary:
+            _picture(board, rows).savefig(temporary, format="png", dpi=DOTS, metadata={"Software": None})
+    return written
+
+
+def _markdown(board: Board, rows: list[BoardRow]) -> list[str]:
+    lines = [f"# {board.name}", "", f"Published by: {board.source}", ""]
+    for name, group in groupby(rows, key=lambda row: row.board):
+        lines += [f"## {name}", "", f"| {' | '.join(HEAD)} |", f"|{'---|' * len(HEAD)}"]
+        lines += [f"| {' | '.join(cell.replace('|', '/') for cell in _cells(row))} |" for row in group]
+        lines.append("")
+    return lines
+
+
+def _cells(row: BoardRow) -> tuple[str, ...]:
+    count = "" if row.count is None else f"{row.count:,}"
+    numbers = (_number(each) for each in (row.ours, row.std_error))
+    return (row.case, row.figure, *numbers, count, _number(row.published), row.published_by)
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3f}"
+
+
+def _picture(board: Board, rows: list[BoardRow]) -> "Figure":
+    """Ours and the published figure of every case, a panel for each figure of each board."""
+    from matplotlib.figure import Figure
+
+    panels = [(key, list(group)) for key, group in groupby(rows, key=lambda row: (row.board, row.figure))]
+    heights = [len(group) + 1.5 for _, group in panels]
+    figure = Figure(figsize=(8.0, 0.3 * sum(heights) + 0.8), layout="constrained")
+    axes = figure.subplots(len(panels), 1, squeeze=False, height_ratios=heights)[:, 0]
+    for axis, ((name, measured), group) in zip(axes, panels, strict=True):
+        places = range(len(group))
+        errors = [1.96 * (row.std_error or 0.0) for row in group]
+        axis.errorbar([row.ours for row in group], places, xerr=errors, fmt="o", color=OURS, label="lostsales, 95 %")
+        known = [(place, row.published) for place, row in enumerate(group) if row.published is not None]
+        if known:
+            axis.plot(
+                [each for _, each in known], [place for place, _ in known], "D", color=PUBLISHED, label="published"
+            )
+        axis.set_yticks(list(places), [row.case for row in group], fontsize=8)
+        axis.invert_yaxis()
+        axis.set_title(f"{board.name}: {name}", loc="left", fontsize=10)
+        axis.set_xlabel(measured, fontsize=8)
+        axis.grid(axis="x", alpha=0.3)
+        axis.legend(fontsize=8, frameon=False)
+    return figure

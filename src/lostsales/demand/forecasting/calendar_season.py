@@ -1,0 +1,92 @@
+"""Seasonal indices that all series share, by the date of a period: of weekdays, and of the weeks of a year."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from lostsales.data.calendar.grid import DAY
+from lostsales.data.log import SalesLog
+from lostsales.data.products import Products
+from lostsales.demand.forecasting.panel import panel_of
+from lostsales.demand.forecasting.periods import PeriodColumns
+from lostsales.demand.forecasting.season import LEAST_CYCLES, LEAST_WINDOW, centred_level, shared_index
+from lostsales.types import Array, Floats, Ints
+
+WEEKDAYS, WEEKS = 7, 52
+MONDAY = 3  # 1970-01-01 was a Thursday
+
+
+@dataclass(frozen=True, eq=False)
+class CalendarSeason:
+    """What weekday and week do to demand, 1 where nothing.
+
+    Examples
+    --------
+    >>> sundays = CalendarSeason(DAY, np.array([1.0] * 6 + [2.0]), np.ones(52))
+    >>> sundays.index(np.array(["2026-11-14", "2026-11-15"], dtype="datetime64[us]"))
+    array([1., 2.])
+
+    """
+
+    step: int  # microseconds from one period to the next, 0 where periods are no dates
+    weekday: Floats  # (7,)
+    week: Floats  # (52,)
+
+    @classmethod
+    def none(cls) -> "CalendarSeason":
+        """No season."""
+        return cls(0, np.ones(WEEKDAYS), np.ones(WEEKS))
+
+    @classmethod
+    def of(cls, log: SalesLog) -> "CalendarSeason":
+        """From the demands of a log that are not censored; an index is told from its noise by its repetition."""
+        clock = PeriodColumns.of(log, Products.of(log))
+        if clock.grid is None or not clock.grid.is_dated or clock.grid.step > WEEKDAYS * DAY:
+            return cls.none()
+        panel = panel_of(log, 1, None)
+        width = panel.demand.shape[1]
+        dates = clock.grid.period(np.arange(width) + clock.first + int(clock.column.max()) + 1 - width)
+        return cls.learned(panel.demand, panel.exposure * ~panel.censored, dates, clock.grid.step)
+
+    @classmethod
+    def learned(cls, demand: Floats, exposure: Floats, dates: Array, step: int) -> "CalendarSeason":
+        """From demands (series, periods) of dates (periods,); an exposure of 0 leaves one out."""
+        demand, index = demand * (exposure > 0), {"weekday": np.ones(WEEKDAYS), "week": np.ones(WEEKS)}
+        for name, place, days in (("weekday", weekday_of(dates), WEEKDAYS), ("week", week_of(dates), WEEKS * 7)):
+            columns = max(days * DAY // step, 1)
+            if columns < 2 or len(dates) < LEAST_CYCLES * columns:
+                continue
+            level = centred_level(demand, exposure, columns * max(1, -(-LEAST_WINDOW // columns)))
+            index[name] = np.maximum(shared_index(demand, exposure, level, place, len(index[name])), 1e-3)
+            exposure = exposure * index[name][place]
+        return cls(step, index["weekday"], index["week"])
+
+    @cached_property
+    def is_none(self) -> bool:
+        """True where no index differs from 1."""
+        return self.step == 0 or bool((self.weekday == 1).all() and (self.week == 1).all())
+
+    def index(self, dates: Array) -> Floats:
+        """The index of dates, of their shape."""
+        if self.is_none or dates.dtype.kind != "M":
+            return np.ones(dates.shape)
+        return np.asarray(self.weekday[weekday_of(dates)] * self.week[week_of(dates)])
+
+    def coming(self, dates: Array, periods: int) -> Floats:
+        """The index of periods from dates on, (dates, periods)."""
+        if dates.dtype.kind != "M":
+            return np.ones((len(dates), periods))
+        return self.index(dates[:, None] + np.arange(periods) * np.timedelta64(self.step, "us"))
+
+
+def weekday_of(dates: Array) -> Ints:
+    """From Monday, 0, on."""
+    return np.asarray((dates.astype("datetime64[D]").astype(np.int64) + MONDAY) % WEEKDAYS)
+
+
+def week_of(dates: Array) -> Ints:
+    """Of the year, from 0, by the middle of a week that begins there; its last days belong to the last one."""
+    middle = dates.astype("datetime64[D]") + np.timedelta64(3, "D")
+    day = (middle - middle.astype("datetime64[Y]").astype("datetime64[D]")).astype(np.int64)
+    return np.asarray(np.minimum(day // 7, WEEKS - 1))

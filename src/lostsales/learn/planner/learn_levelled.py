@@ -1,0 +1,37 @@
+"""Planning at the level of demand, where that moves."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from lostsales.data.log import SalesLog
+from lostsales.data.progress import Progress
+from lostsales.demand.law.selection import fit_demand
+from lostsales.learn.planner.learn import learn
+from lostsales.learn.planner.levelled_policy import LevelledPolicy
+from lostsales.learn.planner.moving_level import at_usual_level, moving_levels
+from lostsales.learn.planner.policy import PlanPolicy
+from lostsales.learn.training_data import TrainingData
+
+if TYPE_CHECKING:
+    from lostsales.learn.planner.planner import Planner
+
+
+def learn_levelled(log: SalesLog, settings: "Planner", progress: Progress | None = None) -> PlanPolicy | LevelledPolicy:
+    """`learn`, from demand relative to its level where that moves and no rule names quantities."""
+    if settings.level == "fixed" or settings.in_units(2.0) != settings:
+        return learn(log, settings, progress)
+    with threadpool_limits(1):
+        TrainingData.of(log, settings.rules, least_rows=0)  # or the log is refused
+        model = fit_demand(log, settings.families, settings.seed)
+        found = moving_levels(log, model, always=settings.level == "follow")
+    if found is None:
+        return learn(log, settings, progress, model)
+    states, relative = found
+    moved = bool((relative != 1).any())
+    policy = (
+        learn(at_usual_level(log, relative), settings, progress) if moved else learn(log, settings, progress, model)
+    )
+    problem = policy.problem.model_copy(update={"orders": log.problem.orders})
+    return LevelledPolicy(policy, problem, states, bool((log.sales == np.rint(log.sales)).all()))

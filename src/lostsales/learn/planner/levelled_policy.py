@@ -1,0 +1,185 @@
+"""A planner's policy for demand whose level moves: asked in units of the level, it answers in those of the shop."""
+
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from lostsales.data.ladders import Ladders
+from lostsales.data.log import SalesLog
+from lostsales.data.problem import Feature, Problem
+from lostsales.data.settings import StrictSettings, checked_json
+from lostsales.data.units import counted
+from lostsales.demand.forecasting.spread import Spread
+from lostsales.errors import LostSalesError
+from lostsales.learn.planner.moving_level import LevelStates
+from lostsales.policy.base import PolicyBase
+from lostsales.policy.decision import Decision
+from lostsales.policy.expected import Expected
+from lostsales.policy.file_content import POSITIVE, Content, Header, NonNegative, Positive, numbers, texts
+from lostsales.policy.file_format import POLICIES, Artefact, content_of
+from lostsales.policy.in_units import EXPECTED, MONEY, QUANTITIES, view_in_units
+from lostsales.policy.policy import Observes, SavedPolicy
+from lostsales.policy.view import Action, View
+from lostsales.types import Array, Floats
+
+KIND = "levelled"
+BEFORE = "level_"  # of the names of its arrays
+
+
+class LevelledSettings(StrictSettings):
+    """The settings in a policy file."""
+
+    kind: str
+    settings: dict[str, Any]
+    linear: Positive
+    quadratic: Positive
+    integer: bool
+    whole: bool
+    still: NonNegative = 0.0
+    orders: tuple[NonNegative, ...] | None = None  # that the policy inside has
+
+
+@dataclass(frozen=True, eq=False)
+class LevelledPolicy(PolicyBase):
+    """Asks the policy inside at the level where each series stands."""
+
+    policy: SavedPolicy
+    problem: Problem  # of the shop
+    states: LevelStates
+    whole: bool  # orders are whole
+
+    @property
+    def observes(self) -> Observes:
+        """What the policy inside observes."""
+        return self.policy.observes
+
+    @property
+    def asks(self) -> tuple[Feature, ...]:
+        """What the policy inside asks for."""
+        return self.policy.asks
+
+    @property
+    def usual_demand(self) -> float:
+        """That of the policy inside."""
+        return self.policy.usual_demand
+
+    @property
+    def may_recommend(self) -> Ladders | None:
+        """None: orders are those of the policy inside times the level."""
+        return None
+
+    def summary(self) -> dict[str, Any]:
+        """That of the policy inside, and that the level moves."""
+        return self.policy.summary() | {"level": "followed" if self.states.still else "moves"}
+
+    @cached_property
+    def _at_the_end(self) -> dict[str, float]:
+        return self.states.now()
+
+    def informed(self, view: View, recent: SalesLog) -> View:
+        """The view with the level of each series after recent rows."""
+        now = self.states.after(recent).now()
+        return replace(view, level=self._levels(view, now))
+
+    def _levels(self, view: View, now: dict[str, float]) -> Floats:
+        """The level of each series of a view, 1 where it is not known, (rows,)."""
+        names = np.full(len(view.stock), "") if view.names is None else view.names
+        return np.array([now.get(str(name), 1.0) for name in names])
+
+    def _level_of(self, view: View) -> Floats:
+        return self._levels(view, self._at_the_end) if view.level is None else view.level
+
+    def decide(self, view: View, rng: np.random.Generator) -> Action:
+        """Price and order of every series."""
+        level = self._level_of(view)
+        price, order = self.policy.decide(view_in_units(view, level), rng)
+        return Action(price, self._order(order, level))
+
+    def explain(self, view: View) -> Decision:
+        """The decision of the policy inside, and the level."""
+        level = self._level_of(view)
+        found = self.policy.explain(view_in_units(view, level))
+        named = {name: getattr(found, name) * level for name in QUANTITIES | MONEY if hasattr(found, name)}
+        named |= {name: self._order(getattr(found, name), level) for name in ("order", "runner_up_order")}
+        more = {name: each * level if name in QUANTITIES else each for name, each in found.more.items()}
+        return replace(found, **named, more=more | {"demand_level": level})
+
+    def expect(self, view: View, action: Action, unit_cost: Floats | None = None) -> Expected | None:
+        """What the policy inside expects, in the quantities of the shop."""
+        level = self._level_of(view)
+        counts = action._replace(order=counted(action.order, level))
+        found = self.policy.expect(view_in_units(view, level), counts, unit_cost)
+        return found and replace(found, **{name: getattr(found, name) * level for name in EXPECTED})
+
+    def demand_atoms(self, view: View, price: Floats) -> Floats | None:
+        """What the policy inside holds possible, in the quantities of the shop."""
+        level = self._level_of(view)
+        atoms = self.policy.demand_atoms(view_in_units(view, level), price)
+        return None if atoms is None else atoms * level[:, None]
+
+    def _order(self, order: Floats, level: Floats) -> Floats:
+        """An order in the quantities of the shop, the nearest that its problem allows."""
+        wanted = order * level
+        if self.problem.orders is not None:
+            listed = np.sort(np.array(self.problem.orders))
+            middle = (listed[1:] + listed[:-1]) / 2
+            return np.where(np.isnan(wanted), np.nan, listed[np.searchsorted(middle, np.nan_to_num(wanted))])
+        return np.rint(wanted) if self.whole else wanted
+
+    def to_artefact(self) -> Artefact:
+        """The content of the policy inside, with the levels."""
+        own, spread = self.policy.to_artefact(), self.states.spread
+        settings = {"kind": own.kind, "settings": own.settings, "whole": self.whole, "integer": spread.integer}
+        settings |= {"linear": spread.linear, "quadratic": spread.quadratic}
+        settings |= {"orders": own.problem.orders, "still": self.states.still}
+        states = {f"{BEFORE}{name}": values for name, values in _arrays(self.states).items()}
+        return Artefact(KIND, own.observes, own.horizon, self.problem, settings, own.arrays | states)
+
+    @classmethod
+    def content(cls, header: Header) -> Content | None:
+        """What a file of the policy inside may hold, and the levels."""
+        settings = _settings(header.settings)
+        names = header.names - frozenset(f"{BEFORE}{name}" for name in SPECS)
+        problem = header.problem.model_copy(update={"orders": settings.orders})
+        inside = content_of(settings.kind, replace(header, settings=settings.settings, names=names, problem=problem))
+        specs = {f"{BEFORE}{name}": spec for name, spec in SPECS.items()}
+        return None if inside is None else replace(inside, arrays=inside.arrays | specs)
+
+    @classmethod
+    def from_artefact(cls, artefact: Artefact) -> "LevelledPolicy":
+        """The policy of a file."""
+        settings = _settings(artefact.settings)
+        own = {name: artefact.arrays[f"{BEFORE}{name}"] for name in SPECS}
+        arrays = {name: array for name, array in artefact.arrays.items() if not name.startswith(BEFORE)}
+        problem = artefact.problem.model_copy(update={"orders": settings.orders})
+        inside = replace(artefact, kind=settings.kind, settings=settings.settings, arrays=arrays, problem=problem)
+        spread = Spread(settings.linear, settings.quadratic, settings.integer)
+        own |= {"names": own["names"].astype(object), "last": own["last"].astype(np.int64)}
+        states = LevelStates(spread=spread, still=settings.still, **own)
+        return cls(POLICIES.get(settings.kind).from_artefact(inside), artefact.problem, states, settings.whole)
+
+
+SPECS = {
+    "names": texts("levels"),
+    "last": numbers("levels"),
+    "usual": numbers("levels", least=POSITIVE),
+    "total": numbers("levels", "rates"),
+    "weight": numbers("levels", "rates"),
+    "score": numbers("levels", "rates"),
+    "slopes": numbers("level inputs"),
+    "centre": numbers("level inputs"),
+}
+
+
+def _arrays(states: LevelStates) -> dict[str, Array]:
+    found = {each.name: getattr(states, each.name) for each in fields(states) if each.name not in ("spread", "still")}
+    return found | {"names": states.names.astype(np.str_), "last": states.last.astype(np.float64)}
+
+
+def _settings(keys: dict[str, Any]) -> LevelledSettings:
+    settings = checked_json(LevelledSettings, keys, "its settings")
+    if settings.kind == KIND:
+        raise LostSalesError("a policy for moving levels holds another kind of policy, not one of its own")
+    return settings

@@ -1,0 +1,27 @@
+"""The boards by name, and where their data are."""
+
+from pathlib import Path
+
+from lostsales.errors import LostSalesError
+from lostsales.simulation.benchmarks.board import Board
+
+
+def open_board(name: str, data: Path | None) -> Board:
+    """A board with its data, or one error that says where to get them."""
+    if name == "inventorybench":
+        from lostsales.simulation.benchmarks.inventorybench import InventoryBench
+        from lostsales.simulation.benchmarks.inventorybench_data import WHERE
+
+        return InventoryBench.read(_given(name, data, WHERE))
+    if name == "vn2":
+        from lostsales.simulation.benchmarks.vn2 import Vn2
+        from lostsales.simulation.benchmarks.vn2_data import WHERE as OF_VN2
+
+        return Vn2.read(_given(name, data, OF_VN2))
+    raise LostSalesError(f"there is no benchmark {name!r}")
+
+
+def _given(name: str, data: Path | None, where: str) -> Path:
+    if data is None:
+        raise LostSalesError(f"{name} needs its data, which may not be shipped: {where}")
+    return data

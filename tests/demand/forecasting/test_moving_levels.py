@@ -1,0 +1,73 @@
+"""Levels that move, and what stock-outs tell them."""
+
+import numpy as np
+
+from lostsales.data.calendar.grid import DAY
+from lostsales.demand.forecasting.calendar_season import CalendarSeason, week_of, weekday_of
+from lostsales.demand.forecasting.moving_levels import MovingLevels, PathDraws
+
+
+def test_a_level_follows_demand_through_stockouts() -> None:
+    rng = np.random.default_rng(3)
+    demand = rng.poisson(20.0, (200, 60)).astype(np.float64)
+    available = rng.integers(17, 30, demand.shape).astype(np.float64)
+    sales, out = np.minimum(demand, available), demand >= available
+    assert 0.25 < out.mean() < 0.5
+    told = MovingLevels.start(200).after(sales, out).mean.mean()
+    naive = MovingLevels.start(200).after(sales).mean.mean()
+    assert abs(told - 20.0) < 0.8
+    assert naive < 19.0
+
+
+def test_a_jump_is_followed_and_a_stable_demand_is_averaged() -> None:
+    rng = np.random.default_rng(4)
+    jump = np.column_stack([rng.poisson(20.0, (100, 30)), rng.poisson(60.0, (100, 8))]).astype(np.float64)
+    assert abs(MovingLevels.start(100).after(jump).mean.mean() - 60.0) < 5.0
+    steady = rng.poisson(20.0, (100, 60)).astype(np.float64)
+    assert MovingLevels.start(100).after(steady).mean.std() < 2.0
+
+
+def test_period_by_period_is_all_at_once() -> None:
+    demand = np.random.default_rng(0).poisson(5.0, (4, 12)).astype(np.float64)
+    censored = np.random.default_rng(1).random((4, 12)) < 0.3
+    whole, slow = MovingLevels.start(4).after(demand, censored), MovingLevels.start(4)
+    for t in range(12):
+        slow = slow.after(demand[:, t : t + 1], censored[:, t : t + 1])
+    for one, other in zip(whole.state, slow.state, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_periods_without_demand_are_skipped() -> None:
+    demand = np.array([[np.nan, 4.0, np.nan, 6.0, 5.0]])
+    one, other = (MovingLevels.start(1).after(each) for each in (demand, demand[:, [1, 3, 4]]))
+    np.testing.assert_array_equal(one.state.level, other.state.level)
+
+
+def test_a_season_divides_out() -> None:
+    index = np.array([[0.5, 2.0] * 10])
+    level = np.random.default_rng(2).gamma(20.0, 5.0, (1, 20))
+    plain = MovingLevels.start(1, counted=False).after(level)
+    seasonal = MovingLevels.start(1, counted=False).after(level * index, exposure=index)
+    np.testing.assert_allclose(seasonal.state.level, plain.state.level, rtol=1e-9)
+
+
+def test_paths_have_the_mean_and_the_spread_of_demand() -> None:
+    rng = np.random.default_rng(5)
+    draws = PathDraws.of(500, 3, rng)
+    for mean in (2.0, 200.0):
+        demand = rng.poisson(mean, (100, 200)).astype(np.float64)
+        paths = MovingLevels.start(100).after(demand).paths(draws)
+        assert (paths == np.rint(paths)).all()
+        np.testing.assert_allclose(paths[:, :, 0].mean(), mean, rtol=0.03)
+        assert 0.9 < np.median(paths[:, :, 0].std(axis=1)) / np.sqrt(mean) < 1.3
+
+
+def test_weekdays_and_weeks_are_learned_from_repetition() -> None:
+    dates = np.datetime64("2024-01-01", "us") + np.arange(28 * 7) * np.timedelta64(1, "D")
+    true = np.array([1.0, 0.8, 0.9, 1.0, 1.3, 1.6, 0.4])
+    demand = np.random.default_rng(6).poisson(30.0 * true[weekday_of(dates)], (20, len(dates))).astype(np.float64)
+    season = CalendarSeason.learned(demand, np.ones(demand.shape), dates, DAY)
+    np.testing.assert_allclose(season.weekday, true / true.mean(), rtol=0.06)
+    assert (season.week == 1).all()  # a year was not seen
+    assert (weekday_of(dates[:7]) == np.arange(7)).all()
+    assert week_of(dates[:8]).tolist() == [0, 0, 0, 0, 1, 1, 1, 1]
