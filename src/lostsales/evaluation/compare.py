@@ -91,8 +91,8 @@ class Comparison:
     >>> import lostsales
     >>> log, _ = lostsales.simulate(lostsales.Scenario.load("newsvendor", ("horizon=8",)), episodes=12, seed=1)
     >>> found = lostsales.compare(log, ["newsvendor"])
-    >>> found.choice, found.estimator, found.held_out
-    ('newsvendor', 'model', 'series')
+    >>> found.verdict, found.estimator, found.held_out
+    ('pilot', 'model', 'series')
 
     """
 

@@ -25,6 +25,7 @@ REASONS = {
     "mean_profit_column": _COSTS,
     "order": "the log has no orders",
     "price_link": "too few rows follow two known demands, or the price never varied",
+    "dispersion": "the law is not one of counts",
     "first_stage_f": "it uses no instruments",
     "sensitivity": "only the model-based estimator tells it, and only where the price varied",
     "erased_at": "the gain does not rest on the price response",
