@@ -28,7 +28,7 @@ def environment_id(preset: str) -> str:
 
 
 def register_environments() -> None:
-    """Make every preset without a hidden state known to Gymnasium; the environment itself is imported when one is made."""
+    """Make the presets without a hidden state known to Gymnasium; the environment is imported when one is made."""
     import gymnasium
 
     for preset in preset_names(hidden_state=False):
