@@ -216,7 +216,7 @@ def test_methods_are_listed_with_their_settings() -> None:
     assert all(each["about"] for each in listed)
     (planner,) = run_json("methods", "planner")["methods"]
     draws = next(each for each in planner["settings"] if each["name"] == "draws")
-    assert (draws["type"], draws["default"]) == ("whole number, at least 1", "3")
+    assert (draws["type"], draws["default"]) == ("whole number, at least 1", "")
     assert "bootstrap" in draws["description"]
     assert "rules.multiple" in run("methods", "planner")
     assert "newsvendor" in run("methods")

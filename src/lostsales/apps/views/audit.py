@@ -133,7 +133,7 @@ def _behaviour(behaviour: BehaviourAudit) -> None:
             found = Text("rejected", style="red") if test.rejected else Text(test.why_not or "nothing against it")
             table.add_row(test.name, *figures, found)
         out.print(table)
-        out.print("Held-out shares; a false alarm in one of twenty logs, all tests together.", style="dim")
+        out.print("Held-out shares; about one log of twenty is a false alarm, all tests together.", style="dim")
     colour = {"freely": "green", "shown": "green", "hidden": "red", "unknown": "yellow"}[behaviour.verdict]
     out.print(Text(f"{behaviour.sentence[0].upper()}{behaviour.sentence[1:]}.", style=colour))
     out.print()
