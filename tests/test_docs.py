@@ -182,8 +182,11 @@ def _marked(name: str) -> Any:
     return pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name
 
 
-# The examples of experiment and serve are run by their own tests.
-@pytest.mark.parametrize("name", [_marked(name) for name in sorted(commands()) if name not in ("experiment", "serve")])
+# The examples of experiment, serve and benchmark are run by their own tests, the last one on made-up data.
+ELSEWHERE = ("benchmark", "experiment", "serve")
+
+
+@pytest.mark.parametrize("name", [_marked(name) for name in sorted(commands()) if name not in ELSEWHERE])
 def test_every_command_has_an_example_that_runs(
     name: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
