@@ -35,12 +35,16 @@ BASES: dict[str, tuple[list[str], dict[str, str | None]]] = {
     "audit": (["log.csv"], {}),
     "impute": (["log.csv"], {"--replicates": "2", "--out": "filled.csv"}),
     "demand": (["log.csv"], {"--replicates": "2"}),
+    "forecast": (["log.csv"], {"--horizon": "2", "--out": "new.csv"}),
     "methods": ([], {}),
     "fit": (["log.csv"], {"--method": "newsvendor", "--out": "new"}),
     "recommend": (["policy"], {"--today": "today.csv"}),
     "evaluate": (["policy", "log.csv"], {"--quick": None, "--rows": "60", "--estimator": "fqe"}),
     "compare": (["log.csv"], {"--methods": "newsvendor", "--estimator": "fqe", "--quick": None, "--rows": "300"}),
     "report": (["policy", "log.csv"], {"--methods": "", "--horizon": "5", "--out": "page.html"}),
+    "pilot": (["log.csv"], {"--policy": "policy", "--out": "new.json"}),
+    "monitor": (["pilot.json", "log.csv"], {}),
+    "benchmark": (["vn2", "none"], {"--out": "new"}),
     "solve": (["shop.toml"], {"--target": "oracle", "--horizon": "3", "--out": "new"}),
     "serve": (["policy"], {"--check": None, "--decisions": "new.db"}),
     "keys create": ([], {"--keys": "keys.json", "--name": "anna"}),
@@ -101,7 +105,7 @@ def option_case(seed: int, number: int, folder: Path) -> str:
 # What each command reads where nothing else is asked for; it must be there afterwards.
 INPUTS = {command: tuple(name for name in each[0] if "fleet" not in command) for command, each in BASES.items()}
 INPUTS["recommend"] = ("policy", "today.csv")
-INPUTS["keys revoke"] = ()
+INPUTS |= {"keys revoke": (), "benchmark": ()}
 
 
 @cache
@@ -157,24 +161,12 @@ def files() -> dict[str, bytes]:
     (folder / "bomb.toml").write_text("a" + ".a" * 100_000 + " = 1")
     write_log(log, folder / "sales.parquet")
     (folder / "sales.toml").unlink()
-    called(
-        [
-            *[
-                "fleet",
-                "fit",
-                "sales.parquet",
-                "--problem",
-                "log.toml",
-                "--method",
-                "newsvendor",
-                "--workers",
-                "1",
-                "--out",
-                "store",
-            ]
-        ],
-        folder,
-    )
+    for command in (
+        "pilot log.csv --policy policy --out pilot.json",
+        "fleet fit sales.parquet --problem log.toml --method newsvendor --workers 1 --out store",
+    ):
+        code, _, error = called(command.split(), folder)
+        assert code == 0, error
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 

@@ -48,7 +48,9 @@ def test_a_command_of_another_user_who_has_no_home(command: str) -> None:
         for path in (Path(name), folder):
             path.chmod(0o755)
         os.chown(folder, NOBODY, NOBODY)
+        closed = Path(name) / "closed"
+        closed.mkdir(mode=0o700)
         done = run_as_nobody(command.split(), folder)
         assert done.returncode == 0, done.stderr
-        refused = run_as_nobody(["simulate", "newsvendor", "--episodes", "1", "--out", "/root/log.csv"], folder)
+        refused = run_as_nobody(["simulate", "newsvendor", "--episodes", "1", "--out", str(closed / "log.csv")], folder)
         assert (refused.returncode, "Permission denied" in refused.stderr) == (2, True)

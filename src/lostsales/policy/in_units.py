@@ -38,13 +38,11 @@ class InUnitsSettings(StrictSettings):
 
 
 @dataclass(frozen=True, eq=False)
-class InUnits(PolicyBase):
-    """Asks the policy inside in counts, and answers in the quantities of the shop."""
+class Rescaled(PolicyBase):
+    """Asks the policy inside in units of each row, and answers in the quantities of the shop."""
 
     policy: SavedPolicy
     problem: Problem  # of the shop
-    unit: float
-    own: dict[str, float] = field(default_factory=dict)  # units of products, in the unit of the shop
 
     @property
     def observes(self) -> Observes:
@@ -55,6 +53,31 @@ class InUnits(PolicyBase):
     def asks(self) -> tuple[Feature, ...]:
         """What the policy inside asks for."""
         return self.policy.asks
+
+    def expect(self, view: View, action: Action, unit_cost: Floats | None = None) -> Expected | None:
+        """What the policy inside expects, in the quantities of the shop."""
+        unit = self.units(view)
+        counts = action._replace(order=counted(action.order, unit))
+        found = self.policy.expect(view_in_units(view, unit), counts, unit_cost)
+        return found and replace(found, **{name: getattr(found, name) * unit for name in EXPECTED})
+
+    def demand_atoms(self, view: View, price: Floats) -> Floats | None:
+        """What the policy inside holds possible, in the quantities of the shop."""
+        unit = self.units(view)
+        atoms = self.policy.demand_atoms(view_in_units(view, unit), price)
+        return None if atoms is None else atoms * unit[:, None]
+
+    def units(self, view: View) -> Floats:
+        """The unit of each series of a view, (rows,)."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False)
+class InUnits(Rescaled):
+    """Asks in counts of one unit, or of a unit of each product."""
+
+    unit: float
+    own: dict[str, float] = field(default_factory=dict)  # units of products, in the unit of the shop
 
     @property
     def horizon(self) -> int | None:
@@ -85,31 +108,18 @@ class InUnits(PolicyBase):
 
     def decide(self, view: View, rng: np.random.Generator) -> Action:
         """Price and order of every series."""
-        unit = self._units(view)
+        unit = self.units(view)
         price, order = self.policy.decide(view_in_units(view, unit), rng)
         return Action(price, _quantity(order, unit))
 
     def explain(self, view: View) -> Decision:
         """The decision of the policy inside."""
-        unit = self._units(view)
+        unit = self.units(view)
         found = self.policy.explain(view_in_units(view, unit))
         named = {name: getattr(found, name) for name in QUANTITIES | MONEY if hasattr(found, name)}
         return replace(found, **_of_shop(named, unit), more=found.more | _of_shop(found.more, unit))
 
-    def expect(self, view: View, action: Action, unit_cost: Floats | None = None) -> Expected | None:
-        """What the policy inside expects, in the quantities of the shop."""
-        unit = self._units(view)
-        counts = action._replace(order=counted(action.order, unit))
-        found = self.policy.expect(view_in_units(view, unit), counts, unit_cost)
-        return found and replace(found, **{name: getattr(found, name) * unit for name in EXPECTED})
-
-    def demand_atoms(self, view: View, price: Floats) -> Floats | None:
-        """What the policy inside holds possible, in the quantities of the shop."""
-        unit = self._units(view)
-        atoms = self.policy.demand_atoms(view_in_units(view, unit), price)
-        return None if atoms is None else atoms * unit[:, None]
-
-    def _units(self, view: View) -> Floats:
+    def units(self, view: View) -> Floats:
         """The unit of each series of a view."""
         names = np.full(len(view.stock), "") if view.names is None else view.names
         return self.unit * np.array([self.own.get(str(name), 1.0) for name in names])

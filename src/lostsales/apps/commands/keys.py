@@ -39,11 +39,11 @@ def create(
     from lostsales.apps.views.console import out, print_json
     from lostsales.errors import SettingError
 
-    scopes = tuple(scope or ("read",))
-    if unknown := [each for each in scopes if each not in SCOPES]:
+    asked = scope or ["read"]
+    if unknown := [each for each in asked if each not in SCOPES]:
         raise SettingError(f"a scope is {', '.join(SCOPES)}, but {unknown[0]!r} came")
     try:
-        secret, key = create_key(file, name, scopes, days)  # type: ignore[arg-type]
+        secret, key = create_key(file, name, tuple(each for each in SCOPES if each in asked), days)
     except ValidationError as error:
         raise SettingError(f"the name of a key has 1 to 80 characters ({error.errors()[0]['msg']})") from None
     expires = None if key.expires is None else key.expires.isoformat()

@@ -1,7 +1,7 @@
 """`lostsales serve`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -88,9 +88,15 @@ def _settings(
     from lostsales.apps.service.settings import ServiceSettings
     from lostsales.errors import SettingError
 
-    given = {"host": host, "port": port, "keys": keys, "decisions": decisions, "behind_tls": behind_tls or None}
+    given: dict[str, Any] = {
+        "host": host,
+        "port": port,
+        "keys": keys,
+        "decisions": decisions,
+        "behind_tls": behind_tls or None,
+    }
     try:
-        settings = ServiceSettings(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
+        settings = ServiceSettings(**{name: value for name, value in given.items() if value is not None})
     except ValidationError as error:
         found = error.errors()[0]
         raise SettingError(f"the setting {'.'.join(map(str, found['loc']))} of the service: {found['msg']}") from None

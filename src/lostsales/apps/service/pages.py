@@ -16,7 +16,7 @@ from lostsales.apps.service import models
 from lostsales.apps.service.access import Doorkeeper, Principal, check_csrf, needs, principal_of
 from lostsales.apps.service.api import service_of
 from lostsales.apps.service.decisions import Status
-from lostsales.apps.service.keys import SCOPES
+from lostsales.apps.service.keys import SCOPES, Scope
 from lostsales.apps.service.morning import SHOWS, STATUSES, MorningList, Show
 from lostsales.apps.service.morning import Query as ListQuery
 from lostsales.apps.service.numbers_shown import Shown
@@ -186,9 +186,9 @@ async def _form(request: Request, csrf: Annotated[str, Form(max_length=200)] = "
     check_csrf(doorkeeper.local_csrf if principal.session is None else principal.session.csrf, csrf)
 
 
-def _may(request: Request, scope: str) -> Principal:
+def _may(request: Request, scope: Scope) -> Principal:
     principal = principal_of(request)
-    if not principal.key.allows(scope):  # type: ignore[arg-type]
+    if not principal.key.allows(scope):
         raise Refused(403, f"this key may not do this: it needs the scope {scope}")
     return principal
 

@@ -153,8 +153,10 @@ class DemandLaw:
         return self.linked(self.mean(inputs) + self.effects.of(inputs, series))
 
     def linked(self, predictor: Floats) -> Floats:
-        """The mean of the latent from shared mean and effects together."""
-        return np.exp(np.clip(predictor, -MOST_EXPONENT, MOST_EXPONENT)) if self.family.log_link else predictor
+        """The mean of the latent from shared mean and effects together; none is above what can be drawn."""
+        if not self.family.log_link:
+            return predictor
+        return np.exp(np.clip(predictor, -MOST_EXPONENT, np.log(self.demand_max)))
 
     def factor_of(self, mean: Floats, scale: Floats | float) -> Floats:
         """By what the spread of latents of a mean is multiplied, besides that of their series."""

@@ -201,7 +201,7 @@ def _first_law(evidence: Evidence, family: Family, scale: Floats, weights: Float
         near_zero=near_zero,
         scale=scale,
         effects=SeriesEffects.none(len(scale), evidence.market.shape[1] + 2),
-        demand_max=2 * float(shown.max()),
+        demand_max=max(2 * float(shown.max()), 1e-9),
         usual_price=evidence.usual_price,
         dispersion=FIRST_DISPERSION if family.noise == "negative-binomial" else 0.0,
         lag_weights=(1.0, *[0.0] * (family.lags - 1)),

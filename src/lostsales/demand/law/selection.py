@@ -6,7 +6,6 @@ probabilities multiply to the likelihood of the log up to a factor that no famil
 censoring (a squared error of imputed demands is not).
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 
@@ -239,7 +238,9 @@ def fit_demand(
         tick(1, 1)
     chosen = _choose(trials, additive_first=bool((evidence.usual_price == 1).all()))
     if tries_memory:
-        trials |= _longer_memory(chosen, lambda family: cross_validated(family, remembering))
+        longer = [replace(chosen, lags=lags) for lags in range(2, MOST_LAGS + 1)]
+        for family, tick in zip(longer, stages(remembering, [1.0] * len(longer)), strict=True):
+            trials[family] = cross_validated(family, tick)
         chosen = _shortest_memory(chosen, trials)
     candidates = _compare(trials)
     law = fit_family(sample, chosen, scale, seed=seed)
@@ -344,12 +345,6 @@ def _cross_validate(
     return FamilyTrial(score, (below, within), tuple(laws))
 
 
-def _longer_memory(chosen: Family, cross_validated: Callable[[Family], FamilyTrial]) -> dict[Family, FamilyTrial]:
-    """Trials of the chosen family with more lags."""
-    longer = [replace(chosen, lags=lags) for lags in range(2, MOST_LAGS + 1)]
-    return {family: cross_validated(family) for family in longer}
-
-
 def _shortest_memory(chosen: Family, trials: dict[Family, FamilyTrial]) -> Family:
     """The chosen family with as few lags as are not behind beyond chance."""
     same = [family for family in trials if replace(family, lags=1) == chosen]
@@ -364,11 +359,11 @@ def _lags(family: Family) -> int:
 def _is_ruled_out(family: Family, trials: dict[Family, FamilyTrial]) -> bool:
     """True where a linear mean with this kind of noise and link is far behind one with another.
 
-    A negative binomial law without a lead over Poisson's is nearly the same, and not tried with a richer mean.
+    A negative binomial law without a lead over Poisson's is nearly the same, and not tried with a richer mean or memory.
     """
-    own = replace(family, mean="linear")
+    own = replace(family, mean="linear", saturates=False)
     others = [other for other in trials if other.mean == "linear" and other != own]
-    if family.mean == "linear" or own not in trials:
+    if family == own or own not in trials:
         return False
     simpler = Family.counts("linear", "poisson")
     if own.noise == "negative-binomial" and simpler in trials:

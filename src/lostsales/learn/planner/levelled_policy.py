@@ -8,19 +8,14 @@ import numpy as np
 
 from lostsales.data.ladders import Ladders
 from lostsales.data.log import SalesLog
-from lostsales.data.problem import Feature, Problem
 from lostsales.data.settings import StrictSettings, checked_json
-from lostsales.data.units import counted
 from lostsales.demand.forecasting.spread import Spread
 from lostsales.errors import LostSalesError
 from lostsales.learn.planner.moving_level import LevelStates
-from lostsales.policy.base import PolicyBase
 from lostsales.policy.decision import Decision
-from lostsales.policy.expected import Expected
 from lostsales.policy.file_content import POSITIVE, Content, Header, NonNegative, Positive, numbers, texts
 from lostsales.policy.file_format import POLICIES, Artefact, content_of
-from lostsales.policy.in_units import EXPECTED, MONEY, QUANTITIES, view_in_units
-from lostsales.policy.policy import Observes, SavedPolicy
+from lostsales.policy.in_units import MONEY, QUANTITIES, Rescaled, view_in_units
 from lostsales.policy.view import Action, View
 from lostsales.types import Array, Floats
 
@@ -42,23 +37,11 @@ class LevelledSettings(StrictSettings):
 
 
 @dataclass(frozen=True, eq=False)
-class LevelledPolicy(PolicyBase):
-    """Asks the policy inside at the level where each series stands."""
+class LevelledPolicy(Rescaled):
+    """Asks at the level where each series stands."""
 
-    policy: SavedPolicy
-    problem: Problem  # of the shop
     states: LevelStates
     whole: bool  # orders are whole
-
-    @property
-    def observes(self) -> Observes:
-        """What the policy inside observes."""
-        return self.policy.observes
-
-    @property
-    def asks(self) -> tuple[Feature, ...]:
-        """What the policy inside asks for."""
-        return self.policy.asks
 
     @property
     def usual_demand(self) -> float:
@@ -88,36 +71,24 @@ class LevelledPolicy(PolicyBase):
         names = np.full(len(view.stock), "") if view.names is None else view.names
         return np.array([now.get(str(name), 1.0) for name in names])
 
-    def _level_of(self, view: View) -> Floats:
+    def units(self, view: View) -> Floats:
+        """The level of each series of a view."""
         return self._levels(view, self._at_the_end) if view.level is None else view.level
 
     def decide(self, view: View, rng: np.random.Generator) -> Action:
         """Price and order of every series."""
-        level = self._level_of(view)
+        level = self.units(view)
         price, order = self.policy.decide(view_in_units(view, level), rng)
         return Action(price, self._order(order, level))
 
     def explain(self, view: View) -> Decision:
         """The decision of the policy inside, and the level."""
-        level = self._level_of(view)
+        level = self.units(view)
         found = self.policy.explain(view_in_units(view, level))
         named = {name: getattr(found, name) * level for name in QUANTITIES | MONEY if hasattr(found, name)}
         named |= {name: self._order(getattr(found, name), level) for name in ("order", "runner_up_order")}
         more = {name: each * level if name in QUANTITIES else each for name, each in found.more.items()}
         return replace(found, **named, more=more | {"demand_level": level})
-
-    def expect(self, view: View, action: Action, unit_cost: Floats | None = None) -> Expected | None:
-        """What the policy inside expects, in the quantities of the shop."""
-        level = self._level_of(view)
-        counts = action._replace(order=counted(action.order, level))
-        found = self.policy.expect(view_in_units(view, level), counts, unit_cost)
-        return found and replace(found, **{name: getattr(found, name) * level for name in EXPECTED})
-
-    def demand_atoms(self, view: View, price: Floats) -> Floats | None:
-        """What the policy inside holds possible, in the quantities of the shop."""
-        level = self._level_of(view)
-        atoms = self.policy.demand_atoms(view_in_units(view, level), price)
-        return None if atoms is None else atoms * level[:, None]
 
     def _order(self, order: Floats, level: Floats) -> Floats:
         """An order in the quantities of the shop, the nearest that its problem allows."""
