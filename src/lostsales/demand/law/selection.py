@@ -359,7 +359,7 @@ def _lags(family: Family) -> int:
 def _is_ruled_out(family: Family, trials: dict[Family, FamilyTrial]) -> bool:
     """True where a linear mean with this kind of noise and link is far behind one with another.
 
-    A negative binomial law without a lead over Poisson's is nearly the same, and not tried with a richer mean or memory.
+    A negative binomial law without a lead over Poisson's is nearly the same, and tried with no richer mean or memory.
     """
     own = replace(family, mean="linear", saturates=False)
     others = [other for other in trials if other.mean == "linear" and other != own]
