@@ -12,6 +12,7 @@ from lostsales.apps.commands.options import Json
 class BoardName(StrEnum):
     """The public benchmarks."""
 
+    ZIPKIN = "zipkin"
     INVENTORYBENCH = "inventorybench"
     VN2 = "vn2"
 

@@ -8,6 +8,12 @@ from lostsales.simulation.benchmarks.board import Board
 
 def open_board(name: str, data: Path | None) -> Board:
     """A board with its data, or one error that says where to get them."""
+    if name == "zipkin":
+        from lostsales.simulation.benchmarks.zipkin import Zipkin
+
+        if data is not None:
+            raise LostSalesError(f"zipkin needs no data, but {data} was given")
+        return Zipkin()
     if name == "inventorybench":
         from lostsales.simulation.benchmarks.inventorybench import InventoryBench
         from lostsales.simulation.benchmarks.inventorybench_data import WHERE
