@@ -1,8 +1,5 @@
-"""The reader of FreshRetailNet-50K on a few days in its layout, and the example where the set is at hand."""
+"""The reader of FreshRetailNet-50K on a few days in its layout."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +9,6 @@ import pytest
 from lostsales.data.reading.freshretail import WEEKDAYS, read_freshretail
 from lostsales.demand.audit.audit import audit
 from lostsales.errors import LogError, LostSalesError
-
-ROOT = Path(__file__).parents[3]
-DATA = Path(os.environ.get("LOSTSALES_FRESHRETAIL", ROOT / "../shared/data/frn_demo.parquet"))
 
 
 def published() -> pd.DataFrame:
@@ -94,30 +88,3 @@ def test_another_layout_is_refused_with_what_is_missing(tmp_path: Path) -> None:
     published().assign(sale_amount=-1.0).to_parquet(path)
     with pytest.raises(LogError, match="sales must not be negative"):
         read_freshretail(path)
-
-
-def run_example(*arguments: str) -> str:
-    command = [sys.executable, str(ROOT / "examples/freshretail.py"), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env=os.environ | {"COLUMNS": "120"})  # noqa: S603
-    return done.stdout
-
-
-def test_the_example_is_skipped_with_a_message_where_the_set_is_absent(tmp_path: Path) -> None:
-    printed = run_example(str(tmp_path / "none.parquet"))
-    assert printed.startswith("skipped: there is no file")
-    assert "FreshRetailNet-50K" in printed
-
-
-@pytest.mark.skipif(not DATA.is_file(), reason=f"there is no file {DATA}")
-def test_the_example_on_real_sales() -> None:
-    """Where demand does not depend on what was there, Beran's error is below the naive reading's and the scalings'."""
-    printed = run_example(str(DATA), "--series", "60")
-    hours, supplies = printed.split("days cut at supplies")
-    errors = {}
-    for line in supplies.splitlines():
-        cells = [cell.strip() for cell in line.split("│")]
-        if len(cells) > 4 and cells[4].replace(".", "").isdigit():
-            errors[cells[1].split(" (")[0]] = float(cells[4])
-    assert errors["Beran"] < errors["by the share of open hours"]
-    assert errors["Beran"] < 0.6 * errors["sales are demand"]
-    assert "days cut at the hours of real stock-outs" in hours

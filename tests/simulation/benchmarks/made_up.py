@@ -38,3 +38,28 @@ def vn2_folder(home: Path, weeks: int = 75, series: int = 8) -> Path:
     state = keys.assign(**{"End Inventory": 4, "In Transit W+1": 3, "In Transit W+2": 3})
     state.to_csv(home / f"Week 0 - {dates[weeks - 1]} - Initial State.csv", index=False)
     return home
+
+
+def freshretail_file(path: Path, series: int = 8, days: int = 60) -> Path:
+    """Independent demand by the hour; on a third of the days the product is sold out from some hour to close."""
+    rng = np.random.default_rng(2)
+    count = series * days
+    hourly = rng.poisson(np.repeat(rng.uniform(0.2, 0.6, series), days)[:, None], (count, 24)) * (np.arange(24) >= 6)
+    from_hour = np.where(rng.random(count) < 1 / 3, rng.integers(9, 21, count), 24)[:, None]
+    out = np.arange(24) >= from_hour
+    sold = np.where(out, 0, hourly).astype(float)
+    table = {
+        "store_id": 1,
+        "product_id": np.repeat(np.arange(series), days),
+        "dt": [str(each.date()) for each in pd.date_range("2024-03-28", periods=days)] * series,
+        "sale_amount": sold.sum(axis=1),
+        "hours_sale": list(sold),
+        "stock_hour6_22_cnt": out[:, 6:22].sum(axis=1),
+        "hours_stock_status": list(out.astype(int)),
+        "discount": 1.0,
+        "activity_flag": 0,
+        "holiday_flag": 0,
+    }
+    weather = dict.fromkeys(("precpt", "avg_temperature", "avg_humidity", "avg_wind_level"), 1.0)
+    pd.DataFrame(table | weather).to_parquet(path)
+    return path

@@ -15,6 +15,7 @@ class BoardName(StrEnum):
     ZIPKIN = "zipkin"
     INVENTORYBENCH = "inventorybench"
     VN2 = "vn2"
+    FRESHRETAIL = "freshretail"
 
 
 def benchmark(

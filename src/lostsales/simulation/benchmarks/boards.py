@@ -24,6 +24,11 @@ def open_board(name: str, data: Path | None) -> Board:
         from lostsales.simulation.benchmarks.vn2_data import WHERE as OF_VN2
 
         return Vn2.read(_given(name, data, OF_VN2))
+    if name == "freshretail":
+        from lostsales.simulation.benchmarks.freshretail import FreshRetail
+        from lostsales.simulation.benchmarks.freshretail_days import WHERE as OF_FRESHRETAIL
+
+        return FreshRetail.read(_given(name, data, OF_FRESHRETAIL))
     raise LostSalesError(f"there is no benchmark {name!r}")
 
 

@@ -168,26 +168,28 @@ class Zipkin:
         found = []
         for size in ("known", *map(str, SIZES)):
             for case in self.cases:
-                costs = np.atleast_1d(measured[case.key][size])
-                told = size == "known"
+                costs, told = np.atleast_1d(measured[case.key][size]), size == "known"
                 for by, published in case.published().items():
                     if told or by == "optimum":
-                        error, count = (None, None) if told else (_error(costs), len(costs))
-                        cost = float(costs.mean())
-                        found.append(BoardRow(_of(size), case.name, "average cost", cost, error, count, published, by))
-        means = "mean of all cases"
+                        found.append(_row(_of(size), case.name, "average cost", costs, published, by))
         for size in ("known", *map(str, SIZES)):
             for law in LEAD_TIMES:
                 cases = [case for case in self.cases if case.law == law]
                 if not cases:
                     continue
                 above = _above_by_log(cases, measured, size)
+                if size == "known":
+                    above = above.mean(keepdims=True)
                 name, figure = f"{law.capitalize()}, {_of(size)}", "per cent above the optimum"
-                error, count = (None, None) if size == "known" else (_error(above), len(above))
-                rules = {by: _published_above(cases, by) for by in (BASE_STOCK, CAPPED) if by in cases[0].published()}
-                for by, published in (rules or {"": None}).items():
-                    found.append(BoardRow(means, name, figure, float(above.mean()), error, count, published, by))
+                for by in [each for each in (BASE_STOCK, CAPPED) if each in cases[0].published()] or [""]:
+                    rule = _published_above(cases, by) if by else None
+                    found.append(_row("mean of all cases", name, figure, above, rule, by))
         return found
+
+
+def _row(board: str, case: str, figure: str, values: Floats, published: float | None, by: str) -> BoardRow:
+    error = float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else None
+    return BoardRow(board, case, figure, float(values.mean()), error, len(values), published, by)
 
 
 def _of(size: str) -> str:
@@ -207,7 +209,3 @@ def _above_by_log(cases: list[Case], measured: dict[str, Figures], size: str) ->
 def _published_above(cases: list[Case], by: str) -> float:
     published = [case.published() for case in cases]
     return float(np.mean([100 * (each[by] / each["optimum"] - 1) for each in published]))
-
-
-def _error(values: Floats) -> float | None:
-    return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else None
