@@ -12,7 +12,7 @@ from lostsales.apps.cli import app
 from lostsales.errors import LostSalesError
 from lostsales.simulation.benchmarks.board import run_board
 from lostsales.simulation.benchmarks.boards import open_board
-from lostsales.simulation.benchmarks.inventorybench import InventoryBench, _Supply, play_batch
+from lostsales.simulation.benchmarks.inventorybench import InventoryBench, play_batch
 from lostsales.simulation.benchmarks.inventorybench_data import Batch, read_instances
 from lostsales.simulation.benchmarks.vn2 import Vn2, close_week, official_rule, play_weeks
 from lostsales.simulation.benchmarks.vn2_data import WEEK, WeeklySales, read_sales
@@ -40,17 +40,6 @@ def test_a_folder_and_a_table_of_instances_are_the_same(tmp_path: Path) -> None:
     for one, other in zip(batches, read_instances(tmp_path / "table.parquet"), strict=True):
         np.testing.assert_array_equal(one.lead_times, other.lead_times)
         np.testing.assert_array_equal(one.demand, other.demand)
-
-
-def test_orders_arrive_when_their_lead_times_say_and_chances_follow() -> None:
-    times = np.array([[1, -1, 2, 1, 3, 1]])
-    batch = Batch("real", "stochastic", np.ones(1), np.ones(1), np.ones((1, 5)), np.full((1, 6), 2.0), times)
-    supply = _Supply.of(batch)
-    arrived = [supply.arrived(t, np.array([10.0 + t]))[0] for t in range(6)]
-    assert arrived == [0, 10, 0, 0, 12 + 13, 0]
-    # One each before the start; then two of 1, one of 2, and the second order never came.
-    assert supply.seen[0].tolist() == [3, 2, 1, 2]
-    assert supply.waiting[0].tolist() == [0.0, 14.0, 15.0]
 
 
 def test_demand_that_never_moves_scores_nearly_one() -> None:

@@ -16,7 +16,8 @@ from lostsales.learn.lookahead.order_loops import Situation
 from lostsales.learn.lookahead.orders import Search, find_orders, terms_of
 from lostsales.simulation.benchmarks.board import BoardRow, Figures, fingerprint
 from lostsales.simulation.benchmarks.inventorybench_data import KINDS, LEADS, Batch, read_instances
-from lostsales.types import Bools, Floats
+from lostsales.simulation.benchmarks.inventorybench_supply import Deliveries, KnownSupply, SupplyBelief, start_of
+from lostsales.types import Floats
 
 SHOWN, SALES_ONLY = "demand shown after each period", "only sales shown"
 # Best published in each batch, and over all instances: https://tianyipeng.github.io/InventoryBench/ (2025).
@@ -29,7 +30,6 @@ BEST = {
     ("synthetic", "stochastic"): 0.411,
 }
 BEST_OVERALL = 0.538
-RANDOM_TIMES = (1, 2, 3)  # that a random lead time can have, as published; or never
 DEFAULT = Search()
 DISCOUNT = 0.9999  # rewards of all periods count the same
 
@@ -105,17 +105,18 @@ def _row(board: str, case: str, scores: Floats, best: float | None) -> BoardRow:
 def play_batch(batch: Batch, sales_only: bool = False, search: Search = DEFAULT) -> Floats:
     """The score of every instance, (instances,).
 
-    The policy is shown the demand of each period after it, or its sales; an arrival when it happens, and of a fixed
-    lead time how long it is. Chances of random ones are learned as orders arrive or do not.
+    The policy is shown the demand of each period after it, or its sales; the units that arrived, not of which order,
+    and of a fixed lead time how long it is. Chances of random ones are learned as units arrive or do not.
     """
     n, periods = batch.demand.shape
-    supply = _Supply.of(batch)
+    deliveries, supply = Deliveries.of(batch), start_of(batch)
     terms = terms_of(Shop(arrival="before", discount=DISCOUNT), shown=False)
     levels = MovingLevels.start(n).after(batch.train)
     stock, reward = np.zeros(n), np.zeros(n)
     for t in range(periods):
         order = find_orders(levels, _situation(batch, stock, supply, search), terms, search).order
-        stock = stock + supply.arrived(t, order)
+        arrived = deliveries.arrived(t, order)
+        supply, stock = supply.after(order, arrived), stock + arrived
         sold = np.minimum(stock, batch.demand[:, t])
         stock = stock - sold
         reward += batch.profit * sold - batch.holding * stock
@@ -125,7 +126,7 @@ def play_batch(batch: Batch, sales_only: bool = False, search: Search = DEFAULT)
     return np.asarray(np.maximum(np.divide(reward, total, out=np.zeros(n), where=total > 0), 0.0))
 
 
-def _situation(batch: Batch, stock: Floats, supply: "_Supply", search: Search) -> Situation:
+def _situation(batch: Batch, stock: Floats, supply: KnownSupply | SupplyBelief, search: Search) -> Situation:
     n, nothing = len(stock), np.zeros(len(stock))
     chances, lost = supply.law
     periods = search.periods(chances.shape[1] - 1)
@@ -144,59 +145,3 @@ def _situation(batch: Batch, stock: Floats, supply: "_Supply", search: Search) -
         minimum=nothing,
         limit=nothing + np.inf,
     )
-
-
-@dataclass(eq=False)
-class _Supply:
-    """Orders on the way, and what has been seen of lead times."""
-
-    batch: Batch
-    longest: int
-    orders: Floats  # (instances, periods)
-    is_out: Bools  # (instances, periods) ordered and not arrived
-    seen: Floats  # (instances, longest + 1) orders by lead time, from one each on; the last of those that never came
-    now: int = 0
-
-    @classmethod
-    def of(cls, batch: Batch) -> "_Supply":
-        shape = batch.demand.shape
-        longest = max(RANDOM_TIMES) if batch.lead == "stochastic" else int(batch.lead)
-        seen = np.ones((len(batch), len(RANDOM_TIMES) + 1))
-        return cls(batch, longest, np.zeros(shape), np.zeros(shape, dtype=bool), seen)
-
-    @property
-    def law(self) -> tuple[Floats, Floats]:
-        """Chances of lead times (instances, longest + 1), and of loss (instances,)."""
-        chances = np.zeros((len(self.batch), self.longest + 1))
-        if self.batch.lead != "stochastic":
-            chances[:, self.longest] = 1.0
-            return chances, np.zeros(len(self.batch))
-        share = self.seen / self.seen.sum(axis=1, keepdims=True)
-        chances[:, list(RANDOM_TIMES)] = share[:, :-1]
-        return chances, share[:, -1].copy()
-
-    @property
-    def waiting(self) -> Floats:
-        """What is on the way, (instances, longest): column k was ordered (longest - k) periods ago."""
-        found = np.zeros((len(self.batch), self.longest))
-        for waited in range(1, min(self.longest, self.now) + 1):
-            at = self.now - waited
-            found[:, self.longest - waited] = self.orders[:, at] * self.is_out[:, at]
-        return found
-
-    def arrived(self, t: int, order: Floats) -> Floats:
-        """What arrives in a period in which this was ordered."""
-        self.orders[:, t], self.is_out[:, t] = order, True
-        total = np.zeros(len(order))
-        for waited in range(min(t, int(self.batch.lead_times.max(initial=0))) + 1):
-            at = t - waited
-            comes = self.is_out[:, at] & (self.batch.lead_times[:, at] == waited)
-            total += np.where(comes, self.orders[:, at], 0.0)
-            self.is_out[comes, at] = False
-            if waited in RANDOM_TIMES:
-                self.seen[comes, RANDOM_TIMES.index(waited)] += 1
-        overdue = t - max(RANDOM_TIMES)
-        if overdue >= 0:
-            self.seen[self.is_out[:, overdue], -1] += 1
-        self.now = t + 1
-        return total
