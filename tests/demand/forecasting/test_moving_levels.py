@@ -62,6 +62,43 @@ def test_paths_have_the_mean_and_the_spread_of_demand() -> None:
         assert 0.9 < np.median(paths[:, :, 0].std(axis=1)) / np.sqrt(mean) < 1.3
 
 
+def test_members_are_weighted_as_all_series_say_and_one_series_says_little() -> None:
+    rng = np.random.default_rng(7)
+    steady = MovingLevels.start(300).after(rng.poisson(5.0, (300, 40)).astype(np.float64)).pooled()
+    walk = 50.0 * np.exp(np.cumsum(rng.normal(0.0, 0.3, (300, 40)), axis=1))
+    moving = MovingLevels.start(300).after(rng.poisson(walk).astype(np.float64)).pooled()
+    slow, fast = [0, 1], [3, 4, 5, 6]
+    assert steady.prior[slow].sum() > 0.8
+    assert moving.prior[fast].sum() > 0.8
+    assert steady.take(np.array([0])).prior is steady.prior
+    alone = steady.take(np.array([0])).pooled().prior
+    np.testing.assert_allclose(alone, 1 / len(alone), atol=0.1)
+    np.testing.assert_allclose(alone.sum(), 1.0)
+
+
+def test_pooled_weights_forecast_better_than_equal_ones() -> None:
+    rng = np.random.default_rng(8)
+    demand = rng.negative_binomial(2.0, 2.0 / 5.0, (400, 31)).astype(np.float64)  # mean 3
+    equal = MovingLevels.start(400).after(demand[:, :-1])
+    error = [float(np.mean((each.mean - 3.0) ** 2)) for each in (equal, equal.pooled())]
+    assert error[1] < 0.9 * error[0]
+
+
+def test_small_counts_have_no_bias() -> None:
+    rng = np.random.default_rng(9)
+    demand = rng.negative_binomial(0.5, 0.5 / 0.9, (2000, 80)).astype(np.float64)  # mean 0.4, skewed
+    np.testing.assert_allclose(MovingLevels.start(2000).after(demand).pooled().mean.mean(), 0.4, rtol=0.06)
+
+
+def test_draws_are_even_in_every_period_in_pairs_and_along_the_paths() -> None:
+    chances = PathDraws.of(128, 6, np.random.default_rng(0)).chances
+    for column in chances.T:
+        np.testing.assert_allclose(np.sort(column), (np.arange(128) + 0.5) / 128)
+    assert np.abs(np.corrcoef(chances.T) - np.eye(6)).max() < 0.1
+    assert np.abs(chances[:32].mean(axis=0) - 0.5).max() < 0.06
+    assert PathDraws.of(10, 2, np.random.default_rng(0)).chances.shape == (10, 2)
+
+
 def test_weekdays_and_weeks_are_learned_from_repetition() -> None:
     dates = np.datetime64("2024-01-01", "us") + np.arange(28 * 7) * np.timedelta64(1, "D")
     true = np.array([1.0, 0.8, 0.9, 1.0, 1.3, 1.6, 0.4])

@@ -81,7 +81,9 @@ def observe(
                     square = min(error * error, 9.0 * relative + 0.25) - noise
                     state.squares[i, k] = max(MEMORY * state.squares[i, k] + square, 0.0)
                     state.weight[i, k] = MEMORY * state.weight[i, k] + 1.0
-                error = min(max(error, -1.0), 3.0 * math.sqrt(relative) + 0.3)
+                error = max(error, -1.0)
+                if not counted or mean >= FEW:  # large errors of small counts are their law, and no outliers
+                    error = min(error, 3.0 * math.sqrt(relative) + 0.3)
                 if rates[k, 1] > 0.0:
                     state.trend[i, k] = DAMPING * state.trend[i, k] + rates[k, 1] * base * error
                 rate = max(rates[k, 0], 1.0 / (state.shown[i] + 1.0))

@@ -1,6 +1,6 @@
 """Moving levels of many series: what each has shown so far, and paths of demand that it may take from here."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -12,6 +12,9 @@ USUAL_SPREAD = 0.35  # standard deviation of demand relative to its mean, before
 USUAL_WEIGHT = 4.0  # periods that it counts for
 KNOWN_LEVEL = 4  # periods that a level counts for that is known beforehand
 STUDENT = 6  # degrees of freedom of the errors of a path
+MEMBERS = len(RATES)
+EQUAL_SERIES = 1.0  # series of equal weights that each member counts for when weights are pooled
+ROUNDS = 50  # of expectation and maximisation
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +26,7 @@ class PathDraws:
 
     @classmethod
     def of(cls, paths: int, periods: int, rng: np.random.Generator) -> "PathDraws":
-        """Stratified in each period: the middles of equal shares, in random order."""
+        """Stratified in each period."""
         from scipy.special import stdtrit
 
         chances = stratified(paths, periods, rng)
@@ -31,8 +34,16 @@ class PathDraws:
 
 
 def stratified(paths: int, columns: int, rng: np.random.Generator) -> Floats:
-    """The middles of equal shares of [0, 1], in an order of its own in each column, (paths, columns)."""
-    return rng.permuted(np.tile((np.arange(paths)[:, None] + 0.5) / paths, (1, columns)), axis=0)
+    """The middles of equal shares of [0, 1], each once in a column, (paths, columns), even in several columns too.
+
+    Points of a scrambled Sobol sequence, of which the ranks are kept. A first column that sorts them is left out, so
+    that any run of neighbouring paths is even as well.
+    """
+    from scipy.stats.qmc import Sobol
+
+    points = Sobol(columns + 1, rng=rng).random_base2(max(paths - 1, 1).bit_length())[:paths]
+    ranks = points[points[:, 0].argsort(), 1:].argsort(axis=0).argsort(axis=0)
+    return np.asarray((ranks + 0.5) / paths)
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,15 +61,21 @@ class MovingLevels:
     state: LevelState
     counted: bool = True  # demand comes in whole units
     forgetting: float = FORGETTING
+    prior: Floats = field(default_factory=lambda: np.full(MEMBERS, 1.0 / MEMBERS))  # (members,) weights before demands
 
     @classmethod
     def start(
-        cls, series: int, counted: bool = True, level: Floats | None = None, spread: Floats | None = None
+        cls,
+        series: int,
+        counted: bool = True,
+        level: Floats | None = None,
+        spread: Floats | None = None,
+        prior: Floats | None = None,
     ) -> "MovingLevels":
         """Nothing seen yet.
 
         Where a `level` (series,) is known, and not NaN, it counts as some periods; so does a `spread` (series,), the
-        variance beyond Poisson's relative to the squared mean.
+        variance beyond Poisson's relative to the squared mean. Members have weights (members,) beforehand.
         """
         shape, least = (series, len(RATES)), 0.5 if counted else 0.0
         known = np.zeros(series, dtype=bool) if level is None else np.isfinite(level)
@@ -72,13 +89,14 @@ class MovingLevels:
             score=np.zeros(shape),
             shown=known * KNOWN_LEVEL,
         )
-        return cls(state, counted)
+        found = cls(state, counted)
+        return found if prior is None else replace(found, prior=prior)
 
     @classmethod
     def joined(cls, parts: list["MovingLevels"]) -> "MovingLevels":
         """The series of all parts."""
         state = LevelState._make(map(np.concatenate, zip(*(part.state for part in parts), strict=True)))
-        return cls(state, parts[0].counted, parts[0].forgetting)
+        return replace(parts[0], state=state)
 
     def after(self, demand: Floats, censored: Bools | None = None, exposure: Floats | None = None) -> "MovingLevels":
         """The levels after further periods (series, periods), NaN where a series has none.
@@ -91,11 +109,29 @@ class MovingLevels:
         exposure = np.ones(demand.shape) if exposure is None else np.ascontiguousarray(exposure)
         units = np.ascontiguousarray(demand, dtype=np.float64)
         observe(state, units, exposure, np.ascontiguousarray(censored), RATES, self.forgetting, self.counted)
-        return MovingLevels(state, self.counted, self.forgetting)
+        return replace(self, state=state)
+
+    def pooled(self) -> "MovingLevels":
+        """With the prior weights of members under which the scores of all series are likeliest (empirical Bayes).
+
+        The weights are those of a mixture, by expectation and maximisation; few series leave them near equal.
+        """
+        likelihood = np.exp(self.state.score - self.state.score.max(axis=1, keepdims=True))
+        weights = np.full(MEMBERS, 1.0 / MEMBERS)
+        for _ in range(ROUNDS):
+            shares = likelihood * weights
+            total = (shares / shares.sum(axis=1, keepdims=True)).sum(axis=0) + EQUAL_SERIES
+            weights = total / total.sum()
+        return replace(self, prior=weights)
 
     def take(self, rows: Ints) -> "MovingLevels":
         """Some of the series."""
-        return MovingLevels(LevelState._make(each[rows] for each in self.state), self.counted, self.forgetting)
+        return replace(self, state=LevelState._make(each[rows] for each in self.state))
+
+    @property
+    def weighted(self) -> LevelState:
+        """The state, whose scores count the prior weights."""
+        return self.state._replace(score=self.state.score + np.log(self.prior))
 
     @property
     def mean(self) -> Floats:
@@ -109,14 +145,15 @@ class MovingLevels:
 
     @property
     def _shares(self) -> Floats:
-        score = np.exp(self.state.score - self.state.score.max(axis=1, keepdims=True))
-        return np.asarray(score / score.sum(axis=1, keepdims=True))
+        score = self.weighted.score
+        shares = np.exp(score - score.max(axis=1, keepdims=True))
+        return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
     def paths(self, draws: PathDraws, exposure: Floats | None = None) -> Floats:
         """Demands of the coming periods, (series, paths, periods), exposed so, (series, periods)."""
         n, (paths, periods) = len(self.state.shown), draws.chances.shape
         exposure = np.ones((n, periods)) if exposure is None else exposure
-        found = np.empty((n, paths, periods))
+        state, found = self.weighted, np.empty((n, paths, periods))
         for i in range(n):
-            draw_paths(self.state, i, exposure[i], draws.chances, draws.errors, RATES, self.counted, found[i])
+            draw_paths(state, i, exposure[i], draws.chances, draws.errors, RATES, self.counted, found[i])
         return found

@@ -11,7 +11,7 @@ from lostsales.demand.forecasting.moving_levels import MovingLevels, PathDraws, 
 from lostsales.learn.lookahead.order_loops import Draws, Situation, Terms, search_orders
 from lostsales.types import Floats
 
-PATHS = 150
+PATHS = 128
 AHEAD = 6  # periods that are looked at beyond the longest lead time
 
 
@@ -41,7 +41,7 @@ def find_orders(levels: MovingLevels, situation: Situation, terms: Terms, search
     """The best order of every series; its periods are those of `situation.exposure`."""
     periods, longest = situation.exposure.shape[1], situation.chances.shape[1] - 1
     draws = _draws(search.paths, periods, situation.pipeline.shape[1], longest, search.seed)
-    return FoundOrders(*search_orders(levels.state, RATES, levels.counted, situation, terms, draws))
+    return FoundOrders(*search_orders(levels.weighted, RATES, levels.counted, situation, terms, draws))
 
 
 @lru_cache(maxsize=128)

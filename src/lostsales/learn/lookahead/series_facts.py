@@ -9,7 +9,7 @@ from lostsales.data.ladders import order_multiple, own_multiples
 from lostsales.data.log import SalesLog
 from lostsales.demand.censoring.runs import Runs
 from lostsales.demand.forecasting.calendar_season import CalendarSeason
-from lostsales.demand.forecasting.moving_levels import MovingLevels
+from lostsales.demand.forecasting.moving_levels import MEMBERS, MovingLevels
 from lostsales.demand.survival.series_law import series_units
 from lostsales.policy.file_content import POSITIVE, ArraySpec, numbers, texts
 from lostsales.policy.recent_demand import RecentDemand
@@ -32,6 +32,7 @@ class SeriesFacts:
     order_cost: Floats
     holding_cost: Floats
     multiple: Floats  # (series + 1,) what orders come in, 0 for any quantity
+    members: Floats  # (members,) weights of the levels with different rates, pooled over series
 
     @classmethod
     def of(cls, log: SalesLog, runs: Runs, season: CalendarSeason) -> "SeriesFacts":
@@ -44,11 +45,11 @@ class SeriesFacts:
         observed = runs.observed
         hidden, period = ~observed.is_observed[order], log.period[order]
         shown = RecentDemand(observed.least[order], hidden, edges[:-1], edges[1:], period)
-        levels = moved(MovingLevels.start(len(names), observed.integer), shown, season)
+        levels = moved(MovingLevels.start(len(names), observed.integer), shown, season).pooled()
         price = np.array([np.median(log.price[order[a:b]]) for a, b in pairwise(edges)])
         costs = [_mean(each, own, len(names)) for each in (log.costs.lost, log.costs.order, log.costs.holding)]
         found = levels.mean, levels.spread, price, *costs
-        columns = [*(np.r_[each, np.median(each)] for each in found), _multiples(log, part, len(names))]
+        columns = [*(np.r_[each, np.median(each)] for each in found), _multiples(log, part, len(names)), levels.prior]
         return cls(names, *columns)
 
     def rows_of(self, view: View) -> tuple[Ints, Bools]:
@@ -68,7 +69,7 @@ class SeriesFacts:
         at, is_unknown = self.rows_of(view)
         nothing = np.ones(len(at), dtype=bool) if view.recent is None else view.recent.end <= view.recent.first
         level = np.where(is_unknown, np.where(nothing, view.last_sales, np.nan), self.level[at])
-        start = MovingLevels.start(len(at), counted, level, self.spread[at])
+        start = MovingLevels.start(len(at), counted, level, self.spread[at], self.members)
         return start if view.recent is None else moved(start, view.recent, season)
 
     def to_arrays(self) -> dict[str, Array]:
@@ -85,6 +86,7 @@ class SeriesFacts:
         """What these arrays of a policy file may hold."""
         by_name = {each.name: numbers("series+1", least=0) for each in fields(cls)}
         by_name |= {"names": texts("series"), "level": numbers("series+1", least=POSITIVE)}
+        by_name["members"] = numbers(MEMBERS, least=POSITIVE)
         return {f"series_{name}": each for name, each in by_name.items()}
 
 

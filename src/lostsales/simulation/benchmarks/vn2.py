@@ -155,7 +155,7 @@ def our_rule(data: WeeklySales, week: int, state: Floats, search: Search | None 
     dates = data.weeks[: week + 1].astype("datetime64[us]")
     season = CalendarSeason.learned(sales, in_stock.astype(np.float64), dates[:-1], 7 * DAY)
     past = np.broadcast_to(season.index(dates[:-1]), sales.shape)
-    levels = MovingLevels.start(n).after(sales, ~in_stock, past)
+    levels = MovingLevels.start(n).after(sales, ~in_stock, past).pooled()
     shop = Shop(supply={"lead_time": LEAD_TIME}, discount=DISCOUNT)
     periods = search.periods(LEAD_TIME)
     situation = Situation(
