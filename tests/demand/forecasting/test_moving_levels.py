@@ -1,9 +1,12 @@
 """Levels that move, and what stock-outs tell them."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from lostsales.data.calendar.grid import DAY
 from lostsales.demand.forecasting.calendar_season import CalendarSeason, week_of, weekday_of
+from lostsales.demand.forecasting.moving_level_loops import RATES
 from lostsales.demand.forecasting.moving_levels import MovingLevels, PathDraws
 
 
@@ -67,7 +70,7 @@ def test_members_are_weighted_as_all_series_say_and_one_series_says_little() -> 
     steady = MovingLevels.start(300).after(rng.poisson(5.0, (300, 40)).astype(np.float64)).pooled()
     walk = 50.0 * np.exp(np.cumsum(rng.normal(0.0, 0.3, (300, 40)), axis=1))
     moving = MovingLevels.start(300).after(rng.poisson(walk).astype(np.float64)).pooled()
-    slow, fast = [0, 1], [3, 4, 5, 6]
+    slow, fast = [0, 1, 7], [3, 4, 5, 6]
     assert steady.prior[slow].sum() > 0.8
     assert moving.prior[fast].sum() > 0.8
     assert steady.take(np.array([0])).prior is steady.prior
@@ -82,6 +85,34 @@ def test_pooled_weights_forecast_better_than_equal_ones() -> None:
     equal = MovingLevels.start(400).after(demand[:, :-1])
     error = [float(np.mean((each.mean - 3.0) ** 2)) for each in (equal, equal.pooled())]
     assert error[1] < 0.9 * error[0]
+
+
+def test_a_member_goes_back_to_the_slowest_level() -> None:
+    """Without errors: level 4, the slowest at 2, a tenth of the way back in each period."""
+    levels = MovingLevels.start(1, counted=False, level=np.array([4.0]), spread=np.zeros(1))
+    at = int(np.flatnonzero(RATES[:, 2] > 0)[0])
+    levels.state.level[0, 0] = 2.0
+    levels.state.score[0, at] = 100.0
+    none = PathDraws(np.full((1, 3), 0.5), np.zeros((1, 3)))
+    gap = 2.0 * (1 - RATES[at, 2]) ** np.arange(1, 4)
+    np.testing.assert_allclose(levels.paths(none)[0, 0], 2.0 + gap)
+    after = levels.after(np.array([[3.8]]))
+    np.testing.assert_allclose(after.state.level[0, at], 3.8)
+
+
+def test_demand_that_reverts_is_forecast_better_by_members_that_do() -> None:
+    rng = np.random.default_rng(10)
+    log_level = [np.zeros(600)]
+    for _ in range(79):
+        log_level.append(0.9 * log_level[-1] + rng.normal(0.0, 0.1, 600))
+    demand = rng.poisson(20.0 * np.exp(np.stack(log_level, axis=1))).astype(np.float64)
+    levels, reverting = MovingLevels.start(600).after(demand).pooled(), RATES[:, 2] > 0
+    assert levels.prior[reverting].sum() > 0.5
+    draws, state = PathDraws.of(256, 4, rng), levels.state
+    without = replace(levels, state=state._replace(score=np.where(reverting, -1e3, state.score)))
+    expected = 20.0 * np.exp(0.9**4 * log_level[-1])
+    errors = [float(np.mean((each.paths(draws)[:, :, 3].mean(axis=1) - expected) ** 2)) for each in (levels, without)]
+    assert errors[0] < 0.85 * errors[1]
 
 
 def test_small_counts_have_no_bias() -> None:

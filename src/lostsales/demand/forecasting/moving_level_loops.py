@@ -1,7 +1,8 @@
 """Moving levels in compiled code: their update by demands and stock-outs, and paths of demand that they hold possible.
 
 Each member is an exponential smoothing with multiplicative errors (Hyndman, Koehler, Ord and Snyder, 2008): demand is
-mean (1 + error), and the level moves by a rate times the error. A count has the variance of Poisson's law on top.
+mean (1 + error), and the level moves by a rate times the error. Some have a trend, some go back to the slowest level.
+A count has the variance of Poisson's law on top.
 """
 
 import math
@@ -13,8 +14,20 @@ from lostsales._jit import compiled
 from lostsales.demand.forecasting.counts import chance_at_least, count_quantile, demand_at_least
 from lostsales.types import Bools, Floats, Ints
 
-# Rate of the level and rate of its trend, which is none where it is 0.
-RATES = np.array([[0.02, 0.0], [0.08, 0.0], [0.2, 0.0], [0.4, 0.0], [0.7, 0.0], [0.2, 0.05], [0.4, 0.1]])
+# Rate of the level, rate of its trend, and share of the way back to the slowest level that it goes in a period.
+RATES = np.array(
+    [
+        [0.02, 0.0, 0.0],
+        [0.08, 0.0, 0.0],
+        [0.2, 0.0, 0.0],
+        [0.4, 0.0, 0.0],
+        [0.7, 0.0, 0.0],
+        [0.2, 0.05, 0.0],
+        [0.4, 0.1, 0.0],
+        [0.1, 0.0, 0.1],
+        [0.2, 0.0, 0.1],
+    ]
+)
 DAMPING = 0.9  # of a trend, a period
 MEMORY = 0.95  # weight of a squared error against that of the next period
 FEW = 30.0  # a mean below which a count is negative binomial; above, a whole number around it
@@ -62,8 +75,10 @@ def observe(
                 state.level[i] = max(units / exposed, 0.5 if counted else 1e-9)
                 state.shown[i] = 1
                 continue
+            slowest = state.level[i, 0]
             for k in range(len(rates)):
-                base = max(state.level[i, k] + DAMPING * state.trend[i, k], least_level)
+                base = state.level[i, k] + DAMPING * state.trend[i, k]
+                base = max(base + rates[k, 2] * (slowest - base), least_level)
                 mean = base * exposed
                 noise = 1.0 / mean if counted else 0.0
                 relative = max(state.squares[i, k] / state.weight[i, k], LEAST_EXCESS) + noise
@@ -138,7 +153,8 @@ def draw_paths(
         excess = max(state.squares[i, k] / state.weight[i, k], LEAST_EXCESS)
         rate = max(rates[k, 0], 1.0 / (state.shown[i] + 1.0))
         for t in range(periods):
-            base = max(level + DAMPING * trend, LEAST_LEVEL if counted else 1e-9)
+            base = level + DAMPING * trend
+            base = max(base + rates[k, 2] * (state.level[i, 0] - base), LEAST_LEVEL if counted else 1e-9)
             mean = base * exposure[t]
             if mean <= 0.0:
                 paths[s, t] = 0.0

@@ -1,7 +1,7 @@
 """The search for an order in compiled code, one series after the other.
 
-On sampled paths of demand and of deliveries every order-up-to level among some is rolled out, and then today's order
-is varied with the best of them behind it (one step of policy improvement: Bertsekas, 2022).
+Order-up-to levels are rolled out on sampled paths of demand and of deliveries, and then today's order is varied with
+the best of them behind it (one step of policy improvement: Bertsekas, 2022).
 """
 
 import math
