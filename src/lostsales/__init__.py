@@ -29,6 +29,8 @@ if _typing.TYPE_CHECKING:
     from lostsales.errors import LostSalesError as LostSalesError
     from lostsales.errors import SettingError as SettingError
     from lostsales.evaluation.assortment import AssortmentGain as AssortmentGain
+    from lostsales.evaluation.back_test import BackTest as BackTest
+    from lostsales.evaluation.back_test import back_test as back_test
     from lostsales.evaluation.compare import Comparison as Comparison
     from lostsales.evaluation.compare import compare as compare
     from lostsales.evaluation.evaluate import evaluate as evaluate
@@ -85,6 +87,7 @@ _ROOMS = {
     "demand.survival.imputation": ("Imputation", "impute"),
     "errors": ("LogError", "LostSalesError", "SettingError"),
     "evaluation.assortment": ("AssortmentGain",),
+    "evaluation.back_test": ("BackTest", "back_test"),
     "evaluation.compare": ("Comparison", "compare"),
     "evaluation.evaluate": ("evaluate",),
     "evaluation.pilot.design": ("pilot",),

@@ -38,6 +38,7 @@ def report(
         str, typer.Option(help="Compared with it, such as planner,c-fqi,base-stock; '' for none.")
     ] = "base-stock,newsvendor",
     horizon: Horizon = None,
+    windows: Annotated[int, typer.Option(min=0, max=100, help="Of a back-test in time of its method; 0 for none.")] = 3,
     seed: Seed = 0,
     drop_bad_rows: DropBadRows = False,
     dropped_rows: DroppedRows = None,
@@ -78,6 +79,7 @@ def report(
             out,
             methods=names(methods),
             horizon=horizon,
+            windows=windows,
             seed=seed,
             progress=tick,
             origin=origin,
