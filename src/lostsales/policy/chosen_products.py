@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from lostsales.data.feature import Feature
 from lostsales.data.ladders import Ladders
 from lostsales.data.log import SalesLog
-from lostsales.data.problem import Feature, Problem
+from lostsales.data.problem import Problem
 from lostsales.data.settings import StrictSettings, checked_json
 from lostsales.errors import LostSalesError
 from lostsales.policy.base import PolicyBase

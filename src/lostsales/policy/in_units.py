@@ -6,9 +6,10 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field
 
+from lostsales.data.feature import Feature
 from lostsales.data.ladders import Ladders
 from lostsales.data.log import SalesLog
-from lostsales.data.problem import Feature, Problem
+from lostsales.data.problem import Problem
 from lostsales.data.settings import StrictSettings, checked_json
 from lostsales.data.units import DIGITS, counted, in_units, problem_in_units
 from lostsales.errors import LostSalesError

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from lostsales.data.economics import UnitCosts
+from lostsales.data.feature import Feature
 from lostsales.data.ladders import Ladders, LadderSettings, snapped
 from lostsales.data.log import SalesLog
-from lostsales.data.problem import Feature, Problem
+from lostsales.data.problem import Problem
 from lostsales.data.progress import Progress
 from lostsales.data.scale import TINY
 from lostsales.data.settings import StrictSettings, checked_json
