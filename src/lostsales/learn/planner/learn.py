@@ -16,8 +16,9 @@ from lostsales.data.progress import stages as stages_of
 from lostsales.demand.audit.behaviour import audit_behaviour
 from lostsales.demand.censoring.evidence import Evidence
 from lostsales.demand.law.demand_law import DemandLaw
+from lostsales.demand.law.demand_model import DemandModel, bootstrap_laws
 from lostsales.demand.law.estimation import complete_latents
-from lostsales.demand.law.selection import DemandModel, bootstrap_laws, fit_demand
+from lostsales.demand.law.selection import fit_demand
 from lostsales.learn.planner.every_state_plan import plan_every_state
 from lostsales.learn.planner.following import ByPipeline, ByStock, Following, Projected
 from lostsales.learn.planner.lag_belief import plan_memory
