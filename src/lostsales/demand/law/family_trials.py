@@ -55,13 +55,14 @@ def cross_validate(
 ) -> FamilyTrial:
     """Fit without each fold in turn.
 
-    A richer mean starts from the linear one of the same fold, never from a law fitted to what is held out: iterations
-    depend on their start.
+    A richer mean or a longer memory starts from the simpler one of the same fold, never from a law fitted to what is
+    held out: iterations depend on their start.
     """
-    linear = trials.get(replace(family, mean="linear"))
+    linear = replace(family, mean="linear")
+    simpler = trials.get(linear) or trials.get(replace(linear, lags=max(family.lags - 1, 1)))
 
     def fit_without(at: int) -> tuple[DemandLaw, CompletedLatents]:
-        start = None if linear is None else linear.laws[at]
+        start = None if simpler is None else simpler.laws[at].with_lags(family.lags)
         used = folds[at][1].astype(np.float64)
         law = fit_family(evidence, family, scale, weights=used, start=start, seed=seed)
         # Series effects are fitted to the held-out rows too, as in use they are known; all else is held out.
