@@ -5,21 +5,11 @@ from typing import Annotated, Literal
 
 import typer
 
-from lostsales.apps.commands.options import (
-    MOST,
-    MOST_WORKERS,
-    Estimators,
-    Json,
-    ScenarioName,
-    ScenarioSettings,
-    Seed,
-    named_files,
-    whole_numbers,
-)
+from lostsales.apps.commands import options
 
 
 def calibrate(
-    scenario: ScenarioName,
+    scenario: options.ScenarioName,
     policy: Annotated[
         str, typer.Option(help="The policy to evaluate: base-stock:LEVEL@PRICE, uniform, or a file.")
     ] = "base-stock",
@@ -28,9 +18,9 @@ def calibrate(
     ] = "uniform",
     epsilon: Annotated[float, typer.Option(help="Share of the behaviour's decisions drawn uniformly.")] = 0.0,
     series: Annotated[str, typer.Option(help="Numbers of series in a log.")] = "5,20,50",
-    replications: Annotated[int, typer.Option(min=1, max=MOST, help="Logs of each size.")] = 200,
-    estimator: Estimators = None,
-    workers: Annotated[int, typer.Option(min=1, max=MOST_WORKERS, help="Processes; results are the same.")] = 1,
+    replications: Annotated[int, typer.Option(min=1, max=options.MOST, help="Logs of each size.")] = 200,
+    estimator: options.Estimators = None,
+    workers: Annotated[int, typer.Option(min=1, max=options.MOST_WORKERS, help="Processes; results are the same.")] = 1,
     out: Annotated[Path | None, typer.Option(help="Journal of the study; the same command resumes from it.")] = None,
     study: Annotated[
         Literal["intervals", "pilot", "promise"],
@@ -40,11 +30,11 @@ def calibrate(
             "compare promises for --method from logs by the scenario's manager, with one number of --series."
         ),
     ] = "intervals",
-    past: Annotated[int, typer.Option(min=10, max=MOST, help="Periods before a pilot.")] = 60,
+    past: Annotated[int, typer.Option(min=10, max=options.MOST, help="Periods before a pilot.")] = 60,
     method: Annotated[str, typer.Option(help="The method whose promised gain is studied.")] = "planner",
-    settings: ScenarioSettings = None,
-    seed: Seed = 0,
-    as_json: Json = False,
+    settings: options.ScenarioSettings = None,
+    seed: options.Seed = 0,
+    as_json: options.Json = False,
 ) -> None:
     """Measure in simulation, where the truth is known, how often the 95 % intervals of `evaluate` cover it.
 
@@ -64,8 +54,8 @@ def calibrate(
     from lostsales.simulation.scenario import Scenario
 
     if out is not None:
-        check_output(out, named_files(scenario, policy, behaviour))
-    sizes = whole_numbers("series", series, "5,20,50")
+        check_output(out, options.named_files(scenario, policy, behaviour))
+    sizes = options.whole_numbers("series", series, "5,20,50")
     if study == "promise":
         from lostsales.apps.commands.promise_calibration import calibrate_promises
 
