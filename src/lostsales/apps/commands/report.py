@@ -105,12 +105,11 @@ def _origin(
         "--horizon": horizon,
         "--seed": seed,
         "--out": out,
+        "--dropped-rows": dropped or None,
     }
-    given |= {"--dropped-rows": dropped or None}
     spelled = [text for name, value in given.items() if value is not None for text in (name, str(value))]
     beside = problem_beside(log) if problem is None else problem
     files = [*(("log", each) for each in files_of(log)), ("policy", policy)]
     files += [] if beside is None else [("problem", beside)]
-    return origin_of(
-        method, log.name, shlex.join(["lostsales", "report", str(policy), str(log), *spelled]), seed, files
-    )
+    command = shlex.join(["lostsales", "report", str(policy), str(log), *spelled])
+    return origin_of(method, log.name, command, seed, files)
