@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 from lostsales.apps.commands import options
+from lostsales.errors import SettingError
 
 
 def calibrate(
@@ -43,45 +44,34 @@ def calibrate(
 
     Example: `lostsales calibrate steady --series 10 --replications 2 --out study.json`
     """
-    from dataclasses import asdict
-
-    from lostsales.apps.views.console import print_json, progress
-    from lostsales.apps.views.coverage import print_coverage
+    from lostsales.apps.commands.studies import StudyRun, study_intervals, study_pilots, study_promises
     from lostsales.data.output_files import check_output
-    from lostsales.errors import LostSalesError
     from lostsales.evaluation.estimators.estimator import ESTIMATORS
-    from lostsales.simulation.coverage_study import Study, coverage, run_study
+    from lostsales.simulation.coverage_study import Study
+    from lostsales.simulation.pilot_study import PilotStudy
+    from lostsales.simulation.promise_study import PromiseStudy
     from lostsales.simulation.scenario import Scenario
 
     if out is not None:
         check_output(out, options.named_files(scenario, policy, behaviour))
     sizes = options.whole_numbers("series", series, "5,20,50")
+    changed, run = tuple(settings or ()), StudyRun(scenario, workers, out, as_json)
     if study == "promise":
-        from lostsales.apps.commands.promise_calibration import calibrate_promises
+        size = _one_size("promises", sizes, 14)
+        study_promises(PromiseStudy(Scenario.load(scenario, changed), method, size, replications, seed), run)
+    elif study == "pilot":
+        size = _one_size("pilots", sizes, 20)
+        study_pilots(PilotStudy(scenario, changed, behaviour, policy, size, past, replications, seed), run)
+    else:
+        asked = Study(
+            Scenario.load(scenario, changed), policy, behaviour, epsilon, sizes, replications,
+            tuple(estimator) if estimator else ESTIMATORS.names, seed,
+        )  # fmt: skip
+        study_intervals(asked, run)
 
-        calibrate_promises(scenario, tuple(settings or ()), method, sizes, replications, seed, workers, out, as_json)
-        return
-    if study == "pilot":
-        from lostsales.apps.commands.pilot_calibration import calibrate_pilots
 
-        calibrate_pilots(
-            scenario, tuple(settings or ()), behaviour, policy, sizes, past, replications, seed, workers, out, as_json
-        )
-        return
-    asked = Study(
-        Scenario.load(scenario, tuple(settings or ())), policy, behaviour, epsilon, sizes, replications,
-        tuple(estimator) if estimator else ESTIMATORS.names, seed,
-    )  # fmt: skip
-    try:
-        with progress("evaluating logs") as report:
-            truth = asked.truth()
-            done = run_study(asked, out, workers, report)
-    except KeyboardInterrupt:
-        kept = f"; the same command resumes from {out}" if out else "; with --out it could be resumed"
-        raise LostSalesError(f"stopped{kept}") from None
-    rows = coverage(asked, done, truth)
-    if as_json:
-        table = [asdict(each) | {"enough": each.enough} for each in rows]
-        print_json({"scenario": scenario, "truth": truth[0], "behaviour": truth[1], "coverage": table})
-        return
-    print_coverage(f"{policy} in {scenario}: the truth is {truth[0]:.2f}, {behaviour} earns {truth[1]:.2f}", rows)
+def _one_size(of: str, sizes: tuple[int, ...], example: int) -> int:
+    if len(sizes) != 1:
+        wanted = f"a study of {of} takes one number of series, such as --series {example}"
+        raise SettingError(f"{wanted}, but {len(sizes)} came")
+    return sizes[0]
