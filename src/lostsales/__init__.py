@@ -21,7 +21,7 @@ if _typing.TYPE_CHECKING:
     from lostsales.demand.audit.audit import audit as audit
     from lostsales.demand.forecasting.forecast import Forecast as Forecast
     from lostsales.demand.forecasting.forecast import forecast as forecast
-    from lostsales.demand.law.selection import DemandModel as DemandModel
+    from lostsales.demand.law.demand_model import DemandModel as DemandModel
     from lostsales.demand.law.selection import fit_demand as fit_demand
     from lostsales.demand.survival.imputation import Imputation as Imputation
     from lostsales.demand.survival.imputation import impute as impute
@@ -83,7 +83,8 @@ _ROOMS = {
     "data.writing": ("write_log",),
     "demand.audit.audit": ("Audit", "audit"),
     "demand.forecasting.forecast": ("Forecast", "forecast"),
-    "demand.law.selection": ("DemandModel", "fit_demand"),
+    "demand.law.demand_model": ("DemandModel",),
+    "demand.law.selection": ("fit_demand",),
     "demand.survival.imputation": ("Imputation", "impute"),
     "errors": ("LogError", "LostSalesError", "SettingError"),
     "evaluation.assortment": ("AssortmentGain",),

@@ -4,33 +4,22 @@ from typing import Annotated
 
 import typer
 
-from lostsales.apps.commands.options import (
-    DropBadRows,
-    DroppedRows,
-    Json,
-    Log,
-    ProblemFile,
-    Query,
-    Quick,
-    Seed,
-    Workers,
-    log_source,
-)
-from lostsales.apps.commands.reading import read_sales
+from lostsales.apps.commands import options
+from lostsales.apps.commands.reading import log_source, read_sales
 
 
 def backtest(
-    log: Log,
+    log: options.Log,
     method: Annotated[str, typer.Option(help="A method of fit.")] = "planner",
     windows: Annotated[int, typer.Option(min=1, max=100, help="Into how many the last half of the log is split.")] = 3,
-    problem: ProblemFile = None,
-    query: Query = None,
-    seed: Seed = 0,
-    drop_bad_rows: DropBadRows = False,
-    dropped_rows: DroppedRows = None,
-    quick: Quick = False,
-    workers: Workers = None,
-    as_json: Json = False,
+    problem: options.ProblemFile = None,
+    query: options.Query = None,
+    seed: options.Seed = 0,
+    drop_bad_rows: options.DropBadRows = False,
+    dropped_rows: options.DroppedRows = None,
+    quick: options.Quick = False,
+    workers: options.Workers = None,
+    as_json: options.Json = False,
 ) -> None:
     """Learn from the past, judge by what came later, and set claim against outcome, window by window.
 

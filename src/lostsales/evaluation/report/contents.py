@@ -10,8 +10,8 @@ from lostsales.data.log import SalesLog
 from lostsales.data.products import is_assortment
 from lostsales.data.progress import Progress, stages
 from lostsales.demand.audit.audit import Audit, audit
+from lostsales.demand.law.demand_model import DemandModel
 from lostsales.demand.law.price_response import PriceResponse, price_response
-from lostsales.demand.law.selection import DemandModel
 from lostsales.errors import LostSalesError
 from lostsales.evaluation.assortment import amount
 from lostsales.evaluation.back_test import BackTest, BackTestWindow, back_test
