@@ -58,6 +58,7 @@ def test_the_verdict_allows_for_the_errors_of_both() -> None:
     assert windows_of(5.0, 2.8, 2.0).verdict == "borne out"
     assert windows_of(5.0, 2.7, 2.0).verdict == "fell short"
     assert windows_of(5.0, 9.0, 2.0).verdict == "borne out"
+    assert windows_of(3.0, 0.9, 2.0).verdict == "open"
     outcome = windows_of(5.0, 2.7, 2.0).outcome
     assert outcome is not None
     assert astuple(outcome) == pytest.approx((2.7, 1.7, 3.7))

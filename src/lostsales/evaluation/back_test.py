@@ -24,6 +24,11 @@ from lostsales.policy.policy import SavedPolicy
 WINDOWS = 3
 TESTED = 0.5  # the share of the periods that is tested, the last ones
 LEAST_PERIODS = 5  # of a window
+ENDS = {
+    "borne out": "the claim was borne out",
+    "fell short": "less than was claimed, beyond chance",
+    "open": "too little came later to tell whether there is a gain",
+}
 
 
 @dataclass(frozen=True)
@@ -78,11 +83,16 @@ class BackTest:
 
     @property
     def verdict(self) -> str:
-        """Whether the claims were "borne out", "fell short", or are "not tested"."""
+        """Whether the claims were "borne out", "fell short" or are still "open", or could be "not tested".
+
+        They fell short where the outcome is less beyond chance. A gain that came out as well bears them out.
+        """
         if self.claimed is None or self.outcome is None:
             return "not tested"
         short = self.claimed.value - self.outcome.value
-        return "fell short" if short > np.hypot(_reach(self.claimed), _reach(self.outcome)) else "borne out"
+        if short > np.hypot(_reach(self.claimed), _reach(self.outcome)):
+            return "fell short"
+        return "borne out" if self.outcome.proven else "open"
 
     @property
     def sentence(self) -> str:
@@ -92,8 +102,7 @@ class BackTest:
         tested = sum(each.outcome is not None for each in self.windows)
         came = f"{self.outcome.value:.2f} ({self.outcome.low:.2f} to {self.outcome.high:.2f})"
         told = f"{self.method} claimed a gain of {self.claimed.value:.2f} a period before {_windows(tested)}"
-        ends = "the claim was borne out" if self.verdict == "borne out" else "less than was claimed, beyond chance"
-        return f"{told}; by what came later it was {came}: {ends}"
+        return f"{told}; by what came later it was {came}: {ENDS[self.verdict]}"
 
     def to_json(self) -> dict[str, Any]:
         """As JSON can hold it."""
