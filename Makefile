@@ -53,7 +53,7 @@ $(MLFLOW_READY): pyproject.toml constraints-mlflow.txt
 	@touch $@
 
 check: lint
-	$(BIN)/pytest -q -n 2 -m 'not slow and not slowish'
+	$(BIN)/pytest -q -n 2 --dist loadfile -m 'not slow and not slowish'
 
 demo: $(READY)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh demo
@@ -65,7 +65,7 @@ lint: $(READY)
 	$(BIN)/lint-imports
 
 test: lint $(SURVIVAL_READY)
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist loadfile
 	$(SURVIVAL)/bin/pytest tests/survival
 
 check-slow: $(READY)

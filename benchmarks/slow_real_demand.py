@@ -15,9 +15,10 @@ from lostsales.data.log import SalesLog
 from lostsales.data.problem import Costs, Problem
 from lostsales.data.reading.gate import read_log
 from lostsales.demand.law.demand_law import Family
+from lostsales.demand.law.demand_model import DemandModel
 from lostsales.demand.law.means import LinearMean
 from lostsales.demand.law.residuals import Residuals
-from lostsales.demand.law.selection import DemandModel, fit_demand
+from lostsales.demand.law.selection import fit_demand
 from lostsales.demand.law.series_effects import SeriesEffects
 from lostsales.learn.planner.planner import Planner
 from lostsales.policy.action_grid import ActionGrid

@@ -21,7 +21,7 @@ if _typing.TYPE_CHECKING:
     from lostsales.demand.audit.audit import audit as audit
     from lostsales.demand.forecasting.forecast import Forecast as Forecast
     from lostsales.demand.forecasting.forecast import forecast as forecast
-    from lostsales.demand.law.selection import DemandModel as DemandModel
+    from lostsales.demand.law.demand_model import DemandModel as DemandModel
     from lostsales.demand.law.selection import fit_demand as fit_demand
     from lostsales.demand.survival.imputation import Imputation as Imputation
     from lostsales.demand.survival.imputation import impute as impute
@@ -29,6 +29,8 @@ if _typing.TYPE_CHECKING:
     from lostsales.errors import LostSalesError as LostSalesError
     from lostsales.errors import SettingError as SettingError
     from lostsales.evaluation.assortment import AssortmentGain as AssortmentGain
+    from lostsales.evaluation.back_test import BackTest as BackTest
+    from lostsales.evaluation.back_test import back_test as back_test
     from lostsales.evaluation.compare import Comparison as Comparison
     from lostsales.evaluation.compare import compare as compare
     from lostsales.evaluation.evaluate import evaluate as evaluate
@@ -81,10 +83,12 @@ _ROOMS = {
     "data.writing": ("write_log",),
     "demand.audit.audit": ("Audit", "audit"),
     "demand.forecasting.forecast": ("Forecast", "forecast"),
-    "demand.law.selection": ("DemandModel", "fit_demand"),
+    "demand.law.demand_model": ("DemandModel",),
+    "demand.law.selection": ("fit_demand",),
     "demand.survival.imputation": ("Imputation", "impute"),
     "errors": ("LogError", "LostSalesError", "SettingError"),
     "evaluation.assortment": ("AssortmentGain",),
+    "evaluation.back_test": ("BackTest", "back_test"),
     "evaluation.compare": ("Comparison", "compare"),
     "evaluation.evaluate": ("evaluate",),
     "evaluation.pilot.design": ("pilot",),

@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 
 from lostsales.data.encoding import attributes, feature_columns, market_names
-from lostsales.data.problem import Feature, Problem
+from lostsales.data.feature import Feature
+from lostsales.data.problem import Problem
 from lostsales.data.sublogs import series_of
 from tests.demand.logs import COSTS, log_of_flags
 

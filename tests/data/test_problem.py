@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lostsales.data.problem import Columns, Costs, Feature, Problem
+from lostsales.data.feature import Feature
+from lostsales.data.problem import Columns, Costs, Problem
 from lostsales.errors import SettingError
 from tests.tables import log_of
 

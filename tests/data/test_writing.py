@@ -6,9 +6,10 @@ import duckdb
 import numpy as np
 import pytest
 
+from lostsales.data.feature import Feature
 from lostsales.data.log import SalesLog
 from lostsales.data.output_files import replacing
-from lostsales.data.problem import Columns, Costs, Feature, Problem
+from lostsales.data.problem import Columns, Costs, Problem
 from lostsales.data.reading.gate import read_log
 from lostsales.data.writing import write_log, write_table
 from lostsales.errors import LostSalesError

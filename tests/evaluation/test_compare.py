@@ -84,6 +84,7 @@ def test_a_method_that_cannot_be_fitted_has_a_reason_and_no_gain(found: Comparis
     assert "iterations: Input should be greater than or equal to 1" in str(found.candidates[-1].reason)
 
 
+@pytest.mark.slow
 def test_equal_seeds_give_equal_comparisons(found: Comparison) -> None:
     again = compare(small_log("nonlinear", 10), METHODS, settings=INVALID, seed=2)
     assert json.dumps(found.to_json()) == json.dumps(again.to_json())
@@ -189,6 +190,7 @@ def test_what_is_left_out_is_counted() -> None:
     assert found.to_json()["left_out"] == found.left_out
 
 
+@pytest.mark.slow
 def test_of_a_large_log_a_part_is_compared_on_in_two_folds() -> None:
     log = small_log("newsvendor", 60, horizon=8)
     found = compare(log, ["newsvendor"], rows=240)

@@ -1,5 +1,6 @@
 """What is learned does not depend on the unit of quantity."""
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,16 @@ def written_in(unit: float) -> lostsales.SalesLog:
     return in_units(small_log("steady"), 1 / unit)
 
 
+@cache
+def usual_decisions(method: str) -> Decision:
+    log = small_log("steady")
+    return decisions(lostsales.fit(log, method, **QUICK[method], rules=_rules(1.0)), log)
+
+
+def _rules(unit: float) -> Rules:
+    return Rules(minimum=2.0 * unit, greatest_price_change=0.25)
+
+
 def decisions(policy: SavedPolicy, log: lostsales.SalesLog) -> Decision:
     runs = find_runs(log)
     return policy.explain(view_of_rows(log, runs, np.flatnonzero(runs.depth >= 0)[:60]))
@@ -41,10 +52,8 @@ def test_few_whole_rows_have_no_unit_of_their_own() -> None:
 @pytest.mark.parametrize("unit", [12.0, 1000.0, 1 / 12], ids=["dozens", "thousands", "twelfths"])
 @pytest.mark.parametrize("method", QUICK)
 def test_recommendations_are_the_same_in_any_unit(method: str, unit: float, tmp_path: Path) -> None:
-    usual, other = small_log("steady"), written_in(unit)
-    few, many = (Rules(minimum=2.0 * each, greatest_price_change=0.25) for each in (1.0, unit))
-    here = decisions(lostsales.fit(usual, method, **QUICK[method], rules=few), usual)
-    policy = lostsales.fit(other, method, **QUICK[method], rules=many)
+    other, here = written_in(unit), usual_decisions(method)
+    policy = lostsales.fit(other, method, **QUICK[method], rules=_rules(unit))
     assert isinstance(policy, InUnits)
     there = decisions(policy, other)
     np.testing.assert_allclose(there.price, here.price)

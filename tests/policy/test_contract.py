@@ -199,6 +199,7 @@ def test_a_saved_policy_loads_and_decides_the_same(name: str, tmp_path: Path) ->
     np.testing.assert_equal(one.reasons(), other.reasons())
 
 
+@pytest.mark.slow
 def test_a_policy_that_asks_for_costs_is_evaluated_and_compared() -> None:
     policy = built("c-fqi, costs vary")
     assert [feature.name for feature in policy.asks] == ["economy", "interest", "order_cost"]

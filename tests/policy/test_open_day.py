@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from lostsales.data.calendar.clock import Clock
-from lostsales.data.problem import Feature, Problem
+from lostsales.data.feature import Feature
+from lostsales.data.problem import Problem
 from lostsales.data.reading.gate import read_log
 from lostsales.data.reading.table import open_table
 from lostsales.errors import LogError

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lostsales.data.feature import Feature
 from lostsales.data.log import SalesLog
-from lostsales.data.problem import Feature, Problem
+from lostsales.data.problem import Problem
 from lostsales.data.reading.gate import read_log
 from lostsales.demand.survival.curve import kaplan_meier
 from lostsales.demand.survival.imputation import impute

@@ -10,6 +10,7 @@ from typing import Annotated, NoReturn, TextIO
 import typer
 
 from lostsales.apps.commands.audit import audit
+from lostsales.apps.commands.backtest import backtest
 from lostsales.apps.commands.benchmark import benchmark
 from lostsales.apps.commands.calibrate import calibrate
 from lostsales.apps.commands.compare import compare
@@ -36,8 +37,8 @@ from lostsales.errors import LostSalesError
 ABOUT = "Learn prices and orders from a shop's own history, when stock-outs hid part of the demand."
 MOST_WORD = 300  # characters of a word of a message
 COMMANDS = (
-    simulate, init, inspect, audit, impute, demand, forecast, methods, fit, recommend, evaluate, compare, report, pilot,
-    monitor, solve, calibrate, experiment, benchmark, serve,
+    simulate, init, inspect, audit, impute, demand, forecast, methods, fit, recommend, evaluate, compare, backtest,
+    report, pilot, monitor, solve, calibrate, experiment, benchmark, serve,
 )  # fmt: skip
 
 app = typer.Typer(

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from lostsales.data.feature import Feature
 from lostsales.data.log import SalesLog
-from lostsales.data.problem import Feature
 
 
 def costs_as_features(log: SalesLog) -> SalesLog:

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from lostsales.data.feature import Feature
 from lostsales.data.labels import plain_number
 from lostsales.data.log import SalesLog
-from lostsales.data.problem import Feature
 from lostsales.types import Array, Floats, Ints
 
 

@@ -2,71 +2,23 @@
 
 from collections.abc import Collection
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 from pydantic import Field, field_validator, model_validator
 
 from lostsales.data.business_rules import BusinessRules
 from lostsales.data.calendar.clock import Clock
-from lostsales.data.calendar.dates import calendar_features
+from lostsales.data.feature import Feature, with_calendar_features, with_features
 from lostsales.data.format import Format
-from lostsales.data.labels import spelled
-from lostsales.data.settings import (
-    NonNegative,
-    Number,
-    Settings,
-    checked,
-    read_toml,
-    to_toml,
-)
+from lostsales.data.settings import NonNegative, Number, Settings, checked, read_toml, to_toml
 from lostsales.data.shop import Shop
 from lostsales.data.supply import LONGEST, arrival_of, order_day_column
 from lostsales.errors import SettingError
 
-
-def is_number(value: object) -> bool:
-    """A number, and no truth value, which Python takes for one."""
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
-
-
-Level = str | bool | int | float
 # The usual columns of forecasting libraries, read where a table has them instead of ours.
 FORECASTING_NAMES = {"series": "unique_id", "period": "ds", "sales": "y"}
 HELP = "docs/problem.md lists every key; `lostsales init TABLE --out -` proposes a problem for a table"
-
-
-# More levels than a category of a market has: a name or a number was declared as one, and learning takes minutes.
-MOST_LEVELS = 200
-
-
-class Feature(Settings):
-    """A column that describes the market before the decision."""
-
-    name: str = Field(description="The column.", examples=["weekday"])
-    kind: Literal["numeric", "categorical"] = Field(
-        "numeric",
-        description="Whether its values are numbers, or names that have no order.",
-        examples=["categorical"],
-    )
-    levels: tuple[Level, ...] | None = Field(
-        None,
-        description="The values that a categorical feature may have; those in the table unless given.",
-        examples=[["Mon", "Tue", "Wed"]],
-    )
-    calendar: str | None = Field(
-        None, description="The word of the problem's `calendar` that gives it; not for the problem file."
-    )
-
-    @model_validator(mode="after")
-    def _levels_are_categorical(self) -> "Feature":
-        if self.levels is not None and (
-            self.kind != "categorical" or len(set(map(spelled, self.levels))) < len(self.levels)
-        ):
-            raise ValueError("levels belong to a categorical feature and must differ")
-        if self.levels is not None and len(self.levels) > MOST_LEVELS:
-            raise ValueError(f"a category may have {MOST_LEVELS} levels, but {len(self.levels):,} are declared")
-        return self
 
 
 class Costs(Settings):
@@ -180,13 +132,6 @@ class Columns(Settings):
         return tuple(name for name in (self.out_of_stock, self.in_stock, self.in_stock_share) if name is not None)
 
 
-def _field(feature: Any, name: str) -> Any:
-    """A field of a feature as it may be given: a name, a table or a feature."""
-    if isinstance(feature, str):
-        return feature if name == "name" else None
-    return feature.get(name) if isinstance(feature, dict) else getattr(feature, name, None)
-
-
 class Problem(Shop):
     """Everything about a log that is not in its table; as TOML, the same keys (`docs/problem.md` lists them).
 
@@ -266,7 +211,7 @@ class Problem(Shop):
     def _order_days_are_known(cls, keys: Any) -> Any:
         """A column of order days is a feature."""
         column = order_day_column(keys.get("supply")) if isinstance(keys, dict) else None
-        return keys if column is None else _with_features(keys, [column])
+        return keys if column is None else with_features(keys, [column])
 
     @model_validator(mode="before")
     @classmethod
@@ -274,14 +219,14 @@ class Problem(Shop):
         """An instrument is a feature."""
         named = keys.get("instruments") if isinstance(keys, dict) else None
         is_list = isinstance(named, list | tuple) and all(isinstance(each, str) for each in named)
-        return _with_features(keys, list(named or ())) if is_list else keys
+        return with_features(keys, list(named or ())) if is_list else keys
 
     @model_validator(mode="before")
     @classmethod
     def _constant_price(cls, keys: Any) -> Any:
         """`[columns] price = 2` means `price = 2`."""
         columns = keys.get("columns") if isinstance(keys, dict) else None
-        if not isinstance(columns, dict) or not is_number(columns.get("price")):
+        if not isinstance(columns, dict) or not _is_number(columns.get("price")):
             return keys
         named = {name: column for name, column in columns.items() if name != "price"}
         if keys.get("price", columns["price"]) != columns["price"]:
@@ -291,23 +236,7 @@ class Problem(Shop):
     @model_validator(mode="before")
     @classmethod
     def _calendar_gives_features(cls, keys: Any) -> Any:
-        """The words of the calendar as features, after those of the table."""
-        if not isinstance(keys, dict):
-            return keys
-        words, features = keys.get("calendar", ()), keys.get("features", ())
-        if isinstance(words, str):
-            words = (words,)
-        if not isinstance(words, list | tuple) or not isinstance(features, list | tuple):
-            return keys
-        if any(not isinstance(word, str) for word in words) or len(set(words)) < len(words):
-            raise ValueError("calendar must be a list of different words")
-        own = [each for each in features if _field(each, "calendar") is None]
-        if strange := {_field(each, "calendar") for each in features} - {None, *words}:
-            raise ValueError(f"a feature of the calendar is given as calendar = [{sorted(map(repr, strange))[0]}]")
-        given = calendar_features(tuple(words))
-        if clash := sorted({each["name"] for each in given} & {_field(each, "name") for each in own}):
-            raise ValueError(f"calendar gives a feature {clash[0]!r}, and features names it too: leave one of them out")
-        return keys | {"calendar": tuple(words), "features": (*own, *given)} if words else keys
+        return with_calendar_features(keys) if isinstance(keys, dict) else keys
 
     @field_validator("features", mode="before")
     @classmethod
@@ -421,11 +350,6 @@ class Problem(Shop):
         return cls() if beside is None else cls.from_toml(beside)
 
 
-def _with_features(keys: dict[str, Any], columns: list[str]) -> dict[str, Any]:
-    """The keys of a problem with further columns as features, those that are features already aside."""
-    features = keys.get("features", ())
-    if not isinstance(features, list | tuple):
-        return keys
-    named = [each.get("name") if isinstance(each, dict) else getattr(each, "name", each) for each in features]
-    added = [each for each in columns if each not in named]
-    return keys | {"features": [*features, *added]} if added else keys
+def _is_number(value: object) -> bool:
+    """A number, and no truth value, which Python takes for one."""
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)

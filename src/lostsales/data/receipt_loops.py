@@ -6,11 +6,10 @@ arrive must add up to the receipt. What no set of orders explains came from else
 as independent also where they do not cross: hazards are those of single orders in either case.
 """
 
-from typing import Any
-
 import numpy as np
 
 from lostsales._jit import compiled
+from lostsales.types import Floats, Ints
 
 UNEXPLAINED = 1e-6  # weight of a receipt that no set of orders explains
 NEGLIGIBLE = 1e-5  # likelihood of a set of orders that is no longer followed
@@ -18,7 +17,7 @@ NEAR = 1e-6
 
 
 @compiled
-def weight(units: Any, out: int, came: int, receipt: float, hazards: Any, share: float) -> float:
+def weight(units: Floats, out: int, came: int, receipt: float, hazards: Floats, share: float) -> float:
     """Likelihood that of the orders `out` exactly `came` arrive, and that the receipt is as it is."""
     entries = len(units)
     chance, total = 1.0, 0.0
@@ -39,7 +38,7 @@ def weight(units: Any, out: int, came: int, receipt: float, hazards: Any, share:
 
 
 @compiled
-def units_at(order: Any, first: int, row: int, slots: int, units: Any) -> int:
+def units_at(order: Floats, first: int, row: int, slots: int, units: Floats) -> int:
     """The orders of the last periods and of the row, oldest first, into `units`; returns the bit of the row's own."""
     for entry in range(slots + 1):
         at = row - slots + entry
@@ -54,7 +53,9 @@ def kept(out: int, came: int) -> int:
 
 
 @compiled
-def possible_arrivals(units: Any, out: int, receipt: float, hazards: Any, share: float, came: Any, likely: Any) -> int:
+def possible_arrivals(
+    units: Floats, out: int, receipt: float, hazards: Floats, share: float, came: Ints, likely: Floats
+) -> int:
     """The sets of orders that may have arrived of those `out` and their likelihoods, into arrays; returns how many."""
     count, each = 0, out
     while True:
@@ -69,15 +70,15 @@ def possible_arrivals(units: Any, out: int, receipt: float, hazards: Any, share:
 
 @compiled
 def match(
-    order: Any,
-    received: Any,
+    order: Floats,
+    received: Floats,
     first: int,
     end: int,
-    hazards: Any,
+    hazards: Floats,
     share: float,
     opening: int,
-    on_way: Any,
-) -> Any:
+    on_way: Ints,
+) -> Floats:
     """Filtered likelihoods of the states of a series, (periods + 1, states), and the likeliest into `on_way`."""
     slots = len(hazards) - 2
     units = np.zeros(slots + 1)
@@ -101,13 +102,13 @@ def match(
                 if alpha[at + 1, state] < NEGLIGIBLE:
                     alpha[at + 1, state] = 0.0
         else:  # nothing explains the receipt: all orders stay on the way
-            alpha[at + 1, kept(np.argmax(alpha[at]) | own, 0)] = 1.0
+            alpha[at + 1, kept(int(np.argmax(alpha[at])) | own, 0)] = 1.0
     return alpha
 
 
 @compiled
 def expected_arrivals(
-    order: Any, received: Any, starts: Any, hazards: Any, share: float, arrivals: Any, waiting: Any
+    order: Floats, received: Floats, starts: Ints, hazards: Floats, share: float, arrivals: Floats, waiting: Floats
 ) -> float:
     """Add up expected arrivals and orders at risk by the periods they waited; returns receipts that fit no orders."""
     slots = len(hazards) - 2
@@ -147,7 +148,7 @@ def expected_arrivals(
 
 
 @compiled
-def count_arrivals(units: Any, out: int, came: int, chance: float, arrivals: Any, waiting: Any) -> float:
+def count_arrivals(units: Floats, out: int, came: int, chance: float, arrivals: Floats, waiting: Floats) -> float:
     """Count the orders that are out and those that came, with a chance, by the periods waited; returns their units."""
     total, entries = 0.0, len(units)
     for entry in range(entries):

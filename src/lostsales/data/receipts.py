@@ -155,11 +155,13 @@ def likeliest_on_way(log: SalesLog) -> Ints:
 
     Bit k stands for the order of (pipeline length - k) periods before.
     """
-    law, supply = log.problem.lead_times, log.problem.supply
+    law, supply, order, received = log.problem.lead_times, log.problem.supply, log.order, log.received
+    assert order is not None
+    assert received is not None
     waited = np.arange(1, law.longest + 1)
     seen = law.hazards[waited] * (1 - law.lost_after[waited - 1])
     on_way = np.zeros(len(log), dtype=np.int64)
     starts = np.r_[log.starts, len(log)]
     for first, end in pairwise(starts):
-        match(log.order, log.received, first, end, np.r_[0.0, seen], supply.share, 0, on_way)
+        match(order, received, first, end, np.r_[0.0, seen], supply.share, 0, on_way)
     return on_way

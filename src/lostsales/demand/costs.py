@@ -12,7 +12,8 @@ from lostsales.demand.audit.stock_test import MOST_ROWS as TESTED_ROWS
 from lostsales.demand.censoring.runs import Runs, find_runs
 from lostsales.demand.law.estimation import DRAWS, PARTICLES
 from lostsales.demand.law.means import LANDMARKS
-from lostsales.demand.law.selection import BOOSTED_ROWS, MOST_FITTED, MOST_RESAMPLED, SCORED_ROWS
+from lostsales.demand.law.price_response import MOST_RESAMPLED
+from lostsales.demand.law.selection import BOOSTED_ROWS, MOST_FITTED, SCORED_ROWS
 from lostsales.demand.survival.depth_groups import depth_groups
 from lostsales.demand.survival.imputation import BATCH
 from lostsales.demand.survival.neighbourhood import BANDWIDTHS, MOST_SCORED

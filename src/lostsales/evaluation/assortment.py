@@ -12,12 +12,7 @@ import numpy as np
 from lostsales.data.log import SalesLog
 from lostsales.data.products import Products, periods_a_week
 from lostsales.evaluation.interval import Interval
-from lostsales.evaluation.product_choice import (
-    choose_products,
-    cross_fitted_gain,
-    proven_products,
-    root_mean_square,
-)
+from lostsales.evaluation.product_choice import choose_products, cross_fitted_gain, proven_products, root_mean_square
 from lostsales.types import Bools, Floats, Ints
 
 LARGE = 10_000.0  # money that is shown without decimals

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from lostsales.data.problem import Feature, Problem
+from lostsales.data.feature import Feature
+from lostsales.data.problem import Problem
 from lostsales.policy.base import PolicyBase
 from lostsales.policy.decision import Decision
 from lostsales.policy.policy import Observes, Policy

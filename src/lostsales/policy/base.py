@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from lostsales.data.feature import Feature
 from lostsales.data.ladders import Ladders
 from lostsales.data.log import SalesLog
-from lostsales.data.problem import Feature
 from lostsales.policy.decision import Decision
 from lostsales.policy.expected import Expected
 from lostsales.policy.file_format import save

@@ -7,16 +7,16 @@ import numpy as np
 
 from lostsales.data.ladders import Ladders
 from lostsales.data.log import SalesLog
-from lostsales.data.problem import Feature, Problem
+from lostsales.data.problem import Problem
 from lostsales.data.settings import StrictSettings, checked_json
 from lostsales.errors import LostSalesError
-from lostsales.policy.base import PolicyBase
 from lostsales.policy.decision import Decision
 from lostsales.policy.expected import Expected
 from lostsales.policy.file_content import Content, Header, texts
 from lostsales.policy.file_format import POLICIES, Artefact, content_of
-from lostsales.policy.policy import Observes, SavedPolicy
+from lostsales.policy.policy import SavedPolicy
 from lostsales.policy.view import Action, View
+from lostsales.policy.wrapper import PolicyWrapper
 from lostsales.types import Array, Floats
 
 KIND = "chosen-products"
@@ -31,7 +31,7 @@ class ChosenProductsSettings(StrictSettings):
 
 
 @dataclass(frozen=True, eq=False)
-class ChosenProducts(PolicyBase):
+class ChosenProducts(PolicyWrapper[SavedPolicy]):
     """Decides for all products, and marks those for which what was done before is to be kept.
 
     Parameters
@@ -51,28 +51,12 @@ class ChosenProducts(PolicyBase):
 
     """
 
-    policy: SavedPolicy
     products: Array  # (products,) text, those that the policy should decide for
 
     @property
     def problem(self) -> Problem:
         """The problem of the policy inside."""
         return self.policy.problem
-
-    @property
-    def observes(self) -> Observes:
-        """What the policy inside observes."""
-        return self.policy.observes
-
-    @property
-    def asks(self) -> tuple[Feature, ...]:
-        """What the policy inside asks for."""
-        return self.policy.asks
-
-    @property
-    def horizon(self) -> int | None:
-        """That of the policy inside."""
-        return self.policy.horizon
 
     @property
     def usual_demand(self) -> float:

@@ -15,7 +15,8 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 
-from lostsales.data.problem import Feature, Problem
+from lostsales.data.feature import Feature
+from lostsales.data.problem import Problem
 from lostsales.errors import LostSalesError
 from lostsales.types import Array
 

@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lostsales.data.encoding import feature_columns
+from lostsales.data.feature import Feature
 from lostsales.data.log import SalesLog
-from lostsales.data.problem import Feature, Problem
+from lostsales.data.problem import Problem
 from lostsales.demand.censoring.runs import Runs
 from lostsales.errors import LostSalesError
 from lostsales.policy.recent_demand import RecentDemand

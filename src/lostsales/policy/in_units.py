@@ -8,17 +8,17 @@ from pydantic import Field
 
 from lostsales.data.ladders import Ladders
 from lostsales.data.log import SalesLog
-from lostsales.data.problem import Feature, Problem
+from lostsales.data.problem import Problem
 from lostsales.data.settings import StrictSettings, checked_json
 from lostsales.data.units import DIGITS, counted, in_units, problem_in_units
 from lostsales.errors import LostSalesError
-from lostsales.policy.base import PolicyBase
 from lostsales.policy.decision import Decision
 from lostsales.policy.expected import Expected
 from lostsales.policy.file_content import MOST, Content, Header, Positive
 from lostsales.policy.file_format import POLICIES, Artefact, content_of
-from lostsales.policy.policy import Observes, SavedPolicy
+from lostsales.policy.policy import SavedPolicy
 from lostsales.policy.view import Action, ClosedPeriod, SeriesContext, View
+from lostsales.policy.wrapper import PolicyWrapper
 from lostsales.types import Floats
 
 KIND = "in-units"
@@ -38,21 +38,10 @@ class InUnitsSettings(StrictSettings):
 
 
 @dataclass(frozen=True, eq=False)
-class Rescaled(PolicyBase):
+class Rescaled(PolicyWrapper[SavedPolicy]):
     """Asks the policy inside in units of each row, and answers in the quantities of the shop."""
 
-    policy: SavedPolicy
     problem: Problem  # of the shop
-
-    @property
-    def observes(self) -> Observes:
-        """What the policy inside observes."""
-        return self.policy.observes
-
-    @property
-    def asks(self) -> tuple[Feature, ...]:
-        """What the policy inside asks for."""
-        return self.policy.asks
 
     def expect(self, view: View, action: Action, unit_cost: Floats | None = None) -> Expected | None:
         """What the policy inside expects, in the quantities of the shop."""
@@ -78,11 +67,6 @@ class InUnits(Rescaled):
 
     unit: float
     own: dict[str, float] = field(default_factory=dict)  # units of products, in the unit of the shop
-
-    @property
-    def horizon(self) -> int | None:
-        """That of the policy inside."""
-        return self.policy.horizon
 
     @property
     def usual_demand(self) -> float:
@@ -121,8 +105,7 @@ class InUnits(Rescaled):
 
     def units(self, view: View) -> Floats:
         """The unit of each series of a view."""
-        names = np.full(len(view.stock), "") if view.names is None else view.names
-        return self.unit * np.array([self.own.get(str(name), 1.0) for name in names])
+        return self.unit * factors(view, self.own)
 
     def to_artefact(self) -> Artefact:
         """The content of the policy inside, with the unit."""
@@ -157,6 +140,13 @@ def _of_shop(columns: dict[str, Any], unit: Floats) -> dict[str, Any]:
     """Columns of a decision in the quantities of the shop."""
     quantities = {name: _quantity(each, unit) for name, each in columns.items() if name in QUANTITIES}
     return quantities | {name: each * unit for name, each in columns.items() if name in MONEY}
+
+
+def factors(view: View, by_name: dict[str, float]) -> Floats:
+    """The factor of each series of a view, 1 where its name has none, (rows,)."""
+    if view.names is None:
+        return np.ones(len(view.stock))
+    return np.array([by_name.get(str(name), 1.0) for name in view.names])
 
 
 def _quantity(counts: Floats, unit: Floats | float) -> Floats:

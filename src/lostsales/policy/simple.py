@@ -5,12 +5,13 @@ from functools import cached_property
 
 import numpy as np
 
-from lostsales.data.problem import Feature, Problem
+from lostsales.data.problem import Problem
 from lostsales.policy.action_grid import ActionGrid
 from lostsales.policy.base import PolicyBase
 from lostsales.policy.decision import Decision
 from lostsales.policy.policy import Observes, Policy
 from lostsales.policy.view import Action, View
+from lostsales.policy.wrapper import PolicyWrapper
 
 
 @dataclass(frozen=True)
@@ -61,31 +62,15 @@ class BaseStockRule(PolicyBase):
 
 
 @dataclass(frozen=True)
-class EpsilonGreedy(PolicyBase):
+class EpsilonGreedy(PolicyWrapper[Policy]):
     """Follows `policy`, with probability `epsilon` draws uniformly from the grid; recommends as `policy` does."""
 
-    policy: Policy
     epsilon: float
-
-    @property
-    def observes(self) -> Observes:
-        """What the policy inside observes."""
-        return self.policy.observes
 
     @property
     def problem(self) -> Problem:
         """The problem of the policy inside."""
         return self.policy.problem
-
-    @property
-    def asks(self) -> tuple[Feature, ...]:
-        """The features that the policy inside asks for."""
-        return self.policy.asks
-
-    @property
-    def horizon(self) -> int | None:
-        """The horizon of the policy inside."""
-        return self.policy.horizon
 
     @cached_property
     def _uniform(self) -> Uniform:

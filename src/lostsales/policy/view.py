@@ -6,7 +6,8 @@ from typing import NamedTuple
 import numpy as np
 
 from lostsales.data.economics import units_available
-from lostsales.data.problem import Feature, Problem
+from lostsales.data.feature import Feature
+from lostsales.data.problem import Problem
 from lostsales.data.shop import Shop
 from lostsales.errors import LostSalesError
 from lostsales.policy.recent_demand import RecentDemand

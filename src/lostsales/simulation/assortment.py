@@ -13,7 +13,8 @@ import numpy as np
 from scipy import stats
 
 from lostsales.data.economics import UnitCosts
-from lostsales.data.problem import Costs, Feature, Problem
+from lostsales.data.feature import Feature
+from lostsales.data.problem import Costs, Problem
 from lostsales.policy.base import PolicyBase
 from lostsales.policy.policy import Observes, Policy
 from lostsales.policy.rollout import Opening, Step, play

@@ -5,7 +5,8 @@ from functools import cached_property
 
 import numpy as np
 
-from lostsales.data.problem import Feature, Problem
+from lostsales.data.feature import Feature
+from lostsales.data.problem import Problem
 from lostsales.errors import SettingError
 from lostsales.policy.action_grid import ActionGrid
 from lostsales.policy.base import PolicyBase

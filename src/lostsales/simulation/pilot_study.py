@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 from lostsales.data.output_files import replacing
 from lostsales.data.progress import Progress
 from lostsales.errors import LostSalesError, SettingError
-from lostsales.evaluation.pilot.design import design_pilot
+from lostsales.evaluation.pilot.design import PilotSettings, design_pilot
 from lostsales.evaluation.pilot.monitor import monitor
 from lostsales.evaluation.pilot.plan import TriedPolicy
 from lostsales.simulation.pilot_shops import PilotShop, shop_of
@@ -119,7 +119,7 @@ def simulate_pilot(study: PilotStudy, truth: tuple[float, float], part: Part, nu
         past = shop.roll_out(np.zeros((study.series, study.past), dtype=bool), seed)
         gain = (truth[1] - truth[0]) / abs(truth[0]) if part == "effect" else 0.05
         length = None if part == "effect" else SPAN
-        plan = design_pilot(past, TRIED, gain=max(gain, 1e-6), periods=length, design="series", seed=seed)
+        plan = design_pilot(past, TRIED, PilotSettings(max(gain, 1e-6), length, "series", seed=seed))
         periods = min(plan.periods, LONGEST)
         refused = part == "effect" and bool(plan.notes)
         is_new = np.zeros((study.series, study.past + periods), dtype=bool)

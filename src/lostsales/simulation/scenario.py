@@ -9,7 +9,8 @@ from pydantic import Field, field_validator, model_validator
 
 from lostsales.data.business_rules import BusinessRules
 from lostsales.data.economics import UnitCosts
-from lostsales.data.problem import Columns, Costs, Feature, Problem
+from lostsales.data.feature import Feature
+from lostsales.data.problem import Columns, Costs, Problem
 from lostsales.data.reading.supply import lot_rules
 from lostsales.data.settings import NonNegative, Settings, checked, read_toml, with_settings
 from lostsales.data.shop import Shop

@@ -8,6 +8,7 @@ import sqlite3
 import threading
 import time
 from collections import Counter
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
@@ -33,7 +34,7 @@ def decide_until_it_dies(port: int, name: int, acknowledged: set[str], rng: rand
         decision = {"series": str(rng.randrange(6)), "status": "accepted", "id": identity}
         try:
             answer = post(port, "/v1/decisions", {"decisions": [decision]})
-        except OSError:
+        except (OSError, HTTPException):  # no answer, or a part of one
             return
         acknowledged.update(each["id"] for each in answer["decisions"])
 

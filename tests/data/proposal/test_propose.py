@@ -269,6 +269,19 @@ def test_a_column_without_a_type_is_empty() -> None:
     assert "empty" in next(line for line in found.text.splitlines() if "rowid" in line)
 
 
+def test_a_column_of_numbers_without_a_name_is_no_order() -> None:
+    table = {"series": ["a"] * 3, "period": [1, 2, 3], "stock": [50.0] * 3, "price": [2.0] * 3, "sales": [1.0] * 3}
+    found = propose(pa.table(table | {"": [0.0] * 3}))
+    assert "order" not in found.problem.columns.model_dump(exclude_defaults=True)
+
+
+def test_a_text_that_utf_8_cannot_write_is_no_reason_to_fail() -> None:
+    table = pd.DataFrame(
+        {"series": ["a", "\ud800"], "period": [1, 2], "price": [2.0, 3.0], "sales": [4, 1]}, dtype=object
+    )
+    assert "sales" in propose(table).text
+
+
 @pytest.mark.parametrize("table", [pd.DataFrame(index=range(3)), pd.DataFrame({"sales": []})])
 def test_a_table_without_rows_or_columns_is_refused(table: pd.DataFrame) -> None:
     with pytest.raises(LostSalesError, match="but the table has none"):

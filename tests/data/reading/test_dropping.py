@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lostsales.data.problem import Feature, Problem
+from lostsales.data.feature import Feature
+from lostsales.data.problem import Problem
 from lostsales.data.reading.gate import read_log
 from lostsales.errors import LogError, LostSalesError
 from tests.tables import assert_equal_logs, columns, frame, log_of, write_csv

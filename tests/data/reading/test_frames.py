@@ -14,7 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from lostsales.data.describe import describe
-from lostsales.data.problem import Costs, Feature, Problem
+from lostsales.data.feature import Feature
+from lostsales.data.problem import Costs, Problem
 from lostsales.data.proposal.propose import propose
 from lostsales.data.reading.gate import read_log
 from lostsales.errors import LostSalesError

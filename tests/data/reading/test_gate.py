@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lostsales.data.problem import Columns, Costs, Feature, Problem
+from lostsales.data.feature import Feature
+from lostsales.data.problem import Columns, Costs, Problem
 from lostsales.data.reading.gate import read_log
 from lostsales.data.writing import write_table
 from lostsales.errors import LostSalesError

@@ -13,7 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from lostsales.data.problem import Feature, Problem
+from lostsales.data.feature import Feature
+from lostsales.data.problem import Problem
 from lostsales.data.reading.gate import read_log
 from lostsales.errors import LostSalesError
 from tests.tables import assert_equal_logs, columns, findings, frame, log_of

@@ -8,8 +8,9 @@ import pytest
 
 from lostsales.data.balance import off_balance
 from lostsales.data.economics import Balance
+from lostsales.data.feature import Feature
 from lostsales.data.log import LogNotes, SalesLog
-from lostsales.data.problem import Costs, Feature, Problem
+from lostsales.data.problem import Costs, Problem
 from lostsales.data.reading.gate import read_log
 from lostsales.demand.audit import audit as module
 from lostsales.demand.audit.audit import audit

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from lostsales.data.encoding import market_names
-from lostsales.data.problem import Columns, Feature, Problem
+from lostsales.data.feature import Feature
+from lostsales.data.problem import Columns, Problem
 from lostsales.demand.censoring.evidence import MOST_HIDDEN, gather_evidence
 from tests.demand.logs import COSTS, log_of_draws, log_of_flags
 from tests.learn.small import small_log

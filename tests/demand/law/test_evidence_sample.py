@@ -7,11 +7,12 @@ from lostsales.data.log import SalesLog
 from lostsales.demand.censoring.evidence import Evidence, gather_evidence
 from lostsales.demand.law import evidence_sample
 from lostsales.demand.law.demand_law import Family
+from lostsales.demand.law.demand_model import bootstrap_laws
 from lostsales.demand.law.estimation import fit_family, with_effects
 from lostsales.demand.law.evidence_sample import sample_blocks, segment_starts
 from lostsales.demand.law.means import LinearMean
 from lostsales.demand.law.price_response import price_response
-from lostsales.demand.law.selection import bootstrap_laws, fit_demand
+from lostsales.demand.law.selection import fit_demand
 from tests.demand.logs import log_of_draws
 from tests.learn.small import small_log
 

@@ -3,7 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from lostsales.data.problem import Feature, Problem
+from lostsales.data.feature import Feature
+from lostsales.data.problem import Problem
 from lostsales.data.reading.gate import read_log
 from lostsales.demand.censoring.runs import find_runs
 from lostsales.demand.survival.covariates import block_covariates, market_covariates

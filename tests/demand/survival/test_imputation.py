@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 from scipy.stats import truncnorm
 
+from lostsales.data.feature import Feature
 from lostsales.data.log import SalesLog
-from lostsales.data.problem import Costs, Feature, Problem
+from lostsales.data.problem import Costs, Problem
 from lostsales.data.reading.gate import read_log
 from lostsales.demand.censoring.observed import observe
 from lostsales.demand.censoring.runs import find_runs

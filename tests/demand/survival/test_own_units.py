@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from lostsales.data.feature import Feature
 from lostsales.data.log import SalesLog
-from lostsales.data.problem import Feature, Problem
+from lostsales.data.problem import Problem
 from lostsales.data.reading.gate import read_log
 from lostsales.demand.censoring.runs import find_runs
 from lostsales.demand.survival.imputation import impute

@@ -6,8 +6,8 @@ import numpy as np
 
 from lostsales.data.log import SalesLog
 from lostsales.data.sublogs import without
-from lostsales.evaluation.pilot.design import design_pilot
-from lostsales.evaluation.pilot.plan import Pilot, TriedPolicy
+from lostsales.evaluation.pilot.design import PilotSettings, design_pilot
+from lostsales.evaluation.pilot.plan import Design, Pilot, TriedPolicy
 from lostsales.simulation.pilot_shops import AssortedShop
 from lostsales.types import Bools
 
@@ -34,6 +34,13 @@ def dated(log: SalesLog, first: str = "2026-01-05") -> SalesLog:
     return replace(log, period=days)
 
 
-def designed(log: SalesLog, periods: int | None = 30, seed: int = 3, **settings: object) -> Pilot:
+def designed(
+    log: SalesLog,
+    periods: int | None = 30,
+    design: Design | None = None,
+    wash_out: int | None = None,
+    seed: int = 3,
+) -> Pilot:
     """A pilot on the past of a log."""
-    return design_pilot(past_of(log), TRIED, periods=periods, seed=seed, **settings)  # type: ignore[arg-type]
+    settings = PilotSettings(periods=periods, design=design, wash_out=wash_out, seed=seed)
+    return design_pilot(past_of(log), TRIED, settings)

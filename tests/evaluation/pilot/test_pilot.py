@@ -12,7 +12,7 @@ import lostsales
 from lostsales.data.log import SalesLog
 from lostsales.data.sublogs import without
 from lostsales.errors import LostSalesError, SettingError
-from lostsales.evaluation.pilot.design import design_pilot
+from lostsales.evaluation.pilot.design import PilotSettings, design_pilot
 from lostsales.evaluation.pilot.monitor import monitor
 from lostsales.evaluation.pilot.plan import Pilot
 from tests.evaluation.pilot.shops import PAST, TRIED, dated, designed, past_of, shop_log
@@ -179,7 +179,7 @@ def test_a_gain_in_switched_blocks_is_found() -> None:
 def test_dates_are_weeks_and_whole_weeks_are_counted() -> None:
     log = dated(shop_log(series=3))
     past = without(log, log.period >= np.datetime64("2026-02-14", "us"))
-    plan = design_pilot(past, TRIED, wash_out=3)
+    plan = design_pilot(past, TRIED, PilotSettings(wash_out=3))
     assert plan.clock.name(0) == "2026-02-14"
     assert (plan.block - plan.wash_out) % 7 == 0
     assert plan.schedule()["from"].dtype == np.dtype("datetime64[D]")

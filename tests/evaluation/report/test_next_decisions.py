@@ -7,7 +7,7 @@ import pandas as pd
 
 import lostsales
 from lostsales.data.balance import is_off_balance, off_balance, stock_after
-from lostsales.data.problem import Feature
+from lostsales.data.feature import Feature
 from lostsales.data.products import Products
 from lostsales.data.sublogs import with_open_period, without
 from lostsales.evaluation.report.next_decisions import OFF_BALANCE, ONE_PRICE, UNDECIDED, next_decisions

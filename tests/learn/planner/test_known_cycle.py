@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from lostsales.demand.law.demand_law import Family
+from lostsales.demand.law.demand_model import DemandModel
 from lostsales.demand.law.means import LinearMean
-from lostsales.demand.law.selection import DemandModel, fit_demand
+from lostsales.demand.law.selection import fit_demand
 from lostsales.learn.planner.known_cycle import find_cycle
 from lostsales.learn.planner.market_states import MarketStates, market_states, position
 from lostsales.learn.planner.planner import Planner

@@ -9,9 +9,10 @@ from scipy.stats import norm, poisson
 
 import lostsales
 from lostsales.data.log import SalesLog
+from lostsales.demand.law.demand_model import DemandModel
 from lostsales.demand.law.means import LinearMean
 from lostsales.demand.law.residuals import Residuals
-from lostsales.demand.law.selection import DemandModel, fit_demand
+from lostsales.demand.law.selection import fit_demand
 from lostsales.learn.planner import pipeline_grid
 from lostsales.learn.planner.arrivals import Arrivals, has_pipeline
 from lostsales.learn.planner.demand_paths import demand_paths

@@ -7,9 +7,10 @@ from scipy.stats import norm
 
 from lostsales.data.log import SalesLog
 from lostsales.demand.law.demand_law import Family
+from lostsales.demand.law.demand_model import DemandModel
 from lostsales.demand.law.means import LinearMean
 from lostsales.demand.law.residuals import Residuals
-from lostsales.demand.law.selection import DemandModel, fit_demand
+from lostsales.demand.law.selection import fit_demand
 from lostsales.policy.view import ClosedPeriod, View
 
 LINEAR = (Family("linear", False),)

@@ -4,32 +4,23 @@ from typing import Annotated
 
 import typer
 
+from lostsales.apps.commands import options
 from lostsales.apps.commands.budgeting import FEWER_ROWS, expect
-from lostsales.apps.commands.options import (
-    MOST,
-    DropBadRows,
-    DroppedRows,
-    Json,
-    Log,
-    Memory,
-    ProblemFile,
-    Query,
-    log_source,
-)
-from lostsales.apps.commands.reading import read_sales
+from lostsales.apps.commands.reading import log_source, read_sales
 
 
 def audit(
-    log: Log,
-    problem: ProblemFile = None,
-    query: Query = None,
+    log: options.Log,
+    problem: options.ProblemFile = None,
+    query: options.Query = None,
     cap: Annotated[
-        int | None, typer.Option(min=0, max=MOST, help="Greatest depth to learn (K); the paper's rule unless given.")
+        int | None,
+        typer.Option(min=0, max=options.MOST, help="Greatest depth to learn (K); the paper's rule unless given."),
     ] = None,
-    drop_bad_rows: DropBadRows = False,
-    dropped_rows: DroppedRows = None,
-    memory: Memory = None,
-    as_json: Json = False,
+    drop_bad_rows: options.DropBadRows = False,
+    dropped_rows: options.DroppedRows = None,
+    memory: options.Memory = None,
+    as_json: options.Json = False,
 ) -> None:
     """Report what can be learned from a log: stock-out runs, hidden demand, assumptions, and what to collect next.
 
@@ -42,8 +33,7 @@ def audit(
     from lostsales.demand.costs import audit_cost
 
     source = log_source(log, query)
-    with progress("reading") as report:
-        sales = read_sales(source, problem, drop_bad_rows, dropped_rows, report)
+    sales = read_sales(source, problem, drop_bad_rows, dropped_rows)
     seconds = expect("audit", audit_cost(sales), memory, FEWER_ROWS, current_workers())
     with progress("auditing", seconds=seconds) as report:
         found = run_audit(sales, cap=cap, progress=report)

@@ -5,21 +5,12 @@ from typing import Annotated, Literal
 
 import typer
 
-from lostsales.apps.commands.options import (
-    MOST,
-    MOST_WORKERS,
-    Estimators,
-    Json,
-    ScenarioName,
-    ScenarioSettings,
-    Seed,
-    named_files,
-    whole_numbers,
-)
+from lostsales.apps.commands import options
+from lostsales.errors import SettingError
 
 
 def calibrate(
-    scenario: ScenarioName,
+    scenario: options.ScenarioName,
     policy: Annotated[
         str, typer.Option(help="The policy to evaluate: base-stock:LEVEL@PRICE, uniform, or a file.")
     ] = "base-stock",
@@ -28,9 +19,9 @@ def calibrate(
     ] = "uniform",
     epsilon: Annotated[float, typer.Option(help="Share of the behaviour's decisions drawn uniformly.")] = 0.0,
     series: Annotated[str, typer.Option(help="Numbers of series in a log.")] = "5,20,50",
-    replications: Annotated[int, typer.Option(min=1, max=MOST, help="Logs of each size.")] = 200,
-    estimator: Estimators = None,
-    workers: Annotated[int, typer.Option(min=1, max=MOST_WORKERS, help="Processes; results are the same.")] = 1,
+    replications: Annotated[int, typer.Option(min=1, max=options.MOST, help="Logs of each size.")] = 200,
+    estimator: options.Estimators = None,
+    workers: Annotated[int, typer.Option(min=1, max=options.MOST_WORKERS, help="Processes; results are the same.")] = 1,
     out: Annotated[Path | None, typer.Option(help="Journal of the study; the same command resumes from it.")] = None,
     study: Annotated[
         Literal["intervals", "pilot", "promise"],
@@ -40,11 +31,11 @@ def calibrate(
             "compare promises for --method from logs by the scenario's manager, with one number of --series."
         ),
     ] = "intervals",
-    past: Annotated[int, typer.Option(min=10, max=MOST, help="Periods before a pilot.")] = 60,
+    past: Annotated[int, typer.Option(min=10, max=options.MOST, help="Periods before a pilot.")] = 60,
     method: Annotated[str, typer.Option(help="The method whose promised gain is studied.")] = "planner",
-    settings: ScenarioSettings = None,
-    seed: Seed = 0,
-    as_json: Json = False,
+    settings: options.ScenarioSettings = None,
+    seed: options.Seed = 0,
+    as_json: options.Json = False,
 ) -> None:
     """Measure in simulation, where the truth is known, how often the 95 % intervals of `evaluate` cover it.
 
@@ -53,45 +44,34 @@ def calibrate(
 
     Example: `lostsales calibrate steady --series 10 --replications 2 --out study.json`
     """
-    from dataclasses import asdict
-
-    from lostsales.apps.views.console import print_json, progress
-    from lostsales.apps.views.coverage import print_coverage
+    from lostsales.apps.commands.studies import StudyRun, study_intervals, study_pilots, study_promises
     from lostsales.data.output_files import check_output
-    from lostsales.errors import LostSalesError
     from lostsales.evaluation.estimators.estimator import ESTIMATORS
-    from lostsales.simulation.coverage_study import Study, coverage, run_study
+    from lostsales.simulation.coverage_study import Study
+    from lostsales.simulation.pilot_study import PilotStudy
+    from lostsales.simulation.promise_study import PromiseStudy
     from lostsales.simulation.scenario import Scenario
 
     if out is not None:
-        check_output(out, named_files(scenario, policy, behaviour))
-    sizes = whole_numbers("series", series, "5,20,50")
+        check_output(out, options.named_files(scenario, policy, behaviour))
+    sizes = options.whole_numbers("series", series, "5,20,50")
+    changed, run = tuple(settings or ()), StudyRun(scenario, workers, out, as_json)
     if study == "promise":
-        from lostsales.apps.commands.promise_calibration import calibrate_promises
+        size = _one_size("promises", sizes, 14)
+        study_promises(PromiseStudy(Scenario.load(scenario, changed), method, size, replications, seed), run)
+    elif study == "pilot":
+        size = _one_size("pilots", sizes, 20)
+        study_pilots(PilotStudy(scenario, changed, behaviour, policy, size, past, replications, seed), run)
+    else:
+        asked = Study(
+            Scenario.load(scenario, changed), policy, behaviour, epsilon, sizes, replications,
+            tuple(estimator) if estimator else ESTIMATORS.names, seed,
+        )  # fmt: skip
+        study_intervals(asked, run)
 
-        calibrate_promises(scenario, tuple(settings or ()), method, sizes, replications, seed, workers, out, as_json)
-        return
-    if study == "pilot":
-        from lostsales.apps.commands.pilot_calibration import calibrate_pilots
 
-        calibrate_pilots(
-            scenario, tuple(settings or ()), behaviour, policy, sizes, past, replications, seed, workers, out, as_json
-        )
-        return
-    asked = Study(
-        Scenario.load(scenario, tuple(settings or ())), policy, behaviour, epsilon, sizes, replications,
-        tuple(estimator) if estimator else ESTIMATORS.names, seed,
-    )  # fmt: skip
-    try:
-        with progress("evaluating logs") as report:
-            truth = asked.truth()
-            done = run_study(asked, out, workers, report)
-    except KeyboardInterrupt:
-        kept = f"; the same command resumes from {out}" if out else "; with --out it could be resumed"
-        raise LostSalesError(f"stopped{kept}") from None
-    rows = coverage(asked, done, truth)
-    if as_json:
-        table = [asdict(each) | {"enough": each.enough} for each in rows]
-        print_json({"scenario": scenario, "truth": truth[0], "behaviour": truth[1], "coverage": table})
-        return
-    print_coverage(f"{policy} in {scenario}: the truth is {truth[0]:.2f}, {behaviour} earns {truth[1]:.2f}", rows)
+def _one_size(of: str, sizes: tuple[int, ...], example: int) -> int:
+    if len(sizes) != 1:
+        wanted = f"a study of {of} takes one number of series, such as --series {example}"
+        raise SettingError(f"{wanted}, but {len(sizes)} came")
+    return sizes[0]

@@ -5,43 +5,27 @@ from typing import Annotated
 
 import typer
 
+from lostsales.apps.commands import options
 from lostsales.apps.commands.budgeting import FEWER_ROWS, expect
-from lostsales.apps.commands.options import (
-    DropBadRows,
-    DroppedRows,
-    Horizon,
-    Json,
-    Log,
-    Memory,
-    ProblemFile,
-    Query,
-    Quick,
-    Rows,
-    Seed,
-    Workers,
-    log_files,
-    log_source,
-    names,
-)
-from lostsales.apps.commands.reading import read_sales
+from lostsales.apps.commands.reading import log_files, log_source, read_sales
 
 
 def compare(
-    log: Log,
+    log: options.Log,
     methods: Annotated[str, typer.Option(help="Such as c-fqi,fusion,base-stock; a broad choice unless given.")] = "",
-    problem: ProblemFile = None,
-    query: Query = None,
+    problem: options.ProblemFile = None,
+    query: options.Query = None,
     estimator: Annotated[str | None, typer.Option(help="model, fqe or dr; model where one can be learned.")] = None,
-    horizon: Horizon = None,
+    horizon: options.Horizon = None,
     out: Annotated[Path | None, typer.Option(help="Fit the chosen method to the whole log and save it here.")] = None,
-    seed: Seed = 0,
-    drop_bad_rows: DropBadRows = False,
-    dropped_rows: DroppedRows = None,
-    rows: Rows = None,
-    quick: Quick = False,
-    workers: Workers = None,
-    memory: Memory = None,
-    as_json: Json = False,
+    seed: options.Seed = 0,
+    drop_bad_rows: options.DropBadRows = False,
+    dropped_rows: options.DroppedRows = None,
+    rows: options.Rows = None,
+    quick: options.Quick = False,
+    workers: options.Workers = None,
+    memory: options.Memory = None,
+    as_json: options.Json = False,
 ) -> None:
     """Fit several methods, evaluate each on series held out from it, and name the one to deploy, or none.
 
@@ -69,7 +53,7 @@ def compare(
     source = log_source(log, query)
     if out is not None:
         check_output(out, log_files(source, problem))
-    chosen = names(methods) or usual_methods()
+    chosen = options.names(methods) or usual_methods()
     check_methods(chosen)
     sales = read_sales(source, problem, drop_bad_rows, dropped_rows, verb="compare", others=(out,))
     learners = {name: learner_of(name, {"seed": seed}) for name in chosen}

@@ -4,32 +4,21 @@ from typing import Annotated
 
 import typer
 
+from lostsales.apps.commands import options
 from lostsales.apps.commands.budgeting import FEWER_ROWS, expect
-from lostsales.apps.commands.options import (
-    MOST,
-    MOST_SEED,
-    DropBadRows,
-    DroppedRows,
-    Json,
-    Log,
-    Memory,
-    ProblemFile,
-    Query,
-    log_source,
-)
-from lostsales.apps.commands.reading import read_sales
+from lostsales.apps.commands.reading import log_source, read_sales
 
 
 def demand(
-    log: Log,
-    problem: ProblemFile = None,
-    query: Query = None,
-    replicates: Annotated[int, typer.Option(min=2, max=MOST, help="Bootstrap samples behind the band.")] = 20,
-    seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="The same seed gives the same answer.")] = 0,
-    drop_bad_rows: DropBadRows = False,
-    dropped_rows: DroppedRows = None,
-    memory: Memory = None,
-    as_json: Json = False,
+    log: options.Log,
+    problem: options.ProblemFile = None,
+    query: options.Query = None,
+    replicates: Annotated[int, typer.Option(min=2, max=options.MOST, help="Bootstrap samples behind the band.")] = 20,
+    seed: options.Seed = 0,
+    drop_bad_rows: options.DropBadRows = False,
+    dropped_rows: options.DroppedRows = None,
+    memory: options.Memory = None,
+    as_json: options.Json = False,
 ) -> None:
     """Estimate the law of demand: effects, price response with a band, calibration, and warnings where it does not fit.
 
@@ -45,8 +34,7 @@ def demand(
     from lostsales.demand.law.selection import fit_demand
 
     source = log_source(log, query)
-    with progress("reading") as report:
-        table = read_sales(source, problem, drop_bad_rows, dropped_rows, report)
+    table = read_sales(source, problem, drop_bad_rows, dropped_rows)
     seconds = expect("demand", demand_cost(table, replicates), memory, FEWER_ROWS, current_workers())
     with progress("comparing models, fitting resampled series", seconds=seconds) as report:
         comparing, resampling = stages(report, (3, 1))

@@ -4,48 +4,32 @@ from typing import Annotated
 
 import typer
 
+from lostsales.apps.commands import options
 from lostsales.apps.commands.budgeting import FEWER_ROWS, expect
-from lostsales.apps.commands.options import (
-    DropBadRows,
-    DroppedRows,
-    Estimators,
-    Horizon,
-    Json,
-    Log,
-    Memory,
-    PolicyFile,
-    ProblemFile,
-    Query,
-    Quick,
-    Rows,
-    Seed,
-    Workers,
-    log_source,
-)
-from lostsales.apps.commands.reading import read_sales
+from lostsales.apps.commands.reading import log_source, read_sales
 
 
 def evaluate(
-    policy: PolicyFile,
-    log: Log,
-    problem: ProblemFile = None,
-    query: Query = None,
-    estimator: Estimators = None,
-    horizon: Horizon = None,
+    policy: options.PolicyFile,
+    log: options.Log,
+    problem: options.ProblemFile = None,
+    query: options.Query = None,
+    estimator: options.Estimators = None,
+    horizon: options.Horizon = None,
     start_stock: Annotated[
         float | None, typer.Option(help="Units in stock when every series starts; those of the log unless given.")
     ] = None,
     diagnose: Annotated[
         bool, typer.Option("--diagnose", help="Also estimate the terms of the regret bound, with advice.")
     ] = False,
-    seed: Seed = 0,
-    drop_bad_rows: DropBadRows = False,
-    dropped_rows: DroppedRows = None,
-    rows: Rows = None,
-    quick: Quick = False,
-    workers: Workers = None,
-    memory: Memory = None,
-    as_json: Json = False,
+    seed: options.Seed = 0,
+    drop_bad_rows: options.DropBadRows = False,
+    dropped_rows: options.DroppedRows = None,
+    rows: options.Rows = None,
+    quick: options.Quick = False,
+    workers: options.Workers = None,
+    memory: options.Memory = None,
+    as_json: options.Json = False,
 ) -> None:
     """Estimate from a log alone what a policy would earn, what was earned, and the gain, with 95 % intervals.
 

@@ -6,22 +6,9 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperOption
 
+from lostsales.apps.commands import options
 from lostsales.apps.commands.budgeting import FEWER_ROWS, expect
-from lostsales.apps.commands.options import (
-    MOST,
-    MOST_SEED,
-    DropBadRows,
-    DroppedRows,
-    Json,
-    Log,
-    Memory,
-    ProblemFile,
-    Query,
-    Quick,
-    log_files,
-    log_source,
-)
-from lostsales.apps.commands.reading import read_sales
+from lostsales.apps.commands.reading import log_files, log_source, read_sales
 
 
 class FitCommand(TyperCommand):
@@ -38,11 +25,11 @@ class FitCommand(TyperCommand):
 
 
 def fit(
-    log: Log,
+    log: options.Log,
     out: Annotated[Path, typer.Option(help="The file to save the policy in.")],
     method: Annotated[str, typer.Option(help="One of those that `lostsales methods` lists.")] = "planner",
-    problem: ProblemFile = None,
-    query: Query = None,
+    problem: options.ProblemFile = None,
+    query: options.Query = None,
     settings: Annotated[
         list[str] | None,
         typer.Option(
@@ -53,16 +40,17 @@ def fit(
     ] = None,
     config: Annotated[Path | None, typer.Option(help="TOML with settings of the method.")] = None,
     iterations: Annotated[
-        int | None, typer.Option(min=1, max=MOST, help="K; the method's own rule unless given.")
+        int | None, typer.Option(min=1, max=options.MOST, help="K; the method's own rule unless given.")
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(min=0, max=MOST_SEED, help="The same seed gives the same policy; 0 unless given.")
+        int | None,
+        typer.Option(min=0, max=options.MOST_SEED, help="The same seed gives the same policy; 0 unless given."),
     ] = None,
-    drop_bad_rows: DropBadRows = False,
-    dropped_rows: DroppedRows = None,
-    quick: Quick = False,
-    memory: Memory = None,
-    as_json: Json = False,
+    drop_bad_rows: options.DropBadRows = False,
+    dropped_rows: options.DroppedRows = None,
+    quick: options.Quick = False,
+    memory: options.Memory = None,
+    as_json: options.Json = False,
 ) -> None:
     """Learn a policy (prices and orders) from a log, and save it. `lostsales methods METHOD` lists the settings.
 
@@ -89,8 +77,7 @@ def fit(
     keys |= {key: value for key, value in {"iterations": iterations, "seed": seed}.items() if value is not None}
     learner = checked_json(LEARNERS.get(method), keys, f"method {method}")
     learner = learner.quick() if quick else learner
-    with progress("reading") as report:
-        sales = read_sales(source, problem, drop_bad_rows, dropped_rows, report, verb="fit", others=(config, out))
+    sales = read_sales(source, problem, drop_bad_rows, dropped_rows, verb="fit", others=(config, out))
     left = left_out(sales, learner)
     print_left_out(sales, {method: left})
     seconds = expect("fit", fit_cost(learner, sales), memory, f"{FEWER_ROWS}, or use --quick")

@@ -5,28 +5,16 @@ from typing import Annotated
 
 import typer
 
+from lostsales.apps.commands import options
 from lostsales.apps.commands.budgeting import FEWER_ROWS, expect
-from lostsales.apps.commands.options import (
-    MOST,
-    MOST_SEED,
-    DropBadRows,
-    DroppedRows,
-    Json,
-    Log,
-    Memory,
-    ProblemFile,
-    Query,
-    log_files,
-    log_source,
-)
-from lostsales.apps.commands.reading import read_sales
+from lostsales.apps.commands.reading import log_files, log_source, read_sales
 
 
 def impute(
-    log: Log,
+    log: options.Log,
     out: Annotated[Path, typer.Option(help="Where to write the filled log (.parquet or .csv).")],
-    problem: ProblemFile = None,
-    query: Query = None,
+    problem: options.ProblemFile = None,
+    query: options.Query = None,
     estimator: Annotated[str, typer.Option(help="beran, marginal, cox or aft.")] = "beran",
     demand_max: Annotated[
         float | None, typer.Option(help="Largest demand that can be; the largest sale unless given.")
@@ -39,13 +27,13 @@ def impute(
         ),
     ] = None,
     replicates: Annotated[
-        int, typer.Option(min=0, max=MOST, help="Bootstrap samples behind the standard errors.")
+        int, typer.Option(min=0, max=options.MOST, help="Bootstrap samples behind the standard errors.")
     ] = 50,
-    seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="Seed of the bootstrap.")] = 0,
-    drop_bad_rows: DropBadRows = False,
-    dropped_rows: DroppedRows = None,
-    memory: Memory = None,
-    as_json: Json = False,
+    seed: Annotated[int, typer.Option(min=0, max=options.MOST_SEED, help="Seed of the bootstrap.")] = 0,
+    drop_bad_rows: options.DropBadRows = False,
+    dropped_rows: options.DroppedRows = None,
+    memory: options.Memory = None,
+    as_json: options.Json = False,
 ) -> None:
     """Impute the demand and the profit that stock-outs hid, and write the log with them.
 
@@ -64,8 +52,7 @@ def impute(
     source = log_source(log, query)
     check_table(out, log_files(source, problem))
     chosen_estimator, chosen_tail = check_choice(estimator, tail)
-    with progress("reading") as report:
-        table = read_sales(source, problem, drop_bad_rows, dropped_rows, report, others=(out,))
+    table = read_sales(source, problem, drop_bad_rows, dropped_rows, others=(out,))
     cost = impute_cost(table, replicates)
     seconds = expect("impute", cost, memory, f"{FEWER_ROWS} or fewer --replicates", current_workers())
     with progress("imputing", seconds=seconds) as report:

@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from lostsales.apps.commands.options import Json, Log, Query, log_source
+from lostsales.apps.commands.options import Json, Log, Query
+from lostsales.apps.commands.reading import log_source
 
 
 def init(

@@ -5,18 +5,8 @@ from typing import Annotated
 
 import typer
 
-from lostsales.apps.commands.options import (
-    DropBadRows,
-    DroppedRows,
-    Json,
-    Log,
-    ProblemFile,
-    Query,
-    Seed,
-    log_files,
-    log_source,
-)
-from lostsales.apps.commands.reading import read_sales
+from lostsales.apps.commands import options
+from lostsales.apps.commands.reading import log_files, log_source, read_sales
 
 # What a scheduler reads with --exit-code; 2 is an error.
 EXIT_CODES = {"go on": 0, "success": 10, "harm": 11, "undecided": 12}
@@ -25,10 +15,10 @@ DRIFT_CODE = 13
 
 def monitor(
     pilot: Annotated[Path, typer.Argument(help="A pilot that `lostsales pilot` wrote.")],
-    log: Log,
+    log: options.Log,
     out: Annotated[Path | None, typer.Option(help="Also write a page for a manager (.html).")] = None,
-    problem: ProblemFile = None,
-    query: Query = None,
+    problem: options.ProblemFile = None,
+    query: options.Query = None,
     exit_code: Annotated[
         bool,
         typer.Option(
@@ -37,10 +27,10 @@ def monitor(
             "but the market changed) instead of 0.",
         ),
     ] = False,
-    seed: Seed = 0,
-    drop_bad_rows: DropBadRows = False,
-    dropped_rows: DroppedRows = None,
-    as_json: Json = False,
+    seed: options.Seed = 0,
+    drop_bad_rows: options.DropBadRows = False,
+    dropped_rows: options.DroppedRows = None,
+    as_json: options.Json = False,
 ) -> None:
     """Look at a pilot, as often as you like: the gain so far, whether to stop, and whether the market changed.
 
@@ -57,8 +47,7 @@ def monitor(
     if out is not None:
         check_page(out, (pilot, *log_files(source, problem)))
     plan = Pilot.load(pilot)
-    with progress("reading") as report:
-        sales = read_sales(source, problem, drop_bad_rows, dropped_rows, report, verb="monitor", others=(pilot, out))
+    sales = read_sales(source, problem, drop_bad_rows, dropped_rows, verb="monitor", others=(pilot, out))
     with progress("estimating lost sales and the gain") as report:
         found = look(plan, sales, seed=seed, progress=report)
     if out is not None:

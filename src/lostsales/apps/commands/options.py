@@ -2,14 +2,11 @@
 
 from os.path import isfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from lostsales.errors import SettingError
-
-if TYPE_CHECKING:
-    from lostsales.data.databases.query import DatabaseQuery
 
 MOST = 1_000_000  # periods, runs, replicates, iterations: more are a slip of the finger
 MOST_SEED = (1 << 63) - 1
@@ -54,22 +51,6 @@ Rows = Annotated[int | None, typer.Option(min=1, help="Judge from at most so man
 Quick = Annotated[bool, typer.Option("--quick", help="A first look: fewer rows, folds and draws.")]
 Estimators = Annotated[list[str] | None, typer.Option("--estimator", help="Only these; all unless given.")]
 Seed = Annotated[int, typer.Option(min=0, max=MOST_SEED, help="The same seed gives the same answer.")]
-
-
-def log_source(log: str, query: str | None) -> "Path | DatabaseQuery":
-    """The files that an argument names, or the query on the database that it names."""
-    from lostsales.data.databases.query import sales_source
-
-    found = sales_source(log, query)
-    return Path(found) if isinstance(found, str) else found
-
-
-def log_files(log: "Path | DatabaseQuery", problem: Path | None) -> tuple[Path, ...]:
-    """The files that reading a log reads: the table or tables, and its problem, by default beside it."""
-    from lostsales.data.reading.paths import files_of, problem_beside
-
-    beside = problem_beside(log) if problem is None else problem
-    return files_of(log) if beside is None else (*files_of(log), beside)
 
 
 def named_files(*names: str) -> tuple[Path, ...]:

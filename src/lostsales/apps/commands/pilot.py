@@ -5,33 +5,23 @@ from typing import Annotated, Literal
 
 import typer
 
-from lostsales.apps.commands.options import (
-    MOST,
-    DropBadRows,
-    DroppedRows,
-    Json,
-    Log,
-    ProblemFile,
-    Query,
-    Seed,
-    log_files,
-    log_source,
-)
-from lostsales.apps.commands.reading import read_sales
+from lostsales.apps.commands import options
+from lostsales.apps.commands.reading import log_files, log_source, read_sales
 
 
 def pilot(
-    log: Log,
+    log: options.Log,
     policy: Annotated[Path, typer.Option(help="The new policy: a saved one.")],
     out: Annotated[Path, typer.Option(help="The pilot to write (JSON), for monitor.")],
     schedule: Annotated[
         Path | None, typer.Option(help="The schedule to write (.csv or .parquet); PILOT.schedule.csv unless given.")
     ] = None,
-    problem: ProblemFile = None,
-    query: Query = None,
+    problem: options.ProblemFile = None,
+    query: options.Query = None,
     gain: Annotated[float, typer.Option(help="The gain to be found, as a share of the past profit.")] = 0.05,
     periods: Annotated[
-        int | None, typer.Option(min=1, max=MOST, help="Length of the pilot; as long as the gain needs unless given.")
+        int | None,
+        typer.Option(min=1, max=options.MOST, help="Length of the pilot; as long as the gain needs unless given."),
     ] = None,
     design: Annotated[
         Literal["auto", "series", "switchback"],
@@ -40,14 +30,16 @@ def pilot(
     wash_out: Annotated[
         int | None,
         typer.Option(
-            min=0, max=MOST, help="Periods after a change that are not counted; by stock and memory unless given."
+            min=0,
+            max=options.MOST,
+            help="Periods after a change that are not counted; by stock and memory unless given.",
         ),
     ] = None,
     power: Annotated[float, typer.Option(help="Chance with which the gain is to be found.")] = 0.8,
-    seed: Seed = 0,
-    drop_bad_rows: DropBadRows = False,
-    dropped_rows: DroppedRows = None,
-    as_json: Json = False,
+    seed: options.Seed = 0,
+    drop_bad_rows: options.DropBadRows = False,
+    dropped_rows: options.DroppedRows = None,
+    as_json: options.Json = False,
 ) -> None:
     """Design a pilot: which series or periods try a new policy, and how many weeks it takes to tell a gain.
 
@@ -68,10 +60,7 @@ def pilot(
     check_table(table, inputs)
     if out.resolve() == table.resolve():
         raise LostSalesError(f"the pilot and its schedule need a file each, but both are {out}")
-    with progress("reading") as report:
-        sales = read_sales(
-            source, problem, drop_bad_rows, dropped_rows, report, verb="pilot", others=(policy, out, table)
-        )
+    sales = read_sales(source, problem, drop_bad_rows, dropped_rows, verb="pilot", others=(policy, out, table))
     with progress("estimating lost sales") as report:
         found = design_pilot(
             sales,

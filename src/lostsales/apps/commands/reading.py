@@ -6,7 +6,22 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from lostsales.data.databases.query import DatabaseQuery
     from lostsales.data.log import SalesLog
-    from lostsales.data.progress import Progress
+
+
+def log_source(log: str, query: str | None) -> "Path | DatabaseQuery":
+    """The files that an argument names, or the query on the database that it names."""
+    from lostsales.data.databases.query import sales_source
+
+    found = sales_source(log, query)
+    return Path(found) if isinstance(found, str) else found
+
+
+def log_files(log: "Path | DatabaseQuery", problem: Path | None) -> tuple[Path, ...]:
+    """The files that reading a log reads: the table or tables, and its problem, by default beside it."""
+    from lostsales.data.reading.paths import files_of, problem_beside
+
+    beside = problem_beside(log) if problem is None else problem
+    return files_of(log) if beside is None else (*files_of(log), beside)
 
 
 def read_sales(
@@ -14,7 +29,6 @@ def read_sales(
     problem: Path | None,
     drop_bad_rows: bool,
     dropped_rows: Path | None,
-    progress: "Progress | None" = None,
     verb: str | None = None,
     others: "tuple[Path | None, ...]" = (),
     sales_only: bool = False,
@@ -23,13 +37,14 @@ def read_sales(
 
     For a `verb` that decides, what it lacks is an error and what makes it doubtful a warning, before any work.
     """
-    from lostsales.apps.views.console import err
+    from lostsales.apps.views.console import err, progress
     from lostsales.data.readiness import check_decidable, doubts
     from lostsales.data.reading.dropping import check_apart
     from lostsales.data.reading.gate import read_log
 
     check_apart(log, dropped_rows or drop_bad_rows, others)
-    sales = read_log(log, problem, progress, drop_bad_rows=dropped_rows or drop_bad_rows, sales_only=sales_only)
+    with progress("reading") as report:
+        sales = read_log(log, problem, report, drop_bad_rows=dropped_rows or drop_bad_rows, sales_only=sales_only)
     if notes := sales.notes.rows_dropped and sales.notes:
         told = f"{notes.rows_dropped:,} rows left out, written with the reasons to {notes.dropped_file}"
         err.print(told, markup=False, highlight=False, soft_wrap=True)

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lostsales.apps.commands.options import Json, PolicyFile, log_source
+from lostsales.apps.commands.options import Json, PolicyFile
+from lostsales.apps.commands.reading import log_source
 
 if TYPE_CHECKING:
     from lostsales.data.databases.address import DatabaseAddress

@@ -5,23 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lostsales.apps.commands import options
 from lostsales.apps.commands.budgeting import FEWER_ROWS, expect
-from lostsales.apps.commands.options import (
-    DropBadRows,
-    DroppedRows,
-    Horizon,
-    Json,
-    Log,
-    Memory,
-    PolicyFile,
-    ProblemFile,
-    Query,
-    Seed,
-    log_files,
-    log_source,
-    names,
-)
-from lostsales.apps.commands.reading import read_sales
+from lostsales.apps.commands.reading import log_files, log_source, read_sales
 
 if TYPE_CHECKING:
     from lostsales.apps.report.page import ReportOrigin
@@ -29,20 +15,21 @@ if TYPE_CHECKING:
 
 
 def report(
-    policy: PolicyFile,
-    log: Log,
+    policy: options.PolicyFile,
+    log: options.Log,
     out: Annotated[Path, typer.Option(help="The page to write (.html).")],
-    problem: ProblemFile = None,
-    query: Query = None,
+    problem: options.ProblemFile = None,
+    query: options.Query = None,
     methods: Annotated[
         str, typer.Option(help="Compared with it, such as planner,c-fqi,base-stock; '' for none.")
     ] = "base-stock,newsvendor",
-    horizon: Horizon = None,
-    seed: Seed = 0,
-    drop_bad_rows: DropBadRows = False,
-    dropped_rows: DroppedRows = None,
-    memory: Memory = None,
-    as_json: Json = False,
+    horizon: options.Horizon = None,
+    windows: Annotated[int, typer.Option(min=0, max=100, help="Of a back-test in time of its method; 0 for none.")] = 3,
+    seed: options.Seed = 0,
+    drop_bad_rows: options.DropBadRows = False,
+    dropped_rows: options.DroppedRows = None,
+    memory: options.Memory = None,
+    as_json: options.Json = False,
 ) -> None:
     """Write one page for a manager: data, policy, what it would change and gain, and how certain that is.
 
@@ -60,15 +47,14 @@ def report(
     from lostsales.policy.file_format import load
 
     source = log_source(log, query)
-    if names(methods):
-        check_methods(names(methods))
+    if options.names(methods):
+        check_methods(options.names(methods))
     check_page(out, (policy, *log_files(source, problem)))
     decides = load(policy)
     method = method_of(decides)
-    with progress("reading") as tick:
-        sales = read_sales(source, problem, drop_bad_rows, dropped_rows, tick, verb="report", others=(policy, out))
+    sales = read_sales(source, problem, drop_bad_rows, dropped_rows, verb="report", others=(policy, out))
     origin = _origin(method, policy, source, query, out, problem, methods, horizon, seed, sales.notes.dropped_file)
-    learners = [learner_of(name, {}) for name in names(methods)]
+    learners = [learner_of(name, {}) for name in options.names(methods)]
     cost = compare_cost(sales, learners, EVALUATED_ROWS)
     seconds = expect("report", cost, memory, FEWER_ROWS, current_workers())
     with progress("evaluating and drawing", seconds=seconds) as tick:
@@ -76,8 +62,9 @@ def report(
             decides,
             sales,
             out,
-            methods=names(methods),
+            methods=options.names(methods),
             horizon=horizon,
+            windows=windows,
             seed=seed,
             progress=tick,
             origin=origin,
@@ -120,12 +107,11 @@ def _origin(
         "--horizon": horizon,
         "--seed": seed,
         "--out": out,
+        "--dropped-rows": dropped or None,
     }
-    given |= {"--dropped-rows": dropped or None}
-    options = [text for name, value in given.items() if value is not None for text in (name, str(value))]
+    spelled = [text for name, value in given.items() if value is not None for text in (name, str(value))]
     beside = problem_beside(log) if problem is None else problem
     files = [*(("log", each) for each in files_of(log)), ("policy", policy)]
     files += [] if beside is None else [("problem", beside)]
-    return origin_of(
-        method, log.name, shlex.join(["lostsales", "report", str(policy), str(log), *options]), seed, files
-    )
+    command = shlex.join(["lostsales", "report", str(policy), str(log), *spelled])
+    return origin_of(method, log.name, command, seed, files)

@@ -34,6 +34,7 @@ SECTIONS = (  # what a manager needs first, theory last
     ("decisions", "Next decisions"),
     ("products", "Gains by product"),
     ("gains", "Gains"),
+    ("back-test", "Back-test"),
     ("change", "Changes"),
     ("price", "Price response"),
     ("data", "Data"),
@@ -88,6 +89,7 @@ def render(found: ReportContents, made: ReportOrigin) -> str:
         change=found.action_changes,
         evaluation=found.evaluation,
         comparison=found.comparison,
+        back_test=found.back_test,
         beside=found.comparison_sentence,
         diagnostics=found.diagnostics,
         verdict=_verdict(found),
@@ -174,6 +176,7 @@ def _sections(found: ReportContents) -> list[tuple[str, str]]:
     """Those that the page has."""
     absent = set() if found.decisions else {"decisions"}
     absent |= {"products"} if found.evaluation.assortment is None else set()
+    absent |= {"back-test"} if found.back_test is None else set()
     return [each for each in SECTIONS if each[0] not in absent]
 
 

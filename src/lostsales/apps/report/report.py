@@ -27,6 +27,7 @@ def report(
     *,
     methods: Sequence[str] = METHODS,
     horizon: int | None = None,
+    windows: int = 0,
     seed: int = 0,
     progress: Progress | None = None,
     origin: ReportOrigin | None = None,
@@ -45,6 +46,8 @@ def report(
         Methods compared with the policy on held-out rows; none where it is empty.
     horizon : int, optional
         Periods to look ahead; the usual length of a series unless given.
+    windows : int
+        Of a back-test in time of the policy's method, as by `back_test`; none unless given.
     seed : int
         The same seed gives the same page.
     progress : callable, optional
@@ -79,10 +82,13 @@ def report(
     decides = load(policy) if isinstance(policy, str | Path) else policy
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what a fit warns of stands in the report
-        found = report_contents(decides, log, methods=tuple(methods), horizon=horizon, seed=seed, progress=progress)
+        found = report_contents(
+            decides, log, methods=tuple(methods), horizon=horizon, windows=windows, seed=seed, progress=progress
+        )
     if origin is None:
         given = "".join(
-            f", {name}={value!r}" for name, value in {"methods": tuple(methods), "horizon": horizon}.items()
+            f", {name}={value!r}"
+            for name, value in {"methods": tuple(methods), "horizon": horizon, "windows": windows}.items()
         )
         call = f"lostsales.report(policy, log, {str(path)!r}{given}, seed={seed})"
         files = [("policy", Path(policy))] if isinstance(policy, str | Path) else []

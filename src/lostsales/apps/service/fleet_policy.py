@@ -6,7 +6,8 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from lostsales.data.problem import Feature, Problem
+from lostsales.data.feature import Feature
+from lostsales.data.problem import Problem
 from lostsales.errors import LostSalesError
 from lostsales.policy.base import PolicyBase
 from lostsales.policy.decision import Decision

@@ -10,9 +10,9 @@ from lostsales.apps.views.console import out, plain_table, print_facts
 from lostsales.apps.views.elasticities import print_products, products_json, still_prices
 from lostsales.demand.law.calibration import MEMORY
 from lostsales.demand.law.demand_law import DemandLaw
+from lostsales.demand.law.demand_model import DemandModel
 from lostsales.demand.law.price_response import PriceResponse
 from lostsales.demand.law.price_slopes import SlopeEstimate
-from lostsales.demand.law.selection import DemandModel
 
 BAR = 22
 LAST, PRICE = "last demand", "price"

@@ -13,7 +13,8 @@ from lostsales.types import Array, Bools, Floats, Ints
 WEEKDAY, WEEK, MONTH, HOLIDAYS = "weekday", "week", "month", "holidays"
 WORDS = 'weekday, week, month, or "holidays:" and a country such as holidays:US or holidays:DE-BY'
 MONTHS = (
-    "January February March April May June July August September October November December".split()  # noqa: SIM905
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
 )
 WAVES = 2  # of a year, by which demand may rise and fall
 LONGEST_PERIOD = 31  # days
@@ -31,7 +32,7 @@ def calendar_features(words: tuple[str, ...]) -> tuple[dict[str, Any], ...]:
         if word == WEEKDAY:
             found.append({"name": word, "kind": "categorical", "levels": WEEKDAYS, "calendar": word})
         elif word == MONTH:
-            found.append({"name": word, "kind": "categorical", "levels": tuple(MONTHS), "calendar": word})
+            found.append({"name": word, "kind": "categorical", "levels": MONTHS, "calendar": word})
         elif word == WEEK:
             waves = [f"year_{wave}_{number + 1}" for number in range(WAVES) for wave in ("sin", "cos")]
             found += [{"name": name, "calendar": word} for name in waves]

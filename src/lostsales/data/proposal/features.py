@@ -4,7 +4,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from lostsales.data.problem import Columns, Feature
+from lostsales.data.feature import Feature
+from lostsales.data.problem import Columns
 from lostsales.data.proposal.keys import Keys, period_sql, series_sql
 from lostsales.data.proposal.names import fit
 from lostsales.data.proposal.profile import Column, Profile

@@ -87,8 +87,8 @@ def _numbers(sample: Sample, found: Profile, keys: Keys) -> tuple[dict[str, Floa
 
 def _stock(roles: Roles, numbers: dict[str, Floats], has_next: Bools) -> StockFacts | None:
     named = roles.column
-    arrived = named.get("received", named.get("order", ""))
-    if not {"stock", "sales"} <= named.keys() or arrived not in numbers:
+    arrived = named.get("received", named.get("order"))
+    if not {"stock", "sales"} <= named.keys() or arrived is None or arrived not in numbers:
         return None
     adjustment = numbers[named["adjustment"]] if "adjustment" in named else None
     return stock_facts(numbers[named["stock"]], numbers[arrived], numbers[named["sales"]], adjustment, has_next)
@@ -125,8 +125,8 @@ def _only_number_left(found: Profile, keys: Keys, roles: Roles) -> None:
 def _closing_by_balance(roles: Roles, numbers: dict[str, Floats]) -> None:
     """What always equals stock + order - sales is the stock at the end, whatever its name."""
     named = roles.column
-    arrived = named.get("received", named.get("order", ""))
-    if not {"stock", "sales"} <= named.keys() or arrived not in numbers or "closing" in named:
+    arrived = named.get("received", named.get("order"))
+    if not {"stock", "sales"} <= named.keys() or arrived is None or arrived not in numbers or "closing" in named:
         return
     closing = numbers[named["stock"]] + numbers[arrived] - numbers[named["sales"]]
     free = (name for name in numbers if name not in named.values())

@@ -111,7 +111,8 @@ def _plain(table: Table, column: str) -> Array:
 
 
 def _spelled(value: object) -> str:
+    """A text that UTF-8 can write: reading refuses others, but a proposal can still be made."""
     try:
-        return spelled(value)
+        return spelled(value).encode("utf-8", "replace").decode()
     except Exception:  # noqa: BLE001, objects raise what they like
         return f"a {type(value).__name__} without a text"

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from lostsales.data.feature import MOST_LEVELS, Feature
 from lostsales.data.format import Format
 from lostsales.data.labels import SERIES_SEPARATOR, joined, plain_number, spelled, texts_of
-from lostsales.data.problem import MOST_LEVELS, Feature
 from lostsales.data.progress import Progress
 from lostsales.data.reading.cells import Cells, Texts
 from lostsales.data.reading.findings import Findings

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
+from lostsales.data.feature import Feature
 from lostsales.data.log import SalesLog
-from lostsales.data.problem import Columns, Feature, Problem
+from lostsales.data.problem import Columns, Problem
 from lostsales.data.progress import Progress
 from lostsales.data.reading.files import FileTable
 from lostsales.data.reading.gate import read_table

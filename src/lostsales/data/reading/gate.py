@@ -9,7 +9,6 @@ import numpy as np
 from lostsales.data.balance import off_balance_rows, other_reading
 from lostsales.data.calendar.openings import ClockRows, find_openings, shared_columns
 from lostsales.data.databases.query import sales_source
-from lostsales.data.economics import UnitCosts
 from lostsales.data.log import LogNotes, SalesLog
 from lostsales.data.memory import FEWER, check_memory, memory_limit
 from lostsales.data.pipelines import contradicts_orders, off_lead_time, with_pipeline
@@ -26,14 +25,15 @@ from lostsales.data.reading.checks import (
 )
 from lostsales.data.reading.columns import ColumnReader
 from lostsales.data.reading.dropping import DroppedRows, dropped_file
-from lostsales.data.reading.findings import Findings, listed
+from lostsales.data.reading.findings import Findings
+from lostsales.data.reading.log_columns import read_columns, require_columns
 from lostsales.data.reading.paths import problem_beside
 from lostsales.data.reading.sales_only import as_sales_only
-from lostsales.data.reading.supply import LotColumns, pipeline_texts, read_on_order
+from lostsales.data.reading.supply import pipeline_texts
 from lostsales.data.reading.table import Table, open_table
 from lostsales.data.receipts import with_receipts
 from lostsales.errors import LogError
-from lostsales.types import Array, Bools, Floats, Ints
+from lostsales.types import Array, Ints
 
 # Of a column while it is read: as it came, as numbers, and in order.
 BYTES_A_VALUE = 24
@@ -116,7 +116,7 @@ def read_table(
 def check_columns(table: Table, problem: Problem) -> None:
     """Raise where a table lacks columns that reading it with a problem needs."""
     gate = _Gate(table, problem, None)
-    gate._require_columns()
+    gate.require_columns()
     gate.findings.raise_if_any()
 
 
@@ -158,7 +158,7 @@ def _read_good_rows(
             return gate.pass_through()
         except LogError:
             kept = dropped.kept()
-            dropped.add(gate.findings, kept, gate.codes if whole_series and gate.findings.bad_rows else None)
+            dropped.add(gate.findings, kept, gate.columns.codes if whole_series and gate.findings.bad_rows else None)
             if not gate.findings.only_rows or not len(dropped.kept()):
                 raise
 
@@ -180,17 +180,20 @@ class _Gate:
         self.findings = Findings(table.name, table.place)
         self.reader = ColumnReader(table, self.findings, problem.format, progress)
         self.rows_first = rows_first
-        self.missing_costs: list[str] = []
+
+    def require_columns(self) -> None:
+        require_columns(self.table, self.problem, self.findings, self.may_lack_flags)
 
     def pass_through(self) -> SalesLog:
-        self._require_columns()
+        self.require_columns()
         if self.table.rows == 0:
             self.findings.add("a log needs at least one row, but the table is empty")
             self.findings.raise_if_any()
         used = sum(column in self.problem.reads for column in self.table.columns)
         what, needed = f"{self.table.name} with {self.table.rows:,} rows", self.table.rows * used * BYTES_A_VALUE
         check_memory(what, needed, memory_limit(), FEWER)
-        self._read()
+        self.columns = read_columns(self.reader, self.problem, self.may_lack_flags)
+        self.problem = self.problem.model_copy(update={"features": self.columns.described})
         self._check_rows()
         if self.rows_first:
             self.findings.raise_if_any(self.table.rows)
@@ -198,160 +201,46 @@ class _Gate:
         self.findings.raise_if_any(self.table.rows)
         return self._with_pipeline(with_calendar(self._split(with_receipts(self._log()))))
 
-    def _require_columns(self) -> None:
-        names, costs, have = self.problem.columns, self.problem.costs, self.table.columns
-        demand_only = names.stock not in have and names.order not in have
-        wanted = [*names.series_parts, names.period, names.sales]
-        wanted += [names.price] if self._only(self.problem.price, self.problem.prices) is None else []
-        recorded = list(names.records_of_absence)
-        if demand_only:
-            wanted += [] if recorded or self.may_lack_flags else [names.stockout]
-        else:
-            wanted += [names.stock, *([names.order] if self._only(None, self.problem.orders) is None else [])]
-        wanted += recorded + [each for each in (self.problem.open_time,) if isinstance(each, str)]
-        wanted += [*self.problem.feature_columns, *self.problem.attributes]
-        by_series = self.problem.supply.multiple, self.problem.supply.minimum
-        wanted += [each for each in (costs.lost, costs.order, costs.holding, *by_series) if isinstance(each, str)]
-        if missing := [column for column in dict.fromkeys(wanted) if column not in have]:
-            hint = ""
-            if names.stockout in missing:
-                hint = f" (or {names.stock!r} and {names.order!r})"
-            elif names.order in missing and names.received in have:
-                hint = f" (a ledger without orders: [columns] order = {names.received!r})"
-            self.findings.add(
-                f"missing column {', '.join(map(repr, missing))}{hint}; "
-                f"the table has {listed(have)}" + self._price_hint(missing)
-            )
-        if self.problem.price is not None and names.price in have:
-            self.findings.add(
-                f"the problem says price = {self.problem.price:g}, but the table has a column {names.price!r} too: "
-                "take the key out of the problem to read the column, or the column out of the table"
-            )
-
-    def _read(self) -> None:
-        names, reader = self.problem.columns, self.reader
-        self.codes, self.texts = self.findings.series_of = reader.series(names.series_parts)
-        self.period = self.findings.period_of = reader.period(names.period)
-        stocked = names.stock in self.table.columns
-        self.rows: dict[str, Any] = {
-            "features": self._features(),
-            "price": self._decided(names.price, self._only(self.problem.price, self.problem.prices)),
-            "sales": reader.number(names.sales),
-            "stock": reader.number(names.stock) if stocked else None,
-            "order": self._decided(names.order, self._only(None, self.problem.orders)) if stocked else None,
-            "stockout": self._stockout(),
-            "received": reader.optional(names.received),
-            "adjustment": reader.optional(names.adjustment, negative=True),
-            "out_of_stock": self._out_of_stock(),
-            "open_time": reader.number(self.problem.open_time) if isinstance(self.problem.open_time, str) else None,
-        }
-        self.costs = self._costs()
-        self.last_sales = reader.optional(names.last_sales, gaps=True)
-        self.last_stockout = reader.flag(names.last_stockout, gaps=True)
-        self.attributes = {name: reader.labels(name) for name in self.problem.attributes}
-        self.on_order = read_on_order(reader, self.problem)
-        self.lots = LotColumns.read(reader, self.problem.supply)
-
-    def _price_hint(self, missing: list[str]) -> str:
-        constant = "; where the price never changes, the problem may say price = 2 instead"
-        return constant if self.problem.columns.price in missing else ""
-
-    @staticmethod
-    def _only(given: float | None, listed: tuple[float, ...] | None) -> float | None:
-        """The one value that a decision can have: as given, or the only one of its list."""
-        return listed[0] if given is None and listed is not None and len(listed) == 1 else given
-
-    def _decided(self, column: str, only: float | None) -> Floats:
-        """Prices or orders; where they can have one value only, the table need not have them."""
-        if only is not None and column not in self.table.columns:
-            return np.full(self.table.rows, only, dtype=np.float64)
-        return self.reader.number(column)
-
-    def _stockout(self) -> Bools | None:
-        """The flag; without one a table of sales alone has no stock-outs."""
-        names = self.problem.columns
-        recorded = names.stockout in self.table.columns or names.records_of_absence
-        if self.may_lack_flags and not recorded:
-            return np.zeros(self.table.rows, dtype=bool)
-        return self.reader.flag(names.stockout)
-
-    def _out_of_stock(self) -> Floats | None:
-        """The time out of stock; of a share in stock what is left of 1, of a flag that says in stock or not, 1 or 0."""
-        names = self.problem.columns
-        if names.out_of_stock is not None:
-            return self.reader.number(names.out_of_stock)
-        if names.in_stock_share is not None:
-            return 1.0 - self.reader.number(names.in_stock_share)
-        in_stock = None if names.in_stock is None else self.reader.flag(names.in_stock)
-        return None if in_stock is None else (~in_stock).astype(np.float64)
-
-    def _features(self) -> Floats:
-        matrix = np.empty((self.table.rows, len(self.problem.features)), order="F")
-        features = list(self.problem.features)
-        for index, feature in enumerate(features):
-            if feature.calendar is not None:
-                matrix[:, index] = 0.0  # until the length of a period is known
-            elif feature.kind == "numeric":
-                matrix[:, index] = self.reader.number(feature.name, negative=True, truths=True)
-            else:
-                features[index], matrix[:, index] = self.reader.levels(feature)
-        self.problem = self.problem.model_copy(update={"features": tuple(features)})
-        return matrix
-
-    def _costs(self) -> UnitCosts | None:
-        names, given = self.problem.columns, self.problem.costs
-        found: dict[str, Floats | float] = {}
-        for role, cost, column in (
-            ("lost", given.lost, names.lost_cost),
-            ("order", given.order, names.order_cost),
-            ("holding", given.holding, names.holding_cost),
-        ):
-            if isinstance(cost, float):
-                found[role] = cost
-            elif isinstance(cost, str) or column in self.table.columns:
-                found[role] = self.reader.number(cost or column)
-            else:
-                self.missing_costs.append(role)
-        return None if self.missing_costs else UnitCosts(**found, fixed_order=given.fixed_order)
-
     def _check_rows(self) -> None:
-        findings, rows = self.findings, self.rows
+        findings, rows = self.findings, self.columns.rows
         if rows["stock"] is not None:
             arrived = rows["order"] if rows["received"] is None else rows["received"]
             check_stock(findings, self.problem, rows["stock"], arrived, rows["sales"], rows["adjustment"])
         check_out_of_stock(findings, self.problem, rows["out_of_stock"], rows["open_time"])
 
     def _check_series(self) -> None:
-        self.ordering = _ordering(self.codes, self.period)
-        check_duplicates(self.findings, self.codes, self.period, self.ordering)
-        check_clock(self.findings, self.problem.clock, self.period)
-        check_calendar(self.findings, self.problem, self.period)
-        for name, labels in self.attributes.items():
-            check_constant(self.findings, name, labels, self.codes)
-        self.problem = self.lots.with_rules(self.problem, self.findings, self.codes, self.texts)
+        codes, period = self.columns.codes, self.columns.period
+        self.ordering = _ordering(codes, period)
+        check_duplicates(self.findings, codes, period, self.ordering)
+        check_clock(self.findings, self.problem.clock, period)
+        check_calendar(self.findings, self.problem, period)
+        for name, labels in self.columns.attributes.items():
+            check_constant(self.findings, name, labels, codes)
+        self.problem = self.columns.lots.with_rules(self.problem, self.findings, codes, self.columns.texts)
 
     def _log(self) -> SalesLog:
         """The rows in order, whatever periods are missing."""
-        codes, period = self._in_order(self.codes), self._in_order(self.period)
+        codes, period = self._in_order(self.columns.codes), self._in_order(self.columns.period)
+        costs = self.columns.costs
         starts = np.flatnonzero(np.r_[True, codes[1:] != codes[:-1]])
         return SalesLog(
             problem=self.problem,
             series=np.repeat(np.arange(len(starts)), np.diff(np.r_[starts, len(codes)])),
             period=period.astype(np.int64) if period.dtype.kind == "f" else period,
-            **{name: self._in_order(column) for name, column in self.rows.items()},
-            costs=self.costs if self.costs is None or self.ordering is None else self.costs.at(self.ordering),
+            **{name: self._in_order(column) for name, column in self.columns.rows.items()},
+            costs=costs if costs is None or self.ordering is None else costs.at(self.ordering),
             **self._of_series(starts),
         )
 
     def _of_series(self, starts: Ints) -> dict[str, Any]:
         """Columns with one value a series, which starts at a row in order."""
-        rows = starts if self.ordering is None else self.ordering[starts]
+        columns, rows = self.columns, starts if self.ordering is None else self.ordering[starts]
         no_lag = np.full(len(starts), np.nan)
         return {
-            "names": self.texts[self.codes[rows]],
-            "last_sales": no_lag if self.last_sales is None else self.last_sales[rows],
-            "last_stockout": ~np.isnan(no_lag) if self.last_stockout is None else self.last_stockout[rows],
-            "attributes": {name: texts[codes[rows]] for name, (codes, texts) in self.attributes.items()},
+            "names": columns.texts[columns.codes[rows]],
+            "last_sales": no_lag if columns.last_sales is None else columns.last_sales[rows],
+            "last_stockout": ~np.isnan(no_lag) if columns.last_stockout is None else columns.last_stockout[rows],
+            "attributes": {name: texts[codes[rows]] for name, (codes, texts) in columns.attributes.items()},
         }
 
     def _split(self, log: SalesLog) -> SalesLog:
@@ -375,7 +264,7 @@ class _Gate:
         pairs = log.has_next[:-1]
         checked, off_rows = (0, 0) if off is None else (np.count_nonzero(pairs), np.count_nonzero(off & pairs))
         unused = tuple(column for column in self.table.columns if column not in self.reader.used)
-        notes = LogNotes(moved, holes, int(checked), int(off_rows), unused, missing_costs=tuple(self.missing_costs))
+        notes = LogNotes(moved, holes, int(checked), int(off_rows), unused, missing_costs=self.columns.missing_costs)
         notes = replace(notes, off_lead_time_rows=int(np.count_nonzero(off_lead_time(log)[0])))
         if notes.balance_broken:
             follows_if, share = other_reading(log)
@@ -384,7 +273,7 @@ class _Gate:
 
     def _with_pipeline(self, log: SalesLog) -> SalesLog:
         """The log with what is on the way, as its columns say, or else as orders and receipts tell."""
-        given = None if self.on_order is None else self._in_order(self.on_order)
+        given = self._in_order(self.columns.on_order)
         if given is not None and given.shape[1] == log.problem.pipeline_length and not log.demand_only:
             wrong = contradicts_orders(log, given)
             wanted = f"{log.problem.columns.on_order} must be what was ordered so many periods before"

@@ -1,7 +1,6 @@
 """Compiled laws of counts: Poisson, and negative binomial of variance mean + dispersion * mean^2."""
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -15,7 +14,7 @@ NEGLIGIBLE = 1e-13
 
 
 @compiled
-def log_chance(count: float, mean: float, dispersion: float) -> Any:
+def log_chance(count: float, mean: float, dispersion: float) -> float:
     """Log P(K = count)."""
     if dispersion < LEAST_DISPERSION:
         return count * math.log(mean) - mean - math.lgamma(count + 1)
@@ -25,7 +24,7 @@ def log_chance(count: float, mean: float, dispersion: float) -> Any:
 
 
 @compiled
-def _ratio(count: float, mean: float, dispersion: float) -> Any:
+def _ratio(count: float, mean: float, dispersion: float) -> float:
     """P(K = count + 1) / P(K = count)."""
     if dispersion < LEAST_DISPERSION:
         return mean / (count + 1)
@@ -33,13 +32,13 @@ def _ratio(count: float, mean: float, dispersion: float) -> Any:
 
 
 @compiled
-def _begin(first: float, mean: float, dispersion: float) -> Any:
+def _begin(first: float, mean: float, dispersion: float) -> float:
     """The least count from `first` on that has any probability to speak of."""
-    return max(first, np.floor(mean - REACH * math.sqrt(mean + dispersion * mean * mean)))
+    return max(first, float(np.floor(mean - REACH * math.sqrt(mean + dispersion * mean * mean))))
 
 
 @compiled
-def chance_between(first: float, last: float, mean: float, dispersion: float) -> Any:
+def chance_between(first: float, last: float, mean: float, dispersion: float) -> float:
     """P(first <= K <= last)."""
     count = _begin(max(first, 0.0), mean, dispersion)
     if last < count:
@@ -56,7 +55,7 @@ def chance_between(first: float, last: float, mean: float, dispersion: float) ->
 
 
 @compiled
-def chance_below(first: float, mean: float, dispersion: float) -> Any:
+def chance_below(first: float, mean: float, dispersion: float) -> float:
     """P(K < first)."""
     if first > mean:
         return max(1 - chance_between(first, math.inf, mean, dispersion), 0.0)
@@ -64,7 +63,7 @@ def chance_below(first: float, mean: float, dispersion: float) -> Any:
 
 
 @compiled
-def count_at(share: float, first: float, last: float, mean: float, dispersion: float, chance: float) -> Any:
+def count_at(share: float, first: float, last: float, mean: float, dispersion: float, chance: float) -> float:
     """The count that a share of the law between `first` and `last`, of probability `chance`, lies below."""
     count = _begin(max(first, 0.0), mean, dispersion)
     own = math.exp(log_chance(count, mean, dispersion)) / chance

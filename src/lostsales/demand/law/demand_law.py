@@ -126,6 +126,11 @@ class DemandLaw:
     dispersion: float = 0.0  # of counts
     lag_weights: tuple[float, ...] = (1.0,)  # of the last demands, which sum to 1: what is called the lag is their mean
 
+    def with_lags(self, lags: int) -> "DemandLaw":
+        """The same law as one of more last demands, which do not matter yet."""
+        further = lags - len(self.lag_weights)
+        return replace(self, family=replace(self.family, lags=lags), lag_weights=self.lag_weights + (0.0,) * further)
+
     def inputs(self, market: Floats, price: Floats, lag: Floats) -> Floats:
         """The inputs of the mean, (rows, inputs); price relative to the usual one, lag in units of scale."""
         return np.column_stack([market, self.price_input(price), self.memory_input(lag)])

@@ -13,9 +13,9 @@ from lostsales.data.encoding import attribute_levels
 from lostsales.data.log import SalesLog
 from lostsales.demand.censoring.evidence import Evidence
 from lostsales.demand.law.demand_law import DemandLaw
+from lostsales.demand.law.demand_model import DemandModel
 from lostsales.demand.law.estimation import complete_latents, working_draws
 from lostsales.demand.law.memory import observed_lag
-from lostsales.demand.law.selection import DemandModel
 from lostsales.demand.law.series_effects import GroupPrior
 from lostsales.types import Array, Bools, Floats, Ints
 

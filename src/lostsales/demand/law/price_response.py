@@ -11,14 +11,15 @@ from lostsales.data.progress import Progress
 from lostsales.data.splits import hold_out
 from lostsales.demand.censoring.evidence import Evidence
 from lostsales.demand.law.demand_law import DemandLaw
+from lostsales.demand.law.demand_model import DemandModel, bootstrap_laws
 from lostsales.demand.law.elasticities import ProductElasticities, product_elasticities
 from lostsales.demand.law.estimation import complete_latents
 from lostsales.demand.law.evidence_sample import sample_blocks
 from lostsales.demand.law.means import LinearMean
-from lostsales.demand.law.selection import MOST_RESAMPLED, DemandModel, bootstrap_laws
 from lostsales.types import Floats, Ints
 
 MOST_PRICES = 9
+MOST_RESAMPLED = 4_000  # rows of a bootstrap behind standard errors, which are scaled to all rows
 MOST_ROWS = 4_000  # of the log, over which the response is averaged
 ATOMS = 32
 LAGS = 5  # draws of hidden last demands behind the response itself

@@ -17,10 +17,11 @@ from lostsales.types import Array
 
 def check_choice(estimator: str, tail: str | None) -> tuple[str, Tail | None]:
     """The names of an estimator and, where one is given, a tail rule, or an error that lists them."""
+    tails: dict[str | None, Tail | None] = {None: None} | {each: each for each in get_args(Tail)}
     for what, name, names in (("estimator", estimator, IMPUTERS.names), ("tail", tail, get_args(Tail))):
         if name is not None and name not in names:
             raise SettingError(f"{what} must be one of {', '.join(names)}, but {name!r} came")
-    return estimator, tail  # type: ignore[return-value]
+    return estimator, tails[tail]
 
 
 def filled_columns(log: SalesLog, filled: Imputation) -> dict[str, Array]:

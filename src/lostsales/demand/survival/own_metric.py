@@ -5,13 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lostsales.demand.survival.neighbour_loops import OwnRows
-from lostsales.demand.survival.series_law import (
-    OWN_COLUMNS,
-    CensoredFit,
-    bounded_exp,
-    ridge_step,
-    standardised,
-)
+from lostsales.demand.survival.series_law import OWN_COLUMNS, CensoredFit, bounded_exp, ridge_step, standardised
 from lostsales.types import Bools, Floats, Ints
 
 ITERATIONS = 10

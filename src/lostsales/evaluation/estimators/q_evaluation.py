@@ -24,13 +24,14 @@ from lostsales.types import Floats, Ints
 
 MOST_LANDMARK_ROWS = 1_000
 MOST_RAISES = 8
+KERNEL = Kernel(kind="rbf", coefficient=0.1)
 
 
 @dataclass(frozen=True)
 class FqeSettings:
     """Function class of the Q of a depth."""
 
-    kernel: Kernel | None = Kernel(kind="rbf", coefficient=0.1)  # noqa: RUF009, frozen; None: linear with interactions
+    kernel: Kernel | None = KERNEL  # None: linear with interactions
     ridge: float = 1.0
     rank: int = 80
     seed: int = 0

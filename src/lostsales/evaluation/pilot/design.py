@@ -1,5 +1,6 @@
 """`pilot`: design a pilot from a log: who tries the new policy and when, and how long it takes to tell."""
 
+from dataclasses import dataclass
 from hashlib import sha256
 from math import inf
 from pathlib import Path
@@ -24,7 +25,7 @@ from lostsales.evaluation.pilot.settling import settling_periods
 from lostsales.evaluation.usable_policy import check_policy
 from lostsales.policy.file_format import load
 from lostsales.policy.policy import SavedPolicy
-from lostsales.types import Array, Bools, Ints
+from lostsales.types import Array, Bools, Floats, Ints
 
 GAIN = 0.05  # of the past profit
 SHARES = (0.01, 0.02, 0.03, 0.05, 0.1, 0.2)  # gains of the table
@@ -33,6 +34,28 @@ LEAST_POWER, MOST_POWER = 0.5, 0.99
 MOST_NUMBER = (1 << 63) - 1
 MOST_NAMED = 5
 RECENT_SHARE, RECENT_PERIODS = 0.1, 7  # of the past in which a series that is still sold has a row
+
+
+@dataclass(frozen=True)
+class PilotSettings:
+    """What is asked of a pilot, as in `pilot`."""
+
+    gain: float = GAIN
+    periods: int | None = None
+    design: Design | None = None
+    wash_out: int | None = None
+    power: float = POWER
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.gain < inf:
+            raise SettingError(f"gain must be a share above 0, such as 0.05, but {self.gain:g} came")
+        if not LEAST_POWER <= self.power <= MOST_POWER:
+            raise SettingError(f"power must lie between {LEAST_POWER:g} and {MOST_POWER:g}, but {self.power:g} came")
+        numbers = ("periods", self.periods, 1), ("wash-out", self.wash_out, 0), ("seed", self.seed, 0)
+        for name, number, least in numbers:
+            if number is not None and not least <= number <= MOST_NUMBER:
+                raise SettingError(f"{name} must lie between {least} and {MOST_NUMBER:,}, but {number} came")
 
 
 def pilot(
@@ -92,63 +115,41 @@ def pilot(
     ('30', True)
 
     """
-    _check_numbers(gain, periods, wash_out, power, seed)
+    settings = PilotSettings(gain, periods, design, wash_out, power, seed)
     check_decidable(log, "pilot")
     decides = load(policy) if isinstance(policy, str | Path) else policy
     check_policy(decides, log, None)
-    return design_pilot(
-        log,
-        _tried(policy, decides),
-        gain=gain,
-        periods=periods,
-        design=design,
-        wash_out=wash_out,
-        power=power,
-        seed=seed,
-        progress=progress,
-    )
+    return design_pilot(log, _tried(policy, decides), settings, progress)
 
 
-def design_pilot(
-    log: SalesLog,
-    tried: TriedPolicy,
-    *,
-    gain: float = GAIN,
-    periods: int | None = None,
-    design: Design | None = None,
-    wash_out: int | None = None,
-    power: float = POWER,
-    seed: int = 0,
-    progress: Progress | None = None,
-) -> Pilot:
-    """As `pilot`, for numbers that are checked; what a pilot can tell does not depend on the policy."""
+def design_pilot(log: SalesLog, tried: TriedPolicy, settings: PilotSettings, progress: Progress | None = None) -> Pilot:
+    """As `pilot`; what a pilot can tell does not depend on the policy."""
     clock = PilotClock.after(log)
     names, notes = _still_sold(log, clock)
-    panel, outcomes = Panel.of(log, clock, names), Outcomes.of(log, seed, progress)
+    panel, outcomes = Panel.of(log, clock, names), Outcomes.of(log, settings.seed, progress)
     profit = panel.table(outcomes.profit)
     if profit.shape[1] < LEAST_PAST:
         raise LostSalesError(
             f"a pilot is designed from at least {LEAST_PAST} past periods, but this log has {profit.shape[1]}"
         )
-    chosen = design or ("series" if len(names) >= FEW_SERIES else "switchback")
-    washed = settling_periods(panel, outcomes) if wash_out is None else wash_out
-    model = ProfitModel.of(profit, by_series=chosen == "series")
+    design = settings.design or ("series" if len(names) >= FEW_SERIES else "switchback")
+    washed = settling_periods(panel, outcomes) if settings.wash_out is None else settings.wash_out
+    plan = _layout(design, profit, clock, washed, settings.power)
     usual = float(np.nanmean(profit))
-    if chosen == "series":
-        plan: Layout = SplitBySeries(model, clock, washed, power, strata_of(np.nanmean(profit, axis=1)))
+    if settings.periods is None:
+        planned = plan.units_for(settings.gain * abs(usual))
     else:
-        plan = Switchback(model, clock, washed, power)
-    planned = plan.units_for(gain * abs(usual)) if periods is None else plan.units_within(periods)
+        planned = plan.units_within(settings.periods)
     if planned is None:
         planned = plan.most_usual
-        notes += (f"a gain of {gain:.1%} cannot be found in any time with these series; more series would",)
+        notes += (f"a gain of {settings.gain:.1%} cannot be found in any time with these series; more series would",)
     if usual <= 0:
         notes += ("past profit is not positive, so gains are shares of its size",)
     market = PastMarket.of(panel, clock, outcomes)
-    new = plan.draw(planned, np.random.default_rng([seed, 0]))
+    new = plan.draw(planned, np.random.default_rng([settings.seed, 0]))
     return Pilot(
-        design=chosen,
-        seed=seed,
+        design=design,
+        seed=settings.seed,
         start=clock.start,
         step=clock.step,
         dated=clock.dated,
@@ -159,13 +160,21 @@ def design_pilot(
         series=_series(panel, outcomes, market, plan, planned, new),
         profit=usual,
         cash=float(np.nanmean(panel.table(outcomes.cash))),
-        power=power,
+        power=settings.power,
         findable=None if (least := plan.findable(planned)) == inf else least,
-        needed=_needed(plan, clock, usual, sorted({*SHARES, gain})),
+        needed=_needed(plan, clock, usual, sorted({*SHARES, settings.gain})),
         demand=market.baseline,
         detectors=market.detectors(*_past_rows(new, plan, planned, panel.offsets)),
         notes=notes,
     )
+
+
+def _layout(design: Design, profit: Floats, clock: PilotClock, wash_out: int, power: float) -> Layout:
+    """The split or the switches, with the precision that past profits (series, periods) promise."""
+    model = ProfitModel.of(profit, by_series=design == "series")
+    if design == "series":
+        return SplitBySeries(model, clock, wash_out, power, strata_of(np.nanmean(profit, axis=1)))
+    return Switchback(model, clock, wash_out, power)
 
 
 def _needed(plan: Layout, clock: PilotClock, usual: float, shares: list[float]) -> tuple[NeededPeriods, ...]:
@@ -231,13 +240,3 @@ def _tried(policy: SavedPolicy | str | Path, decides: SavedPolicy) -> TriedPolic
         method=method,
         sha256=None if file is None else sha256(file.read_bytes()).hexdigest(),
     )
-
-
-def _check_numbers(gain: float, periods: int | None, wash_out: int | None, power: float, seed: int) -> None:
-    if not 0 < gain < inf:
-        raise SettingError(f"gain must be a share above 0, such as 0.05, but {gain:g} came")
-    if not LEAST_POWER <= power <= MOST_POWER:
-        raise SettingError(f"power must lie between {LEAST_POWER:g} and {MOST_POWER:g}, but {power:g} came")
-    for name, number, least in (("periods", periods, 1), ("wash-out", wash_out, 0), ("seed", seed, 0)):
-        if number is not None and not least <= number <= MOST_NUMBER:
-            raise SettingError(f"{name} must lie between {least} and {MOST_NUMBER:,}, but {number} came")

@@ -20,10 +20,7 @@ from lostsales.evaluation.pilot.monitoring import (
 )
 from lostsales.evaluation.pilot.panel import Outcomes, Panel
 from lostsales.evaluation.pilot.plan import Pilot
-from lostsales.evaluation.pilot.sequential_test import (
-    Randomised,
-    first_crossing,
-)
+from lostsales.evaluation.pilot.sequential_test import Randomised, first_crossing
 from lostsales.types import Array, Bools, Floats, Ints
 
 MOST_NAMED = 5

@@ -29,9 +29,7 @@ class Sensitivity:
 
     erased_at: float | None  # partial R2 with prices and demand alike; None where no bend of the price response does
     strongest: ObservedCause | None
-    uncertainty: float = (
-        0.0  # of the gain: what a hidden cause that no test rules out, or a wrong law, adds to its error
-    )
+    uncertainty: float = 0.0  # of the gain, by a hidden cause that no test rules out or by a wrong law
 
     @property
     def sentence(self) -> str:

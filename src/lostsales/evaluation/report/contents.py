@@ -1,5 +1,6 @@
 """Everything that a report on a policy shows, worked out from the log alone."""
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,9 +10,11 @@ from lostsales.data.log import SalesLog
 from lostsales.data.products import is_assortment
 from lostsales.data.progress import Progress, stages
 from lostsales.demand.audit.audit import Audit, audit
+from lostsales.demand.law.demand_model import DemandModel
 from lostsales.demand.law.price_response import PriceResponse, price_response
-from lostsales.demand.law.selection import DemandModel
+from lostsales.errors import LostSalesError
 from lostsales.evaluation.assortment import amount
+from lostsales.evaluation.back_test import BackTest, BackTestWindow, back_test
 from lostsales.evaluation.compare import Comparison, Methods, check_methods, compare_on
 from lostsales.evaluation.diagnostics.diagnose import diagnose
 from lostsales.evaluation.diagnostics.diagnostic import Diagnostics
@@ -24,6 +27,7 @@ from lostsales.evaluation.report.traces import Trace, typical_traces
 from lostsales.evaluation.results import Evaluation
 from lostsales.evaluation.task import EvaluationTask
 from lostsales.evaluation.usable_policy import check_policy
+from lostsales.learn.learner import LEARNERS
 from lostsales.policy.policy import SavedPolicy
 from lostsales.types import Ints
 
@@ -54,6 +58,7 @@ class ReportContents:
     action_changes: ActionChanges
     evaluation: Evaluation
     comparison: Comparison | None  # None where no methods were given
+    back_test: BackTest | None  # of the method of the policy; None where it was not asked for or is not known
     diagnostics: Diagnostics
 
     @property
@@ -78,6 +83,7 @@ def report_contents(
     *,
     methods: Methods = (),
     horizon: int | None = None,
+    windows: int = 0,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> ReportContents:
@@ -93,6 +99,8 @@ def report_contents(
         Compared beside the policy; none unless given.
     horizon : int, optional
         Periods to look ahead; the median length of a series unless given.
+    windows : int
+        Of a back-test of the policy's method; none unless given.
     seed : int
         The same seed gives the same contents.
     progress : callable, optional
@@ -124,7 +132,9 @@ def report_contents(
     check_log(log)
     if methods:
         check_methods(methods)
-    preparing, estimating, auditing, responding, comparing = stages(progress, (6, 6, 1, 1, 3 * len(methods)))
+    preparing, estimating, auditing, responding, comparing, testing = stages(
+        progress, (6, 6, 1, 1, 3 * len(methods), 6 * windows)
+    )
     prepared, notes = prepare(log, seed, preparing)
     task = EvaluationTask.of(policy, prepared, horizon, seed)
     evaluation = evaluate_on(policy, prepared, horizon=horizon, seed=seed, notes=notes, progress=estimating)
@@ -145,8 +155,21 @@ def report_contents(
         action_changes=action_changes(task),
         evaluation=evaluation,
         comparison=compare_on(prepared, methods, horizon=horizon, seed=seed, progress=comparing) if methods else None,
+        back_test=_back_test(policy, log, windows, seed, testing),
         diagnostics=diagnose(task),
     )
+
+
+def _back_test(policy: SavedPolicy, log: SalesLog, windows: int, seed: int, progress: Progress) -> BackTest | None:
+    method = policy.summary().get("method")
+    if not windows or method not in LEARNERS.names:
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return back_test(log, method, windows=windows, seed=seed, quick=True, progress=progress)
+        except LostSalesError as error:
+            return BackTest(method, (BackTestWindow("", "", 0, reason=str(error)),))
 
 
 def _has_products(log: SalesLog) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 from lostsales.data.economics import UnitCosts
 from lostsales.data.ladders import Ladders, LadderSettings, snapped
 from lostsales.data.log import SalesLog
-from lostsales.data.problem import Feature, Problem
+from lostsales.data.problem import Problem
 from lostsales.data.progress import Progress
 from lostsales.data.scale import TINY
 from lostsales.data.settings import StrictSettings, checked_json
@@ -22,13 +22,13 @@ from lostsales.learn.baselines.behaviour import BehaviourPolicy
 from lostsales.learn.cfqi.series_coordinates import SeriesCoordinates, ViewCoordinates
 from lostsales.learn.learner import Learner
 from lostsales.policy.action_grid import ActionGrid, room_of
-from lostsales.policy.base import PolicyBase
 from lostsales.policy.decision import Decision
 from lostsales.policy.file_content import POSITIVE, Content, Header, NonNegative, numbers, texts
 from lostsales.policy.file_format import POLICIES, Artefact, content_of
-from lostsales.policy.policy import Observes, SavedPolicy
+from lostsales.policy.policy import SavedPolicy
 from lostsales.policy.rules import Rules, SavedRules
 from lostsales.policy.view import Action, ClosedPeriod, SeriesContext, View
+from lostsales.policy.wrapper import PolicyWrapper
 from lostsales.types import Array
 
 KIND = "in-own-units"
@@ -52,31 +52,15 @@ class InOwnUnitsSettings(StrictSettings):
 
 
 @dataclass(frozen=True, eq=False)
-class InOwnUnits(PolicyBase):
+class InOwnUnits(PolicyWrapper[SavedPolicy]):
     """Asks the policy inside in the units of each series, and answers in those of the shop."""
 
-    policy: SavedPolicy
     problem: Problem  # of the shop
     rules: Rules
     ladders: Ladders  # relative
     coordinates: SeriesCoordinates
     unit_cost: float  # of an order, its mean in the log
     usual_demand: float
-
-    @property
-    def observes(self) -> Observes:
-        """What the policy inside observes."""
-        return self.policy.observes
-
-    @property
-    def asks(self) -> tuple[Feature, ...]:
-        """What the policy inside asks for."""
-        return self.policy.asks
-
-    @property
-    def horizon(self) -> int | None:
-        """That of the policy inside."""
-        return self.policy.horizon
 
     @property
     def may_recommend(self) -> Ladders:

@@ -13,9 +13,10 @@ import numpy as np
 from pydantic import Field
 from threadpoolctl import threadpool_limits
 
+from lostsales.data.feature import Feature
 from lostsales.data.ladders import Ladders
 from lostsales.data.log import SalesLog
-from lostsales.data.problem import Feature, Problem
+from lostsales.data.problem import Problem
 from lostsales.data.progress import Progress
 from lostsales.data.splits import folds_of, hold_out
 from lostsales.demand.censoring.runs import Runs, iterations_rule

@@ -7,8 +7,9 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
+from lostsales.data.feature import Feature
 from lostsales.data.ladders import Ladders, LadderSettings
-from lostsales.data.problem import Feature, Problem
+from lostsales.data.problem import Problem
 from lostsales.data.settings import StrictSettings, checked_json
 from lostsales.errors import LostSalesError
 from lostsales.learn.cfqi.own_actions import OwnActions

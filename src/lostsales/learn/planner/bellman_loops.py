@@ -1,19 +1,24 @@
 """Compiled sweep of the dynamic program over all states: greedy, or evaluation of the last greedy actions."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from lostsales._jit import compiled
 from lostsales.learn.planner.lookahead_loops import (
+    NEGLIGIBLE,
     Today,
+    after_stock_out,
     distinct_demands,
     expected_values,
     interpolate,
     interpolate_2d,
     interpolate_demands,
     interpolate_next_values,
+    is_observed,
+    nodes_around,
     order_cost,
+    period_outcome,
 )
 from lostsales.learn.planner.state_grid import Dynamics, StateGrid
 from lostsales.types import Bools, Floats, Ints
@@ -49,8 +54,7 @@ def _values_by_available(q: Floats, today: Today, dynamics: Dynamics) -> None:
             value = by_demand[k, left] * (1 - weight) + by_demand[k, left + to_next] * weight
             profit = price * demand[k] - physics.holding_cost * (y * step - demand[k])
             q[y] += probability[k] * (profit + discount * value)
-    truncated = physics.truncates and depth == physics.depth_cap
-    next_depth = 0 if truncated else min(depth + 1, physics.depth_cap)
+    truncated, next_depth = after_stock_out(depth, physics)
     for y in range(n_stocks):
         if p_censored[y] > 0:
             available = y * step
@@ -102,16 +106,14 @@ def _values_of_later_orders(q: Floats, today: Today, orders: Floats, parts: int,
     mean_demand = 0.0
     for k in range(len(demand)):
         mean_demand += probability[k] * demand[k]
-    truncated = physics.truncates and depth == physics.depth_cap
-    next_depth = 0 if truncated else min(depth + 1, physics.depth_cap)
+    truncated, next_depth = after_stock_out(depth, physics)
     hidden = next_values[next_depth]
     last_lag = len(hidden) - 1
     n_observed, p_observed, demand_observed = 0, 0.0, 0.0
     for y in range(n_stocks):
         available = y * step
         while n_observed < len(demand):
-            left = available - demand[n_observed]
-            if not (left > 0 or (left == 0 and physics.strict)):
+            if not is_observed(available - demand[n_observed], physics):
                 break
             k, position = n_observed, demand[n_observed] / step
             for x in range(y * parts, reach):
@@ -123,23 +125,19 @@ def _values_of_later_orders(q: Floats, today: Today, orders: Floats, parts: int,
             demand_observed += probability[k] * demand[k]
             n_observed += 1
         p_hidden = 0.0 if n_observed == len(demand) else 1.0 - p_observed
-        excess = mean_demand - demand_observed - p_hidden * available
-        leftover = p_observed * available - demand_observed
-        profit = price * (demand_observed + p_hidden * available) - physics.holding_cost * leftover
-        profit -= 0.0 if truncated else physics.lost_cost * excess
+        profit, mean = period_outcome(
+            p_hidden, p_observed, demand_observed, mean_demand, price, available, truncated, physics
+        )
         row, lag_weight = 0, 0.0
-        if p_hidden > 1e-12:
-            mean = available if truncated else available + excess / p_hidden
-            lag = min(max((memory.weight * mean + stays) / lag_step, 0.0), last_lag)
-            row = min(int(lag), last_lag - 1)
-            lag_weight = lag - row
+        if p_hidden > NEGLIGIBLE:
+            row, lag_weight = nodes_around((memory.weight * mean + stays) / lag_step, last_lag)
         for o in range(n_orders):
             whole = int(np.rint(orders[o] / part))
             if abs(orders[o] - whole * part) > 1e-9 * step:
                 expected_values(q[o : o + 1, y], today, available, orders[o : o + 1], dynamics)
                 continue
             value = ahead[y * parts + whole]
-            if p_hidden > 1e-12:
+            if p_hidden > NEGLIGIBLE:
                 at = min(min(whole / parts, most), top)
                 low = min(int(at), top - 1)
                 weight = at - low
@@ -150,7 +148,7 @@ def _values_of_later_orders(q: Floats, today: Today, orders: Floats, parts: int,
 
 
 @compiled
-def _contains(best: Ints, first: int, count: int) -> Any:
+def contains(best: Ints, first: int, count: int) -> bool:
     """Whether any of the best actions is one of `count` from `first` on."""
     for action in best:  # noqa: SIM110, compiled code has no generators
         if first <= action < first + count:
@@ -200,7 +198,7 @@ def sweep(
             for depth in range(n_depths):
                 for lag in range(n_lags):
                     value, own_best = values[cell, depth, lag], best[cell, depth, lag]
-                    if not greedy and not _contains(own_best, first, n_orders):
+                    if not greedy and not contains(own_best, first, n_orders):
                         continue
                     own_atoms = atoms[min(depth, len(atoms) - 1), z_node[cell], p, lag]
                     count = distinct_demands(own_atoms, demands, probabilities)

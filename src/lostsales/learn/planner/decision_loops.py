@@ -12,6 +12,7 @@ from lostsales.learn.planner.lookahead_loops import (
     expected_values,
     interpolate_demands,
     interpolate_next_values,
+    nodes_around,
     order_cost,
     within,
 )
@@ -62,12 +63,9 @@ def demand_atoms(
     """The atoms of demand between the nodes of z, of the price and of the lag, with a shift of the latents."""
     latents = table.latents
     z_last, price_last, lag_last = latents.shape[1] - 1, latents.shape[2] - 1, latents.shape[3] - 1
-    price_position = within(price_position, price_last)
-    p = min(int(price_position), max(price_last - 1, 0))
-    price_weight = price_position - p
-    z_position, lag_position = within(z_position, z_last), within(lag / table.lag_step, lag_last)
-    z, lag_node = min(int(z_position), max(z_last - 1, 0)), min(int(lag_position), max(lag_last - 1, 0))
-    z_weight, weight = z_position - z, lag_position - lag_node
+    p, price_weight = nodes_around(price_position, price_last)
+    z, z_weight = nodes_around(z_position, z_last)
+    lag_node, weight = nodes_around(lag / table.lag_step, lag_last)
     lag_next, shape = min(lag_node + 1, lag_last), min(depth, len(latents) - 1)
     at_z, at_z_next = latents[shape, z], latents[shape, min(z + 1, z_last)]
     for k in range(len(atoms)):
@@ -106,18 +104,15 @@ def action_values(q: Floats, rows: Rows, table: LatentTable, by_node: Floats, dy
             demand_atoms(table, depth, *place, rows.lag[row], atoms)
             count = distinct_demands(atoms, demands, probabilities)
             demand, probability = demands[:count], probabilities[:count]
-            position = within(rows.w_position[row, p], n_nodes - 1.0)
-            node = min(int(position), max(n_nodes - 2, 0))
+            node, weight = nodes_around(rows.w_position[row, p], n_nodes - 1)
             truncated = physics.truncates and depth == n_depths - 1
-            least, most = (
-                memory.weight * demand[0] + rows.stays[row],
-                memory.weight * demand[count - 1] + rows.stays[row],
-            )
+            least = memory.weight * demand[0] + rows.stays[row]
+            most = memory.weight * demand[count - 1] + rows.stays[row]
             first = 0 if truncated else int(within(min(least, most) / lag_step, n_lags - 1.0))
             lags = (first, min(int(within(max(least, most) / lag_step, n_lags - 1.0)) + 1, n_lags - 1))
-            interpolate_next_values(by_node, node, position - node, 0, lags, reach, next_values)
+            interpolate_next_values(by_node, node, weight, 0, lags, reach, next_values)
             if next_depth > 0:
-                interpolate_next_values(by_node, node, position - node, next_depth, lags, reach, next_values)
+                interpolate_next_values(by_node, node, weight, next_depth, lags, reach, next_values)
             interpolate_demands(demand, rows.stays[row], next_values[0], dynamics, reach, by_demand)
             q_price = q[row, p * n_orders : (p + 1) * n_orders]
             today = Today(demand, probability, next_values, by_demand, rows.price[row, p], depth, rows.stays[row])

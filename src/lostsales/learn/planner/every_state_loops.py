@@ -5,20 +5,27 @@ joins the end of the pipeline. So what follows an observed demand depends on the
 sums over demands are shared by all stocks: as the stock rises, further demands become observed and are added.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from lostsales._jit import compiled
-from lostsales.learn.planner.bellman_loops import Transitions
+from lostsales.learn.planner.bellman_loops import Transitions, contains
 from lostsales.learn.planner.decision_loops import Rows, demand_atoms
 from lostsales.learn.planner.latent_table import LatentTable
-from lostsales.learn.planner.lookahead_loops import distinct_demands, order_cost, within
+from lostsales.learn.planner.lookahead_loops import (
+    NEGLIGIBLE,
+    after_stock_out,
+    distinct_demands,
+    interpolate,
+    is_observed,
+    nodes_around,
+    order_cost,
+    period_outcome,
+)
 from lostsales.learn.planner.pipeline_grid import PipelineGrid
 from lostsales.learn.planner.state_grid import Dynamics
 from lostsales.types import Bools, Floats, Ints
-
-NEGLIGIBLE = 1e-12
 
 
 class Choices(NamedTuple):
@@ -42,19 +49,11 @@ class _Today(NamedTuple):
 
 
 @compiled
-def _place(position: float, last: int) -> Any:
-    """The node at or below a position, and the weight of the one above."""
-    position = within(position, float(last))
-    low = min(int(position), max(last - 1, 0))
-    return low, position - low
-
-
-@compiled
-def _between(values: Floats, lag: tuple[int, float], stock: tuple[int, float], pipeline: int) -> Any:
+def _between(values: Floats, lag: tuple[int, float], stock: tuple[int, float], pipeline: int) -> float:
     """A value of (lags, stocks, pipelines) between two lags and two stocks."""
     row, across = lag
     low, up = stock
-    found = (1 - across) * values[row, low, pipeline] + across * values[row + 1, low, pipeline]
+    found: float = (1 - across) * values[row, low, pipeline] + across * values[row + 1, low, pipeline]
     if up > 0:
         above = (1 - across) * values[row, low + 1, pipeline] + across * values[row + 1, low + 1, pipeline]
         found += up * (above - found)
@@ -105,7 +104,7 @@ def _add_observed(
                 ahead[x, s] += a * values[row, low, s] + b * values[row + 1, low, s]
                 ahead[x, s] += c * values[row, high, s] + d * values[row + 1, high, s]
     for x in range(max(fitting, first), len(ahead)):
-        _add(ahead[x], weight, values, lag, _place(most, values.shape[1] - 1))
+        _add(ahead[x], weight, values, lag, nodes_around(most, values.shape[1] - 1))
 
 
 @compiled
@@ -132,11 +131,11 @@ def _sweep_stocks(
     n_nodes, n_orders = len(grid.nodes), len(choices.orders)
     rests, top, last_lag = n_pipes // n_nodes, n_stocks - 1, next_values.shape[1] - 1
     most, node_step = min(physics.capacity / step, float(top)), grid.nodes[1] if n_nodes > 1 else 1.0
-    truncated = physics.truncates and depth == physics.depth_cap
-    hidden = next_values[0 if truncated else min(depth + 1, physics.depth_cap)]
+    truncated, next_depth = after_stock_out(depth, physics)
+    hidden = next_values[next_depth]
     places, ups, costs = np.empty(n_orders, dtype=np.int64), np.empty(n_orders), np.empty(n_orders)
     for o in range(n_orders):
-        places[o], ups[o] = _place(choices.orders[o] / node_step, n_nodes - 1)
+        places[o], ups[o] = nodes_around(choices.orders[o] / node_step, n_nodes - 1)
         costs[o] = order_cost(choices.orders[o], physics)
     mean_demand = 0.0
     for k in range(len(demand)):
@@ -146,25 +145,22 @@ def _sweep_stocks(
     for y in range(n_stocks):
         available = y * step
         while n_observed < len(demand):
-            left = available - demand[n_observed]
-            if not (left > 0 or (left == 0 and physics.strict)):
+            if not is_observed(available - demand[n_observed], physics):
                 break
-            lag = _place((lags.weight * demand[n_observed] + stays) / lag_step, last_lag)
+            lag = nodes_around((lags.weight * demand[n_observed] + stays) / lag_step, last_lag)
             _add_observed(ahead, y, probability[n_observed], next_values[0], lag, demand[n_observed] / step, most)
             p_observed += probability[n_observed]
             demand_observed += probability[n_observed] * demand[n_observed]
             n_observed += 1
         p_hidden = 0.0 if n_observed == len(demand) else 1.0 - p_observed
-        excess = mean_demand - demand_observed - p_hidden * available
-        leftover = p_observed * available - demand_observed
-        profit = price * (demand_observed + p_hidden * available) - physics.holding_cost * leftover
-        profit -= 0.0 if truncated else physics.lost_cost * excess
+        profit, mean = period_outcome(
+            p_hidden, p_observed, demand_observed, mean_demand, price, available, truncated, physics
+        )
         lag = 0, 0.0
         if p_hidden > NEGLIGIBLE:
-            mean = available if truncated else available + excess / p_hidden
-            lag = _place((lags.weight * mean + stays) / lag_step, last_lag)
+            lag = nodes_around((lags.weight * mean + stays) / lag_step, last_lag)
         for arriving in range(n_nodes):
-            x, stock = y + arriving * grid.steps, _place(min(float(arriving * grid.steps), most), top)
+            x, stock = y + arriving * grid.steps, nodes_around(min(float(arriving * grid.steps), most), top)
             for rest in range(rests):
                 s, base = arriving * rests + rest, rest * n_nodes
                 if greedy:
@@ -189,23 +185,6 @@ def _sweep_stocks(
                         q += ups[o] * (later[places[o] + 1] - later[places[o]])
                     if q > value[y, s] and choices.allowed[first + o]:
                         value[y, s], best[y, s] = q, first + o
-
-
-@compiled
-def _at(values: Floats, position: float) -> Any:
-    """Values on nodes, linear in between and constant beyond."""
-    low, weight = _place(position, len(values) - 1)
-    return values[low] if weight == 0 else values[low] * (1 - weight) + values[low + 1] * weight
-
-
-@compiled
-def _takes_price(best: Ints, first: int, count: int) -> Any:
-    """Whether any of the best actions, (stocks, pipelines), is one of `count` from `first` on."""
-    for of_stock in best:
-        for action in of_stock:
-            if first <= action < first + count:
-                return True
-    return False
 
 
 @compiled
@@ -242,7 +221,7 @@ def sweep(
             for depth in range(n_depths):
                 for lag in range(n_lags):
                     value, own_best = values[cell, depth, lag], best[cell, depth, lag]
-                    if not greedy and not _takes_price(own_best, first, n_orders):
+                    if not greedy and not contains(own_best.ravel(), first, n_orders):
                         continue
                     own_atoms = atoms[min(depth, len(atoms) - 1), z_node[cell], p, lag]
                     count = distinct_demands(own_atoms, demands, probabilities)
@@ -253,11 +232,11 @@ def sweep(
 
 
 @compiled
-def _rest(corner: int, pipeline: Floats, node_step: float, n_nodes: int) -> Any:
+def _rest(corner: int, pipeline: Floats, node_step: float, n_nodes: int) -> tuple[int, float]:
     """A corner of the cell of nodes in which the orders after the first lie: its place among pipelines, its weight."""
     place, weight = 0, 1.0
     for column in range(1, len(pipeline)):
-        low, up = _place(pipeline[column] / node_step, n_nodes - 1)
+        low, up = nodes_around(pipeline[column] / node_step, n_nodes - 1)
         above = (corner >> (column - 1)) & 1
         weight *= up if above else 1 - up
         place = (place + min(low + above, n_nodes - 1)) * n_nodes
@@ -277,20 +256,19 @@ def every_state_values(
     later = np.empty(n_nodes)
     for row in range(len(rows.stock)):
         depth, available, arriving = min(rows.depth[row], n_depths - 1), rows.stock[row], rows.pipeline[row, 0]
-        truncated = physics.truncates and depth == physics.depth_cap
-        next_depth = 0 if truncated else min(depth + 1, n_depths - 1)
+        truncated, next_depth = after_stock_out(depth, physics)
         for p in range(rows.price.shape[1]):
             place = rows.z_position[row], rows.shift[row, p], rows.price_position[row, p]
             demand_atoms(table, depth, *place, rows.lag[row], atoms)
             count = distinct_demands(atoms, demands, probabilities)
-            w = _place(rows.w_position[row, p], n_w - 1)
+            w = nodes_around(rows.w_position[row, p], n_w - 1)
             profit, p_hidden, excess = 0.0, 0.0, 0.0
             later[:] = 0.0
             for k in range(count + 1):
                 chance, own_depth, lag, left = p_hidden, next_depth, available, 0.0
                 if k < count:
                     left = available - demands[k]
-                    if not (left > 0 or (left == 0 and physics.strict)):
+                    if not is_observed(left, physics):
                         p_hidden += probabilities[k]
                         excess -= probabilities[k] * left
                         continue
@@ -301,8 +279,8 @@ def every_state_values(
                 if chance <= NEGLIGIBLE:
                     continue
                 at = (
-                    _place((lags.weight * lag + rows.stays[row]) / lag_step, n_lags - 1),
-                    _place(min(left + arriving, physics.capacity) / step, n_stocks - 1),
+                    nodes_around((lags.weight * lag + rows.stays[row]) / lag_step, n_lags - 1),
+                    nodes_around(min(left + arriving, physics.capacity) / step, n_stocks - 1),
                 )
                 for corner in range(1 << (grid.columns - 1)):
                     base, weight = _rest(corner, rows.pipeline[row], node_step, n_nodes)
@@ -313,5 +291,5 @@ def every_state_values(
             profit += p_hidden * rows.price[row, p] * available - (0.0 if truncated else physics.lost_cost * excess)
             for o in range(n_orders):
                 order = rows.order[row, o]
-                value = profit + discount * _at(later, order / node_step)
+                value = profit + discount * interpolate(later, order / node_step)
                 q[row, p * n_orders + o] = value - order_cost(order, physics)

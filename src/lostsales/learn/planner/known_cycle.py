@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lostsales.data.problem import Feature
+from lostsales.data.feature import Feature
 from lostsales.demand.censoring.evidence import Evidence
 from lostsales.demand.law.means import KernelMean, LinearMean
 from lostsales.types import Array, Bools, Floats, Ints

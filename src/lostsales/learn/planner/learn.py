@@ -1,40 +1,33 @@
 """From a log to the policy of the planner: law of demand, market states, grids, plans of every law and scale."""
 
 import warnings
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from lostsales.data.ladders import PRICE_RUNGS, Ladders
 from lostsales.data.log import SalesLog
-from lostsales.data.parallel import in_parallel
-from lostsales.data.problem import Problem
 from lostsales.data.progress import Progress
-from lostsales.data.progress import stages as stages_of
 from lostsales.demand.audit.behaviour import audit_behaviour
-from lostsales.demand.censoring.evidence import Evidence
 from lostsales.demand.law.demand_law import DemandLaw
+from lostsales.demand.law.demand_model import DemandModel, bootstrap_laws
 from lostsales.demand.law.estimation import complete_latents
-from lostsales.demand.law.selection import DemandModel, bootstrap_laws, fit_demand
-from lostsales.learn.planner.every_state_plan import plan_every_state
-from lostsales.learn.planner.following import ByPipeline, ByStock, Following, Projected
-from lostsales.learn.planner.lag_belief import plan_memory
-from lostsales.learn.planner.latent_table import GroupShape, LatentTable, latent_atoms, memory_reach, usual_noise
+from lostsales.demand.law.selection import fit_demand
+from lostsales.learn.planner.latent_table import GroupShape, memory_reach
 from lostsales.learn.planner.market_states import MarketStates, market_effects, market_states
 from lostsales.learn.planner.physics import Physics
-from lostsales.learn.planner.pipeline_grid import PipelineGrid, pipeline_grids
-from lostsales.learn.planner.pipeline_plan import plan_pipeline
-from lostsales.learn.planner.pipeline_simulation import PipelineProblem, PipelineSetting
+from lostsales.learn.planner.pipeline_grid import pipeline_grids
+from lostsales.learn.planner.pipeline_simulation import PipelineSetting
+from lostsales.learn.planner.plans import Plans
 from lostsales.learn.planner.policy import NO_SAFE_DEPTH, PlanPolicy
-from lostsales.learn.planner.policy_iteration import solve
 from lostsales.learn.planner.series_table import SeriesTable
-from lostsales.learn.planner.state_grid import LAGS, Dynamics, StateGrid, lag_nodes, state_grids
+from lostsales.learn.planner.state_grid import LAGS, StateGrid, lag_nodes, state_grids
 from lostsales.learn.training_data import TrainingData
 from lostsales.policy.action_grid import ActionGrid
 from lostsales.policy.rules import Rules
-from lostsales.types import Array, Bools, Floats
+from lostsales.types import Bools, Floats
 
 if TYPE_CHECKING:
     from lostsales.learn.planner.planner import Planner
@@ -80,7 +73,7 @@ def _plan(data: TrainingData, model: DemandModel, settings: "Planner", progress:
     prices = _price_nodes(ladders, model)
     orders = ladders.coarse().orders_of(series.group_scale, series.group_multiple * series.group_scale)
     grids = state_grids(highest * series.group_scale, prices, orders, physics, discount, lags)
-    planning = _Planning(
+    plans = Plans(
         evidence=model.evidence,
         laws=_laws(log, model, settings, len(grids)),
         shapes=tuple(
@@ -97,7 +90,7 @@ def _plan(data: TrainingData, model: DemandModel, settings: "Planner", progress:
         pipeline=PipelineSetting.of(problem, law, settings.seed),
         every_state=pipeline_grids(problem, grids, states, common),
     )
-    latents, following = planning.run(progress)
+    latents, following = plans.solved(progress)
     return PlanPolicy(
         problem=data.problem_with(ladders if not ladders.relative else data.shared_ladders),
         rules=data.rules,
@@ -108,7 +101,7 @@ def _plan(data: TrainingData, model: DemandModel, settings: "Planner", progress:
         series=series,
         latents=latents,
         following=following,
-        steps=planning.steps,
+        steps=plans.steps,
         ranges=_ranges(log, states, model),
         multiplicative=law.family.multiplicative,
         log_link=law.family.log_link,
@@ -168,74 +161,6 @@ def _laws(log: SalesLog, model: DemandModel, settings: "Planner", n_groups: int)
     """The fitted law and draws of it; fewer where many groups, each of many series, need plans."""
     draws = max(1, min(settings.laws(log.problem), MOST_PLANS // n_groups))
     return (model.law, *bootstrap_laws(log, model, draws - 1, settings.seed))
-
-
-@dataclass(frozen=True, eq=False)
-class _Planning:
-    """The plans of every group of series and every law."""
-
-    evidence: Evidence
-    laws: tuple[DemandLaw, ...]
-    shapes: tuple[GroupShape, ...]  # by group
-    states: MarketStates
-    scales: Floats  # (groups,)
-    grids: tuple[StateGrid, ...]  # by group
-    allowed: tuple[Bools, ...]  # by group, (actions,)
-    physics: tuple[Physics, ...]  # by group
-    discount: float
-    iterations: int | None
-    problem: Problem
-    pipeline: PipelineSetting | None  # None where a plan on the stock alone is made
-    every_state: tuple[PipelineGrid, ...] | None  # by group, where plans are of every stock and pipeline
-
-    @property
-    def steps(self) -> Floats:
-        """Of stock and last demand, (groups, 2)."""
-        stocks = [grid.stocks[1] for grid in self.every_state or self.grids]
-        return np.column_stack([stocks, [grid.lags[1] for grid in self.grids]])
-
-    def run(self, progress: Progress | None) -> tuple[Floats, Following]:
-        """Latents of all plans, (groups, laws, ...), and what follows under them."""
-        groups, laws = range(len(self.grids)), range(len(self.laws))
-        latents = np.empty((len(groups), len(laws)), dtype=object)
-        plans = np.empty_like(latents)
-
-        def plan(job: tuple[int, int]) -> None:
-            group, law = job
-            latents[job], plans[job] = self._one(group, law, start=plans[group, 0] if law else None)
-
-        # First the fitted law, from whose plan those of the draws start.
-        stages = [[(group, 0) for group in groups], [(group, law) for law in laws[1:] for group in groups]]
-        for stage, part in zip(stages, stages_of(progress, [len(stage) for stage in stages]), strict=True):
-            in_parallel(plan, stage, part)
-        if self.pipeline is not None and self.every_state is None:
-            return _stacked(latents), Projected(tuple(tuple(of_group) for of_group in plans), self.problem)
-        values = _stacked(np.vectorize(self.states.next_values, otypes=[object])(plans))
-        return _stacked(latents), ByPipeline(values, self.every_state) if self.every_state else ByStock(values)
-
-    def _one(self, group: int, law: int, start: Any) -> tuple[Floats, Any]:
-        """Latents and plan of one group and law: values, or where orders take time an `Ahead`."""
-        grid, scale, own = self.grids[group], float(self.scales[group]), self.laws[law]
-        shape = self.shapes[group]
-        latents = latent_atoms(self.evidence, own, self.states, grid.prices, grid.lags / scale, shape)
-        demand = own.demand_of_atoms(latents, scale)
-        memory = plan_memory(self.evidence, own)
-        memory = memory._replace(offset=memory.offset * scale)
-        dynamics = Dynamics(self.physics[group], self.discount, *grid.steps, memory)
-        if self.pipeline is None:
-            return latents, solve(demand, self.states, grid, dynamics, self.allowed[group], self.iterations, start)
-        noise = usual_noise(own, latents, scale, grid.lags, shape)
-        table = LatentTable(latents, grid.steps[1], *self.pipeline.kind, scale)
-        problem = PipelineProblem(table, demand, noise, self.states, grid, dynamics, self.allowed[group], self.pipeline)
-        if self.every_state is not None:
-            return latents, plan_every_state(problem, self.every_state[group], self.iterations, start)
-        return latents, plan_pipeline(problem, start)
-
-
-def _stacked(tables: Array) -> Floats:
-    """(groups, laws, ...), rounded to single precision, in which it is saved."""
-    whole = np.stack(list(tables.reshape(-1))).astype(np.float32).astype(np.float64)
-    return np.ascontiguousarray(whole.reshape(*tables.shape, *whole.shape[1:]))
 
 
 def _ranges(log: SalesLog, states: MarketStates, model: DemandModel) -> Floats:

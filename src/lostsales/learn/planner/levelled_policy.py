@@ -15,7 +15,7 @@ from lostsales.learn.planner.moving_level import LevelStates
 from lostsales.policy.decision import Decision
 from lostsales.policy.file_content import POSITIVE, Content, Header, NonNegative, Positive, numbers, texts
 from lostsales.policy.file_format import POLICIES, Artefact, content_of
-from lostsales.policy.in_units import MONEY, QUANTITIES, Rescaled, view_in_units
+from lostsales.policy.in_units import MONEY, QUANTITIES, Rescaled, factors, view_in_units
 from lostsales.policy.view import Action, View
 from lostsales.types import Array, Floats
 
@@ -63,17 +63,11 @@ class LevelledPolicy(Rescaled):
 
     def informed(self, view: View, recent: SalesLog) -> View:
         """The view with the level of each series after recent rows."""
-        now = self.states.after(recent).now()
-        return replace(view, level=self._levels(view, now))
-
-    def _levels(self, view: View, now: dict[str, float]) -> Floats:
-        """The level of each series of a view, 1 where it is not known, (rows,)."""
-        names = np.full(len(view.stock), "") if view.names is None else view.names
-        return np.array([now.get(str(name), 1.0) for name in names])
+        return replace(view, level=factors(view, self.states.after(recent).now()))
 
     def units(self, view: View) -> Floats:
         """The level of each series of a view."""
-        return self._levels(view, self._at_the_end) if view.level is None else view.level
+        return factors(view, self._at_the_end) if view.level is None else view.level
 
     def decide(self, view: View, rng: np.random.Generator) -> Action:
         """Price and order of every series."""

@@ -3,12 +3,14 @@
 After a stock-out the next state holds the mean of the belief over the hidden demand instead of the demand.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from lostsales._jit import compiled
 from lostsales.learn.planner.physics import Physics
 from lostsales.learn.planner.state_grid import Dynamics
 from lostsales.types import Floats
+
+NEGLIGIBLE = 1e-12  # chance of a stock-out that is not followed
 
 
 class Today(NamedTuple):
@@ -24,7 +26,7 @@ class Today(NamedTuple):
 
 
 @compiled
-def within(position: float, last: float) -> Any:
+def within(position: float, last: float) -> float:
     """A position bounded to 0 and the last node before it becomes a whole number; what is no number is at 0.
 
     A policy file or a stock can lead to any number, and an index outside an array would read or write foreign memory.
@@ -33,17 +35,28 @@ def within(position: float, last: float) -> Any:
 
 
 @compiled
-def interpolate(values: Floats, position: float) -> Any:
+def nodes_around(position: float, last: int) -> tuple[int, float]:
+    """The node at or below a position, and the weight of the one above."""
+    position = within(position, float(last))
+    low = min(int(position), max(last - 1, 0))
+    return low, position - low
+
+
+@compiled
+def interpolate(values: Floats, position: float) -> float:
     """A function on a grid of unit steps, linear in between and constant beyond its ends."""
     last = len(values) - 1
     position = within(position, last)
     low = int(position)
     weight = position - low
-    return values[low] if weight == 0 else values[low] * (1 - weight) + values[low + 1] * weight
+    value: float = values[low]
+    if weight > 0:
+        value = value * (1 - weight) + values[low + 1] * weight
+    return value
 
 
 @compiled
-def interpolate_2d(values: Floats, row: float, position: float) -> Any:
+def interpolate_2d(values: Floats, row: float, position: float) -> float:
     """A function on a grid of two coordinates, linear in each."""
     last = len(values) - 1
     row = within(row, last)
@@ -54,7 +67,7 @@ def interpolate_2d(values: Floats, row: float, position: float) -> Any:
 
 
 @compiled
-def distinct_demands(atoms: Floats, demand: Floats, probability: Floats) -> Any:
+def distinct_demands(atoms: Floats, demand: Floats, probability: Floats) -> int:
     """Equally likely atoms as distinct demands with probabilities, and their number; whole demands repeat often."""
     count = 0
     for atom in atoms:
@@ -66,9 +79,45 @@ def distinct_demands(atoms: Floats, demand: Floats, probability: Floats) -> Any:
 
 
 @compiled
-def order_cost(order: float, physics: Physics) -> Any:
+def order_cost(order: float, physics: Physics) -> float:
     """Unit and fixed cost of an order."""
     return physics.order_cost * order + (physics.fixed_order_cost if order > 0 else 0.0)
+
+
+@compiled
+def is_observed(left: float, physics: Physics) -> bool:
+    """Whether demand is known where so much is left, negative where it was above what was available."""
+    return left > 0 or (left == 0 and physics.strict)
+
+
+@compiled
+def after_stock_out(depth: int, physics: Physics) -> tuple[bool, int]:
+    """Whether demand is truncated in a stock-out at a depth, and the depth that follows."""
+    truncated = physics.truncates and depth == physics.depth_cap
+    return truncated, 0 if truncated else min(depth + 1, physics.depth_cap)
+
+
+@compiled
+def period_outcome(
+    p_hidden: float,
+    p_observed: float,
+    demand_observed: float,
+    mean_demand: float,
+    price: float,
+    available: float,
+    truncated: bool,
+    physics: Physics,
+) -> tuple[float, float]:
+    """Expected profit without the cost of the order, and the mean of the demand that a stock-out hides.
+
+    From the probability of observed demands and their sum, each weighted with its probability.
+    """
+    excess = mean_demand - demand_observed - p_hidden * available
+    leftover = p_observed * available - demand_observed
+    profit = price * (demand_observed + p_hidden * available) - physics.holding_cost * leftover
+    profit -= 0.0 if truncated else physics.lost_cost * excess
+    is_hidden = p_hidden > NEGLIGIBLE and not truncated
+    return profit, available + excess / p_hidden if is_hidden else available
 
 
 @compiled
@@ -91,9 +140,7 @@ def interpolate_demands(
     """Next values (lags, stocks) at the lag that each observed demand leads to, (demands, stocks)."""
     last, weight_now, lag_step = len(next_values) - 1, dynamics.memory.weight, dynamics.lag_step
     for k in range(len(demand)):
-        row = within((weight_now * demand[k] + stays) / lag_step, last)
-        low = min(int(row), last - 1) if last else 0
-        weight = row - low
+        low, weight = nodes_around((weight_now * demand[k] + stays) / lag_step, last)
         for y in range(n_stocks):
             value = next_values[low, y]
             by_demand[k, y] = value if weight == 0 else value * (1 - weight) + next_values[low + 1, y] * weight
@@ -113,24 +160,21 @@ def expected_values(q: Floats, today: Today, available: float, orders: Floats, d
     q[:] = 0.0
     for k in range(len(demand)):
         left = available - demand[k]
-        if left > 0 or (left == 0 and physics.strict):
+        if is_observed(left, physics):
             n_observed += 1
             profit += probability[k] * (price * demand[k] - physics.holding_cost * left)
             for o in range(len(orders)):
-                position = within(min(left + orders[o], capacity) / stock_step, top)
-                low = min(int(position), top - 1)
-                weight = position - low
+                low, weight = nodes_around(min(left + orders[o], capacity) / stock_step, top)
                 value = by_demand[k, low] * (1 - weight) + by_demand[k, low + 1] * weight
                 q[o] += discount * probability[k] * value
         else:
             profit += probability[k] * price * available
             p_censored += probability[k]
             excess -= probability[k] * left
-    truncated = physics.truncates and depth == physics.depth_cap
+    truncated, next_depth = after_stock_out(depth, physics)
     q += profit if truncated else profit - physics.lost_cost * excess
     if p_censored == 0:
         return
-    next_depth = 0 if truncated else min(depth + 1, physics.depth_cap)
     for o in range(len(orders)):
         p_hidden, excess_hidden = p_censored, excess
         stock_tp1 = min(orders[o], capacity)
@@ -142,7 +186,7 @@ def expected_values(q: Floats, today: Today, available: float, orders: Floats, d
                     q[o] += discount * probability[k] * interpolate(by_demand[k], min(left, capacity) / stock_step)
                     p_hidden -= probability[k]
                     excess_hidden -= probability[k] * (demand[k] - available)
-        if p_hidden > 1e-12:
+        if p_hidden > NEGLIGIBLE:
             mean = available if truncated else available + excess_hidden / p_hidden
             lag = (memory.weight * mean + stays) / lag_step
             value = interpolate_2d(next_values[next_depth], lag, stock_tp1 / stock_step)

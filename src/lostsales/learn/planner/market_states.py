@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from lostsales.data.problem import Feature
+from lostsales.data.feature import Feature
 from lostsales.demand.censoring.evidence import Evidence
 from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.demand.law.means import KernelMean, LinearMean, fit_kernel, fit_linear

@@ -18,7 +18,7 @@ from lostsales.demand.censoring.observed import observe
 from lostsales.demand.forecasting.counts import log_scores
 from lostsales.demand.forecasting.level_loops import level_paths
 from lostsales.demand.forecasting.spread import USUAL, Spread, likeliest_spread
-from lostsales.demand.law.selection import DemandModel
+from lostsales.demand.law.demand_model import DemandModel
 from lostsales.types import Array, Bools, Floats, Ints
 
 HALF_LIVES = np.array([2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 416.0])  # periods

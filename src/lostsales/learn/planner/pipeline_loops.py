@@ -9,7 +9,7 @@ from lostsales.learn.planner.arrivals import Arrivals
 from lostsales.learn.planner.decision_loops import Rows, demand_atoms
 from lostsales.learn.planner.demand_paths import LATER
 from lostsales.learn.planner.latent_table import LatentTable
-from lostsales.learn.planner.lookahead_loops import distinct_demands, order_cost
+from lostsales.learn.planner.lookahead_loops import NEGLIGIBLE, distinct_demands, is_observed, nodes_around, order_cost
 from lostsales.learn.planner.projection_loops import Ahead, Outset, Scratch, add_values, project_orders, set_out
 from lostsales.learn.planner.state_grid import Dynamics
 from lostsales.types import Floats, Ints
@@ -80,9 +80,7 @@ def _today(
     stays = rows.stays[row]
     demand, probability = law
     n_nodes, n_shapes, periods = len(ahead.paths.mean), ahead.paths.mean.shape[1], ahead.paths.covariance.shape[3]
-    position = min(max(rows.w_position[row, p], 0.0), n_nodes - 1.0)
-    node = min(int(position), max(n_nodes - 2, 0))
-    w, depth = (node, position - node), min(rows.depth[row], physics.depth_cap)
+    w, depth = nodes_around(rows.w_position[row, p], n_nodes - 1), min(rows.depth[row], physics.depth_cap)
     price, phase = rows.price[row, p], (rows.phase[row] + 1) % len(arrivals.horizons)
     profits, lefts, horizon = np.empty(len(orders)), np.empty(len(orders)), arrivals.horizons[phase]
     start = Outset(scratch.mean, scratch.covariance, phase)
@@ -96,7 +94,7 @@ def _today(
     n_pending, p_pending, demand_pending = 0, 0.0, 0.0  # what follows neighbouring demands is projected from their mean
     for k in range(len(demand)):
         left = available - demand[k]
-        if left > 0 or (left == 0 and physics.strict):
+        if is_observed(left, physics):
             profit += probability[k] * (price * demand[k] - physics.holding_cost * left)
         else:
             profit += probability[k] * price * available
@@ -107,9 +105,7 @@ def _today(
                 continue
         n_pending, p_pending = n_pending + 1, p_pending + probability[k]
         demand_pending += probability[k] * demand[k]
-        is_last = (
-            k + 1 == len(demand) or available < demand[k + 1] or (available == demand[k + 1] and not physics.strict)
-        )
+        is_last = k + 1 == len(demand) or not is_observed(available - demand[k + 1], physics)
         if n_pending < at_once and not is_last:
             continue
         mean = demand_pending / p_pending
@@ -118,7 +114,7 @@ def _today(
         add_values(q, discount * p_pending, profits, lefts, start, horizon, ahead, discount)
         n_pending, p_pending, demand_pending = 0, 0.0, 0.0
     q += profit
-    if p_hidden > 1e-12:
+    if p_hidden > NEGLIGIBLE:
         mean = available if truncated else available + excess / p_hidden
         shape = 0 if truncated else min(depth + 1, n_shapes - 1)
         set_out(ahead.paths, w, shape, memory.weight * mean + stays, lag_step, periods, scratch)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lostsales.learn.planner.demand_paths import demand_paths
+from lostsales.learn.planner.demand_paths import DemandPaths, demand_paths
 from lostsales.learn.planner.pipeline_loops import Begun, project_states
 from lostsales.learn.planner.pipeline_simulation import PipelineProblem, Simulation, States
 from lostsales.learn.planner.projection_loops import FREE_TERMS, GAPS, Ahead
@@ -64,26 +64,26 @@ class _Planning:
         phases = self.problem.arrivals.phases
         weights = np.zeros((phases, FREE_TERMS + 1 + KNOTS))
         weights[:, FREE_TERMS - 1] = physics.order_cost - physics.holding_cost
-        ahead = Ahead(
-            paths=None,  # type: ignore[arg-type]
+        return Ahead(
+            paths=self.paths(price),
             shortfall=shortfall_table(self.problem.noise),
             knots=usual * np.arange(1.0, 1 + KNOTS),
             weights=weights,
             range=np.array([[-np.inf, -np.inf], [np.inf, np.inf]]),
-            price=0.0,
+            price=float(self.problem.grid.prices[price]),
             by_gap=np.zeros(GAPS),
             gap_step=GAP_STEP * usual,
         )
-        return self.with_price(ahead, price)
 
     def with_price(self, ahead: Ahead, price: int) -> Ahead:
         """With the demands of another price on the way."""
+        return ahead._replace(paths=self.paths(price), price=float(self.problem.grid.prices[price]))
+
+    def paths(self, price: int) -> DemandPaths:
+        """The demands on the way at a price."""
         problem = self.problem
-        grid, periods = problem.grid, max(problem.arrivals.longest, 1)
-        paths = demand_paths(
-            problem.demand, problem.states, grid.prices, price, grid.lags, periods, problem.dynamics.memory
-        )
-        return ahead._replace(paths=paths, price=float(grid.prices[price]))
+        grid, periods, memory = problem.grid, max(problem.arrivals.longest, 1), problem.dynamics.memory
+        return demand_paths(problem.demand, problem.states, grid.prices, price, grid.lags, periods, memory)
 
     def price_of(self, ahead: Ahead) -> int:
         """The price on the way, as an index."""

@@ -8,7 +8,7 @@ from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
 from lostsales.data.progress import Progress
 from lostsales.demand.law.demand_law import Family
-from lostsales.demand.law.selection import DemandModel
+from lostsales.demand.law.demand_model import DemandModel
 from lostsales.learn.learner import Learner
 from lostsales.learn.planner.arrivals import has_pipeline
 from lostsales.learn.planner.learn import LEAST_DISCOUNT, learn

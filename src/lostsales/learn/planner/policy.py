@@ -1,6 +1,6 @@
 """The policy of the planner: the best action by one-period lookahead on the values of the plans."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
@@ -10,7 +10,7 @@ from lostsales.data.economics import UnitCosts, units_available
 from lostsales.data.ladders import Ladders, thinned
 from lostsales.data.parallel import in_parallel
 from lostsales.data.problem import Problem
-from lostsales.learn.planner.belief import Belief, BeliefTracker, LawInputs, Outlook
+from lostsales.learn.planner.belief import Belief, BeliefTracker, LawInputs
 from lostsales.learn.planner.decision_loops import Rows
 from lostsales.learn.planner.expectation import expected
 from lostsales.learn.planner.following import Following, following_from_arrays
@@ -18,18 +18,14 @@ from lostsales.learn.planner.latent_table import LatentTable
 from lostsales.learn.planner.market_states import MarketStates, position
 from lostsales.learn.planner.physics import Physics
 from lostsales.learn.planner.plan_file import ladders_of, plan_content
-from lostsales.learn.planner.reasons import PriceFacts
+from lostsales.learn.planner.price_facts import ScoredActions, periods_of_cover, price_facts
 from lostsales.learn.planner.series_table import SeriesRows, SeriesTable
 from lostsales.learn.planner.state_grid import Dynamics, Memory
 from lostsales.policy.action_grid import ActionGrid, keep_largest, room_of
 from lostsales.policy.base import PolicyBase
 from lostsales.policy.decision import Decision, greedy
 from lostsales.policy.expected import Expected
-from lostsales.policy.file_content import (
-    Content,
-    Header,
-    feature_count,
-)
+from lostsales.policy.file_content import Content, Header, feature_count
 from lostsales.policy.file_format import Artefact, arrays_of
 from lostsales.policy.rules import Rules
 from lostsales.policy.view import Action, View
@@ -102,13 +98,13 @@ class PlanPolicy(PolicyBase):
 
     def decide(self, view: View, rng: np.random.Generator) -> Action:  # noqa: ARG002, the protocol passes it
         """Price and order of every series."""
-        scored = self._scored(view, self.tracker.belief(view), self.rules)
+        scored = self.scored_actions(view, self.tracker.belief(view), self.rules)
         return scored.grid.taken(scored.values.argmax(axis=1))
 
     def explain(self, view: View) -> Decision:
         """The decision with its value, runner-up and warnings, the outlook of demand, and what drove the price."""
         belief = self.tracker.belief(view)
-        scored = self._scored(view, belief, self.rules)
+        scored = self.scored_actions(view, belief, self.rules)
         found, rows = greedy(scored.values, scored.grid), np.arange(len(scored.values))
         price, order = scored.grid.taken(found.best)
         second = scored.grid.taken(found.second)
@@ -134,10 +130,10 @@ class PlanPolicy(PolicyBase):
                 "expected_demand": outlook.demand,
                 "stockout_chance": outlook.stockout_chance,
                 "expected_lost": outlook.lost,
-                "periods_of_cover": _cover(view.stock + view.on_order + order, outlook.demand),
+                "periods_of_cover": periods_of_cover(view.stock + view.on_order + order, outlook.demand),
             },
             reasons=lambda: {
-                "price_reason": self._price_facts(view, belief, scored, Action(price, order), outlook).reasons()
+                "price_reason": price_facts(self, view, belief, scored, Action(price, order), outlook).reasons()
             },
         )
 
@@ -149,52 +145,6 @@ class PlanPolicy(PolicyBase):
         """Equally likely demands of today at a price, of all laws, (rows, atoms)."""
         return self.tracker.atoms(view.depth.astype(np.int64), self.tracker.belief(view), price)
 
-    def _price_facts(
-        self, view: View, belief: Belief, scored: "_Scored", action: Action, outlook: Outlook
-    ) -> PriceFacts:
-        """The price of each row, and those that it is compared with."""
-        depth, rows = view.depth.astype(np.int64), np.arange(len(view.stock))
-        rungs = self.ladders.coarse().prices_of(belief.series.usual_price).copy()
-        at = np.abs(rungs - action.price[:, None]).argmin(axis=1)
-        rungs[rows, at] = action.price
-        orders = self.ladders.coarse().orders_of(belief.series.scale, belief.series.order_multiple)
-        grid = ActionGrid(rungs, orders, room_of(self.problem), belief.series.order_cost)
-        allowed = self._allowed(view, grid, belief.series, self.rules)
-        may = np.asarray(allowed.reshape(*rungs.shape, orders.shape[1]).any(axis=2))
-        may[rows, at] = True
-        demand = [self.tracker.outlook(depth, belief, price, view.stock).demand for price in rungs.T]
-        usual_stock = self._price_at_usual_stock(view, belief, action, outlook)
-        return PriceFacts(
-            price=action.price,
-            without_rule={
-                name: self._best_price(view, belief, self.rules.model_copy(update={name: None}))
-                for name in ("greatest_price_change", "greatest_price_change_percent", "least_margin")
-                if getattr(self.rules, name) is not None
-            },
-            unpenalised=scored.grid.taken((scored.values + scored.penalty).argmax(axis=1)).price,
-            usual_stock=usual_stock,
-            usual_stock_chance=self.tracker.outlook(depth, belief, usual_stock, view.stock).stockout_chance,
-            cover=_cover(view.stock, outlook.demand),
-            rungs=np.where(may, rungs, np.nan),
-            demand=np.stack(demand, axis=1),
-            unit_cost=belief.series.order_cost,
-            is_safe=depth >= self.safe_depth,
-        )
-
-    def _price_at_usual_stock(self, view: View, belief: Belief, action: Action, outlook: Outlook) -> Floats:
-        """The best price if the stock just covered today, where less stock raises and more stock lowers the price.
-
-        Where an order arrives before sales, it covers today, and only a stock that needs no order moves the price.
-        """
-        enough = np.minimum(outlook.high, self.physics.capacity) if self.physics.after else np.zeros(len(view.stock))
-        best = self._best_price(replace(view, stock=enough), belief, self.rules)
-        moves = np.sign(best - action.price) == np.sign(view.stock - enough)
-        return np.where(moves & (self.physics.after | (action.order == 0)), best, action.price)
-
-    def _best_price(self, view: View, belief: Belief, rules: Rules) -> Floats:
-        scored = self._scored(view, belief, rules)
-        return scored.grid.taken(scored.values.argmax(axis=1)).price
-
     def _is_outside(self, view: View, belief: Belief) -> Bools:
         """Rows whose z or stock lies outside the log, (rows,)."""
         z = self.states.z(belief.features, self.series.market_effects(belief.series, belief.features))
@@ -202,7 +152,7 @@ class PlanPolicy(PolicyBase):
         slack = 1e-9 * (1 + self.ranges[1] - self.ranges[0])
         return np.asarray(((state < self.ranges[0] - slack) | (state > self.ranges[1] + slack)).any(axis=1))
 
-    def _scored(self, view: View, belief: Belief, rules: Rules) -> "_Scored":
+    def scored_actions(self, view: View, belief: Belief, rules: Rules) -> ScoredActions:
         """Values of the actions of each row: of all, or of a coarse choice and then ever finer around the best."""
         prices = self.ladders.prices_of(belief.series.usual_price)
         orders = self.ladders.orders_of(belief.series.scale, belief.series.order_multiple)
@@ -221,13 +171,13 @@ class PlanPolicy(PolicyBase):
             gaps = tuple(-(-gap // REFINED) for gap in gaps)
         return scored
 
-    def _values(self, view: View, belief: Belief, rules: Rules, prices: Floats, orders: Floats) -> "_Scored":
+    def _values(self, view: View, belief: Belief, rules: Rules, prices: Floats, orders: Floats) -> ScoredActions:
         """Value of every pair of each row's prices and orders, -inf where it is not allowed."""
         scored = self.values_of(view, belief, prices, orders)
-        scored.values[~self._allowed(view, scored.grid, belief.series, rules)] = -np.inf
+        scored.values[~self.allowed(view, scored.grid, belief.series, rules)] = -np.inf
         return scored
 
-    def values_of(self, view: View, belief: Belief, prices: Floats, orders: Floats) -> "_Scored":
+    def values_of(self, view: View, belief: Belief, prices: Floats, orders: Floats) -> ScoredActions:
         """Value of every pair of each row's prices (rows, prices) and orders (rows, orders), allowed or not."""
         series = belief.series
         usual, to_group = series.usual_price, series.to_group
@@ -266,7 +216,7 @@ class PlanPolicy(PolicyBase):
         in_parallel(score, parts) if len(parts) > 1 else list(map(score, parts))
         money = (usual / to_group)[:, None]
         values, penalty = (values - penalty) * money, penalty * money
-        return _Scored(ActionGrid(prices, orders, room_of(self.problem), series.order_cost), values, penalty)
+        return ScoredActions(ActionGrid(prices, orders, room_of(self.problem), series.order_cost), values, penalty)
 
     def _coming(self, belief: Belief) -> tuple[Floats, Floats] | None:
         """Features of the next period, as far as they are known, and the effects of series on them."""
@@ -293,7 +243,7 @@ class PlanPolicy(PolicyBase):
             found[:, -shared:] = view.pipeline[:, -shared:]
         return found
 
-    def _allowed(self, view: View, grid: ActionGrid, series: SeriesRows, rules: Rules) -> Bools:
+    def allowed(self, view: View, grid: ActionGrid, series: SeriesRows, rules: Rules) -> Bools:
         """Actions that each row may take, (rows, actions); from the safe depth on the paper's safe action only.
 
         Prices beyond those of the plan are not allowed where there are others: nothing is known of demand there. Nor
@@ -389,22 +339,7 @@ class PlanPolicy(PolicyBase):
         )
 
 
-@dataclass(frozen=True, eq=False)
-class _Scored:
-    """Rows of a view against the actions of each."""
-
-    grid: ActionGrid  # one a row
-    values: Floats  # (rows, actions) less the penalty; -inf where an action was found not allowed
-    penalty: Floats  # (rows, actions) of pessimism
-
-
 def _around(centre: Ints, gap: int, count: int) -> Ints:
     """Rungs (of `count`) up to a gap away from a centre, each REFINED-th part of the gap, (rows, rungs)."""
     steps = np.unique(np.rint(np.linspace(-gap, gap, 2 * min(gap, REFINED) + 1)).astype(np.int64))
     return np.asarray(np.clip(centre[:, None] + steps, 0, count - 1))
-
-
-def _cover(quantity: Floats, demand: Floats) -> Floats:
-    """How many periods of expected demand a quantity lasts, infinity where none is expected."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(demand > 0, quantity / demand, np.inf)

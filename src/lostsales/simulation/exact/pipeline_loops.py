@@ -1,10 +1,11 @@
 """Compiled sweeps of dynamic programming over stock and pipeline."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from lostsales._jit import compiled
+from lostsales.types import Array, Floats, Ints
 
 
 class Tables(NamedTuple):
@@ -14,27 +15,29 @@ class Tables(NamedTuple):
     o order, m pattern of arrivals, k beliefs between which one is interpolated.
     """
 
-    pmf: Any  # (f, p, d, D)
-    expected_profit: Any  # (f, p, d, a) of a period, without the cost of the order
-    above: Any  # (f, p, d, a) chance of a demand of at least what is available
-    order: Any  # (o,) units
-    order_cost: Any  # (o,)
-    most_order: Any  # (f, y, s) how many of the orders, from the smallest, are allowed
-    chance: Any  # (m,) of each pattern of arrivals
-    arriving: Any  # (m, s, o) units that arrive
-    later: Any  # (m, s, o) the pipeline that follows
+    pmf: Floats  # (f, p, d, D)
+    expected_profit: Floats  # (f, p, d, a) of a period, without the cost of the order
+    above: Floats  # (f, p, d, a) chance of a demand of at least what is available
+    order: Ints  # (o,) units
+    order_cost: Floats  # (o,)
+    most_order: Ints  # (f, y, s) how many of the orders, from the smallest, are allowed
+    chance: Floats  # (m,) of each pattern of arrivals
+    arriving: Ints  # (m, s, o) units that arrive
+    later: Ints  # (m, s, o) the pipeline that follows
     share: float  # of what arrives that comes, rounded at random
     most_stock: int
     before: bool  # what arrives can be sold in the period
-    point: Any  # (D,) the d of a demand that was observed
-    hidden_at: Any  # (f, p, d, a, k) the beliefs after a stock-out, empty where demand is always seen
-    hidden_weight: Any  # (f, p, d, a, k) their weights, times the chance of the stock-out
+    point: Ints  # (D,) the d of a demand that was observed
+    hidden_at: Ints  # (f, p, d, a, k) the beliefs after a stock-out, empty where demand is always seen
+    hidden_weight: Floats  # (f, p, d, a, k) their weights, times the chance of the stock-out
     truncates: bool  # demand is cut to what is available
     collapses: bool  # all demands that leave nothing are alike: there is no memory, and no depth
 
 
 @compiled
-def expected_later(tables: Tables, f: int, p: int, d: int, y: int, s: int, o: int, shallow: Any, deeper: Any) -> float:
+def expected_later(
+    tables: Tables, f: int, p: int, d: int, y: int, s: int, o: int, shallow: Floats, deeper: Floats
+) -> float:
     """E[V(S_{t+1})] of one action; V is (p, f, d, y, s) after the features moved, deeper where demand was hidden."""
     total, believes = 0.0, tables.hidden_at.shape[-1] > 0 and not tables.truncates
     for m in range(len(tables.chance)):
@@ -95,7 +98,7 @@ def profit_now(tables: Tables, f: int, p: int, d: int, y: int, s: int, o: int) -
 
 
 @compiled
-def improve(tables: Tables, shallow: Any, deeper: Any, discount: float, value: Any, action: Any) -> None:
+def improve(tables: Tables, shallow: Floats, deeper: Floats, discount: float, value: Floats, action: Array) -> None:
     """The best action p * orders + o of every state (f, d, y, s) and its value, into the last two arrays."""
     features, demands, stocks, pipelines = value.shape
     prices, orders = tables.pmf.shape[1], len(tables.order)
@@ -115,7 +118,7 @@ def improve(tables: Tables, shallow: Any, deeper: Any, discount: float, value: A
 
 
 @compiled
-def evaluate(tables: Tables, shallow: Any, deeper: Any, discount: float, action: Any, value: Any) -> None:
+def evaluate(tables: Tables, shallow: Floats, deeper: Floats, discount: float, action: Array, value: Floats) -> None:
     """The value of given actions, one sweep, into the last array."""
     features, demands, stocks, pipelines = value.shape
     orders = len(tables.order)

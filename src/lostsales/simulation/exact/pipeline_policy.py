@@ -1,34 +1,29 @@
 """The optimal policies of a scenario whose orders take time: the oracle, and pi* on beliefs."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
-from lostsales.data.problem import Problem
 from lostsales.errors import LostSalesError
-from lostsales.policy.base import PolicyBase
 from lostsales.policy.file_content import ArraySpec, Content, Header, action_sizes
 from lostsales.policy.file_format import Artefact
 from lostsales.policy.policy import Observes
 from lostsales.policy.view import Action, View
 from lostsales.simulation.exact.beliefs import conditioned
 from lostsales.simulation.exact.pipeline_model import PipelineModel
-from lostsales.simulation.exact.solved_policies import SolverSettings
+from lostsales.simulation.exact.solved_policies import ScenarioPolicy, SolverSettings
 from lostsales.types import Array, Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
-class PipelinePolicy(PolicyBase):
+class PipelinePolicy(ScenarioPolicy):
     """A table of actions by depth, features, last demand or belief about it, stock and pipeline.
 
     After a stock-out pi* acts as for the belief of the grid that is nearest to the exact one.
     """
 
-    settings: SolverSettings
     model: PipelineModel
     actions: Array  # (periods, depth, f, d, y, s); the last row holds for all later periods
-    usual_demand: ClassVar[float] = 0.0  # never asked for, as it does not recommend
 
     @property
     def observes(self) -> Observes:
@@ -38,25 +33,13 @@ class PipelinePolicy(PolicyBase):
         return "demand" if self.model.has_memory else "sales"
 
     @property
-    def problem(self) -> Problem:
-        """The problem it decides for."""
-        return self.settings.scenario.problem
-
-    @property
-    def horizon(self) -> int | None:
-        """Periods that it plans, None where it is stationary."""
-        return self.settings.criterion.horizon
-
-    @property
     def refusal(self) -> str | None:
         """It knows the law of the scenario, not that of a shop."""
         return "this policy can only be simulated: it knows the law of a scenario, not that of a shop"
 
     def decide(self, view: View, rng: np.random.Generator) -> Action:  # noqa: ARG002, the protocol passes it
         """Price and order of every series."""
-        if self.horizon is not None and view.period >= self.horizon:
-            raise LostSalesError(f"the policy plans {self.horizon} periods, but period {view.period} came (from 0)")
-        table = self.actions[min(view.period, len(self.actions) - 1)]
+        table = self.actions[self.row(view, len(self.actions))]
         demand = self._last_demand(view)
         feature, stock, pipeline = self.model.state_of(view)
         depth = np.minimum(view.depth, len(table) - 1)

@@ -78,11 +78,10 @@ class SolverSettings:
 
 
 @dataclass(frozen=True, eq=False)
-class SolvedPolicy(PolicyBase, ABC):
-    """Base of the solved policies; tables have a row a period, and the last row holds for all later periods."""
+class ScenarioPolicy(PolicyBase):
+    """A policy that was solved for a scenario; tables have a row a period, the last one for all later periods."""
 
     settings: SolverSettings
-    model: FiniteModel
     usual_demand: ClassVar[float] = 0.0  # never asked for, as it does not recommend
 
     @property
@@ -94,6 +93,19 @@ class SolvedPolicy(PolicyBase, ABC):
     def horizon(self) -> int | None:
         """Periods that it plans, None where it is stationary."""
         return self.settings.criterion.horizon
+
+    def row(self, view: View, rows: int) -> int:
+        """The row of the tables for this period."""
+        if self.horizon is not None and view.period >= self.horizon:
+            raise LostSalesError(f"the policy plans {self.horizon} periods, but period {view.period} came (from 0)")
+        return min(view.period, rows - 1)
+
+
+@dataclass(frozen=True, eq=False)
+class SolvedPolicy(ScenarioPolicy, ABC):
+    """Base of the policies whose orders take no time."""
+
+    model: FiniteModel
 
     @abstractmethod
     def to_artefact(self) -> Artefact:
@@ -116,12 +128,6 @@ class SolvedPolicy(PolicyBase, ABC):
     def refusal(self) -> str | None:
         """It knows the law of the scenario, not that of a shop."""
         return "this policy can only be simulated: it does not explain its decisions"
-
-    def row(self, view: View, rows: int) -> int:
-        """The row of the tables for this period."""
-        if self.horizon is not None and view.period >= self.horizon:
-            raise LostSalesError(f"the policy plans {self.horizon} periods, but period {view.period} came (from 0)")
-        return min(view.period, rows - 1)
 
     def demand_position(self, demand: Floats) -> Ints:
         """Demand as a position, clipped to the range."""

@@ -1,0 +1,71 @@
+"""The studies of `lostsales calibrate`: each is run, resumed from its journal, and printed."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from lostsales.apps.views.console import print_json, progress
+from lostsales.apps.views.coverage import print_coverage
+from lostsales.apps.views.pilot_study import print_pilot_study
+from lostsales.apps.views.promise import print_promise
+from lostsales.data.progress import Progress
+from lostsales.errors import LostSalesError
+from lostsales.simulation.coverage_study import Study, coverage, run_study
+from lostsales.simulation.pilot_study import PilotStudy, run_pilot_study
+from lostsales.simulation.promise_study import PromiseStudy, PromiseTable, run_promise_study
+
+
+@dataclass(frozen=True)
+class StudyRun:
+    """How a study is run and shown."""
+
+    scenario: str  # as it was named
+    workers: int
+    journal: Path | None
+    as_json: bool
+
+    @contextmanager
+    def progress(self, title: str) -> Iterator[Progress]:
+        """Progress on the screen; a study that is stopped says how to go on."""
+        try:
+            with progress(title) as report:
+                yield report
+        except KeyboardInterrupt:
+            resumes = f"the same command resumes from {self.journal}"
+            raise LostSalesError(f"stopped; {resumes if self.journal else 'with --out it could be resumed'}") from None
+
+
+def study_intervals(study: Study, run: StudyRun) -> None:
+    """How often intervals cover the truth."""
+    with run.progress("evaluating logs") as report:
+        truth = study.truth()
+        done = run_study(study, run.journal, run.workers, report)
+    rows = coverage(study, done, truth)
+    if run.as_json:
+        table = [asdict(each) | {"enough": each.enough} for each in rows]
+        print_json({"scenario": run.scenario, "truth": truth[0], "behaviour": truth[1], "coverage": table})
+    else:
+        earned = f"the truth is {truth[0]:.2f}, {study.behaviour} earns {truth[1]:.2f}"
+        print_coverage(f"{study.policy} in {run.scenario}: {earned}", rows)
+
+
+def study_pilots(study: PilotStudy, run: StudyRun) -> None:
+    """How often pilots err, find a gain, and raise an alarm."""
+    with run.progress("simulating pilots") as report:
+        found, _ = run_pilot_study(study, run.journal, run.workers, report)
+    if run.as_json:
+        print_json({"scenario": run.scenario, "series": study.series, **asdict(found)})
+    else:
+        print_pilot_study(f"{study.new} against {study.before} in {run.scenario}, {study.series} series", found)
+
+
+def study_promises(study: PromiseStudy, run: StudyRun) -> None:
+    """How often a promised gain lies above the true one."""
+    with run.progress("comparing on logs") as report:
+        outcomes = run_promise_study(study, run.journal, run.workers, report)
+    table = PromiseTable.of(outcomes)
+    if run.as_json:
+        print_json({"scenario": run.scenario, "method": study.method, "series": study.series, **asdict(table)})
+    else:
+        print_promise(f"{study.method} in {run.scenario}, logs of {study.series} series by its manager", table)

@@ -1,0 +1,141 @@
+"""A fitted law of demand with its cross-validation, and further laws from a bootstrap."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from lostsales.data.log import SalesLog
+from lostsales.data.parallel import in_parallel
+from lostsales.data.progress import Progress
+from lostsales.data.splits import hold_out, resample_counts
+from lostsales.demand.censoring.evidence import Evidence
+from lostsales.demand.law.calibration import Calibration
+from lostsales.demand.law.demand_law import DemandLaw, Family
+from lostsales.demand.law.estimation import fit_family, with_effects
+from lostsales.demand.law.family_trials import FamilyScore
+from lostsales.demand.law.memory import observed_lag
+from lostsales.demand.law.price_slopes import SlopeEstimate, law_with_slope
+from lostsales.types import Floats
+
+
+@dataclass(frozen=True, eq=False)
+class DemandModel:
+    """A fitted law of demand with its cross-validation, as `fit_demand` returns it.
+
+    Examples
+    --------
+    >>> import lostsales
+    >>> log, _ = lostsales.simulate("released", episodes=5, seed=1)
+    >>> lostsales.fit_demand(log).family.mean
+    'linear'
+
+    """
+
+    law: DemandLaw
+    evidence: Evidence
+    sample: Evidence  # what laws are learned from: the evidence, or blocks of it where it is large
+    candidates: tuple[FamilyScore, ...]  # simplest first
+    calibration: Calibration  # on held-out rows
+    held_out: str  # "series" or "blocks in time"
+    prices: Floats  # the different prices of the log
+    one_price: bool = False  # the problem allows no other, so that none has to be told about
+    instrument: SlopeEstimate | None = None  # the two-stage slope of the law, where instruments are strong enough
+    weak_instruments: bool = False  # instruments are named, but do not move the price enough
+
+    @property
+    def family(self) -> Family:
+        """The chosen family."""
+        return self.law.family
+
+    @property
+    def noise_sd(self) -> float:
+        """Standard deviation of the latent around its mean; of counts, over the rows whose last demand is observed."""
+        law, evidence = self.law, self.sample
+        if not law.family.is_count:
+            return law.residuals.spread
+        lag = observed_lag(evidence, law.lag_weights)
+        rows = np.flatnonzero(~np.isnan(lag))
+        series = evidence.series[rows]
+        scale = law.scale[series]
+        mean = law.mean_of(law.inputs(evidence.market[rows], evidence.price[rows], lag[rows] / scale), series)
+        return float(np.sqrt(np.mean(law.factor_of(mean, scale) ** 2)))
+
+    @property
+    def choice_reason(self) -> str:
+        """Why this family was chosen, in words."""
+        own = next(each for each in self.candidates if each.family == self.family)
+        rivals = [each for each in self.candidates if each.family != self.family]
+        if not rivals:
+            return "the only one that was tried"
+        best = min(rivals, key=lambda each: each.behind)
+        if own.behind > best.behind:
+            among = f"{own.behind:.3f} (standard error {own.error:.3f}) behind the best, {best.family.name}"
+            return f"the simplest that is not behind beyond chance: {among}"
+        return (
+            f"the best score; next comes {best.family.name}, {best.behind:.3f} (standard error {best.error:.3f}) behind"
+        )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was left to a sample."""
+        if self.sample is self.evidence:
+            return ()
+        return (f"learned from {len(self.sample):,} of {len(self.evidence):,} rows, in blocks drawn at random",)
+
+    def fit_law(
+        self,
+        family: Family,
+        *,
+        weights: Floats | None = None,
+        start: DemandLaw | None = None,
+        sample: Evidence | None = None,
+        seed: int = 0,
+    ) -> DemandLaw:
+        """Fit a law to the sample and series effects to all evidence, or both to a part of the sample.
+
+        `weights` count the rows of the evidence.
+        """
+        part = self.sample if sample is None else sample
+        own = None if weights is None else weights[np.searchsorted(self.evidence.rows, part.rows)]
+        if self.instrument is not None:  # which other rows would hardly move
+            return law_with_slope(part, self.law, self.instrument.value, own, seed)
+        law = fit_family(part, family, self.law.scale, own, start, seed)
+        return with_effects(self.evidence, law, seed, weights) if part is self.sample is not self.evidence else law
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a user must know before relying on it."""
+        found = []
+        if len(self.prices) == 1 and not self.one_price:
+            found.append(f"the price was always {self.prices[0]:g}: nothing can be said about any other")
+        if self.weak_instruments:
+            found.append("the instruments hardly move the price: its effect is estimated without them")
+        if not self.calibration.fits:
+            found.append(f"the demand model does not fit: {self.calibration.reason}")
+        return tuple(found)
+
+
+def bootstrap_laws(
+    log: SalesLog,
+    model: DemandModel,
+    draws: int,
+    seed: int = 0,
+    progress: Progress | None = None,
+    fresh: bool = False,
+    sample: Evidence | None = None,
+) -> list[DemandLaw]:
+    """Laws fitted to resampled series (or blocks in time), each started at the fitted law unless `fresh`.
+
+    The former is quicker, but iterations depend on their start, so that these laws vary too little. `sample` is a part
+    of the evidence to resample in place of the model's own.
+    """
+    evidence, law = model.evidence, model.law
+    held = hold_out(log, gap=1)
+    start = None if fresh else law
+    weights = (count[held.unit[evidence.rows]] for count in resample_counts(held.units, draws, seed))
+    drawn = [each for each in weights if each @ np.isfinite(evidence.high) > 0]
+
+    def refit(counts: Floats) -> DemandLaw:
+        return model.fit_law(law.family, weights=counts, start=start, sample=sample, seed=seed)
+
+    return in_parallel(refit, drawn, progress)
