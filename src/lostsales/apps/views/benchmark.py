@@ -13,11 +13,13 @@ from lostsales.data.output_files import replacing
 from lostsales.simulation.benchmarks.board import Board, BoardRow
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-OURS, PUBLISHED = "#0072B2", "#8C8C8C"  # as colour-blind readers can tell apart
+OURS, REFERENCE = "#0072B2", "#8C8C8C"  # as colour-blind readers can tell apart
+MARKS = ("D", "s", "^", "v")  # of references
 DOTS = 160  # an inch
-HEAD = ("case", "figure", "ours", "std. error", "count", "published", "by")
+HEAD = ("case", "figure", "ours", "std. error", "count", "reference", "by")
 
 
 def print_board(board: Board, rows: list[BoardRow], written: list[Path]) -> None:
@@ -28,7 +30,7 @@ def print_board(board: Board, rows: list[BoardRow], written: list[Path]) -> None
             table.add_row(*_cells(row))
         screen.print(table)
         screen.print()
-    screen.print(f"published by: {board.source}", highlight=False, soft_wrap=True)
+    screen.print(f"source: {board.source}", highlight=False, soft_wrap=True)
     screen.print(f"written: {', '.join(map(str, written))}", highlight=False, soft_wrap=True)
 
 
@@ -61,7 +63,7 @@ def write_board(board: Board, rows: list[BoardRow], folder: Path) -> list[Path]:
 
 
 def _markdown(board: Board, rows: list[BoardRow]) -> list[str]:
-    lines = [f"# {board.name}", "", f"Published by: {board.source}", ""]
+    lines = [f"# {board.name}", "", f"Source: {board.source}", ""]
     for name, group in groupby(rows, key=lambda row: row.board):
         lines += [f"## {name}", "", f"| {' | '.join(HEAD)} |", f"|{'---|' * len(HEAD)}"]
         lines += [f"| {' | '.join(cell.replace('|', '/') for cell in _cells(row))} |" for row in group]
@@ -82,26 +84,33 @@ def _number(value: float | None) -> str:
 
 
 def _picture(board: Board, rows: list[BoardRow]) -> "Figure":
-    """Ours and the published figure of every case, a panel for each figure of each board."""
+    """Ours and the references of every case, a panel for each figure of each board."""
     from matplotlib.figure import Figure
 
     panels = [(key, list(group)) for key, group in groupby(rows, key=lambda row: (row.board, row.figure))]
-    heights = [len(group) + 1.5 for _, group in panels]
+    heights = [len({row.case for row in group}) + 1.5 for _, group in panels]
     figure = Figure(figsize=(8.0, 0.3 * sum(heights) + 0.8), layout="constrained")
     axes = figure.subplots(len(panels), 1, squeeze=False, height_ratios=heights)[:, 0]
     for axis, ((name, measured), group) in zip(axes, panels, strict=True):
-        places = range(len(group))
-        errors = [1.96 * (row.std_error or 0.0) for row in group]
-        axis.errorbar([row.ours for row in group], places, xerr=errors, fmt="o", color=OURS, label="lostsales, 95 %")
-        known = [(place, row.published) for place, row in enumerate(group) if row.published is not None]
-        if known:
-            axis.plot(
-                [each for _, each in known], [place for place, _ in known], "D", color=PUBLISHED, label="published"
-            )
-        axis.set_yticks(list(places), [row.case for row in group], fontsize=8)
-        axis.invert_yaxis()
+        _panel(axis, group)
         axis.set_title(f"{board.name}: {name}", loc="left", fontsize=10)
         axis.set_xlabel(measured, fontsize=8)
-        axis.grid(axis="x", alpha=0.3)
-        axis.legend(fontsize=8, frameon=False)
     return figure
+
+
+def _panel(axis: "Axes", rows: list[BoardRow]) -> None:
+    """A line for each case; its references may be in several rows."""
+    ours = {row.case: row for row in rows}
+    places = {case: place for place, case in enumerate(ours)}
+    for at, by in enumerate(dict.fromkeys(row.published_by for row in rows if row.published is not None)):
+        known = [(row.published, places[row.case]) for row in rows if row.published_by == by]
+        axis.plot(*zip(*known, strict=True), MARKS[at % len(MARKS)], color=REFERENCE, markerfacecolor="none", label=by)
+    errors = [1.96 * (row.std_error or 0.0) for row in ours.values()]
+    values = [row.ours for row in ours.values()]
+    axis.errorbar(
+        values, list(places.values()), xerr=errors, fmt="o", color=OURS, label="lostsales, 95 %", markersize=4
+    )
+    axis.set_yticks(list(places.values()), list(places), fontsize=8)
+    axis.invert_yaxis()
+    axis.grid(axis="x", alpha=0.3)
+    axis.legend(fontsize=8, frameon=False)

@@ -17,7 +17,7 @@ Figures = dict[str, float | list[float]]  # what a part measured, by name
 
 @dataclass(frozen=True)
 class BoardRow:
-    """One figure of ours beside a published one."""
+    """One figure of ours beside a published one, or one of another method that is measured by the same protocol."""
 
     board: str
     case: str
