@@ -13,6 +13,7 @@ from lostsales.data.output_files import replacing
 from lostsales.simulation.benchmarks.board import Board, BoardRow
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -88,29 +89,34 @@ def _picture(board: Board, rows: list[BoardRow]) -> "Figure":
     from matplotlib.figure import Figure
 
     panels = [(key, list(group)) for key, group in groupby(rows, key=lambda row: (row.board, row.figure))]
-    heights = [len({row.case for row in group}) + 1.5 for _, group in panels]
-    figure = Figure(figsize=(8.0, 0.3 * sum(heights) + 0.8), layout="constrained")
+    heights = [len({row.case for row in group}) + 2.5 for _, group in panels]
+    figure = Figure(figsize=(8.0, 0.3 * sum(heights) + 1.0), layout="constrained")
     axes = figure.subplots(len(panels), 1, squeeze=False, height_ratios=heights)[:, 0]
+    named = dict.fromkeys(row.published_by for row in rows if row.published is not None)
+    marks = {by: MARKS[at % len(MARKS)] for at, by in enumerate(named)}
+    shown: dict[str, Artist] = {}
     for axis, ((name, measured), group) in zip(axes, panels, strict=True):
-        _panel(axis, group)
+        _panel(axis, group, marks)
         axis.set_title(f"{board.name}: {name}", loc="left", fontsize=10)
         axis.set_xlabel(measured, fontsize=8)
+        handles, labels = axis.get_legend_handles_labels()
+        shown |= dict(zip(labels, handles, strict=True))
+    figure.legend(list(shown.values()), list(shown), loc="outside lower center", ncols=2, fontsize=8, frameon=False)
     return figure
 
 
-def _panel(axis: "Axes", rows: list[BoardRow]) -> None:
+def _panel(axis: "Axes", rows: list[BoardRow], marks: dict[str, str]) -> None:
     """A line for each case; its references may be in several rows."""
     ours = {row.case: row for row in rows}
     places = {case: place for place, case in enumerate(ours)}
-    for at, by in enumerate(dict.fromkeys(row.published_by for row in rows if row.published is not None)):
-        known = [(row.published, places[row.case]) for row in rows if row.published_by == by]
-        axis.plot(*zip(*known, strict=True), MARKS[at % len(MARKS)], color=REFERENCE, markerfacecolor="none", label=by)
+    for by, mark in marks.items():
+        known = {row.case: row.published for row in rows if row.published_by == by and row.published is not None}
+        if known:
+            at = [places[case] for case in known]
+            axis.plot(list(known.values()), at, mark, color=REFERENCE, markerfacecolor="none", label=by)
     errors = [1.96 * (row.std_error or 0.0) for row in ours.values()]
-    values = [row.ours for row in ours.values()]
-    axis.errorbar(
-        values, list(places.values()), xerr=errors, fmt="o", color=OURS, label="lostsales, 95 %", markersize=4
-    )
+    means = [row.ours for row in ours.values()]
+    axis.errorbar(means, list(places.values()), xerr=errors, fmt="o", color=OURS, label="lostsales, 95 %", markersize=4)
     axis.set_yticks(list(places.values()), list(places), fontsize=8)
-    axis.invert_yaxis()
+    axis.set_ylim(len(places) - 0.5, -0.5)
     axis.grid(axis="x", alpha=0.3)
-    axis.legend(fontsize=8, frameon=False)
