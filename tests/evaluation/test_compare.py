@@ -59,7 +59,7 @@ def test_a_cross_fitted_policy_of_equal_policies_is_that_policy() -> None:
 
 @pytest.fixture(scope="module")
 def found() -> Comparison:
-    return compare(small_log("nonlinear", 10), METHODS, settings=INVALID, seed=2)
+    return compare(small_log("nonlinear", 10), METHODS, settings=INVALID, seed=2, quick=True)
 
 
 METHODS = ("base-stock", "behaviour", "c-fqi")
@@ -86,7 +86,7 @@ def test_a_method_that_cannot_be_fitted_has_a_reason_and_no_gain(found: Comparis
 
 @pytest.mark.slow
 def test_equal_seeds_give_equal_comparisons(found: Comparison) -> None:
-    again = compare(small_log("nonlinear", 10), METHODS, settings=INVALID, seed=2)
+    again = compare(small_log("nonlinear", 10), METHODS, settings=INVALID, seed=2, quick=True)
     assert json.dumps(found.to_json()) == json.dumps(again.to_json())
 
 
@@ -107,7 +107,7 @@ def test_the_usual_methods_are_compared_unless_some_are_given(monkeypatch: pytes
 
 def test_without_a_proven_gain_there_is_no_choice() -> None:
     log, _ = simulate(scenario("nonlinear"), epsilon_greedy_policy("nonlinear"), 10, 2)
-    found = compare(log, ("behaviour",))
+    found = compare(log, ("behaviour",), quick=True)
     assert found.choice is None
     assert found.sentence.startswith(KEEP_CURRENT)
 
@@ -115,13 +115,13 @@ def test_without_a_proven_gain_there_is_no_choice() -> None:
 def test_a_stock_off_its_balance_leads_to_no_choice_whatever_the_figures(found: Comparison) -> None:
     log = small_log("nonlinear", 10)
     broken = replace(log, notes=replace(log.notes, balance_rows=100, off_balance_rows=99, follows_if="pigs fly"))
-    withheld = compare(broken, METHODS, settings=INVALID, seed=2)
+    withheld = compare(broken, METHODS, settings=INVALID, seed=2, quick=True)
     assert found.choice is not None  # of the same figures
     assert [each.gain for each in withheld.candidates] == [each.gain for each in found.candidates]
     assert withheld.choice is None
     finding = "the stock of the log does not follow its balance in 99.0% of rows (it would if pigs fly)"
     assert withheld.sentence == f"{KEEP_CURRENT}: which method gains cannot be told, as {finding}"
-    assert withheld.notes == (broken.notes.balance_warning,)
+    assert broken.notes.balance_warning in withheld.notes
 
 
 def test_invalid_arguments_raise() -> None:

@@ -41,8 +41,8 @@ print(json.dumps({
     "refused": refused,
     "fit": run("fit", "log.csv", "--method", "sales-quantile", "--out", "shell.policy"),
     "simulate": run("simulate", "released", "--policy", "shell.policy", "--episodes", "5", "--set", "horizon=9"),
-    "compare": run("compare", "log.csv", "--methods", "sales-quantile"),
-    "report": run("report", "shell.policy", "log.csv", "--out", "report.html"),
+    "compare": run("compare", "log.csv", "--methods", "sales-quantile", "--quick"),
+    "report": run("report", "shell.policy", "log.csv", "--out", "report.html", "--methods", "", "--windows", "0"),
 }))
 """
 
