@@ -22,7 +22,9 @@ def benchmark(
     name: Annotated[BoardName, typer.Argument(help="The benchmark.")],
     data: Annotated[
         Path | None,
-        typer.Argument(help="Folder or file of its data, which we may not ship; without it you are told where it is."),
+        typer.Argument(
+            help="Folder or file of its data, which we may not ship; without it you are told where. zipkin needs none."
+        ),
     ] = None,
     *,
     out: Annotated[Path, typer.Option(help="Folder of the results; a run that was stopped is resumed.")],
