@@ -44,7 +44,7 @@ class Published(NamedTuple):
     capped: tuple[float, ...] | None = None
 
 
-# Zipkin (2008), Old and new methods for lost-sales inventory systems; capped base-stock: Xin (2021).
+# Cases of Zipkin (2008), Old and new methods for lost-sales inventory systems; the capped rule is that of Xin (2021).
 PUBLISHED = {
     ("poisson", 1): Published((4.04, 5.44, 6.68, 7.84), (4.16, 5.55, 6.73, 7.86), (4.07, 5.48, 6.69, 7.84)),
     ("poisson", 2): Published((4.40, 6.09, 7.66, 9.11), (4.64, 6.31, 7.84, 9.19), (4.40, 6.12, 7.72, 9.13)),
@@ -153,9 +153,8 @@ class Zipkin:
     )
     name: str = "zipkin"
     source: str = (
-        "Zipkin (2008), Old and new methods for lost-sales inventory systems, Operations Research 56 (optimum, "
-        "base-stock); Xin (2021), Understanding the performance of capped base-stock policies in lost-sales inventory "
-        "models, Operations Research 69 (capped base-stock)"
+        "cases and optimal costs: Zipkin (2008), Old and new methods for lost-sales inventory systems, Operations "
+        "Research 56; known costs of the best base-stock and capped base-stock rules on the same cases"
     )
 
     @property
