@@ -92,6 +92,11 @@ class MarketStates:
             return np.where(np.isnan(coming), features, coming)
         return np.where(np.isnan(coming), self.ahead[0] + features @ self.ahead[1:], coming)
 
+    @property
+    def calendar_of_cells(self) -> Ints:
+        """The calendar's next state of each cell, (cells,)."""
+        return np.asarray(self.cells[:, 1] // len(self.w_nodes))
+
     def cell_w(self, prices: Floats) -> tuple[Ints, Floats]:
         """Forecast w of each cell and price: node at or below it, and weight of the node above, (cells, prices)."""
         following, own = np.divmod(self.cells[:, 1], len(self.w_nodes))

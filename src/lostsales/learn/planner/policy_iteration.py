@@ -35,23 +35,31 @@ def solve(
     def sweep(values: Floats, best: Ints, greedy: bool) -> None:
         bellman.sweep(values, best, greedy, states.next_values(values), transitions, allowed, grid, dynamics)
 
-    iterate(sweep, values, TOLERANCE * (float(np.abs(grid.prices).max()) * float(np.median(demand)) + 1e-9), iterations)
+    tolerance = TOLERANCE * (float(np.abs(grid.prices).max()) * float(np.median(demand)) + 1e-9)
+    iterate(sweep, values, tolerance, iterations, states.calendar_of_cells)
     return values
 
 
 def iterate(
-    sweep: Callable[[Floats, Ints, bool], None], values: Floats, tolerance: float, iterations: int | None = None
+    sweep: Callable[[Floats, Ints, bool], None],
+    values: Floats,
+    tolerance: float,
+    iterations: int | None = None,
+    calendar: Ints | None = None,
 ) -> None:
     """Improve values in place until a greedy sweep changes all of them alike.
 
-    A sweep takes values, the best action of each state, and whether it is greedy or evaluates these actions.
+    A sweep takes values, the best action of each state, and whether it is greedy or evaluates these actions. Values of
+    one state of the `calendar` (cells,) must change alike: no action leads to another one, so that what they differ by
+    decides nothing, and in a cycle it would settle only by the discount.
     """
+    groups = [slice(None)] if calendar is None else [calendar == state for state in np.unique(calendar)]
     best = np.zeros(values.shape, dtype=np.int64)
     for _ in range(MOST_SWEEPS if iterations is None else iterations):
         before = values.copy()
         sweep(values, best, True)
-        change = values - before
-        if change.max() - change.min() < tolerance:
+        change = (values - before).reshape(len(values), -1)
+        if max(np.ptp(change[group]) for group in groups) < tolerance:
             break
         for _ in range(EVALUATIONS):
             sweep(values, best, False)
