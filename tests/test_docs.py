@@ -28,7 +28,7 @@ from tests.learn.small import days, frame_of, small_log
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
-SLOW = ("compare", "fleet compare", "report")  # fit methods several times
+SLOW = ("backtest", "compare", "fleet compare", "report")  # fit methods several times
 NAMES = {"series": "sku", "period": "week", "stock": "on_hand", "order": "ordered", "sales": "sold"} | {
     "stockout": "ran_out"
 }

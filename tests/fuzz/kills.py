@@ -41,7 +41,7 @@ WRITING = {
     "fit": "fit small.csv --method base-stock --out policy",
     "recommend": "recommend rule --today today.csv --out answer.csv",
     "compare": "compare small.csv --methods newsvendor --estimator fqe --quick --rows 300 --out chosen",
-    "report": "report rule small.csv --methods= --horizon 5 --out page.html",
+    "report": "report rule small.csv --methods= --horizon 5 --windows 0 --out page.html",
     "solve": "solve newsvendor --target oracle --horizon 5 --out oracle",
     "calibrate": "calibrate newsvendor --series 5 --replications 3 --estimator fqe --out study.json",
     "experiment": f"experiment newsvendor {EXPERIMENT}",

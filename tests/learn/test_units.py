@@ -49,7 +49,14 @@ def test_few_whole_rows_have_no_unit_of_their_own() -> None:
     assert unit_of(in_units(small_log("steady", episodes=1), 1 / 12)) == 1
 
 
-@pytest.mark.parametrize("unit", [12.0, 1000.0, 1 / 12], ids=["dozens", "thousands", "twelfths"])
+@pytest.mark.parametrize(
+    "unit",
+    [
+        pytest.param(12.0, id="dozens"),
+        pytest.param(1000.0, id="thousands", marks=pytest.mark.slow),
+        pytest.param(1 / 12, id="twelfths"),
+    ],
+)
 @pytest.mark.parametrize("method", QUICK)
 def test_recommendations_are_the_same_in_any_unit(method: str, unit: float, tmp_path: Path) -> None:
     other, here = written_in(unit), usual_decisions(method)

@@ -46,7 +46,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         [place / "newsvendor", place / "products.parquet", "--out", found["assortment"], "--methods", ""],
     )
     for command in commands:
-        run("report", *command, "--horizon", 8)
+        run("report", *command, "--horizon", 8, "--windows", 0)
     return found
 
 

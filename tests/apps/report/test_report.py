@@ -20,7 +20,7 @@ from tests.apps.report_logs import NASTY, assortment, own_names, released
 from tests.apps.running import run
 from tests.learn.small import scenario
 
-QUICK = ("--horizon", 8, "--methods", "")
+QUICK = ("--horizon", 8, "--methods", "", "--windows", 0)
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def command(folder: Path) -> tuple[object, ...]:
-    return "report", folder / "policy", folder / "log.parquet", "--out", folder / "report.html", "--horizon", 8
+    return (
+        "report",
+        folder / "policy",
+        folder / "log.parquet",
+        "--out",
+        folder / "report.html",
+        "--horizon",
+        8,
+        "--windows",
+        0,
+    )
 
 
 @pytest.fixture(scope="module")

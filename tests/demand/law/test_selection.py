@@ -49,8 +49,14 @@ def behind(model: DemandModel, family: Family) -> float:
     return found[family].behind / max(found[family].error, 1e-12)
 
 
-@pytest.mark.parametrize("bends", [False, True])
-@pytest.mark.parametrize("multiplies", [False, True])
+@pytest.mark.parametrize(
+    ("bends", "multiplies"),
+    [
+        (False, True),
+        (True, False),
+        *(pytest.param(*each, marks=pytest.mark.slow) for each in ((False, False), (True, True))),
+    ],
+)
 def test_the_score_prefers_the_true_family(bends: bool, multiplies: bool) -> None:
     """Over seeds the true noise wins, a line is kept where demand is one and given up where it bends."""
     true = Family("kernel" if bends else "linear", multiplies)

@@ -57,7 +57,9 @@ def test_replayed_periods_end_with_the_horizon_or_the_series() -> None:
     np.testing.assert_array_equal(periods.is_replayed.sum(axis=0), [7, 7] + [10] * 10)
 
 
-@pytest.mark.parametrize("horizon", [None, 8])  # 8 periods lie within one block in time
+@pytest.mark.parametrize(
+    "horizon", [pytest.param(None, marks=pytest.mark.slow), 8]
+)  # 8 periods lie within one block in time
 def test_one_series_is_resampled_by_blocks_in_time(horizon: int | None) -> None:
     log, _ = simulate(Scenario.load("steady", ("horizon=200",)), episodes=1, seed=3)
     policy = BaseStockRule(scenario("steady").problem, 15, 4.5)
@@ -70,7 +72,7 @@ def test_one_series_is_resampled_by_blocks_in_time(horizon: int | None) -> None:
         assert figure.low < figure.value < figure.high
 
 
-@pytest.mark.parametrize("name", ["steady", "released"])
+@pytest.mark.parametrize("name", ["steady", pytest.param("released", marks=pytest.mark.slow)])
 def test_the_intervals_of_the_model_cover_the_true_value_and_gain(name: str) -> None:
     world = scenario(name)
     policy = BaseStockRule(world.problem, 18, float(ActionGrid.of(world).prices[1]))

@@ -12,7 +12,7 @@ from lostsales.simulation.simulator import simulate
 from tests.learn.small import scenario, small_log
 
 
-@pytest.mark.parametrize("name", ["steady", "released"])
+@pytest.mark.parametrize("name", ["steady", pytest.param("released", marks=pytest.mark.slow)])
 def test_the_band_of_censored_demand_has_its_nominal_coverage(name: str) -> None:
     log, truth = simulate(scenario(name), episodes=30, seed=11)
     mean, low, high = hidden_demand(PreparedLog.of(log), np.arange(len(log.names)), log)

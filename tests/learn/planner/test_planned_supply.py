@@ -43,6 +43,7 @@ def test_capacities_are_kept_and_used(supply: tuple[str, ...]) -> None:
     assert 3 < found[0] < found[1]
 
 
+@pytest.mark.slow
 def test_on_a_calendar_it_orders_on_order_days_and_counts_what_is_on_the_way() -> None:
     """Dated rows: Mondays and Thursdays, as a person asks for the decisions of a Thursday and of a Friday."""
     _, log = shop('supply.order_days=["Monday", "Thursday"]', "orders={multiple = 1, most = 40}")
