@@ -9,14 +9,16 @@ from lostsales.demand.law.demand_law import Family
 from lostsales.demand.law.demand_model import DemandModel
 from lostsales.demand.law.means import LinearMean
 from lostsales.demand.law.selection import fit_demand
+from lostsales.learn.planner.bellman_loops import Transitions
 from lostsales.learn.planner.known_cycle import find_cycle
 from lostsales.learn.planner.market_states import MarketStates, market_states, position
 from lostsales.learn.planner.planner import Planner
 from lostsales.learn.planner.policy import PlanPolicy
+from lostsales.learn.planner.policy_iteration import iterate
 from lostsales.policy.file_format import load
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
-from lostsales.types import Floats
+from lostsales.types import Floats, Ints
 from tests.learn.planner.true_law import view_of
 
 POISSON = (Family.counts("linear", "poisson"),)
@@ -100,6 +102,28 @@ def test_features_beside_a_calendar_keep_their_chain() -> None:
     tuesday = states.z(np.column_stack([weekday(1), [1.0]]), 0.0)[0]
     stays = by_cell[np.abs(level - tuesday) < 1e-3].sum()
     assert stays == pytest.approx(0.8, abs=0.05)
+
+
+def test_sweeps_against_time_find_the_values_of_the_chain(states: MarketStates) -> None:
+    """Exactly, by the linear system, but for what is alike in the states of one day."""
+    profit, discount = np.arange(7.0)[:, None], 0.97 * np.array([0.5, 1.0])  # two states a day
+    transitions = Transitions(np.zeros(0), states.cells[:, 0], states.cells[:, 1:], np.zeros((7, 1)))
+    sweeps = []
+
+    def sweep(values: Floats, _best: Ints, _greedy: bool, by_node: Floats, own: Transitions) -> None:
+        sweeps.append(own.z_node)
+        values[:] = profit[states.cells[:, 0] == own.z_node] + discount * by_node[own.w_node[:, 0]]
+
+    values = np.zeros((7, 2))
+    iterate(sweep, values, states, transitions, tolerance=1e-9)
+    chain = states.transition[states.cells[:, 1]]
+    for state in range(2):
+        exact = np.linalg.solve(np.eye(7) - discount[state] * chain, profit[:, 0])
+        np.testing.assert_allclose(values[:, state], exact, rtol=1e-6)
+    order = np.array(sweeps[:7])[:, 0]
+    assert [int(states.cycle.following[states.cells[:, 0] == z][0]) for z in order[1:]] == [
+        int(np.flatnonzero(states.cells[:, 0] == z)[0]) for z in order[:-1]
+    ]
 
 
 @pytest.fixture(scope="module")

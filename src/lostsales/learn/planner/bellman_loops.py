@@ -32,6 +32,10 @@ class Transitions(NamedTuple):
     w_node: Ints  # (cells, prices) node at or below w
     w_weight: Floats  # (cells, prices) of the node above
 
+    def of_cells(self, cells: slice) -> "Transitions":
+        """Those of some cells."""
+        return Transitions(self.demand, self.z_node[cells], self.w_node[cells], self.w_weight[cells])
+
 
 @compiled
 def _values_by_available(q: Floats, today: Today, dynamics: Dynamics) -> None:
@@ -193,8 +197,9 @@ def sweep(
             values[cell] = -np.inf
         for p in range(len(prices)):
             first, node, weight = p * n_orders, w_node[cell, p], w_weight[cell, p]
-            for depth in range(n_depths):
-                interpolate_next_values(by_node, node, weight, depth, (0, n_lags - 1), n_stocks, next_values)
+            if p == 0 or node != w_node[cell, p - 1] or weight != w_weight[cell, p - 1]:
+                for depth in range(n_depths):
+                    interpolate_next_values(by_node, node, weight, depth, (0, n_lags - 1), n_stocks, next_values)
             for depth in range(n_depths):
                 for lag in range(n_lags):
                     value, own_best = values[cell, depth, lag], best[cell, depth, lag]

@@ -26,11 +26,12 @@ def plan_every_state(
     choices = loops.Choices(own.prices, own.orders, problem.allowed, n_allowed)
     values = _coarse_values(problem, grid) if start is None else start.copy()
 
-    def sweep(values: Floats, best: Ints, greedy: bool) -> None:
-        loops.sweep(values, best, greedy, states.next_values(values), transitions, choices, grid, dynamics)
+    def sweep(values: Floats, best: Ints, greedy: bool, by_node: Floats, of_cells: Transitions) -> None:
+        loops.sweep(values, best, greedy, by_node, of_cells, choices, grid, dynamics)
 
     money = max(float(own.prices.max()), physics.lost_cost + physics.holding_cost)  # of a unit of demand, price or none
-    iterate(sweep, values, TOLERANCE * (money * float(problem.demand.mean()) + 1e-9), iterations)
+    tolerance = TOLERANCE * (money * float(problem.demand.mean()) + 1e-9)
+    iterate(sweep, values, states, transitions, tolerance, iterations)
     return values
 
 

@@ -39,6 +39,21 @@ class KnownCycle:
         apart = ((market[:, None, self.columns] - self.states) ** 2).sum(axis=2)
         return np.asarray(apart.argmin(axis=1))
 
+    def against_time(self) -> list[tuple[int, int]]:
+        """Every state and the one that follows it, in reverse order of time.
+
+        >>> KnownCycle(np.zeros(1, np.int64), np.arange(3.0)[:, None], np.array([2, 0, 1]), np.zeros(3)).against_time()
+        [(0, 2), (1, 0), (2, 1)]
+        """
+        previous, order, left = np.argsort(self.following), [], set(range(len(self)))
+        while left:  # of every cycle
+            state = min(left)
+            while state in left:
+                left.remove(state)
+                order.append((state, int(self.following[state])))
+                state = int(previous[state])
+        return order
+
     def to_arrays(self) -> dict[str, Array]:
         """As it is saved; nothing where there is a single state."""
         if len(self) == 1:

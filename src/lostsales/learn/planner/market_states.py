@@ -92,10 +92,20 @@ class MarketStates:
             return np.where(np.isnan(coming), features, coming)
         return np.where(np.isnan(coming), self.ahead[0] + features @ self.ahead[1:], coming)
 
-    @property
-    def calendar_of_cells(self) -> Ints:
-        """The calendar's next state of each cell, (cells,)."""
-        return np.asarray(self.cells[:, 1] // len(self.w_nodes))
+    def against_time(self) -> list[tuple[slice, slice, slice]]:
+        """The cells of each state of the calendar, those of the next state, and the nodes of w that lead there.
+
+        The states are in reverse order of time.
+        """
+        pairs, forecasts = len(self.cells) // len(self.cycle), len(self.w_nodes)
+
+        def part(state: int, each: int) -> slice:
+            return slice(state * each, (state + 1) * each)
+
+        return [
+            (part(state, pairs), part(coming, pairs), part(coming, forecasts))
+            for state, coming in self.cycle.against_time()
+        ]
 
     def cell_w(self, prices: Floats) -> tuple[Ints, Floats]:
         """Forecast w of each cell and price: node at or below it, and weight of the node above, (cells, prices)."""

@@ -10,7 +10,7 @@ from lostsales.learn.planner.state_grid import Dynamics, StateGrid
 from lostsales.types import Bools, Floats, Ints
 
 MOST_SWEEPS = 40
-EVALUATIONS = 12  # evaluation sweeps after each greedy one
+EVALUATIONS = 12  # periods of evaluation after each greedy sweep
 LEAST_NODES = 24  # of stock or lag, below which there is no coarser grid to begin with
 TOLERANCE = 2e-3  # of a period's profit, on the span of the change
 
@@ -32,37 +32,47 @@ def solve(
     values = _coarse_values(demand, states, grid, dynamics, allowed) if start is None else start.copy()
     transitions = bellman.Transitions(demand, states.cells[:, 0], *states.cell_w(grid.prices))
 
-    def sweep(values: Floats, best: Ints, greedy: bool) -> None:
-        bellman.sweep(values, best, greedy, states.next_values(values), transitions, allowed, grid, dynamics)
+    def sweep(values: Floats, best: Ints, greedy: bool, by_node: Floats, own: bellman.Transitions) -> None:
+        bellman.sweep(values, best, greedy, by_node, own, allowed, grid, dynamics)
 
     tolerance = TOLERANCE * (float(np.abs(grid.prices).max()) * float(np.median(demand)) + 1e-9)
-    iterate(sweep, values, tolerance, iterations, states.calendar_of_cells)
+    iterate(sweep, values, states, transitions, tolerance, iterations)
     return values
 
 
 def iterate(
-    sweep: Callable[[Floats, Ints, bool], None],
+    sweep: Callable[[Floats, Ints, bool, Floats, bellman.Transitions], None],
     values: Floats,
+    states: MarketStates,
+    transitions: bellman.Transitions,
     tolerance: float,
     iterations: int | None = None,
-    calendar: Ints | None = None,
 ) -> None:
     """Improve values in place until a greedy sweep changes all of them alike.
 
-    A sweep takes values, the best action of each state, and whether it is greedy or evaluates these actions. Values of
-    one state of the `calendar` (cells,) must change alike: no action leads to another one, so that what they differ by
-    decides nothing, and in a cycle it would settle only by the discount.
+    A sweep takes values of some cells, the best action of each state, whether it is greedy or evaluates these actions,
+    E[V(next state) | w] and the transitions of the cells. The states of a calendar are swept against time, each with
+    the new values of the one that follows, so that one sweep looks a whole cycle ahead. Values of one of its states
+    must change alike: no action leads to another one, so that what they differ by decides nothing, and in a cycle it
+    would settle only by the discount.
     """
-    groups = [slice(None)] if calendar is None else [calendar == state for state in np.unique(calendar)]
     best = np.zeros(values.shape, dtype=np.int64)
+    by_node = np.empty((len(states.transition), *values.shape[1:]))
+    parts = states.against_time()
+
+    def sweep_all(greedy: bool) -> None:
+        for cells, coming, nodes in parts:
+            by_node[nodes] = np.tensordot(states.transition[nodes, coming], values[coming], axes=(1, 0))
+            sweep(values[cells], best[cells], greedy, by_node, transitions.of_cells(cells))
+
     for _ in range(MOST_SWEEPS if iterations is None else iterations):
         before = values.copy()
-        sweep(values, best, True)
+        sweep_all(greedy=True)
         change = (values - before).reshape(len(values), -1)
-        if max(np.ptp(change[group]) for group in groups) < tolerance:
+        if max(np.ptp(change[cells]) for cells, _, _ in parts) < tolerance:
             break
-        for _ in range(EVALUATIONS):
-            sweep(values, best, False)
+        for _ in range(-(-EVALUATIONS // len(parts))):
+            sweep_all(greedy=False)
 
 
 def _coarse_values(demand: Floats, states: MarketStates, grid: StateGrid, dynamics: Dynamics, allowed: Bools) -> Floats:
