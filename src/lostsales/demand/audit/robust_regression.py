@@ -10,6 +10,9 @@ from lostsales.types import Floats, Ints
 LEAST_UNITS = 6
 MOST_UNITS = 100  # further units are joined
 LEAST_ROWS_PER_COLUMN = 6
+# A partial correlation below this is no link that matters: a regression that lacks a little of what a manager knows
+# (each product's own week) leaves that much, and in a large log it would be certain.
+LEAST_CORRELATION = 0.025
 LEFT_OVER = 1e-6  # share of its variance that the tested column must keep beside the controls
 
 
@@ -18,7 +21,7 @@ class Coefficient(NamedTuple):
 
     value: float
     error: float
-    p_value: float  # two-sided, Student's t over units
+    p_value: float  # that it is no stronger than one that does not matter, two-sided, Student's t over units
     rows: int
 
     @property
@@ -77,7 +80,8 @@ def coefficient(outcome: Floats, tested: Floats, controls: Floats, unit: Ints) -
     if not error > 0:
         return None
     spread = float(np.std(tested[kept]))
-    p_value = 2 * float(stdtr(count - 1, -abs(value / error)))
+    least = LEAST_CORRELATION * float(np.std(left) / np.std(free)) * spread
+    p_value = 2 * float(stdtr(count - 1, -max(abs(value) - least, 0.0) / error))
     return Coefficient(value / spread, error / spread, p_value, rows)
 
 
