@@ -1,0 +1,129 @@
+"""How a study is run and told: its arguments, refusals word by word, tables, the picture and the report."""
+
+import argparse
+import json
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import lostsales
+from docs.studies.replay import Books, Shop, rows
+from docs.studies.ways import Outcome, as_records
+
+OURS, USUAL, NEUTRAL = "#0072B2", "#D55E00", "#777777"
+
+
+def run(study: Callable[[Path, Path], None], title: str) -> None:
+    """Run a study on the arguments of the command line; one message and exit code 2 where it cannot be."""
+    parser = argparse.ArgumentParser(description=title)
+    parser.add_argument("data", type=Path, help="folder or file of the published data")
+    parser.add_argument("out", type=Path, help="folder for tables, picture and report")
+    asked = parser.parse_args()
+    warnings.simplefilter("ignore")  # what a fit warns of stands in the report
+    try:
+        asked.out.mkdir(parents=True, exist_ok=True)
+        study(asked.data, asked.out)
+    except (lostsales.LostSalesError, OSError) as error:
+        print(f"Error: {error}", file=sys.stderr)
+        sys.exit(2)
+
+
+def refusal(call: Callable[[], Any]) -> str | None:
+    """What the product said when it refused, None where it did not."""
+    try:
+        call()
+    except lostsales.LostSalesError as error:
+        return str(error)
+    return None
+
+
+def said(audit: lostsales.Audit) -> dict[str, Any]:
+    """The part of an audit that a page quotes."""
+    return {
+        "rows": audit.periods,
+        "series": audit.series,
+        "hidden_share": round(audit.censored_share, 4),
+        "left_out": audit.left_out,
+        "longest_run": audit.longest_run,
+        "imputation": audit.imputation,
+        "how_decisions_were_made": audit.behaviour.sentence,
+        "collect_next": list(audit.collect_next),
+        "conclusion": audit.conclusion,
+    }
+
+
+def write_report(shop: Shop, books: Books, end: int, policy: lostsales.SavedPolicy, path: Path) -> dict[str, Any]:
+    """The product's page on a policy and the books before the last window, and what it promises."""
+    log = lostsales.read_log(rows(shop, books, range(end)), shop.problem)
+    found = lostsales.report(policy, log, path, methods=())
+    concerns = [{"level": each.level, "text": each.sentence} for each in found.evaluation.concerns]
+    return {"sentence": found.evaluation.sentence, "concerns": concerns}
+
+
+def commit() -> str:
+    """Of the code that runs."""
+    asked = ["git", "rev-parse", "--short=7", "HEAD"]
+    found = subprocess.run(asked, cwd=Path(__file__).parent, capture_output=True, text=True, check=False)  # noqa: S603
+    return found.stdout.strip() or "unknown"
+
+
+def write(results: dict[str, Any], outcome: Outcome, unit: str, period: str, out: Path) -> None:
+    """`results.json`, `ways.csv` and `ways.png`; prints the table of a page."""
+    found = outcome.rows()
+    gaps = {row.way: outcome.by_window(row.way) for row in found if row.way.startswith("lostsales")}
+    whole = {"commit": commit(), **results, "unit": unit, "period": period, "ways": as_records(found)}
+    whole["by_window"] = {way: [round(gap, 4) for gap in each] for way, each in gaps.items()}
+    (out / "results.json").write_text(json.dumps(whole, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    pd.DataFrame(whole["ways"]).to_csv(out / "ways.csv", index=False)
+    draw(outcome, unit, period, out / "ways.png")
+    print(table(whole), flush=True)
+
+
+def table(results: dict[str, Any]) -> str:
+    """The ways of a study as Markdown."""
+    unit, period = results["unit"], results["period"]
+    head = f"| way | {unit} a series and {period} | against the best usual way (standard error) | demand lost | units left |"
+    lines = [head, "|---|---|---|---|---|"]
+    for row in results["ways"]:
+        gap = "" if row["std_error"] is None else f"{row['behind_best_usual']:+.3f} ({row['std_error']:.3f})"
+        cells = (row["way"], f"{row['profit']:.3f}", gap, f"{row['lost']:.1%}", f"{row['left']:.2f}")
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def draw(outcome: Outcome, unit: str, period: str, path: Path) -> None:
+    """What each way earned, and the demand that ours and the best usual way lost in each period."""
+    from matplotlib.figure import Figure
+
+    found = [row for row in outcome.rows() if row.way != outcome.best_usual][::-1]
+    figure = Figure(figsize=(10, 4), layout="constrained")
+    left, right = figure.subplots(1, 2, width_ratios=(3, 2))
+    gap = np.array([row.behind_best_usual for row in found], dtype=np.float64)
+    error = np.array([row.std_error for row in found], dtype=np.float64)
+    colours = [OURS if row.way.startswith("lostsales") else NEUTRAL for row in found]
+    left.errorbar(gap, np.arange(len(found)), xerr=1.96 * error, fmt="none", ecolor=colours, capsize=3)
+    left.scatter(gap, np.arange(len(found)), c=colours, zorder=3)
+    left.axvline(0, color=USUAL, linewidth=1)
+    left.set_yticks(np.arange(len(found)), [row.way for row in found])
+    left.set_xlabel(f"{unit} a series and {period}, less {outcome.best_usual} (95 %)")
+    ahead = [row.way for row in outcome.rows() if row.way.startswith("lostsales")][0]
+    for way, colour in ((outcome.best_usual, USUAL), (ahead, OURS)):
+        lost = np.concatenate([(outcome.shop.demand - books.sales)[:, window] for books, window in _played(outcome, way)], 1)
+        right.plot(np.arange(lost.shape[1]) + 1, lost.sum(axis=0), color=colour, marker=".", label=way)
+    right.set_xlabel(f"{period} of the windows, one after the other")
+    right.set_ylabel("units that customers were refused")
+    right.set_ylim(bottom=0)
+    right.legend(frameon=False, fontsize=8)
+    for axes in (left, right):
+        axes.spines[["top", "right"]].set_visible(False)
+    figure.savefig(path, dpi=120, metadata={"Software": None})
+
+
+def _played(outcome: Outcome, way: str) -> list[tuple[Books, range]]:
+    return list(zip(outcome.books[way], outcome.windows, strict=True))
