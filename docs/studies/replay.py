@@ -97,10 +97,13 @@ def play(shop: Shop, books: Books, periods: range, decide: Decide) -> Books:
 
 
 def profit(shop: Shop, books: Books) -> Floats:
-    """Of every series and period; what customers were refused is known here, and its cost counted."""
+    """Of every series and period; a unit is paid for when it is sold, so that what is left keeps what it cost.
+
+    What customers were refused is known here, and its cost counted.
+    """
+    margin = shop.price - shop.order_cost[:, None]
     lost, left = shop.demand - books.sales, books.stock - books.sales
-    costs = np.stack([shop.lost_cost, shop.order_cost, shop.holding_cost])[..., None]
-    return np.asarray(shop.price * books.sales - (costs * np.stack([lost, books.order, left])).sum(axis=0))
+    return np.asarray(margin * books.sales - shop.lost_cost[:, None] * lost - shop.holding_cost[:, None] * left)
 
 
 def manager(shop: Shop, cover: float, averaged: int, safety: float = 1.0, spread: float = 0.2, seed: int = 0) -> Decide:

@@ -17,6 +17,7 @@ from docs.studies.replay import Books, Shop, rows
 from docs.studies.ways import Outcome, as_records
 
 OURS, USUAL, NEUTRAL = "#0072B2", "#D55E00", "#777777"
+REPORTED_SERIES, REPORTED_PERIODS, HORIZON = 40, 52, 8  # of the report: a replay of every decision takes its time
 
 
 def run(study: Callable[[Path, Path], None], title: str) -> None:
@@ -59,11 +60,13 @@ def said(audit: lostsales.Audit) -> dict[str, Any]:
 
 
 def write_report(shop: Shop, books: Books, end: int, policy: lostsales.SavedPolicy, path: Path) -> dict[str, Any]:
-    """The product's page on a policy and the books before the last window, and what it promises."""
-    log = lostsales.read_log(rows(shop, books, range(end)), shop.problem)
-    found = lostsales.report(policy, log, path, methods=())
-    concerns = [{"level": each.level, "text": each.sentence} for each in found.evaluation.concerns]
-    return {"sentence": found.evaluation.sentence, "concerns": concerns}
+    """The product's page on a policy and some of the books before the last window, and what it promises."""
+    table = rows(shop, books, range(max(end - REPORTED_PERIODS, 0), end))
+    some = shop.series[:: max(len(shop.series) // REPORTED_SERIES, 1)]
+    log = lostsales.read_log(table[table["series"].isin(some)], shop.problem)
+    found = lostsales.report(policy, log, path, methods=(), horizon=HORIZON).evaluation
+    concerns = [{"level": each.level, "text": each.text} for each in found.concerns]
+    return {"series": len(some), "sentence": found.sentence, "concerns": concerns}
 
 
 def commit() -> str:
@@ -107,7 +110,7 @@ def draw(outcome: Outcome, unit: str, period: str, path: Path) -> None:
     gap = np.array([row.behind_best_usual for row in found], dtype=np.float64)
     error = np.array([row.std_error for row in found], dtype=np.float64)
     colours = [OURS if row.way.startswith("lostsales") else NEUTRAL for row in found]
-    left.errorbar(gap, np.arange(len(found)), xerr=1.96 * error, fmt="none", ecolor=colours, capsize=3)
+    left.hlines(np.arange(len(found)), gap - 1.96 * error, gap + 1.96 * error, colors=colours)
     left.scatter(gap, np.arange(len(found)), c=colours, zorder=3)
     left.axvline(0, color=USUAL, linewidth=1)
     left.set_yticks(np.arange(len(found)), [row.way for row in found])

@@ -17,7 +17,7 @@ from lostsales.simulation.benchmarks.vn2_data import WeeklySales, read_sales
 LEAD_TIME, HOLDING = 2, 0.2  # weeks; a unit left costs so much of a lost sale
 WEEKS, APART, WINDOWS = 8, 13, 4  # windows of the last year
 COVER, AVERAGED = 3.5, 13  # weeks of the manager's rule
-METHODS = ("lookahead", "planner")
+METHODS = ("lookahead",)
 COLUMNS = {"series": "series", "period": "week", "in_stock": "in_stock"}
 
 

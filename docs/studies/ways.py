@@ -1,5 +1,6 @@
 """Ways of ordering, and what each earns in the same periods: ours, and a forecast of sales with a safety stock."""
 
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -141,15 +142,15 @@ def try_ways(
     """Go on from the manager's books in every window; also the policies of the last one, by method."""
     found: dict[str, list[Books]] = {MANAGER: [books for _ in windows]}
     policies: dict[str, lostsales.SavedPolicy] = {}
+    usual = models(season)
     for window in windows:
         log = lostsales.read_log(rows(shop, books, range(window.start)), shop.problem)
-        for method in methods:
-            policies[method] = lostsales.fit(log, method)
-            played = play(shop, books, window, ours(shop, policies[method]))
-            found.setdefault(f"lostsales, {method}", []).append(played)
-        for name, model in models(season).items():
-            played = play(shop, books, window, usual_way(shop, model))
-            found.setdefault(f"statsforecast, {name}", []).append(played)
+        policies = {method: lostsales.fit(log, method) for method in methods}
+        deciding = {f"lostsales, {method}": ours(shop, policy) for method, policy in policies.items()}
+        deciding |= {f"statsforecast, {name}": usual_way(shop, model) for name, model in usual.items()}
+        for way, decide in deciding.items():
+            found.setdefault(way, []).append(play(shop, books, window, decide))
+            print(f"{shop.periods[window.start]}: {way}", file=sys.stderr, flush=True)
     return Outcome(shop, tuple(windows), found), policies
 
 
