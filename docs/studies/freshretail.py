@@ -18,10 +18,10 @@ from lostsales.types import Floats
 
 SAMPLE = "frn_demo.parquet"
 MOST_SERIES = 200  # that are replayed
-ORDER_COST, HOLDING_COST = 0.6, 0.06  # of the full price: a unit, and a unit left overnight; our assumptions
+ORDER_COST, HOLDING_COST = 0.6, 0.06  # of the usual price: a unit, and a unit left overnight; our assumptions
 LEAST_SHARE = 0.25  # of a day's usual sales in the hours in stock, below which a day says nothing of its demand
 COVER, AVERAGED, LEAD_TIME = 2.0, 14, 1  # days
-DAYS, WINDOWS = 7, 4
+DAYS, WINDOWS = 7, 2
 METHODS = ("lookahead", "planner")
 PROBLEM = {
     "columns": {"period": "day", "in_stock_share": "in_stock_share"},
@@ -99,10 +99,10 @@ def shop_of(table: pd.DataFrame) -> Shop:
         periods=wide["sales"].columns.to_numpy().astype("datetime64[s]"),
         demand=demand,
         is_known=share >= LEAST_SHARE,
-        price=arrays["price"],
-        order_cost=np.full(count, ORDER_COST),
+        price=np.median(arrays["price"], axis=1),
+        order_cost=ORDER_COST * np.median(arrays["price"], axis=1),
         lost_cost=np.zeros(count),
-        holding_cost=np.full(count, HOLDING_COST),
+        holding_cost=HOLDING_COST * np.median(arrays["price"], axis=1),
         lead_time=LEAD_TIME,
         step=0.1,
         features={"price_share": arrays["price"], "promotion": arrays["promotion"], "holiday": arrays["holiday"]},

@@ -120,7 +120,7 @@ def shop_of(table: pd.DataFrame) -> Shop:
         periods=recent.astype("datetime64[s]"),
         demand=arrays["sales"],
         is_known=wide["sales"].loc[series, recent].notna().to_numpy(),
-        price=arrays["price"],
+        price=usual,
         order_cost=np.clip(np.median(arrays["cost"], axis=1), 0.01, 0.95 * usual),
         lost_cost=np.zeros(len(series)),
         holding_cost=HOLDING * usual,

@@ -17,13 +17,16 @@ from lostsales.types import Array, Bools, Floats
 
 @dataclass(frozen=True, eq=False)
 class Shop:
-    """Demand, and what is known before it: every table is (series, periods)."""
+    """Demand, and what is known before it: every table is (series, periods).
+
+    Prices are the shop's own. A unit is worth its usual margin whenever it is sold: who paid for a discount is unknown.
+    """
 
     series: Array  # (series,) names
     periods: Array  # (periods,) dates, evenly apart
     demand: Floats
     is_known: Bools  # false: the shelf was empty when this was recorded, demand was at least so much
-    price: Floats
+    price: Floats  # (series,) the usual one; what a week's price does to demand is told by features
     order_cost: Floats  # (series,) of a unit, as the two that follow
     lost_cost: Floats
     holding_cost: Floats
@@ -34,7 +37,7 @@ class Shop:
 
     @property
     def problem(self) -> lostsales.Problem:
-        """What the books cannot say; the price is set by the shop, so that it is told as a feature."""
+        """What the books cannot say."""
         costs = {"lost": "lost_cost", "order": "order_cost", "holding": "holding_cost"}
         return lostsales.Problem.model_validate(
             {
@@ -50,7 +53,7 @@ class Shop:
     @property
     def fractile(self) -> Floats:
         """The critical fractile, (series,): what a lost sale costs over that and what a unit left costs."""
-        short = self.price.mean(axis=1) - self.order_cost + self.lost_cost
+        short = self.price - self.order_cost + self.lost_cost
         return np.asarray(short / (short + self.holding_cost))
 
 
@@ -101,7 +104,7 @@ def profit(shop: Shop, books: Books) -> Floats:
 
     What customers were refused is known here, and its cost counted.
     """
-    margin = shop.price - shop.order_cost[:, None]
+    margin = (shop.price - shop.order_cost)[:, None]
     lost, left = shop.demand - books.sales, books.stock - books.sales
     return np.asarray(margin * books.sales - shop.lost_cost[:, None] * lost - shop.holding_cost[:, None] * left)
 
@@ -142,12 +145,11 @@ def today(shop: Shop, books: Books, now: int) -> pd.DataFrame:
 def _keys(shop: Shop, periods: range) -> pd.DataFrame:
     count, length = len(shop.series), len(periods)
     costs = {"lost_cost": shop.lost_cost, "order_cost": shop.order_cost, "holding_cost": shop.holding_cost}
-    usual = np.median(shop.price, axis=1) if shop.features else shop.price[:, 0]
     return pd.DataFrame(
         {
             "series": np.repeat(shop.series, length),
             "period": np.tile(shop.periods[periods], count),
-            "price": np.repeat(usual, length),
+            "price": np.repeat(shop.price, length),
             **{name: np.repeat(each, length) for name, each in costs.items()},
             **{name: each[:, periods].ravel() for name, each in shop.features.items()},
         }

@@ -26,8 +26,8 @@ def study(data: Path, out: Path) -> None:
     found = read_sales(data / "vn2_history.parquet" if (data / "vn2_history.parquet").is_file() else data)
     results = {"raw": raw_table(found)}
     shop = shop_of(found)
-    books = play(shop, Books.opened(shop, np.rint(COVER * shop.demand[:, :AVERAGED].mean(axis=1))),
-                 range(len(shop.periods)), manager(shop, COVER, AVERAGED))
+    opened = Books.opened(shop, np.rint(COVER * shop.demand[:, :AVERAGED].mean(axis=1)))
+    books = play(shop, opened, range(len(shop.periods)), manager(shop, COVER, AVERAGED))
     windows = [range(first, first + WEEKS) for first in firsts(len(shop.periods))]
     outcome, policies = try_ways(shop, books, windows, METHODS, season=1)
     results["books"] = {
@@ -68,7 +68,7 @@ def shop_of(found: WeeklySales) -> Shop:
         periods=found.weeks.astype("datetime64[s]"),
         demand=found.sales,
         is_known=found.in_stock,
-        price=np.ones(found.sales.shape),
+        price=nothing + 1.0,
         order_cost=nothing,
         lost_cost=nothing,
         holding_cost=nothing + HOLDING,
