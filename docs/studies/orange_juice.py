@@ -19,7 +19,7 @@ from lostsales.types import Floats
 
 FILE = "orangeJuice.csv"
 WHERE = (
-    "install R and its package bayesm, then run: Rscript -e 'data(orangeJuice, package = \"bayesm\"); "
+    'install R and its package bayesm, then run: Rscript -e \'data(orangeJuice, package = "bayesm"); '
     f'write.csv(orangeJuice$yx, "{FILE}", row.names = FALSE)\' and give the folder of that file'
 )
 BRANDS = range(1, 12)
@@ -104,7 +104,9 @@ def shop_of(table: pd.DataFrame) -> Shop:
     """Series with nearly all of the last weeks; a missing week asked for what the one before it did, at its price."""
     weeks = np.arange(table["week"].min(), table["week"].max() + np.timedelta64(1, "D"), np.timedelta64(7, "D"))
     columns = ("sales", "price", "cost", "deal", "feature")
-    wide = {name: table.pivot_table(index="series", columns="week", values=name).reindex(columns=weeks) for name in columns}
+    wide = {
+        name: table.pivot_table(index="series", columns="week", values=name).reindex(columns=weeks) for name in columns
+    }
     recent = weeks[-min(LEAST_WEEKS + WEEKS * WINDOWS, len(weeks)) :]
     filled = {name: each[recent].ffill(axis=1, limit=LONGEST_HOLE) for name, each in wide.items()}
     whole = np.logical_and.reduce([each.notna().all(axis=1) for each in filled.values()])

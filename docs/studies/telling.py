@@ -91,8 +91,8 @@ def write(results: dict[str, Any], outcome: Outcome, unit: str, period: str, out
 def table(results: dict[str, Any]) -> str:
     """The ways of a study as Markdown."""
     unit, period = results["unit"], results["period"]
-    head = f"| way | {unit} a series and {period} | against the best usual way (standard error) | demand lost | units left |"
-    lines = [head, "|---|---|---|---|---|"]
+    heads = ("way", f"{unit} a series and {period}", "less the best usual way (standard error)", "demand lost", "left")
+    lines = [f"| {' | '.join(heads)} |", "|---|---|---|---|---|"]
     for row in results["ways"]:
         gap = "" if row["std_error"] is None else f"{row['behind_best_usual']:+.3f} ({row['std_error']:.3f})"
         cells = (row["way"], f"{row['profit']:.3f}", gap, f"{row['lost']:.1%}", f"{row['left']:.2f}")
@@ -115,9 +115,11 @@ def draw(outcome: Outcome, unit: str, period: str, path: Path) -> None:
     left.axvline(0, color=USUAL, linewidth=1)
     left.set_yticks(np.arange(len(found)), [row.way for row in found])
     left.set_xlabel(f"{unit} a series and {period}, less {outcome.best_usual} (95 %)")
-    ahead = [row.way for row in outcome.rows() if row.way.startswith("lostsales")][0]
+    ahead = next(row.way for row in outcome.rows() if row.way.startswith("lostsales"))
     for way, colour in ((outcome.best_usual, USUAL), (ahead, OURS)):
-        lost = np.concatenate([(outcome.shop.demand - books.sales)[:, window] for books, window in _played(outcome, way)], 1)
+        lost = np.concatenate(
+            [(outcome.shop.demand - books.sales)[:, window] for books, window in _played(outcome, way)], 1
+        )
         right.plot(np.arange(lost.shape[1]) + 1, lost.sum(axis=0), color=colour, marker=".", label=way)
     right.set_xlabel(f"{period} of the windows, one after the other")
     right.set_ylabel("units that customers were refused")

@@ -121,13 +121,9 @@ class Outcome:
 
     def by_window(self, way: str) -> list[float]:
         """Profit less that of the best usual way, of a series in a period of each window."""
-        one, other = (
-            [profit(self.shop, books) for books in self.books[each]] for each in (way, self.best_usual)
-        )
+        one, other = ([profit(self.shop, books) for books in self.books[each]] for each in (way, self.best_usual))
         gaps = zip(one, other, self.windows, strict=True)
-        return [
-            float(np.mean((a - b)[:, window][self.shop.is_known[:, window]])) for a, b, window in gaps
-        ]
+        return [float(np.mean((a - b)[:, window][self.shop.is_known[:, window]])) for a, b, window in gaps]
 
     def _counted(self, tables: Sequence[Floats]) -> Floats:
         known = np.where(self.shop.is_known, 1.0, np.nan)
