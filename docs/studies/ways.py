@@ -44,7 +44,7 @@ def usual_way(shop: Shop, model: Any) -> Decide:
     def decide(books: Books, now: int) -> Floats:
         sales = books.sales[:, :now]
         keys = {"unique_id": np.repeat(np.arange(count), now), "ds": np.tile(np.arange(now), count)}
-        library = StatsForecast(models=[model], freq=1)
+        library: Any = StatsForecast(models=[model], freq=1)
         ahead = library.forecast(df=pd.DataFrame({**keys, "y": sales.ravel()}), h=covered, fitted=True)
         fitted = library.forecast_fitted_values().iloc[:, -1].to_numpy().reshape(sales.shape)
         level = np.maximum(ahead.iloc[:, -1].to_numpy().reshape(count, covered), 0.0).sum(axis=1)

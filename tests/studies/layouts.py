@@ -5,6 +5,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from lostsales.types import Array
+
 
 def write_vn2(folder: Path, series: int = 8, weeks: int = 70) -> Path:
     """Weekly sales with flags of stock, as one Parquet file."""
@@ -60,7 +62,7 @@ def write_orange_juice(folder: Path, stores: int = 2, weeks: int = 80) -> Path:
     ounces[[1, 5]], ounces[10] = 96.0, 128.0
     cartons = rng.poisson(40 * (price / 0.05) ** -2.5) + 1
     keys = np.stack(np.meshgrid(np.arange(stores) + 2, np.arange(11) + 1, np.arange(weeks) + 40, indexing="ij"))
-    columns = dict(zip(("store", "brand", "week"), keys.reshape(3, -1), strict=True))
+    columns: dict[str, Array] = dict(zip(("store", "brand", "week"), keys.reshape(3, -1), strict=True))
     columns |= {"logmove": np.log(cartons * ounces[:, None]).ravel(), "constant": np.ones(cartons.size)}
     for brand in range(11):
         columns[f"price{brand + 1}"] = np.broadcast_to(price[:, brand : brand + 1], price.shape).ravel()

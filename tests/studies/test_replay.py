@@ -81,9 +81,7 @@ def test_the_usual_way_orders_a_sure_demand_without_a_safety_stock() -> None:
 def test_differences_are_paired_by_series_and_unknown_demand_is_not_counted() -> None:
     shop = shop_of([[4.0, 4.0, 9.0], [1.0, 1.0, 1.0]], lead_time=1)
     shop = replace(shop, is_known=np.array([[True, True, False], [True, True, True]]))
-    nothing, more = (
-        play(shop, Books.opened(shop, np.full(2, 4.0)), range(3), lambda _b, _n, x=x: np.full(2, x)) for x in (0.0, 4.0)
-    )
+    nothing, more = (_ordering(shop, units) for units in (0.0, 4.0))
     ways = {"statsforecast, none": [nothing], "lostsales, more": [more]}
     outcome = Outcome(shop, (range(1, 3),), ways)
     best, worst = outcome.rows()
@@ -93,3 +91,9 @@ def test_differences_are_paired_by_series_and_unknown_demand_is_not_counted() ->
     assert best.std_error == pytest.approx(abs(gaps[0] - gaps[1]) / 2)
     assert worst.std_error is None
     assert pd.isna(outcome.profits(best.way)[0, 1])
+
+
+def _ordering(shop: Shop, units: float) -> Books:
+    """The books of a shop that orders the same in every period."""
+    count = len(shop.series)
+    return play(shop, Books.opened(shop, np.full(count, 4.0)), range(3), lambda _books, _now: np.full(count, units))

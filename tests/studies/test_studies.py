@@ -12,6 +12,7 @@ import pytest
 
 from docs.studies import freshretail, orange_juice, vn2
 from docs.studies.telling import run, table
+from lostsales.errors import LostSalesError
 from lostsales.simulation.benchmarks.freshretail_days import read_days
 from lostsales.simulation.benchmarks.vn2_data import read_sales
 from tests.studies.layouts import write_freshretail, write_orange_juice, write_vn2
@@ -91,7 +92,7 @@ def test_another_layout_of_orange_juice_is_refused(
 ) -> None:
     path = write_orange_juice(tmp_path, stores=1, weeks=10)
     change(pd.read_csv(path)).to_csv(path, index=False)
-    with pytest.raises(orange_juice.LostSalesError, match=said):
+    with pytest.raises(LostSalesError, match=said):
         orange_juice.read_table(tmp_path)
 
 
