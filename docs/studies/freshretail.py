@@ -47,7 +47,7 @@ def study(data: Path, out: Path) -> None:
         "lost": round(float(1 - books.sales[shop.is_known].sum() / shop.demand[shop.is_known].sum()), 4),
     }
     results["promise"] = write_report(shop, books, windows[-1].start, policies[METHODS[0]], out / "report.html")
-    write(results, outcome, "profit (full price is 1)", "day", out)
+    write(results, outcome, "profit", "day", out)
 
 
 def table_of(days: FreshRetailDays) -> pd.DataFrame:
@@ -73,12 +73,10 @@ def table_of(days: FreshRetailDays) -> pd.DataFrame:
 def raw_table(table: pd.DataFrame) -> dict[str, object]:
     """What the product says of the table as published."""
     log = lostsales.read_log(table, lostsales.Problem.model_validate(PROBLEM))
-    model = lostsales.fit_demand(log)
     return {
         "left_to_fill_in": list(lostsales.propose(table).left),
         "refused_to_fit": refusal(lambda: lostsales.fit(log)),
         "audit": said(lostsales.audit(log)),
-        "law": {"chosen": model.choice_reason, "warnings": list(model.warnings)},
     }
 
 

@@ -106,7 +106,7 @@ def draw(outcome: Outcome, unit: str, period: str, path: Path) -> None:
 
     found = [row for row in outcome.rows() if row.way != outcome.best_usual][::-1]
     figure = Figure(figsize=(10, 4), layout="constrained")
-    left, right = figure.subplots(1, 2, width_ratios=(3, 2))
+    left, right = figure.subplots(1, 2, width_ratios=(1, 1))
     gap = np.array([row.behind_best_usual for row in found], dtype=np.float64)
     error = np.array([row.std_error for row in found], dtype=np.float64)
     colours = [OURS if row.way.startswith("lostsales") else NEUTRAL for row in found]
@@ -114,17 +114,17 @@ def draw(outcome: Outcome, unit: str, period: str, path: Path) -> None:
     left.scatter(gap, np.arange(len(found)), c=colours, zorder=3)
     left.axvline(0, color=USUAL, linewidth=1)
     left.set_yticks(np.arange(len(found)), [row.way for row in found])
-    left.set_xlabel(f"{unit} a series and {period}, less {outcome.best_usual} (95 %)")
+    left.set_xlabel(f"{unit} a series and {period}, less that of\n{outcome.best_usual} (95 % intervals)")
     ahead = next(row.way for row in outcome.rows() if row.way.startswith("lostsales"))
     for way, colour in ((outcome.best_usual, USUAL), (ahead, OURS)):
         lost = np.concatenate(
             [(outcome.shop.demand - books.sales)[:, window] for books, window in _played(outcome, way)], 1
         )
         right.plot(np.arange(lost.shape[1]) + 1, lost.sum(axis=0), color=colour, marker=".", label=way)
-    right.set_xlabel(f"{period} of the windows, one after the other")
+    right.set_xlabel(f"{period}s of the windows,\none after the other")
     right.set_ylabel("units that customers were refused")
     right.set_ylim(bottom=0)
-    right.legend(frameon=False, fontsize=8)
+    right.legend(frameon=False, fontsize=9, loc="lower left", bbox_to_anchor=(0, 1))
     for axes in (left, right):
         axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(path, dpi=120, metadata={"Software": None})

@@ -15,23 +15,29 @@ from lostsales.errors import LostSalesError
 from lostsales.types import Floats
 
 MANAGER = "the manager goes on"
+LONGEST_ETS_SEASON = 24  # beyond which the library models none
 
 
 def models(season: int) -> dict[str, Any]:
-    """The models of statsforecast that are tried, by name."""
+    """The models of statsforecast that are tried, by name; those without a long season and two with it."""
     try:
         from statsforecast import models as library
     except ImportError:
         raise LostSalesError(
             "the usual way needs statsforecast: pip install -c constraints-peers.txt statsforecast"
         ) from None
-    return {
-        "AutoETS": library.AutoETS(season_length=season),
-        "AutoCES": library.AutoCES(season_length=season),
-        "DynamicOptimizedTheta": library.DynamicOptimizedTheta(season_length=season),
-        "CrostonOptimized": library.CrostonOptimized(),
-        "SimpleExponentialSmoothingOptimized": library.SimpleExponentialSmoothingOptimized(),
+    short = season if season <= LONGEST_ETS_SEASON else 1
+    found = {
+        "AutoETS": library.AutoETS(season_length=short),
+        "AutoCES": library.AutoCES(season_length=short),
+        "Theta": library.DynamicOptimizedTheta(season_length=short),
+        "Croston": library.CrostonOptimized(),
+        "smoothing": library.SimpleExponentialSmoothingOptimized(),
     }
+    if season > short:
+        found[f"Theta, season {season}"] = library.Theta(season_length=season)
+        found[f"MSTL, season {season}"] = library.MSTL(season_length=season)
+    return found
 
 
 def usual_way(shop: Shop, model: Any) -> Decide:
