@@ -124,6 +124,11 @@ class Ladders:
         """From rungs and `settings`."""
         return cls(prices, orders, **settings | {"price_endings": tuple(settings["price_endings"])})
 
+    def at_usual_price(self, log: SalesLog) -> "Ladders":
+        """With the price nearest to the usual one of a log alone."""
+        usual = 1.0 if self.relative_prices else float(np.median(log.price))
+        return replace(self, prices=self.prices[[int(np.abs(self.prices - usual).argmin())]])
+
     def coarse(self) -> "Ladders":
         """Few rungs where there are many, the first and the last among them."""
         prices, orders = self.coarse_rungs

@@ -15,7 +15,7 @@ def without(log: SalesLog, rows: Bools) -> SalesLog:
     """The log less some rows; what follows a hole is a series of its own, opened by the sales before it."""
     kept = np.flatnonzero(~rows)
     begins = np.r_[True, (np.diff(kept) > 1) | (np.diff(log.series[kept]) > 0)] if len(kept) else np.zeros(0, bool)
-    return _take(log, kept, begins)
+    return series_parts(log, kept, begins)
 
 
 def series_of(log: SalesLog, chosen: Ints) -> SalesLog:
@@ -25,10 +25,11 @@ def series_of(log: SalesLog, chosen: Ints) -> SalesLog:
     rows = np.concatenate(spans) if spans else np.zeros(0, np.int64)
     begins = np.zeros(len(rows), dtype=bool)
     begins[np.cumsum([0] + [len(span) for span in spans[:-1]])] = True
-    return _take(log, rows, begins)
+    return series_parts(log, rows, begins)
 
 
-def _take(log: SalesLog, rows: Ints, begins: Bools) -> SalesLog:
+def series_parts(log: SalesLog, rows: Ints, begins: Bools) -> SalesLog:
+    """Some rows of a log; a series of its own begins where `begins` (rows,) says so."""
     first = rows[begins]
     old = log.series[first]
     opens = first == log.starts[old]
@@ -71,7 +72,7 @@ def with_open_period(log: SalesLog, features: Floats, stock: Floats, period: Arr
     opened = ends + np.arange(len(ends))
     begins = np.zeros(len(rows), dtype=bool)
     begins[log.starts + np.arange(len(ends))] = True
-    longer = _take(log, rows, begins)
+    longer = series_parts(log, rows, begins)
 
     def changed(column: Array, values: Array | float) -> Array:
         copy = column.copy()

@@ -45,17 +45,34 @@ class EvaluationTask:
     ) -> "EvaluationTask":
         """`horizon` is the median length of a series unless given, at most `MOST_HORIZON`: then long ones are cut."""
         check_policy(policy, prepared.log, horizon, start_stock)
-        log, runs = prepared.log, prepared.runs
-        lengths = np.diff(np.r_[log.starts, len(log)])
-        usual = int(np.median(lengths))
+        log = prepared.log
+        usual = int(np.median(np.diff(np.r_[log.starts, len(log)])))
         restarts = horizon is None and usual > MOST_HORIZON
         horizon = min(usual, MOST_HORIZON) if horizon is None else horizon
-        rows = np.flatnonzero(runs.depth >= 0)
-        actions = decisions(policy, log, runs, rows, np.random.default_rng(seed))
-        first = np.unique(episodes_of(log.series[rows], horizon if restarts else None), return_index=True)[1]
         start = f"every {horizon} periods of each series of the log" if restarts else START
         start = start if start_stock is None else f"{start}, with {start_stock:g} units in stock"
         estimand = Estimand(horizon, log.problem.discount, start, restarts)
+        return cls._of(policy, prepared, estimand, seed, start_stock, progress)
+
+    def on(self, prepared: PreparedLog) -> "EvaluationTask":
+        """The same task on another log."""
+        return self._of(self.policy, prepared, self.estimand, self.seed, self.start_stock, None)
+
+    @classmethod
+    def _of(
+        cls,
+        policy: Policy,
+        prepared: PreparedLog,
+        estimand: Estimand,
+        seed: int,
+        start_stock: float | None,
+        progress: Progress | None,
+    ) -> "EvaluationTask":
+        log, runs = prepared.log, prepared.runs
+        rows = np.flatnonzero(runs.depth >= 0)
+        actions = decisions(policy, log, runs, rows, np.random.default_rng(seed))
+        episodes = episodes_of(log.series[rows], estimand.horizon if estimand.restarts else None)
+        first = np.unique(episodes, return_index=True)[1]
         return cls(policy, prepared, estimand, rows, actions, rows[first], seed, start_stock, progress)
 
     @cached_property

@@ -1,7 +1,7 @@
 """What a learner is: its settings, and how it learns a policy from a log."""
 
 from abc import abstractmethod
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field
 
@@ -11,6 +11,8 @@ from lostsales.data.settings import StrictSettings
 from lostsales.policy.policy import SavedPolicy
 from lostsales.policy.rules import Rules
 from lostsales.registry import Registry
+
+Pricing = Literal["tested", "free"]
 
 
 class Learner(StrictSettings):
@@ -43,6 +45,11 @@ class Learner(StrictSettings):
         None, description="Iterations of the learner (K); its own rule unless given, unused where it does not iterate."
     )
     rules: Rules = Field(Rules(), description="Business rules that every action obeys.")
+    pricing: Pricing = Field(
+        "tested",
+        description="Keep the usual price where tests find that prices or orders followed something that the log does "
+        "not show (`tested`), or price all the same (`free`).",
+    )
     seed: Annotated[int, Field(ge=0)] = Field(0, description="The same seed gives the same policy.")
 
     def in_units(self, unit: float) -> Self:

@@ -1,6 +1,7 @@
 """A log as every learner takes it: censored runs, ladders of actions, rules, and the problem that a policy keeps."""
 
-from dataclasses import dataclass
+import warnings
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -8,10 +9,18 @@ from lostsales.data.ladders import Ladders
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
 from lostsales.data.readiness import check_decidable
+from lostsales.demand.audit.behaviour import audit_behaviour
 from lostsales.demand.censoring.runs import LEAST_ROWS, Runs, find_runs
 from lostsales.errors import LostSalesError
+from lostsales.learn.learner import Pricing
 from lostsales.policy.action_grid import ActionGrid, room_of
 from lostsales.policy.rules import Rules
+
+KEEPS_PRICE = (
+    "the policy keeps the usual price and decides orders only: prices or orders varied with something that the log "
+    "does not show, so what another price does cannot be told (an instrument or a pilot would tell; pricing=free "
+    "prices all the same)"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,6 +31,7 @@ class TrainingData:
     runs: Runs
     rules: Rules  # the learner's, and for what these leave open the problem's
     ladders: Ladders  # relative where series differ
+    keeps_price: bool = False  # the usual one is the only price of the ladders
 
     @classmethod
     def of(
@@ -42,11 +52,20 @@ class TrainingData:
         rules = rules.over(log.problem.rules).of_log(log)
         return cls(log, runs, rules, Ladders.of(log, rules))
 
+    def priced(self, pricing: Pricing) -> "TrainingData":
+        """With the usual price alone, and a warning, where prices or orders varied with something hidden."""
+        if pricing == "free" or not audit_behaviour(self.log).is_hidden:
+            return self
+        warnings.warn(KEEPS_PRICE, stacklevel=6)
+        return replace(self, ladders=self.ladders.at_usual_price(self.log), keeps_price=True)
+
     @property
     def shared_ladders(self) -> Ladders:
         """One ladder for all series, with few enough rungs to try every action."""
-        ladders = Ladders.of(self.log, self.rules, relative=False) if self.ladders.relative else self.ladders
-        return ladders.coarse()
+        if not self.ladders.relative:
+            return self.ladders.coarse()
+        ladders = Ladders.of(self.log, self.rules, relative=False)
+        return (ladders.at_usual_price(self.log) if self.keeps_price else ladders).coarse()
 
     def grid_of(self, ladders: Ladders) -> ActionGrid:
         """The actions of ladders that all series share."""

@@ -81,13 +81,13 @@ def test_residuals_have_mean_zero_whatever_was_available() -> None:
 
 
 def test_the_procedure_of_holm_on_hand_computed_values() -> None:
-    tests = [DecisionTest(name, "", 0.0, p) for name, p in (("a", 0.021), ("b", 0.012), ("c", np.nan), ("d", 0.2))]
+    tests = [DecisionTest(name, "", 0.0, p) for name, p in (("a", 0.026), ("b", 0.015), ("c", np.nan), ("d", 0.2))]
     assert [each.rejected for each in holm(tests)] == [
         False,
         True,
         False,
         False,
-    ]  # 0.04 / 3 = 0.0133, then 0.04 / 2 = 0.02
+    ]  # 0.05 / 3 = 0.0167, then 0.05 / 2 = 0.025
 
 
 def test_the_link_of_prices_is_about_the_bias_of_the_response() -> None:

@@ -21,7 +21,7 @@ from lostsales.demand.audit.decision_panel import DecisionPanel
 from lostsales.demand.audit.robust_regression import Coefficient, coefficient
 from lostsales.types import Floats
 
-LEVEL = 0.04  # below 5 %, as a jackknife over few units rejects a little too often
+LEVEL = 0.05
 SEEN_RESIDUALS = 3  # periods back whose unexplained demand a manager could have seen
 LEAST_SERIES = 3  # below, the placebo is a price of the same series
 

@@ -11,6 +11,9 @@ LEAST_UNITS = 6
 MOST_UNITS = 100  # further units are joined
 LEAST_ROWS_PER_COLUMN = 6
 LEAST_SPREAD = 1e-9  # of a column that varies, relative to its size
+# A partial correlation below this is no link that matters: a regression that lacks a little of what a manager knows
+# (each product's own week) leaves that much, and in a large log it would be certain.
+LEAST_CORRELATION = 0.025
 LEFT_OVER = 1e-6  # share of its variance that the tested column must keep beside the controls
 
 
@@ -19,7 +22,7 @@ class Coefficient(NamedTuple):
 
     value: float
     error: float
-    p_value: float  # two-sided, Student's t over units
+    p_value: float  # that it is no stronger than one that does not matter, two-sided, Student's t over units
     rows: int
 
     @property
@@ -80,7 +83,8 @@ def coefficient(outcome: Floats, tested: Floats, controls: Floats, unit: Ints) -
     error = float(np.sqrt((count - 1) / count * np.sum((without - value) ** 2)))
     if not error > 0:
         return None
-    p_value = 2 * float(stdtr(count - 1, -abs(value / error)))
+    least = LEAST_CORRELATION * float(np.std(left) / np.std(free)) * spread
+    p_value = 2 * float(stdtr(count - 1, -max(abs(value) - least, 0.0) / error))
     return Coefficient(value / spread, error / spread, p_value, rows)
 
 

@@ -5,7 +5,9 @@ are compared on the same periods; only demand is drawn. Each series is replayed 
 numbers, the same for every policy and every law.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,7 +19,7 @@ from lostsales.demand.law.memory import lags_of
 from lostsales.evaluation.log_decisions import log_as_asked
 from lostsales.evaluation.task import episodes_of
 from lostsales.policy.policy import Policy
-from lostsales.policy.rollout import Opening, play
+from lostsales.policy.rollout import Opening, Step, play
 from lostsales.policy.view import Features
 from lostsales.types import Bools, Floats, Ints
 
@@ -136,23 +138,45 @@ class ReplayedEpisodes:
     visited: Floats  # (sample, columns) market, price and last demand (in units of scale) of some of the periods
 
 
+class ReplayedStep(NamedTuple):
+    """One period of all episodes."""
+
+    step: Step
+    rows: Ints  # (episodes,) of the log
+    profit: Floats  # (episodes,)
+    cash: Floats  # (episodes,)
+
+
 def replay(
     policy: Policy, periods: ReplayPeriods, law: DemandLaw, horizon: int, discount: float, seed: int
 ) -> ReplayedEpisodes:
     """Roll a policy out over the periods, with demand by the law."""
-    log, (length, episodes) = periods.log, periods.row.shape
+    length, episodes = periods.row.shape
     profit, cash = np.empty((length, episodes)), np.empty((length, episodes))
-    market, problem = _ReplayMarket(periods, law, log_as_asked(policy, log).features), log.problem
-    rng = np.random.default_rng(seed)
-    assert log.costs is not None  # or the log had been refused
-    free = UnitCosts(0.0, 0.0, 0.0)
-    for step in play(policy, market, problem, free, length, episodes, rng, rng):
-        t, (price, order), outcome = step.view.period, step.action, step.outcome
-        costs = log.costs.at(periods.evidence.rows[periods.row[t]])
-        available = units_available(step.view.stock, outcome.arrived, problem.arrival, problem.capacity)
-        earned = period_profit(price, order, outcome.sales, outcome.lost, available - outcome.sales, costs)
-        profit[t] = earned * periods.is_replayed[t]
-        cash[t] = (earned + costs.lost * outcome.lost) * periods.is_replayed[t]
+    market = _market(policy, periods, law)
+    for t, each in enumerate(_steps(policy, periods, market, seed)):
+        profit[t], cash[t] = each.profit * periods.is_replayed[t], each.cash * periods.is_replayed[t]
     discounted = discount ** np.arange(length) @ profit
     discounted *= (1 - discount**horizon) / (1 - discount ** periods.is_replayed.sum(axis=0))
     return ReplayedEpisodes(profit, cash, discounted, np.concatenate(market.visited))
+
+
+def replayed_steps(policy: Policy, periods: ReplayPeriods, law: DemandLaw, seed: int) -> Iterator[ReplayedStep]:
+    """Roll a policy out over the periods, with demand by the law, period by period."""
+    return _steps(policy, periods, _market(policy, periods, law), seed)
+
+
+def _market(policy: Policy, periods: ReplayPeriods, law: DemandLaw) -> _ReplayMarket:
+    return _ReplayMarket(periods, law, log_as_asked(policy, periods.log).features)
+
+
+def _steps(policy: Policy, periods: ReplayPeriods, market: _ReplayMarket, seed: int) -> Iterator[ReplayedStep]:
+    log, (length, episodes), rng = periods.log, periods.row.shape, np.random.default_rng(seed)
+    problem, free = log.problem, UnitCosts(0.0, 0.0, 0.0)
+    assert log.costs is not None  # or the log had been refused
+    for step in play(policy, market, problem, free, length, episodes, rng, rng):
+        rows, outcome = periods.evidence.rows[periods.row[step.view.period]], step.outcome
+        costs = log.costs.at(rows)
+        available = units_available(step.view.stock, outcome.arrived, problem.arrival, problem.capacity)
+        profit = period_profit(*step.action, outcome.sales, outcome.lost, available - outcome.sales, costs)
+        yield ReplayedStep(step, rows, profit, profit + costs.lost * outcome.lost)

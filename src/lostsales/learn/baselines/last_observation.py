@@ -183,7 +183,8 @@ class FQIPlugin(FQIObserved):
 
 
 def _learn(log: SalesLog, learner: FQIObserved, progress: Progress | None) -> LastObservationPolicy:
-    data, treatment, seed = TrainingData.of(log, learner.rules), learner.treatment, learner.seed
+    data = TrainingData.of(log, learner.rules).priced(learner.pricing)
+    treatment, seed = learner.treatment, learner.seed
     runs, grid, starts = data.runs, data.grid, log.starts
     actions = OwnActions(data.shared_ladders, grid.room)
     is_observed = runs.observed.is_observed

@@ -53,6 +53,7 @@ def learn(log: SalesLog, settings: "CFQI", progress: Progress | None = None) -> 
 
 def _learn(log: SalesLog, settings: "CFQI", progress: Progress | None) -> CfqiResult:
     data = TrainingData.of(log, settings.rules, settings.max_depth, pool=settings.deeper == "pooled")
+    data = data.priced(settings.pricing)
     runs, actions = data.runs, OwnActions(data.ladders.coarse(), room_of(log.problem))
     coordinates = SeriesCoordinates.of(log)
     profit = impute(

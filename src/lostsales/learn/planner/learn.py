@@ -10,7 +10,6 @@ from threadpoolctl import threadpool_limits
 from lostsales.data.ladders import PRICE_RUNGS, Ladders
 from lostsales.data.log import SalesLog
 from lostsales.data.progress import Progress
-from lostsales.demand.audit.behaviour import audit_behaviour
 from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.demand.law.demand_model import DemandModel, bootstrap_laws
 from lostsales.demand.law.estimation import complete_latents
@@ -37,10 +36,6 @@ MOST_PLANS = 12  # laws times scales
 MOST_GROUPS, MOST_LAG_NODES = 160, 24 * LAGS[-1]
 # A plan for the mean profit a period looks further than the 0.9 of a regression (docs/decisions/planner.md).
 LEAST_DISCOUNT = 0.97
-KEEPS_PRICE = (
-    "the plan keeps the usual price and decides orders only: prices or orders varied with something that the log does "
-    "not show, so what another price does cannot be told (an instrument or a pilot would tell)"
-)
 
 
 def learn(
@@ -50,11 +45,9 @@ def learn(
     with threadpool_limits(1):
         data = TrainingData.of(log, settings.rules, least_rows=0)
         model = fit_demand(log, settings.families, settings.seed) if model is None else model
-        keeps_price = model.instrument is None and audit_behaviour(log).is_hidden
-        for message in (*model.warnings, *((KEEPS_PRICE,) if keeps_price else ())):
+        for message in model.warnings:
             warnings.warn(message, stacklevel=4)
-        if keeps_price:
-            data = replace(data, ladders=_usual_price(data.ladders, log))
+        data = data.priced(settings.pricing if model.instrument is None else "free")
         return _plan(data, model, settings, progress)
 
 
@@ -124,12 +117,6 @@ def _ladders(data: TrainingData, model: DemandModel) -> Ladders:
     """The ladders of the log; where the price never varied, of that price only."""
     ladders = data.ladders
     return replace(ladders, prices=model.prices) if len(model.prices) == 1 else ladders
-
-
-def _usual_price(ladders: Ladders, log: SalesLog) -> Ladders:
-    """The ladders with the price nearest to the usual one alone."""
-    usual = 1.0 if ladders.relative_prices else float(np.median(log.price))
-    return replace(ladders, prices=ladders.prices[[int(np.abs(ladders.prices - usual).argmin())]])
 
 
 def _price_nodes(ladders: Ladders, model: DemandModel) -> Floats:

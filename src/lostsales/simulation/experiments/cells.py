@@ -51,7 +51,9 @@ def _policy(folder: Path, experiment: Experiment, cell: Cell) -> Policy:
     if cell.behaviour == REFERENCE:
         return _reference(folder, cell.method)
     log = series_of(_log(folder, cell.behaviour, cell.run), np.arange(cell.episodes))
-    options: dict[str, Any] = {"iterations": experiment.iterations} if cell.method in FITTED_Q_ITERATION else {}
+    # The experiment knows how its prices were set, and the paper has no test of that.
+    options: dict[str, Any] = {"pricing": "free"}
+    options |= {"iterations": experiment.iterations} if cell.method in FITTED_Q_ITERATION else {}
     options |= {"support": "all"} if cell.method in PAPER else {}
     return fit(log, cell.method, seed=experiment.fit_seed(cell.behaviour, cell.run), **options)
 

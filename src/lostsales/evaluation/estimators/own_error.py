@@ -1,0 +1,107 @@
+"""The error of an estimator on logs whose truth is known: drawn from the learned law, decided by the cloned behaviour.
+
+Fitted Q-evaluation shrinks: from a log of the usual size it finds a part of the gain only. On logs like the one at hand
+with demand drawn from its law the value of every policy is known, and so is by how much the estimator misses. What it
+says of the log at hand, less that, has this error no more; it is the model's value and what the estimator sees in the
+log that the model does not have.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from lostsales.data.log import SalesLog
+from lostsales.data.parallel import in_parallel
+from lostsales.data.splits import units_of
+from lostsales.data.sublogs import series_parts
+from lostsales.demand.censoring.runs import find_runs
+from lostsales.demand.law.demand_law import DemandLaw
+from lostsales.evaluation.estimators.replay import ReplayPeriods, replay, replayed_steps
+from lostsales.evaluation.prepared_log import PreparedLog
+from lostsales.evaluation.task import EvaluationTask
+from lostsales.learn.baselines.behaviour import Behaviour
+from lostsales.learn.fit import fit_counted
+from lostsales.policy.policy import Policy
+from lostsales.types import Array, Floats
+
+DRAWN_LOGS = 6
+EPISODES = 300  # that tell the truth in a drawn log
+
+
+class Figures(NamedTuple):
+    """What a policy earns, each as contributions of units whose mean it is, (units,)."""
+
+    profit: Floats  # a period
+    discounted: Floats
+    cash: Floats  # a period
+
+
+class OwnError(NamedTuple):
+    """Mean error of an estimator on drawn logs, and the standard error of that mean, of each of the figures, (3,)."""
+
+    mean: Floats
+    error: Floats
+
+
+def own_error(task: EvaluationTask, estimate: Callable[[EvaluationTask], Figures]) -> OwnError | None:
+    """By how much an estimator misses on logs drawn from the law of a task; None where there is no law."""
+    prepared, estimand = task.prepared, task.estimand
+    if prepared.laws is None:
+        return None
+    evidence, law = prepared.laws.model.evidence, prepared.laws.law
+    at = task.seed, task.start_stock, estimand.restarts
+    periods = ReplayPeriods.of(prepared.log, evidence, estimand.horizon, EPISODES, *at)
+    played = replay(task.policy, periods, law, estimand.horizon, estimand.discount, task.seed)
+    counted = periods.is_replayed
+    truth = np.array([played.profit[counted].mean(), played.discounted.mean(), played.cash[counted].mean()])
+    behaviour = fit_counted(Behaviour(seed=task.seed), prepared.log)
+
+    def error(draw: int) -> Floats:
+        drawn = task.on(drawn_log(prepared, law, behaviour, seed=task.seed + 1 + draw))
+        return np.asarray([each.mean() for each in estimate(drawn)] - truth)
+
+    errors = np.array(in_parallel(error, range(DRAWN_LOGS)))
+    return OwnError(errors.mean(axis=0), errors.std(axis=0, ddof=1) / np.sqrt(DRAWN_LOGS))
+
+
+def drawn_log(prepared: PreparedLog, law: DemandLaw, behaviour: Policy, seed: int) -> PreparedLog:
+    """The periods of a log with other demand, drawn from a law, and the decisions of a behaviour; profits are true."""
+    assert prepared.laws is not None  # or there were no law
+    log, evidence = prepared.log, prepared.laws.model.evidence
+    periods = ReplayPeriods.of(log, evidence, horizon=len(log), episodes=1, seed=seed)
+    steps = list(replayed_steps(behaviour, periods, law, seed))
+    kept = periods.is_replayed.T
+
+    def column(values: Sequence[Array | None]) -> Array:
+        return np.ascontiguousarray(np.array(values).swapaxes(0, 1)[kept])
+
+    outcomes, views = [each.step.outcome for each in steps], [each.step.view for each in steps]
+    begins = np.zeros(kept.shape, dtype=bool)
+    begins[:, 0] = True
+    drawn: SalesLog = replace(
+        series_parts(log, column([each.rows for each in steps]), begins[kept]),
+        stock=column([each.stock for each in views]),
+        price=column([each.step.action.price for each in steps]),
+        order=column([each.step.action.order for each in steps]),
+        sales=column([each.sales for each in outcomes]),
+        stockout=None if log.stockout is None else column([each.stockout for each in outcomes]),
+        received=None if log.received is None else column([each.arrived for each in outcomes]),
+        pipeline=None if log.pipeline is None else column([each.pipeline for each in views]),
+        adjustment=None,
+        out_of_stock=None,
+        open_time=None,
+        last_sales=evidence.lag[periods.row[0]],
+        last_stockout=np.zeros(len(kept), dtype=bool),
+    )
+    return replace(
+        prepared,
+        log=drawn,
+        runs=find_runs(drawn),
+        units=units_of(drawn, len(prepared.units)),
+        profit=column([each.profit for each in steps]),
+        laws=None,
+        profit_without=None,
+        profit_alternatives=None,
+    )

@@ -1,0 +1,74 @@
+"""What an estimator misses is measured on drawn logs, whose truth is known, and taken off."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from lostsales.evaluation.estimators.fqe import fitted_q_evaluation, q_figures
+from lostsales.evaluation.estimators.own_error import DRAWN_LOGS, Figures, drawn_log, own_error
+from lostsales.evaluation.estimators.q_evaluation import FqeSettings
+from lostsales.evaluation.prepared_log import PreparedLog
+from lostsales.evaluation.task import EvaluationTask
+from lostsales.learn.baselines.behaviour import Behaviour
+from lostsales.policy.simple import BaseStockRule, Uniform
+from lostsales.simulation.scenario import Scenario
+from lostsales.simulation.simulator import evaluate_policy, simulate
+
+SCENARIO = Scenario.load("released")
+RULE = BaseStockRule(SCENARIO.problem, 20, 6.0)
+
+
+@pytest.fixture(scope="module")
+def prepared() -> PreparedLog:
+    return PreparedLog.of(simulate(SCENARIO, episodes=20, seed=3)[0], quick=True)
+
+
+def test_a_drawn_log_has_the_periods_of_the_log_and_keeps_its_balance(prepared: PreparedLog) -> None:
+    assert prepared.laws is not None
+    uniform = Uniform(SCENARIO.problem)
+    drawn = drawn_log(prepared, prepared.laws.law, uniform, seed=1).log
+    np.testing.assert_array_equal(drawn.period, prepared.log.period)
+    np.testing.assert_array_equal(drawn.features, prepared.log.features)
+    left = np.asarray(drawn.available) - drawn.sales
+    stock, inside = np.asarray(drawn.stock), drawn.has_next
+    arrives_later = np.asarray(drawn.order) if drawn.problem.arrival == "after" else 0.0
+    np.testing.assert_allclose(stock[1:][inside[:-1]], (left + arrives_later)[inside])
+    assert not np.array_equal(drawn.sales, prepared.log.sales)
+    again = drawn_log(prepared, prepared.laws.law, uniform, seed=1).log
+    np.testing.assert_array_equal(drawn.sales, again.sales)
+
+
+def test_the_logged_profit_of_the_behaviour_has_no_error(prepared: PreparedLog) -> None:
+    """The mean profit of a log estimates what made it without bias."""
+    behaviour = Behaviour(seed=0).fit(prepared.log)
+    task = EvaluationTask.of(behaviour, prepared, None, 0)
+
+    def logged(drawn: EvaluationTask) -> Figures:
+        profit = drawn.prepared.units.mean(drawn.prepared.profit)
+        return Figures(profit, profit, drawn.prepared.units.mean(drawn.prepared.log.cash))
+
+    found = own_error(task, logged)
+    assert found is not None
+    for at in (0, 2):  # profit and cash
+        assert abs(found.mean[at]) < 4 * max(found.error[at], 0.3 / np.sqrt(DRAWN_LOGS))
+
+
+def test_fitted_q_evaluation_finds_the_truth_that_it_missed(prepared: PreparedLog) -> None:
+    task = EvaluationTask.of(RULE, prepared, None, 0)
+    truth = evaluate_policy(SCENARIO, RULE, 500, 9).mean_profit
+    uncorrected = float(q_figures(task, FqeSettings()).profit.mean())
+    found = fitted_q_evaluation(task)
+    assert found.profit is not None
+    assert uncorrected < truth - 2
+    assert found.profit.low < truth < found.profit.high
+    assert abs(found.profit.value - truth) < abs(uncorrected - truth) / 2
+    assert "its own mean error of -" in found.notes[0]
+
+
+def test_without_a_law_the_bias_is_said(prepared: PreparedLog) -> None:
+    task = EvaluationTask.of(RULE, replace(prepared, laws=None), None, 0)
+    found = fitted_q_evaluation(task)
+    assert found.profit is not None
+    assert found.profit.value == pytest.approx(float(q_figures(task, FqeSettings()).profit.mean()))
+    assert "read it as too low" in found.notes[0]
