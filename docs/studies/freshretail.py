@@ -10,7 +10,7 @@ import pandas as pd
 
 import lostsales
 from docs.studies.replay import Books, Shop, manager, play
-from docs.studies.telling import refusal, run, said, write, write_report
+from docs.studies.telling import commit, refusal, run, said, write, write_report
 from docs.studies.ways import try_ways
 from lostsales.data.reading.freshretail import CLOSE, OPEN
 from lostsales.simulation.benchmarks.freshretail_days import FreshRetailDays, read_days
@@ -34,7 +34,7 @@ def study(data: Path, out: Path) -> None:
     """From the published file to the report."""
     days = read_days(data / SAMPLE if (data / SAMPLE).is_file() else data)
     table = table_of(days)
-    results = {"raw": raw_table(table)}
+    results = {"commit": commit(), "raw": raw_table(table)}
     shop = shop_of(table)
     opened = Books.opened(shop, np.round(COVER * shop.demand[:, :AVERAGED].mean(axis=1), 1))
     books = play(shop, opened, range(len(shop.periods)), manager(shop, COVER, AVERAGED))

@@ -12,7 +12,7 @@ import pandas as pd
 
 import lostsales
 from docs.studies.replay import Books, Shop, manager, play, rows
-from docs.studies.telling import refusal, run, said, write, write_report
+from docs.studies.telling import commit, refusal, run, said, write, write_report
 from docs.studies.ways import try_ways
 from lostsales.errors import LostSalesError
 from lostsales.types import Floats
@@ -40,7 +40,7 @@ def study(data: Path, out: Path) -> None:
     shop = shop_of(table)
     opened = Books.opened(shop, np.rint(COVER * shop.demand[:, :AVERAGED].mean(axis=1)))
     books = play(shop, opened, range(len(shop.periods)), manager(shop, COVER, AVERAGED))
-    results = {"raw": raw_table(table), "books": imposed(shop, books)}
+    results = {"commit": commit(), "raw": raw_table(table), "books": imposed(shop, books)}
     end = len(shop.periods)
     windows = [range(end - WEEKS * back, end - WEEKS * (back - 1)) for back in range(WINDOWS, 0, -1)]
     outcome, policies = try_ways(shop, books, windows, METHODS, season=1)

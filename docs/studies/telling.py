@@ -80,7 +80,7 @@ def write(results: dict[str, Any], outcome: Outcome, unit: str, period: str, out
     """`results.json`, `ways.csv` and `ways.png`; prints the table of a page."""
     found = outcome.rows()
     gaps = {row.way: outcome.by_window(row.way) for row in found if row.way.startswith("lostsales")}
-    whole = {"commit": commit(), **results, "unit": unit, "period": period, "ways": as_records(found)}
+    whole = {**results, "unit": unit, "period": period, "ways": as_records(found)}
     whole["by_window"] = {way: [round(gap, 4) for gap in each] for way, each in gaps.items()}
     (out / "results.json").write_text(json.dumps(whole, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     pd.DataFrame(whole["ways"]).to_csv(out / "ways.csv", index=False)
