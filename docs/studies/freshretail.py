@@ -34,7 +34,7 @@ def study(data: Path, out: Path) -> None:
     """From the published file to the report."""
     days = read_days(data / SAMPLE if (data / SAMPLE).is_file() else data)
     table = table_of(days)
-    results = {"commit": commit(), "raw": raw_table(table)}
+    results: dict[str, object] = {"commit": commit(), "raw": raw_table(table)}
     shop = shop_of(table)
     opened = Books.opened(shop, np.round(COVER * shop.demand[:, :AVERAGED].mean(axis=1), 1))
     books = play(shop, opened, range(len(shop.periods)), manager(shop, COVER, AVERAGED))

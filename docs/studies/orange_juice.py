@@ -40,7 +40,7 @@ def study(data: Path, out: Path) -> None:
     shop = shop_of(table)
     opened = Books.opened(shop, np.rint(COVER * shop.demand[:, :AVERAGED].mean(axis=1)))
     books = play(shop, opened, range(len(shop.periods)), manager(shop, COVER, AVERAGED))
-    results = {"commit": commit(), "raw": raw_table(table), "books": imposed(shop, books)}
+    results: dict[str, object] = {"commit": commit(), "raw": raw_table(table), "books": imposed(shop, books)}
     end = len(shop.periods)
     windows = [range(end - WEEKS * back, end - WEEKS * (back - 1)) for back in range(WINDOWS, 0, -1)]
     outcome, policies = try_ways(shop, books, windows, METHODS, season=1)

@@ -24,7 +24,7 @@ COLUMNS = {"series": "series", "period": "week", "in_stock": "in_stock"}
 def study(data: Path, out: Path) -> None:
     """From the published files to the report."""
     found = read_sales(data / "vn2_history.parquet" if (data / "vn2_history.parquet").is_file() else data)
-    results = {"commit": commit(), "raw": raw_table(found)}
+    results: dict[str, object] = {"commit": commit(), "raw": raw_table(found)}
     shop = shop_of(found)
     opened = Books.opened(shop, np.rint(COVER * shop.demand[:, :AVERAGED].mean(axis=1)))
     books = play(shop, opened, range(len(shop.periods)), manager(shop, COVER, AVERAGED))
