@@ -17,7 +17,7 @@ from lostsales.simulation.benchmarks.freshretail_days import FreshRetailDays, re
 from lostsales.types import Floats
 
 SAMPLE = "frn_demo.parquet"
-MOST_SERIES = 200  # that are replayed
+MOST_SERIES = 150  # that are replayed
 ORDER_COST, HOLDING_COST = 0.6, 0.06  # of the usual price: a unit, and a unit left overnight; our assumptions
 LEAST_SHARE = 0.25  # of a day's usual sales in the hours in stock, below which a day says nothing of its demand
 COVER, AVERAGED, LEAD_TIME = 2.0, 14, 1  # days
