@@ -84,7 +84,7 @@ def write(results: dict[str, Any], outcome: Outcome, unit: str, period: str, out
     whole["by_window"] = {way: [round(gap, 4) for gap in each] for way, each in gaps.items()}
     (out / "results.json").write_text(json.dumps(whole, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     pd.DataFrame(whole["ways"]).to_csv(out / "ways.csv", index=False)
-    draw(outcome, unit, period, out / "ways.png")
+    draw(whole, out / "ways.png")
     print(table(whole), flush=True)
 
 
@@ -100,35 +100,30 @@ def table(results: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def draw(outcome: Outcome, unit: str, period: str, path: Path) -> None:
-    """What each way earned, and the demand that ours and the best usual way lost in each period."""
+def draw(results: dict[str, Any], path: Path) -> None:
+    """What each way earned less the best usual way, over all windows and ours by window."""
     from matplotlib.figure import Figure
 
-    found = [row for row in outcome.rows() if row.way != outcome.best_usual][::-1]
+    base = next(row["way"] for row in results["ways"] if row["std_error"] is None)
+    others = [row for row in results["ways"] if row["way"] != base][::-1]
+    unit = f"{results['unit']} a series and {results['period']},\nless that of {base}"
     figure = Figure(figsize=(10, 4), layout="constrained")
-    left, right = figure.subplots(1, 2, width_ratios=(1, 1))
-    gap = np.array([row.behind_best_usual for row in found], dtype=np.float64)
-    error = np.array([row.std_error for row in found], dtype=np.float64)
-    colours = [OURS if row.way.startswith("lostsales") else NEUTRAL for row in found]
-    left.hlines(np.arange(len(found)), gap - 1.96 * error, gap + 1.96 * error, colors=colours)
-    left.scatter(gap, np.arange(len(found)), c=colours, zorder=3)
+    left, right = figure.subplots(1, 2, width_ratios=(3, 2))
+    place = np.arange(len(others))
+    gap, error = (np.array([row[name] for row in others]) for name in ("behind_best_usual", "std_error"))
+    colours = [OURS if row["way"].startswith("lostsales") else NEUTRAL for row in others]
+    left.hlines(place, gap - 1.96 * error, gap + 1.96 * error, colors=colours)
+    left.scatter(gap, place, c=colours, zorder=3)
     left.axvline(0, color=USUAL, linewidth=1)
-    left.set_yticks(np.arange(len(found)), [row.way for row in found])
-    left.set_xlabel(f"{unit} a series and {period}, less that of\n{outcome.best_usual} (95 % intervals)")
-    ahead = next(row.way for row in outcome.rows() if row.way.startswith("lostsales"))
-    for way, colour in ((outcome.best_usual, USUAL), (ahead, OURS)):
-        lost = np.concatenate(
-            [(outcome.shop.demand - books.sales)[:, window] for books, window in _played(outcome, way)], 1
-        )
-        right.plot(np.arange(lost.shape[1]) + 1, lost.sum(axis=0), color=colour, marker=".", label=way)
-    right.set_xlabel(f"{period}s of the windows,\none after the other")
-    right.set_ylabel("units that customers were refused")
-    right.set_ylim(bottom=0)
-    right.legend(frameon=False, fontsize=9, loc="lower left", bbox_to_anchor=(0, 1))
+    left.set_yticks(place, [row["way"] for row in others])
+    left.set_xlabel(f"{unit} (95 % intervals)")
+    for marker, (way, gaps) in zip("os^v", results["by_window"].items(), strict=False):
+        right.plot(np.arange(len(gaps)) + 1, gaps, marker, color=OURS, label=way)
+    right.axhline(0, color=USUAL, linewidth=1)
+    right.set_xticks(np.arange(len(gaps)) + 1)
+    right.set_xlabel("window, in order of time")
+    right.set_ylabel("the same difference, by window")
+    right.legend(frameon=False, loc="lower left", bbox_to_anchor=(0, 1))
     for axes in (left, right):
         axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(path, dpi=120, metadata={"Software": None})
-
-
-def _played(outcome: Outcome, way: str) -> list[tuple[Books, range]]:
-    return list(zip(outcome.books[way], outcome.windows, strict=True))
