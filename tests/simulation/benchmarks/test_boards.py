@@ -73,11 +73,11 @@ def test_a_repeated_run_measures_nothing_again(tmp_path: Path, monkeypatch: pyte
 def test_the_official_rule_by_hand() -> None:
     weeks = np.datetime64("2023-01-02") + WEEK * np.arange(70)
     data = WeeklySales(np.full((1, 70), 5.0), np.ones((1, 70), dtype=bool), weeks)
-    assert official_rule(data, 60, np.array([[4.0, 3.0, 2.0]]))[0] == 4 * 5 - 9
+    assert official_rule(data, 60, np.array([[4.0, 3.0, 2.0]]), 8)[0] == 4 * 5 - 9
     left, short, state = close_week(data, 60, np.array([[4.0, 3.0, 2.0]]), np.array([7.0]))
     assert (left[0], short[0], state[0].tolist()) == (2.0, 0.0, [2.0, 2.0, 7.0])
     # Nothing is ordered: 7 and then 2 units are there, and 5 a week are wanted.
-    cost = play_weeks(data, 60, np.array([[4.0, 3.0, 2.0]]), lambda _data, _week, _state: np.zeros(1))
+    cost = play_weeks(data, 60, np.array([[4.0, 3.0, 2.0]]), lambda _data, _week, _state, _left: np.zeros(1))
     assert cost == pytest.approx(0.2 * 2 + 1 + 6 * 5)
 
 
@@ -87,7 +87,10 @@ def test_a_later_week_does_not_change_an_order(tmp_path: Path) -> None:
     data = read_sales(vn2_folder(tmp_path / "data"))
     state = np.full((8, 3), 2.0)
     other = WeeklySales(np.where(np.arange(75) >= 66, 50.0, data.sales), data.in_stock, data.weeks)
-    np.testing.assert_array_equal(our_rule(data, 66, state), our_rule(other, 66, state))
+    order = our_rule(data, 66, state, 8)
+    np.testing.assert_array_equal(order, our_rule(other, 66, state, 8))
+    np.testing.assert_array_equal(order, our_rule(data, 66, state, 20))
+    assert not np.array_equal(order, our_rule(data, 66, state, 3))  # for the third week alone
 
 
 def test_vn2_has_windows_and_the_official_weeks(tmp_path: Path) -> None:

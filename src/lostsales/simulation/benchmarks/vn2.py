@@ -31,7 +31,7 @@ LEAD_TIME = 2  # periods, of an order that is placed before week t + 1 and sold 
 DISCOUNT = 0.9999  # costs of all weeks count the same
 OFFICIAL_COST, WINNING_COST = 5_248.0, 4_677.0  # published after the challenge
 
-Rule = Callable[[WeeklySales, int, Floats], Floats]
+Rule = Callable[[WeeklySales, int, Floats, int], Floats]  # data, week, state, and weeks until the costs end
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +114,7 @@ def play_weeks(data: WeeklySales, first: int, start: Floats, rule: Rule) -> floa
     """The cost of eight weeks; a week in which a shelf was empty, whose demand is unknown, costs nothing."""
     state, cost = start, 0.0
     for week in range(first, first + WEEKS):
-        order = rule(data, week, state) if week < first + ORDERED else np.zeros(len(state))
+        order = np.zeros(len(state)) if week >= first + ORDERED else rule(data, week, state, first + WEEKS - week)
         left, short, state = close_week(data, week, state, order)
         cost += float(((HOLDING * left + SHORT * short) * data.in_stock[:, week]).sum())
     return cost
@@ -133,11 +133,11 @@ def warmed_up(data: WeeklySales, first: int) -> Floats:
     usual = _mean_of(data, begin)
     state = np.rint(np.column_stack([2 * usual, usual, usual]))
     for week in range(begin, first):
-        _, _, state = close_week(data, week, state, official_rule(data, week, state))
+        _, _, state = close_week(data, week, state, official_rule(data, week, state, WEEKS))
     return state
 
 
-def official_rule(data: WeeklySales, week: int, state: Floats) -> Floats:
+def official_rule(data: WeeklySales, week: int, state: Floats, left: int) -> Floats:  # noqa: ARG001, it never ends
     """Order up to four weeks of a forecast: the mean of 13 weeks without season, times the index of the week."""
     index = _official_index(data, week)
     number = _iso_weeks(np.r_[data.weeks[:week], data.weeks[week] + WEEK * np.arange(COVERED)])
@@ -147,9 +147,10 @@ def official_rule(data: WeeklySales, week: int, state: Floats) -> Floats:
     return np.asarray(np.maximum(np.rint(wanted.sum(axis=1) - state.sum(axis=1)), 0.0))
 
 
-def our_rule(data: WeeklySales, week: int, state: Floats, search: Search | None = None) -> Floats:
-    """Orders by sampled futures, from the weeks before this one."""
+def our_rule(data: WeeklySales, week: int, state: Floats, left: int, search: Search | None = None) -> Floats:
+    """Orders by sampled futures, from the weeks before this one; none looks beyond the `left` weeks that cost."""
     search = Search() if search is None else search
+    search = replace(search, ahead=min(search.ahead, left - LEAD_TIME))
     n, nothing = len(state), np.zeros(len(state))
     sales, in_stock = data.sales[:, :week], data.in_stock[:, :week]
     dates = data.weeks[: week + 1].astype("datetime64[us]")
