@@ -77,6 +77,17 @@ def test_rows_keep_the_index_of_a_pandas_frame(policy: QPolicy) -> None:
     pd.testing.assert_frame_equal(answer.sort_index(), policy.recommend(recent, today.sort_index()))
 
 
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_rows_that_only_announce_features_are_not_in_the_answer(policy: QPolicy, library: str) -> None:
+    recent, today = days(small_log("released", seed=2), 10)
+    announced = pd.concat([today, today.assign(period=today["period"] + 1)]).sample(frac=1, random_state=0)
+    convert = LIBRARIES[library]
+    answer = policy.recommend(convert(recent), convert(announced))
+    found = answer if isinstance(answer, pd.DataFrame) else answer.to_pandas()
+    expected = policy.recommend(recent, today).set_index("series")
+    pd.testing.assert_frame_equal(found.set_index("series").loc[expected.index], expected, check_dtype=False)
+
+
 @dataclass
 class Watched(PolicyBase):
     """Acts at random and notes what the policy would have done, with all that a roll-out shows it."""

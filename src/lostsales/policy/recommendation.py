@@ -11,6 +11,7 @@ from lostsales.data.problem import Problem
 from lostsales.data.reading.table import open_table
 from lostsales.data.supply_words import arrival_texts
 from lostsales.errors import LostSalesError
+from lostsales.policy.coming_periods import rows_that_are_open
 from lostsales.policy.decision import Decision
 from lostsales.policy.open_day import OpenDay, read_open_day
 from lostsales.policy.policy import SavedPolicy
@@ -71,10 +72,12 @@ def recommend(policy: SavedPolicy, recent: Any, today: Any) -> Any:
 
 
 def as_frame(found: Recommendation, today: Any) -> Any:
-    """A recommendation as a table of the same library as `today`."""
+    """A recommendation as a table of the same library as `today`; rows that only announce features are left out."""
     import narwhals as nw
 
     frame = nw.from_native(today, eager_only=True)
+    if any(len(each) < len(frame) for each in found.keys.values()):
+        frame = frame[rows_that_are_open(found.problem, open_table(today)).tolist()]
     own = beside(found.columns, found.keys, PREFIX)
     columns = (nw.new_series(name, values, backend=frame.implementation) for name, values in own.items())
     return frame.select(*found.keys).with_columns(*columns).to_native()

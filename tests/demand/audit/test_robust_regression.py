@@ -53,3 +53,10 @@ def test_residuals_are_orthogonal_to_the_controls() -> None:
     left = residualised(rng.standard_normal(50), controls)
     np.testing.assert_allclose(controls.T @ left, 0, atol=1e-9)
     assert abs(left.sum()) < 1e-9
+
+
+@pytest.mark.parametrize("constant", [1.0, 0.7])
+def test_a_constant_has_no_coefficient(constant: float) -> None:
+    rng = np.random.default_rng(4)
+    controls, y = rng.standard_normal((240, 3)), rng.standard_normal(240)
+    assert coefficient(y, np.full(240, constant), controls, np.arange(240) // 20) is None

@@ -10,6 +10,7 @@ from lostsales.types import Floats, Ints
 LEAST_UNITS = 6
 MOST_UNITS = 100  # further units are joined
 LEAST_ROWS_PER_COLUMN = 6
+LEAST_SPREAD = 1e-9  # of a column that varies, relative to its size
 # A partial correlation below this is no link that matters: a regression that lacks a little of what a manager knows
 # (each product's own week) leaves that much, and in a large log it would be certain.
 LEAST_CORRELATION = 0.025
@@ -61,7 +62,10 @@ def coefficient(outcome: Floats, tested: Floats, controls: Floats, unit: Ints) -
         return None
     free = residualised(tested[kept], controls[kept])
     units, at = np.unique(unit[kept], return_inverse=True)
-    if len(units) < LEAST_UNITS or not free @ free > LEFT_OVER * rows * float(np.var(tested[kept])):
+    spread = float(np.std(tested[kept]))
+    # A constant leaves rounding errors, which are more than a share of no variance.
+    varies = spread > LEAST_SPREAD * (1 + abs(float(np.mean(tested[kept]))))
+    if len(units) < LEAST_UNITS or not varies or not free @ free > LEFT_OVER * rows * spread**2:
         return None
     at = at.reshape(-1) % MOST_UNITS
     count = int(at.max()) + 1
@@ -79,7 +83,6 @@ def coefficient(outcome: Floats, tested: Floats, controls: Floats, unit: Ints) -
     error = float(np.sqrt((count - 1) / count * np.sum((without - value) ** 2)))
     if not error > 0:
         return None
-    spread = float(np.std(tested[kept]))
     least = LEAST_CORRELATION * float(np.std(left) / np.std(free)) * spread
     p_value = 2 * float(stdtr(count - 1, -max(abs(value) - least, 0.0) / error))
     return Coefficient(value / spread, error / spread, p_value, rows)
@@ -88,7 +91,7 @@ def coefficient(outcome: Floats, tested: Floats, controls: Floats, unit: Ints) -
 def _standardised(columns: Floats) -> Floats:
     """Columns with mean 0 and standard deviation 1, those that vary, and a constant last."""
     spread = columns.std(axis=0)
-    varies = spread > 1e-9 * (1 + np.abs(columns.mean(axis=0)))
+    varies = spread > LEAST_SPREAD * (1 + np.abs(columns.mean(axis=0)))
     return np.column_stack([(columns - columns.mean(axis=0))[:, varies] / spread[varies], np.ones(len(columns))])
 
 
