@@ -94,6 +94,23 @@ def test_a_flag_of_rows_that_sold_out_is_found_whatever_its_name() -> None:
     assert propose(rows().rename(columns={"place": "store", "out": "x"})).columns["stockout"] == "x"
 
 
+@pytest.mark.parametrize("name", ["in_stock_share", "On-shelf availability", "InStockRate"])
+def test_a_share_of_the_period_in_stock_is_found(name: str) -> None:
+    table = retail_inventory().drop(columns=["Inventory Level", "Units Ordered"])
+    table[name] = np.where(np.arange(len(table)) % 3 == 0, 0.4, 1.0)
+    found = propose(table)
+    assert found.columns["in_stock_share"] == name
+    log = read_log(table, found.problem)
+    assert log.out_of_stock is not None
+    assert log.out_of_stock == pytest.approx(1.0 - table[name])
+
+
+def test_a_share_in_per_cent_is_not_taken_for_one() -> None:
+    table = retail_inventory().assign(in_stock_share=np.arange(len(retail_inventory())) % 101.0)
+    found = propose(table)
+    assert "in_stock_share" not in {*found.columns, *found.columns.values()}
+
+
 def test_a_stock_counted_at_the_end_of_the_period_is_named() -> None:
     table = rows()
     table["stock"] += table["order"] - table["sales"]
@@ -191,6 +208,7 @@ NAMES = (
     "order",
     "stockout",
     "in_stock",
+    "in_stock_share",
     "received",
     "adjustment",
     "x",

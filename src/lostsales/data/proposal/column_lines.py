@@ -125,22 +125,24 @@ def _write_quantity(
 
 
 def _write_stockouts(found: TableFindings, out: TomlText) -> None:
-    flag, inverted, duration = (found.column(role) for role in ("stockout", "in_stock", "time_out"))
+    flag, share, inverted, duration = map(found.column, ("stockout", "in_stock_share", "in_stock", "time_out"))
     if flag is not None:
         out.key("stockout", flag.name, "true where demand was above what there was")
+    if share is not None:
+        out.key("in_stock_share", share.name, f"{WORDS['in_stock_share']}: {share.range}", active=flag is None)
     if inverted is not None:
-        out.key("in_stock", inverted.name, "false where it was out of stock", active=flag is None)
+        out.key("in_stock", inverted.name, "false where it was out of stock", active=flag is None and share is None)
     if duration is not None:
         why = f"{WORDS['time_out']}: {duration.range}"
-        out.key("out_of_stock", duration.name, why, active=flag is None and inverted is None)
-    if flag is not None or inverted is not None or duration is not None:
+        out.key("out_of_stock", duration.name, why, active=flag is None and share is None and inverted is None)
+    if any(each is not None for each in (flag, share, inverted, duration)):
         return
     if found.stock is not None:
         out.comment("No column says when it ran out: every row that sold all there was counts as a stock-out.")
     else:
         out.todo(
-            "nothing says when it was out of stock: name a column of stock-outs (stockout, in_stock, out_of_stock) or "
-            "columns of stock and orders; else low demand and hidden demand look the same"
+            "nothing says when it was out of stock: name a column of stock-outs (stockout, in_stock, in_stock_share, "
+            "out_of_stock) or columns of stock and orders; else low demand and hidden demand look the same"
         )
 
 

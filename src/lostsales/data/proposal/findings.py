@@ -141,7 +141,7 @@ def _share(left: Floats, right: Floats) -> float:
 
 def _stockout_by_sales(sample: Sample, found: Profile, keys: Keys, roles: Roles, stock: StockFacts | None) -> None:
     """Where no name means stock-outs, a flag that is true only where all there was has been sold does."""
-    if stock is None or {"stockout", "in_stock", "time_out"} & roles.column.keys():
+    if stock is None or {"stockout", "in_stock", "in_stock_share", "time_out"} & roles.column.keys():
         return
     sales, on_hand, arrived = (
         found.columns[roles.column[role]].sql

@@ -8,7 +8,7 @@ from lostsales.data.proposal.profile import Column, Profile
 
 CLOSE = 0.08  # two fits that differ by less are both worth a word
 _LIKELY = 0.35
-_AFTERWARDS = ("sales", "closing", "stockout", "in_stock", "time_out")  # not known before a decision
+_AFTERWARDS = ("sales", "closing", "stockout", "in_stock", "in_stock_share", "time_out")  # not known before a decision
 
 
 def _is_quantity(column: Column) -> bool:
@@ -17,6 +17,10 @@ def _is_quantity(column: Column) -> bool:
 
 def _is_price(column: Column) -> bool:
     return column.kind == "number" and column.lowest is not None and column.lowest >= 0 and not column.is_flag
+
+
+def _is_share(column: Column) -> bool:
+    return _is_price(column) and column.highest is not None and column.highest <= 1
 
 
 # What the content of a column must be for a role, and how that is said.
@@ -33,6 +37,7 @@ CONTENT: dict[str, tuple[Callable[[Column], bool], str]] = {
     "lost_cost": (_is_price, "numbers that are not negative"),
     "stockout": (lambda column: column.is_flag, "true or false"),
     "in_stock": (lambda column: column.is_flag, "true or false"),
+    "in_stock_share": (_is_share, "numbers from 0 to 1"),
     "time_out": (lambda column: column.kind == "number" and not column.is_flag, "numbers"),
     "last_sales": (lambda column: column.is_amount, "numbers"),
     "last_stockout": (lambda column: column.is_flag, "true or false"),
@@ -42,7 +47,8 @@ WORDS = {
     "closing": "stock at the end of the period", "order": "units ordered", "received": "units that arrived",
     "adjustment": "corrections of the stock", "price": "the price", "order_cost": "the unit cost of an order",
     "holding_cost": "the unit cost of holding", "lost_cost": "the unit cost of a lost sale",
-    "stockout": "stock-outs", "in_stock": "stock-outs, inverted", "time_out": "time out of stock",
+    "stockout": "stock-outs", "in_stock": "stock-outs, inverted",
+    "in_stock_share": "the share of the period in stock", "time_out": "time out of stock",
     "last_sales": "sales before the first row", "last_stockout": "a stock-out before the first row",
 }  # fmt: skip
 
