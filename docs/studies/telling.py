@@ -89,9 +89,9 @@ def write(results: dict[str, Any], outcome: Outcome, unit: str, period: str, out
 
 
 def table(results: dict[str, Any]) -> str:
-    """The ways of a study as Markdown."""
+    """The methods of a study as Markdown."""
     unit, period = results["unit"], results["period"]
-    heads = ("way", f"{unit} a series and {period}", "less the best usual way (standard error)", "demand lost", "left")
+    heads = ("method", f"{unit} per series and {period}", "less the best baseline (standard error)", "demand lost", "left over")
     lines = [f"| {' | '.join(heads)} |", "|---|---|---|---|---|"]
     for row in results["ways"]:
         gap = "" if row["std_error"] is None else f"{row['behind_best_usual']:+.3f} ({row['std_error']:.3f})"
@@ -106,7 +106,7 @@ def draw(results: dict[str, Any], path: Path) -> None:
 
     base = next(row["way"] for row in results["ways"] if row["std_error"] is None)
     others = [row for row in results["ways"] if row["way"] != base][::-1]
-    unit = f"{results['unit']} a series and {results['period']},\nless that of {base}"
+    unit = f"{results['unit']} per series and {results['period']},\nless that of {base}"
     figure = Figure(figsize=(10, 4), layout="constrained")
     left, right = figure.subplots(1, 2, width_ratios=(3, 2))
     place = np.arange(len(others))
