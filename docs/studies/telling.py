@@ -91,7 +91,13 @@ def write(results: dict[str, Any], outcome: Outcome, unit: str, period: str, out
 def table(results: dict[str, Any]) -> str:
     """The methods of a study as Markdown."""
     unit, period = results["unit"], results["period"]
-    heads = ("method", f"{unit} per series and {period}", "less the best baseline (standard error)", "demand lost", "left over")
+    heads = (
+        "method",
+        f"{unit} per series and {period}",
+        "less the best baseline (standard error)",
+        "demand lost",
+        "left over",
+    )
     lines = [f"| {' | '.join(heads)} |", "|---|---|---|---|---|"]
     for row in results["ways"]:
         gap = "" if row["std_error"] is None else f"{row['behind_best_usual']:+.3f} ({row['std_error']:.3f})"

@@ -47,7 +47,7 @@ class OwnRules(StrictSettings):
 
 
 class BusinessRules(StrictSettings):
-    """The `[rules]` table of a problem; a learner's own `rules` win over it.
+    """The `[rules]` table of a problem; a learner's own `rules` take precedence.
 
     Examples
     --------
@@ -94,7 +94,7 @@ class BusinessRules(StrictSettings):
 
     own: tuple[OwnRules, ...] = Field(
         (),
-        description="Rules of some products by attribute or name, as `[[rules.own]]` tables; the last one wins.",
+        description="Rules of some products by attribute or name, as `[[rules.own]]` tables; the last one applies.",
         examples=[[{"where": {"department": "bakery"}, "multiple": 6}]],
     )
 

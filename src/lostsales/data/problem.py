@@ -34,7 +34,7 @@ class Costs(Settings):
     )
     holding: NonNegative | str | None = Field(
         None,
-        description="Of a unit that is left at the end of a period: capital, room, what spoils.",
+        description="Of a unit that is left at the end of a period: capital, space, spoilage.",
         examples=[0.05],
     )
     fixed_order: NonNegative = Field(0.0, description="Of every order, whatever its size.", examples=[15])
@@ -76,7 +76,7 @@ class Columns(Settings):
     )
     on_order: str = Field(
         "on_order",
-        description="Units on the way when the period opens: a list in one column, or one column a remaining period, "
+        description="Units on the way when the period opens: a list in one column, or one column per remaining period, "
         "`on_order_1`, `on_order_2`, ...; follows from orders and receipts unless given.",
         examples=["in_transit"],
     )
@@ -156,8 +156,8 @@ class Problem(Shop):
     )
     instruments: tuple[str, ...] = Field(
         (),
-        description="Numeric columns that moved the price and move demand by nothing but the price, such as a cost. "
-        "They are read as features, but the law of demand does not depend on them.",
+        description="Instrumental variables: numeric columns that moved the price and affect demand only through it, "
+        "such as a cost. They are read as features, but the demand model does not depend on them.",
         examples=[["unit_cost"]],
     )
     attributes: tuple[str, ...] = Field(
@@ -190,7 +190,7 @@ class Problem(Shop):
     out_of_stock_pace: Annotated[Number, Field(gt=0)] | None = Field(
         None,
         description="While out of stock, demand ran at most so many times as fast as sales in the rest of the period. "
-        "It gives the demand of such rows an upper end; without it they tell only that demand was at least the sales.",
+        "It gives the demand of such rows an upper bound; without it they say only that demand was at least the sales.",
         examples=[3],
     )
 

@@ -92,12 +92,13 @@ class Supply(Settings):
     lead_time: Annotated[Count, Field(ge=0, le=LONGEST)] | Literal["learn"] | dict[str, Number] | None = Field(
         None,
         description='Periods until an order can be sold: 0 is `arrival = "before"`, 1 is `"after"`; a table of '
-        "chances by lead time, and of lost orders; or `learn`, from `order` and `received`. By `arrival` unless given.",
+        "probabilities by lead time, and of lost orders; or `learn`, from `order` and `received`. By `arrival` "
+        "unless given.",
         examples=[3, {"1": 0.5, "2": 0.3, "3": 0.1, "lost": 0.1}, "learn"],
     )
     lead_time_errors: dict[str, Number] | None = Field(
         None,
-        description="Standard errors of a law of lead times that was learned; written by learning.",
+        description="Standard errors of a learned distribution of lead times; written by learning.",
         examples=[{"1": 0.01, "2": 0.01}],
     )
     crossing: bool = Field(

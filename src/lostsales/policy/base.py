@@ -74,7 +74,7 @@ class PolicyBase:
         recent : pandas, polars or Arrow table, or None
             Closed rows of each series (columns of the log), back to its last observed demand at least; None on day one.
         today : pandas, polars or Arrow table
-            One open row a series: series, period, features, stock.
+            One open row per series: series, period, features, stock.
 
         Returns
         -------

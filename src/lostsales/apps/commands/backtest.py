@@ -21,7 +21,7 @@ def backtest(
     workers: options.Workers = None,
     as_json: options.Json = False,
 ) -> None:
-    """Learn from the past, judge by what came later, and set claim against outcome, window by window.
+    """Back-test a method in time: fit on the past, evaluate on later windows, and compare predicted with realised gain.
 
     Example: `lostsales backtest log.parquet --method base-stock`
     """

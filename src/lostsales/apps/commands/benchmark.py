@@ -30,9 +30,9 @@ def benchmark(
     out: Annotated[Path, typer.Option(help="Folder of the results; a run that was stopped is resumed.")],
     as_json: Json = False,
 ) -> None:
-    """Run a public benchmark by its published protocol, and show our figures beside the published ones.
+    """Run a public benchmark by its published protocol, and show the figures beside the published ones.
 
-    Writes a table (CSV and Markdown) and a picture to the folder. Killed at any moment, the same command goes on.
+    Writes a table (CSV and Markdown) and a picture to the folder. If interrupted, the same command resumes.
 
     Example: `lostsales benchmark inventorybench InventoryBench/benchmark --out boards`
     """

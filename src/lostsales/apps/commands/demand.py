@@ -20,7 +20,7 @@ def demand(
     memory: options.Memory = None,
     as_json: options.Json = False,
 ) -> None:
-    """Estimate the law of demand: effects, price response with a band, calibration, and warnings where it does not fit.
+    """Estimate the demand model: effects, price response with a band, calibration, and warnings where it does not fit.
 
     Example: `lostsales demand log.parquet`
     """

@@ -35,7 +35,7 @@ def experiment(
 ) -> None:
     """Learn from simulated logs of many sizes by many methods, test every policy, and check the paper's claims.
 
-    Killed at any moment, the same command resumes; more runs, levels or methods add to what is there.
+    If interrupted, the same command resumes; more runs, levels or methods add to what is there.
 
     Example: `lostsales experiment released --quick --out first-look`
     """

@@ -15,9 +15,12 @@ def fleet_fit(
         str,
         typer.Argument(help="A folder of Parquet files of any size, a file, a pattern, or with --query a database."),
     ],
-    out: Annotated[Path, typer.Option(help="Folder of the store; one that was interrupted is gone on with.")],
+    out: Annotated[Path, typer.Option(help="Folder of the store; an interrupted fit is resumed.")],
     by: Annotated[
-        str, typer.Option(help="Columns, the coarsest first (store,category): products that agree learn together.")
+        str,
+        typer.Option(
+            help="Columns, the coarsest first (store,category): products with equal values are fitted together."
+        ),
     ] = "",
     method: Annotated[str, typer.Option(help="One of those that `lostsales methods` lists.")] = "planner",
     query: Query = None,
@@ -31,10 +34,10 @@ def fleet_fit(
         int | None, typer.Option(min=0, max=MOST_SEED, help="The same seed gives the same bytes; 0 unless given.")
     ] = None,
     shard_size: Annotated[
-        int | None, typer.Option(min=1, max=MOST, help="Most products that learn together; 500 unless given.")
+        int | None, typer.Option(min=1, max=MOST, help="Most products fitted together; 500 unless given.")
     ] = None,
     least_rows: Annotated[
-        int | None, typer.Option(min=1, max=MOST, help="Rows that a product needs to be learned; 10 unless given.")
+        int | None, typer.Option(min=1, max=MOST, help="Rows that a product needs to be fitted; 10 unless given.")
     ] = None,
     drop_bad_rows: Annotated[
         bool,
@@ -42,16 +45,16 @@ def fleet_fit(
     ] = False,
     quick: Quick = False,
     restart: Annotated[
-        bool, typer.Option("--restart", help="Throw away an unfinished version that was begun otherwise.")
+        bool, typer.Option("--restart", help="Delete an unfinished version with other settings or rows.")
     ] = False,
     workers: Processes = 2,
     ray: RayAddress = None,
     as_json: Json = False,
 ) -> None:
-    """Learn every product of a source, shard by shard, and make that the current version of a store.
+    """Fit every product of a source, shard by shard, and make that the current version of a store.
 
-    Killed at any moment, the same command goes on: no finished shard is lost or repeated. A product that cannot be
-    learned stands in `failures.parquet` with the reason, and is decided as one that its shard never had.
+    If interrupted, the same command resumes: no finished shard is lost or repeated. A product that cannot be
+    fitted is listed in `failures.parquet` with the reason, and is treated as a new product of its shard.
 
     Example: `lostsales fleet fit sales --out fleet --by department --method base-stock`
     """

@@ -41,9 +41,9 @@ def fleet_audit(
 def fleet_compare(
     store: StoreFolder,
     products: Annotated[
-        int, typer.Option(min=1, max=MOST_EPISODES, help="Judge from shards, drawn at random, with about so many.")
+        int, typer.Option(min=1, max=MOST_EPISODES, help="Evaluate on random shards with about so many products.")
     ] = DRAWN,
-    everything: Annotated[bool, typer.Option("--all", help="Judge from all shards.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Evaluate on all shards.")] = False,
     quick: Quick = False,
     seed: Seed = 0,
     version: VersionName = None,
@@ -51,9 +51,9 @@ def fleet_compare(
     ray: RayAddress = None,
     as_json: Json = False,
 ) -> None:
-    """Judge the policies of a fleet on products held out from them: share with a proven gain, and gain in cash.
+    """Evaluate the policies of a fleet on held-out rows: share of products with a proven gain, and gain in cash.
 
-    Shards that were judged before are not again, so more `--products` add to what is there.
+    Shards that were evaluated before are not repeated, so more `--products` add to what is there.
 
     Example: `lostsales fleet compare store --quick --products 20`
     """
@@ -82,7 +82,7 @@ def fleet_report(
     version: VersionName = None,
     workers: Processes = 2,
 ) -> None:
-    """Write one page about a fleet: where the money is, the worst products, and what to beware of.
+    """Write one page about a fleet: where the profit is made, the worst products, and warnings.
 
     The gains are those that `fleet compare` has judged so far; the audit is made where it is missing.
 

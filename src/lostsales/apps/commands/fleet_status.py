@@ -9,7 +9,7 @@ from lostsales.apps.commands.options import Json
 
 
 def fleet_status(store: StoreFolder, as_json: Json = False) -> None:
-    """Tell how far a fleet is, what could not be learned, and which versions there are.
+    """Show the progress of a fleet, what could not be fitted, and which versions there are.
 
     Example: `lostsales fleet status store`
     """
@@ -28,7 +28,7 @@ def fleet_activate(
     store: StoreFolder,
     version: Annotated[str, typer.Argument(help="The version to decide with, such as 00001.")],
 ) -> None:
-    """Decide with another finished version from now on; those who have opened one keep it.
+    """Decide with another finished version from now on; processes that have opened one keep it.
 
     Example: `lostsales fleet activate store 00001`
     """

@@ -12,14 +12,14 @@ from lostsales.apps.commands.reading import log_files, log_source, read_sales
 def forecast(
     log: options.Log,
     out: Annotated[Path, typer.Option(help="Where to write the forecast (.parquet or .csv).")],
-    horizon: Annotated[int, typer.Option(min=1, max=1_000, help="Periods to look ahead.")],
+    horizon: Annotated[int, typer.Option(min=1, max=1_000, help="Horizon in periods.")],
     levels: Annotated[str, typer.Option(help="Quantiles in per cent, with commas between.")] = "10,50,90",
     season: Annotated[
         int | None,
         typer.Option(
             min=1,
             max=options.MOST,
-            help="Periods after which demand comes back; by the dates unless given, 1 for none.",
+            help="Length of the season in periods; by the dates unless given, 1 for none.",
         ),
     ] = None,
     problem: options.ProblemFile = None,

@@ -12,12 +12,12 @@ from lostsales.apps.commands.reading import log_files, log_source, read_sales
 
 def impute(
     log: options.Log,
-    out: Annotated[Path, typer.Option(help="Where to write the filled log (.parquet or .csv).")],
+    out: Annotated[Path, typer.Option(help="Where to write the imputed log (.parquet or .csv).")],
     problem: options.ProblemFile = None,
     query: options.Query = None,
     estimator: Annotated[str, typer.Option(help="beran, marginal, cox or aft.")] = "beran",
     demand_max: Annotated[
-        float | None, typer.Option(help="Largest demand that can be; the largest sale unless given.")
+        float | None, typer.Option(help="Largest possible demand; the largest sales unless given.")
     ] = None,
     tail: Annotated[
         str | None,
@@ -35,7 +35,7 @@ def impute(
     memory: options.Memory = None,
     as_json: options.Json = False,
 ) -> None:
-    """Impute the demand and the profit that stock-outs hid, and write the log with them.
+    """Impute the demand and the profit that stock-outs censored, and write the log with them.
 
     Example: `lostsales impute log.parquet --out filled.parquet`
     """

@@ -18,7 +18,7 @@ def init(
     query: Query = None,
     as_json: Json = False,
 ) -> None:
-    """Propose the problem file of a table: guess its columns, dates and formats, and mark what only you know.
+    """Propose the problem file of a table: infer its columns, dates and formats, and mark what only you know.
 
     Example: `lostsales init log.parquet --out proposed.toml`
     """

@@ -39,16 +39,14 @@ ScenarioSettings = Annotated[
 ]
 Horizon = Annotated[
     int | None,
-    typer.Option(
-        min=1, max=MOST, help="Periods to look ahead; the usual length of a series, at most 100, unless given."
-    ),
+    typer.Option(min=1, max=MOST, help="Horizon in periods; the usual length of a series, at most 100, unless given."),
 ]
 Memory = Annotated[
     str | None, typer.Option(help="Memory that may be used, such as 4GiB; half of the machine's unless given.")
 ]
-Workers = Annotated[int | None, typer.Option(min=1, help="Threads; one a core, at most four, unless given.")]
-Rows = Annotated[int | None, typer.Option(min=1, help="Judge from at most so many rows of a large log.")]
-Quick = Annotated[bool, typer.Option("--quick", help="A first look: fewer rows, folds and draws.")]
+Workers = Annotated[int | None, typer.Option(min=1, help="Threads; one per core, at most four, unless given.")]
+Rows = Annotated[int | None, typer.Option(min=1, help="Evaluate on at most so many rows of a large log.")]
+Quick = Annotated[bool, typer.Option("--quick", help="A fast first estimate: fewer rows, folds and draws.")]
 Estimators = Annotated[list[str] | None, typer.Option("--estimator", help="Only these; all unless given.")]
 Seed = Annotated[int, typer.Option(min=0, max=MOST_SEED, help="The same seed gives the same answer.")]
 

@@ -18,7 +18,7 @@ def pilot(
     ] = None,
     problem: options.ProblemFile = None,
     query: options.Query = None,
-    gain: Annotated[float, typer.Option(help="The gain to be found, as a share of the past profit.")] = 0.05,
+    gain: Annotated[float, typer.Option(help="The gain to detect, as a share of the past profit.")] = 0.05,
     periods: Annotated[
         int | None,
         typer.Option(min=1, max=options.MOST, help="Length of the pilot; as long as the gain needs unless given."),
@@ -32,16 +32,16 @@ def pilot(
         typer.Option(
             min=0,
             max=options.MOST,
-            help="Periods after a change that are not counted; by stock and memory unless given.",
+            help="Periods after a change that are not counted; by stock and autocorrelation unless given.",
         ),
     ] = None,
-    power: Annotated[float, typer.Option(help="Chance with which the gain is to be found.")] = 0.8,
+    power: Annotated[float, typer.Option(help="Probability of detecting the gain.")] = 0.8,
     seed: options.Seed = 0,
     drop_bad_rows: options.DropBadRows = False,
     dropped_rows: options.DroppedRows = None,
     as_json: options.Json = False,
 ) -> None:
-    """Design a pilot: which series or periods try a new policy, and how many weeks it takes to tell a gain.
+    """Design a pilot: which series or periods use the new policy, and how many weeks it takes to detect a gain.
 
     Example: `lostsales pilot log.parquet --policy policy --out pilot.json`
     """

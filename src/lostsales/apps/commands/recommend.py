@@ -18,10 +18,10 @@ def recommend(
     today: Annotated[
         str,
         typer.Option(
-            help="One open row a series: series, period, features, stock. Rows of later periods announce features."
+            help="One open row per series: series, period, features, stock. Rows of later periods announce features."
         ),
     ],
-    recent: Annotated[str | None, typer.Option(help="Closed rows of each series; none on day one.")] = None,
+    recent: Annotated[str | None, typer.Option(help="Completed rows of each series; none on day one.")] = None,
     out: Annotated[
         str | None,
         typer.Option(help="Write the recommendations: .parquet or .csv, or a database as for LOG, in one transaction."),
@@ -30,7 +30,7 @@ def recommend(
         str | None, typer.Option(metavar="SQL", help="The open rows, where --today is a database.")
     ] = None,
     recent_query: Annotated[
-        str | None, typer.Option(metavar="SQL", help="The closed rows, where --recent is a database.")
+        str | None, typer.Option(metavar="SQL", help="The completed rows, where --recent is a database.")
     ] = None,
     table: Annotated[str, typer.Option(help="The table of a database that --out writes to.")] = "lostsales_decisions",
     run: Annotated[

@@ -38,7 +38,7 @@ def serve(
     check: Annotated[bool, typer.Option("--check", help="Load everything, say what it is, and end.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Serve a policy over HTTP and as a page: the morning list, every product, what-if, and the decisions on it.
+    """Serve a policy over HTTP and as a web page: today's list, every product, what-if, and the decisions.
 
     Example: `lostsales serve demo/policy`
     """

@@ -28,7 +28,7 @@ def solve(
     ] = None,
     criterion: Annotated[
         Literal["discounted", "average"],
-        typer.Option(help="Maximise the discounted sum of profits, or the average profit a period."),
+        typer.Option(help="Maximise the discounted sum of profits, or the average profit per period."),
     ] = "discounted",
     max_depth: Annotated[
         int | None,
@@ -38,7 +38,7 @@ def solve(
         Literal["auto", "beliefs", "histories"], typer.Option(help="pi*: histories where they are few, else beliefs.")
     ] = "auto",
     first_row: Annotated[
-        bool, typer.Option("--first-row", help="Plan also for a first period that is off the law of demand.")
+        bool, typer.Option("--first-row", help="Plan also for a first period with another demand distribution.")
     ] = False,
     steps: Annotated[int, typer.Option(min=1, max=10**10, help="ppo: periods to train on.")] = 500_000,
     seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="ppo: seed of the training.")] = 0,

@@ -62,7 +62,7 @@ def recommend_fleet(
     fleet : Fleet
         What `Fleet.open` gives.
     recent : path or None
-        Closed rows of the products: a file, a folder or a pattern.
+        Completed rows of the products: a file, a folder or a pattern.
     today : path
         One open row a product.
     engine : Engine, optional

@@ -1,4 +1,4 @@
-"""The page of a fleet: where the money is, the worst products, and what to beware of."""
+"""The page of a fleet: where the profit is made, the worst products, and warnings."""
 
 from math import isfinite
 from pathlib import Path

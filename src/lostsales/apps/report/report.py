@@ -45,7 +45,7 @@ def report(
     methods : sequence of str
         Methods compared with the policy on held-out rows; none where it is empty.
     horizon : int, optional
-        Periods to look ahead; the usual length of a series unless given.
+        Horizon in periods; the usual length of a series unless given.
     windows : int
         Of a back-test in time of the policy's method, as by `back_test`; none unless given.
     seed : int

@@ -79,7 +79,7 @@ def pilot(
     policy : SavedPolicy, str or Path
         The new policy or its file.
     gain : float
-        The gain to be found, as a share of the past profit.
+        The gain to detect, as a share of the past profit.
     periods : int, optional
         Length of the pilot; as long as the gain needs unless given.
     design : {"series", "switchback"}, optional
@@ -87,7 +87,7 @@ def pilot(
     wash_out : int, optional
         Periods after a change of policy that are not counted; by lead time, stock cover and memory unless given.
     power : float
-        Chance with which the gain is to be found.
+        Probability of detecting the gain.
     seed : int
         Of the lottery; the same seed gives the same pilot.
     progress : callable, optional

@@ -20,7 +20,7 @@ MOST_CAPS = 20
 
 
 class CappedBaseStock(Learner):
-    """Capped base-stock: order up to S, what is on the way counted, but at most a cap; at one price.
+    """Capped base-stock: order up to S (inventory position), but at most a cap; at one price.
 
     References
     ----------

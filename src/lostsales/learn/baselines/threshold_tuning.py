@@ -41,7 +41,7 @@ Rule = tuple[float, ...]  # s, S, price, waiting price, and the cap of an order 
 
 
 class BaseStock(Learner):
-    """Base-stock: order up to S, what is on the way counted, at one price: the best pair (S, p).
+    """Base-stock: order up to S (inventory position), at one price: the best pair (S, p).
 
     Examples
     --------
@@ -87,7 +87,7 @@ class SSP(Learner):
 
 
 class Newsvendor(Learner):
-    """The newsvendor: order up to the critical fractile, at the price that earns most with it.
+    """Newsvendor: order up to the critical fractile, at the most profitable price for it.
 
     Examples
     --------

@@ -72,7 +72,7 @@ class CFQI(Learner):
         description="Function class of Q, or a regressor with `fit` and `predict`; PC-FQI and fusion need an ensemble.",
     )
     demand_max: Annotated[float, Field(gt=0)] | None = Field(
-        None, description="Largest demand that can be; the largest sale unless given."
+        None, description="Largest possible demand; the largest sales unless given."
     )
     tail: Tail = Field("last", description="Tail rule of the survival curves behind the imputed profits.")
 
