@@ -21,7 +21,7 @@ LEAST_ROWS = 2
 
 
 class Lookahead(Learner):
-    """Look-ahead: orders optimised on sampled paths of demand with a drifting level; the price stays as it is.
+    """Look-ahead: orders by sampled futures of a demand whose level moves; the price stays as it is.
 
     Every series has levels of demand with several rates and trends, which follow its sales through stock-outs and are
     weighted by how well they foretold it; weekdays and weeks of the year have indices that series share. Paths of
@@ -44,11 +44,9 @@ class Lookahead(Learner):
 
     method: ClassVar[str] = "lookahead"
 
-    paths: Annotated[int, Field(ge=10, le=MOST_PATHS)] = Field(
-        PATHS, description="Sampled demand paths of each series."
-    )
+    paths: Annotated[int, Field(ge=10, le=MOST_PATHS)] = Field(PATHS, description="Sampled futures of each series.")
     ahead: Annotated[int, Field(ge=1, le=MOST_AHEAD)] = Field(
-        AHEAD, description="Periods of the horizon beyond the longest lead time."
+        AHEAD, description="Periods that are looked at beyond the longest lead time."
     )
 
     def fit(self, log: SalesLog, progress: Progress | None = None) -> LookaheadPolicy:  # noqa: ARG002, quick
