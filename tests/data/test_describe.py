@@ -32,7 +32,7 @@ def test_the_facts_of_a_small_log() -> None:
         ({}, ("repaired", "nothing needed it")),
         (
             {"period": [1, 2, 4, 1, 2]},
-            ("repaired", "1 hole in the periods, which starts a new series: a between 2 and 4"),
+            ("repaired", "1 gap in the periods, which starts a new series: a between 2 and 4"),
         ),
         ({"period": [2, 1, 3, 1, 2]}, ("repaired", "2 rows put into order of series and period")),
         ({"stock": [5, 5, 2, 3, 4]}, ("stock off the balance", "66.7% of 3 rows with a next row")),

@@ -41,7 +41,7 @@ def test_a_walk_with_known_steps() -> None:
 
 def test_a_policy_without_a_law_is_refused() -> None:
     problem = Scenario.load("released").problem
-    with pytest.raises(LostSalesError, match="knows no law of demand"):
+    with pytest.raises(LostSalesError, match="has no demand model"):
         forecast_demand(BaseStockRule(problem, level=20, price=6.0), one_row(7.0), np.ones(1), [], (0.5,))
 
 

@@ -92,7 +92,7 @@ class Description:
             more = ", ..." if notes.holes > len(self.holes) else ""
             which = f": {', '.join(self.holes)}{more}" if self.holes else ""
             one = notes.holes == 1
-            count = "1 hole" if one else f"{notes.holes:,} holes"
+            count = "1 gap" if one else f"{notes.holes:,} gaps"
             repaired.append(f"{count} in the periods, {'which' if one else 'each'} starts a new series{which}")
         lines.append(("repaired", "; ".join(repaired) or "nothing needed it"))
         if not self.demand_only:

@@ -148,7 +148,7 @@ class PreparedLog:
     def earned(self) -> Earned:
         """The logged mean of a period, with intervals over units."""
         cash = self.units.mean(self.log.cash)
-        by = "Beran's estimator" if self.laws is None else f"a law of demand ({self.laws.law.family.name})"
+        by = "Beran's estimator" if self.laws is None else f"a demand model ({self.laws.law.family.name})"
         return Earned(
             Interval.of(self.contributions, self.model_uncertainty), Interval.of(cash), self.contributions, by
         )

@@ -11,7 +11,7 @@ from lostsales.policy.view import EARLIER_PERIODS, Action, ClosedPeriod, Feature
 from lostsales.types import Floats, Ints
 
 PATHS = 400
-NO_LAW = "this policy knows no law of demand: the planner does (`lostsales fit LOG --method planner`)"
+NO_LAW = "this policy has no demand model: the planner has one (`lostsales fit LOG --method planner`)"
 
 
 class DemandForecast(NamedTuple):

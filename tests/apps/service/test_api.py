@@ -146,9 +146,9 @@ def test_a_policy_without_a_law_of_demand_says_so(tmp_path: Path) -> None:
         for path in ("/v1/what-if", "/v1/forecast"):
             answer = rule.post(path, {"series": "3"})
             assert answer.status_code == 422
-            assert "knows no law of demand" in answer.json()["findings"][0]
+            assert "has no demand model" in answer.json()["findings"][0]
         assert rule.post("/v1/explain", {"series": "3"}).json()["recommended"]["expected"] is None
-        assert "knows no law of demand" in rule.get("/product?series=3").text
+        assert "has no demand model" in rule.get("/product?series=3").text
 
 
 def test_bad_rows_are_named_as_the_gate_names_them(desk: Running) -> None:

@@ -58,7 +58,7 @@ def evaluate(
     most, fewer = rows_within(sales, most, limit, threads, quick)
     cost = evaluate_cost(sales, most, quick).on(threads)
     seconds = expect("evaluate", cost, memory, FEWER_ROWS, threads)
-    with progress("learning the law of demand and evaluating", seconds=seconds) as report, using_workers(threads):
+    with progress("fitting the demand model and evaluating", seconds=seconds) as report, using_workers(threads):
         preparing, evaluating = stages(report, (1, 1))
         prepared, notes = prepare(sales, seed, preparing, most, quick)
         evaluation = evaluate_on(

@@ -107,7 +107,7 @@ class ActionJson(BaseModel):
     order: float
     stock: float
     unit_cost: float | None = None
-    expected: ExpectedJson | None = Field(description="Null where the policy knows no law of demand.")
+    expected: ExpectedJson | None = Field(description="Null where the policy has no demand model.")
     unseen: bool = Field(False, description="Nothing is known of demand there, or the product never had this.")
 
 

@@ -119,7 +119,7 @@ def _series(law: DemandLaw) -> str:
         sizes = f", sizes from {law.scale.min():.3g} to {law.scale.max():.3g}" if np.ptp(law.scale) > 0 else ""
         return f"{len(law.scale):,} with responses and noise of their own{sizes}"
     level = law.effects.level
-    return f"{len(level):,} that {f'differ by {level.std():.2g}' if level.any() else 'share one law'}"
+    return f"{len(level):,} that {f'differ by {level.std():.2g}' if level.any() else 'share one distribution'}"
 
 
 def _families(model: DemandModel) -> None:

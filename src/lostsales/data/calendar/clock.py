@@ -84,7 +84,7 @@ class Calendars(Settings):
 
 
 class Clock(Settings):
-    """When the shop is closed: no hole in a series. Costs of holding and lost sales accrue over open periods only.
+    """When the shop is closed: no gap in a series. Costs of holding and lost sales accrue over open periods only.
 
     Examples
     --------
@@ -96,7 +96,7 @@ class Clock(Settings):
     closed: Literal["learn", "none"] | Closings = Field(
         LEARN,
         description="`learn`: a weekday that a series (nearly) always lacks, and days that all series of the table or "
-        "of a `column` lack, fewer than 14 in a row; `none`: every missing period is a hole; or a list of weekdays, "
+        "of a `column` lack, fewer than 14 in a row; `none`: every missing period is a gap; or a list of weekdays, "
         "dates and whole-number periods, with `learn` among them where the rest is to be learned.",
         examples=[["Sunday", "2026-12-25", "2026-12-26"]],
     )

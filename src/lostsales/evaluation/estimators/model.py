@@ -141,7 +141,7 @@ def _assortment(
 
 
 def _notes(prepared: PreparedLog, laws: LeaveOneOutLaws) -> tuple[str, ...]:
-    notes = [f"demand law: {laws.law.family.name}", *laws.model.warnings]
+    notes = [f"demand model: {laws.law.family.name}", *laws.model.warnings]
     if prepared.log.received is not None and prepared.log.problem.receives_orders:
         notes.append("orders are taken to arrive in full, though not all did")
     return tuple(notes)
