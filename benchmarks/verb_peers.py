@@ -17,8 +17,8 @@ def transitions() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.nd
     others = [name for name in log.columns if name not in ("series", "period", "price", "order", "sales", "stockout")]
     state = np.column_stack([log[others].astype(float), log.groupby("series")["sales"].shift(1).fillna(0.0)])
     action = log[["price", "order"]].to_numpy(float)
-    profit = log["price"] * log["sales"] - COSTS["order"] * log["order"]
-    profit = (profit - COSTS["holding"] * (log["stock"] - log["sales"]).clip(lower=0)).to_numpy(float)
+    earned = log["price"] * log["sales"] - COSTS["order"] * log["order"]
+    profit = (earned - COSTS["holding"] * (log["stock"] - log["sales"]).clip(lower=0)).to_numpy(float)
     grid = np.unique(action, axis=0)
     return state[follows], action[follows], profit[follows], state[follows + 1], grid[:: max(1, len(grid) // 40)]
 

@@ -116,6 +116,6 @@ def test_a_study_runs_from_the_published_layout_to_the_report(
 @pytest.mark.parametrize("results", MEASURED, ids=lambda path: path.parent.name)
 def test_a_page_shows_what_was_measured(results: Path) -> None:
     measured = json.loads(results.read_text(encoding="utf-8"))
-    page = results.parent.with_suffix(".md").read_text(encoding="utf-8")
+    page = (PAGES / f"{results.parent.name.removesuffix('-results')}.md").read_text(encoding="utf-8")
     assert table(measured) in page
     assert f"at commit {measured['commit']}" in page

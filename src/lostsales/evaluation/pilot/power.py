@@ -13,6 +13,9 @@ PATHS = 10_000
 LOOKS = (1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 60)  # numbers of looks that are simulated: more change nothing
 MOST_DRIFT = 50.0
 MANY = 1e9  # assignments beyond which nothing changes
+# A randomisation test of few units asks for a little more than Student's: the gain itself spreads the estimates under
+# other assignments. Simulated, docs/decisions/pilot.md.
+FEW_UNITS = 0.5
 
 
 @lru_cache(maxsize=256)
@@ -34,7 +37,7 @@ def needed_drift(looks: int, degrees: int, assignments: float, power: float = PO
     wanted = stdtrit(float(degrees), ndtr(thresholds / np.sqrt(progress))) * np.sqrt(progress)
     error = np.sqrt(rng.chisquare(degrees, PATHS) / degrees)
     least = ((error * wanted - noise) / progress).min(axis=0)  # drift with which each path crosses
-    found = float(np.quantile(least, power)) if np.isfinite(least).all() else np.inf
+    found = float(np.quantile(least, power)) * (1 + FEW_UNITS / degrees) if np.isfinite(least).all() else np.inf
     return found if found < MOST_DRIFT else float("inf")
 
 
