@@ -21,7 +21,7 @@ def backtest(
     workers: options.Workers = None,
     as_json: options.Json = False,
 ) -> None:
-    """Back-test a method in time: fit on the past, evaluate on later windows, and compare predicted with realised gain.
+    """Back-test a method in time: fit on the past, evaluate on later windows, and compare predicted gain and outcome.
 
     Example: `lostsales backtest log.parquet --method base-stock`
     """
