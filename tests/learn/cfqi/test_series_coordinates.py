@@ -93,7 +93,7 @@ def with_attributes(differ: bool = True) -> tuple[pd.DataFrame, Any]:
 def test_attributes_tell_series_apart(tmp_path: Path) -> None:
     frame, problem = with_attributes()
     log = lostsales.read_log(frame, problem)
-    learned = learn(log, CFQI(iterations=2, function=FEW))
+    learned = learn(log, CFQI(iterations=2, pricing="free", function=FEW))
     policy = learned.policy
     assert policy.coordinates is not None
     assert policy.coordinates.columns == ("place=hill", "place=sea", "size")
@@ -111,7 +111,7 @@ def test_attributes_tell_series_apart(tmp_path: Path) -> None:
 def test_attributes_of_an_unknown_series_are_those_of_today() -> None:
     frame, problem = with_attributes(differ=False)  # or its size would be that of a usual series
     log = lostsales.read_log(frame, problem)
-    policy = CFQI(iterations=2, pricing="free", function=FEW).fit(log)
+    policy = CFQI(iterations=2, function=FEW).fit(log)
     today = open_rows(frame, log, 9).head(1)
     known = policy.recommend(None, today.assign(last_sales=5.0))
     given = policy.recommend(None, today.assign(last_sales=5.0, series="x", place="hill", size=2.5))
