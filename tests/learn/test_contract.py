@@ -140,7 +140,7 @@ def test_settings_out_of_range_are_refused(method: str) -> None:
     log = small_log("released")
     least = "iterations: Input should be greater than or equal to 1, but it is 0"
     assert least in refusal(log, method, iterations=0)
-    assert "bandwith: no such key; the keys are iterations, rules, seed" in refusal(log, method, bandwith=3)
+    assert "bandwith: no such key; the keys are iterations, rules, pricing, seed" in refusal(log, method, bandwith=3)
     assert "no action of the grid passes the rules" in refusal(log, method, rules=Rules(price_ladder=(5,)))
 
 

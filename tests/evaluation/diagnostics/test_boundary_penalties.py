@@ -55,7 +55,9 @@ def made_up_u(demand: float, order: float) -> float:
 @cache
 def policy(deepest: int, beta: float) -> QPolicy:
     """Safe by the paper's action at `deepest`; elsewhere greedy, which no term asks for."""
-    fitted = CFQI(iterations=1, safe="paper", function=FunctionClass(kind="linear")).fit(log_of_all_paths())
+    fitted = CFQI(iterations=1, pricing="free", safe="paper", function=FunctionClass(kind="linear")).fit(
+        log_of_all_paths()
+    )
     # Anchor demand, stock, and stock, price and order of each closed period: any value is inside.
     wide = tuple(np.array([[-np.inf], [np.inf]]) * np.ones((2, 2 + 3 * i)) for i in range(deepest + 1))
     safe = replace(fitted.safe, depth=deepest)

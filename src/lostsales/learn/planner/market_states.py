@@ -21,8 +21,11 @@ from lostsales.types import Array, Floats, Ints
 
 Z_NODES = 9
 W_NODES = 7
-BESIDE_CYCLE = 5  # nodes of z and w beside the states of a calendar
+# Nodes of z and w beside the states of a calendar: at most so many, and one more for every so many standard deviations
+# of demand by which z moves its mean.
+BESIDE_CYCLE, Z_STEP = 5, 1.0
 LEAST_MASS = 2e-3  # cells with a smaller share of the log are left to their neighbours
+USUAL_ROWS = 64  # of which the spread of demand is taken
 REFERENCE_ROWS = 20  # over whose price and last demand a mean with interactions is averaged
 # In a policy file; the arrays of a kernel mean are absent where the mean is linear.
 STATE_ARRAYS = {
@@ -178,7 +181,7 @@ def market_states(
         forecast = _fit_forecast(inputs[rows], beyond[rows + 1])
     usual_price = float(np.mean(evidence.price))
     w = forecast(np.column_stack([market, beyond, np.full(len(z), usual_price)]))
-    most = (Z_NODES, W_NODES) if len(cycle) == 1 else (BESIDE_CYCLE, BESIDE_CYCLE)
+    most = (Z_NODES, W_NODES) if len(cycle) == 1 else 2 * (_beside_cycle(evidence, law, beyond),)
     z_nodes, w_nodes = (_nodes(each, count, float(z.std())) for each, count in zip((beyond, w), most, strict=True))
     z_weights, w_weights = _node_weights(beyond, z_nodes), _node_weights(w, w_nodes)
     pairs = np.argwhere(z_weights.T @ w_weights / len(z) > LEAST_MASS)
@@ -205,6 +208,19 @@ def market_effects(evidence: Evidence, law: DemandLaw) -> Floats:
     return own.of(features, evidence.series)
 
 
+def _beside_cycle(evidence: Evidence, law: DemandLaw, beyond: Floats) -> int:
+    """How many nodes z needs beyond the calendar, by how far it moves the mean of demand."""
+    low, high = np.quantile(beyond, [0.01, 0.99])
+    rows = np.linspace(0, len(evidence) - 1, min(len(evidence), USUAL_ROWS)).astype(np.int64)
+    series, one = evidence.series[rows], np.ones(len(rows))
+    usual = float(np.nanmedian(observed_lag(evidence, law.lag_weights) / law.scale[evidence.series]))
+    mean = law.mean_of(law.inputs(evidence.market[rows], evidence.price[rows], usual * one), series)
+    spread = law.spread_of(mean, law.effects.spread[series], law.scale[series]) * law.residuals.spread
+    moved = mean * np.expm1(high - low) if law.family.log_link else np.full(len(rows), high - low)
+    reach = float(np.quantile(np.abs(moved) / np.maximum(spread, 1e-9), 0.9))
+    return int(np.clip(1 + np.ceil(reach / Z_STEP), 2, BESIDE_CYCLE))
+
+
 def _nodes(values: Floats, most: int, of_all: float) -> Floats:
     """Values themselves where they are few, else nodes midway between quantiles and an even grid of the middle 98 %.
 
@@ -214,7 +230,7 @@ def _nodes(values: Floats, most: int, of_all: float) -> Floats:
     if spread < 1e-9 + 1e-6 * of_all:
         return np.array([values.mean()])
     near = np.unique(np.rint(values / (0.02 * spread))) * 0.02 * spread
-    if len(near) <= most:
+    if len(near) <= max(most, BESIDE_CYCLE):
         return np.asarray(near)
     quantiles = np.quantile(values, np.linspace(0.01, 0.99, most))
     even = np.linspace(quantiles[0], quantiles[-1], most)
