@@ -22,7 +22,7 @@ PlannerLevel = Literal["learn", "follow", "fixed"]
 
 
 class Planner(Learner):
-    """Planner: dynamic programming on a law of demand that is learned from censored rows.
+    """Planner: dynamic programming on a demand distribution that is estimated from the censored log.
 
     Profit and stock balance are known, and demand does not depend on the stock (Assumption 4), so only the law of
     demand given features, price and last demand is learned. In a run of stock-outs the hidden demand enters the state
@@ -37,14 +37,14 @@ class Planner(Learner):
     seed : int
         The same seed gives the same policy.
     draws : int, optional
-        Laws of demand planned on: the fitted one, and others from a bootstrap over series. Three unless given, and one
-        where orders take longer than a period.
+        Demand distributions planned on: the fitted one, and others from a bootstrap over series. Three unless given,
+        and one where orders take longer than a period.
     pessimism : float
         0: maximise the mean value over the laws; towards 1: an ever lower quantile of it.
     discount : float, optional
         Discount of the plan; the larger of the problem's and 0.97 unless given.
     families : tuple of Family, optional
-        Families among which the law of demand is chosen; all that apply unless given.
+        Families among which the demand distribution is chosen; all that apply unless given.
     safe : {"none", "paper"}
         "paper": from the log's max_depth on, the highest price with the largest order.
     level : {"learn", "follow", "fixed"}
@@ -74,17 +74,17 @@ class Planner(Learner):
 
     draws: Annotated[int, Field(ge=1)] | None = Field(
         None,
-        description="Laws of demand planned on: the fitted one, and others from a bootstrap over series; "
+        description="Demand distributions planned on: the fitted one, and others from a bootstrap over series; "
         f"{USUAL_LAWS} unless given, and 1 where orders take longer than a period.",
     )
     pessimism: Annotated[float, Field(ge=0, le=1)] = Field(
-        0.0, description="0: act on the mean over the laws; towards 1: on an ever lower quantile."
+        0.0, description="0: optimise the mean over these distributions; towards 1: an ever lower quantile."
     )
     discount: Annotated[float, Field(ge=0, lt=1)] | None = Field(
         None, description=f"Discount of the plan; the larger of the problem's and {LEAST_DISCOUNT} unless given."
     )
     families: Annotated[tuple[Family, ...], Field(min_length=1)] | None = Field(
-        None, description="Families among which the law of demand is chosen; all that apply unless given."
+        None, description="Families among which the demand distribution is chosen; all that apply unless given."
     )
     safe: PlannerSafe = Field(
         "none", description='"paper": the highest price with the largest order from the log\'s max_depth on.'
