@@ -13,7 +13,9 @@ from lostsales.evaluation.promise.advice import Concern
 from lostsales.evaluation.promise.sensitivity import Sensitivity
 from lostsales.evaluation.results import Evaluation
 
-CHECKS = "checks are no equals of the first estimator: from few rows they are biased towards what was earned"
+CHECKS = (
+    "checks are no equals of the first estimator: they rest on few rows, and on the demand model for their own error"
+)
 
 
 def interval_text(interval: Interval | None) -> str:
