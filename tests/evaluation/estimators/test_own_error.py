@@ -1,14 +1,16 @@
-"""What an estimator misses is measured on drawn logs, whose truth is known, and taken off."""
+"""What an estimator misses is measured on drawn logs, whose truth is known."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from lostsales.evaluation.estimators.fqe import fitted_q_evaluation, q_figures
+from lostsales.evaluation.estimators.fqe import fitted_q_evaluation
 from lostsales.evaluation.estimators.own_error import DRAWN_LOGS, Figures, drawn_log, own_error
-from lostsales.evaluation.estimators.q_evaluation import FqeSettings
+from lostsales.evaluation.interval import Interval
 from lostsales.evaluation.prepared_log import PreparedLog
+from lostsales.evaluation.promise.policy_concerns import _disagreement
+from lostsales.evaluation.results import Estimate, Overlap
 from lostsales.evaluation.task import EvaluationTask
 from lostsales.learn.baselines.behaviour import Behaviour
 from lostsales.policy.simple import BaseStockRule, Uniform
@@ -50,25 +52,34 @@ def test_the_logged_profit_of_the_behaviour_has_no_error(prepared: PreparedLog) 
 
     found = own_error(task, logged)
     assert found is not None
-    for at in (0, 2):  # profit and cash
-        assert abs(found.mean[at]) < 4 * max(found.error[at], 0.3 / np.sqrt(DRAWN_LOGS))
+    assert abs(found.mean) < 4 * max(found.error, 0.3 / np.sqrt(DRAWN_LOGS))
 
 
-def test_fitted_q_evaluation_finds_the_truth_that_it_missed(prepared: PreparedLog) -> None:
+def test_what_fitted_q_evaluation_misses_is_about_what_it_says(prepared: PreparedLog) -> None:
     task = EvaluationTask.of(RULE, prepared, None, 0)
     truth = evaluate_policy(SCENARIO, RULE, 500, 9).mean_profit
-    uncorrected = float(q_figures(task, FqeSettings()).profit.mean())
     found = fitted_q_evaluation(task)
     assert found.profit is not None
-    assert uncorrected < truth - 2
-    assert found.profit.low < truth < found.profit.high
-    assert abs(found.profit.value - truth) < abs(uncorrected - truth) / 2
-    assert "its own mean error of -" in found.notes[0]
+    assert found.own_error is not None
+    assert found.profit.value < truth - 2
+    assert abs(found.profit.value - found.own_error - truth) < abs(found.profit.value - truth) / 2
+    assert f"it errs by {found.own_error:+.2f} a period" in found.notes[0]
+
+
+def test_estimators_disagree_beyond_what_one_falls_short_by() -> None:
+    def said(own: float | None) -> list[str]:
+        overlap = Overlap("", 1.0, 100.0, True, "")
+        model = Estimate("model", overlap, gain=Interval(50.0, 45.0, 55.0))
+        other = Estimate("fqe", overlap, gain=Interval(20.0, 15.0, 25.0), own_error=own)
+        return [each.text for each in _disagreement((model, other))]
+
+    assert said(None) == said(3.0) == said(-4.0) == ["estimators disagree: a gain of 50.00 by model, 20.00 by fqe"]
+    assert said(-25.0) == []
 
 
 def test_without_a_law_the_bias_is_said(prepared: PreparedLog) -> None:
     task = EvaluationTask.of(RULE, replace(prepared, laws=None), None, 0)
     found = fitted_q_evaluation(task)
     assert found.profit is not None
-    assert found.profit.value == pytest.approx(float(q_figures(task, FqeSettings()).profit.mean()))
+    assert found.own_error is None
     assert "read it as too low" in found.notes[0]

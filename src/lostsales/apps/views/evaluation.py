@@ -13,9 +13,7 @@ from lostsales.evaluation.promise.advice import Concern
 from lostsales.evaluation.promise.sensitivity import Sensitivity
 from lostsales.evaluation.results import Evaluation
 
-CHECKS = (
-    "checks are no equals of the first estimator: they rest on few rows, and on the demand model for their own error"
-)
+CHECKS = "checks are no equals of the first estimator: from few rows they fall short of the true gain"
 
 
 def interval_text(interval: Interval | None) -> str:

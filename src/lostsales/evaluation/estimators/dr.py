@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from lostsales.evaluation.estimators.fqe import less_own_error, q_figures
+from lostsales.evaluation.estimators.fqe import q_estimate, q_figures
 from lostsales.evaluation.estimators.overlap import agreement, near
 from lostsales.evaluation.estimators.own_error import Figures, own_error
 from lostsales.evaluation.estimators.own_units import OwnUnits
@@ -47,7 +47,7 @@ def doubly_robust(task: EvaluationTask, settings: FqeSettings | None = None) -> 
     def on_drawn(drawn: EvaluationTask) -> Figures:
         return q_figures(drawn, own, marginal_ratios(drawn, action_ratios(drawn), own))
 
-    return less_own_error(task, "dr", overlap, q_figures(task, own, ratios), own_error(task, on_drawn))
+    return q_estimate(task, "dr", overlap, q_figures(task, own, ratios), own_error(task, on_drawn))
 
 
 def action_ratios(task: EvaluationTask) -> Floats:

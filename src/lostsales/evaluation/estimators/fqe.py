@@ -1,7 +1,5 @@
 """Fitted Q-evaluation (FQE), and the estimate it shares with its doubly robust correction."""
 
-import numpy as np
-
 from lostsales.errors import LostSalesError
 from lostsales.evaluation.estimators.overlap import overlap_of_actions
 from lostsales.evaluation.estimators.own_error import Figures, OwnError, own_error
@@ -12,10 +10,12 @@ from lostsales.evaluation.task import EvaluationTask
 from lostsales.types import Floats
 
 # Measured: docs/decisions/evaluation.md.
-UNCORRECTED = (
+UNKNOWN_ERROR = (
     "it falls short of the true gain, and without a demand model by how much cannot be told: read it as too low"
 )
-CORRECTED = "less its own mean error of {:+.2f} a period, measured on logs drawn from the demand model"
+KNOWN_ERROR = (
+    "on logs drawn from the demand model it errs by {:+.2f} a period (standard error {:.2f}): read it with that"
+)
 
 
 def fitted_q_evaluation(task: EvaluationTask, settings: FqeSettings | None = None) -> Estimate:
@@ -25,7 +25,7 @@ def fitted_q_evaluation(task: EvaluationTask, settings: FqeSettings | None = Non
     if not overlap.enough:
         return Estimate("fqe", overlap, reason=overlap.sentence)
     found = q_figures(task, own)
-    return less_own_error(task, "fqe", overlap, found, own_error(task, lambda drawn: q_figures(drawn, own)))
+    return q_estimate(task, "fqe", overlap, found, own_error(task, lambda drawn: q_figures(drawn, own)))
 
 
 def q_figures(task: EvaluationTask, settings: FqeSettings, ratios: Floats | None = None) -> Figures:
@@ -43,24 +43,20 @@ def q_figures(task: EvaluationTask, settings: FqeSettings, ratios: Floats | None
     return Figures(profit / horizon, discounted, cash / horizon)
 
 
-def less_own_error(
-    task: EvaluationTask, name: str, overlap: Overlap, found: Figures, error: OwnError | None
-) -> Estimate:
-    """The estimate of figures, less the error that their estimator has on drawn logs."""
-    prepared, horizon = task.prepared, task.estimand.horizon
-    shift, doubt = (np.zeros(3), np.zeros(3)) if error is None else error
-    profit, discounted, cash = (each - own for each, own in zip(found, shift, strict=True))
+def q_estimate(task: EvaluationTask, name: str, overlap: Overlap, found: Figures, error: OwnError | None) -> Estimate:
+    """The estimate of figures, with the error that their estimator has on drawn logs beside it."""
+    prepared, (profit, discounted, cash) = task.prepared, found
     uncertainty = prepared.model_uncertainty
-    of_profit = float(np.hypot(uncertainty, doubt[0]))
     return Estimate(
         estimator=name,
         overlap=overlap,
-        profit=Interval.of(profit, of_profit),
-        cash=Interval.of(cash, float(doubt[2])),
-        discounted=Interval.of(discounted, float(np.hypot(uncertainty * horizon, doubt[1]))),
-        gain=Interval.of(profit - prepared.contributions, of_profit),
-        cash_gain=Interval.of(cash - prepared.units.mean(prepared.log.cash), float(doubt[2])),
+        profit=Interval.of(profit, uncertainty),
+        cash=Interval.of(cash),
+        discounted=Interval.of(discounted, uncertainty * task.estimand.horizon),
+        gain=Interval.of(profit - prepared.contributions, uncertainty),
+        cash_gain=Interval.of(cash - prepared.units.mean(prepared.log.cash)),
         contributions=profit,
-        model_uncertainty=of_profit,
-        notes=(UNCORRECTED if error is None else CORRECTED.format(shift[0]),),
+        model_uncertainty=uncertainty,
+        own_error=None if error is None else error.mean,
+        notes=(UNKNOWN_ERROR if error is None else KNOWN_ERROR.format(error.mean, error.error),),
     )

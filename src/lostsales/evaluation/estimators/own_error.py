@@ -1,9 +1,8 @@
 """The error of an estimator on logs whose truth is known: drawn from the learned law, decided by the cloned behaviour.
 
 Fitted Q-evaluation shrinks: from a log of the usual size it finds a part of the gain only. On logs like the one at hand
-with demand drawn from its law the value of every policy is known, and so is by how much the estimator misses. What it
-says of the log at hand, less that, has this error no more; it is the model's value and what the estimator sees in the
-log that the model does not have.
+with demand drawn from its law the value of every policy is known, and so is by how much the estimator misses. Two
+estimators disagree only where they differ by more than that.
 """
 
 from collections.abc import Callable, Sequence
@@ -39,10 +38,10 @@ class Figures(NamedTuple):
 
 
 class OwnError(NamedTuple):
-    """Mean error of an estimator on drawn logs, and the standard error of that mean, of each of the figures, (3,)."""
+    """Mean error of an estimator on drawn logs, in profit a period, and the standard error of that mean."""
 
-    mean: Floats
-    error: Floats
+    mean: float
+    error: float
 
 
 def own_error(task: EvaluationTask, estimate: Callable[[EvaluationTask], Figures]) -> OwnError | None:
@@ -54,16 +53,15 @@ def own_error(task: EvaluationTask, estimate: Callable[[EvaluationTask], Figures
     at = task.seed, task.start_stock, estimand.restarts
     periods = ReplayPeriods.of(prepared.log, evidence, estimand.horizon, EPISODES, *at)
     played = replay(task.policy, periods, law, estimand.horizon, estimand.discount, task.seed)
-    counted = periods.is_replayed
-    truth = np.array([played.profit[counted].mean(), played.discounted.mean(), played.cash[counted].mean()])
+    truth = float(played.profit[periods.is_replayed].mean())
     behaviour = fit_counted(Behaviour(seed=task.seed), prepared.log)
 
-    def error(draw: int) -> Floats:
+    def error(draw: int) -> float:
         drawn = task.on(drawn_log(prepared, law, behaviour, seed=task.seed + 1 + draw))
-        return np.asarray([each.mean() for each in estimate(drawn)] - truth)
+        return float(estimate(drawn).profit.mean()) - truth
 
     errors = np.array(in_parallel(error, range(DRAWN_LOGS)))
-    return OwnError(errors.mean(axis=0), errors.std(axis=0, ddof=1) / np.sqrt(DRAWN_LOGS))
+    return OwnError(float(errors.mean()), float(errors.std(ddof=1) / np.sqrt(DRAWN_LOGS)))
 
 
 def drawn_log(prepared: PreparedLog, law: DemandLaw, behaviour: Policy, seed: int) -> PreparedLog:

@@ -54,8 +54,12 @@ def _edge(task: EvaluationTask) -> str:
 
 
 def _disagreement(estimates: tuple[Estimate, ...]) -> Iterator[Concern]:
-    gains = [(each.estimator, each.gain.value) for each in estimates if each.gain is not None]
-    for name, gain in gains[1:]:
-        first = gains[0][1]
-        if first > 0 and gain * DISAGREE < first:
-            yield Concern("amber", f"estimators disagree: a gain of {first:.2f} by {gains[0][0]}, {gain:.2f} by {name}")
+    """Where another estimator finds less than half of the gain, though what it falls short by elsewhere is added."""
+    scored = [each for each in estimates if each.gain is not None]
+    for each in scored[1:]:
+        assert each.gain is not None
+        assert scored[0].gain is not None
+        first, falls_short = scored[0].gain.value, max(-(each.own_error or 0.0), 0.0)
+        if first > 0 and (each.gain.value + falls_short) * DISAGREE < first:
+            told = f"a gain of {first:.2f} by {scored[0].estimator}, {each.gain.value:.2f} by {each.estimator}"
+            yield Concern("amber", f"estimators disagree: {told}")
