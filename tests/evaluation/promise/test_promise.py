@@ -66,6 +66,7 @@ def test_a_drift_and_a_longer_memory_are_noticed() -> None:
     assert memory_of(clean) == drift_of(clean) == ""
 
 
+@pytest.mark.filterwarnings("ignore:the policy keeps the usual price")
 def test_a_hidden_cause_withholds_the_gain_and_advises_a_pilot_or_to_keep() -> None:
     log, _ = simulate("confounded", "manager", 14, 1)
     found = compare(log, [BaseStock()], quick=True)
@@ -92,6 +93,7 @@ def test_a_stock_off_its_balance_is_a_red_concern_that_no_pilot_settles() -> Non
     assert [(each.level, each.by_pilot) for each in concerns] == [("red", False)]
 
 
+@pytest.mark.filterwarnings("ignore:the policy keeps the usual price")
 def test_evaluate_says_why_a_gain_is_not_proven() -> None:
     log, _ = simulate("confounded", "manager", 14, 1)
     found = evaluate(BaseStock().fit(log), log, estimators=["model"], quick=True)
