@@ -65,6 +65,7 @@ def test_the_verdict_allows_for_the_errors_of_both() -> None:
     assert "less than was claimed, beyond chance" in windows_of(5.0, 2.7, 2.0).sentence
 
 
+@pytest.mark.slow
 def test_a_gain_that_the_market_took_away_falls_short() -> None:
     """Demand falls and the manager orders less: what was learned before orders far too much."""
     falls, stays = (joined(*later) for later in ((16.0, 4), (26.0, 8)))

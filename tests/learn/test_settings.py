@@ -44,7 +44,7 @@ def learner(request: pytest.FixtureRequest) -> type[Learner]:
 
 @pytest.mark.parametrize(("field", "value", "reason"), WRONG)
 def test_a_wrong_value_is_refused(learner: type[Learner], field: str, value: Any, reason: str) -> None:
-    absent = rf"{field}: no such key; the keys are iterations, rules, seed"
+    absent = rf"{field}: no such key; the keys are iterations, rules, pricing, seed"
     with pytest.raises(SettingError, match=reason if field in learner.model_fields else absent) as caught:
         learner(**{field: value})
     assert str(caught.value).startswith(f"{learner.__name__} is not usable:\n  - ")

@@ -70,6 +70,7 @@ def cost_of(order: Floats, lost: float, stocks: int = 36) -> float:
     return float(change.mean())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("most_states", "kind", "within"), [(pipeline_grid.MOST_STATES, ByPipeline, 2e-4), (0, Projected, 2e-3)]
 )

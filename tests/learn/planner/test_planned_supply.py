@@ -85,6 +85,7 @@ def test_a_shop_that_counts_in_cases_orders_the_same_cases() -> None:
     assert cases.nunique() > 3
 
 
+@pytest.mark.slow
 def test_with_nothing_to_order_it_prices() -> None:
     """A stock that is sold off: the less is left, the dearer; what is on the way counts as stock of the next period."""
     scenario = Scenario.load("steady", ("supply.lead_time=2", "orders=[0]", "start.on_order=[4]", "horizon=6"))

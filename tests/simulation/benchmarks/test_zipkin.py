@@ -30,6 +30,7 @@ def test_published_optima_are_those_that_the_exact_solver_finds(law: str, lead_t
         assert -solved.value == pytest.approx(case.published()["optimum"], abs=0.006)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("law", "lead_time"), [("poisson", 2), ("geometric", 1)])
 def test_told_the_law_the_planner_costs_the_optimum(law: str, lead_time: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(zipkin, "SIZES", ())
