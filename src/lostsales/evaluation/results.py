@@ -51,7 +51,7 @@ class Estimate:
     model_uncertainty: float = 0.0  # of the gain: its spread over demand laws that the log does not rule out
     sensitivity: Sensitivity | None = None  # of the gain to a hidden cause of the prices; None where it is not known
     assortment: AssortmentGain | None = None  # by product; None where there is one, or the estimator cannot tell
-    own_error: float | None = None  # of the profit, on logs drawn from the demand model; None where it is not known
+    own_error: float = 0.0  # of the profit, on logs drawn from the demand model; 0 where it is not measured
     reason: str | None = None
     notes: tuple[str, ...] = ()
 

@@ -60,20 +60,19 @@ def test_what_fitted_q_evaluation_misses_is_about_what_it_says(prepared: Prepare
     truth = evaluate_policy(SCENARIO, RULE, 500, 9).mean_profit
     found = fitted_q_evaluation(task)
     assert found.profit is not None
-    assert found.own_error is not None
     assert found.profit.value < truth - 2
     assert abs(found.profit.value - found.own_error - truth) < abs(found.profit.value - truth) / 2
     assert f"it errs by {found.own_error:+.2f} a period" in found.notes[0]
 
 
 def test_estimators_disagree_beyond_what_one_falls_short_by() -> None:
-    def said(own: float | None) -> list[str]:
+    def said(own: float) -> list[str]:
         overlap = Overlap("", 1.0, 100.0, True, "")
         model = Estimate("model", overlap, gain=Interval(50.0, 45.0, 55.0))
         other = Estimate("fqe", overlap, gain=Interval(20.0, 15.0, 25.0), own_error=own)
         return [each.text for each in _disagreement((model, other))]
 
-    assert said(None) == said(3.0) == said(-4.0) == ["estimators disagree: a gain of 50.00 by model, 20.00 by fqe"]
+    assert said(0.0) == said(3.0) == said(-4.0) == ["estimators disagree: a gain of 50.00 by model, 20.00 by fqe"]
     assert said(-25.0) == []
 
 
@@ -81,5 +80,5 @@ def test_without_a_law_the_bias_is_said(prepared: PreparedLog) -> None:
     task = EvaluationTask.of(RULE, replace(prepared, laws=None), None, 0)
     found = fitted_q_evaluation(task)
     assert found.profit is not None
-    assert found.own_error is None
+    assert found.own_error == 0
     assert "read it as too low" in found.notes[0]

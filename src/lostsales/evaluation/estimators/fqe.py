@@ -57,6 +57,6 @@ def q_estimate(task: EvaluationTask, name: str, overlap: Overlap, found: Figures
         cash_gain=Interval.of(cash - prepared.units.mean(prepared.log.cash)),
         contributions=profit,
         model_uncertainty=uncertainty,
-        own_error=None if error is None else error.mean,
+        own_error=0.0 if error is None else error.mean,
         notes=(UNKNOWN_ERROR if error is None else KNOWN_ERROR.format(error.mean, error.error),),
     )

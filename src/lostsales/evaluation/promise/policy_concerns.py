@@ -59,7 +59,7 @@ def _disagreement(estimates: tuple[Estimate, ...]) -> Iterator[Concern]:
     for each in scored[1:]:
         assert each.gain is not None
         assert scored[0].gain is not None
-        first, falls_short = scored[0].gain.value, max(-(each.own_error or 0.0), 0.0)
+        first, falls_short = scored[0].gain.value, max(-each.own_error, 0.0)
         if first > 0 and (each.gain.value + falls_short) * DISAGREE < first:
             told = f"a gain of {first:.2f} by {scored[0].estimator}, {each.gain.value:.2f} by {each.estimator}"
             yield Concern("amber", f"estimators disagree: {told}")
