@@ -1,18 +1,17 @@
-"""What users run without this project, each on `log.parquet` of the folder: `python verb_peers.py FUNCTION`."""
+"""What users run without this project, each on `log.csv` of the folder: `python verb_peers.py FUNCTION`."""
 
 import sys
 
 import numpy as np
 import pandas as pd
 
-FEATURES = ("price", "order", "stock")
 DISCOUNT, ITERATIONS = 0.9, 10
-COSTS = {"lost": 1.0, "order": 2.0, "holding": 0.5}
+COSTS = {"order": 3.0, "holding": 1.0}  # of `steady`
 
 
 def transitions() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """States, actions, profits, next states, and the actions there are; stock-outs are taken for demand."""
-    log = pd.read_parquet("log.parquet")
+    log = pd.read_csv("log.csv")
     follows = (log["series"].to_numpy()[1:] == log["series"].to_numpy()[:-1]).nonzero()[0]
     others = [name for name in log.columns if name not in ("series", "period", "price", "order", "sales", "stockout")]
     state = np.column_stack([log[others].astype(float), log.groupby("series")["sales"].shift(1).fillna(0.0)])
@@ -54,7 +53,7 @@ def cox_regression() -> None:
     """Expected demand of stock-outs by the proportional hazards of lifelines."""
     from lifelines import CoxPHFitter
 
-    log = pd.read_parquet("log.parquet")
+    log = pd.read_csv("log.csv")
     log["seen"] = ~log["stockout"].astype(bool)
     columns = log[["sales", "seen", "price", "stock"]].astype(float)
     columns["sales"] = columns["sales"].clip(lower=1e-3)
@@ -67,7 +66,7 @@ def statsforecast_then_base_stock() -> None:
     from statsforecast import StatsForecast
     from statsforecast.models import AutoETS
 
-    log = pd.read_parquet("log.parquet")
+    log = pd.read_csv("log.csv")
     frame = pd.DataFrame({"unique_id": log["series"], "ds": log["period"], "y": log["sales"].astype(float)})
     found = StatsForecast([AutoETS()], freq=1, n_jobs=2).forecast(df=frame, h=7, level=[95])
     found.groupby("unique_id")["AutoETS-hi-95"].max()

@@ -137,7 +137,8 @@ def write_log(folder: Path, rows: int) -> Path:
     columns = {"series": log.names[log.series], "period": log.period}
     columns |= {each.name: log.features[:, at] for at, each in enumerate(log.problem.features)}
     columns |= {name: getattr(log, name) for name in ("stock", "price", "order", "sales", "stockout")}
-    write_table(columns, folder / "log.parquet")
+    for name in ("log.parquet", "log.csv"):  # the second for peers without a reader of Parquet
+        write_table(columns, folder / name)
     (folder / "log.toml").write_text(log.problem.to_toml())
     last = np.r_[log.starts[1:], len(log)] - 1
     today = {

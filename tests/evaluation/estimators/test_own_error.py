@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lostsales.evaluation.estimators.fqe import fitted_q_evaluation
-from lostsales.evaluation.estimators.own_error import DRAWN_LOGS, Figures, drawn_log, own_error
+from lostsales.evaluation.estimators.own_error import DRAWN_LOGS, drawn_log, own_error
 from lostsales.evaluation.interval import Interval
 from lostsales.evaluation.prepared_log import PreparedLog
 from lostsales.evaluation.promise.policy_concerns import _disagreement
@@ -46,11 +46,7 @@ def test_the_logged_profit_of_the_behaviour_has_no_error(prepared: PreparedLog) 
     behaviour = Behaviour(seed=0).fit(prepared.log)
     task = EvaluationTask.of(behaviour, prepared, None, 0)
 
-    def logged(drawn: EvaluationTask) -> Figures:
-        profit = drawn.prepared.units.mean(drawn.prepared.profit)
-        return Figures(profit, profit, drawn.prepared.units.mean(drawn.prepared.log.cash))
-
-    found = own_error(task, logged)
+    found = own_error(task, lambda drawn: float(drawn.prepared.profit.mean()))
     assert found is not None
     assert abs(found.mean) < 4 * max(found.error, 0.3 / np.sqrt(DRAWN_LOGS))
 

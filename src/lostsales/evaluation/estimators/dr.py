@@ -13,7 +13,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from lostsales.evaluation.estimators.fqe import q_estimate, q_figures
 from lostsales.evaluation.estimators.overlap import agreement, near
-from lostsales.evaluation.estimators.own_error import Figures, own_error
+from lostsales.evaluation.estimators.own_error import own_error
 from lostsales.evaluation.estimators.own_units import OwnUnits
 from lostsales.evaluation.estimators.q_evaluation import DepthSpace, FqeSettings, histories
 from lostsales.evaluation.results import Estimate, Overlap
@@ -44,10 +44,10 @@ def doubly_robust(task: EvaluationTask, settings: FqeSettings | None = None) -> 
     if not enough:
         return Estimate("dr", overlap, reason=sentence)
 
-    def on_drawn(drawn: EvaluationTask) -> Figures:
-        return q_figures(drawn, own, marginal_ratios(drawn, action_ratios(drawn), own))
+    def profit(drawn: EvaluationTask) -> float:
+        return float(q_figures(drawn, own, marginal_ratios(drawn, action_ratios(drawn), own)).profit.mean())
 
-    return q_estimate(task, "dr", overlap, q_figures(task, own, ratios), own_error(task, on_drawn))
+    return q_estimate(task, "dr", overlap, q_figures(task, own, ratios), own_error(task, profit))
 
 
 def action_ratios(task: EvaluationTask) -> Floats:

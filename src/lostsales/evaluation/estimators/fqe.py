@@ -1,8 +1,10 @@
 """Fitted Q-evaluation (FQE), and the estimate it shares with its doubly robust correction."""
 
+from typing import NamedTuple
+
 from lostsales.errors import LostSalesError
 from lostsales.evaluation.estimators.overlap import overlap_of_actions
-from lostsales.evaluation.estimators.own_error import Figures, OwnError, own_error
+from lostsales.evaluation.estimators.own_error import OwnError, own_error
 from lostsales.evaluation.estimators.q_evaluation import FqeDesign, FqeSettings, fqe_values
 from lostsales.evaluation.interval import Interval
 from lostsales.evaluation.results import Estimate, Overlap
@@ -18,14 +20,22 @@ KNOWN_ERROR = (
 )
 
 
+class Figures(NamedTuple):
+    """What a policy earns, each as contributions of units whose mean it is, (units,)."""
+
+    profit: Floats  # a period
+    discounted: Floats
+    cash: Floats  # a period
+
+
 def fitted_q_evaluation(task: EvaluationTask, settings: FqeSettings | None = None) -> Estimate:
     """Fitted Q-evaluation with one Q per depth, refused where the log shows too few of the policy's actions."""
     own = settings or FqeSettings(seed=task.seed)
     overlap = overlap_of_actions(task)
     if not overlap.enough:
         return Estimate("fqe", overlap, reason=overlap.sentence)
-    found = q_figures(task, own)
-    return q_estimate(task, "fqe", overlap, found, own_error(task, lambda drawn: q_figures(drawn, own)))
+    error = own_error(task, lambda drawn: float(q_figures(drawn, own).profit.mean()))
+    return q_estimate(task, "fqe", overlap, q_figures(task, own), error)
 
 
 def q_figures(task: EvaluationTask, settings: FqeSettings, ratios: Floats | None = None) -> Figures:

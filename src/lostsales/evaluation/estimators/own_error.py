@@ -17,24 +17,16 @@ from lostsales.data.splits import units_of
 from lostsales.data.sublogs import series_parts
 from lostsales.demand.censoring.runs import find_runs
 from lostsales.demand.law.demand_law import DemandLaw
-from lostsales.evaluation.estimators.replay import ReplayPeriods, replay, replayed_steps
+from lostsales.evaluation.estimators.replay import ReplayMarket, ReplayPeriods, replay, replayed_steps
 from lostsales.evaluation.prepared_log import PreparedLog
 from lostsales.evaluation.task import EvaluationTask
 from lostsales.learn.baselines.behaviour import Behaviour
 from lostsales.learn.fit import fit_counted
 from lostsales.policy.policy import Policy
-from lostsales.types import Array, Floats
+from lostsales.types import Array
 
 DRAWN_LOGS = 6
 EPISODES = 300  # that tell the truth in a drawn log
-
-
-class Figures(NamedTuple):
-    """What a policy earns, each as contributions of units whose mean it is, (units,)."""
-
-    profit: Floats  # a period
-    discounted: Floats
-    cash: Floats  # a period
 
 
 class OwnError(NamedTuple):
@@ -44,8 +36,8 @@ class OwnError(NamedTuple):
     error: float
 
 
-def own_error(task: EvaluationTask, estimate: Callable[[EvaluationTask], Figures]) -> OwnError | None:
-    """By how much an estimator misses on logs drawn from the law of a task; None where there is no law."""
+def own_error(task: EvaluationTask, profit: Callable[[EvaluationTask], float]) -> OwnError | None:
+    """By how much an estimate of the profit misses on logs drawn from the law of a task; None where there is no law."""
     prepared, estimand = task.prepared, task.estimand
     if prepared.laws is None:
         return None
@@ -58,7 +50,7 @@ def own_error(task: EvaluationTask, estimate: Callable[[EvaluationTask], Figures
 
     def error(draw: int) -> float:
         drawn = task.on(drawn_log(prepared, law, behaviour, seed=task.seed + 1 + draw))
-        return float(estimate(drawn).profit.mean()) - truth
+        return profit(drawn) - truth
 
     errors = np.array(in_parallel(error, range(DRAWN_LOGS)))
     return OwnError(float(errors.mean()), float(errors.std(ddof=1) / np.sqrt(DRAWN_LOGS)))
@@ -69,7 +61,7 @@ def drawn_log(prepared: PreparedLog, law: DemandLaw, behaviour: Policy, seed: in
     assert prepared.laws is not None  # or there were no law
     log, evidence = prepared.log, prepared.laws.model.evidence
     periods = ReplayPeriods.of(log, evidence, horizon=len(log), episodes=1, seed=seed)
-    steps = list(replayed_steps(behaviour, periods, law, seed))
+    steps = list(replayed_steps(behaviour, periods, ReplayMarket.of(behaviour, periods, law), seed))
     kept = periods.is_replayed.T
 
     def column(values: Sequence[Array | None]) -> Array:

@@ -78,7 +78,7 @@ class ReplayPeriods:
         )
 
 
-class _ReplayMarket:
+class ReplayMarket:
     """The features of the log, and demand by the law."""
 
     def __init__(self, periods: ReplayPeriods, law: DemandLaw, features: Floats) -> None:
@@ -89,6 +89,11 @@ class _ReplayMarket:
         for back in range(1, len(last)):
             last[back] = np.where(np.isnan(last[back]), last[back - 1], last[back])
         self.last = last
+
+    @classmethod
+    def of(cls, policy: Policy, periods: ReplayPeriods, law: DemandLaw) -> "ReplayMarket":
+        """With the features that a policy asks for."""
+        return cls(periods, law, log_as_asked(policy, periods.log).features)
 
     def open(self, series: int, rng: np.random.Generator) -> Opening:  # noqa: ARG002, the protocol passes them
         """As the log opened."""
@@ -153,24 +158,16 @@ def replay(
     """Roll a policy out over the periods, with demand by the law."""
     length, episodes = periods.row.shape
     profit, cash = np.empty((length, episodes)), np.empty((length, episodes))
-    market = _market(policy, periods, law)
-    for t, each in enumerate(_steps(policy, periods, market, seed)):
+    market = ReplayMarket.of(policy, periods, law)
+    for t, each in enumerate(replayed_steps(policy, periods, market, seed)):
         profit[t], cash[t] = each.profit * periods.is_replayed[t], each.cash * periods.is_replayed[t]
     discounted = discount ** np.arange(length) @ profit
     discounted *= (1 - discount**horizon) / (1 - discount ** periods.is_replayed.sum(axis=0))
     return ReplayedEpisodes(profit, cash, discounted, np.concatenate(market.visited))
 
 
-def replayed_steps(policy: Policy, periods: ReplayPeriods, law: DemandLaw, seed: int) -> Iterator[ReplayedStep]:
-    """Roll a policy out over the periods, with demand by the law, period by period."""
-    return _steps(policy, periods, _market(policy, periods, law), seed)
-
-
-def _market(policy: Policy, periods: ReplayPeriods, law: DemandLaw) -> _ReplayMarket:
-    return _ReplayMarket(periods, law, log_as_asked(policy, periods.log).features)
-
-
-def _steps(policy: Policy, periods: ReplayPeriods, market: _ReplayMarket, seed: int) -> Iterator[ReplayedStep]:
+def replayed_steps(policy: Policy, periods: ReplayPeriods, market: ReplayMarket, seed: int) -> Iterator[ReplayedStep]:
+    """Roll a policy out over the periods of a market, period by period."""
     log, (length, episodes), rng = periods.log, periods.row.shape, np.random.default_rng(seed)
     problem, free = log.problem, UnitCosts(0.0, 0.0, 0.0)
     assert log.costs is not None  # or the log had been refused
