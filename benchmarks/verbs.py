@@ -1,28 +1,30 @@
 """Time and memory of every command by the size of its log, beside what a user would run otherwise.
 
-`python -m benchmarks.verbs [--sizes 1000,10000,...] [--out FILE]` writes a Markdown table. Every figure is one process
-from its start, by the clock, with its peak memory; peers run right after the command they stand beside.
+`python -m benchmarks.verbs [--shapes 1000x20,10000x200,...] [--journal FILE]` prints a Markdown table. Every figure is
+one process from its start, in seconds of the processor (which other work on the machine moves little) with its peak
+memory; peers run right after the command they stand beside. The journal keeps finished runs: a second start resumes.
 """
 
 import argparse
 import json
 import os
+import resource
 import subprocess
 import sys
-import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 
 from lostsales.data.writing import write_table
+from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
 
-PERIODS = 50  # of a series of `steady`
-SIZES = (1_000, 10_000, 100_000, 1_000_000)
-LIMIT = 1_800  # seconds, after which a command is stopped, and its larger sizes are not tried
+SHAPES = "1000x20,10000x200,100000x2000,1000000x20000,10000000x100000,100000x1"  # rows x series of `steady`
+LIMIT = 1_200  # seconds of the processor, after which a command is stopped, and its larger logs are not tried
 COMMANDS: dict[str, tuple[str, ...]] = {
     "inspect": ("inspect", "log.parquet"),
     "audit": ("audit", "log.parquet"),
@@ -39,15 +41,19 @@ COMMANDS: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Run:
-    """One process: seconds by the clock and GiB at its peak; None where it failed or was stopped."""
+    """One process: seconds of the processor and GiB at its peak, or why there are none."""
 
+    name: str
+    rows: int
+    series: int
     seconds: float | None
     gibibytes: float | None
+    ended: str = ""  # why it has no figures
 
     @property
     def text(self) -> str:
         """As a cell of the table."""
-        return "-" if self.seconds is None else f"{self.seconds:,.1f} s, {self.gibibytes:.1f} GiB"
+        return self.ended or f"{self.seconds:,.1f} s, {self.gibibytes:.1f} GiB"
 
 
 @dataclass(frozen=True)
@@ -74,50 +80,55 @@ def peers(root: Path) -> list[Peer]:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--sizes", default=",".join(map(str, SIZES)))
-    parser.add_argument("--out", type=Path)
+    parser.add_argument("--shapes", default=SHAPES)
+    parser.add_argument("--journal", type=Path)
     given = parser.parse_args()
-    sizes = [int(each) for each in given.sizes.split(",")]
-    runs: dict[tuple[str, int], Run] = {}
+    shapes = [(int(rows), int(series)) for rows, series in (each.split("x") for each in given.shapes.split(","))]
+    lines = given.journal.read_text().splitlines() if given.journal and given.journal.exists() else []
+    runs = [Run(**json.loads(line)) for line in lines]
+    for shape in shapes:
+        with TemporaryDirectory() as name:
+            for run in measured(Path(name) / "shop", shape, runs):
+                runs.append(run)
+                if given.journal:
+                    with given.journal.open("a") as file:
+                        file.write(json.dumps(asdict(run)) + "\n")
+                sys.stderr.write(f"{run.name}, {run.rows:,} rows: {run.text}\n")
+    print(table(runs, shapes))
+
+
+def measured(folder: Path, shape: tuple[int, int], runs: list[Run]) -> Iterator[Run]:
+    """Every command and its peers on a log of one shape, but for those in `runs`."""
+    rows, series = shape
     root = Path(__file__).parent.parent
-    with TemporaryDirectory() as name:
-        for size in sizes:
-            folder = write_log(Path(name) / str(size), size)
-            for command, arguments in COMMANDS.items():
-                runs[command, size] = measured(runs, command, size, own_command(arguments, folder))
-                for peer in peers(root):
-                    if peer.beside == command and size <= peer.most:
-                        runs[peer.function, size] = measured(runs, peer.function, size, peer_command(peer, folder))
-    text = table(runs, sizes)
-    print(text)
-    if given.out:
-        given.out.write_text(text)
+    starts: dict[str, Callable[[], subprocess.Popen[bytes]]] = {}
+    for command, arguments in COMMANDS.items():
+        starts[command] = own_command(arguments, folder)
+        for peer in peers(root):
+            if peer.beside == command and rows <= peer.most:
+                starts[peer.function] = peer_command(peer, folder)
+    known = {each.name for each in runs if (each.rows, each.series) == shape}
+    missing = [name for name in starts if name not in known]
+    if not missing:
+        return
+    write_log(folder, rows, series)
+    if "recommend" in missing and "fit planner" not in missing:
+        starts["fit planner"]().wait()  # the policy that is asked
+    for name in missing:
+        stopped = any(each.name == name and each.ended and each.rows < rows for each in runs)
+        yield Run(name, rows, series, None, None, "not tried") if stopped else waited(name, shape, starts[name]())
 
 
-def measured(
-    runs: dict[tuple[str, int], Run], name: str, size: int, start: Callable[[], subprocess.Popen[bytes]]
-) -> Run:
-    """One run, unless a smaller log was too much already."""
-    if any(each == name and run.seconds is None for (each, _), run in runs.items()):
-        return Run(None, None)
-    found = waited(start())
-    print(f"{name}, {size:,} rows: {found.text}", file=sys.stderr, flush=True)
-    return found
-
-
-def waited(process: "subprocess.Popen[bytes]") -> Run:
-    """Wait for a process, at most LIMIT seconds."""
-    began = time.perf_counter()
-    while True:
-        done, status, used = os.wait4(process.pid, os.WNOHANG)
-        seconds = time.perf_counter() - began
-        if done:
-            process.returncode = os.waitstatus_to_exitcode(status)
-            ok = process.returncode == 0
-            return Run(seconds, used.ru_maxrss / 2**20) if ok else Run(None, None)
-        if seconds > LIMIT:
-            process.kill()
-        time.sleep(0.01)
+def waited(name: str, shape: tuple[int, int], process: "subprocess.Popen[bytes]") -> Run:
+    """Wait for a process, at most LIMIT seconds of its own."""
+    with suppress(OSError):
+        resource.prlimit(process.pid, resource.RLIMIT_CPU, (LIMIT, LIMIT))
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    seconds = used.ru_utime + used.ru_stime
+    if process.returncode:
+        return Run(name, *shape, None, None, f"over {LIMIT} s" if seconds > 0.98 * LIMIT else "refused")
+    return Run(name, *shape, seconds, used.ru_maxrss / 2**20)
 
 
 def own_command(arguments: tuple[str, ...], folder: Path) -> Callable[[], "subprocess.Popen[bytes]"]:
@@ -130,10 +141,10 @@ def peer_command(peer: Peer, folder: Path) -> Callable[[], "subprocess.Popen[byt
     return lambda: subprocess.Popen([str(peer.python), str(script), peer.function], cwd=folder)  # noqa: S603
 
 
-def write_log(folder: Path, rows: int) -> Path:
+def write_log(folder: Path, rows: int, series: int) -> None:
     """A log of `steady`, its problem, and one open row a series."""
     folder.mkdir(parents=True)
-    log, _ = simulate("steady", episodes=rows // PERIODS, seed=1)
+    log, _ = simulate(Scenario.load("steady", (f"horizon={rows // series}",)), episodes=series, seed=1)
     columns = {"series": log.names[log.series], "period": log.period}
     columns |= {each.name: log.features[:, at] for at, each in enumerate(log.problem.features)}
     columns |= {name: getattr(log, name) for name in ("stock", "price", "order", "sales", "stockout")}
@@ -146,24 +157,22 @@ def write_log(folder: Path, rows: int) -> Path:
     }
     today["period"] = today["period"] + 1
     write_table(today, folder / "today.parquet")
-    return folder
 
 
-def table(runs: dict[tuple[str, int], Run], sizes: list[int]) -> str:
-    """A row a command or peer, a column a size, and the growth from the last but one size to the last."""
-    lines = [
-        "| | " + " | ".join(f"{size:,} rows" for size in sizes) + " | growth |",
-        "|---|" + "---|" * (len(sizes) + 1),
-    ]
-    for name in dict.fromkeys(name for name, _ in runs):
-        own = [runs.get((name, size), Run(None, None)) for size in sizes]
-        told = [(size, run.seconds) for size, run in zip(sizes, own, strict=True) if run.seconds is not None]
+def table(runs: list[Run], shapes: list[tuple[int, int]]) -> str:
+    """A row a command or peer, a column a shape, and the growth between the two largest logs that it did."""
+    found = {(each.name, each.rows, each.series): each for each in runs}
+    heads = [f"{rows:,} rows, {series:,} series" for rows, series in shapes]
+    lines = ["| | " + " | ".join(heads) + " | growth |", "|---|" + "---|" * (len(shapes) + 1)]
+    for name in dict.fromkeys(each.name for each in runs):
+        own = [found.get((name, *shape)) for shape in shapes]
+        done = {each.rows: each.seconds for each in own if each and each.seconds is not None and each.series > 1}
         growth = "-"
-        if len(told) > 1:
-            (few, short), (many, long) = told[-2:]
+        if len(done) > 1:
+            (few, short), (many, long) = sorted(done.items())[-2:]
             growth = f"rows^{np.log(long / short) / np.log(many / few):.2f}"
-        lines.append(f"| {name} | " + " | ".join(run.text for run in own) + f" | {growth} |")
-    return "\n".join(lines) + "\n\n" + json.dumps({"cores": os.cpu_count()}) + "\n"
+        lines.append(f"| {name} | " + " | ".join(each.text if each else "-" for each in own) + f" | {growth} |")
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":
