@@ -2,18 +2,18 @@
 
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from pydantic import Field
 
 from lostsales.data.ladders import Ladders
 from lostsales.data.log import SalesLog
 from lostsales.data.settings import StrictSettings, checked_json
 from lostsales.demand.forecasting.spread import Spread
-from lostsales.errors import LostSalesError
-from lostsales.learn.planner.moving_level import LevelStates
+from lostsales.learn.planner.moving_level import DECAYS, LevelStates
 from lostsales.policy.decision import Decision
-from lostsales.policy.file_content import POSITIVE, Content, Header, NonNegative, Positive, numbers, texts
+from lostsales.policy.file_content import POSITIVE, Content, Header, NonNegative, feature_count, numbers, texts
 from lostsales.policy.file_format import POLICIES, Artefact, content_of
 from lostsales.policy.in_units import MONEY, QUANTITIES, Rescaled, factors, view_in_units
 from lostsales.policy.view import Action, View
@@ -21,15 +21,18 @@ from lostsales.types import Array, Floats
 
 KIND = "levelled"
 BEFORE = "level_"  # of the names of its arrays
+MOST_PERIOD = 9.2e18  # which int64 can hold
+# Variance beyond that of a count, as a share of it: less is lost in rounding, and then divided by.
+Excess = Annotated[float, Field(ge=1e-6, le=1e6)]
 
 
 class LevelledSettings(StrictSettings):
     """The settings in a policy file."""
 
-    kind: str
+    kind: Literal["plan"]
     settings: dict[str, Any]
-    linear: Positive
-    quadratic: Positive
+    linear: Excess
+    quadratic: Excess
     integer: bool
     whole: bool
     still: NonNegative = 0.0
@@ -110,7 +113,8 @@ class LevelledPolicy(Rescaled):
         problem = header.problem.model_copy(update={"orders": settings.orders})
         inside = content_of(settings.kind, replace(header, settings=settings.settings, names=names, problem=problem))
         specs = {f"{BEFORE}{name}": spec for name, spec in SPECS.items()}
-        return None if inside is None else replace(inside, arrays=inside.arrays | specs)
+        own = {"level inputs": 1 + feature_count(header.problem.features)}
+        return None if inside is None else replace(inside, arrays=inside.arrays | specs, sizes=inside.sizes | own)
 
     @classmethod
     def from_artefact(cls, artefact: Artefact) -> "LevelledPolicy":
@@ -128,11 +132,11 @@ class LevelledPolicy(Rescaled):
 
 SPECS = {
     "names": texts("levels"),
-    "last": numbers("levels"),
+    "last": numbers("levels", least=-(2.0**63), most=MOST_PERIOD),
     "usual": numbers("levels", least=POSITIVE),
-    "total": numbers("levels", "rates"),
-    "weight": numbers("levels", "rates"),
-    "score": numbers("levels", "rates"),
+    "total": numbers("levels", len(DECAYS)),
+    "weight": numbers("levels", len(DECAYS), least=0),
+    "score": numbers("levels", len(DECAYS)),
     "slopes": numbers("level inputs"),
     "centre": numbers("level inputs"),
 }
@@ -144,7 +148,4 @@ def _arrays(states: LevelStates) -> dict[str, Array]:
 
 
 def _settings(keys: dict[str, Any]) -> LevelledSettings:
-    settings = checked_json(LevelledSettings, keys, "its settings")
-    if settings.kind == KIND:
-        raise LostSalesError("a policy for moving levels holds another kind of policy, not one of its own")
-    return settings
+    return checked_json(LevelledSettings, keys, "its settings")

@@ -30,6 +30,7 @@ LEAST_GAIN = 0.01  # of the mean log score so many periods ahead, and
 LEAST_T = 1.7  # times its standard error over blocks of rows: where nothing moves the gain is below 0
 BLOCK = 20  # rows
 RANGE = 0.1, 10.0  # of a level relative to the usual one
+FARTHEST = 50.0  # logarithm of what price and features may do to demand; beyond, products of it would not be finite
 STILL = 0.2  # relative change up to which a level that never moved counts as chance
 
 
@@ -50,7 +51,7 @@ class LevelStates:
 
     def index(self, log: SalesLog) -> Floats:
         """What price and features do to the demand of rows, (rows,)."""
-        return np.exp((_inputs(log) - self.centre) @ self.slopes)
+        return np.exp(np.clip((_inputs(log) - self.centre) @ self.slopes, -FARTHEST, FARTHEST))
 
     def now(self) -> dict[str, float]:
         """The level of each product after the last row that was seen, relative to its usual one."""
