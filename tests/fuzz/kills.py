@@ -16,7 +16,6 @@ import traceback
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import Any
 
 import duckdb
@@ -27,7 +26,7 @@ import pandas as pd
 import lostsales
 from lostsales.apps.cli import COMMANDS
 from lostsales.apps.cli import main as lostsales_main
-from tests.fuzz.running import main
+from tests.fuzz.running import main, new_folder
 
 IMPORTED = duckdb, numba, COMMANDS  # once, before the forks
 
@@ -80,7 +79,7 @@ def kill_case(seed: int, number: int, folder: Path) -> str:
 @cache
 def inputs() -> Path:
     """A folder with one of every input."""
-    folder = Path(mkdtemp())
+    folder = new_folder()
     succeed(lambda: make_inputs(folder), "the inputs")
     return folder
 
@@ -100,11 +99,11 @@ def make_inputs(folder: Path) -> None:
 @cache
 def prepared(name: str) -> tuple[Path, float]:
     """The folder after a command has ended in it, and how long that took, the second time."""
-    folder = Path(mkdtemp())
+    folder = new_folder()
     shutil.copytree(inputs(), folder, dirs_exist_ok=True)
     succeed(lambda: run(WRITING[name].split(), folder), name)
     began = time.monotonic()
-    again = Path(mkdtemp())
+    again = new_folder()
     shutil.copytree(inputs(), again, dirs_exist_ok=True)
     succeed(lambda: run(WRITING[name].split(), again), name)
     return folder, time.monotonic() - began

@@ -7,7 +7,6 @@ import tomllib
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ import lostsales
 from lostsales.data.units import problem_in_units
 from lostsales.policy.chosen_products import ChosenProducts
 from lostsales.policy.in_units import InUnits
+from tests.fuzz.running import new_folder
 from tests.learn.small import frame_of
 
 PRODUCTS = (("tea", "drinks", 3.0, 4), ("milk", "dairy", 1.2, 9), ("cake", "bakery", 5.0, 3))
@@ -163,7 +163,7 @@ MAKERS: dict[str, Callable[[], Any]] = {
 @cache
 def made_file(name: str) -> Path:
     """The file of it, beside what it is asked."""
-    path = Path(mkdtemp()) / f"{name}.policy"
+    path = new_folder() / f"{name}.policy"
     made(name).save(path)
     if name.startswith(SOLVED):
         path.with_name("scenario.toml").write_text(scenario_of(name))

@@ -61,7 +61,11 @@ def changed(name: str, path: Path, change: dict[str, Any], **arrays: Any) -> Pat
             "own.tea: Input should be less than or equal to 1",
         ),
         ("newsvendor", {"problem.clock.calendars.closed": []}, "closed must have a calendar"),
-        ("planner with levels", {"settings.linear": 1e-30}, "linear: Input should be greater than or equal to 0.000001"),
+        (
+            "planner with levels",
+            {"settings.linear": 1e-30},
+            "linear: Input should be greater than or equal to 0.000001",
+        ),
         ("planner with levels", {"settings.kind": "q"}, "kind: Input should be 'plan'"),
         (
             "lookahead",

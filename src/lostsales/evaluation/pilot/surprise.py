@@ -22,6 +22,13 @@ class DemandBaseline(StrictSettings):
     coefficients: tuple[float, ...] = Field(description="Of the columns.")
     centre: tuple[float, ...] = Field(description="Mean of each column.")
 
+    @property
+    def contradiction(self) -> str | None:
+        """What cannot be so, as in a file that was made by hand."""
+        if PRICE not in self.columns or not len(self.columns) == len(self.coefficients) == len(self.centre):
+            return "what is expected of demand needs a coefficient and a centre for every column, the price among them"
+        return None
+
     @classmethod
     def of(cls, panel: Panel, clock: PilotClock, demand: Floats, usual: Floats, price: Floats) -> "DemandBaseline":
         """From the rows of the past; `demand` (rows,), usual demand and price of each series (series,)."""

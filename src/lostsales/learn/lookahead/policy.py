@@ -136,7 +136,9 @@ class LookaheadPolicy(PolicyBase):
         saved = checked_json(LookaheadSettings, header.settings, "its settings")
         check_draws(header.problem, Search(saved.paths, saved.ahead), saved.review)
         least, most = INDEX_RANGE
-        season = {name: numbers(size, least=least, most=most) for name, size in (("weekday", WEEKDAYS), ("week", WEEKS))}
+        season = {
+            name: numbers(size, least=least, most=most) for name, size in (("weekday", WEEKDAYS), ("week", WEEKS))
+        }
         return Content(SeriesFacts.content() | season)
 
     def to_artefact(self) -> Artefact:
@@ -177,6 +179,6 @@ def check_draws(problem: Problem, search: Search, review: int) -> None:
     periods = search.periods(problem.lead_times.longest, terms_of(problem, review=review).review)
     if search.paths * periods > MOST_DRAWS:
         raise LostSalesError(
-            f"{search.paths:,} sampled futures of {periods:,} periods are more than the {MOST_DRAWS:,} periods that can "
-            "be looked at: take fewer paths"
+            f"{search.paths:,} sampled futures of {periods:,} periods are more than the {MOST_DRAWS:,} periods that "
+            "can be looked at: take fewer paths"
         )
