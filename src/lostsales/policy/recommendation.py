@@ -21,7 +21,7 @@ from lostsales.types import Array, Bools, Floats
 PREFIX = "recommended_"  # of a column whose name the table has given to another
 OUTSIDE = "outside the data"
 BEYOND = "a longer run of stock-outs than was learned"
-UNKNOWN_SERIES = "a series that the log never had: others like it stand in"
+UNKNOWN_SERIES = "a series that the log never had: it is taken for a usual one"
 NOT_CHOSEN = "no proven gain for this product: keep what you do"
 UNSEEN = "a price or an order that this series never had"
 UNTRIED = "one price or one order only was tried in such a case: it is kept"

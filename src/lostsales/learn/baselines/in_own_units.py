@@ -23,7 +23,7 @@ from lostsales.learn.cfqi.series_coordinates import SeriesCoordinates, ViewCoord
 from lostsales.learn.learner import Learner
 from lostsales.policy.action_grid import ActionGrid, room_of
 from lostsales.policy.decision import Decision
-from lostsales.policy.file_content import POSITIVE, Content, Header, NonNegative, numbers, texts
+from lostsales.policy.file_content import POSITIVE, Content, Header, NonNegative, numbers, optional, texts
 from lostsales.policy.file_format import POLICIES, Artefact, content_of
 from lostsales.policy.policy import SavedPolicy
 from lostsales.policy.rules import Rules, SavedRules
@@ -153,13 +153,15 @@ class InOwnUnits(PolicyWrapper[SavedPolicy]):
             "series_values": numbers("series", "series attributes"),
             "series_price": numbers("series", least=POSITIVE),
             "series_range": numbers("series", 7, least=0, infinite=True),
+            "series_sizes": optional(numbers("series attributes and one", 2)),
         }
         problem = _inside(header.problem, settings.rules, settings.prices, settings.orders)
         names = header.names - set(series)
         content = content_of(settings.kind, replace(header, problem=problem, settings=settings.settings, names=names))
         if content is None:
             return None
-        sizes = content.sizes | {"series attributes": len(settings.attributes)}
+        attributes = len(settings.attributes)
+        sizes = content.sizes | {"series attributes": attributes, "series attributes and one": 1 + attributes}
         return replace(content, arrays=content.arrays | series, sizes=sizes)
 
     @classmethod

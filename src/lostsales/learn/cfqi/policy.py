@@ -237,7 +237,7 @@ class QPolicy(PolicyBase):
         """What a file of this kind may hold."""
         settings = checked_json(QPolicySettings, header.settings, "its settings")
         features = feature_count(header.problem.features) + len(settings.costs)
-        sizes = {"attributes": len(settings.attributes or ())}
+        sizes = {"attributes": len(settings.attributes or ()), "attributes and one": 1 + len(settings.attributes or ())}
         arrays: dict[str, ArraySpec] = {
             "prices": numbers("prices", least=0, rising=True),
             "orders": numbers("orders", least=0, rising=True),
@@ -249,6 +249,7 @@ class QPolicy(PolicyBase):
             arrays["series_price"] = optional(numbers("series", least=POSITIVE))
             arrays["series_range"] = optional(numbers("series", 7, least=0, infinite=True))
             arrays["series_multiple"] = optional(numbers("series", least=0))
+            arrays["series_sizes"] = optional(numbers("attributes and one", 2))
         depths = len(settings.models) - ("chance" in settings.models)
         for name, model in settings.models.items():
             depth = depths - 1 if name == "chance" else int(name)

@@ -2,7 +2,6 @@
 
 import warnings
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
@@ -27,6 +26,8 @@ class SeriesCoordinates:
     usual_price: Floats  # (series,) 1 where series do not differ in price
     own_range: OwnRange | None = None  # what each series has seen; None in files of old
     order_multiple: Floats | None = None  # (series,) what its orders come in; None where all share a ladder
+    # (1 + columns, 2) logarithms of scale and usual price by the attributes; None where there are none, in files of old
+    sizes: Floats | None = None
 
     @classmethod
     def of(cls, log: SalesLog, warn: bool = True) -> "SeriesCoordinates":
@@ -37,7 +38,9 @@ class SeriesCoordinates:
                 _warn(*sizes)
             scale = rounded_scale(scale)
         columns, values = attribute_columns(log)
-        return cls(log.names, scale, columns, values, usual_price(log), OwnRange.of(log))
+        usual = usual_price(log)
+        sizes = by_attributes(values, np.log(np.column_stack([scale, usual]))) if columns else None
+        return cls(log.names, scale, columns, values, usual, OwnRange.of(log), sizes=sizes)
 
     @property
     def one_scale(self) -> bool:
@@ -57,11 +60,6 @@ class SeriesCoordinates:
         shown = own_multiples(log, ladders.order_multiple)
         return replace(self, order_multiple=shown if said is None else np.where(np.isnan(said), shown, said))
 
-    @cached_property
-    def sizes(self) -> Floats:
-        """Logarithms of scale and usual price by the attributes, (1 + columns, 2)."""
-        return by_attributes(self.values, np.log(np.column_stack([self.scale, self.usual_price])))
-
     def of_view(self, view: View) -> "ViewCoordinates":
         """The coordinates of the series of a view.
 
@@ -79,7 +77,7 @@ class SeriesCoordinates:
         if context is not None and new.any():
             recent = context.mean_demand[new]
             values[new] = context.take(np.flatnonzero(new)).values(self.columns, self.values.mean(axis=0))
-            if self.columns:
+            if self.sizes is not None:
                 said = sizes_of(values[new], self.sizes)
                 scale[new], price[new] = 1.0 if self.one_scale else rounded_scale(said[:, 0]), said[:, 1]
             scale[new] = np.where((recent > 0) & (not self.one_scale), rounded_scale(recent), scale[new])
@@ -98,6 +96,7 @@ class SeriesCoordinates:
         optional = {
             "series_range": None if self.own_range is None else self.own_range.to_array(),
             "series_multiple": self.order_multiple,
+            "series_sizes": self.sizes,
         }
         return {
             "series_names": self.names.astype(str),
@@ -114,8 +113,8 @@ class SeriesCoordinates:
         names = arrays["series_names"].astype(object)
         price = arrays.get("series_price", np.ones(len(names)))
         own_range = OwnRange.from_array(arrays["series_range"]) if "series_range" in arrays else None
-        multiple = arrays.get("series_multiple")
-        return cls(names, arrays["series_scale"], tuple(columns), arrays["series_values"], price, own_range, multiple)
+        own = own_range, arrays.get("series_multiple"), arrays.get("series_sizes")
+        return cls(names, arrays["series_scale"], tuple(columns), arrays["series_values"], price, *own)
 
 
 @dataclass(frozen=True, eq=False)
