@@ -121,11 +121,18 @@ class AssortmentGain:
     @property
     def sentence(self) -> str:
         """The total gain and its interval in words."""
-        gain, over = self.total.usual
+        gain, over = judged_gain(self.total.period, self)
         sure = "a proven gain" if gain.proven else "a proven loss" if gain.high < 0 else "no proven gain"
-        money = f" {self.currency}" if self.currency else ""
-        figures = f"{amount(gain.value)}{money} {over}", f"{amount(gain.low)} to {amount(gain.high)}"
-        return f"{sure}, {figures[0]} over all {self.products_in_log:,} products, with 95 % certainty {figures[1]}"
+        return f"{sure}, {amount(gain.value)} {over}, with 95 % certainty {amount(gain.low)} to {amount(gain.high)}"
+
+
+def judged_gain(gain: Interval, products: AssortmentGain | None) -> tuple[Interval, str]:
+    """The gain that a verdict rests on, and what it is over: that of all products together where there are some."""
+    if products is None:
+        return gain, "a period"
+    total, over = products.total.usual
+    money = f"{products.currency} " if products.currency else ""
+    return total, f"{money}{over} over all {products.products_in_log:,} products"
 
 
 @dataclass(frozen=True, eq=False)

@@ -54,12 +54,17 @@ def _edge(task: EvaluationTask) -> str:
 
 
 def _disagreement(estimates: tuple[Estimate, ...]) -> Iterator[Concern]:
-    """Where another estimator finds less than half of the gain, though what it falls short by elsewhere is added."""
+    """Where another estimator finds less than half of the gain, though what it falls short by elsewhere is added.
+
+    In an assortment it must do so for certain: one Q for all products knows no response of a product of its own, and
+    the largest of them move its mean by many times the gain.
+    """
     scored = [each for each in estimates if each.gain is not None]
     for each in scored[1:]:
         assert each.gain is not None
         assert scored[0].gain is not None
         first, falls_short = scored[0].gain.value, max(-each.own_error, 0.0)
-        if first > 0 and (each.gain.value + falls_short) * DISAGREE < first:
+        at_most = each.gain.value if scored[0].assortment is None else each.gain.high
+        if first > 0 and (at_most + falls_short) * DISAGREE < first:
             told = f"a gain of {first:.2f} by {scored[0].estimator}, {each.gain.value:.2f} by {each.estimator}"
             yield Concern("amber", f"estimators disagree: {told}")

@@ -55,7 +55,7 @@ def _learn(log: SalesLog, settings: "CFQI", progress: Progress | None) -> CfqiRe
     data = TrainingData.of(log, settings.rules, settings.max_depth, pool=settings.deeper == "pooled")
     data = data.priced(settings.pricing)
     runs, actions = data.runs, OwnActions(data.ladders.coarse(), room_of(log.problem))
-    coordinates = SeriesCoordinates.of(log)
+    coordinates = SeriesCoordinates.of(log).in_cases(log, data.ladders, data.rules)
     profit = impute(
         log, demand_max=settings.demand_max, tail=settings.tail, replicates=0, runs=runs, seed=settings.seed, quick=True
     ).profit_filled

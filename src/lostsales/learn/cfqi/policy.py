@@ -182,12 +182,14 @@ class QPolicy(PolicyBase):
         """All rows, those of one depth and the same coordinates of actions together, a chunk at a time."""
         asks, last_price = self.asks, view.last_price
         by_name, own, limit = view.features_by_name(asks), self._coordinates(view), view.order_limit(self.problem)
+        multiple = self._cases(view, own)
         for depth in np.unique(view.depth):
             in_depth = np.flatnonzero(view.depth == depth)
             learned = min(int(depth), len(self.q) - 1)
             q, (least, most) = self.q[learned], self.ranges[learned]
             slack = ROUNDING * (1 + most - least)
-            for in_group, pairs in self.actions.groups(own.usual_price[in_depth], own.scale[in_depth]):
+            cases = None if multiple is None else multiple[in_depth]
+            for in_group, pairs in self.actions.groups(own.usual_price[in_depth], own.scale[in_depth], cases):
                 for start in range(0, len(in_group), CHUNK):
                     at = in_depth[in_group[start : start + CHUNK]]
                     scale, usual = own.scale[at], own.usual_price[at]
@@ -197,8 +199,8 @@ class QPolicy(PolicyBase):
                     attributes = np.hstack(more) if more else None
                     block = blocks_of_view(asks, view, at, learned, int(depth), scale, attributes, usual)
                     features = {name: values[at] for name, values in by_name.items()}
-                    grid = self.actions.grid(usual, scale, self.unit_cost)
-                    rules = self.rules.of_names(None if view.names is None else view.names[at])
+                    grid = self.actions.grid(usual, scale, None if multiple is None else multiple[at], self.unit_cost)
+                    rules = self.rules.of_view(view, at)
                     most_order = None if limit is None else limit[at]
                     feasible = rules.feasible(grid, view.stock[at], last_price[at], features, most_order)
                     if own.own_range is not None:
@@ -217,6 +219,13 @@ class QPolicy(PolicyBase):
                     outside = ((block < least - slack) | (block > most + slack)).any(axis=1)
                     yield _Scored(at, grid, scores, penalty, unsafe, outside, untried)
 
+    def _cases(self, view: View, own: ViewCoordinates) -> Floats | None:
+        """What the orders of rows come in, (rows,), None where in the same; of unknown series as the rules say."""
+        if own.order_multiple is None:
+            return None
+        usual = np.full(len(view.stock), self.actions.ladders.order_multiple)
+        return np.where(own.order_multiple > 0, own.order_multiple, self.rules.multiples(view, usual))
+
     def _coordinates(self, view: View) -> ViewCoordinates:
         if self.coordinates is not None:
             return self.coordinates.of_view(view)
@@ -228,7 +237,7 @@ class QPolicy(PolicyBase):
         """What a file of this kind may hold."""
         settings = checked_json(QPolicySettings, header.settings, "its settings")
         features = feature_count(header.problem.features) + len(settings.costs)
-        sizes = {"attributes": len(settings.attributes or ())}
+        sizes = {"attributes": len(settings.attributes or ()), "attributes and one": 1 + len(settings.attributes or ())}
         arrays: dict[str, ArraySpec] = {
             "prices": numbers("prices", least=0, rising=True),
             "orders": numbers("orders", least=0, rising=True),
@@ -239,6 +248,8 @@ class QPolicy(PolicyBase):
             arrays["series_values"] = numbers("series", "attributes")
             arrays["series_price"] = optional(numbers("series", least=POSITIVE))
             arrays["series_range"] = optional(numbers("series", 7, least=0, infinite=True))
+            arrays["series_multiple"] = optional(numbers("series", least=0))
+            arrays["series_sizes"] = optional(numbers("attributes and one", 2))
         depths = len(settings.models) - ("chance" in settings.models)
         for name, model in settings.models.items():
             depth = depths - 1 if name == "chance" else int(name)

@@ -96,7 +96,8 @@ class NextValues:
             (np.flatnonzero(part.is_observed), 0, part.next_observed, allowed[0]),
             (np.flatnonzero(~part.is_observed), part.next_learned, part.next_censored, allowed[1]),
         ):
-            for at, own in actions.groups(usual[rows], scale[rows]):
+            multiple = None if part.order_multiple is None else part.order_multiple[rows]
+            for at, own in actions.groups(usual[rows], scale[rows], multiple):
                 for start in range(0, len(at), CHUNK):
                     some = at[start : start + CHUNK]
                     there = block[some]

@@ -73,7 +73,7 @@ class LookaheadPolicy(PolicyBase):
         at, is_unknown = self.series.rows_of(view)
         last = view.last_price
         wanted_price = np.where(np.isnan(last), self.series.price[at], last)
-        rules = self.rules.of_names(view.names)
+        rules = self.rules.of_view(view)
         unit_cost, longest = self.series.order_cost[at], self.problem.lead_times.longest
         terms = terms_of(self.problem, self.fixed_cost, self.review)
         situation = self._situation(view, wanted_price, rules, self.search.periods(longest, terms.review))
