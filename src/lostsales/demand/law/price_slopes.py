@@ -200,7 +200,7 @@ class FixedSlopeMean:
         """Least squares of what the price leaves on the other inputs."""
         others = inputs.copy()
         others[:, -2] = 0.0
-        return FixedSlopeMean(fit_linear(others, latent - self.slope * inputs[:, -2], weights), self.slope)
+        return FixedSlopeMean(self.linear.refit(others, latent - self.slope * inputs[:, -2], weights), self.slope)
 
     def extrapolate(self, other: "FixedSlopeMean", step: float) -> "FixedSlopeMean":
         """The mean plus `step` times the difference to another."""
@@ -213,13 +213,13 @@ def law_with_slope(
     """A law with a linear mean whose slope on the price is given; all else is fitted."""
     assert isinstance(law.mean, LinearMean)
     family = replace(law.family, mean="linear")
-    without = LinearMean(law.mean.intercept, np.r_[law.mean.slopes[:-2], 0.0, law.mean.slopes[-1]])
+    without = replace(law.mean, slopes=np.r_[law.mean.slopes[:-2], 0.0, law.mean.slopes[-1]])
     start = replace(law, family=family, mean=FixedSlopeMean(without, slope))
     found = fit_family(evidence, family, law.scale, weights, start, seed)
     assert isinstance(found.mean, FixedSlopeMean)
     slopes = found.mean.linear.slopes.copy()
     slopes[-2] = slope
-    return replace(found, mean=LinearMean(found.mean.linear.intercept, slopes))
+    return replace(found, mean=replace(found.mean.linear, slopes=slopes))
 
 
 def instrumented_law(

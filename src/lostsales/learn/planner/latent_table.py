@@ -103,7 +103,11 @@ def _mean_latents(
     own = shape.price_slope * (law.price_input(price) - centre[-2])
     own += shape.memory_slope * (law.memory_input(lag) - centre[-1])
     if isinstance(law.mean, LinearMean):
-        shared = own + law.mean(law.inputs(np.zeros((len(price), evidence.market.shape[1])), price, lag))
+        # z is that of the fitted law. Another one, with slopes of its own on the features, has its own mean at their
+        # middle: at features of 0 its intercept would have to be that of the fitted one.
+        middle = evidence.market.mean(axis=0)
+        same = np.repeat(middle[None], len(price), axis=0)
+        shared = own + law.mean(law.inputs(same, price, lag)) - states.index(middle[None])
         return law.linked(states.z_nodes[:, None] + shared).reshape(nodes)
     rows = np.linspace(0, len(evidence) - 1, min(len(evidence), INTERACTION_ROWS)).astype(np.int64)
     z = states.index(evidence.market[rows])
