@@ -13,11 +13,12 @@ import numpy as np
 from scipy.ndimage import gaussian_filter1d
 
 from lostsales.demand.censoring.evidence import Evidence
+from lostsales.demand.law.calibration import Calibration, calibrate
 from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.demand.law.estimation import complete_latents
-from lostsales.demand.law.local_residuals import LocalResiduals, Points
+from lostsales.demand.law.local_residuals import CHUNK, LocalResiduals, Points
 from lostsales.demand.law.residuals import Residuals
-from lostsales.types import Array, Floats, Ints
+from lostsales.types import Floats, Ints
 
 BANDWIDTHS = (1.0, 0.5, 0.25, 0.12)  # in standard deviations of a coordinate
 # Coordinates of `Points` that may be local together: the mean, or price, last demand and market.
@@ -38,6 +39,7 @@ class LocalFit:
 
     residuals: LocalResiduals
     score: Floats  # (scored,) log probability of what each row shows, by laws of the rows of other folds
+    calibration: Calibration | None = None  # by the same laws, of the chosen bandwidths
 
     def is_better_than(self, other: "LocalFit") -> bool:
         """Whether the score of the same rows is higher beyond chance."""
@@ -62,7 +64,7 @@ class _Design(NamedTuple):
     wide: Ints  # draws whose interval has no end: their laws depend on those around them
     width: float  # of smoothing, in bins
     scored: Ints  # draws that are scored
-    others: Array  # (scored, draws) 1 where a draw is of another fold
+    fold: Ints  # (draws,)
 
 
 def fit_local_residuals(
@@ -88,18 +90,15 @@ def fit_local_residuals(
     scored = np.flatnonzero(evidence.depth[rows.at] == 0)  # of the others the last demand is known by draws only
     if len(scored) > MOST_SCORED:
         scored = np.sort(np.random.default_rng(seed).choice(scored, MOST_SCORED, replace=False))
-    others = (fold[rows.at[scored]][:, None] != fold[rows.at]).astype(np.float32)
     wide = np.flatnonzero(np.isinf(rows.high) | np.isinf(rows.low))
-    design = _Design(overlap, wide, _smoothing(edges, base, float(rows.weight.sum())), scored, others)
+    design = _Design(overlap, wide, _smoothing(edges, base, float(rows.weight.sum())), scored, fold[rows.at])
     start = LocalResiduals(edges, columns / scale, scale, overlap, rows.weight, base, np.full(4, np.inf))
     simplest = best = _fitted(start, design)
-    if len(scored) < LEAST_SCORED:
-        return simplest
-    for coordinates in COORDINATES:
+    for coordinates in COORDINATES if len(scored) >= LEAST_SCORED else ():
         varying = [each for each in coordinates if np.isfinite(scale[each])]
         found = _chosen(simplest, varying, bandwidths, design)
         best = found if found.is_better_than(best) else best
-    return best
+    return replace(best, calibration=_calibration(best.residuals, evidence, rows, design))
 
 
 def _chosen(start: LocalFit, coordinates: list[int], bandwidths: tuple[float, ...], design: _Design) -> LocalFit:
@@ -138,9 +137,29 @@ def _fitted(start: LocalResiduals, design: _Design) -> LocalFit:
 
 def _score(found: LocalResiduals, design: _Design) -> Floats:
     """Log probability of the interval of each scored row by the laws of rows of other folds, (scored,)."""
-    weights = found.weights(found.coordinates[design.scored]) * design.others
-    within = (found.average(weights, found.mass) * design.overlap[design.scored]).sum(axis=1)
+    within = (_held_out(found, design, design.scored) * design.overlap[design.scored]).sum(axis=1)
     return np.asarray(np.log(np.maximum(within, TINY)))
+
+
+def _held_out(found: LocalResiduals, design: _Design, draws: Ints) -> Floats:
+    """The laws of some draws by the rows of other folds, (draws, bins)."""
+    weights = found.weights(found.coordinates[draws])
+    weights *= design.fold[draws][:, None] != design.fold
+    return found.average(weights, found.mass)
+
+
+def _calibration(found: LocalResiduals, evidence: Evidence, rows: _Rows, design: _Design) -> Calibration:
+    """Of the rows that local laws are made of; draws of a row are averaged."""
+    share_below = np.clip((rows.low[:, None] - found.edges[:-1]) / (found.edges[1] - found.edges[0]), 0.0, 1.0)
+    below, within = np.zeros((2, len(evidence)))
+    for start in range(0, len(rows.at), CHUNK):
+        draws = np.arange(start, min(start + CHUNK, len(rows.at)))
+        law, weight = _held_out(found, design, draws), rows.weight[draws]
+        np.add.at(below, rows.at[draws], weight * (law * share_below[draws]).sum(axis=1))
+        np.add.at(within, rows.at[draws], weight * (law * design.overlap[draws]).sum(axis=1))
+    used = np.zeros(len(evidence), dtype=bool)
+    used[rows.at] = True
+    return calibrate(replace(evidence, is_informative=used), (below, within))
 
 
 def _smoothed(mass: Floats, design: _Design) -> Floats:

@@ -84,9 +84,8 @@ def _atoms_around(mean: Floats, law: DemandLaw, shape: GroupShape, residuals: Fl
 
 def _residual_atoms(local: LocalResiduals, mean: Floats, states: MarketStates, prices: Floats, lags: Floats) -> Floats:
     """Equally likely local residuals at nodes, (z nodes, prices, lags, atoms)."""
-    nodes = np.meshgrid(states.z_nodes, prices, lags, indexing="ij")
-    atoms = local.atoms(Points(*(each.reshape(-1) for each in nodes), mean.reshape(-1)), ATOMS)
-    return atoms.reshape(*mean.shape, ATOMS)
+    z, price, lag = (each.reshape(-1) for each in np.meshgrid(states.z_nodes, prices, lags, indexing="ij"))
+    return local.atoms(Points(z, price, lag, mean.reshape(-1)), ATOMS).reshape(*mean.shape, ATOMS)
 
 
 def _at_lags(residuals: Floats, lags: Floats, wanted: Floats) -> Floats:

@@ -34,15 +34,18 @@ def learn(log: SalesLog, settings: "ReplayFQI", progress: Progress | None = None
     with threadpool_limits(1):
         data = TrainingData.of(log, settings.rules, least_rows=0)
         model = fit_demand(log, _families(log, settings), settings.seed)
+        model, local = _replayed(log, model, settings)
         for message in model.warnings:
             warnings.warn(message, stacklevel=4)
         data = data.priced(settings.pricing if model.instrument is None else "free")
-        law, local = _replayed(log, model, settings)
         iterating = Planner(
-            iterations=settings.iterations, rules=settings.rules, seed=settings.seed, draws=1, discount=settings.discount
+            iterations=settings.iterations,
+            rules=settings.rules,
+            seed=settings.seed,
+            draws=1,
+            discount=settings.discount,
         )
-        planned = plan(data, replace(model, law=law), iterating, progress, local)
-        return ReplayPolicy.of(planned, _in_words(law.family, local))
+        return ReplayPolicy.of(plan(data, model, iterating, progress, local), _in_words(model.family, local))
 
 
 def _families(log: SalesLog, settings: "ReplayFQI") -> tuple[Family, ...]:
@@ -53,8 +56,8 @@ def _families(log: SalesLog, settings: "ReplayFQI") -> tuple[Family, ...]:
     return families + RELATIVE_FAMILIES if (usual_price(log) != 1).any() else families
 
 
-def _replayed(log: SalesLog, model: DemandModel, settings: "ReplayFQI") -> tuple[DemandLaw, LocalResiduals]:
-    """The law by whose mean demands are aligned, and local residuals around it.
+def _replayed(log: SalesLog, model: DemandModel, settings: "ReplayFQI") -> tuple[DemandModel, LocalResiduals]:
+    """The model by whose mean demands are aligned, and local residuals around it, which calibrate it.
 
     The model was chosen with one law of residuals for all rows. Once residuals are local, shifting may do better than
     scaling, or the other way round.
@@ -67,7 +70,8 @@ def _replayed(log: SalesLog, model: DemandModel, settings: "ReplayFQI") -> tuple
         trial = _localised(log, model, other, folds, settings)
         if trial.is_better_than(found):
             law, found = other, trial
-    return law, found.residuals
+    assert found.calibration is not None  # of a fit
+    return replace(model, law=law, calibration=found.calibration), found.residuals
 
 
 def _localised(log: SalesLog, model: DemandModel, law: DemandLaw, folds: Ints, settings: "ReplayFQI") -> LocalFit:
@@ -80,7 +84,7 @@ def _localised(log: SalesLog, model: DemandModel, law: DemandLaw, folds: Ints, s
 def _folds(log: SalesLog, model: DemandModel) -> Ints:
     """The fold of each row of the sample, (rows,): whole series, or blocks in time."""
     folds = folds_of(hold_out(log, gap=0), model.sample.rows)
-    return np.argmax([held_out for held_out, _ in folds], axis=0)
+    return np.asarray(np.argmax([held_out for held_out, _ in folds], axis=0))
 
 
 def _in_words(family: Family, local: LocalResiduals) -> str:

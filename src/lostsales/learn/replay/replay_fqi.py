@@ -61,7 +61,7 @@ class ReplayFQI(Learner):
 
     bandwidths: tuple[Bandwidth, ...] = Field(
         BANDWIDTHS,
-        description="Bandwidths that are tried in each coordinate, in its standard deviations, besides an infinite one.",
+        description="Bandwidths tried in each coordinate, in its standard deviations, besides an infinite one.",
     )
     alignment: Alignment = Field(
         "learn",
