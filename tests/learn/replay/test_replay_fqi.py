@@ -52,7 +52,7 @@ def test_without_memory_it_orders_up_to_the_critical_fractile_of_the_empirical_d
 ) -> None:
     """A critical fractile on either side of the share of quiet days: 20 or 5, and nothing in between."""
     rng = np.random.default_rng(5)
-    demand = np.where(rng.random((30, 20)) < 0.35, 20.0, 5.0) + rng.integers(-1, 2, (30, 20))
+    demand = np.where(rng.random((30, 20)) < 0.35, 20.0, 5.0) + rng.integers(-1, 2, (30, 20)).astype(np.float64)
     log = shop_log(demand, lost)
     levels = np.array(ORDERS)
     # What is left saves the cost of an order in the next period.
@@ -109,6 +109,7 @@ class Crowds(Scenario):
         price: Floats,
         last_demand: Floats,
         rng: np.random.Generator,
+        before_last: Floats | None = None,  # noqa: ARG002
     ) -> Floats:
         """Skewed upwards at high prices, with a spread that grows with the last demand; downwards at the lowest."""
         noise = rng.standard_exponential(len(price)) - 1

@@ -9,7 +9,6 @@ from threadpoolctl import threadpool_limits
 
 from lostsales.data.log import SalesLog
 from lostsales.data.progress import Progress
-from lostsales.data.scale import usual_price
 from lostsales.data.splits import folds_of, hold_out
 from lostsales.demand.law.demand_law import DemandLaw, Family
 from lostsales.demand.law.demand_model import DemandModel
@@ -33,7 +32,7 @@ def learn(log: SalesLog, settings: "ReplayFQI", progress: Progress | None = None
     """Align demands, weigh rows, and iterate Q on the replayed transitions."""
     with threadpool_limits(1):
         data = TrainingData.of(log, settings.rules, least_rows=0)
-        model = fit_demand(log, _families(log, settings), settings.seed)
+        model = fit_demand(log, _families(settings), settings.seed)
         model, local = _replayed(log, model, settings)
         for message in model.warnings:
             warnings.warn(message, stacklevel=4)
@@ -48,24 +47,22 @@ def learn(log: SalesLog, settings: "ReplayFQI", progress: Progress | None = None
         return ReplayPolicy.of(plan(data, model, iterating, progress, local), _in_words(model.family, local))
 
 
-def _families(log: SalesLog, settings: "ReplayFQI") -> tuple[Family, ...]:
+def _families(settings: "ReplayFQI") -> tuple[Family, ...]:
     """Means by which demands are aligned: their residuals may have any law, so counts need no families of their own."""
-    families = FAMILIES
-    if settings.alignment != "learn":
-        return tuple(each for each in families if each.multiplicative == (settings.alignment == "scale"))
-    return families + RELATIVE_FAMILIES if (usual_price(log) != 1).any() else families
+    kinds = {"learn": (False, True), "shift": (False,), "scale": (True,)}[settings.alignment]
+    return tuple(each for each in FAMILIES + RELATIVE_FAMILIES if each.is_log in kinds)
 
 
 def _replayed(log: SalesLog, model: DemandModel, settings: "ReplayFQI") -> tuple[DemandModel, LocalResiduals]:
     """The model by whose mean demands are aligned, and local residuals around it, which calibrate it.
 
-    The model was chosen with one law of residuals for all rows. Once residuals are local, shifting may do better than
-    scaling, or the other way round.
+    The model was chosen with one law of residuals for all rows. Once residuals are local, another alignment by the same
+    kind of mean may do better.
     """
-    folds = _folds(log, model)
-    law, found = model.law, _localised(log, model, model.law, folds, settings)
-    if settings.alignment == "learn" and not law.family.log_link and model.instrument is None:
-        family = replace(law.family, multiplicative=not law.family.multiplicative)
+    folds, law = _folds(log, model), model.law
+    found = _localised(log, model, law, folds, settings)
+    others = [each for each in _families(settings) if each.mean == model.family.mean and each != model.family]
+    for family in others if model.instrument is None else ():
         other = model.fit_law(family, seed=settings.seed)
         trial = _localised(log, model, other, folds, settings)
         if trial.is_better_than(found):
