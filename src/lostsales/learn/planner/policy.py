@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -313,7 +313,7 @@ class PlanPolicy(PolicyBase):
         return Artefact("plan", self.observes, None, self.problem, settings, arrays)
 
     @classmethod
-    def from_artefact(cls, artefact: Artefact) -> "PlanPolicy":
+    def from_artefact(cls, artefact: Artefact) -> Self:
         """From `to_artefact`."""
         arrays, settings = artefact.arrays, dict(artefact.settings)
         costs, strict = arrays["costs"], settings.pop("strict")

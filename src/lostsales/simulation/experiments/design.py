@@ -15,12 +15,13 @@ RUN = 50  # least episodes of a run, so that a level has the same rows whatever 
 BEHAVIOURS = ("uniform", "near-optimal")
 REFERENCES = ("oracle-horizon", "pi-star-horizon", "oracle", "pi-star", *BEHAVIOURS)
 REFERENCE = "reference"  # in place of the behaviour, in the cells of the references, which have no log
-# The paper's three, the planner and the baselines: the default methods, as far as installed.
+# The paper's three, our two and the baselines: the default methods, as far as installed.
 METHODS = (
     "c-fqi",
     "pc-fqi",
     "fusion",
     "planner",
+    "replay-fqi",
     "behaviour",
     "base-stock",
     "s-S-p",
