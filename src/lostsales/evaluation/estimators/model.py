@@ -1,5 +1,7 @@
 """Model-based evaluation: the periods of the log replayed under the policy, with demand by the learned law."""
 
+from collections.abc import Iterator, Sequence
+
 import numpy as np
 
 from lostsales.data.parallel import in_parallel
@@ -7,7 +9,7 @@ from lostsales.data.products import Products, means_by_group
 from lostsales.data.progress import stages
 from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.evaluation.assortment import AssortmentGain, ProductFigures, assortment_gain
-from lostsales.evaluation.estimators.replay import ReplayedEpisodes, ReplayPeriods, replay
+from lostsales.evaluation.estimators.replay import ReplayedEpisodes, ReplayPeriods, replay_under
 from lostsales.evaluation.interval import Interval
 from lostsales.evaluation.prepared_log import LeaveOneOutLaws, PreparedLog
 from lostsales.evaluation.product_choice import root_mean_square
@@ -20,6 +22,7 @@ from lostsales.types import Bools, Floats
 
 EPISODES = 300
 QUICK_EPISODES = 100
+MOST_TOGETHER = 2_000  # episodes of several laws that are replayed in one go
 JUDGED_ON = "features, price and last demand"
 LEAST_SHARE = 0.5  # of the visited points that must lie near the log
 COMFORTABLE_SHARE = 0.9
@@ -40,17 +43,19 @@ def model_based(task: EvaluationTask) -> Estimate:
     first, others = stages(task.progress, (1, len(laws.without) + len(laws.alternatives)))
     bends = (-prepared.hidden_slope, prepared.hidden_slope) if prepared.hidden_slope else ()
 
-    def replayed(law: DemandLaw) -> ReplayedEpisodes:
-        return replay(task.policy, periods, law, horizon, discount, task.seed)
+    def replayed(some: Sequence[DemandLaw]) -> list[ReplayedEpisodes]:
+        return replay_under(task.policy, periods, some, horizon, discount, task.seed)
 
-    whole = replayed(laws.law)
+    whole = replayed((laws.law,))[0]
     first(1, 1)
     overlap = overlap_with(laws, whole.visited, task.seed)
     if not overlap.enough:
         return Estimate("model", overlap, reason=overlap.sentence)
     unit_of_period = prepared.units.of_row[laws.model.evidence.rows[periods.row]]  # (periods, episodes)
     bent = tuple(tilted(laws.law, laws.model.evidence, each) for each in bends)
-    found = in_parallel(replayed, (*laws.without, *laws.alternatives, *bent), others)
+    together = 1 if whole.is_random else max(MOST_TOGETHER // len(periods.series), 1)
+    batches = _batched((*laws.without, *laws.alternatives, *bent), together)
+    found = [each for batch in in_parallel(replayed, batches, others) for each in batch]
     last = len(found) - len(bent)
     without, alternatives, under_bent = found[: len(laws.without)], found[len(laws.without) : last], found[last:]
     every = np.ones_like(periods.is_replayed)
@@ -138,6 +143,11 @@ def _assortment(
         earned, profit = earned.with_shift(np.zeros(len(products))), profit.with_shift(profit.value - earned.value)
     units = prepared.units
     return assortment_gain(prepared.log, units.of_row, len(units), earned, profit, prepared.products_in_log)
+
+
+def _batched(laws: Sequence[DemandLaw], size: int) -> Iterator[Sequence[DemandLaw]]:
+    """So many at a time."""
+    return (laws[at : at + size] for at in range(0, len(laws), size))
 
 
 def _notes(prepared: PreparedLog, laws: LeaveOneOutLaws) -> tuple[str, ...]:
