@@ -80,9 +80,14 @@ class ReplayPeriods:
 
     def times(self, copies: int) -> "ReplayPeriods":
         """The same episodes so many times over, one copy after the other."""
-        series, stock = (np.tile(each, copies) for each in (self.series, self.stock))
-        row, is_replayed, uniform = (np.tile(each, (1, copies)) for each in (self.row, self.is_replayed, self.uniform))
-        return replace(self, series=series, stock=stock, row=row, is_replayed=is_replayed, uniform=uniform)
+        return replace(
+            self,
+            series=np.tile(self.series, copies),
+            row=np.tile(self.row, (1, copies)),
+            is_replayed=np.tile(self.is_replayed, (1, copies)),
+            uniform=np.tile(self.uniform, (1, copies)),
+            stock=np.tile(self.stock, copies),
+        )
 
 
 class ReplayMarket:
@@ -232,8 +237,8 @@ def replay_under(
     discounted = discount ** np.arange(length) @ profit
     discounted *= (1 - discount**horizon) / (1 - discount ** periods.is_replayed.sum(axis=0))
     return [
-        ReplayedEpisodes(*own, np.concatenate(each.visited), is_random)
-        for *own, each in zip(profit, cash, discounted, markets, strict=True)
+        ReplayedEpisodes(profit[at], cash[at], discounted[at], np.concatenate(each.visited), is_random)
+        for at, each in enumerate(markets)
     ]
 
 
