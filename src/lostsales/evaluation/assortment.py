@@ -5,7 +5,7 @@ unit (a block in time that all products share) and one column a product: demand 
 all products, so that errors which products share add up in the total, and others average out.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,6 +19,7 @@ LARGE = 10_000.0  # money that is shown without decimals
 WEEKS_A_YEAR = 365.25 / 7
 LEAST_UNITS = 4  # of which an interval can be made, and folds
 MOST_SHARE = 0.9  # of the rows of a product in one unit, beyond which it cannot be judged on its own
+KEEP_UNTIL_PROVED = "keep what you do for all products until a pilot has proved the gain"
 NO_CALENDAR = "periods are plain numbers, so figures are by period: dates would give them by week and year"
 
 
@@ -117,6 +118,14 @@ class AssortmentGain:
     def not_proven(self) -> tuple[str, ...]:
         """Names of the products without a proven gain."""
         return tuple(each.product for each in self.products if not each.proven)
+
+    @property
+    def doubted(self) -> "AssortmentGain":
+        """The same figures where there is a concern: no gain is called proven, and no product is to be decided for."""
+        products = tuple(replace(each, proven=False, chosen=False) for each in self.products)
+        nothing = _over(Interval(0.0, 0.0, 0.0), None if self.total.week is None else Interval(0.0, 0.0, 0.0))
+        choice = ProductChoice((), tuple(each.product for each in products), nothing, KEEP_UNTIL_PROVED)
+        return replace(self, products=products, choice=choice)
 
     @property
     def sentence(self) -> str:

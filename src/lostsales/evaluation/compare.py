@@ -309,6 +309,9 @@ def _candidate(method: str, evaluation: Evaluation, prepared: PreparedLog) -> Co
     if found.contributions is None:
         return ComparedMethod(method, reason=found.reason)
     gains = found.contributions - prepared.contributions
+    assortment = found.assortment
+    if assortment is not None and evaluation.concerns:
+        assortment = assortment.doubted
     return ComparedMethod(
         method,
         found.profit,
@@ -316,7 +319,7 @@ def _candidate(method: str, evaluation: Evaluation, prepared: PreparedLog) -> Co
         found.gain,
         found.cash_gain,
         contributions=gains,
-        assortment=found.assortment,
+        assortment=assortment,
         sensitivity=found.sensitivity,
         concerns=evaluation.concerns,
     )

@@ -138,7 +138,9 @@ class Evaluation:
     @property
     def assortment(self) -> AssortmentGain | None:
         """Gains by product of the best estimate; None where no gain is claimed, or there are no products."""
-        return None if self.best is None or self.withheld else self.best.assortment
+        if self.best is None or self.best.assortment is None or self.withheld:
+            return None
+        return self.best.assortment.doubted if self.concerns else self.best.assortment
 
     @property
     def sentence(self) -> str:

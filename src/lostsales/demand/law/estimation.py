@@ -361,7 +361,8 @@ def working_draws(evidence: Evidence, law: DemandLaw, done: CompletedLatents) ->
 def _units(evidence: Evidence, law: DemandLaw) -> Units:
     scale = np.ones(len(evidence.attributes))
     scale[evidence.product] = law.scale
-    return Units(evidence.product, evidence.attributes, np.log(scale), law.are_products, not law.family.is_count)
+    own_spread, held = not law.family.is_count, getattr(law.mean, "held", ())
+    return Units(evidence.product, evidence.attributes, np.log(scale), law.are_products, own_spread, held)
 
 
 def _by_precision(law: DemandLaw, work: _Working, series: Ints, weights: Floats) -> Floats:

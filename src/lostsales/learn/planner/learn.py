@@ -48,7 +48,7 @@ def learn(
         model = fit_demand(log, settings.families, settings.seed) if model is None else model
         for message in model.warnings:
             warnings.warn(message, stacklevel=4)
-        data = data.priced(settings.pricing if model.instrument is None else "free")
+        data = data.priced("free" if model.is_causal else settings.pricing)
         return plan(data, model, settings, progress)
 
 
