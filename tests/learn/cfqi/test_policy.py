@@ -157,9 +157,9 @@ def test_value_penalty_and_margin_are_those_of_the_scores(method: str) -> None:
     decision = policy.explain(view)
     block = blocks_of_view(policy.asks, view, rows, 0)
     values = policy.q[0].values(block, policy.grid.pairs)
-    penalty = policy.q[0].penalty(block, policy.grid.pairs, policy.beta) if policy.beta else np.zeros_like(values)
-    scores = values - penalty
     feasible = policy.rules.feasible(policy.grid, view.stock, unknown)
+    penalty = policy.penalty(0, block, feasible, policy.grid.pairs) if policy.beta else np.zeros_like(values)
+    scores = values - penalty
     ranked = np.sort(np.where(feasible, scores, -np.inf), axis=1)
     pairs = {tuple(pair): index for index, pair in enumerate(policy.grid.pairs.tolist())}
     best = np.array([pairs[pair] for pair in zip(decision.price, decision.order, strict=True)])

@@ -84,7 +84,9 @@ class QPolicySettings(StrictSettings):
     ladders: LadderSettings | None = None  # files of old have one ladder for all series
     unit_cost: NonNegative = 0.0
     pools: bool = False
-    support: dict[str, SavedSpread] | None = None  # by "price" or "order" and depth; None: every action
+    support: dict[str, SavedSpread] | None = None  # by "price" or "order" and depth
+    bounded: bool = True
+    on_gains: bool = False
 
     @model_validator(mode="after")
     def _is_complete(self) -> "QPolicySettings":
@@ -116,7 +118,9 @@ class QPolicy(PolicyBase):
     coordinates: SeriesCoordinates | None = None  # scale and attributes of the series; None where they do not vary
     costs: tuple[Feature, ...] = ()  # unit costs that vary by row
     unit_cost: float = 0.0  # of an order, its mean in the log
-    supports: tuple[Support, ...] | None = None  # by depth, the last for all deeper; None: every action is a candidate
+    supports: tuple[Support, ...] | None = None  # by depth, the last for all deeper; None: neither is asked for
+    bounded: bool = True  # candidates are what the log supports
+    on_gains: bool = False  # U is on what an action gains over the usual one
     pools: bool = False  # the histories of the last Q have the length of the run as a coordinate
     observes: Literal["history"] = "history"
 
@@ -175,7 +179,7 @@ class QPolicy(PolicyBase):
             outside=outside,
             unknown_series=None if own is None else own.is_unknown,
             unseen=None if own is None or own.own_range is None else own.own_range.unseen(price, order),
-            untried=None if self.supports is None else untried,
+            untried=untried if self.bounded and self.supports is not None else None,
         )
 
     def _scored(self, view: View) -> Iterator[_Scored]:
@@ -206,14 +210,14 @@ class QPolicy(PolicyBase):
                     if own.own_range is not None:
                         feasible = own.own_range.rows(at).allowed(grid, feasible)
                     untried = np.zeros(len(at), dtype=bool)
-                    if self.supports is not None:
-                        support = self.supports[min(int(depth), len(self.supports) - 1)]
+                    support = self._support(int(depth))
+                    if self.bounded and support is not None:
                         feasible, untried = support.mask(block, feasible, pairs, self.actions.n_orders)
                     may, unsafe = self.safe.mask(int(depth), block, feasible, pairs)
                     money = (scale * usual)[:, None]
                     scores, penalty = q.values(block, pairs) * money, None
                     if self.beta:
-                        penalty = q.penalty(block, pairs, self.beta) * money
+                        penalty = self.penalty(int(depth), block, may, pairs) * money
                         scores -= penalty
                     scores[~may] = -np.inf
                     outside = ((block < least - slack) | (block > most + slack)).any(axis=1)
@@ -225,6 +229,16 @@ class QPolicy(PolicyBase):
             return None
         usual = np.full(len(view.stock), self.actions.ladders.order_multiple)
         return np.where(own.order_multiple > 0, own.order_multiple, self.rules.multiples(view, usual))
+
+    def penalty(self, depth: int, block: Floats, may: Bools | None, actions: Floats) -> Floats:
+        """U at a depth of histories against actions of which some may be taken, (rows, actions)."""
+        q, support = self.q[min(depth, len(self.q) - 1)], self._support(depth)
+        if not self.on_gains or support is None:
+            return q.penalty(block, actions, self.beta)
+        return q.penalty(block, actions, self.beta * support.gain_weight, support.usual_action(block, may, actions))
+
+    def _support(self, depth: int) -> Support | None:
+        return None if self.supports is None else self.supports[min(depth, len(self.supports) - 1)]
 
     def _coordinates(self, view: View) -> ViewCoordinates:
         if self.coordinates is not None:
@@ -284,6 +298,8 @@ class QPolicy(PolicyBase):
             "safe": {name: getattr(self.safe, name) for name in ("kind", "eps", "depth", "ends_by_rule")},
             "models": {name: q_settings(q) for name, q in models.items()},
             "pools": self.pools,
+            "bounded": self.bounded,
+            "on_gains": self.on_gains,
             "costs": [feature.name for feature in self.costs],
             "attributes": None if self.coordinates is None else list(self.coordinates.columns),
         }
@@ -326,8 +342,13 @@ class QPolicy(PolicyBase):
             unit_cost=settings.get("unit_cost", 0.0),
             pools=settings.get("pools", False),
             supports=supports_from(
-                settings.get("support"), arrays, 1 + feature_count(artefact.problem.features) + len(settings["costs"])
+                settings.get("support"),
+                arrays,
+                1 + feature_count(artefact.problem.features) + len(settings["costs"]),
+                artefact.problem.pipeline_length,
             ),
+            bounded=settings.get("bounded", True),
+            on_gains=settings.get("on_gains", False),
         )
 
 
