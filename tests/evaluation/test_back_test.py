@@ -23,6 +23,7 @@ def newsvendor_log(horizon: int = 40) -> SalesLog:
     return lostsales.simulate(scenario, episodes=12, seed=1)[0]
 
 
+@pytest.mark.slow
 def test_windows_are_the_last_half_and_the_past_is_all_that_went_before() -> None:
     log = newsvendor_log()
     found = back_test(log, "newsvendor", windows=2, seed=3, quick=True)

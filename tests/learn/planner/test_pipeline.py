@@ -87,6 +87,7 @@ def test_with_the_true_law_and_lead_time_2_it_costs_what_is_known_to_be_optimal(
     assert cost_of(order, 9) == pytest.approx(6.0936, rel=within)
 
 
+@pytest.mark.slow
 def test_lead_time_1_by_projection_decides_as_the_plan_on_the_stock_does(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two machines that share the law only."""
     log, _ = simulate(textbook(1, 9), episodes=5, seed=1)

@@ -29,6 +29,7 @@ def table_of(log: SalesLog) -> pd.DataFrame:
     return pd.DataFrame(log_columns(log))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("supply", [("supply.capacity=9",), ("capacity=14", "capacity_rule=forbid")])
 def test_capacities_are_kept_and_used(supply: tuple[str, ...]) -> None:
     """A simulation refuses an order that does not fit; without the capacity more is on the way."""

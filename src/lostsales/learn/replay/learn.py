@@ -36,7 +36,7 @@ def learn(log: SalesLog, settings: "ReplayFQI", progress: Progress | None = None
         model, local = _replayed(log, model, settings)
         for message in model.warnings:
             warnings.warn(message, stacklevel=4)
-        data = data.priced(settings.pricing if model.instrument is None else "free")
+        data = data.priced("free" if model.is_causal else settings.pricing)
         iterating = Planner(
             iterations=settings.iterations,
             rules=settings.rules,
@@ -62,7 +62,7 @@ def _replayed(log: SalesLog, model: DemandModel, settings: "ReplayFQI") -> tuple
     folds, law = _folds(log, model), model.law
     found = _localised(log, model, law, folds, settings)
     others = [each for each in _families(settings) if each.mean == model.family.mean and each != model.family]
-    for family in others if model.instrument is None else ():
+    for family in others if model.instrumented is None else ():
         other = model.fit_law(family, seed=settings.seed)
         trial = _localised(log, model, other, folds, settings)
         if trial.is_better_than(found):
