@@ -75,7 +75,7 @@ LEARNERS = Registry[type[Learner]](
     "lostsales.learners",
     "method",
     first=(
-        *("planner", "replay-fqi", "c-fqi", "pc-fqi", "fusion", "lookahead", "behaviour"),
+        *("planner", "c-fqi", "pc-fqi", "fusion", "replay-fqi", "lookahead", "behaviour"),
         *("base-stock", "s-S-p", "newsvendor"),
     ),
 )

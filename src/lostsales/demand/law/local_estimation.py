@@ -29,6 +29,7 @@ MOST_ROWS = 4_000  # with these draws, of which local laws are made
 LEAST_SCORED, MOST_SCORED = 50, 800  # held-out rows that choose bandwidths
 BEYOND_CHANCE, MATTERS = 1.0, 0.002  # standard errors, and mean log probability, by which a choice must do better
 MOST_ROUNDS = 3  # over the coordinates
+LEAST_WIDTH = 0.05  # of smoothing, in bins, below which there is none
 TURNS = 4  # of laws of rows and laws at points
 TINY = 1e-12
 
@@ -91,7 +92,7 @@ def fit_local_residuals(
     if len(scored) > MOST_SCORED:
         scored = np.sort(np.random.default_rng(seed).choice(scored, MOST_SCORED, replace=False))
     wide = np.flatnonzero(np.isinf(rows.high) | np.isinf(rows.low))
-    design = _Design(overlap, wide, _smoothing(edges, base, float(rows.weight.sum())), scored, fold[rows.at])
+    design = _Design(overlap, wide, _smoothing(rows, edges, base), scored, fold[rows.at])
     start = LocalResiduals(edges, columns / scale, scale, overlap, rows.weight, base, np.full(4, np.inf))
     simplest = best = _fitted(start, design)
     for coordinates in COORDINATES if len(scored) >= LEAST_SCORED else ():
@@ -163,6 +164,8 @@ def _calibration(found: LocalResiduals, evidence: Evidence, rows: _Rows, design:
 
 
 def _smoothed(mass: Floats, design: _Design) -> Floats:
+    if design.width < LEAST_WIDTH:
+        return mass.copy()
     return np.asarray(gaussian_filter1d(mass, design.width, axis=1, mode="nearest"))
 
 
@@ -203,9 +206,13 @@ def _overlap(rows: _Rows, edges: Floats) -> Floats:
     return np.asarray(overlap)
 
 
-def _smoothing(edges: Floats, base: Floats, rows: float) -> float:
-    """Half of Silverman's width, in bins: the intervals of rows smooth already."""
+def _smoothing(rows: _Rows, edges: Floats, base: Floats) -> float:
+    """Half of Silverman's width, less what the intervals of whole demands smooth already, in bins."""
     middle = (edges[1:] + edges[:-1]) / 2
     spread = float(np.sqrt(base @ (middle - base @ middle) ** 2))
     low, high = np.interp([0.25, 0.75], np.cumsum(base), middle)
-    return float(0.45 * min(spread, (high - low) / 1.34 or spread) * max(rows, 2.0) ** -0.2 / (edges[1] - edges[0]))
+    width = 0.45 * min(spread, (high - low) / 1.34 or spread) * max(float(rows.weight.sum()), 2.0) ** -0.2
+    interval = rows.high - rows.low
+    closed = interval[np.isfinite(interval)]
+    shown = float(np.median(closed)) / np.sqrt(12) if len(closed) else 0.0  # standard deviation of an even law
+    return float(np.sqrt(max(width**2 - shown**2, 0.0)) / (edges[1] - edges[0]))
