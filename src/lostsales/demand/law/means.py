@@ -19,7 +19,7 @@ LANDMARKS = 60
 COEFFICIENTS = (0.03, 0.1, 0.3, 1.0)  # of the kernel, over the number of inputs
 RIDGES = (0.01, 0.1, 1.0, 10.0, 100.0)
 UNDERSMOOTHED = (1.0, 10.0)  # coefficient and ridge
-# Steps in which the variance of slopes with a prior is found, and the largest factor by which it is less than it may be.
+# Steps in which the variance of slopes with a prior is found, and the most by which it is divided.
 PRIOR_STEPS, MOST_SHRUNK = 20, 1e4
 # Trees are fitted to at most so many draws.
 MOST_BOOSTED = 200_000
