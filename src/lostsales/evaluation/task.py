@@ -9,7 +9,7 @@ from lostsales.data.progress import Progress
 from lostsales.evaluation.log_decisions import decisions
 from lostsales.evaluation.prepared_log import PreparedLog
 from lostsales.evaluation.results import Estimand
-from lostsales.evaluation.usable_policy import check_policy
+from lostsales.evaluation.usable_policy import as_replayed, check_policy
 from lostsales.policy.policy import Policy
 from lostsales.types import Floats, Ints
 
@@ -47,6 +47,7 @@ class EvaluationTask:
         """`horizon` is the median length of a series unless given, at most `MOST_HORIZON`: then long ones are cut."""
         check_policy(policy, prepared.log, horizon, start_stock)
         log = prepared.log
+        policy = as_replayed(policy, log)
         usual = int(np.median(np.diff(np.r_[log.starts, len(log)])))
         restarts = horizon is None and usual > MOST_HORIZON
         horizon = min(usual, MOST_HORIZON) if horizon is None else horizon

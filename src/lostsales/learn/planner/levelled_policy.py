@@ -36,6 +36,7 @@ class LevelledSettings(StrictSettings):
     integer: bool
     whole: bool
     still: NonNegative = 0.0
+    chance: NonNegative = 0.0
     orders: tuple[NonNegative, ...] | None = None  # that the policy inside has
 
 
@@ -45,6 +46,7 @@ class LevelledPolicy(Rescaled):
 
     states: LevelStates
     whole: bool  # orders are whole
+    replayed: dict[str, float] | None = None  # levels at which periods are replayed, by product
 
     @property
     def usual_demand(self) -> float:
@@ -53,8 +55,8 @@ class LevelledPolicy(Rescaled):
 
     @property
     def may_recommend(self) -> Ladders | None:
-        """None: orders are those of the policy inside times the level."""
-        return None
+        """What the policy inside does while no level has moved; None where orders are that times the level."""
+        return self.policy.may_recommend if self.states.still else None
 
     def summary(self) -> dict[str, Any]:
         """That of the policy inside, and that the level moves."""
@@ -68,9 +70,15 @@ class LevelledPolicy(Rescaled):
         """The view with the level of each series after recent rows."""
         return replace(view, level=factors(view, self.states.after(recent).now()))
 
+    def replayed_on(self, log: SalesLog) -> "LevelledPolicy":
+        """The policy at the mean level of a log, which is that of a law learned from it: so it is asked in a replay."""
+        return replace(self, replayed=self.states.mean_over(log))
+
     def units(self, view: View) -> Floats:
         """The level of each series of a view."""
-        return factors(view, self._at_the_end) if view.level is None else view.level
+        if view.level is not None:
+            return view.level
+        return factors(view, self._at_the_end if self.replayed is None else self.replayed)
 
     def decide(self, view: View, rng: np.random.Generator) -> Action:
         """Price and order of every series."""
@@ -102,6 +110,7 @@ class LevelledPolicy(Rescaled):
         settings = {"kind": own.kind, "settings": own.settings, "whole": self.whole, "integer": spread.integer}
         settings |= {"linear": spread.linear, "quadratic": spread.quadratic}
         settings |= {"orders": own.problem.orders, "still": self.states.still}
+        settings |= {"chance": self.states.chance}
         states = {f"{BEFORE}{name}": values for name, values in _arrays(self.states).items()}
         return Artefact(KIND, own.observes, own.horizon, self.problem, settings, own.arrays | states)
 
@@ -126,7 +135,7 @@ class LevelledPolicy(Rescaled):
         inside = replace(artefact, kind=settings.kind, settings=settings.settings, arrays=arrays, problem=problem)
         spread = Spread(settings.linear, settings.quadratic, settings.integer)
         own |= {"names": own["names"].astype(object), "last": own["last"].astype(np.int64)}
-        states = LevelStates(spread=spread, still=settings.still, **own)
+        states = LevelStates(spread=spread, still=settings.still, chance=settings.chance, **own)
         return cls(POLICIES.get(settings.kind).from_artefact(inside), artefact.problem, states, settings.whole)
 
 
@@ -143,7 +152,11 @@ SPECS = {
 
 
 def _arrays(states: LevelStates) -> dict[str, Array]:
-    found = {each.name: getattr(states, each.name) for each in fields(states) if each.name not in ("spread", "still")}
+    found = {
+        each.name: getattr(states, each.name)
+        for each in fields(states)
+        if each.name not in ("spread", "still", "chance")
+    }
     return found | {"names": states.names.astype(np.str_), "last": states.last.astype(np.float64)}
 
 
