@@ -97,7 +97,7 @@ def with_attributes(differ: bool = True) -> tuple[pd.DataFrame, Any]:
 def test_attributes_tell_series_apart(tmp_path: Path) -> None:
     frame, problem = with_attributes()
     log = lostsales.read_log(frame, problem)
-    learned = learn(log, CFQI(iterations=2, pricing="free", function=FEW))
+    learned = learn(log, CFQI(iterations=2, pricing="free", function=FEW, depth_rows=0))
     policy = learned.policy
     assert policy.coordinates is not None
     assert policy.coordinates.columns == ("place=hill", "place=sea", "size")

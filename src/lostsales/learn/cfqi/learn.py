@@ -52,7 +52,9 @@ def learn(log: SalesLog, settings: "CFQI", progress: Progress | None = None) -> 
 
 
 def _learn(log: SalesLog, settings: "CFQI", progress: Progress | None) -> CfqiResult:
-    data = TrainingData.of(log, settings.rules, settings.max_depth, pool=settings.deeper == "pooled")
+    pool = settings.deeper == "pooled"
+    rows = settings.depth_rows if pool else 0.0
+    data = TrainingData.of(log, settings.rules, settings.max_depth, pool=pool, a_coordinate=rows)
     data = data.priced(settings.pricing)
     runs, actions = data.runs, OwnActions(data.ladders.coarse(), room_of(log.problem))
     coordinates = SeriesCoordinates.of(log).in_cases(log, data.ladders, data.rules)

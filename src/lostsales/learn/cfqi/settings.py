@@ -73,6 +73,11 @@ class CFQI(Learner):
         description='Rows deeper than can be learned are pooled with the deepest that can; "left-out", as in the '
         "paper, drops them and the stock-outs before them.",
     )
+    depth_rows: Annotated[float, Field(ge=0)] = Field(
+        2.0,
+        description="Rows that end, for every coordinate of its history, below which a depth is pooled; 20 rows are "
+        "the least in any case.",
+    )
     independent: bool = Field(
         False, description="Demand does not depend on past demand: every row is at depth 0, only profit is censored."
     )

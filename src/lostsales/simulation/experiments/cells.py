@@ -54,7 +54,7 @@ def _policy(folder: Path, experiment: Experiment, cell: Cell) -> Policy:
     # The experiment knows how its prices were set, and the paper has no test of that.
     options: dict[str, Any] = {"pricing": "free"}
     options |= {"iterations": experiment.iterations} if cell.method in FITTED_Q_ITERATION else {}
-    options |= {"support": "all"} if cell.method in PAPER else {}
+    options |= {"support": "all", "depth_rows": 0.0} if cell.method in PAPER else {}
     return fit(log, cell.method, seed=experiment.fit_seed(cell.behaviour, cell.run), **options)
 
 
