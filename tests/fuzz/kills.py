@@ -174,7 +174,9 @@ def check_whole(folder: Path) -> None:
         if (folder / name / "current").exists():
             version = Store.at(folder / name).version()
             assert version.is_finished
-            assert all(version.is_whole(version.entry(shard)) for shard in version.shards)
+            entries = version.entries()
+            assert set(entries) == set(version.shards)
+            assert all(map(version.is_whole, entries.values()))
     pilot = Pilot.load(folder / "pilot.json") if (folder / "pilot.json").exists() else None
     if (folder / "pilot.schedule.csv").exists():
         assert pilot is not None

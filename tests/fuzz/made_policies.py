@@ -5,7 +5,7 @@ The stored policies of `tests/compatibility` are of a build that had none of the
 
 import tomllib
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +114,14 @@ def _fitted(method: str, of: lostsales.SalesLog, **settings: Any) -> Any:
     return lostsales.fit(of, method, **settings)
 
 
+def _of_log(method: str) -> Any:
+    return _fitted(method, log())
+
+
+def _with_lead_times(method: str) -> Any:
+    return _fitted(method, log_with_lead_times())
+
+
 def _fitted_quickly(method: str, of: lostsales.SalesLog) -> Any:
     return _fitted(method, of, iterations=2, function={"most_rank": 20, "kernels": [KERNEL]})
 
@@ -130,7 +138,7 @@ def made(name: str) -> Any:
 
 
 MAKERS: dict[str, Callable[[], Any]] = {
-    **{name: lambda name=name: _fitted(name, log()) for name in ("base-stock", "newsvendor", "behaviour")},
+    **{name: partial(_of_log, name) for name in ("base-stock", "newsvendor", "behaviour")},
     "lookahead": lambda: _fitted("lookahead", log(), paths=20),
     "c-fqi": lambda: _fitted_quickly("c-fqi", log()),
     "pc-fqi": lambda: _fitted_quickly("pc-fqi", log()),
@@ -139,7 +147,7 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "planner with levels": lambda: _fitted("planner", log_with_weekdays(), draws=1, level="follow"),
     "lookahead with weekdays": lambda: _fitted("lookahead", log_with_weekdays(), paths=20),
     **{
-        f"{name} with lead times": lambda name=name: _fitted(name, log_with_lead_times())
+        f"{name} with lead times": partial(_with_lead_times, name)
         for name in ("base-stock", "behaviour", "capped-base-stock", "constant-order", "projected-level")
     },
     "lookahead with lead times": lambda: _fitted("lookahead", log_with_lead_times(), paths=20),

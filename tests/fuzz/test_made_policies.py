@@ -97,6 +97,11 @@ def test_hostile_settings_are_refused(name: str, change: dict[str, Any], expecte
         ("planner with levels", {"level_weight": np.full((3, 7), -0.3)}, "must lie between 0 and"),
         ("planner with levels", {"level_last": np.full(3, 1e19)}, "must lie between -9.22337e"),
         ("lookahead", {"week": np.full(52, 1e-30)}, "'week' must lie between 0.001 and"),
+        (
+            "planner with lead times",
+            {"order_steps": np.full(1, 1e30)},
+            "a step of its orders must be at most 1,000,000",
+        ),
     ],
 )
 def test_hostile_arrays_are_refused(name: str, arrays: dict[str, Any], expected: str, tmp_path: Path) -> None:
