@@ -83,6 +83,17 @@ def test_the_verdict_rests_on_the_gain_of_all_products_together() -> None:
     assert ComparedMethod("rule", gain=gain).advice == "deploy"
 
 
+def test_with_a_concern_no_product_is_proven_or_to_be_decided_for() -> None:
+    found = by_rule()
+    certain = tuple(replace(each, proven=True, chosen=True) for each in found.products)
+    doubted = replace(found, products=certain).doubted
+    assert doubted.choice.products == ()
+    assert len(doubted.choice.kept) == 4
+    assert not any(each.proven or each.chosen for each in doubted.products)
+    assert doubted.total == found.total
+    assert "until a pilot has proved" in doubted.choice.sentence
+
+
 def test_other_names_give_the_same_table_under_the_other_names() -> None:
     log = SHOP.log(120, 5)
     other = {"product 0": "pears", "product 1": "apples", "product 2": "zebras", "product 3": "milk"}

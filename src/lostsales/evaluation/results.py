@@ -52,6 +52,7 @@ class Estimate:
     sensitivity: Sensitivity | None = None  # of the gain to a hidden cause of the prices; None where it is not known
     assortment: AssortmentGain | None = None  # by product; None where there is one, or the estimator cannot tell
     own_error: float = 0.0  # of the profit, on logs drawn from the demand model; 0 where it is not measured
+    worth_of_stock: float = 0.0  # that the policy ends with beyond the log, at its order cost, a period
     reason: str | None = None
     notes: tuple[str, ...] = ()
 

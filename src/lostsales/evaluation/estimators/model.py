@@ -107,6 +107,7 @@ def model_based(task: EvaluationTask) -> Estimate:
             abs(float(gain[0].mean())) if doubtful else 0.0,
         ),
         assortment=_assortment(prepared, periods, whole, without, alternatives, under_bent),
+        worth_of_stock=periods.worth_of_stock(whole.position),
         notes=_notes(prepared, laws),
     )
 

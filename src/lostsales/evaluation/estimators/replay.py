@@ -7,6 +7,7 @@ numbers, the same for every policy and every law.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -77,6 +78,24 @@ class ReplayPeriods:
             uniform=uniform.reshape(len(period), len(lengths)),
             stock=logged if stock is None else np.full(len(logged), stock),
         )
+
+    @cached_property
+    def last_period(self) -> Ints:
+        """The last replayed one of each episode."""
+        return np.asarray(self.is_replayed.sum(axis=0) - 1)
+
+    @cached_property
+    def last_row(self) -> Ints:
+        """Of the log, that of the last replayed period of each episode."""
+        return self.evidence.rows[self.row[self.last_period, np.arange(len(self.series))]]
+
+    def worth_of_stock(self, position: Floats) -> float:
+        """What a policy has more than the log when the last period opens, at its order cost, a period."""
+        log, rows = self.log, self.last_row
+        assert log.costs is not None  # or the log had been refused
+        logged = np.asarray(log.stock)[rows] + (0.0 if log.pipeline is None else log.pipeline[rows].sum(axis=1))
+        worth = log.costs.at(rows).order * (position - logged)
+        return float(worth.sum() / self.is_replayed.sum())
 
     def times(self, copies: int) -> "ReplayPeriods":
         """The same episodes so many times over, one copy after the other."""
@@ -195,6 +214,7 @@ class ReplayedEpisodes:
     cash: Floats  # (periods, episodes)
     discounted: Floats  # (episodes,) summed profit, scaled up to the horizon where a series is shorter
     visited: Floats  # (sample, columns) market, price and last demand (in units of scale) of some of the periods
+    position: Floats  # (episodes,) stock and orders on the way, when the last replayed period opens
     is_random: bool = False  # the policy or its supply drew at random
 
 
@@ -225,7 +245,8 @@ def replay_under(
     length, episodes = periods.row.shape
     markets = [ReplayMarket.of(policy, periods, law) for law in laws]
     shape = len(laws), length, episodes
-    profit, cash = np.empty(shape), np.empty(shape)
+    profit, cash, position = np.empty(shape), np.empty(shape), np.zeros((len(laws), episodes))
+    last = periods.last_period
     market = markets[0] if len(laws) == 1 else StackedMarkets(markets)
     stacked = periods if len(laws) == 1 else periods.times(len(laws))
     rng = np.random.default_rng(seed)
@@ -233,11 +254,13 @@ def replay_under(
     for t, each in enumerate(replayed_steps(policy, stacked, market, rng)):
         own = (column.reshape(len(laws), episodes) * periods.is_replayed[t] for column in (each.profit, each.cash))
         profit[:, t], cash[:, t] = own
+        held = np.broadcast_to(each.step.view.stock + each.step.view.on_order, len(laws) * episodes)
+        position[:, last == t] = held.reshape(len(laws), episodes)[:, last == t]
     is_random = rng.bit_generator.state != before or _is_random_supply(periods.log.problem)
     discounted = discount ** np.arange(length) @ profit
     discounted *= (1 - discount**horizon) / (1 - discount ** periods.is_replayed.sum(axis=0))
     return [
-        ReplayedEpisodes(profit[at], cash[at], discounted[at], np.concatenate(each.visited), is_random)
+        ReplayedEpisodes(profit[at], cash[at], discounted[at], np.concatenate(each.visited), position[at], is_random)
         for at, each in enumerate(markets)
     ]
 

@@ -14,6 +14,7 @@ WITHIN_CHANCE = 2.0  # standard errors
 OTHER_PRICES = 0.02  # relative change of the mean price from which a policy counts as setting other prices
 EVERYWHERE = 0.95  # share of the decisions
 RARELY = 0.2  # share of the rows of the log
+RUN_DOWN = 0.5  # share of a gain that may come of less stock at the end
 DISAGREE = 2.0  # times the gain by another estimator
 
 
@@ -31,6 +32,7 @@ def policy_concerns(task: EvaluationTask, estimates: tuple[Estimate, ...]) -> It
             )
     if edge := _edge(task):
         yield Concern("amber", edge)
+    yield from run_down(estimates)
     yield from _disagreement(estimates)
 
 
@@ -51,6 +53,16 @@ def _edge(task: EvaluationTask) -> str:
         if np.mean(np.isclose(price, end)) >= EVERYWHERE and np.mean(np.isclose(logged, end)) < RARELY:
             return f"the best price is the {name} one nearly everywhere ({end:g}), which the log rarely shows"
     return ""
+
+
+def run_down(estimates: tuple[Estimate, ...]) -> Iterator[Concern]:
+    """Where most of the gain is stock that the policy does not replace, which must be bought once the horizon ends."""
+    best = next((each for each in estimates if each.gain is not None), None)
+    if best is None or best.gain is None or best.gain.value <= 0:
+        return
+    if -best.worth_of_stock > RUN_DOWN * best.gain.value:
+        saved = f"of a gain of {best.gain.value:.2f} a period, {-best.worth_of_stock:.2f} is stock that it runs down"
+        yield Concern("amber", f"{saved} and does not buy again within the periods that were judged")
 
 
 def _disagreement(estimates: tuple[Estimate, ...]) -> Iterator[Concern]:
