@@ -50,7 +50,8 @@ def test_counts_whose_memory_saturates(dispersion: float) -> None:
 
     def draw(price: Floats, last: Floats, rng: np.random.Generator) -> Floats:
         middle = mean(price, last)
-        return rng.poisson(middle * (rng.gamma(1 / dispersion, dispersion, len(price)) if dispersion else 1.0))
+        varied = middle * (rng.gamma(1 / dispersion, dispersion, len(price)) if dispersion else 1.0)
+        return rng.poisson(varied).astype(np.float64)
 
     family = Family.counts("linear", "negative-binomial" if dispersion else "poisson", saturates=True)
     law = fit_family(censored(draw, 2, 12.0, 24.0), family, np.ones(SERIES))
