@@ -34,8 +34,8 @@ class SeriesCoordinates:
         """From a log; all scales are 1 where its series are of one scale."""
         scale = series_scale(log)
         if (scale != scale[:1]).any():
-            if warn and (between := size_range(scale)) is not None:
-                _warn(*between)
+            if warn and (ends := size_range(scale)) is not None:
+                _warn(*ends)
             scale = rounded_scale(scale)
         columns, values = attribute_columns(log)
         usual = usual_price(log)
