@@ -1,8 +1,8 @@
 """Behaviours of an experiment by name: their seeds, references, published points and refusals."""
 
 import pytest
-from pydantic import ValidationError
 
+from lostsales.errors import SettingError
 from lostsales.simulation.experiments.against_published import published_of
 from lostsales.simulation.experiments.design import Cell, Experiment
 from lostsales.simulation.experiments.published import published_results
@@ -47,5 +47,5 @@ def test_every_good_behaviour_is_compared_with_the_published_near_optimal_one() 
     [(("greedy",), "there is no behaviour greedy"), (("uniform", "uniform"), "once each"), ((), "one at least")],
 )
 def test_what_is_no_behaviour_is_refused(behaviours: tuple[str, ...], message: str) -> None:
-    with pytest.raises(ValidationError, match=message):
+    with pytest.raises(SettingError, match=message):
         experiment(*behaviours)
