@@ -126,9 +126,9 @@ class CFQI(Learner):
 class PCFQI(CFQI):
     """PC-FQI: C-FQI with a penalty in every iteration and in the policy (Algorithm 2); the default penalty is ours.
 
-    The default U has a kernel of its own and spares what is as well supported as most rows of the log: it keeps the
-    policy from actions without support, and is no uncertainty quantifier in the paper's sense. The paper's U is
-    `function.unpenalized_share=0` with `function.support_kernel=none`.
+    The default U has a kernel of its own and is on what an action gains over the usual one of the log: it keeps the
+    policy from leaving what was done unless that pays, and is no uncertainty quantifier in the paper's sense. The
+    paper's U, the posterior deviation of Q's own kernel, is `penalty="paper"`.
 
     Examples
     --------

@@ -10,7 +10,6 @@ import numpy as np
 
 from lostsales.evaluation.interval import student_quantile
 from lostsales.simulation.experiments.against_published import differences_to_published, over_points
-from lostsales.simulation.experiments.design import BEHAVIOURS
 from lostsales.simulation.experiments.results import ExperimentResults, RunMean
 from lostsales.types import Floats
 
@@ -41,7 +40,7 @@ class Claim:
 def check_claims(results: ExperimentResults) -> list[Claim]:
     """Every claim of the paper, and ours about the planner; differences are means over all levels unless stated."""
     claims = [_oracle_above(results)]
-    for behaviour in BEHAVIOURS:
+    for behaviour in results.experiment.behaviours:
         for method in PAPER:
             claims += [_rises(results, behaviour, method), _reaches(results, behaviour, method)]
         pair = ("c-fqi", "pc-fqi") if behaviour == "uniform" else ("pc-fqi", "c-fqi")
