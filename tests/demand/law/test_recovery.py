@@ -1,5 +1,7 @@
 """What each family of laws learns from much censored draws of itself, beside counts and additive noise."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -14,13 +16,16 @@ SERIES, PERIODS = 40, 75
 PRICES = np.array([3.0, 4.0, 5.0])
 
 
-def censored(draw: object, seed: int, start: float, most: float) -> Evidence:
+Draw = Callable[[Floats, Floats, np.random.Generator], Floats]
+
+
+def censored(draw: Draw, seed: int, start: float, most: float) -> Evidence:
     """Draws of a law of price and last demand, hidden above a level that varies up to `most`."""
     rng = np.random.default_rng(seed)
     price, last = rng.choice(PRICES, (SERIES, PERIODS)), np.full(SERIES, start)
     demand = np.empty((SERIES, PERIODS))
     for t in range(PERIODS):
-        last = demand[:, t] = draw(price[:, t], last, rng)  # type: ignore[operator]
+        last = demand[:, t] = draw(price[:, t], last, rng)
     evidence = gather_evidence(log_of_draws(demand, np.rint(rng.uniform(0.2, 1, demand.shape) * most), price=price))
     assert evidence.is_censored.mean() > 0.35
     return evidence
@@ -50,7 +55,8 @@ def test_counts_whose_memory_saturates(dispersion: float) -> None:
 
     def draw(price: Floats, last: Floats, rng: np.random.Generator) -> Floats:
         middle = mean(price, last)
-        return rng.poisson(middle * (rng.gamma(1 / dispersion, dispersion, len(price)) if dispersion else 1.0))
+        factor = rng.gamma(1 / dispersion, dispersion, len(price)) if dispersion else 1.0
+        return rng.poisson(middle * factor).astype(np.float64)
 
     family = Family.counts("linear", "negative-binomial" if dispersion else "poisson", saturates=True)
     law = fit_family(censored(draw, 2, 12.0, 24.0), family, np.ones(SERIES))
