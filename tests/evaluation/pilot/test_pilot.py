@@ -134,11 +134,11 @@ def test_missing_rows_and_unknown_series_are_named(log: SalesLog, plan: Pilot) -
     assert found.unknown == ("a new one",)
 
 
-def test_a_shift_of_demand_raises_an_alarm(log: SalesLog, plan: Pilot) -> None:
+def test_a_doubling_of_demand_raises_an_alarm(log: SalesLog, plan: Pilot) -> None:
     assert any(each.name == "demand" for each in plan.detectors)
     before = monitor(plan, log).alarms
     late = log.period >= PAST + 12
-    more = replace(log, sales=np.where(late, 1.6 * log.sales, log.sales), stock=np.where(late, 99.0, log.stock))  # type: ignore[arg-type]
+    more = replace(log, sales=np.where(late, 2.0 * log.sales, log.sales), stock=np.where(late, 99.0, log.stock))  # type: ignore[arg-type]
     found = monitor(plan, more).alarms
     assert not any(each.what == "demand" for each in before)
     alarm = next(each for each in found if each.what == "demand")
