@@ -143,6 +143,7 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "c-fqi": lambda: _fitted_quickly("c-fqi", log()),
     "pc-fqi": lambda: _fitted_quickly("pc-fqi", log()),
     "planner": lambda: _fitted("planner", log(), draws=1),
+    "replay-fqi": lambda: _fitted("replay-fqi", log()),
     "planner with weekdays": lambda: _fitted("planner", log_with_weekdays(), draws=1, level="fixed"),
     "planner with levels": lambda: _fitted("planner", log_with_weekdays(), draws=1, level="follow"),
     "lookahead with weekdays": lambda: _fitted("lookahead", log_with_weekdays(), paths=20),

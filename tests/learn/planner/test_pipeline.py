@@ -174,7 +174,7 @@ def _up_to(scenario: Scenario, level: float) -> BaseStockRule:
     return BaseStockRule(scenario.problem, float(level), 0.0)
 
 
-@pytest.mark.parametrize("most_states", [pipeline_grid.MOST_STATES, 0])
+@pytest.mark.parametrize("most_states", [pipeline_grid.MOST_STATES, pytest.param(0, marks=pytest.mark.slow)])
 def test_a_saved_plan_decides_the_same_and_counts_what_is_on_the_way(
     most_states: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -35,14 +35,14 @@ class PublishedDifference:
 def differences_to_published(results: ExperimentResults) -> list[PublishedDifference]:
     """One a published point that was run; none for a scenario without published results."""
     published, levels = published_results(results.experiment.scenario), results.experiment.levels
-    solved = [point for point in published if point.behaviour == REFERENCE]
-    found = [difference_to(point, RunMean.of(results.reference(point.method))) for point in solved]
+    found = []
     for behaviour in results.experiment.behaviours:
         for point in published_of(behaviour, published):
             if results.has(point.method) and point.episodes in levels:
                 own = results.values(behaviour, point.method)[:, levels.index(point.episodes)]
                 found.append(difference_to(point, RunMean.of(own)))
-    return found
+    solved = [point for point in published if point.behaviour == REFERENCE]
+    return found + [difference_to(point, RunMean.of(results.reference(point.method))) for point in solved]
 
 
 def published_of(behaviour: str, published: list[Published]) -> list[Published]:
