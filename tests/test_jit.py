@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 INNER = """
 from lostsales._jit import compiled
 FACTOR = {factor}
@@ -32,6 +34,7 @@ def run(folder: Path, body: str, factor: float) -> tuple[float, int]:
     return float(value), int(hits)
 
 
+@pytest.mark.slow
 def test_a_caller_is_compiled_anew_where_what_it_calls_or_a_constant_changed(tmp_path: Path) -> None:
     (tmp_path / "outer.py").write_text(OUTER)
     assert run(tmp_path, "x + 1", 10.0) == (30.0, 0)

@@ -54,6 +54,7 @@ if _typing.TYPE_CHECKING:
     from lostsales.learn.fit import fit as fit
     from lostsales.learn.learner import Learner as Learner
     from lostsales.learn.planner.planner import Planner as Planner
+    from lostsales.learn.replay.replay_fqi import ReplayFQI as ReplayFQI
     from lostsales.policy.chosen_products import ChosenProducts as ChosenProducts
     from lostsales.policy.file_format import load as load
     from lostsales.policy.policy import Policy as Policy
@@ -104,6 +105,7 @@ _ROOMS = {
     "learn.fit": ("fit",),
     "learn.learner": ("Learner",),
     "learn.planner.planner": ("Planner",),
+    "learn.replay.replay_fqi": ("ReplayFQI",),
     "policy.chosen_products": ("ChosenProducts",),
     "policy.file_format": ("load",),
     "policy.policy": ("Policy", "SavedPolicy"),

@@ -22,6 +22,7 @@ COMMANDS: list[tuple[str, tuple[str, ...]]] = [
     ("impute log.csv --out OUT.csv", ("log.csv",)),
     ("recommend policy --today today.csv --recent log.csv --out OUT.csv", ("today.csv", "log.csv")),
     ("report policy.html log.csv --out OUT.html", ("policy.html",)),
+    ("forecast log.csv --horizon 2 --out OUT.csv", ("log.csv",)),
     ("pilot log.csv --policy policy --out OUT", ("log.csv", "log.toml", "policy")),
     ("monitor pilot.html log.csv --out OUT.html", ("pilot.html",)),
     ("solve shop.toml --target oracle --out OUT", ("shop.toml",)),
@@ -121,6 +122,8 @@ def test_an_output_without_a_name_is_refused(
 ) -> None:
     before = contents(shop)
     assert "must end in" in failure(monkeypatch, capsys, "simulate", "released", "--out", out)
+    message = failure(monkeypatch, capsys, "pilot", "log.csv", "--policy", "policy", "--out", out)
+    assert "is no name of a file" in message or "is a folder" in message
     assert contents(shop) == before
 
 

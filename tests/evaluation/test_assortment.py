@@ -11,10 +11,13 @@ import pytest
 from lostsales.data.problem import Problem
 from lostsales.data.products import Products
 from lostsales.data.splits import units_of
-from lostsales.evaluation.assortment import AssortmentGain, ProductFigures, assortment_gain
+from lostsales.evaluation.assortment import AssortmentGain, MoneyOver, ProductFigures, assortment_gain
+from lostsales.evaluation.compare import ComparedMethod
 from lostsales.evaluation.evaluate import evaluate, prepare
 from lostsales.evaluation.interval import Interval
 from lostsales.evaluation.judged_rows import judged_rows
+from lostsales.evaluation.promise.advice import Concern
+from lostsales.evaluation.results import Earned, Estimand, Estimate, Evaluation, Overlap
 from lostsales.policy.base import PolicyBase
 from lostsales.policy.policy import Policy
 from lostsales.policy.simple import Uniform
@@ -59,6 +62,36 @@ def test_a_product_that_loses_is_kept_as_it_was() -> None:
     assert not worst.chosen
     assert "product 3" in found.choice.kept
     assert "product 3" in found.not_proven
+
+
+def test_the_verdict_rests_on_the_gain_of_all_products_together() -> None:
+    """Rows of a product with many of them gain for certain, but the large product with few rows may lose."""
+    total = MoneyOver(Interval(10.0, -5.0, 25.0), Interval(70.0, -35.0, 175.0), Interval(3652.5, -1826.0, 9131.0))
+    found = replace(by_rule(), total=total, products_in_log=2, currency="EUR")
+    gain, told = Interval(2.0, 1.0, 3.0), Overlap("price", 1.0, 100.0, True, "all of it")
+    best = Estimate("model", told, profit=gain, gain=gain, assortment=found)
+    estimand, earned = Estimand(10, 0.9, "here"), Earned(gain, gain, np.zeros(2), "a law")
+    plain = Evaluation(estimand, earned, (best,), np.array(["a", "b"]), "blocks in time")
+    assert plain.verdict == "pilot"
+    assert plain.sentence.startswith(
+        "no proven gain, +70.00 EUR a week over all 2 products, with 95 % certainty -35.00"
+    )
+    doubted = replace(plain, concerns=(Concern("amber", "estimators disagree"),))
+    figures = "+70.00 EUR a week over all 2 products (-35.00 to +175.00)"
+    assert doubted.sentence == f"no gain is certain, {figures}: estimators disagree; prove it in a pilot first"
+    assert ComparedMethod("rule", gain=gain, assortment=found).advice == "pilot"
+    assert ComparedMethod("rule", gain=gain).advice == "deploy"
+
+
+def test_with_a_concern_no_product_is_proven_or_to_be_decided_for() -> None:
+    found = by_rule()
+    certain = tuple(replace(each, proven=True, chosen=True) for each in found.products)
+    doubted = replace(found, products=certain).doubted
+    assert doubted.choice.products == ()
+    assert len(doubted.choice.kept) == 4
+    assert not any(each.proven or each.chosen for each in doubted.products)
+    assert doubted.total == found.total
+    assert "until a pilot has proved" in doubted.choice.sentence
 
 
 def test_other_names_give_the_same_table_under_the_other_names() -> None:

@@ -23,6 +23,7 @@ def newsvendor_log(horizon: int = 40) -> SalesLog:
     return lostsales.simulate(scenario, episodes=12, seed=1)[0]
 
 
+@pytest.mark.slow
 def test_windows_are_the_last_half_and_the_past_is_all_that_went_before() -> None:
     log = newsvendor_log()
     found = back_test(log, "newsvendor", windows=2, seed=3, quick=True)
@@ -38,6 +39,7 @@ def test_windows_are_the_last_half_and_the_past_is_all_that_went_before() -> Non
     assert found.windows[1].earned == outcome.earned.profit.value
 
 
+@pytest.mark.slow
 def test_what_comes_later_never_reaches_a_claim() -> None:
     log = newsvendor_log()
     later = log.period >= 30

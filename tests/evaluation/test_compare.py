@@ -164,6 +164,7 @@ def test_a_method_that_fails_in_any_way_leaves_the_results_of_the_others() -> No
         compare(log, [Failing()])
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_answer_on_any_number_of_workers() -> None:
     log = small_log("newsvendor", 30, horizon=8)
     one, two = (compare(log, ["newsvendor", "base-stock"], seed=3, workers=workers) for workers in (1, 2))

@@ -46,7 +46,9 @@ def test_evaluating_the_behaviour_policy_reproduces_the_logged_profit(name: str,
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS.names)
-@pytest.mark.parametrize("name", ["released", "steady", "nonlinear"])
+@pytest.mark.parametrize(
+    "name", ["steady", *(pytest.param(each, marks=pytest.mark.slow) for each in ("released", "nonlinear"))]
+)
 def test_on_policy_evaluation_matches_the_monte_carlo_mean(name: str, estimator: str) -> None:
     policy = Uniform(scenario(name).problem)
     found = evaluate_on(policy, uniform_log(name), estimators=(estimator,)).estimates[0]

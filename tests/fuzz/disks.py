@@ -1,6 +1,6 @@
 """Writing commands on a disk that is read-only, full, or fills up while they write: one error, nothing half-written.
 
-    python -m tests.fuzz.disks --cases 84
+    python -m tests.fuzz.disks --cases 126
 
 Needs the right to mount a file system in memory.
 """

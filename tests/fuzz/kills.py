@@ -14,9 +14,9 @@ import sys
 import time
 import traceback
 from collections.abc import Callable
+from contextlib import chdir, suppress
 from functools import cache
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import Any
 
 import duckdb
@@ -27,7 +27,9 @@ import pandas as pd
 import lostsales
 from lostsales.apps.cli import COMMANDS
 from lostsales.apps.cli import main as lostsales_main
-from tests.fuzz.running import main
+from lostsales.apps.fleet.store import Store
+from lostsales.evaluation.pilot.plan import Pilot
+from tests.fuzz.running import main, new_folder
 
 IMPORTED = duckdb, numba, COMMANDS  # once, before the forks
 
@@ -45,9 +47,16 @@ WRITING = {
     "solve": "solve newsvendor --target oracle --horizon 5 --out oracle",
     "calibrate": "calibrate newsvendor --series 5 --replications 3 --estimator fqe --out study.json",
     "experiment": f"experiment newsvendor {EXPERIMENT}",
+    "forecast": "forecast small.csv --horizon 3 --out forecast.csv",
+    "pilot": "pilot past.csv --problem small.toml --policy rule --out pilot.json",
+    "monitor": "monitor started.json small.csv --out monitor.html",
+    "fleet fit": "fleet fit small.csv --problem small.toml --method newsvendor --shard-size 3 --workers 1 --out store",
+    "fleet recommend": "fleet recommend fleet --today today.csv --workers 1 --out decided.csv",
+    "fleet report": "fleet report fleet --quick --workers 1 --out fleet.html",
 }
 OTHER_SEED = ("simulate", "simulate parquet", "fit", "impute")
-INPUTS = ("small.csv", "small.toml", "bad.csv", "rule", "today.csv")
+INPUTS = ("small.csv", "small.toml", "bad.csv", "rule", "today.csv", "past.csv", "started.json")
+STORE = "fleet"  # an input whose ledger may grow
 LEFT = ".lostsales-*"
 
 
@@ -59,7 +68,7 @@ def kill_case(seed: int, number: int, folder: Path) -> str:
     shutil.copytree(ready, folder, dirs_exist_ok=True)
     if rng.random() < 0.3:  # else the outputs of an earlier run are there
         for path in ready.iterdir():
-            if path.name not in INPUTS:
+            if path.name not in (*INPUTS, STORE):
                 shutil.rmtree(folder / path.name) if path.is_dir() else (folder / path.name).unlink()
     more = ("--seed", str(number)) if name in OTHER_SEED else ()
     command = [*WRITING[name].split(), *more]
@@ -80,7 +89,7 @@ def kill_case(seed: int, number: int, folder: Path) -> str:
 @cache
 def inputs() -> Path:
     """A folder with one of every input."""
-    folder = Path(mkdtemp())
+    folder = new_folder()
     succeed(lambda: make_inputs(folder), "the inputs")
     return folder
 
@@ -95,16 +104,23 @@ def make_inputs(folder: Path) -> None:
     (folder / "today.csv").write_text("series,period,stock\n0,99,3\n")
     text = (folder / "small.csv").read_text()
     (folder / "bad.csv").write_text(text + text.splitlines()[1] + "\n")
+    table = pd.read_csv(folder / "small.csv")
+    table[table["period"] < 30].to_csv(folder / "past.csv", index=False)
+    past = lostsales.read_log(folder / "past.csv", log.problem)
+    lostsales.pilot(past, lostsales.load(folder / "rule"), seed=1).save(folder / "started.json")
+    (folder / "started.schedule.csv").unlink()
+    with chdir(folder), suppress(SystemExit):
+        run(WRITING["fleet fit"].replace("--out store", f"--out {STORE}").split(), folder)
 
 
 @cache
 def prepared(name: str) -> tuple[Path, float]:
     """The folder after a command has ended in it, and how long that took, the second time."""
-    folder = Path(mkdtemp())
+    folder = new_folder()
     shutil.copytree(inputs(), folder, dirs_exist_ok=True)
     succeed(lambda: run(WRITING[name].split(), folder), name)
     began = time.monotonic()
-    again = Path(mkdtemp())
+    again = new_folder()
     shutil.copytree(inputs(), again, dirs_exist_ok=True)
     succeed(lambda: run(WRITING[name].split(), again), name)
     return folder, time.monotonic() - began
@@ -154,6 +170,17 @@ def check_whole(folder: Path) -> None:
     for name in ("policy", "oracle", "chosen"):
         if (folder / name).exists():
             lostsales.load(folder / name)
+    for name in ("store", STORE):
+        if (folder / name / "current").exists():
+            version = Store.at(folder / name).version()
+            assert version.is_finished
+            entries = version.entries()
+            assert set(entries) == set(version.shards)
+            assert all(map(version.is_whole, entries.values()))
+    pilot = Pilot.load(folder / "pilot.json") if (folder / "pilot.json").exists() else None
+    if (folder / "pilot.schedule.csv").exists():
+        assert pilot is not None
+        assert set(pd.read_csv(folder / "pilot.schedule.csv", dtype=str)["series"]) == set(pilot.names)
     for ending in ("csv", "parquet"):
         if (folder / f"log.{ending}").exists():
             log = lostsales.read_log(folder / f"log.{ending}")
@@ -161,11 +188,18 @@ def check_whole(folder: Path) -> None:
             path = folder / f"truth.{ending}"
             truth = pd.read_csv(path) if ending == "csv" else pd.read_parquet(path)
             np.testing.assert_allclose(truth.iloc[:, 2] - truth.iloc[:, 3], log.sales)
-    for name, rows in (("filled.csv", 400), ("answer.csv", 1), ("bad.dropped.csv", 1)):
+    for name, rows in (
+        ("filled.csv", 400),
+        ("answer.csv", 1),
+        ("bad.dropped.csv", 1),
+        ("forecast.csv", 24),
+        ("decided.csv", 1),
+    ):
         if (folder / name).exists():
             assert len(pd.read_csv(folder / name)) == rows, name
-    if (folder / "page.html").exists():
-        assert (folder / "page.html").read_text().rstrip().endswith("</html>")
+    for name in ("page.html", "monitor.html", "fleet.html"):
+        if (folder / name).exists():
+            assert (folder / name).read_text().rstrip().endswith("</html>")
     if (folder / "proposed.toml").exists():
         lostsales.Problem.from_toml(folder / "proposed.toml")
     for path in (folder / "study.json", folder / "folder" / "manifest.json"):

@@ -1,12 +1,12 @@
-"""Policies of an assortment as this build makes them: products of their own units, ranges and rules, a shop's clock.
+"""Policies as this build makes them: products of their own units, ranges and rules, a shop's clock, a supply.
 
 The stored policies of `tests/compatibility` are of a build that had none of these.
 """
 
+import tomllib
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import Any
 
 import numpy as np
@@ -16,13 +16,15 @@ import lostsales
 from lostsales.data.units import problem_in_units
 from lostsales.policy.chosen_products import ChosenProducts
 from lostsales.policy.in_units import InUnits
+from tests.fuzz.running import new_folder
 from tests.learn.small import frame_of
 
 PRODUCTS = (("tea", "drinks", 3.0, 4), ("milk", "dairy", 1.2, 9), ("cake", "bakery", 5.0, 3))
 PERIODS = 80
 SUNDAY = 6
 KERNEL = {"kind": "rbf", "coefficient": 0.1}
-LONG = frozenset({"planner with lead times"})  # to make, and so in long runs only
+LONG = frozenset({"planner with lead times and order days"})  # to make, and so in long runs only
+SOLVED = "solved"  # for a scenario, in which it is asked
 PROBLEM = lostsales.Problem.model_validate(
     {
         "arrival": "before",
@@ -66,20 +68,62 @@ def log() -> lostsales.SalesLog:
 def question(name: str = "") -> tuple[pd.DataFrame, pd.DataFrame]:
     """Recent rows, and an open day with a product that the log never had."""
     if "lead times" in name:
-        rows = frame_of(log_with_lead_times())
+        rows = frame_of(log_with_lead_times("order days" in name))
         is_last = rows["period"] == rows["period"].max()
         return rows[~is_last], rows[is_last][["series", "period", "stock"]]
     last = table().groupby("series").tail(1)
     today = last.assign(period="2026-03-26")[["series", "department", "period", "stock", "order_cost"]]
     unknown = today.head(1).assign(series="a new one", department="bakery")
-    return table().groupby("series").tail(9), pd.concat([today, unknown], ignore_index=True)
+    recent = table().groupby("series").tail(9)
+    if "levels" in name:  # with rows that the log did not have
+        today, later = today.assign(period="2026-03-31"), recent.assign(period=_days_later(recent["period"], 5))
+        recent = pd.concat([recent, later[later["period"] > recent["period"].max()]], ignore_index=True)
+    return recent, pd.concat([today, unknown], ignore_index=True)
+
+
+def _days_later(dates: "pd.Series[str]", days: int) -> "pd.Series[str]":
+    return (pd.to_datetime(dates) + pd.Timedelta(days=days)).dt.strftime("%Y-%m-%d")
 
 
 @cache
-def log_with_lead_times() -> lostsales.SalesLog:
-    """A shop whose orders take two periods."""
-    scenario = lostsales.Scenario.load("newsvendor", ("arrival=after", "supply.lead_time=2"))
-    return lostsales.simulate(scenario, episodes=6, seed=1)[0]
+def log_with_lead_times(order_days: bool = False) -> lostsales.SalesLog:
+    """A shop whose orders take two periods, and may be placed in every other one."""
+    settings = ("arrival=after", "supply.lead_time=2", *(("supply.order_days=2",) if order_days else ()))
+    return lostsales.simulate(lostsales.Scenario.load("newsvendor", settings), episodes=6, seed=1)[0]
+
+
+@cache
+def log_with_weekdays() -> lostsales.SalesLog:
+    """The table without rules, where the weekday counts: a calendar in the plan, and levels that may move."""
+    problem = {"arrival": "before", "calendar": ["weekday"], "costs": {"lost": 0.5, "order": 1, "holding": 0.05}}
+    return lostsales.read_log(table().drop(columns="order_cost"), lostsales.Problem.model_validate(problem))
+
+
+def scenario_of(name: str) -> str:
+    """The scenario in which a solved policy is asked, as TOML."""
+    tiny = (Path(__file__).parents[1] / "compatibility" / "stored" / "tiny-after" / "scenario.toml").read_text()
+    return tiny + ("[supply]\nlead_time = 2\n" if "lead times" in name else "")
+
+
+def _solved(target: Any, name: str) -> Any:
+    scenario = lostsales.Scenario.model_validate(tomllib.loads(scenario_of(name)))
+    return lostsales.solve(scenario, target, horizon=scenario.horizon).policy
+
+
+def _fitted(method: str, of: lostsales.SalesLog, **settings: Any) -> Any:
+    return lostsales.fit(of, method, **settings)
+
+
+def _of_log(method: str) -> Any:
+    return _fitted(method, log())
+
+
+def _with_lead_times(method: str) -> Any:
+    return _fitted(method, log_with_lead_times())
+
+
+def _fitted_quickly(method: str, of: lostsales.SalesLog) -> Any:
+    return _fitted(method, of, iterations=2, function={"most_rank": 20, "kernels": [KERNEL]})
 
 
 def _in_dozens(policy: Any) -> InUnits:
@@ -94,31 +138,45 @@ def made(name: str) -> Any:
 
 
 MAKERS: dict[str, Callable[[], Any]] = {
-    "base-stock": lambda: lostsales.fit(log(), "base-stock"),
-    "newsvendor": lambda: lostsales.fit(log(), "newsvendor"),
-    "behaviour": lambda: lostsales.fit(log(), "behaviour"),
-    "c-fqi": lambda: lostsales.fit(log(), "c-fqi", iterations=2, function={"most_rank": 20, "kernels": [KERNEL]}),
-    "planner": lambda: lostsales.fit(log(), "planner", draws=1),
-    "base-stock with lead times": lambda: lostsales.fit(log_with_lead_times(), "base-stock"),
-    "behaviour with lead times": lambda: lostsales.fit(log_with_lead_times(), "behaviour"),
-    "c-fqi with lead times": lambda: lostsales.fit(
-        log_with_lead_times(), "c-fqi", iterations=2, function={"most_rank": 20, "kernels": [KERNEL]}
-    ),
-    "planner with lead times": lambda: lostsales.fit(log_with_lead_times(), "planner", draws=1),
+    **{name: partial(_of_log, name) for name in ("base-stock", "newsvendor", "behaviour")},
+    "lookahead": lambda: _fitted("lookahead", log(), paths=20),
+    "c-fqi": lambda: _fitted_quickly("c-fqi", log()),
+    "pc-fqi": lambda: _fitted_quickly("pc-fqi", log()),
+    "planner": lambda: _fitted("planner", log(), draws=1),
+    "replay-fqi": lambda: _fitted("replay-fqi", log()),
+    "planner with weekdays": lambda: _fitted("planner", log_with_weekdays(), draws=1, level="fixed"),
+    "planner with levels": lambda: _fitted("planner", log_with_weekdays(), draws=1, level="follow"),
+    "lookahead with weekdays": lambda: _fitted("lookahead", log_with_weekdays(), paths=20),
+    **{
+        f"{name} with lead times": partial(_with_lead_times, name)
+        for name in ("base-stock", "behaviour", "capped-base-stock", "constant-order", "projected-level")
+    },
+    "lookahead with lead times": lambda: _fitted("lookahead", log_with_lead_times(), paths=20),
+    "c-fqi with lead times": lambda: _fitted_quickly("c-fqi", log_with_lead_times()),
+    "fqi-observed with lead times": lambda: _fitted_quickly("fqi-observed", log_with_lead_times()),
+    "planner with lead times": lambda: _fitted("planner", log_with_lead_times(), draws=1),
+    "planner with lead times and order days": lambda: _fitted("planner", log_with_lead_times(True), draws=1),
     "base-stock in dozens": lambda: _in_dozens(made("base-stock")),
+    "lookahead in dozens": lambda: _in_dozens(made("lookahead")),
     "planner in dozens": lambda: _in_dozens(made("planner")),
+    "planner with levels in dozens": lambda: _in_dozens(made("planner with levels")),
     "planner for some": lambda: ChosenProducts(made("planner"), np.array(["tea", "cake"], dtype=object)),
     "base-stock in dozens for some": lambda: ChosenProducts(
         made("base-stock in dozens"), np.array(["tea"], dtype=object)
     ),
+    f"{SOLVED} oracle with lead times": lambda: _solved("oracle", "with lead times"),
+    f"{SOLVED} pi-star with lead times": lambda: _solved("pi-star", "with lead times"),
 }
 
 
 @cache
 def made_file(name: str) -> Path:
     """The file of it, beside what it is asked."""
-    path = Path(mkdtemp()) / f"{name}.policy"
+    path = new_folder() / f"{name}.policy"
     made(name).save(path)
+    if name.startswith(SOLVED):
+        path.with_name("scenario.toml").write_text(scenario_of(name))
+        return path
     for each, asked in zip(("recent.csv", "today.csv"), question(name), strict=True):
         asked.to_csv(path.with_name(each), index=False)
     return path

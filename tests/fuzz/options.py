@@ -9,13 +9,12 @@ import sys
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from functools import cache
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import Any
 
 import numpy as np
 import typer
 
-from tests.fuzz.running import main
+from tests.fuzz.running import main, new_folder
 
 HUGE = "9" * 20
 VALUES = (
@@ -152,7 +151,7 @@ def files() -> dict[str, bytes]:
     from lostsales.data.writing import write_log
     from lostsales.simulation.presets import preset_text
 
-    folder = Path(mkdtemp())
+    folder = new_folder()
     log, _ = lostsales.simulate("newsvendor", episodes=6, seed=1)
     write_log(log, folder / "log.csv")
     lostsales.fit(log, "newsvendor").save(folder / "policy")

@@ -96,7 +96,7 @@ def used(path: Path, origin: Path) -> bool:
     from lostsales.simulation.named_policies import saved_policy
 
     try:
-        if origin.with_suffix(".answer.json").is_file():
+        if origin.with_name("scenario.toml").is_file():
             scenario = lostsales.Scenario.load(origin.with_name("scenario.toml"))
             runs = [lostsales.simulate(scenario, saved_policy(path, scenario), episodes=5, seed=3)[0] for _ in range(2)]
             answers = [np.stack([log.price, np.asarray(log.order)]) for log in runs]
@@ -121,10 +121,11 @@ def used(path: Path, origin: Path) -> bool:
 
 def _allowed(policy: Any) -> tuple[Any, Any] | None:
     """Prices and orders that a policy may decide among; None where every product has its own."""
-    if hasattr(policy, "policy") or policy.problem.attributes:
+    if hasattr(policy, "policy") or policy.problem.attributes or getattr(policy.may_recommend, "relative", False):
         return None
-    own = getattr(policy, "ladders", None) or getattr(policy, "grid", None) or policy.q.grid
-    return own.prices, own.orders
+    if policy.may_recommend is None:
+        return (policy.problem.prices, policy.problem.orders) if policy.problem.prices else None
+    return policy.may_recommend.prices, policy.may_recommend.orders
 
 
 NAMES = {"series": str, "store": str, "product": str}

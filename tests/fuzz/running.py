@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 SECONDS = 60  # of the processor that a case may take
@@ -118,6 +119,16 @@ def _work(case: Case, seed: int, start: int, end: int) -> None:
         printed.flush()
     signal.setitimer(signal.ITIMER_PROF, 0)
     faulthandler.cancel_dump_traceback_later()
+
+
+@cache
+def _scratch() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory()  # removed when the process ends
+
+
+def new_folder() -> Path:
+    """An empty folder for as long as this process runs."""
+    return Path(tempfile.mkdtemp(dir=_scratch().name))
 
 
 def peak_mb() -> float:

@@ -22,10 +22,11 @@ def test_some_commands_that_are_killed_leave_nothing_half_written() -> None:
 
 @pytest.mark.slow
 def test_every_writing_command_killed_ten_times_leaves_nothing_half_written() -> None:
-    found = run_cases("tests.fuzz.kills", cases=120, seed=SEED, batch=120)
+    kills = 10 * len(WRITING)
+    found = run_cases("tests.fuzz.kills", cases=kills, seed=SEED, batch=kills)
     assert found.failures == []
-    assert found.total == 120
-    assert found.outcomes["killed"] > 60  # the others ended before
+    assert found.total == kills
+    assert found.outcomes["killed"] > kills / 2  # the others ended before
 
 
 @pytest.mark.slow
@@ -47,7 +48,8 @@ def test_a_command_of_another_user_who_has_no_home(command: str) -> None:
         make_inputs(folder)
         for path in (Path(name), folder):
             path.chmod(0o755)
-        os.chown(folder, NOBODY, NOBODY)
+        for path in (folder, *folder.rglob("*")):
+            os.chown(path, NOBODY, NOBODY)
         closed = Path(name) / "closed"
         closed.mkdir(mode=0o700)
         done = run_as_nobody(command.split(), folder)

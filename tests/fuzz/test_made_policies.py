@@ -8,15 +8,24 @@ import pytest
 
 import lostsales
 from lostsales.errors import LostSalesError
+from lostsales.policy.file_format import POLICIES
 from lostsales.policy.in_units import InUnits
-from tests.fuzz.made_policies import LONG, MAKERS, made, made_file, question
-from tests.fuzz.policy_files import opened, sealed, used
+from tests.fuzz.made_policies import LONG, MAKERS, SOLVED, made, made_file, question
+from tests.fuzz.policy_files import STORED, opened, sealed, used
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in MAKERS])
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG or "lead times" in name)) for name in MAKERS]
+)
 def test_a_policy_that_is_not_changed_is_used(name: str, tmp_path: Path) -> None:
     sealed(*opened(made_file(name)), tmp_path / "policy")
     assert used(tmp_path / "policy", made_file(name))
+
+
+def test_files_of_every_kind_of_policy_are_attacked() -> None:
+    quick = [name for name in MAKERS if "lead times" not in name or name.startswith(SOLVED)]
+    files = [*STORED.glob("*/*.policy"), *map(made_file, quick)]
+    assert {opened(path)[1]["kind"] for path in files} == set(POLICIES.names)
 
 
 def changed(name: str, path: Path, change: dict[str, Any], **arrays: Any) -> Path:
@@ -56,6 +65,17 @@ def changed(name: str, path: Path, change: dict[str, Any], **arrays: Any) -> Pat
         ),
         ("newsvendor", {"problem.clock.calendars.closed": []}, "closed must have a calendar"),
         (
+            "planner with levels",
+            {"settings.linear": 1e-30},
+            "linear: Input should be greater than or equal to 0.000001",
+        ),
+        ("planner with levels", {"settings.kind": "q"}, "kind: Input should be 'plan'"),
+        (
+            "lookahead",
+            {"settings.paths": 10_000, "settings.review": 1_000},
+            "10,000 sampled futures of 1,005 periods are more than the 3,000,000 periods that can be looked at",
+        ),
+        (
             "newsvendor",
             {"problem.clock.calendars.closed": [{}] * 100_000, "problem.clock.calendars.week": 10_080},
             "100,000 calendars of 10,080 periods a week, which is too much",
@@ -66,6 +86,30 @@ def test_hostile_settings_are_refused(name: str, change: dict[str, Any], expecte
     with pytest.raises(LostSalesError) as refused:
         lostsales.load(changed(name, tmp_path / "policy", change))
     assert expected in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "arrays", "expected"),
+    [
+        (
+            "planner with levels",
+            {f"level_{name}": np.zeros((3, 1)) for name in ("total", "weight", "score")},
+            r"'level_total' must have the shape \(levels, 7\)",
+        ),
+        ("planner with levels", {"level_slopes": np.zeros(2), "level_centre": np.zeros(2)}, "here level inputs 8"),
+        ("planner with levels", {"level_weight": np.full((3, 7), -0.3)}, "must lie between 0 and"),
+        ("planner with levels", {"level_last": np.full(3, 1e19)}, "must lie between -9.22337e"),
+        ("lookahead", {"week": np.full(52, 1e-30)}, "'week' must lie between 0.001 and"),
+        (
+            "planner with lead times",
+            {"order_steps": np.full(1, 1e30)},
+            "a step of its orders must be at most 1,000,000",
+        ),
+    ],
+)
+def test_hostile_arrays_are_refused(name: str, arrays: dict[str, Any], expected: str, tmp_path: Path) -> None:
+    with pytest.raises(LostSalesError, match=expected):
+        lostsales.load(changed(name, tmp_path / "policy", {}, **arrays))
 
 
 @pytest.mark.parametrize("value", [0.0, 1e-9, 1e9, 1e30])

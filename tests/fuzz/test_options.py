@@ -11,9 +11,9 @@ MODULE = "tests.fuzz.options"
 
 
 def test_some_odd_values_of_options() -> None:
-    found = run_cases(MODULE, cases=60, seed=int(os.environ.get("FUZZ_SEED", "0")))
+    found = run_cases(MODULE, cases=40, seed=int(os.environ.get("FUZZ_SEED", "0")))
     assert found.failures == []
-    assert found.total == 60
+    assert found.total == 40
 
 
 @pytest.mark.slow

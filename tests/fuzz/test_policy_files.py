@@ -25,11 +25,11 @@ Q = STORED / "careful" / "fusion-pessimistic.policy"
 MODULE = "tests.fuzz.policy_files"
 
 
-def test_some_hundred_damaged_and_hostile_files() -> None:
-    found = run_cases(MODULE, cases=120, seed=int(os.environ.get("FUZZ_SEED", "0")))
+def test_some_damaged_and_hostile_files() -> None:
+    found = run_cases(MODULE, cases=60, seed=int(os.environ.get("FUZZ_SEED", "0")))
     assert found.failures == []
-    assert found.total == 120
-    assert found.outcomes["refused"] > 60
+    assert found.total == 60
+    assert found.outcomes["refused"] > 30
     assert found.outcomes["used"] > 0
 
 

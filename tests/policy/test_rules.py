@@ -158,6 +158,18 @@ def test_products_have_rules_of_their_own_by_attribute_and_by_name() -> None:
     np.testing.assert_array_equal(again.of_names(names).feasible(grid, np.zeros(3), np.full(3, np.nan)), may)
 
 
+def test_a_series_that_the_log_never_had_has_the_rules_of_its_attributes() -> None:
+    log = assortment_log()
+    level = str(log.attributes["department"][0])
+    named = OwnRules(where={"series": (str(log.names[0]),), "department": (level,)}, multiple=5)
+    rules = Rules(multiple=2, own=(OwnRules(where={"department": (level,)}, multiple=3), named)).of_log(log)
+    names = np.array(["new", "new", str(log.names[0])], dtype=object)
+    given = {"department": np.array([level, "another", level], dtype=object)}
+    for each in (rules, Rules.of_saved(rules.saved())):
+        np.testing.assert_array_equal(each.of_names(names, given).multiple, [3, 2, 5])
+        np.testing.assert_array_equal(each.of_names(names).multiple, [2, 2, 5])  # of which no attributes are known
+
+
 def test_own_limits_of_prices_bind_their_rows_only() -> None:
     rules = Rules(own=(OwnRules(where={"series": ("a",)}, greatest_price_change=1.0, least_margin=0.5),))
     assert rules.limits_changes

@@ -105,6 +105,7 @@ CORRUPTIONS: dict[str, tuple[Corrupt, str]] = {
 }
 
 
+@pytest.mark.slow
 @given(kind=st.sampled_from(sorted(CORRUPTIONS)), row=st.integers(0, 99), seed=st.integers(0, 99))
 @settings(max_examples=120)
 def test_any_corruption_is_refused_and_its_row_named(kind: str, row: int, seed: int) -> None:

@@ -34,6 +34,7 @@ def test_coverage_equals_hand_computed_shares() -> None:
     assert not row.enough
 
 
+@pytest.mark.slow
 def test_resumed_study_repeats_no_replication(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     partial = tmp_path / "study.json"
     first = run_study(study(1), partial)

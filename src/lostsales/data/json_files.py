@@ -8,6 +8,8 @@ from lostsales.data.finite_json import finite
 from lostsales.data.output_files import replacing
 from lostsales.errors import LostSalesError
 
+MOST_BYTES = 64 << 20
+
 
 def write_json(content: dict[str, Any], path: Path) -> None:
     """Write an object."""
@@ -19,6 +21,10 @@ def write_json(content: dict[str, Any], path: Path) -> None:
 def read_json(path: Path) -> dict[str, Any]:
     """Read an object; an error names the file."""
     try:
+        if path.exists() and not path.is_file():
+            raise LostSalesError(f"{path} cannot be read: it is no regular file")
+        if path.stat().st_size > MOST_BYTES:
+            raise LostSalesError(f"{path} cannot be read: it has more than {MOST_BYTES / 1e6:.0f} MB")
         found = json.loads(path.read_text(encoding="utf-8", errors="surrogatepass"))
     except (OSError, ValueError, RecursionError) as error:
         raise LostSalesError(f"{path} cannot be read: {error}") from None

@@ -109,11 +109,11 @@ class Ladders:
             return np.broadcast_to(self.orders, (*size.shape[:-1], len(self.orders)))
         most = self.orders[-1] * size
         multiple = np.asarray(self.order_multiple if own_multiple is None else own_multiple[..., None])
-        if not (multiple > 0).all():
-            return np.asarray(self.orders * size)
-        most = np.maximum(np.ceil(most / multiple - 1e-9), 1.0)
-        step = np.maximum(np.rint(self.orders[:2][-1] * size / multiple), 1.0)
-        return np.asarray(multiple * np.minimum(step * np.arange(len(self.orders)), most))
+        case = np.where(multiple > 0, multiple, 1.0)
+        most = np.maximum(np.ceil(most / case - 1e-9), 1.0)
+        step = np.maximum(np.rint(self.orders[:2][-1] * size / case), 1.0)
+        in_cases = case * np.minimum(step * np.arange(len(self.orders)), most)
+        return np.where(multiple > 0, in_cases, self.orders * size)
 
     def settings(self) -> dict[str, Any]:
         """All but the rungs, as a policy file holds it."""

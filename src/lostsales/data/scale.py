@@ -16,6 +16,8 @@ STEP = 1.1  # scales are rounded to powers of this, so that series share grids o
 GROUP_RATIO = 1.1  # series whose shapes differ by less share a group
 MOST_GROUPS = 24  # of series that share a plan
 TINY = 1e-9
+RIDGE = 1.0  # in series, of what attributes say about scale and price
+FARTHEST = 60.0  # logarithm of a scale or price that attributes can say of a series
 # Series differ in price where their usual prices vary more than prices vary within a series.
 PRICES_DIFFER = 1.0
 
@@ -124,6 +126,26 @@ def like_groups(sizes: Floats, most: int = MOST_GROUPS) -> Ints:
         if distance[centre] < np.log(GROUP_RATIO):
             break
     return by_appearance(group)[0]
+
+
+def by_attributes(attributes: Floats, values: Floats) -> Floats:
+    """Coefficients (1 + attributes, columns) of a ridge regression of values (series, columns) on attributes."""
+    centre, scale = attributes.mean(axis=0), attributes.std(axis=0)
+    varied = (attributes - centre) / np.where(scale > 0, scale, 1.0)
+    middle = values.mean(axis=0)
+    slopes = np.linalg.solve(varied.T @ varied + RIDGE * np.eye(varied.shape[1]), varied.T @ (values - middle))
+    slopes /= np.where(scale > 0, scale, 1.0)[:, None]
+    return np.concatenate([(middle - centre @ slopes)[None], slopes])
+
+
+def sizes_of(attributes: Floats, coefficients: Floats) -> Floats:
+    """Sizes (series, columns) of series by their attributes, whose logarithms have these coefficients.
+
+    >>> sizes_of(np.array([[0.0], [2.0]]), np.log(np.array([[6.0], [2.0]]))).ravel().round(9).tolist()
+    [6.0, 24.0]
+    """
+    logs = coefficients[0] + attributes @ coefficients[1:]
+    return np.asarray(np.exp(np.clip(logs, -FARTHEST, FARTHEST)))
 
 
 def _rung(sizes: Floats, ratio: float) -> Floats:

@@ -107,12 +107,12 @@ class ResamplingUnits:
     def __len__(self) -> int:
         return len(self.names)
 
-    def mean(self, values: Floats, rows: Bools | None = None) -> Floats:
-        """Contributions to the mean over rows, one a unit: the mean plus the unit's linearised influence on it.
+    def mean(self, values: Floats, weight: Floats | None = None) -> Floats:
+        """Contributions to the weighted mean over rows, one a unit: the mean plus the unit's linearised influence.
 
         For units of one length these are their own means; for others they are those of the linearised ratio.
         """
-        weight = np.ones(len(values)) if rows is None else rows.astype(np.float64)
+        weight = np.ones(len(values)) if weight is None else weight
         count = np.bincount(self.of_row, weight, len(self))
         total = np.bincount(self.of_row, weight * values, len(self))
         mean = total.sum() / count.sum()

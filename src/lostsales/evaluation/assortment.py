@@ -5,7 +5,7 @@ unit (a block in time that all products share) and one column a product: demand 
 all products, so that errors which products share add up in the total, and others average out.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,6 +19,7 @@ LARGE = 10_000.0  # money that is shown without decimals
 WEEKS_A_YEAR = 365.25 / 7
 LEAST_UNITS = 4  # of which an interval can be made, and folds
 MOST_SHARE = 0.9  # of the rows of a product in one unit, beyond which it cannot be judged on its own
+KEEP_UNTIL_PROVED = "keep what you do for all products until a pilot has proved the gain"
 NO_CALENDAR = "periods are plain numbers, so figures are by period: dates would give them by week and year"
 
 
@@ -119,13 +120,28 @@ class AssortmentGain:
         return tuple(each.product for each in self.products if not each.proven)
 
     @property
+    def doubted(self) -> "AssortmentGain":
+        """The same figures where there is a concern: no gain is called proven, and no product is to be decided for."""
+        products = tuple(replace(each, proven=False, chosen=False) for each in self.products)
+        nothing = _over(Interval(0.0, 0.0, 0.0), None if self.total.week is None else Interval(0.0, 0.0, 0.0))
+        choice = ProductChoice((), tuple(each.product for each in products), nothing, KEEP_UNTIL_PROVED)
+        return replace(self, products=products, choice=choice)
+
+    @property
     def sentence(self) -> str:
         """The total gain and its interval in words."""
-        gain, over = self.total.usual
+        gain, over = judged_gain(self.total.period, self)
         sure = "a proven gain" if gain.proven else "a proven loss" if gain.high < 0 else "no proven gain"
-        money = f" {self.currency}" if self.currency else ""
-        figures = f"{amount(gain.value)}{money} {over}", f"{amount(gain.low)} to {amount(gain.high)}"
-        return f"{sure}, {figures[0]} over all {self.products_in_log:,} products, with 95 % certainty {figures[1]}"
+        return f"{sure}, {amount(gain.value)} {over}, with 95 % certainty {amount(gain.low)} to {amount(gain.high)}"
+
+
+def judged_gain(gain: Interval, products: AssortmentGain | None) -> tuple[Interval, str]:
+    """The gain that a verdict rests on, and what it is over: that of all products together where there are some."""
+    if products is None:
+        return gain, "a period"
+    total, over = products.total.usual
+    money = f"{products.currency} " if products.currency else ""
+    return total, f"{money}{over} over all {products.products_in_log:,} products"
 
 
 @dataclass(frozen=True, eq=False)

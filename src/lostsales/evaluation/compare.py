@@ -11,7 +11,7 @@ from lostsales.data.splits import FOLDS, Fold, cross_fit_folds
 from lostsales.data.sublogs import without
 from lostsales.demand.audit.behaviour import PriceSetting
 from lostsales.errors import LostSalesError, SettingError
-from lostsales.evaluation.assortment import AssortmentGain
+from lostsales.evaluation.assortment import AssortmentGain, amount, judged_gain
 from lostsales.evaluation.cross_fitted import CrossFittedPolicy
 from lostsales.evaluation.evaluate import checked_estimators, evaluate_on, prepare
 from lostsales.evaluation.interval import Interval
@@ -54,7 +54,7 @@ class ComparedMethod:
     @property
     def advice(self) -> Advice:
         """What to do, by its gain and the concerns."""
-        return advice(self.gain, self.concerns)
+        return advice(None if self.gain is None else judged_gain(self.gain, self.assortment)[0], self.concerns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -309,6 +309,9 @@ def _candidate(method: str, evaluation: Evaluation, prepared: PreparedLog) -> Co
     if found.contributions is None:
         return ComparedMethod(method, reason=found.reason)
     gains = found.contributions - prepared.contributions
+    assortment = found.assortment
+    if assortment is not None and evaluation.concerns:
+        assortment = assortment.doubted
     return ComparedMethod(
         method,
         found.profit,
@@ -316,7 +319,7 @@ def _candidate(method: str, evaluation: Evaluation, prepared: PreparedLog) -> Co
         found.gain,
         found.cash_gain,
         contributions=gains,
-        assortment=found.assortment,
+        assortment=assortment,
         sensitivity=found.sensitivity,
         concerns=evaluation.concerns,
     )
@@ -354,7 +357,8 @@ def _choose(candidates: tuple[ComparedMethod, ...], doubts: tuple[Concern, ...])
         for each in candidates:
             if each.gain is None or each.advice != wanted or (wanted == "deploy" and each.assortment is not None):
                 continue
-            figures = f"{each.gain.value:+.2f} a period, {each.gain.low:+.2f} to {each.gain.high:+.2f}"
+            gain, over = judged_gain(each.gain, each.assortment)
+            figures = f"{amount(gain.value)} {over}, {amount(gain.low)} to {amount(gain.high)}"
             if wanted == "deploy":
                 sure = f"a gain of {each.gain.value:.2f} a period, above {each.gain.low:.2f} with 95 % certainty"
                 return "deploy", each.method, f"deploy {each.method}: {sure}"

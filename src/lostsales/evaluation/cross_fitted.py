@@ -1,12 +1,14 @@
 """A cross-fitted policy: each series is decided by the policy that was not fitted to it."""
 
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 
 from lostsales.data.feature import Feature
+from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
+from lostsales.evaluation.usable_policy import as_replayed
 from lostsales.policy.base import PolicyBase
 from lostsales.policy.decision import Decision
 from lostsales.policy.policy import Observes, Policy
@@ -40,6 +42,10 @@ class CrossFittedPolicy(PolicyBase):
     def horizon(self) -> int | None:
         """Their horizon."""
         return self.policies[0].horizon
+
+    def replayed_on(self, log: SalesLog) -> "CrossFittedPolicy":  # type: ignore[override]  # is not saved
+        """With every policy as it is replayed."""
+        return replace(self, policies=tuple(as_replayed(policy, log) for policy in self.policies))
 
     def decide(self, view: View, rng: np.random.Generator) -> Action:
         """Every policy decides for its own series."""

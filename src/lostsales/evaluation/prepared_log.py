@@ -75,7 +75,7 @@ class LeaveOneOutLaws:
 
 def undersmoothed_law(model: DemandModel, seed: int) -> DemandLaw:
     """The law that profits are computed under: that of the model, or an under-smoothed one in its place."""
-    if model.family.mean not in SMOOTHED_MEANS or model.instrument is not None:
+    if model.family.mean not in SMOOTHED_MEANS or model.instrumented is not None:
         return model.law
     return model.fit_law(replace(model.family, mean="undersmoothed", noise="smooth"), seed=seed)
 
@@ -130,10 +130,16 @@ class PreparedLog:
         return audit_behaviour(self.log) if self.panel is None else behaviour_of(self.panel)
 
     @cached_property
-    def hidden_slope(self) -> float:
+    def bent_price(self) -> float:
         """One standard error of the price response by instruments, or of the bias by a hidden cause without them."""
-        instrument = None if self.laws is None else self.laws.model.instrument
-        return hidden_slope(self.behaviour.price_link) if instrument is None else instrument.error
+        by_instruments = None if self.laws is None else self.laws.model.instrumented
+        return hidden_slope(self.behaviour.price_link) if by_instruments is None else by_instruments.price.error
+
+    @cached_property
+    def bent_memory(self) -> float:
+        """One standard error of the memory by instruments, 0 without them."""
+        by_instruments = None if self.laws is None else self.laws.model.instrumented
+        return 0.0 if by_instruments is None or by_instruments.memory is None else by_instruments.memory.error
 
     @cached_property
     def contributions(self) -> Floats:

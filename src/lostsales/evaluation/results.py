@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from lostsales.evaluation.assortment import AssortmentGain
+from lostsales.evaluation.assortment import AssortmentGain, amount, judged_gain
 from lostsales.evaluation.interval import Interval
 from lostsales.evaluation.promise.advice import KEEP_CURRENT, PILOT_FIRST, Advice, Concern, advice, texts
 from lostsales.evaluation.promise.sensitivity import Sensitivity
@@ -52,6 +52,7 @@ class Estimate:
     sensitivity: Sensitivity | None = None  # of the gain to a hidden cause of the prices; None where it is not known
     assortment: AssortmentGain | None = None  # by product; None where there is one, or the estimator cannot tell
     own_error: float = 0.0  # of the profit, on logs drawn from the demand model; 0 where it is not measured
+    worth_of_stock: float = 0.0  # that the policy ends with beyond the log, at its order cost, a period
     reason: str | None = None
     notes: tuple[str, ...] = ()
 
@@ -121,7 +122,14 @@ class Evaluation:
     @property
     def verdict(self) -> Advice:
         """What to do: deploy, pilot or keep."""
-        return advice(None if self.best is None else self.best.gain, self.concerns)
+        return advice(None if self.judged is None else self.judged[0], self.concerns)
+
+    @property
+    def judged(self) -> tuple[Interval, str] | None:
+        """The gain that the verdict rests on and what it is over; None where no estimator has one."""
+        if self.best is None or self.best.gain is None:
+            return None
+        return judged_gain(self.best.gain, self.best.assortment)
 
     @property
     def best(self) -> Estimate | None:
@@ -131,19 +139,21 @@ class Evaluation:
     @property
     def assortment(self) -> AssortmentGain | None:
         """Gains by product of the best estimate; None where no gain is claimed, or there are no products."""
-        return None if self.best is None or self.withheld else self.best.assortment
+        if self.best is None or self.best.assortment is None or self.withheld:
+            return None
+        return self.best.assortment.doubted if self.concerns else self.best.assortment
 
     @property
     def sentence(self) -> str:
         """The gain and its interval in words."""
-        if self.best is None or self.best.gain is None:
+        if self.judged is None:
             return "no estimator can judge this policy from this log"
         to_do = PILOT_FIRST if self.verdict == "pilot" else KEEP_CURRENT
         if self.withheld:
             return f"whether it gains cannot be told: {self.withheld}; {to_do}"
-        gain, doubts = self.best.gain, texts(self.concerns, "amber")
+        (gain, over), doubts = self.judged, texts(self.concerns, "amber")
         if doubts and gain.high > 0:
-            figures = f"{gain.value:+.2f} a period ({gain.low:+.2f} to {gain.high:+.2f})"
+            figures = f"{amount(gain.value)} {over} ({amount(gain.low)} to {amount(gain.high)})"
             return f"no gain is certain, {figures}: {doubts}; {to_do}"
         if self.assortment is not None:
             return self.assortment.sentence

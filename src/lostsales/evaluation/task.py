@@ -9,9 +9,9 @@ from lostsales.data.progress import Progress
 from lostsales.evaluation.log_decisions import decisions
 from lostsales.evaluation.prepared_log import PreparedLog
 from lostsales.evaluation.results import Estimand
-from lostsales.evaluation.usable_policy import check_policy
+from lostsales.evaluation.usable_policy import as_replayed, check_policy
 from lostsales.policy.policy import Policy
-from lostsales.types import Bools, Floats, Ints
+from lostsales.types import Floats, Ints
 
 START = "where each series of the log starts"
 # The most periods to look ahead unless told otherwise: a policy has settled long before (docs/decisions/evaluation.md).
@@ -28,7 +28,8 @@ class EvaluationTask:
     estimand: Estimand
     rows: Ints  # (rows,) rows of the log whose depth is known
     actions: Floats  # (draws, rows, 2) price and order of the policy there
-    opening_rows: Ints  # (series,) the first such row of each series
+    opening_rows: Ints  # (episodes,) the first such row of each
+    opening_weight: Floats  # (episodes,) its periods: a mean over periods counts long ones more
     seed: int
     start_stock: float | None = None  # of every series; that of the log where it is not given
     progress: Progress | None = None  # called by estimators that take long
@@ -46,6 +47,7 @@ class EvaluationTask:
         """`horizon` is the median length of a series unless given, at most `MOST_HORIZON`: then long ones are cut."""
         check_policy(policy, prepared.log, horizon, start_stock)
         log = prepared.log
+        policy = as_replayed(policy, log)
         usual = int(np.median(np.diff(np.r_[log.starts, len(log)])))
         restarts = horizon is None and usual > MOST_HORIZON
         horizon = min(usual, MOST_HORIZON) if horizon is None else horizon
@@ -72,8 +74,9 @@ class EvaluationTask:
         rows = np.flatnonzero(runs.depth >= 0)
         actions = decisions(policy, log, runs, rows, np.random.default_rng(seed))
         episodes = episodes_of(log.series[rows], estimand.horizon if estimand.restarts else None)
-        first = np.unique(episodes, return_index=True)[1]
-        return cls(policy, prepared, estimand, rows, actions, rows[first], seed, start_stock, progress)
+        first, length = np.unique(episodes, return_index=True, return_counts=True)[1:]
+        weight = np.minimum(length, estimand.horizon).astype(np.float64)
+        return cls(policy, prepared, estimand, rows, actions, rows[first], weight, seed, start_stock, progress)
 
     @cached_property
     def logged_actions(self) -> Floats:
@@ -89,10 +92,10 @@ class EvaluationTask:
     def contributions(self, of_start: Floats, of_row: Floats) -> Floats:
         """Of each unit to the mean over opening rows of `of_start` plus the sum of `of_row`, both by row of the log."""
         units = self.prepared.units
-        opens: Bools = np.zeros(len(of_start), dtype=bool)
-        opens[self.opening_rows] = True
+        weight = np.zeros(len(of_start))
+        weight[self.opening_rows] = self.opening_weight
         added = np.bincount(units.of_row, of_row, len(units))
-        return np.asarray(units.mean(of_start, opens) + len(units) * added)
+        return np.asarray(units.mean(of_start, weight) + len(units) * added)
 
 
 def episodes_of(series: Ints, horizon: int | None) -> Ints:

@@ -74,5 +74,8 @@ class Learner(StrictSettings):
 LEARNERS = Registry[type[Learner]](
     "lostsales.learners",
     "method",
-    first=("planner", "c-fqi", "pc-fqi", "fusion", "lookahead", "behaviour", "base-stock", "s-S-p", "newsvendor"),
+    first=(
+        *("planner", "c-fqi", "pc-fqi", "fusion", "replay-fqi", "lookahead", "behaviour"),
+        *("base-stock", "s-S-p", "newsvendor"),
+    ),
 )

@@ -41,10 +41,11 @@ class TrainingData:
         max_depth: int | None = None,
         least_rows: int = LEAST_ROWS,
         pool: bool = True,
+        a_coordinate: float = 0.0,
     ) -> "TrainingData":
         """Refuse a log without stock, orders or costs, or with fewer than `least_rows` usable rows at depth 0."""
         check_decidable(log, "fit")
-        runs = find_runs(log, max_depth, pool=pool)
+        runs = find_runs(log, max_depth, pool=pool, a_coordinate=a_coordinate)
         rows = int(np.count_nonzero(runs.usable & (runs.depth == 0)))
         if rows < least_rows:
             wanted = f"fit needs at least {least_rows} rows that follow a known demand and have a next row"

@@ -58,6 +58,10 @@ class PolicyBase:
         """The view as it is: recent rows tell it nothing beyond what the view holds."""
         return view
 
+    def replayed_on(self: SavedPolicy, log: SalesLog) -> SavedPolicy:  # noqa: ARG002
+        """The policy as it decides where the periods of a log are replayed: as it is."""
+        return self
+
     def summary(self) -> dict[str, Any]:
         """Nothing."""
         return {}

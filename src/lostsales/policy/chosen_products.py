@@ -76,6 +76,10 @@ class ChosenProducts(PolicyWrapper[SavedPolicy]):
         """What recent rows tell the policy inside."""
         return self.policy.informed(view, recent)
 
+    def replayed_on(self, log: SalesLog) -> "ChosenProducts":
+        """With the policy inside as it is replayed."""
+        return replace(self, policy=self.policy.replayed_on(log))
+
     def decide(self, view: View, rng: np.random.Generator) -> Action:
         """Price and order of every product."""
         return self.policy.decide(view, rng)

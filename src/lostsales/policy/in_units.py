@@ -90,6 +90,10 @@ class InUnits(Rescaled):
         """What recent rows tell the policy inside."""
         return self.policy.informed(view, in_units(recent, self.unit, self.own))
 
+    def replayed_on(self, log: SalesLog) -> "InUnits":
+        """With the policy inside as it is replayed."""
+        return replace(self, policy=self.policy.replayed_on(in_units(log, self.unit, self.own)))
+
     def decide(self, view: View, rng: np.random.Generator) -> Action:
         """Price and order of every series."""
         unit = self.units(view)

@@ -101,6 +101,10 @@ class SavedPolicy(Policy, Protocol):
         """The view with what the policy learns from closed rows beyond it, such as the level of demand."""
         ...
 
+    def replayed_on(self, log: SalesLog) -> "SavedPolicy":
+        """The policy as it decides where the periods of a log are replayed with demand by a law learned from it."""
+        ...
+
     @property
     def may_recommend(self) -> Ladders | None:
         """The prices and orders among which it chooses, None where it does not say."""

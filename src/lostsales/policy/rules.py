@@ -12,7 +12,8 @@ from lostsales.data.log import SalesLog
 from lostsales.data.settings import checked
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.policy.action_grid import ActionGrid
-from lostsales.types import Array, Bools, Floats, exceeds
+from lostsales.policy.view import View
+from lostsales.types import Array, Bools, Floats, Ints, exceeds
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,8 +79,22 @@ class Rules(BusinessRules):
         """These rules, those of some products by the names of their series in a log."""
         return self.model_copy(update={"own": tuple(_resolved(each, log) for each in self.own)})
 
-    def of_names(self, names: Array | None) -> "Rules":
-        """The rules of rows of series: what some have of their own is an array, (rows,), NaN where a row has none."""
+    def of_view(self, view: View, rows: Ints | slice = slice(None)) -> "Rules":
+        """The rules of rows of a view; a series that the log never had has those of its attributes."""
+        given = {} if view.context is None else view.context.attributes
+        names = None if view.names is None else view.names[rows]
+        return self.of_names(names, {name: texts[rows] for name, texts in given.items()})
+
+    def multiples(self, view: View, shown: Floats) -> Floats:
+        """What the orders of the rows of a view come in, (rows,): as the rules say, else as the log has shown."""
+        said = self.of_view(view).multiple
+        return shown if said is None else np.where(np.isnan(said), shown, said)
+
+    def of_names(self, names: Array | None, attributes: dict[str, Array] | None = None) -> "Rules":
+        """The rules of rows of series: what some have of their own is an array, (rows,), NaN where a row has none.
+
+        After `of_log` rules name series, and beside them the attributes by which a series that is not named has them.
+        """
         if not self.own or names is None:
             return self
         update: dict[str, Floats] = {}
@@ -88,7 +103,7 @@ class Rules(BusinessRules):
                 common = getattr(self, name)
                 update[name] = np.full(len(names), np.nan if common is None else common)
         for each in self.own:
-            rows = np.isin(names.astype(str), each.where["series"])
+            rows = np.isin(names.astype(str), each.where["series"]) | _has(each, attributes or {}, len(names))
             for name, value in each.given.items():
                 update[name][rows] = value
         return self.model_copy(update=update)
@@ -182,12 +197,12 @@ class Rules(BusinessRules):
 
 
 def _of_series(rules: Rules) -> Rules:
-    if any(set(each.where) != {"series"} for each in rules.own):
+    if any("series" not in each.where for each in rules.own):
         raise ValueError("the rules of some products must name their series")
     return rules
 
 
-# In the settings of a policy file, where `of_log` has replaced attributes by the names of series.
+# In the settings of a policy file, where `of_log` has added the names of series.
 SavedRules = Annotated[Rules, AfterValidator(_of_series)]
 
 
@@ -197,7 +212,10 @@ def _by_row(rule: float) -> Floats:
 
 
 def _resolved(rules: OwnRules, log: SalesLog) -> OwnRules:
-    """The same rules with the names of the series that they mean."""
+    """The same rules with the names of the series that they mean.
+
+    Rules by attributes alone keep these, for series that come later.
+    """
     meant = np.ones(len(log.names), dtype=bool)
     for key, values in rules.where.items():
         known = log.names.astype(str) if key == "series" else log.attributes.get(key)
@@ -210,7 +228,17 @@ def _resolved(rules: OwnRules, log: SalesLog) -> OwnRules:
         if absent:
             raise SettingError(f"where of [[rules.own]] names {key} {absent[0]!r}, which no row of the log has")
         meant &= np.isin(known.astype(str), values)
-    return rules.model_copy(update={"where": {"series": tuple(np.unique(log.names[meant].astype(str)).tolist())}})
+    later = {} if "series" in rules.where else rules.where
+    names = tuple(np.unique(log.names[meant].astype(str)).tolist())
+    return rules.model_copy(update={"where": {"series": names} | later})
+
+
+def _has(rules: OwnRules, attributes: dict[str, Array], rows: int) -> Bools:
+    """Rows that have all attributes by which rules are given, (rows,); none where they are given by name alone."""
+    by = {key: values for key, values in rules.where.items() if key != "series"}
+    if not by or not set(by) <= set(attributes):
+        return np.zeros(rows, dtype=bool)
+    return np.asarray(np.all([np.isin(attributes[key].astype(str), values) for key, values in by.items()], axis=0))
 
 
 def _is_one_of(values: Floats, options: tuple[float, ...]) -> Bools:

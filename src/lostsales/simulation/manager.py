@@ -6,6 +6,7 @@ from pydantic import Field
 
 from lostsales.data.settings import NonNegative, Settings
 from lostsales.simulation.demand_laws import Effect
+from lostsales.simulation.processes import Probability
 
 Signal = Literal["last_sales", "stock"]
 SIGNALS: tuple[Signal, ...] = ("last_sales", "stock")
@@ -23,7 +24,11 @@ class Rule(Settings):
 
 
 class Manager(Settings):
-    """A manager who sees the hidden features too: rules of the price and of the level that orders fill up to."""
+    """A manager who sees the hidden features too: rules of the price and of the level that orders fill up to.
+
+    A share `stray` of the orders is drawn evenly from the grid instead: deliveries by mistake, promotions, other hands.
+    """
 
     price: Rule
     level: Rule
+    stray: Probability = 0.0

@@ -61,6 +61,9 @@ class ManagerPolicy(PolicyBase):
         price = _nearest(grid.prices, self._wanted(self.manager.price, view, rng))
         position = view.stock + view.on_order
         order = _nearest(grid.orders, self._wanted(self.manager.level, view, rng) - position)
+        if self.manager.stray:
+            drawn = grid.orders[rng.integers(0, len(grid.orders), len(order))]
+            order = np.where(rng.random(len(order)) < self.manager.stray, drawn, order)
         most = grid.feasible_orders(view.stock, view.order_limit(self.problem)) - 1
         return Action(price, np.minimum(order, grid.orders[most]))
 

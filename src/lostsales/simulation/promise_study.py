@@ -5,29 +5,26 @@ fitted policy less that of the manager, both simulated in the scenario with its 
 """
 
 import json
-from concurrent.futures import as_completed
 from dataclasses import asdict, dataclass, field
+from functools import cache
+from functools import partial as bind
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from pydantic import TypeAdapter
 from threadpoolctl import threadpool_limits
 
-from lostsales.data.finite_json import finite
-from lostsales.data.output_files import replacing
 from lostsales.data.progress import Progress
-from lostsales.errors import LostSalesError, SettingError
+from lostsales.errors import SettingError
 from lostsales.evaluation.compare import ComparedMethod, compare
 from lostsales.evaluation.interval import degrees_of_freedom, student_quantile
 from lostsales.learn.fit import learner_of
 from lostsales.simulation.manager_policy import ManagerPolicy
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import evaluate_policy, simulate
-from lostsales.simulation.workers import worker_pool
+from lostsales.simulation.study_journal import StudyJournal
 
-TRUTH_EPISODES = 4_000
+TRUTH_EPISODES = 2_000
 TRUTH_SEED = 1
 
 
@@ -117,8 +114,8 @@ def promise_outcome(study: PromiseStudy, number: int) -> PromiseOutcome:
         log, _ = simulate(scenario, manager, study.series, seed)
         found = compare(log, [study.method], seed=seed % 1000, quick=True, workers=1)
         policy = learner_of(study.method, {"seed": seed % 1000}).quick().fit(log)
-        earns = (evaluate_policy(scenario, each, TRUTH_EPISODES, TRUTH_SEED).mean_profit for each in (policy, manager))
-        true_gain = next(earns) - next(earns)
+        earns = evaluate_policy(scenario, policy, TRUTH_EPISODES, TRUTH_SEED).mean_profit
+        true_gain = earns - _manager_earns(scenario.model_dump_json(by_alias=True))
     best = found.candidates[0]
     return PromiseOutcome(
         number=number,
@@ -130,6 +127,13 @@ def promise_outcome(study: PromiseStudy, number: int) -> PromiseOutcome:
         price_setting=found.price_setting,
         withheld="; ".join(each.text for each in best.concerns),
     )
+
+
+@cache
+def _manager_earns(scenario: str) -> float:
+    """Of a scenario as JSON, the same for all its logs."""
+    manager = ManagerPolicy.of(Scenario.model_validate_json(scenario))
+    return evaluate_policy(manager.scenario, manager, TRUTH_EPISODES, TRUTH_SEED).mean_profit
 
 
 def _naive_low(found: ComparedMethod) -> float | None:
@@ -146,47 +150,5 @@ def run_promise_study(
     study: PromiseStudy, partial: Path | None = None, workers: int = 1, progress: Progress | None = None
 ) -> list[PromiseOutcome]:
     """All outcomes; those in the `partial` file of the same study are not repeated."""
-    done = _read(study, partial)
-    left = [number for number in range(study.replications) if number not in done]
-
-    def keep(outcome: PromiseOutcome) -> None:
-        done[outcome.number] = outcome
-        if partial is not None:
-            _write(study, partial, done)
-        if progress:
-            progress(sum(number in done for number in range(study.replications)), study.replications)
-
-    if workers == 1 or len(left) < 2:
-        for number in left:
-            keep(promise_outcome(study, number))
-    else:
-        with worker_pool(min(workers, len(left))) as pool:
-            try:
-                for future in as_completed([pool.submit(promise_outcome, study, number) for number in left]):
-                    keep(future.result())
-            finally:
-                pool.shutdown(cancel_futures=True)
-    return [done[number] for number in range(study.replications)]
-
-
-def _read(study: PromiseStudy, partial: Path | None) -> dict[int, PromiseOutcome]:
-    if partial is None or not partial.exists():
-        return {}
-    try:
-        saved = json.loads(partial.read_text())
-        same = saved["promise_study"] == study.fingerprint
-        outcomes = TypeAdapter(list[PromiseOutcome]).validate_python(saved["outcomes"])
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        raise LostSalesError(f"{partial} is not the file of a study of promises; choose another --out") from None
-    if not same:
-        raise LostSalesError(f"{partial} holds another study (scenario, method or seed); choose another --out")
-    return {each.number: each for each in outcomes}
-
-
-def _write(study: PromiseStudy, partial: Path, done: dict[int, PromiseOutcome]) -> None:
-    content: dict[str, Any] = {
-        "promise_study": study.fingerprint,
-        "outcomes": [asdict(done[number]) for number in sorted(done)],
-    }
-    with replacing(partial) as temporary:
-        temporary.write_text(json.dumps(finite(content), allow_nan=False), encoding="utf-8")
+    journal = StudyJournal(partial, "promise_study", "a study of promises", study.fingerprint, PromiseOutcome)
+    return list(journal.complete(bind(promise_outcome, study), study.replications, workers, progress))

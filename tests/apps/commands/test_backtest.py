@@ -32,6 +32,7 @@ def test_it_tells_people_and_machines(folder: Path) -> None:
     assert found["sentence"][1:60] in " ".join(told.stdout.split())
 
 
+@pytest.mark.slow
 def test_the_report_sets_claim_against_outcome(folder: Path, tmp_path: Path) -> None:
     log = lostsales.read_log(folder / "log.csv")
     found = lostsales.report(folder / "policy", log, tmp_path / "page.html", methods=(), windows=2)

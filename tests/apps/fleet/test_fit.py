@@ -99,6 +99,7 @@ def _dies_once(task: FitTask) -> FittedShard:
     return fit_shard(task)
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_is_replaced(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOSTSALES_TEST_MARK", str(tmp_path / "mark"))
     monkeypatch.setattr("lostsales.apps.fleet.fit.fit_shard", _dies_once)

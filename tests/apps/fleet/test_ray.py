@@ -35,6 +35,7 @@ def test_an_error_of_a_task_is_told_as_without_ray(cluster: Any, tmp_path: Path)
     assert Store.at(tmp_path / "store").current_name() is None
 
 
+@pytest.mark.slow
 def test_a_node_that_is_killed_changes_no_byte(cluster: Any, tmp_path: Path) -> None:
     shop, columns = shop_columns(60)
     source = write_source(tmp_path / "source", columns, shop)

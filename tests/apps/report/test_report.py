@@ -148,6 +148,7 @@ def test_the_verb_writes_the_page_of_a_policy_in_memory(folder: Path, tmp_path: 
         lostsales.report(policy, log, "report.pdf")
 
 
+@pytest.mark.slow
 def test_a_report_on_a_log_with_attributes_that_are_text(tmp_path: Path) -> None:
     """The series shown have fewer levels than the log."""
     log, _ = simulate(scenario("released"), episodes=12, seed=2)

@@ -115,3 +115,17 @@ def test_a_place_that_does_not_do_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SettingError, match="another service"):
         DecisionStore(tmp_path / "decisions.db")
     first.close()
+
+
+def test_decisions_follow_no_link_and_leave_nothing_beside_what_is_no_file(tmp_path: Path) -> None:
+    (tmp_path / "link.db").symlink_to("elsewhere.db")
+    os.mkfifo(tmp_path / "pipe.db")
+    before = sorted(path.name for path in tmp_path.iterdir())
+    for name, expected in (("link.db", "is a symbolic link"), ("pipe.db", "is a pipe")):
+        with pytest.raises(LostSalesError, match=expected):
+            DecisionStore(tmp_path / name)
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+    (tmp_path / ".new.db.lock").symlink_to("elsewhere")
+    with pytest.raises(SettingError, match="cannot be written"):
+        DecisionStore(tmp_path / "new.db")
+    assert not (tmp_path / "elsewhere").exists()

@@ -74,6 +74,7 @@ def names(page: Any) -> list[str]:
     return [each.strip() for each in page.locator("tbody th a").all_inner_texts()]
 
 
+@pytest.mark.slow
 def test_the_list_is_sorted_searched_and_filtered(page: Any) -> None:
     assert names(page)[:3] == ["0", "1", "2"]
     assert names(page)[-2:] == ["10", EVIL]  # by number, and as text

@@ -65,6 +65,7 @@ def kill_under_load(policy: Path, kills: int, seed: int) -> tuple[int, int]:
     return len(acknowledged), len(acknowledged - kept)
 
 
+@pytest.mark.slow
 def test_no_acknowledged_decision_is_lost_when_it_is_killed(tmp_path: Path) -> None:
     acknowledged, lost = kill_under_load(shop(tmp_path), QUICK_KILLS, seed=1)
     assert acknowledged > 0
@@ -78,6 +79,7 @@ def test_no_acknowledged_decision_is_lost_in_fifty_kills(tmp_path: Path) -> None
     assert lost == 0
 
 
+@pytest.mark.slow
 def test_every_answer_is_wholly_by_one_version_while_they_are_switched(tmp_path: Path) -> None:
     """Two policies that decide differently: an answer of many rows is that of the version that it names."""
     policy = shop(tmp_path)

@@ -54,6 +54,15 @@ def test_frames_are_looked_at_as_files_are(tmp_path: Path) -> None:
     assert propose(pl.from_pandas(table)).problem == expected
 
 
+def test_a_number_of_each_series_may_be_a_cost_and_a_text_is_another_name() -> None:
+    log, _ = simulate("released", episodes=6, seed=2)
+    table = frame_of(log)
+    number = table["series"].astype(int)
+    found = propose(table.assign(carrying=0.011 * (1 + number), label="shop " + number.astype(str))).text
+    assert "'carrying', one number in each series; a unit cost belongs in [costs]" in found
+    assert "'label', another name of the series" in found
+
+
 def test_several_files_are_one_table(tmp_path: Path) -> None:
     table = retail_inventory()
     (tmp_path / "parts").mkdir()

@@ -174,3 +174,13 @@ def test_the_chance_of_a_log_without_runs() -> None:
     ends = run_ends(find_runs(log_of_flags("567")))
     assert len(ends.chance) == len(ends.rows) == 0
     assert ends.falls_at == ()
+
+
+def test_a_depth_needs_rows_for_every_coordinate_of_its_history() -> None:
+    """At depth 1 of `steady` there are 9: the anchor's demand, twice two features and stock, one price and order."""
+    log, _ = simulate("steady", episodes=30, seed=1)
+    runs = find_runs(log, cap=1)
+    ends = int((runs.observed.is_observed & log.has_next & (runs.depth == 1)).sum())
+    assert ends > 20
+    assert find_runs(log, cap=1, a_coordinate=ends / 9).max_depth == 1
+    assert find_runs(log, cap=1, a_coordinate=(ends + 0.5) / 9).max_depth == 0

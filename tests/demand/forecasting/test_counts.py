@@ -53,6 +53,7 @@ def test_a_bound_is_read_as_the_sum_over_counts_says(least: int, mean: float, va
 
 def test_no_bound_tells_nothing_and_a_far_one_all() -> None:
     assert demand_at_least(0.0, 5.0, 8.0, True) == (5.0, 0.0)
+    assert demand_at_least(2.0, 6.0, 60.0, True) == (6.0, 0.0)  # a third of the mean
     found, known = demand_at_least(2000.0, 1000.0, 1500.0, True)
     assert 2000 <= found < 2010
     assert known == pytest.approx(1.0, abs=0.02)

@@ -22,6 +22,17 @@ def test_a_level_follows_demand_through_stockouts() -> None:
     assert naive < 19.0
 
 
+def test_where_every_period_is_sold_out_the_level_stays_near_what_was_available() -> None:
+    """As the orange juice of a store that never had enough: each stock-out raised the level, without end."""
+    rng = np.random.default_rng(5)
+    spiky = rng.poisson(rng.gamma(0.5, 40.0, (20, 40))).astype(np.float64)
+    available = rng.integers(1, 9, (20, 150)).astype(np.float64)
+    sold_out = np.ones(available.shape, dtype=bool)
+    for counted in (True, False):
+        after = MovingLevels.start(20, counted).after(spiky).after(available, sold_out)
+        assert (after.mean < 15 * available.max()).all()
+
+
 def test_a_jump_is_followed_and_a_stable_demand_is_averaged() -> None:
     rng = np.random.default_rng(4)
     jump = np.column_stack([rng.poisson(20.0, (100, 30)), rng.poisson(60.0, (100, 8))]).astype(np.float64)

@@ -4,6 +4,7 @@ import sys
 
 import numpy as np
 import pytest
+from scipy.stats import multivariate_normal
 
 from lostsales.demand.censoring.evidence import gather_evidence
 from lostsales.demand.law.demand_law import Family
@@ -116,3 +117,34 @@ def test_without_scikit_learn_the_error_says_what_to_install(monkeypatch: pytest
     inputs, latent, _ = nonlinear_data(7)
     with pytest.raises(SettingError, match=r"need scikit-learn: pip install 'lostsales\[learners\]'"):
         fit_boosted(inputs, latent, np.ones(ROWS))
+
+
+def test_slopes_with_a_prior_are_a_ridge_regression_at_the_likeliest_penalty() -> None:
+    """Against the marginal likelihood of normal data by scipy, over a grid of the variance of the slopes."""
+    rng = np.random.default_rng(0)
+    inputs = np.column_stack([rng.normal(size=(80, 6)), rng.choice([3.0, 4.0, 5.0], 80)])
+    latent = inputs @ np.r_[rng.normal(0, 0.15, 6), -0.5] + rng.normal(0, 1, 80)
+    most = np.r_[np.full(6, 2.0), np.inf]
+    found, free = fit_linear(inputs, latent, np.ones(80), most), fit_linear(inputs, latent, np.ones(80))
+    noise = float(np.mean((latent - free(inputs)) ** 2))
+    others = np.column_stack([np.ones(80), inputs[:, 6]])
+
+    def likelihood(deviation: float) -> float:
+        covariance = noise * np.eye(80) + deviation**2 * inputs[:, :6] @ inputs[:, :6].T + 1e4 * others @ others.T
+        return float(multivariate_normal(np.zeros(80), covariance).logpdf(latent))
+
+    best = max(np.linspace(0.02, 1, 50), key=likelihood)
+    penalty = np.diag(np.r_[0.0, np.full(6, noise / best**2), 0.0])
+    design = np.column_stack([np.ones(80), inputs])
+    ridge = np.linalg.solve(design.T @ design + penalty, design.T @ latent)
+    np.testing.assert_allclose(np.r_[found.intercept, found.slopes], ridge, atol=0.03)
+    assert np.abs(found.slopes[:6]).sum() < 0.9 * np.abs(free.slopes[:6]).sum()
+
+
+def test_a_prior_is_not_felt_where_the_data_tell() -> None:
+    rng = np.random.default_rng(1)
+    inputs = rng.normal(size=(4000, 2))
+    latent = inputs @ [0.8, 1.0] + rng.normal(0, 0.5, 4000)
+    found = fit_linear(inputs, latent, np.ones(4000), np.array([1.0, np.inf]))
+    np.testing.assert_allclose(found.slopes, fit_linear(inputs, latent, np.ones(4000)).slopes, rtol=2e-3)
+    assert found.refit(inputs, latent, np.ones(4000)).prior is found.prior

@@ -338,6 +338,7 @@ def test_every_stock_out_deeper_than_the_cap_is_filled_all_the_same() -> None:
     assert np.isfinite(filled.expected_lost).all()
 
 
+@pytest.mark.slow
 def test_features_and_attributes_of_every_kind() -> None:
     """Demand is 5 higher on Saturdays, 10 higher in town and rises by one a unit of size."""
     rng = np.random.default_rng(4)

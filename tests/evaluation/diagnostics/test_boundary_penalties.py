@@ -16,7 +16,7 @@ from lostsales.evaluation.task import EvaluationTask
 from lostsales.learn.cfqi.policy import QPolicy
 from lostsales.learn.cfqi.settings import CFQI
 from lostsales.learn.function.q_function import FunctionClass
-from lostsales.types import Floats
+from lostsales.types import Floats, Ints
 from tests.evaluation.diagnostics.tiny_world import (
     DISCOUNT,
     ORDERS,
@@ -39,7 +39,7 @@ class MadeUpQ:
         """Q."""
         return np.array([[made_up_q(row[0], price, order) for price, order in actions] for row in block])
 
-    def penalty(self, block: Floats, actions: Floats, beta: float) -> Floats:
+    def penalty(self, block: Floats, actions: Floats, beta: float, usual: Ints | None = None) -> Floats:  # noqa: ARG002
         """U."""
         return np.array([[beta * made_up_u(row[0], order) for _, order in actions] for row in block])
 

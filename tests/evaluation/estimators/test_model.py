@@ -12,7 +12,7 @@ from lostsales.demand.law.means import LinearMean
 from lostsales.demand.law.residuals import Residuals
 from lostsales.demand.law.selection import fit_demand
 from lostsales.demand.law.series_effects import SeriesEffects
-from lostsales.evaluation.estimators.replay import ReplayPeriods, replay
+from lostsales.evaluation.estimators.replay import ReplayPeriods, replay, replay_under
 from lostsales.evaluation.evaluate import evaluate, evaluate_on
 from lostsales.evaluation.task import EvaluationTask
 from lostsales.policy.action_grid import ActionGrid
@@ -48,6 +48,30 @@ def test_the_profit_of_replayed_episodes_by_hand() -> None:
             stock = stock - sold + order
         assert episodes.cash[:, episode].sum() == pytest.approx(cash)
         assert episodes.profit[:, episode].sum() == pytest.approx(profit)
+
+
+def test_replays_under_several_laws_in_one_go_are_those_one_by_one() -> None:
+    log = small_log("steady", 6)
+    model = fit_demand(log, families=(Family("linear", False),))
+    periods = ReplayPeriods.of(log, model.evidence, 20, 12, 0)
+    policy = BaseStockRule(log.problem.model_copy(update={"prices": (4.25,)}), 12, 4.25)
+    laws = (constant(model.law, 5.0), model.law, constant(model.law, 9.0))
+    together = replay_under(policy, periods, laws, 20, 0.9, 0)
+    for law, found in zip(laws, together, strict=True):
+        alone = replay(policy, periods, law, 20, 0.9, 0)
+        for name in ("profit", "cash", "discounted", "visited", "position"):
+            np.testing.assert_array_equal(getattr(found, name), getattr(alone, name))
+        assert not found.is_random
+    assert replay(Uniform(log.problem), periods, model.law, 20, 0.9, 0).is_random
+
+
+def test_stock_at_the_end_is_worth_its_order_cost_beyond_that_of_the_log() -> None:
+    log = small_log("steady", 6)
+    model = fit_demand(log, families=(Family("linear", False),))
+    periods = ReplayPeriods.of(log, model.evidence, 20, 6, 0)
+    logged = np.asarray(log.stock)[periods.last_row]
+    assert periods.worth_of_stock(logged) == 0.0
+    assert periods.worth_of_stock(logged + 4) == pytest.approx(4 * 3 / 20)  # at an order cost of 3
 
 
 def test_replayed_periods_end_with_the_horizon_or_the_series() -> None:

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from lostsales.evaluation.assortment import AssortmentGain, MoneyOver, ProductChoice
 from lostsales.evaluation.estimators.fqe import fitted_q_evaluation
 from lostsales.evaluation.estimators.own_error import DRAWN_LOGS, drawn_log, own_error
 from lostsales.evaluation.interval import Interval
@@ -70,6 +71,20 @@ def test_estimators_disagree_beyond_what_one_falls_short_by() -> None:
 
     assert said(0.0) == said(3.0) == said(-4.0) == ["estimators disagree: a gain of 50.00 by model, 20.00 by fqe"]
     assert said(-25.0) == []
+
+
+def test_of_an_assortment_estimators_disagree_where_the_interval_of_one_says_so() -> None:
+    one = MoneyOver(Interval(50.0, 45.0, 55.0))
+    products = AssortmentGain((), one, one, ProductChoice((), (), one, ""), 3, None, ())
+
+    def said(high: float) -> list[str]:
+        overlap = Overlap("", 1.0, 100.0, True, "")
+        model = Estimate("model", overlap, gain=one.period, assortment=products)
+        other = Estimate("fqe", overlap, gain=Interval(-5.0, -10.0 - high, high))
+        return [each.text for each in _disagreement((model, other))]
+
+    assert said(24.0) == ["estimators disagree: a gain of 50.00 by model, -5.00 by fqe"]
+    assert said(26.0) == []
 
 
 def test_without_a_law_the_bias_is_said(prepared: PreparedLog) -> None:

@@ -34,7 +34,7 @@ def design_of(log: SalesLog, policy: Policy, settings: FqeSettings) -> FqeDesign
     runs = find_runs(log)
     rows = np.flatnonzero(runs.depth >= 0)
     actions = decisions(policy, log, runs, rows, np.random.default_rng(0))
-    return FqeDesign.of(log, runs, rows, actions, log.starts, settings)
+    return FqeDesign.of(log, runs, rows, actions, (log.starts, np.ones(len(log.starts))), settings)
 
 
 def value_of(
@@ -149,9 +149,27 @@ def test_products_are_compared_in_their_own_units() -> None:
     values = []
     for each in (log, scaled):
         actions = relative * np.column_stack([each.price, np.asarray(each.order)])[rows]
-        design = FqeDesign.of(each, find_runs(each), rows, actions, opening, FqeSettings(rank=30))
+        starts = opening, np.ones(len(opening))
+        design = FqeDesign.of(each, find_runs(each), rows, actions, starts, FqeSettings(rank=30))
         values.append(fqe_values(design, each.cash, 10, (1.0,), 1.0)[0].of_start[opening])
     np.testing.assert_allclose(values[1], values[0] * [1, 1, 30, 1], rtol=1e-6)
+
+
+def test_starts_count_by_the_periods_that_follow_them() -> None:
+    """A start that counts twice equals the same start given twice."""
+    log = uncensored_log()
+    policy = BaseStockRule(scenario("newsvendor").problem, 12, float(log.price.min()))
+    runs = find_runs(log)
+    rows = np.flatnonzero(runs.depth >= 0)
+    actions = decisions(policy, log, runs, rows, np.random.default_rng(0))
+    first, ones = rows[[0, 3, 17]], np.ones(3)  # of different stock
+    found = [
+        fqe_values(FqeDesign.of(log, runs, rows, actions, starts, FqeSettings(rank=30)), log.cash, 5, (1.0,), 1.0)[0]
+        for starts in ((first, ones + (first == first[0])), (np.r_[first[0], first], np.r_[1.0, ones]), (first, ones))
+    ]
+    assert found[0].value == pytest.approx(found[1].value)
+    np.testing.assert_allclose(found[0].residual, found[1].residual, atol=1e-9)
+    assert abs(found[0].value - found[2].value) > 0.01
 
 
 @pytest.mark.slow

@@ -134,11 +134,11 @@ def test_missing_rows_and_unknown_series_are_named(log: SalesLog, plan: Pilot) -
     assert found.unknown == ("a new one",)
 
 
-def test_a_shift_of_demand_raises_an_alarm(log: SalesLog, plan: Pilot) -> None:
+def test_a_doubling_of_demand_raises_an_alarm(log: SalesLog, plan: Pilot) -> None:
     assert any(each.name == "demand" for each in plan.detectors)
     before = monitor(plan, log).alarms
     late = log.period >= PAST + 12
-    more = replace(log, sales=np.where(late, 1.6 * log.sales, log.sales), stock=np.where(late, 99.0, log.stock))  # type: ignore[arg-type]
+    more = replace(log, sales=np.where(late, 2.0 * log.sales, log.sales), stock=np.where(late, 99.0, log.stock))  # type: ignore[arg-type]
     found = monitor(plan, more).alarms
     assert not any(each.what == "demand" for each in before)
     alarm = next(each for each in found if each.what == "demand")
@@ -214,7 +214,20 @@ def test_a_file_that_is_no_pilot_is_refused(plan: Pilot, tmp_path: Path, change:
 def test_a_file_with_a_good_checksum_and_bad_content_is_refused(plan: Pilot, tmp_path: Path) -> None:
     from lostsales.evaluation.pilot.plan import _checksum
 
-    for change, expected in (({"format": 9}, "format 9"), ({"step": 0}, "step"), ({"series": []}, "series")):
+    content = plan.model_dump(mode="json")
+    series, demand = content["series"], content["demand"]
+    for change, expected in (
+        ({"format": 9}, "format 9"),
+        ({"step": 0}, "step"),
+        ({"series": []}, "series"),
+        ({"periods": 10**9}, "periods: Input should be less than or equal to 1000000"),
+        ({"series": [each | {"stratum": 10**18} for each in series]}, "more strata than series"),
+        ({"series": [series[0] | {"new": [True, False]}, *series[1:]]}, "differ in their numbers of blocks"),
+        ({"design": "switchback"}, "the blocks of a switchback come in pairs"),
+        ({"start": 10**30}, "its periods are too far away"),
+        ({"demand": demand | {"columns": demand["columns"][1:]}}, "needs a coefficient and a centre for every column"),
+        ({"demand": demand | {"centre": [0.0]}}, "needs a coefficient and a centre for every column"),
+    ):
         content = plan.model_dump(mode="json") | change
         path = tmp_path / "pilot.json"
         path.write_text(json.dumps({"pilot": content, "sha256": _checksum(content)}))

@@ -14,8 +14,10 @@ from lostsales.evaluation.interval import Interval
 from lostsales.evaluation.prepared_log import PreparedLog, earned_profit
 from lostsales.evaluation.promise.advice import Concern, advice
 from lostsales.evaluation.promise.log_concerns import drift_of, log_concerns, memory_of
-from lostsales.evaluation.promise.sensitivity import robustness_value, sensitivity
+from lostsales.evaluation.promise.policy_concerns import run_down
+from lostsales.evaluation.promise.sensitivity import Sensitivity, robustness_value, sensitivity
 from lostsales.evaluation.promise.tilted_law import tilted
+from lostsales.evaluation.results import Estimate, Overlap
 from lostsales.learn.baselines.threshold_tuning import BaseStock
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
@@ -54,6 +56,20 @@ def test_a_gain_that_does_not_rest_on_the_price_is_not_erased() -> None:
     assert strong is not None
     assert 0 < weak < strong < 1
     assert "would erase the gain" in sensitivity(panel, 0.5, 0.2, np.array([-0.5, 0.5])).sentence
+
+
+def test_there_is_nothing_to_say_of_a_hidden_cause_where_nothing_is_gained() -> None:
+    assert Sensitivity(0.0, None).sentence == ""
+
+
+def test_a_gain_by_stock_that_is_run_down_is_doubted() -> None:
+    overlap = Overlap("all", 1.0, 100.0, True, "")
+    gain = Estimate("model", overlap, profit=Interval(3.0, 2.0, 4.0), gain=Interval(2.0, 1.0, 3.0))
+    assert not [*run_down((replace(gain, worth_of_stock=-0.9),))]
+    (found,) = run_down((replace(gain, worth_of_stock=-1.5),))
+    assert found.level == "amber"
+    assert "1.50 is stock that it runs down" in found.text
+    assert not [*run_down((replace(gain, worth_of_stock=5.0),))]
 
 
 def test_a_drift_and_a_longer_memory_are_noticed() -> None:

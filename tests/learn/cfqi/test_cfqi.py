@@ -29,7 +29,7 @@ TWO_ORDERS = Rules(price_ladder=(4.5,), minimum=15)
 
 
 def learn(name: str, episodes: int = 8, method: str = "c-fqi", **settings: Any) -> CfqiResult:
-    given: dict[str, Any] = {"iterations": 2, "function": FEW, "support": "all"} | settings
+    given: dict[str, Any] = {"iterations": 2, "function": FEW, "support": "all", "depth_rows": 0.0} | settings
     learner = learner_of(method, given)
     assert isinstance(learner, CFQI)
     return learn_from(small_log(name, episodes), learner)

@@ -131,7 +131,7 @@ def test_that_every_longest_run_ended_makes_no_action_safe(arrival: str) -> None
 
 def learned(scenario: str, method: str = "c-fqi", **settings: Any) -> QPolicy:
     episodes = 25 if scenario == "steady" else 8  # runs of stock-outs seldom end in it
-    given: dict[str, Any] = {"iterations": 3, "function": FEW, "support": "all"} | settings
+    given: dict[str, Any] = {"iterations": 3, "function": FEW, "support": "all", "depth_rows": 0.0} | settings
     policy = fit(small_log(scenario, episodes), method, **given)
     assert isinstance(policy, QPolicy)
     return policy
@@ -157,9 +157,9 @@ def test_value_penalty_and_margin_are_those_of_the_scores(method: str) -> None:
     decision = policy.explain(view)
     block = blocks_of_view(policy.asks, view, rows, 0)
     values = policy.q[0].values(block, policy.grid.pairs)
-    penalty = policy.q[0].penalty(block, policy.grid.pairs, policy.beta) if policy.beta else np.zeros_like(values)
-    scores = values - penalty
     feasible = policy.rules.feasible(policy.grid, view.stock, unknown)
+    penalty = policy.penalty(0, block, feasible, policy.grid.pairs) if policy.beta else np.zeros_like(values)
+    scores = values - penalty
     ranked = np.sort(np.where(feasible, scores, -np.inf), axis=1)
     pairs = {tuple(pair): index for index, pair in enumerate(policy.grid.pairs.tolist())}
     best = np.array([pairs[pair] for pair in zip(decision.price, decision.order, strict=True)])

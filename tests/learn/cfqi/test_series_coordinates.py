@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import lostsales
+from lostsales.data.business_rules import OwnRules
 from lostsales.data.log import SalesLog
 from lostsales.data.scale import STEP
 from lostsales.demand.censoring.runs import find_runs
@@ -19,6 +20,9 @@ from lostsales.learn.cfqi.settings import CFQI, PCFQI
 from lostsales.learn.function.kernels import Kernel
 from lostsales.learn.function.q_function import FunctionClass
 from lostsales.policy.recommendation import UNKNOWN_SERIES
+from lostsales.policy.rules import Rules
+from lostsales.policy.view import SeriesContext, View
+from lostsales.simulation.assortment import Assortment
 from tests.learn.small import frame_of, open_rows, small_log
 
 FEW = FunctionClass(kernels=(Kernel(kind="rbf", coefficient=0.03),), ridges=(0.1, 10.0))
@@ -93,7 +97,7 @@ def with_attributes(differ: bool = True) -> tuple[pd.DataFrame, Any]:
 def test_attributes_tell_series_apart(tmp_path: Path) -> None:
     frame, problem = with_attributes()
     log = lostsales.read_log(frame, problem)
-    learned = learn(log, CFQI(iterations=2, pricing="free", function=FEW))
+    learned = learn(log, CFQI(iterations=2, pricing="free", function=FEW, depth_rows=0))
     policy = learned.policy
     assert policy.coordinates is not None
     assert policy.coordinates.columns == ("place=hill", "place=sea", "size")
@@ -121,6 +125,51 @@ def test_attributes_of_an_unknown_series_are_those_of_today() -> None:
     assert given["flag"].tolist() == absent["flag"].tolist() == [UNKNOWN_SERIES]
     assert known["flag"].tolist() == [""]
     assert len({float(each["value"].iloc[0]) for each in (given, other, absent)}) == 3
+
+
+@pytest.fixture(scope="module")
+def assortment() -> tuple[Assortment, pd.DataFrame]:
+    shop = Assortment.draw(6, 21)
+    return shop, pd.DataFrame(shop.columns(21)).drop(columns="demand")
+
+
+@pytest.mark.filterwarnings("ignore:one Q is learned")
+def test_orders_come_in_the_cases_of_each_product(assortment: tuple[Assortment, pd.DataFrame], tmp_path: Path) -> None:
+    shop, table = assortment
+    own = OwnRules(where={"series": ("product 1",)}, multiple=4)
+    log = lostsales.read_log(table, shop.problem)
+    policy = CFQI(iterations=2, function=FEW, rules=Rules(own=(own,))).fit(log)
+    policy.save(tmp_path / "policy")
+    case = np.where(shop.names == "product 1", 4.0, shop.case)
+    assert set(case) == {1.0, 4.0, 6.0}
+    last = table.groupby("series").tail(1)
+    today = last.assign(stock=0.0, period=last.period + 1)
+    for each in (policy, lostsales.load(tmp_path / "policy")):
+        order = each.recommend(table, today).set_index("series")["order"][list(shop.names)].to_numpy()
+        assert (order % case == 0).all()
+        assert (order[case > 1] > 0).any()
+
+
+@pytest.mark.filterwarnings("ignore:one Q is learned")
+def test_an_unknown_series_has_size_and_price_of_its_attributes(assortment: tuple[Assortment, pd.DataFrame]) -> None:
+    """Products of one department sell a thousand times as much as those of the other, at a thirtieth of the price."""
+    shop, table = assortment
+    is_first = table.series.isin(["product 0", "product 1", "product 2"])
+    for name, times in {"stock": 1000, "order": 1000, "sales": 1000, "price": 1 / 30}.items():
+        table = table.assign(**{name: table[name] * np.where(is_first, times, 1)})
+    table = table.assign(department=np.where(is_first, "large", "small"))
+    coordinates = SeriesCoordinates.of(lostsales.read_log(table, shop.problem))
+    size = {name: coordinates.scale[coordinates.names == name][0] for name in coordinates.names}
+    context = SeriesContext({"department": np.array(["large", "small"], dtype=object)}, np.full(2, np.nan))
+    none = np.zeros(2)
+    view = View(0, (none,), none, none, none > 0, none, None, (), np.array(["x", "y"], dtype=object), context)
+    found = coordinates.of_view(view)
+    large, small = ([size[f"product {each}"] for each in group] for group in ((0, 1, 2), (3, 4, 5)))
+    assert found.is_unknown.all()
+    assert min(large) / 3 < found.scale[0] < max(large)
+    assert min(small) < found.scale[1] < 3 * max(small)
+    assert found.scale[0] > 50 * found.scale[1]
+    assert found.usual_price[0] < 0.2 * found.usual_price[1]
 
 
 def test_unit_costs_that_vary_are_asked_of_each_day() -> None:

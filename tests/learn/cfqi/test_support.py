@@ -1,7 +1,7 @@
 """Support: what the log never tried is no candidate, and everything of a uniform log is one."""
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -11,18 +11,21 @@ from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
 from lostsales.learn.cfqi.policy import QPolicy
 from lostsales.learn.cfqi.settings import CFQI, PCFQI
-from lostsales.learn.cfqi.support import Spread, Support
+from lostsales.learn.cfqi.spread import Spread
+from lostsales.learn.cfqi.support import Support
 from lostsales.learn.function.kernels import Kernel
 from lostsales.learn.function.q_function import FunctionClass
 from lostsales.policy.base import PolicyBase
 from lostsales.policy.policy import Observes
 from lostsales.policy.recommendation import UNTRIED
 from lostsales.policy.view import Action, View
+from lostsales.simulation.manager_policy import ManagerPolicy
+from lostsales.simulation.scenario import Scenario
+from lostsales.simulation.simulator import simulate
 from lostsales.types import Floats
 from tests.learn.small import frame_of, open_rows
 
 FEW = FunctionClass(kernels=(Kernel(kind="rbf", coefficient=0.03),), ridges=(0.1, 10.0))
-RUNGS = np.arange(16.0)
 
 
 def folds(rows: int) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -34,43 +37,42 @@ def histories(rows: int, seed: int = 0) -> Floats:
     return np.random.default_rng(seed).uniform(0, 20, (rows, 2))
 
 
-@pytest.mark.parametrize("rows", [30, 60, 400])
-def test_all_of_a_uniform_log_is_supported(rows: int) -> None:
-    block, rng = histories(rows), np.random.default_rng(rows)
-    spread = Spread.of(block, rng.choice(RUNGS, rows), folds(rows), seed=0)
-    supported = spread.supports(histories(200, 1), RUNGS)
-    assert supported.mean() > 0.9  # of 30 draws the largest may be missing
-
-
-def test_of_a_manager_who_strays_now_and_then_what_is_near_the_rule_is_supported() -> None:
-    """Orders up to 15 with one in seven drawn anywhere: the rule is found, and stray orders are no support."""
-    block, rng = histories(600), np.random.default_rng(1)
-    rule = np.clip(np.rint(15 - block[:, 1]), 0, 15)
-    order = np.where(rng.random(600) < 0.15, rng.choice(RUNGS, 600), rule)
-    asked = np.column_stack([np.full(13, 10.0), np.arange(1.0, 14.0)])
-    supported = Spread.of(block, order, folds(600), seed=0).supports(asked, RUNGS)
-    usual = np.rint(15 - asked[:, 1]).astype(int)
-    assert supported[np.arange(13), usual].all()
-    far = np.abs(RUNGS - usual[:, None]) > 5
-    assert not supported[far].any()
-
-
-def test_where_one_value_ruled_no_other_is_supported_and_the_nearest_stands_in() -> None:
-    block = histories(100)
-    spread = Spread.of(block, np.full(100, 4.5), folds(100), seed=0)
-    assert spread.supports(block, np.array([4.0, 4.25, 4.5])).all(axis=0).tolist() == [False, False, True]
-    assert spread.supports(block, np.array([3.0, 4.0, 7.0])).any(axis=0).tolist() == [False, True, False]
-    assert spread.supports(block, np.array([9.0])).all()
-
-
 def test_with_more_stock_than_ever_seen_smaller_orders_are_candidates() -> None:
     block = histories(200)
     support = Support.of(block, np.column_stack([np.ones(200), np.full(200, 9.0)]), folds(200), stock_at=1, seed=0)
     actions = np.column_stack([np.ones(3), [0.0, 9.0, 12.0]])
     asked = np.array([[10.0, 10.0], [10.0, 50.0]])
     mask, one_only = support.mask(asked, np.ones((2, 3), dtype=bool), actions, n_orders=3)
-    assert mask.tolist() == [[False, True, False], [True, True, False]]
+    assert mask.tolist() == [[False, True, False], [True, False, False]]
     assert one_only.tolist() == [True, False]
+
+
+def test_no_order_fills_up_beyond_what_the_log_had_and_the_smallest_stands_in() -> None:
+    """Stock and order of the log reach 20 together, with 5 more on the way 25."""
+    block = np.column_stack([np.zeros(100), np.arange(100.0) % 11, np.full(100, 5.0)])
+    action = np.column_stack([np.ones(100), np.full(100, 10.0)])
+    support = replace(Support.of(block, action, folds(100), 1, 0, on_order=1), order=everything(15.0))
+    assert support.most == 25
+    actions = np.column_stack([np.ones(4), [2.0, 6.0, 10.0, 14.0]])
+    asked = np.array([[0.0, 6.0, 4.0], [0.0, 10.0, 5.0], [0.0, 40.0, 5.0]])
+    mask, _ = support.mask(asked, np.ones((3, 4), dtype=bool), actions, n_orders=4)
+    assert mask.tolist() == [[True, True, True, True], [True, True, True, False], [True, False, False, False]]
+
+
+def test_the_usual_action_is_the_nearest_that_may_be_taken() -> None:
+    block = histories(300)
+    action = np.column_stack([np.full(300, 5.0), np.maximum(15 - np.rint(block[:, 1]), 0)])
+    support = Support.of(block, action, folds(300), stock_at=1, seed=0)
+    actions = np.array([[price, order] for price in (4.0, 5.0, 6.0) for order in (0.0, 5.0, 10.0, 15.0)])
+    asked = np.array([[10.0, 5.5], [10.0, 60.0]])
+    assert actions[support.usual_action(asked, None, actions)].tolist() == [[5, 10], [5, 0]]
+    without = np.tile(actions[:, 1] != 10, (2, 1))
+    assert actions[support.usual_action(asked, without, actions)].tolist() == [[5, 5], [5, 0]]
+
+
+def everything(most: float) -> Spread:
+    block = histories(400)
+    return Spread.of(block, np.random.default_rng(0).uniform(0, most, 400), folds(400), seed=0)
 
 
 @dataclass(frozen=True)
@@ -120,13 +122,32 @@ def test_a_log_of_one_price_recommends_that_price_flags_it_and_says_so(
 
 @pytest.mark.filterwarnings("ignore:the price never varied", "ignore:the order never varied")
 def test_without_the_rule_the_penalty_still_sees_prices_that_were_never_tried(one_price: SalesLog) -> None:
-    policy = lostsales.fit(one_price, PCFQI(iterations=2, function=FEW, support="all"))
+    policy = lostsales.fit(one_price, PCFQI(iterations=2, function=FEW, support="all", penalty="support"))
     assert isinstance(policy, QPolicy)
     assert policy.supports is None
     block = np.tile(policy.ranges[0].mean(axis=0), (1, 1))
     penalty = policy.q[0].penalty(block, np.array([[4.0, 5.0], [4.25, 5.0], [4.5, 5.0]]), policy.beta)[0]
     assert penalty[0] == penalty[1] > penalty[2] + 1
     assert policy.explain(_view(block)).price.tolist() == [4.5]
+
+
+def test_with_a_penalty_without_end_the_usual_action_is_taken_and_carries_none(one_order_up_to: SalesLog) -> None:
+    """Orders up to 12, every sixth drawn anywhere, at any of three prices."""
+    policy = lostsales.fit(one_order_up_to, PCFQI(iterations=2, function=FEW, beta=1e9, support="all"))
+    assert isinstance(policy, QPolicy)
+    assert policy.on_gains
+    stock = np.arange(0.0, 12.0, 2.0)
+    block = np.column_stack([np.tile(policy.ranges[0].mean(axis=0)[:3], (6, 1)), stock])
+    decision = policy.explain(_view(block))
+    np.testing.assert_allclose(decision.order, 12 - stock, atol=1)
+    assert (decision.price == 4.25).all()
+    assert decision.penalty.tolist() == [0] * 6
+
+
+@pytest.fixture(scope="module")
+def one_order_up_to() -> SalesLog:
+    shop = Scenario.load("steady", ("manager={price={base=4.25,noise=0.3},level={base=12},stray=0.15}",))
+    return simulate(shop, ManagerPolicy.of(shop), 12, seed=2)[0]
 
 
 def _view(block: Floats) -> View:

@@ -1,5 +1,6 @@
 """A level of demand that moves: found where it does, followed through recent rows, and kept in a file."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,8 @@ from lostsales.learn.planner.moving_level import at_usual_level, has_quantities,
 from lostsales.learn.planner.planner import Planner
 from lostsales.policy.in_units import InUnits
 from lostsales.types import Floats
+from tests.demand.logs import log_of_draws
+from tests.learn.planner.true_law import view_of
 
 FAMILIES = (Family("linear", True),)
 
@@ -111,6 +114,7 @@ def test_a_level_that_moves_after_the_log_is_followed_within_some_periods(tmp_pa
     assert isinstance(policy, LevelledPolicy)
     rows = pd.concat(written(np.r_[before, np.full(12, 1.5)], 92, 8, 1).rows)
     today = pd.DataFrame({"series": range(8), "period": 92, "stock": 0.0})
+    assert Planner().level == "follow"
     still = rows[rows["period"] < 80], today.assign(period=80)
     pd.testing.assert_series_equal(policy.recommend(*still)["order"], fixed.recommend(*still)["order"])
     assert policy.recommend(rows, today)["order"].sum() > 1.25 * policy.recommend(*still)["order"].sum()
@@ -119,6 +123,43 @@ def test_a_level_that_moves_after_the_log_is_followed_within_some_periods(tmp_pa
     pd.testing.assert_frame_equal(again, policy.recommend(rows, today))
 
 
-def test_a_problem_that_names_quantities_has_one_unit() -> None:
+def test_what_the_filter_does_by_chance_moves_no_level() -> None:
+    """Demand of 1 a period: the filter strays by more than a fifth, and says so of one in a hundred rows at most."""
+    rng = np.random.default_rng(5)
+    demand = rng.poisson(1.0, (8, 100)).astype(float)
+    log = log_of_draws(demand, rng.integers(0, 5, demand.shape).astype(float))
+    found = moving_levels(log, fit_demand(log, FAMILIES), always=True)
+    assert found is not None
+    states, relative = found
+    assert (relative == 1).all()
+    later = [
+        states.after(log_of_draws(np.c_[demand, rng.poisson(1.0, (8, 12))], np.full((8, 112), 9.0))) for _ in range(5)
+    ]
+    moved = [level != 1 for each in later for level in each.now().values()]
+    by_a_fifth = [level != 1 for each in later for level in replace(each, chance=0.0).now().values()]
+    assert np.mean(moved) < 0.1 < 0.25 < np.mean(by_a_fifth)
+
+
+def test_a_replay_is_at_the_mean_level_of_its_log(jumped: SalesLog) -> None:
+    """The law of the log is that of its mean level: decided at the level of its end, a replay would order too much."""
+    policy = lostsales.fit(jumped, Planner(draws=1, iterations=5, families=FAMILIES))
+    assert isinstance(policy, LevelledPolicy)
+    at_the_end, whole = policy.states.now(), policy.replayed_on(jumped)
+    assert np.mean(list(at_the_end.values())) > 1.12
+    assert whole.replayed is not None
+    assert np.mean(list(whole.replayed.values())) == pytest.approx(1.0, abs=0.03)
+    view = view_of([], 0.0, 10.0, 0)
+    highest = max(at_the_end, key=lambda name: at_the_end[name])
+    view = replace(view, names=np.array([highest], dtype=object))
+    assert whole.units(view) == pytest.approx(1.0, abs=0.05)
+    assert policy.units(view) == at_the_end[highest] > 1.2
+
+
+def test_a_problem_that_names_quantities_has_one_unit_and_fit_says_so(jumped: SalesLog) -> None:
     assert not has_quantities(PROBLEM)
-    assert has_quantities(PROBLEM.model_copy(update={"capacity": 30.0}))
+    limited = PROBLEM.model_copy(update={"capacity": 60.0})
+    assert has_quantities(limited)
+    with pytest.warns(UserWarning, match="is not followed|does not fit") as caught:
+        policy = lostsales.fit(replace(jumped, problem=limited), Planner(draws=1, iterations=3, families=FAMILIES))
+    assert any("is not followed: the problem names quantities" in str(each.message) for each in caught)
+    assert not isinstance(policy, LevelledPolicy)

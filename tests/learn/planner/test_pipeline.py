@@ -87,6 +87,7 @@ def test_with_the_true_law_and_lead_time_2_it_costs_what_is_known_to_be_optimal(
     assert cost_of(order, 9) == pytest.approx(6.0936, rel=within)
 
 
+@pytest.mark.slow
 def test_lead_time_1_by_projection_decides_as_the_plan_on_the_stock_does(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two machines that share the law only."""
     log, _ = simulate(textbook(1, 9), episodes=5, seed=1)
@@ -173,7 +174,7 @@ def _up_to(scenario: Scenario, level: float) -> BaseStockRule:
     return BaseStockRule(scenario.problem, float(level), 0.0)
 
 
-@pytest.mark.parametrize("most_states", [pipeline_grid.MOST_STATES, 0])
+@pytest.mark.parametrize("most_states", [pipeline_grid.MOST_STATES, pytest.param(0, marks=pytest.mark.slow)])
 def test_a_saved_plan_decides_the_same_and_counts_what_is_on_the_way(
     most_states: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -29,6 +29,7 @@ def table_of(log: SalesLog) -> pd.DataFrame:
     return pd.DataFrame(log_columns(log))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("supply", [("supply.capacity=9",), ("capacity=14", "capacity_rule=forbid")])
 def test_capacities_are_kept_and_used(supply: tuple[str, ...]) -> None:
     """A simulation refuses an order that does not fit; without the capacity more is on the way."""
@@ -63,6 +64,7 @@ def test_on_a_calendar_it_orders_on_order_days_and_counts_what_is_on_the_way() -
     assert (orders["2026-01-16", 0] == 0).all()
 
 
+@pytest.mark.slow
 def test_a_shop_that_counts_in_cases_orders_the_same_cases() -> None:
     """Quantities times 6, costs by a sixth: a unit is a sixth of a case, and decisions are those of the cases."""
     _, log = shop()

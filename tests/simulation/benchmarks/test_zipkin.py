@@ -40,6 +40,7 @@ def test_told_the_law_the_planner_costs_the_optimum(law: str, lead_time: int, mo
     assert found["known"] == pytest.approx(found["optimum"], rel=0.004)
 
 
+@pytest.mark.slow
 def test_a_log_costs_a_little_more(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(zipkin, "SIZES", (250,))
     case = Case("poisson", 1, 9, logs=1, episodes=10)

@@ -21,6 +21,7 @@ def test_oracle_of_released(criterion: Criterion, figure: float) -> None:
     assert earned.mean_profit == pytest.approx(figure, abs=0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("criterion", "least"), [(Criterion(1.0, 50), 33.15), (Criterion(0.9), 33.03)])
 def test_pi_star_of_released(criterion: Criterion, least: float) -> None:
     earned = evaluate_policy(RELEASED, solve_reference(RELEASED, "pi-star", criterion).policy, 20_000)

@@ -20,6 +20,13 @@ def experiment(
     methods: Annotated[
         str | None, typer.Option(help="Such as c-fqi,planner; the paper's, the planner and baselines unless given.")
     ] = None,
+    behaviours: Annotated[
+        str | None,
+        typer.Option(
+            help="Who made the logs: uniform; near-optimal (pi* with a tenth of uniform decisions); pi-star; softmax "
+            "(over the Q of an oracle that sees all demand). uniform,near-optimal unless given."
+        ),
+    ] = None,
     workers: Annotated[
         int | None, typer.Option(min=1, max=MOST_WORKERS, help="Processes, 2 unless given; results are the same.")
     ] = None,
@@ -35,13 +42,13 @@ def experiment(
 ) -> None:
     """Learn from simulated logs of many sizes by many methods, test every policy, and check the paper's claims.
 
-    If interrupted, the same command resumes; more runs, levels or methods add to what is there.
+    If interrupted, the same command resumes; more runs, levels, methods or behaviours add to what is there.
 
     Example: `lostsales experiment released --quick --out first-look`
     """
     from lostsales.apps.views.console import print_json, progress
     from lostsales.apps.views.experiment import print_outcome, to_json, write_outcome
-    from lostsales.simulation.experiments.design import LEVELS, Experiment, default_methods
+    from lostsales.simulation.experiments.design import BEHAVIOURS, LEVELS, Experiment, default_methods
     from lostsales.simulation.experiments.results import ExperimentResults
     from lostsales.simulation.experiments.run import WORKERS, run_experiment
     from lostsales.simulation.scenario import Scenario
@@ -51,6 +58,7 @@ def experiment(
         levels=whole_numbers("levels", levels, "5,10,20") if levels is not None else QUICK_LEVELS if quick else LEVELS,
         runs=runs if runs is not None else QUICK_RUNS if quick else 50,
         methods=names(methods) if methods else default_methods(),
+        behaviours=names(behaviours) if behaviours else BEHAVIOURS,
         iterations=iterations,
         test_episodes=test_episodes if test_episodes is not None else QUICK_EPISODES if quick else 500,
         seed=seed,

@@ -55,8 +55,8 @@ def pilot(
 
     source = log_source(log, query)
     inputs = (policy, *log_files(source, problem))
-    table = schedule_beside(out) if schedule is None else schedule
     check_output(out, inputs)
+    table = schedule_beside(out) if schedule is None else schedule
     check_table(table, inputs)
     if out.resolve() == table.resolve():
         raise LostSalesError(f"the pilot and its schedule need a file each, but both are {out}")

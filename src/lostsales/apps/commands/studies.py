@@ -7,11 +7,13 @@ from pathlib import Path
 
 from lostsales.apps.views.console import print_json, progress
 from lostsales.apps.views.coverage import print_coverage
+from lostsales.apps.views.manager_study import print_manager_study
 from lostsales.apps.views.pilot_study import print_pilot_study
 from lostsales.apps.views.promise import print_promise
 from lostsales.data.progress import Progress
 from lostsales.errors import LostSalesError
 from lostsales.simulation.coverage_study import Study, coverage, run_study
+from lostsales.simulation.manager_study import ManagerStudy, manager_table, run_manager_study
 from lostsales.simulation.pilot_study import PilotStudy, run_pilot_study
 from lostsales.simulation.promise_study import PromiseStudy, PromiseTable, run_promise_study
 
@@ -69,3 +71,17 @@ def study_promises(study: PromiseStudy, run: StudyRun) -> None:
         print_json({"scenario": run.scenario, "method": study.method, "series": study.series, **asdict(table)})
     else:
         print_promise(f"{study.method} in {run.scenario}, logs of {study.series} series by its manager", table)
+
+
+def study_managers(study: ManagerStudy, run: StudyRun) -> None:
+    """What is earned from the logs of a manager, against him."""
+    with run.progress("learning from logs") as report:
+        outcomes = run_manager_study(study, run.journal, run.workers, report)
+    rows, earned = manager_table(study, outcomes), outcomes[0].manager
+    if run.as_json:
+        figures = [asdict(each) for each in rows]
+        print_json({"scenario": run.scenario, "series": study.series, "manager": earned, "methods": figures})
+    else:
+        print_manager_study(
+            f"{run.scenario}, logs of {study.series} series by its manager, who earns {earned:.2f}", rows
+        )

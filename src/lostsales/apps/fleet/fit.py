@@ -26,6 +26,7 @@ from lostsales.apps.fleet.store import (
     write_products,
 )
 from lostsales.data.json_files import write_json
+from lostsales.data.output_files import check_utf8
 from lostsales.data.problem import Problem
 from lostsales.data.progress import Progress
 from lostsales.data.readiness import check_decidable
@@ -133,6 +134,7 @@ def fit_fleet(
 
 def _prepared(folder: Path) -> Store:
     """The folder of a store, made where there is none."""
+    check_utf8(folder)
     if folder.exists() and not (folder / "versions").is_dir() and (not folder.is_dir() or any(folder.iterdir())):
         raise LostSalesError(f"{folder} is there and is no store; choose another name with --out")
     try:

@@ -182,7 +182,7 @@ class Ledger:
         """Shards with an entry."""
         if not self.folder.is_dir():
             return []
-        return sorted(int(path.stem) for path in self.folder.glob("[0-9]*.json"))
+        return sorted(int(path.stem) for path in self.folder.glob("[0-9]*.json") if path.stem.isdecimal())
 
     def read(self, shard: int) -> dict[str, Any] | None:
         """The entry of a shard, None where there is none."""
@@ -226,12 +226,15 @@ class Store:
 
     def current_name(self) -> str | None:
         """The version that readers take."""
+        path = self.folder / "current"
         try:
-            return (self.folder / "current").read_text(encoding="ascii").strip()
+            if path.exists() and not path.is_file():
+                raise LostSalesError(f"{path} cannot be read: it is no regular file")
+            return path.read_text(encoding="ascii").strip()
         except FileNotFoundError:
             return None
         except (OSError, ValueError) as error:
-            raise LostSalesError(f"{self.folder / 'current'} cannot be read: {error}") from None
+            raise LostSalesError(f"{path} cannot be read: {error}") from None
 
     def activate(self, version: Version) -> None:
         """Let readers take a version; those who opened another keep it."""
@@ -335,6 +338,8 @@ def policy_shard(entries: dict[int, Entry], shard: int) -> int | None:
 def checked_bytes(path: Path, checksum: str) -> bytes:
     """The content of a file, which must have a checksum."""
     try:
+        if path.exists() and not path.is_file():
+            raise LostSalesError(f"{path} cannot be read: it is no regular file")
         content = path.read_bytes()
     except OSError as error:
         raise LostSalesError(f"{path} cannot be read: {error.strerror}") from None

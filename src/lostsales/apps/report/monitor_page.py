@@ -12,7 +12,7 @@ from lostsales.apps.report.svg import LETTER, Frame, path, ticks
 from lostsales.apps.views.monitor import bounds_text
 from lostsales.data.output_files import replacing
 from lostsales.evaluation.assortment import amount
-from lostsales.evaluation.pilot.monitoring import GainSequence, Monitoring
+from lostsales.evaluation.pilot.monitoring import GainSequence, Monitoring, changes
 
 WIDE, NARROW = 930.0, 350.0  # pixels
 MOST_LINES = 50
@@ -45,6 +45,7 @@ def write_monitor_page(found: Monitoring, out: Path, files: list[tuple[str, Path
         ],
         share=found.gain_share,
         figure=None if found.profit is None else [draw_sequence(found.profit, width) for width in (WIDE, NARROW)],
+        changes=changes(found.alarms),
         most_lines=MOST_LINES,
         made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         version=version("lostsales"),

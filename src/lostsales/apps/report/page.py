@@ -130,10 +130,10 @@ def _verdict(found: ReportContents) -> dict[str, str]:
     kind = _kind(best.gain, found.evaluation)
     by = ESTIMATORS.get(best.estimator, best.estimator)
     text = f"It would earn {best.profit.value:,.2f} a period where {earned.value:,.2f} was earned, as {by} judges."
-    if best.assortment is not None:
-        total, over = best.assortment.total.usual
+    if (assortment := found.evaluation.assortment) is not None:
+        total, over = assortment.total.usual
         kind = _kind(total, found.evaluation)
-        was, choice = best.assortment.earned.usual[0].value, best.assortment.choice.sentence
+        was, choice = assortment.earned.usual[0].value, assortment.choice.sentence
         text = f"{_sentence(choice)} All products earned {amount(was, signed=False)} {over}; {by} judges the gain."
     return {"kind": kind, "title": title, "text": text}
 

@@ -5,6 +5,7 @@ One thread writes. It takes everything that waits into one transaction, and tell
 
 import contextlib
 import fcntl
+import os
 import queue
 import sqlite3
 import threading
@@ -14,6 +15,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import IO, Any, Literal, Protocol
 
+from lostsales.data.output_files import check_output
 from lostsales.errors import LostSalesError, SettingError
 
 Status = Literal["accepted", "changed", "declined"]
@@ -287,7 +289,12 @@ def _locked(path: Path) -> IO[bytes]:
     """A lock on the decisions of one service; it ends with the process, however that ends."""
     if path.is_dir() or not path.parent.is_dir():
         raise SettingError(f"decisions are stored in a file of a folder that exists, but {path} came")
-    lock = path.with_name(f".{path.name}.lock").open("ab")
+    check_output(path)  # before there is a lock beside it
+    name = path.with_name(f".{path.name}.lock")
+    try:
+        lock = os.fdopen(os.open(name, os.O_CREAT | os.O_WRONLY | os.O_NOFOLLOW, 0o666), "ab")
+    except OSError as error:
+        raise SettingError(f"{name} cannot be written: {error.strerror}") from None
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

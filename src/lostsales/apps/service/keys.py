@@ -57,6 +57,8 @@ LOCAL = Key(
 def read_keys(path: Path) -> list[Key]:
     """The keys of a file."""
     try:
+        if path.exists() and not path.is_file():
+            raise SettingError(f"{path} is no file of keys: it is no regular file")
         if path.stat().st_size > MOST_FILE:
             raise SettingError(f"{path} is no file of keys: it has more than {MOST_FILE / 1e6:g} MB")
         return _KeyFile.model_validate_json(path.read_bytes()).keys

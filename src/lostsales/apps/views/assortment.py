@@ -9,6 +9,10 @@ from lostsales.evaluation.interval import Interval
 
 MOST_ROWS = 15
 BEST_ROWS = 10  # where there are more, and then the least gains
+BY_CHANCE = (
+    "an interval above zero alone proves no gain of a product: among many products some lie there by chance, which "
+    "'proven' allows for"
+)
 
 
 def print_assortment(found: AssortmentGain) -> None:
@@ -37,6 +41,8 @@ def print_assortment(found: AssortmentGain) -> None:
         names = ", ".join(found.not_proven[:MOST_ROWS])
         more = f" and {len(found.not_proven) - MOST_ROWS:,} more" if len(found.not_proven) > MOST_ROWS else ""
         out.print(Text(f"- no gain is proven for {names}{more}"))
+        if any(each.gain is not None and each.gain.period.low > 0 and not each.proven for each in found.products):
+            out.print(Text(f"- {BY_CHANCE}"))
     for note in found.notes:
         out.print(Text(f"- {note}"))
 

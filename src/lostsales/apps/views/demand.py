@@ -60,6 +60,7 @@ def demand_json(model: DemandModel, found: PriceResponse, slopes: Sequence[Slope
             }
             for each in slopes
         ],
+        "memory_by_instruments": _memory_json(model),
         "products": None if found.products is None else products_json(found.products),
         "calibration": {
             "shares": fit.shares.tolist(),
@@ -203,7 +204,19 @@ def _prices(found: PriceResponse) -> None:
 
 def _used(model: DemandModel) -> str:
     """The estimator behind the price response of the model."""
-    return "least squares" if model.instrument is None else "two-stage"
+    return "least squares" if model.instrumented is None else "two-stage"
+
+
+def _memory_json(model: DemandModel) -> dict[str, Any] | None:
+    told = _memory_by_instruments(model)
+    if told is None:
+        return None
+    band = {"std_error": told.error, "low": told.low, "high": told.high}
+    return {"slope": told.value, **band, "first_stage_f": told.first_stage}
+
+
+def _memory_by_instruments(model: DemandModel) -> SlopeEstimate | None:
+    return None if model.instrumented is None else model.instrumented.memory
 
 
 def _price_slopes(model: DemandModel, slopes: Sequence[SlopeEstimate]) -> None:
@@ -218,6 +231,9 @@ def _price_slopes(model: DemandModel, slopes: Sequence[SlopeEstimate]) -> None:
         table.add_row(each.by, f"{each.value:.3g}", band, differs, "used" if each is used else "")
     out.print(table)
     of = "the logarithm of demand" if model.family.multiplicative else "demand"
+    if (told := _memory_by_instruments(model)) is not None:
+        found = f"The last demand counts {told.value:.2f} ({told.low:.2f} to {told.high:.2f}) by the instruments"
+        out.print(f"{found}, which moved it a period before.")
     out.print(
         f"Of {of} (in units of each series' scale), beside features and last demand. Orthogonalised: with the "
         "explained part of prices taken out; two-stage: by the instruments of the problem.",

@@ -67,7 +67,7 @@ def print_evaluation(title: str, evaluation: Evaluation) -> None:
 
 def print_doubts(concerns: Sequence[Concern], sensitivity: Sensitivity | None) -> None:
     """How strong a hidden cause would erase the gain, and the concerns in their colours."""
-    if sensitivity is not None:
+    if sensitivity is not None and sensitivity.sentence:
         out.print(Text(f"- {sensitivity.sentence}"))
     for each in concerns:
         out.print(Text(f"- {each.level}: {each.text}", style="red" if each.level == "red" else "yellow"))

@@ -29,6 +29,7 @@ REFERENCE_NAMES = {
     "pi-star": "pi* for ever, discounted",
     "uniform": "uniform behaviour",
     "near-optimal": "near-optimal behaviour",
+    "softmax": "softmax behaviour (sees all demand)",
 }
 
 
@@ -88,7 +89,8 @@ def as_markdown(results: ExperimentResults, rows: list[Row], claims: list[Claim]
         "",
         f"{asked.runs} runs, K = {asked.iterations}, {asked.test_episodes} test episodes a policy, seed {asked.seed}; "
         f"near-optimal behaviour draws {asked.exploration:.0%} of its decisions uniformly. Profit a period, 95 % "
-        "interval over runs. PC-FQI and fusion have our default penalty U, not the paper's.",
+        "interval over runs. PC-FQI and fusion have our default penalty U, not the paper's, which pc-fqi-paper-u has.",
+        *([f"Softmax behaviour has temperature {asked.temperature:g}."] if "softmax" in asked.behaviours else []),
         "",
         *_markdown(
             ("reference", "mean", "95 % interval"),

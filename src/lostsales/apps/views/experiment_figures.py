@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from lostsales.data.output_files import replacing
-from lostsales.simulation.experiments.design import BEHAVIOURS, REFERENCE
+from lostsales.simulation.experiments.against_published import published_of
+from lostsales.simulation.experiments.design import REFERENCE
 from lostsales.simulation.experiments.published import Published, published_results
 from lostsales.simulation.experiments.results import ExperimentResults, Row, summarise_results
 
@@ -40,7 +41,7 @@ DOTS = 160  # an inch
 
 def draw_figures(results: ExperimentResults, folder: Path) -> list[Path]:
     """The paper's two figures, one a behaviour, and a third of every method's gap to pi*."""
-    figures = {f"{behaviour}.png": figure_of_values(results, behaviour) for behaviour in BEHAVIOURS}
+    figures = {f"{behaviour}.png": figure_of_values(results, behaviour) for behaviour in results.experiment.behaviours}
     figures["gaps.png"] = figure_of_gaps(results)
     for name, figure in figures.items():
         with replacing(folder / name) as temporary:
@@ -54,7 +55,7 @@ def figure_of_values(results: ExperimentResults, behaviour: str) -> "Figure":
 
     figure = Figure(figsize=(7.5, 5.2), layout="constrained")
     axes, rows = figure.subplots(), summarise_results(results)
-    published = [point for point in published_results(results.experiment.scenario) if point.behaviour == behaviour]
+    published = published_of(behaviour, published_results(results.experiment.scenario))
     shown = [name for name in STYLES if results.has(name)]
     for place, method in enumerate(shown):
         _curve(axes, STYLES[method], _spread(results, place, shown), _rows(rows, behaviour, method))
@@ -78,13 +79,14 @@ def figure_of_gaps(results: ExperimentResults) -> "Figure":
     """Every method, baselines in grey; the scale is logarithmic, and linear around nought."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(11, 6), layout="constrained")
+    figure = Figure(figsize=(5.5 * max(len(results.experiment.behaviours), 2), 6), layout="constrained")
     rows = summarise_results(results)
     baselines = [method for method in results.experiment.methods if method not in STYLES]
     styles = {name: Style(name, GREY, BASELINE_MARKERS[at % 8]) for at, name in enumerate(baselines)}
     styles |= {name: style for name, style in STYLES.items() if results.has(name)}
-    both = figure.subplots(1, len(BEHAVIOURS), sharey=True)
-    for axes, behaviour in zip(both, BEHAVIOURS, strict=True):
+    behaviours = results.experiment.behaviours
+    both = figure.subplots(1, len(behaviours), sharey=True, squeeze=False)[0]
+    for axes, behaviour in zip(both, behaviours, strict=True):
         for place, (method, style) in enumerate(styles.items()):
             points = _rows(rows, behaviour, method)
             gaps = [replace(row, mean=row.gap, low=row.gap_low, high=row.gap_high) for row in points]

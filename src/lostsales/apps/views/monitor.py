@@ -7,7 +7,7 @@ from rich.text import Text
 from lostsales.apps.views.console import out, plain_table
 from lostsales.evaluation.assortment import amount
 from lostsales.evaluation.interval import Interval
-from lostsales.evaluation.pilot.monitoring import Monitoring
+from lostsales.evaluation.pilot.monitoring import Monitoring, changes
 
 MOST_LINES = 10
 
@@ -34,7 +34,7 @@ def print_monitoring(title: str, found: Monitoring, page: Path | None) -> None:
     for name, each in gains.items():
         text = bounds_text(None if each is None else each.last)
         out.print(Text(f"gain in {name}: {text}{relative if name == 'profit' else ''}"))
-    lines = [f"the market changed: {each.sentence}" for each in found.alarms]
+    lines = [f"the market changed: {each}" for each in changes(found.alarms)]
     lines += [
         f"missing rows: {each.series} ({each.policy}), {each.periods:,} periods from {each.first} on"
         for each in found.missing[:MOST_LINES]

@@ -27,6 +27,7 @@ REASONS = {
     "price_link": "too few rows follow two known demands, or the price never varied",
     "dispersion": "the law is not one of counts",
     "first_stage_f": "it uses no instruments",
+    "memory_by_instruments": "there are no instruments, or they hardly move the last demand",
     "sensitivity": "only the model-based estimator tells it, and only where the price varied",
     "erased_at": "the gain does not rest on the price response",
     "orders": "the log has no orders",

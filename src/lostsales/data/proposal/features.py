@@ -17,6 +17,9 @@ SAME = 0.98  # correlation with sales from which a column looks like one of hind
 _OURS = {str(each.default) for each in Columns.model_fields.values() if isinstance(each.default, str)}
 
 
+OWN_AMOUNT = "one number in each series; a unit cost belongs in [costs]"
+
+
 @dataclass
 class Others:
     """Columns that are neither key nor role, each with the reason for what it becomes."""
@@ -41,7 +44,8 @@ def find_others(sample: Sample, found: Profile, keys: Keys, taken: set[str], out
             others.left_out.append((name, "known only when the period is over"))
         elif within[name] <= 1 < keys.n_series:
             if column.distinct >= keys.n_series:
-                others.left_out.append((name, "another name of the series"))
+                is_amount = column.kind == "number" and not column.is_whole
+                others.left_out.append((name, OWN_AMOUNT if is_amount else "another name of the series"))
             else:
                 others.attributes.append((name, f"constant in every series, {column.distinct:,} values"))
         elif name in with_time:

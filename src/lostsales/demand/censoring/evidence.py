@@ -5,7 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from lostsales.data.calendar.dates import MONTH, WEEK
 from lostsales.data.encoding import attribute_columns, attributes, feature_columns
+from lostsales.data.feature import Feature
 from lostsales.data.log import SalesLog
 from lostsales.data.scale import series_scale, usual_price
 from lostsales.demand.censoring.runs import find_runs
@@ -36,6 +38,7 @@ class Evidence:
     usual_price: Floats  # (series of the log,) 1 where series do not differ in price
     product: Ints  # (series of the log,) the product that a series is a part of
     attributes: Floats  # (products, columns)
+    is_season: Bools | None = None  # (columns of the market,) position in the year, None where there is none
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -43,7 +46,7 @@ class Evidence:
     def part(self, kept: Bools) -> "Evidence":
         """Some of the rows; whole series, as a row may need those before it."""
         own: dict[str, Any] = {each.name: getattr(self, each.name) for each in fields(self)}
-        by_series = {"usual_price", "product", "attributes"}
+        by_series = {"usual_price", "product", "attributes", "is_season"}
         own |= {
             name: each[kept] for name, each in own.items() if isinstance(each, np.ndarray) and name not in by_series
         }
@@ -92,12 +95,13 @@ def gather_evidence(log: SalesLog, usual: Floats | None = None) -> Evidence:
         if feature.name in log.problem.instruments:  # it moves the price, not demand: a column without variation
             features[:, at] = 0.0
     columns = feature_columns(log.problem.features, features.T)
+    market = np.column_stack([*columns, *attributes(log, rows), np.zeros((len(rows), 0))])
     usual = usual_price(log) if usual is None else usual
     first_part, product = np.unique(log.names.astype(str), return_index=True, return_inverse=True)[1:]
     return Evidence(
         rows=rows,
         series=log.series[rows],
-        market=np.column_stack([*columns, *attributes(log, rows), np.zeros((len(rows), 0))]),
+        market=market,
         price=log.price[rows] / usual[log.series[rows]],
         lag=np.where(lag_observed, runs.anchor_demand[rows], np.nan),
         parent=parent,
@@ -110,4 +114,16 @@ def gather_evidence(log: SalesLog, usual: Floats | None = None) -> Evidence:
         usual_price=usual,
         product=product,
         attributes=attribute_columns(log)[1][first_part],
+        is_season=_season_columns(log.problem.features, market.shape[1]),
     )
+
+
+def _season_columns(features: tuple[Feature, ...], columns: int) -> Bools | None:
+    """Columns of the market that are the position in the year, None where there are none."""
+    found = np.zeros(columns, dtype=bool)
+    at = 0
+    for feature in features:
+        width = len(feature.levels or ()) if feature.kind == "categorical" else 1
+        found[at : at + width] = feature.calendar in (WEEK, MONTH)
+        at += width
+    return found if found.any() else None

@@ -67,10 +67,13 @@ def iterations_rule(rows: int, discount: float) -> int:
     return max(1, int(np.ceil(np.log(max(rows, 2)) / (2 * (1 - discount)))))
 
 
-def find_runs(log: SalesLog, cap: int | None = None, least_rows: int = LEAST_ROWS, pool: bool = True) -> Runs:
+def find_runs(
+    log: SalesLog, cap: int | None = None, least_rows: int = LEAST_ROWS, pool: bool = True, a_coordinate: float = 0.0
+) -> Runs:
     """Depth and anchor of every row; everything that is left out is counted.
 
-    The paper leaves out what is deeper than `max_depth`, and the stock-outs at it; `pool` keeps both.
+    The paper leaves out what is deeper than `max_depth`, and the stock-outs at it; `pool` keeps both. A depth needs
+    `least_rows` rows that end, or `a_coordinate` of them for every coordinate of its history where that is more.
     """
     if cap is not None and cap < 0:
         raise SettingError(f"the cap K on depth must not be negative, but {cap} came")
@@ -88,7 +91,11 @@ def find_runs(log: SalesLog, cap: int | None = None, least_rows: int = LEAST_ROW
     depth = np.where(no_history, -1, depth)
     window = iterations_rule(len(log), log.problem.discount) if cap is None else cap
     at_depth = np.bincount(depth[~no_history], minlength=longest + 1)
-    max_depth = _learnable(depth, observed.is_observed, log.has_next, min(longest, window), least_rows)
+    most = min(longest, window)
+    features = sum(len(each.levels) if each.levels else 1 for each in log.problem.features)
+    coordinates = [1 + (n + 1) * (features + 1) + 2 * n for n in range(most + 1)]
+    least = [max(least_rows, int(np.ceil(a_coordinate * each))) for each in coordinates]
+    max_depth = _learnable(depth, observed.is_observed, log.has_next, most, least)
     reasons = {"no earlier demand is known": no_history, "last row of its series": ~log.has_next}
     if not pool:
         reasons[f"deeper than max_depth {max_depth}"] = depth > max_depth
@@ -112,15 +119,15 @@ def find_runs(log: SalesLog, cap: int | None = None, least_rows: int = LEAST_ROW
     )
 
 
-def _learnable(depth: Ints, is_observed: Bools, has_next: Bools, most: int, least_rows: int) -> int:
+def _learnable(depth: Ints, is_observed: Bools, has_next: Bools, most: int, least: list[int]) -> int:
     """The deepest n <= most with enough rows at each depth below it and enough uncensored rows at n itself."""
     rows = np.bincount(depth[has_next & (depth >= 0)], minlength=most + 1)
     ends = np.bincount(depth[has_next & is_observed & (depth >= 0)], minlength=most + 1)
     deepest = 0
     for n in range(1, most + 1):
-        if rows[n - 1] < least_rows:
+        if rows[n - 1] < least[n - 1]:
             break
-        if ends[n] >= least_rows:
+        if ends[n] >= least[n]:
             deepest = n
     return deepest
 

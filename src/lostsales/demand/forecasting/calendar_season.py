@@ -14,6 +14,7 @@ from lostsales.demand.forecasting.season import LEAST_CYCLES, LEAST_WINDOW, cent
 from lostsales.types import Array, Floats, Ints
 
 WEEKDAYS, WEEKS = 7, 52
+INDEX_RANGE = 1e-3, 1e6
 MONDAY = 3  # 1970-01-01 was a Thursday
 
 
@@ -58,7 +59,7 @@ class CalendarSeason:
             if columns < 2 or len(dates) < LEAST_CYCLES * columns:
                 continue
             level = centred_level(demand, exposure, columns * max(1, -(-LEAST_WINDOW // columns)))
-            index[name] = np.maximum(shared_index(demand, exposure, level, place, len(index[name])), 1e-3)
+            index[name] = np.clip(shared_index(demand, exposure, level, place, len(index[name])), *INDEX_RANGE)
             exposure = exposure * index[name][place]
         return cls(step, index["weekday"], index["week"])
 

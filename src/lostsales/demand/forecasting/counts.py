@@ -13,6 +13,7 @@ from lostsales.types import Bools, Floats
 
 MANY = 400.0  # beyond this mean, terms are too many to add up and the gamma law is as good
 FAR = 100.0  # a bound above this is treated as one on a continuous demand
+FAR_BELOW = 3.0  # times a bound, a mean of which the bound says nothing
 NEGLIGIBLE = 1e-12
 
 
@@ -119,9 +120,10 @@ def demand_at_least(least: float, mean: float, variance: float, integer: bool) -
     """E[D | D >= least], and the information of the event as a share of that of D itself.
 
     By Louis's identity the information about the mean that is lost is the variance of D given the event over its
-    variance; without a bound nothing is learned, and the share is 0.
+    variance; without a bound nothing is learned, and the share is 0. A bound far below the mean counts as none: where
+    every period is sold out each would raise the mean a little, without end.
     """
-    if least <= 0.0 or mean <= 0.0:
+    if mean <= 0.0 or FAR_BELOW * least <= mean:
         return mean, 0.0
     by_normal: tuple[float, float] = _normal_at_least(least, mean, variance)
     if not integer or least > FAR:

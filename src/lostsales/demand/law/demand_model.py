@@ -1,6 +1,6 @@
 """A fitted law of demand with its cross-validation, and further laws from a bootstrap."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -13,8 +13,8 @@ from lostsales.demand.law.calibration import Calibration
 from lostsales.demand.law.demand_law import DemandLaw, Family
 from lostsales.demand.law.estimation import fit_family, with_effects
 from lostsales.demand.law.family_trials import FamilyScore
+from lostsales.demand.law.instrumented_law import Instrumented, law_with_slopes
 from lostsales.demand.law.memory import observed_lag
-from lostsales.demand.law.price_slopes import SlopeEstimate, law_with_slope
 from lostsales.types import Floats
 
 
@@ -39,7 +39,7 @@ class DemandModel:
     held_out: str  # "series" or "blocks in time"
     prices: Floats  # the different prices of the log
     one_price: bool = False  # the problem allows no other, so that none has to be told about
-    instrument: SlopeEstimate | None = None  # the two-stage slope of the law, where instruments are strong enough
+    instrumented: Instrumented | None = None  # the two-stage slopes of the law, where instruments are strong enough
     weak_instruments: bool = False  # instruments are named, but do not move the price enough
 
     @property
@@ -97,10 +97,15 @@ class DemandModel:
         """
         part = self.sample if sample is None else sample
         own = None if weights is None else weights[np.searchsorted(self.evidence.rows, part.rows)]
-        if self.instrument is not None:  # which other rows would hardly move
-            return law_with_slope(part, self.law, self.instrument.value, own, seed)
+        if self.instrumented is not None:
+            return law_with_slopes(part, self.law, *self.instrumented.slopes, own, seed)
         law = fit_family(part, family, self.law.scale, own, start, seed)
         return with_effects(self.evidence, law, seed, weights) if part is self.sample is not self.evidence else law
+
+    @property
+    def is_causal(self) -> bool:
+        """Whether instruments tell what a price does, now and by memory later, whatever else moved prices."""
+        return self.instrumented is not None and self.instrumented.memory is not None
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -110,6 +115,8 @@ class DemandModel:
             found.append(f"the price was always {self.prices[0]:g}: nothing can be said about any other")
         if self.weak_instruments:
             found.append("the instruments hardly move the price: its effect is estimated without them")
+        if self.instrumented is not None and self.instrumented.memory is None:
+            found.append("the instruments hardly move the last demand: what it does is estimated without them")
         if not self.calibration.fits:
             found.append(f"the demand model does not fit: {self.calibration.reason}")
         return tuple(found)
@@ -135,7 +142,11 @@ def bootstrap_laws(
     weights = (count[held.unit[evidence.rows]] for count in resample_counts(held.units, draws, seed))
     drawn = [each for each in weights if each @ np.isfinite(evidence.high) > 0]
 
-    def refit(counts: Floats) -> DemandLaw:
-        return model.fit_law(law.family, weights=counts, start=start, sample=sample, seed=seed)
+    rng = np.random.default_rng(seed)
+    told = [None if model.instrumented is None else model.instrumented.drawn(rng) for _ in drawn]
 
-    return in_parallel(refit, drawn, progress)
+    def refit(counts: Floats, instrumented: Instrumented | None) -> DemandLaw:
+        own = replace(model, instrumented=instrumented)
+        return own.fit_law(law.family, weights=counts, start=start, sample=sample, seed=seed)
+
+    return in_parallel(lambda each: refit(*each), list(zip(drawn, told, strict=True)), progress)

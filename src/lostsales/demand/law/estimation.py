@@ -16,7 +16,7 @@ from lostsales.demand.censoring.evidence import Evidence
 from lostsales.demand.law.count_loops import draw_counts
 from lostsales.demand.law.demand_law import DemandLaw, Family
 from lostsales.demand.law.dispersion import FIRST_DISPERSION, fit_dispersion
-from lostsales.demand.law.means import MEANS, LinearMean, fit_linear
+from lostsales.demand.law.means import MEANS, BoostedMean, FitMean, KernelMean, LinearMean, Mean, fit_linear
 from lostsales.demand.law.memory import Lags, lags_of, new_weights, observed_lag
 from lostsales.demand.law.noise import fit_noise
 from lostsales.demand.law.particle_loops import TINY, Intervals, NoiseGrid, Particles, RandomNumbers, draw_latents
@@ -32,6 +32,9 @@ TOLERANCE = 5e-3  # standard deviations of the residuals by which the mean may s
 USUAL_RATE = 0.8  # at which steps shrink, before two are observed
 HALF_STEP = 1.3  # factor by which the half of saturating memory moves in an iteration
 LARGEST_RATE = 0.95  # that an extrapolated step uses
+# Standard deviation, before the data, by which a month or a wave of the year moves demand, as a share of it. A log of
+# less than a year does not tell how they go on, and without a prior what it shows would be extrapolated at will.
+SEASON = 0.3
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,6 +125,7 @@ def fit_family(
         law = replace(_iterate_to_convergence(evidence, law, weights, seed), family=family)
         if family.mean == "linear":
             return law
+        prior = law.mean.prior if isinstance(law.mean, LinearMean) else None
         rows = np.flatnonzero(evidence.is_informative & (weights > 0))
         done = complete_latents(evidence, law, seed)
         # Hyperparameters are chosen on rows, not on draws, which are not independent.
@@ -130,8 +134,16 @@ def fit_family(
         work = _working(law, inputs, series, _bounded_below(law, done.latent[rows]).mean(axis=1))
         counted = _by_precision(law, work, series, weights[rows])
         response = work.response - law.effects.of(inputs, series)
-        law = replace(law, mean=MEANS.get(family.mean)(inputs, response, counted))
+        law = replace(law, mean=_with_prior(MEANS.get(family.mean), prior, inputs, response, counted))
     return _iterate_to_convergence(evidence, law, weights, seed)
+
+
+def _with_prior(fit: FitMean, prior: Floats | None, inputs: Floats, response: Floats, counted: Floats) -> Mean:
+    """A mean, the slopes of its linear part with a prior where it has such a part."""
+    mean = fit(inputs, response, counted)
+    if prior is None or not isinstance(mean, KernelMean | BoostedMean):
+        return mean
+    return replace(mean, linear=replace(mean.linear, prior=prior)).refit(inputs, response, counted)
 
 
 def _iterate_to_convergence(evidence: Evidence, law: DemandLaw, weights: Floats, seed: int) -> DemandLaw:
@@ -194,7 +206,9 @@ def _first_law(evidence: Evidence, family: Family, scale: Floats, weights: Float
     return DemandLaw(
         family=family,
         mean=LinearMean(
-            np.log(max(middle, 1e-9)) if family.log_link else middle, np.zeros(evidence.market.shape[1] + 2)
+            np.log(max(middle, 1e-9)) if family.log_link else middle,
+            np.zeros(evidence.market.shape[1] + 2),
+            _season_prior(evidence, SEASON * (1.0 if family.log_link or family.multiplicative else abs(middle))),
         ),
         residuals=Residuals.normal(1.0 if family.is_count else spread),
         integer=evidence.integer,
@@ -206,6 +220,13 @@ def _first_law(evidence: Evidence, family: Family, scale: Floats, weights: Float
         dispersion=FIRST_DISPERSION if family.noise == "negative-binomial" else 0.0,
         lag_weights=(1.0, *[0.0] * (family.lags - 1)),
     )
+
+
+def _season_prior(evidence: Evidence, spread: float) -> Floats | None:
+    """The prior of the slopes of a mean: those of the season have this standard deviation, the others are free."""
+    if evidence.is_season is None:
+        return None
+    return np.where(np.r_[evidence.is_season, False, False], spread, np.inf)
 
 
 def _iterate(evidence: Evidence, law: DemandLaw, weights: Floats, seed: int) -> DemandLaw:
@@ -245,7 +266,10 @@ def _with_weights(evidence: Evidence, law: DemandLaw, weights: Floats, seed: int
     work = _working(law, inputs, series, _bounded_below(law, done.latent[rows]).reshape(-1))
     counted = _by_precision(law, work, series, np.repeat(weights[rows] / draws, draws))
     beyond = [(each - first) * law.memory_slope(lag) for each in later]
-    fitted = fit_linear(np.column_stack([inputs, *beyond]), work.response - law.effects.of(inputs, series), counted)
+    prior = law.mean.prior if isinstance(law.mean, LinearMean) else None
+    prior = None if prior is None else np.r_[prior, np.full(len(beyond), np.inf)]
+    response = work.response - law.effects.of(inputs, series)
+    fitted = fit_linear(np.column_stack([inputs, *beyond]), response, counted, prior)
     slope, moves = fitted.slopes[inputs.shape[1] - 1], fitted.slopes[inputs.shape[1] :]
     return replace(law, lag_weights=new_weights(law.lag_weights, float(slope), moves))
 
@@ -265,7 +289,7 @@ def _with_half(evidence: Evidence, law: DemandLaw, weights: Floats, seed: int) -
     for step in (1 / HALF_STEP, 1.0, HALF_STEP):
         moved = replace(law, near_zero=law.near_zero * step)
         inputs = moved.inputs(market, price, lag)
-        mean = fit_linear(inputs, response, counted)
+        mean = law.mean.refit(inputs, response, counted)
         found.append((float(counted @ (response - mean(inputs)) ** 2), moved.near_zero, mean))
     _, half, mean = min(found, key=lambda each: each[0])
     return replace(law, near_zero=half, mean=mean)
@@ -337,7 +361,8 @@ def working_draws(evidence: Evidence, law: DemandLaw, done: CompletedLatents) ->
 def _units(evidence: Evidence, law: DemandLaw) -> Units:
     scale = np.ones(len(evidence.attributes))
     scale[evidence.product] = law.scale
-    return Units(evidence.product, evidence.attributes, np.log(scale), law.are_products, not law.family.is_count)
+    own_spread, held = not law.family.is_count, getattr(law.mean, "held", ())
+    return Units(evidence.product, evidence.attributes, np.log(scale), law.are_products, own_spread, held)
 
 
 def _by_precision(law: DemandLaw, work: _Working, series: Ints, weights: Floats) -> Floats:

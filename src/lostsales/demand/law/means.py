@@ -19,6 +19,8 @@ LANDMARKS = 60
 COEFFICIENTS = (0.03, 0.1, 0.3, 1.0)  # of the kernel, over the number of inputs
 RIDGES = (0.01, 0.1, 1.0, 10.0, 100.0)
 UNDERSMOOTHED = (1.0, 10.0)  # coefficient and ridge
+# Steps in which the variance of slopes with a prior is found, and the most by which it is divided.
+PRIOR_STEPS, MOST_SHRUNK = 20, 1e4
 # Trees are fitted to at most so many draws.
 MOST_BOOSTED = 200_000
 
@@ -49,10 +51,11 @@ MEANS = Registry[FitMean]("lostsales.means", "demand mean", first=("linear", "ke
 
 @dataclass(frozen=True, eq=False)
 class LinearMean:
-    """Least squares; a column that never varies has slope 0."""
+    """Least squares, with a normal prior around 0 for some slopes; a column that never varies has slope 0."""
 
     intercept: float
     slopes: Floats
+    prior: Floats | None = None  # (inputs,) standard deviation of each slope before the data, infinite where it is free
 
     def __call__(self, inputs: Floats) -> Floats:
         """The mean of every row."""
@@ -60,16 +63,19 @@ class LinearMean:
 
     def refit(self, inputs: Floats, latent: Floats, weights: Floats) -> "LinearMean":
         """Least squares on other data."""
-        return fit_linear(inputs, latent, weights)
+        return fit_linear(inputs, latent, weights, self.prior)
 
     def extrapolate(self, other: "LinearMean", step: float) -> "LinearMean":
         """The mean plus `step` times the difference to another."""
         slopes = self.slopes + step * (other.slopes - self.slopes)
-        return LinearMean(self.intercept + step * (other.intercept - self.intercept), slopes)
+        return LinearMean(self.intercept + step * (other.intercept - self.intercept), slopes, other.prior)
 
 
-def fit_linear(inputs: Floats, latent: Floats, weights: Floats) -> LinearMean:
-    """Weighted least squares on standardised columns.
+def fit_linear(inputs: Floats, latent: Floats, weights: Floats, prior: Floats | None = None) -> LinearMean:
+    """Weighted least squares on standardised columns; slopes with a finite `prior` are at their posterior mode.
+
+    `prior` (inputs,) is the most that the standard deviation of a slope may be before the data. How much less it is, by
+    one factor for all, follows from the data: as much as makes them likeliest (empirical Bayes).
 
     >>> fit_linear(np.array([[0.0], [1.0], [2.0]]), np.array([1.0, 3.0, 5.0]), np.ones(3)).slopes
     array([2.])
@@ -84,8 +90,31 @@ def fit_linear(inputs: Floats, latent: Floats, weights: Floats) -> LinearMean:
     right = design.T @ (weights * (latent - middle))
     slopes = np.zeros(inputs.shape[1])
     # Collinear columns (all levels of a category) share their effect: the least-norm solution.
-    slopes[varies] = np.linalg.lstsq(gram, right, rcond=1e-10)[0] / scale[varies]
-    return LinearMean(middle - float(centre @ slopes), slopes)
+    solved = np.linalg.lstsq(gram, right, rcond=1e-10)[0]
+    if prior is not None and np.isfinite(prior[varies]).any():
+        noise = float(weights @ (latent - middle - design @ solved) ** 2 / total)
+        penalty = _likeliest_penalty(gram, right, noise, noise / (prior * scale)[varies] ** 2)
+        solved = np.linalg.lstsq(gram + np.diag(penalty), right, rcond=1e-10)[0]
+    slopes[varies] = solved / scale[varies]
+    return LinearMean(middle - float(centre @ slopes), slopes, prior)
+
+
+def _likeliest_penalty(gram: Floats, right: Floats, noise: float, least: Floats) -> Floats:
+    """The penalties of a ridge regression, `least` times the factor of at least 1 that makes the data likeliest.
+
+    By MacKay's fixed point: the variance of slopes is their sum of squares over how many of them the data determine.
+    """
+    some = np.flatnonzero(least)
+    factor, tiny = 1.0, 1e-9 * np.trace(gram) / len(gram) * np.eye(len(gram))
+    for _ in range(PRIOR_STEPS):
+        penalty = factor * least
+        inverse = np.linalg.inv(gram + np.diag(penalty) + tiny)
+        determined = float(len(some) - np.diag(inverse)[some] @ penalty[some])
+        squares = float((inverse @ right)[some] ** 2 @ least[some])
+        before, factor = factor, float(np.clip(determined * noise / max(squares, 1e-300), 1.0, MOST_SHRUNK))
+        if abs(factor - before) < 0.01 * before:
+            break
+    return factor * least
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +136,7 @@ class KernelMean:
 
     def refit(self, inputs: Floats, latent: Floats, weights: Floats) -> "KernelMean":
         """The same landmarks and hyperparameters on other data."""
-        linear = fit_linear(inputs, latent, weights)
+        linear = self.linear.refit(inputs, latent, weights)
         phi = self._kernel(inputs) @ self.root
         gram = phi.T @ (phi * weights[:, None]) + self.ridge * np.eye(phi.shape[1])
         solved = np.asarray(np.linalg.solve(gram, phi.T @ (weights * (latent - linear(inputs)))), dtype=np.float64)
@@ -143,6 +172,7 @@ def fit_kernel(
     seed: int = 0,
     coefficients: tuple[float, ...] = COEFFICIENTS,
     ridges: tuple[float, ...] = RIDGES,
+    prior: Floats | None = None,
 ) -> KernelMean:
     """Bandwidth and ridge by the least leave-one-out error, from one factorisation for each bandwidth."""
     rng = np.random.default_rng(seed)
@@ -151,7 +181,7 @@ def fit_kernel(
     standard = (inputs - centre) / scale
     chosen = rng.choice(len(inputs), min(LANDMARKS, len(inputs)), replace=False)
     landmarks = np.unique(standard[np.sort(chosen)], axis=0)
-    linear = fit_linear(inputs, latent, weights)
+    linear = fit_linear(inputs, latent, weights, prior)
     left = latent - linear(inputs)
     best: tuple[float, KernelMean] | None = None
     for coefficient in coefficients:
@@ -188,20 +218,22 @@ class BoostedMean:
 
     def refit(self, inputs: Floats, latent: Floats, weights: Floats) -> "BoostedMean":
         """New trees on other data."""
-        return fit_boosted(inputs, latent, weights)
+        return fit_boosted(inputs, latent, weights, prior=self.linear.prior)
 
     def extrapolate(self, other: "BoostedMean", step: float) -> "BoostedMean":  # noqa: ARG002
         """The other: trees cannot be extrapolated."""
         return other
 
 
-def fit_boosted(inputs: Floats, latent: Floats, weights: Floats, seed: int = 0) -> BoostedMean:
+def fit_boosted(
+    inputs: Floats, latent: Floats, weights: Floats, seed: int = 0, prior: Floats | None = None
+) -> BoostedMean:
     """Small trees with a low learning rate, as rows are usually few."""
     try:
         from sklearn.ensemble import HistGradientBoostingRegressor
     except ImportError:
         raise SettingError("boosted means need scikit-learn: pip install 'lostsales[learners]'") from None
-    linear = fit_linear(inputs, latent, weights)
+    linear = fit_linear(inputs, latent, weights, prior)
     left = latent - linear(inputs)
     at = np.arange(len(inputs))
     if len(at) > MOST_BOOSTED:

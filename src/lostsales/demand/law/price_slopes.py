@@ -8,8 +8,12 @@ Orthogonalised: what the controls explain of prices and of demand in other folds
 (Chernozhukov et al., 2018, Double/debiased machine learning). Two-stage: only the part of the price counts that moves
 with the innovations of the instruments, what their own past does not foretell. These are independent of a hidden
 market, however long it lasts, and so of the last demand.
+
+A hidden market that lasts bends the slope on the last demand too: it passes for memory. The innovations of the period
+before moved the price then, and by it the last demand: by them that slope is told as well.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -17,14 +21,15 @@ import numpy as np
 from scipy.special import stdtrit
 
 from lostsales.data.log import SalesLog
-from lostsales.data.splits import FoldMasks, folds_of, hold_out
+from lostsales.data.splits import FoldMasks, Holdout, folds_of, hold_out
 from lostsales.demand.censoring.evidence import Evidence
 from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.demand.law.estimation import complete_latents, fit_family
-from lostsales.demand.law.means import LinearMean, fit_linear
+from lostsales.demand.law.means import fit_linear
 from lostsales.types import Floats, Ints
 
-STRONG = 10.0  # F of the first stage below which instruments are too weak (Staiger and Stock, 1997)
+MOST_DRAWS = 10  # of hidden demands, by which errors are judged
+ALL_DRAWS = slice(None)
 
 By = Literal["least squares", "orthogonalised", "two-stage"]
 
@@ -56,37 +61,88 @@ class SlopeEstimate:
 
 @dataclass(frozen=True, eq=False)
 class SlopeData:
-    """Completed rows for the slopes; rows without a value anywhere are left out."""
+    """Completed rows for the slope on one regressor; rows without a value anywhere are left out."""
 
     demand: Floats  # (rows,) latent
-    price: Floats  # (rows,) as the law takes it
+    regressor: Floats  # (rows,) the price or the last demand, as the law takes it
     controls: Floats  # (rows, columns)
     instruments: Floats  # (rows, instruments) their innovations
     unit: Ints  # (rows,)
     folds: FoldMasks
 
+
+@dataclass(frozen=True, eq=False)
+class CompletedRows:
+    """The rows of some evidence with their latents; NaN where a value is not known."""
+
+    demand: Floats  # (rows, draws) latent
+    price: Floats  # (rows,) as the law takes it
+    market: Floats  # (rows, columns)
+    memory: Floats  # (rows, draws) the last demand, as the law takes it
+    memory_before: Floats  # (rows, draws) that of the row before
+    innovations: Floats  # (rows, instruments)
+    innovations_before: Floats  # (rows, instruments) those of the row before
+    rows: Ints  # (rows,) of the log
+    held: Holdout
+
     @classmethod
-    def of(cls, log: SalesLog, evidence: Evidence, law: DemandLaw, seed: int = 0) -> "SlopeData":
+    def of(cls, log: SalesLog, evidence: Evidence, law: DemandLaw, seed: int = 0) -> "CompletedRows":
         """With hidden demands completed by a linear law of the same noise and all that foretells them."""
         innovations = instrument_innovations(log, evidence)
-        columns = [evidence.market, np.nan_to_num(innovations), log.features[evidence.rows]]
+        before = _row_before(log, evidence, innovations)
+        columns = [evidence.market, *map(np.nan_to_num, (innovations, before)), log.features[evidence.rows]]
         if not log.demand_only:
             columns.append((log.available[evidence.rows] / law.scale[evidence.series])[:, None])
         foretells = replace(evidence, market=np.column_stack(columns))
         family = replace(law.family, mean="linear")
         done = complete_latents(foretells, fit_family(foretells, family, law.scale, seed=seed), seed)
-        memory = law.memory_input(done.lag).mean(axis=1)
-        kept = evidence.is_informative & np.isfinite(memory) & np.isfinite(innovations).all(axis=1)
-        held = hold_out(log, gap=1)
-        rows = evidence.rows[kept]
+        memory = law.memory_input(done.lag)
         return cls(
-            demand=done.latent.mean(axis=1)[kept],
-            price=law.price_input(evidence.price)[kept],
-            controls=np.column_stack([evidence.market, memory])[kept],
-            instruments=innovations[kept],
-            unit=held.unit[rows],
-            folds=folds_of(held, rows),
+            demand=np.where(evidence.is_informative[:, None], done.latent, np.nan),
+            price=law.price_input(evidence.price),
+            market=evidence.market,
+            memory=memory,
+            memory_before=_row_before(log, evidence, memory),
+            innovations=innovations,
+            innovations_before=before,
+            rows=evidence.rows,
+            held=hold_out(log, gap=1),
         )
+
+    def for_price(self, draws: slice = ALL_DRAWS) -> SlopeData:
+        """Demand on the price, beside features and last demand; both are means of some of their draws."""
+        memory = self.memory[:, draws].mean(axis=1)
+        demand = self.demand[:, draws].mean(axis=1)
+        return self._data(demand, self.price, np.column_stack([self.market, memory]), self.innovations)
+
+    def for_memory(self, slope: float, draws: slice = ALL_DRAWS) -> SlopeData:
+        """Demand less what the price does on the last demand, beside features and the demand before it."""
+        demand, memory, before = (
+            each[:, draws].mean(axis=1) for each in (self.demand, self.memory, self.memory_before)
+        )
+        beside = np.column_stack([self.market, before])
+        return self._data(demand - slope * self.price, memory, beside, self.innovations_before)
+
+    def estimated(self, by: Callable[[SlopeData], SlopeEstimate], of: Callable[[slice], SlopeData]) -> SlopeEstimate:
+        """A slope of the mean draws, with what hidden demands add to its error (Rubin, 1987, Multiple imputation)."""
+        single = [by(of(slice(draw, draw + 1))) for draw in range(min(self.demand.shape[1], MOST_DRAWS))]
+        within = np.mean([each.error**2 for each in single])
+        between = np.var([each.value for each in single], ddof=1) if len(single) > 1 else 0.0
+        return replace(by(of(ALL_DRAWS)), error=float(np.sqrt(within + (1 + 1 / len(single)) * between)))
+
+    def _data(self, demand: Floats, regressor: Floats, controls: Floats, instruments: Floats) -> SlopeData:
+        kept = np.isfinite(np.column_stack([demand, regressor, controls, instruments])).all(axis=1)
+        rows = self.rows[kept]
+        unit, folds = self.held.unit[rows], folds_of(self.held, rows)
+        return SlopeData(demand[kept], regressor[kept], controls[kept], instruments[kept], unit, folds)
+
+
+def _row_before(log: SalesLog, evidence: Evidence, values: Floats) -> Floats:
+    """Values of the row before of the same series, NaN where the evidence has none, (rows, columns)."""
+    every = np.full((len(log) + 1, values.shape[1]), np.nan)
+    every[evidence.rows] = values
+    has_before = np.r_[False, log.series[1:] == log.series[:-1]][evidence.rows]
+    return np.asarray(every[np.where(has_before, evidence.rows - 1, len(log))])
 
 
 def instrument_innovations(log: SalesLog, evidence: Evidence) -> Floats:
@@ -115,7 +171,7 @@ def two_stage(data: SlopeData) -> SlopeEstimate:
 def orthogonalised(data: SlopeData, folds: FoldMasks | None = None) -> SlopeEstimate:
     """Residuals of demand on residuals of prices, both of regressions on the controls in other folds."""
     folds = data.folds if folds is None else folds
-    price, demand = (_left_out_of_fold(column, data.controls, folds) for column in (data.price, data.demand))
+    price, demand = (_left_out_of_fold(column, data.controls, folds) for column in (data.regressor, data.demand))
     total = float(price @ price)
     value = float(price @ demand) / total if total > 0 else np.nan
     units, at = np.unique(data.unit, return_inverse=True)
@@ -136,7 +192,7 @@ def _left_out_of_fold(column: Floats, controls: Floats, folds: FoldMasks) -> Flo
 def _jackknifed(by: By, data: SlopeData, instruments: int) -> SlopeEstimate:
     """A slope from cross-products, which add up over units."""
     instrument = data.instruments[:, :instruments]
-    whole = np.column_stack([data.demand, data.price, instrument, data.controls, np.ones(len(data.demand))])
+    whole = np.column_stack([data.demand, data.regressor, instrument, data.controls, np.ones(len(data.demand))])
     scale = np.maximum(np.sqrt((whole**2).mean(axis=0)), 1e-12)
     units, at = np.unique(data.unit, return_inverse=True)
     at = at.reshape(-1)
@@ -180,51 +236,6 @@ def price_slopes(log: SalesLog, evidence: Evidence, law: DemandLaw, seed: int = 
     """By all estimators that apply; none where the price never varied or the law multiplies a mean."""
     if law.family.log_link or np.ptp(evidence.price) == 0:
         return ()
-    data = SlopeData.of(log, evidence, law, seed)
-    found = least_squares(data), orthogonalised(data)
-    return (*found, two_stage(data)) if data.instruments.shape[1] else found
-
-
-@dataclass(frozen=True, eq=False)
-class FixedSlopeMean:
-    """A linear mean whose slope on the price is given."""
-
-    linear: LinearMean
-    slope: float
-
-    def __call__(self, inputs: Floats) -> Floats:
-        """The mean of every row."""
-        return self.linear(inputs) + self.slope * inputs[:, -2]
-
-    def refit(self, inputs: Floats, latent: Floats, weights: Floats) -> "FixedSlopeMean":
-        """Least squares of what the price leaves on the other inputs."""
-        others = inputs.copy()
-        others[:, -2] = 0.0
-        return FixedSlopeMean(fit_linear(others, latent - self.slope * inputs[:, -2], weights), self.slope)
-
-    def extrapolate(self, other: "FixedSlopeMean", step: float) -> "FixedSlopeMean":
-        """The mean plus `step` times the difference to another."""
-        return FixedSlopeMean(self.linear.extrapolate(other.linear, step), self.slope)
-
-
-def law_with_slope(
-    evidence: Evidence, law: DemandLaw, slope: float, weights: Floats | None = None, seed: int = 0
-) -> DemandLaw:
-    """A law with a linear mean whose slope on the price is given; all else is fitted."""
-    assert isinstance(law.mean, LinearMean)
-    family = replace(law.family, mean="linear")
-    without = LinearMean(law.mean.intercept, np.r_[law.mean.slopes[:-2], 0.0, law.mean.slopes[-1]])
-    start = replace(law, family=family, mean=FixedSlopeMean(without, slope))
-    found = fit_family(evidence, family, law.scale, weights, start, seed)
-    assert isinstance(found.mean, FixedSlopeMean)
-    slopes = found.mean.linear.slopes.copy()
-    slopes[-2] = slope
-    return replace(found, mean=LinearMean(found.mean.linear.intercept, slopes))
-
-
-def instrumented_law(
-    log: SalesLog, evidence: Evidence, law: DemandLaw, seed: int = 0
-) -> tuple[DemandLaw, SlopeEstimate]:
-    """A law with a linear mean whose slope on the price is the two-stage one."""
-    found = two_stage(SlopeData.of(log, evidence, law, seed))
-    return law_with_slope(evidence, law, found.value, seed=seed), found
+    rows = CompletedRows.of(log, evidence, law, seed)
+    estimators = (least_squares, orthogonalised, *([two_stage] if rows.innovations.shape[1] else []))
+    return tuple(rows.estimated(by, rows.for_price) for by in estimators)

@@ -24,8 +24,8 @@ from lostsales.demand.law.family_trials import (
     scores,
     shortest_memory,
 )
+from lostsales.demand.law.instrumented_law import Instrumented, instrumented_slopes, law_with_slopes
 from lostsales.demand.law.means import MEANS
-from lostsales.demand.law.price_slopes import STRONG, SlopeEstimate, instrumented_law
 from lostsales.errors import LostSalesError, SettingError
 
 LEAST_ROWS = 10
@@ -93,8 +93,10 @@ def fit_demand(
     if rows < LEAST_ROWS:
         wanted = f"a demand model needs at least {LEAST_ROWS} rows with known demand, besides the first of each series"
         raise LostSalesError(f"{wanted}, but there are {rows}")
-    tries_memory = families is None
-    families = _default_families(evidence) if families is None else families
+    by_instruments = bool(log.problem.instruments and np.ptp(log.price) > 0)
+    # A hidden market that lasts passes for long memory; instruments tell that of one period.
+    tries_memory = families is None and not by_instruments
+    families = _default_families(evidence, by_instruments) if families is None else families
     if not families:
         raise SettingError("families must name at least one family of laws")
     MEANS.check(*(family.mean for family in families))
@@ -121,9 +123,9 @@ def fit_demand(
         chosen = shortest_memory(chosen, trials)
     law = fit_family(sample, chosen, scale, seed=seed)
     law = law if sample is evidence else with_effects(evidence, law, seed)
-    instrument = None
-    if has_instruments := bool(log.problem.instruments and not chosen.log_link and np.ptp(log.price) > 0):
-        law, instrument = _instrumented(log, sample, law, chosen, seed)
+    instrumented = None
+    if by_instruments and not chosen.log_link:
+        law, instrumented = _instrumented(log, sample, law, chosen, seed)
     fitting(1, 1)
     return DemandModel(
         law=law,
@@ -134,13 +136,15 @@ def fit_demand(
         held_out=by,
         prices=np.unique(log.price),
         one_price=len(log.problem.prices or ()) == 1,
-        instrument=instrument,
-        weak_instruments=has_instruments and instrument is None,
+        instrumented=instrumented,
+        weak_instruments=by_instruments and instrumented is None,
     )
 
 
-def _default_families(evidence: Evidence) -> tuple[Family, ...]:
+def _default_families(evidence: Evidence, by_instruments: bool) -> tuple[Family, ...]:
     families = FAMILIES
+    if by_instruments:  # whose slopes are those of demand or of its logarithm, not of the logarithm of a mean
+        return families
     if (evidence.usual_price != 1).any():
         families += RELATIVE_FAMILIES
     if evidence.integer:
@@ -152,13 +156,13 @@ def _default_families(evidence: Evidence) -> tuple[Family, ...]:
 
 def _instrumented(
     log: SalesLog, sample: Evidence, law: DemandLaw, family: Family, seed: int
-) -> tuple[DemandLaw, SlopeEstimate | None]:
-    """The law with the two-stage slope and that slope; where instruments are weak, the law itself and None."""
+) -> tuple[DemandLaw, Instrumented | None]:
+    """The law with two-stage slopes and these; where instruments are weak, the law itself and None."""
     linear = law
     if family.mean != "linear":
         linear = fit_family(sample, replace(family, mean="linear"), law.scale, seed=seed)
-    instrumented, slope = instrumented_law(log, sample, linear, seed)
-    return (instrumented, slope) if (slope.first_stage or 0.0) >= STRONG else (law, None)
+    found = instrumented_slopes(log, sample, linear, seed)
+    return (law, None) if found is None else (law_with_slopes(sample, linear, *found.slopes, seed=seed), found)
 
 
 def _scored_rows(log: SalesLog, evidence: Evidence, seed: int) -> tuple[Evidence, FoldMasks, str]:

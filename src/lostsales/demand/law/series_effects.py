@@ -84,6 +84,7 @@ class Units:
     log_scale: Floats  # (products,)
     are_products: bool  # series differ in price or scale: they may differ in more than their level
     own_spread: bool = True  # products have spreads of their own; those of counts follow from their means
+    held: Ints | tuple[()] = ()  # inputs in which they do not differ
 
 
 def fit_effects(
@@ -119,6 +120,7 @@ def fit_effects(
     if units.are_products:  # whose responses to the price are known to differ
         pseudo[-2] = USUAL_VARIANCE
         start[-2] = max(start[-2], USUAL_VARIANCE)
+    start[1:][list(units.held)] = 0.0
     effects = np.zeros((count, design.shape[1]))
     prior = _no_prior(units.attributes, design.shape[1])
     active = np.flatnonzero(start)

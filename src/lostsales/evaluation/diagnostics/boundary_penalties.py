@@ -38,7 +38,7 @@ def value_given_up(policy: QPolicy, view: View, action: Floats) -> Floats:
     block = blocks_of_view(policy.asks, view, rows, learned, policy.safe.depth, attributes=run_length)
     scores = q.values(block, pairs)
     if policy.beta:
-        scores = scores - q.penalty(block, pairs, policy.beta)
+        scores = scores - policy.penalty(policy.safe.depth, block, None, pairs)
     taken = np.argmin(np.abs(pairs[:, None, :] - action).sum(axis=2), axis=0)
     return np.asarray(scores.max(axis=1) - scores[rows, taken])
 

@@ -102,7 +102,7 @@ def marginal_ratios(task: EvaluationTask, rho: Floats, settings: FqeSettings) ->
     regressions = _regressions(task, settings)
     weights = np.zeros((len(task.prepared.log), task.estimand.horizon))
     now = np.zeros(len(task.rows))
-    now[task.place[task.opening_rows]] = 1.0 / len(task.opening_rows)
+    now[task.place[task.opening_rows]] = task.opening_weight / task.opening_weight.sum()
     for t in range(task.estimand.horizon):
         taken = now * rho
         total = taken.sum()

@@ -43,7 +43,8 @@ def q_figures(task: EvaluationTask, settings: FqeSettings, ratios: Floats | None
     if task.start_stock is not None:
         raise LostSalesError("it judges from where the series of the log started; model can start with another stock")
     prepared, horizon, discount = task.prepared, task.estimand.horizon, task.estimand.discount
-    design = FqeDesign.of(prepared.log, prepared.runs, task.rows, task.actions, task.opening_rows, settings)
+    opening = task.opening_rows, task.opening_weight
+    design = FqeDesign.of(prepared.log, prepared.runs, task.rows, task.actions, opening, settings)
     given = settings.ridge, ratios
     values = [
         *fqe_values(design, prepared.profit, horizon, (1.0, discount), *given),

@@ -1,5 +1,7 @@
 """Model-based evaluation: the periods of the log replayed under the policy, with demand by the learned law."""
 
+from collections.abc import Iterator, Sequence
+
 import numpy as np
 
 from lostsales.data.parallel import in_parallel
@@ -7,19 +9,20 @@ from lostsales.data.products import Products, means_by_group
 from lostsales.data.progress import stages
 from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.evaluation.assortment import AssortmentGain, ProductFigures, assortment_gain
-from lostsales.evaluation.estimators.replay import ReplayedEpisodes, ReplayPeriods, replay
+from lostsales.evaluation.estimators.replay import ReplayedEpisodes, ReplayPeriods, replay_under
 from lostsales.evaluation.interval import Interval
 from lostsales.evaluation.prepared_log import LeaveOneOutLaws, PreparedLog
 from lostsales.evaluation.product_choice import root_mean_square
 from lostsales.evaluation.promise.log_concerns import is_doubtful
 from lostsales.evaluation.promise.sensitivity import sensitivity
-from lostsales.evaluation.promise.tilted_law import tilted
+from lostsales.evaluation.promise.tilted_law import tilted, with_memory
 from lostsales.evaluation.results import Estimate, Overlap
 from lostsales.evaluation.task import EvaluationTask
 from lostsales.types import Bools, Floats
 
 EPISODES = 300
 QUICK_EPISODES = 100
+MOST_TOGETHER = 2_000  # episodes of several laws that are replayed in one go
 JUDGED_ON = "features, price and last demand"
 LEAST_SHARE = 0.5  # of the visited points that must lie near the log
 COMFORTABLE_SHARE = 0.9
@@ -38,19 +41,20 @@ def model_based(task: EvaluationTask) -> Estimate:
     opening = task.seed, task.start_stock, restarts
     periods = ReplayPeriods.of(prepared.log, laws.model.evidence, horizon, episodes, *opening)
     first, others = stages(task.progress, (1, len(laws.without) + len(laws.alternatives)))
-    bends = (-prepared.hidden_slope, prepared.hidden_slope) if prepared.hidden_slope else ()
 
-    def replayed(law: DemandLaw) -> ReplayedEpisodes:
-        return replay(task.policy, periods, law, horizon, discount, task.seed)
+    def replayed(some: Sequence[DemandLaw]) -> list[ReplayedEpisodes]:
+        return replay_under(task.policy, periods, some, horizon, discount, task.seed)
 
-    whole = replayed(laws.law)
+    whole = replayed((laws.law,))[0]
     first(1, 1)
     overlap = overlap_with(laws, whole.visited, task.seed)
     if not overlap.enough:
         return Estimate("model", overlap, reason=overlap.sentence)
     unit_of_period = prepared.units.of_row[laws.model.evidence.rows[periods.row]]  # (periods, episodes)
-    bent = tuple(tilted(laws.law, laws.model.evidence, each) for each in bends)
-    found = in_parallel(replayed, (*laws.without, *laws.alternatives, *bent), others)
+    bent = _bent(prepared, laws)
+    together = 1 if whole.is_random else max(MOST_TOGETHER // len(periods.series), 1)
+    batches = _batched((*laws.without, *laws.alternatives, *bent), together)
+    found = [each for batch in in_parallel(replayed, batches, others) for each in batch]
     last = len(found) - len(bent)
     without, alternatives, under_bent = found[: len(laws.without)], found[len(laws.without) : last], found[last:]
     every = np.ones_like(periods.is_replayed)
@@ -71,7 +75,7 @@ def model_based(task: EvaluationTask) -> Estimate:
         shifts = np.array([mean(episodes, every) - value for episodes in alternatives])
         if against is not None:
             own, shifts = own - against[0], shifts - against[1]
-        bend = max((abs(mean(episodes, every) - value) for episodes in under_bent), default=0.0)
+        bend = _both_ways([mean(episodes, every) - value for episodes in under_bent])
         # Where the law is known to be wrong, the error of a gain may be as large as the gain.
         wrong = abs(float(own.mean())) if against is not None and doubtful else 0.0
         return own, float(np.hypot(np.hypot(root_mean_square(shifts), bend), wrong))
@@ -80,7 +84,8 @@ def model_based(task: EvaluationTask) -> Estimate:
     profit = figure("profit")
     gain = figure("profit", (prepared.contributions, prepared.alternative_shifts))
     counted = periods.is_replayed
-    shifts = np.array([float((each.profit - whole.profit)[counted].mean()) for each in under_bent])
+    by_price = under_bent[:2] if prepared.bent_price else []
+    shifts = np.array([float((each.profit - whole.profit)[counted].mean()) for each in by_price])
     cash_gain = figure("cash", (prepared.units.mean(prepared.log.cash), np.zeros(len(alternatives))))
     return Estimate(
         estimator="model",
@@ -97,11 +102,12 @@ def model_based(task: EvaluationTask) -> Estimate:
         else sensitivity(
             prepared.panel,
             float(gain[0].mean()),
-            prepared.hidden_slope,
+            prepared.bent_price,
             shifts,
             abs(float(gain[0].mean())) if doubtful else 0.0,
         ),
         assortment=_assortment(prepared, periods, whole, without, alternatives, under_bent),
+        worth_of_stock=periods.worth_of_stock(whole.position),
         notes=_notes(prepared, laws),
     )
 
@@ -138,6 +144,25 @@ def _assortment(
         earned, profit = earned.with_shift(np.zeros(len(products))), profit.with_shift(profit.value - earned.value)
     units = prepared.units
     return assortment_gain(prepared.log, units.of_row, len(units), earned, profit, prepared.products_in_log)
+
+
+def _bent(prepared: PreparedLog, laws: LeaveOneOutLaws) -> tuple[DemandLaw, ...]:
+    """The law with another price response, either way, and with other memory, either way; none where that is exact."""
+    law, evidence = laws.law, laws.model.evidence
+    price, memory = prepared.bent_price, prepared.bent_memory
+    by_price = (tilted(law, evidence, -price), tilted(law, evidence, price)) if price else ()
+    return (*by_price, *(with_memory(law, evidence, each) for each in (-memory, memory) if memory))
+
+
+def _both_ways(shifts: Sequence[float]) -> float:
+    """The larger shift of each pair of bent laws, put together as errors are."""
+    pairs = np.abs(np.reshape(shifts, (-1, 2)))
+    return float(np.sqrt((pairs.max(axis=1, initial=0.0) ** 2).sum()))
+
+
+def _batched(laws: Sequence[DemandLaw], size: int) -> Iterator[Sequence[DemandLaw]]:
+    """So many at a time."""
+    return (laws[at : at + size] for at in range(0, len(laws), size))
 
 
 def _notes(prepared: PreparedLog, laws: LeaveOneOutLaws) -> tuple[str, ...]:

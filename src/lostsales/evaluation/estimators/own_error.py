@@ -61,7 +61,9 @@ def drawn_log(prepared: PreparedLog, law: DemandLaw, behaviour: Policy, seed: in
     assert prepared.laws is not None  # or there were no law
     log, evidence = prepared.log, prepared.laws.model.evidence
     periods = ReplayPeriods.of(log, evidence, horizon=len(log), episodes=1, seed=seed)
-    steps = list(replayed_steps(behaviour, periods, ReplayMarket.of(behaviour, periods, law), seed))
+    steps = list(
+        replayed_steps(behaviour, periods, ReplayMarket.of(behaviour, periods, law), np.random.default_rng(seed))
+    )
     kept = periods.is_replayed.T
 
     def column(values: Sequence[Array | None]) -> Array:

@@ -7,6 +7,7 @@ estimate of the policy's visits. So value and interval both are means of contrib
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -87,21 +88,29 @@ class Steps:
     next: Floats  # (m, rank at t + 1) mean over the policy's draws
 
 
+class Start(NamedTuple):
+    """Where episodes open at one depth."""
+
+    rows: Ints  # (openings,) of the log
+    share: Floats  # (openings,) of the periods that are counted; those of all depths sum to 1
+    phi: Floats  # (openings, rank) under the policy, times the money of the row
+
+
 @dataclass(frozen=True, eq=False)
 class FqeDesign:
     """Features of a log and a policy, whatever reward is summed."""
 
     problem: Problem
     steps: tuple[Steps, ...]
-    start: tuple[tuple[Ints, Floats], ...]  # by depth, opening rows and phi under the policy there, times their money
+    start: tuple["Start", ...]  # by depth
     money: Floats  # (rows of the log,) what rewards are divided by: Q is relative to the product
     ranks: tuple[int, ...]  # by depth
 
     @classmethod
     def of(
-        cls, log: SalesLog, runs: Runs, rows: Ints, actions: Floats, opening_rows: Ints, settings: FqeSettings
+        cls, log: SalesLog, runs: Runs, rows: Ints, actions: Floats, opening: tuple[Ints, Floats], settings: FqeSettings
     ) -> "FqeDesign":
-        """From the rows of known depth and the policy's actions (draws, rows, 2) there."""
+        """From the rows of known depth, the policy's actions (draws, rows, 2) there, and opening rows with weights."""
         units, deepest = OwnUnits.of(log), runs.max_depth
         actions = units.of_actions(actions, rows)
         level = runs.learned_depth
@@ -124,9 +133,12 @@ class FqeDesign:
                 if goes.any():
                     source = own[goes]
                     steps.append(Steps(depth, to, source, phi[goes], ahead[to][where[source + 1]]))
-        opening = [opening_rows[level[opening_rows] == depth] for depth in range(deepest + 1)]
-        start = tuple((own, units.money[own, None] * ahead[depth][where[own]]) for depth, own in enumerate(opening))
-        return cls(log.problem, tuple(steps), start, units.money, tuple(each.shape[1] for each in ahead))
+        start = []
+        for depth, phi in enumerate(ahead):
+            at = level[opening[0]] == depth
+            own = opening[0][at]
+            start.append(Start(own, opening[1][at] / opening[1].sum(), units.money[own, None] * phi[where[own]]))
+        return cls(log.problem, tuple(steps), tuple(start), units.money, tuple(each.shape[1] for each in ahead))
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,13 +216,14 @@ class _System:
         theta = np.zeros((horizon + 1, len(self.drift)))  # by number of periods to go
         for k in range(1, horizon + 1):
             theta[k] = self.drift + discount * (self.step @ theta[k - 1])
-        starts = sum(len(rows) for rows, _ in design.start)
         visits = np.zeros(len(self.drift))
         of_start = np.zeros(len(reward))
-        for depth, (rows, phi) in enumerate(design.start):
+        value = 0.0
+        for depth, (rows, share, phi) in enumerate(design.start):
             own = slice(self.offsets[depth], self.offsets[depth + 1])
             of_start[rows] = phi @ theta[horizon, own]
-            visits[own] += phi.sum(axis=0) / starts
+            value += float(share @ of_start[rows])
+            visits[own] += share @ phi
         carried = np.empty((horizon, len(self.drift)))  # u_t
         for t in range(horizon):
             carried[t] = visits
@@ -225,4 +238,4 @@ class _System:
                 weight = (design.money[each.rows, None] * ratios[each.rows]) * discount ** np.arange(horizon)
             error = reward[each.rows, None] + discount * (each.next @ ahead[to]) - each.now @ now[own]
             residual[each.rows] = np.sum(weight * error, axis=1)
-        return FqeValue(float(of_start.sum() / starts), of_start, residual, self.ridge)
+        return FqeValue(value, of_start, residual, self.ridge)

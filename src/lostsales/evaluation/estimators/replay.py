@@ -5,21 +5,23 @@ are compared on the same periods; only demand is drawn. Each series is replayed 
 numbers, the same for every policy and every law.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from lostsales.data.economics import UnitCosts, period_profit, units_available
 from lostsales.data.log import SalesLog
+from lostsales.data.shop import Shop
 from lostsales.demand.censoring.evidence import Evidence
 from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.demand.law.memory import lags_of
 from lostsales.evaluation.log_decisions import log_as_asked
 from lostsales.evaluation.task import episodes_of
 from lostsales.policy.policy import Policy
-from lostsales.policy.rollout import Opening, Step, play
+from lostsales.policy.rollout import Market, Opening, Step, play
 from lostsales.policy.view import Features
 from lostsales.types import Bools, Floats, Ints
 
@@ -75,6 +77,35 @@ class ReplayPeriods:
             is_replayed=period < lengths,
             uniform=uniform.reshape(len(period), len(lengths)),
             stock=logged if stock is None else np.full(len(logged), stock),
+        )
+
+    @cached_property
+    def last_period(self) -> Ints:
+        """The last replayed one of each episode."""
+        return np.asarray(self.is_replayed.sum(axis=0) - 1)
+
+    @cached_property
+    def last_row(self) -> Ints:
+        """Of the log, that of the last replayed period of each episode."""
+        return self.evidence.rows[self.row[self.last_period, np.arange(len(self.series))]]
+
+    def worth_of_stock(self, position: Floats) -> float:
+        """What a policy has more than the log when the last period opens, at its order cost, a period."""
+        log, rows = self.log, self.last_row
+        assert log.costs is not None  # or the log had been refused
+        logged = np.asarray(log.stock)[rows] + (0.0 if log.pipeline is None else log.pipeline[rows].sum(axis=1))
+        worth = log.costs.at(rows).order * (position - logged)
+        return float(worth.sum() / self.is_replayed.sum())
+
+    def times(self, copies: int) -> "ReplayPeriods":
+        """The same episodes so many times over, one copy after the other."""
+        return replace(
+            self,
+            series=np.tile(self.series, copies),
+            row=np.tile(self.row, (1, copies)),
+            is_replayed=np.tile(self.is_replayed, (1, copies)),
+            uniform=np.tile(self.uniform, (1, copies)),
+            stock=np.tile(self.stock, copies),
         )
 
 
@@ -133,6 +164,48 @@ class ReplayMarket:
         return tuple(self.features[self.periods.evidence.rows[self.periods.row[period]]].T)
 
 
+class StackedMarkets:
+    """Markets side by side, each with the same number of episodes: a policy decides for all of them at once."""
+
+    def __init__(self, markets: list[ReplayMarket]) -> None:
+        self.markets = markets
+
+    def open(self, series: int, rng: np.random.Generator) -> Opening:
+        """As each opens."""
+        own = [each.open(series // len(self.markets), rng) for each in self.markets]
+        features, names = _side_by_side([each.features for each in own]), [each.names for each in own]
+        stock, last_demand = (np.concatenate([each[at] for each in own]) for at in (1, 2))
+        pipelines = [each.pipeline for each in own if each.pipeline is not None]
+        phases = [each.order_phase for each in own if each.order_phase is not None]
+        return Opening(
+            features,
+            stock,
+            last_demand,
+            np.concatenate([each for each in names if each is not None]),
+            np.concatenate(pipelines) if pipelines else None,
+            np.concatenate(phases) if phases else None,
+        )
+
+    def demand(
+        self, period: int, features: Features, price: Floats, last_demand: Floats, rng: np.random.Generator
+    ) -> Floats:
+        """Each draws its own."""
+        parts = zip(self.markets, self._split(price), self._split(last_demand), strict=True)
+        return np.concatenate([each.demand(period, features, own, last, rng) for each, own, last in parts])
+
+    def next_features(self, features: Features, price: Floats, rng: np.random.Generator) -> Features:
+        """Those of each."""
+        parts = zip(self.markets, self._split(price), strict=True)
+        return _side_by_side([each.next_features(features, own, rng) for each, own in parts])
+
+    def _split(self, column: Floats) -> list[Floats]:
+        return np.split(column, len(self.markets))
+
+
+def _side_by_side(features: list[Features]) -> Features:
+    return tuple(np.concatenate(columns) for columns in zip(*features, strict=True))
+
+
 @dataclass(frozen=True, eq=False)
 class ReplayedEpisodes:
     """Profits of the replayed periods, 0 beyond the end of a series."""
@@ -141,6 +214,8 @@ class ReplayedEpisodes:
     cash: Floats  # (periods, episodes)
     discounted: Floats  # (episodes,) summed profit, scaled up to the horizon where a series is shorter
     visited: Floats  # (sample, columns) market, price and last demand (in units of scale) of some of the periods
+    position: Floats  # (episodes,) stock and orders on the way, when the last replayed period opens
+    is_random: bool = False  # the policy or its supply drew at random
 
 
 class ReplayedStep(NamedTuple):
@@ -156,19 +231,50 @@ def replay(
     policy: Policy, periods: ReplayPeriods, law: DemandLaw, horizon: int, discount: float, seed: int
 ) -> ReplayedEpisodes:
     """Roll a policy out over the periods, with demand by the law."""
+    return replay_under(policy, periods, (law,), horizon, discount, seed)[0]
+
+
+def replay_under(
+    policy: Policy, periods: ReplayPeriods, laws: Sequence[DemandLaw], horizon: int, discount: float, seed: int
+) -> list[ReplayedEpisodes]:
+    """Roll a policy out over the periods under each of several laws, in one go.
+
+    A policy decides for few series hardly faster than for many. What is drawn at random besides demand differs from
+    replays one by one, and is not the same under every law.
+    """
     length, episodes = periods.row.shape
-    profit, cash = np.empty((length, episodes)), np.empty((length, episodes))
-    market = ReplayMarket.of(policy, periods, law)
-    for t, each in enumerate(replayed_steps(policy, periods, market, seed)):
-        profit[t], cash[t] = each.profit * periods.is_replayed[t], each.cash * periods.is_replayed[t]
+    markets = [ReplayMarket.of(policy, periods, law) for law in laws]
+    shape = len(laws), length, episodes
+    profit, cash, position = np.empty(shape), np.empty(shape), np.zeros((len(laws), episodes))
+    last = periods.last_period
+    market = markets[0] if len(laws) == 1 else StackedMarkets(markets)
+    stacked = periods if len(laws) == 1 else periods.times(len(laws))
+    rng = np.random.default_rng(seed)
+    before = rng.bit_generator.state
+    for t, each in enumerate(replayed_steps(policy, stacked, market, rng)):
+        own = (column.reshape(len(laws), episodes) * periods.is_replayed[t] for column in (each.profit, each.cash))
+        profit[:, t], cash[:, t] = own
+        held = np.broadcast_to(each.step.view.stock + each.step.view.on_order, len(laws) * episodes)
+        position[:, last == t] = held.reshape(len(laws), episodes)[:, last == t]
+    is_random = rng.bit_generator.state != before or _is_random_supply(periods.log.problem)
     discounted = discount ** np.arange(length) @ profit
     discounted *= (1 - discount**horizon) / (1 - discount ** periods.is_replayed.sum(axis=0))
-    return ReplayedEpisodes(profit, cash, discounted, np.concatenate(market.visited))
+    return [
+        ReplayedEpisodes(profit[at], cash[at], discounted[at], np.concatenate(each.visited), position[at], is_random)
+        for at, each in enumerate(markets)
+    ]
 
 
-def replayed_steps(policy: Policy, periods: ReplayPeriods, market: ReplayMarket, seed: int) -> Iterator[ReplayedStep]:
+def _is_random_supply(shop: Shop) -> bool:
+    """Whether what arrives is drawn."""
+    return not shop.receives_orders and not (shop.lead_times.is_fixed and shop.supply.share == 1)
+
+
+def replayed_steps(
+    policy: Policy, periods: ReplayPeriods, market: Market, rng: np.random.Generator
+) -> Iterator[ReplayedStep]:
     """Roll a policy out over the periods of a market, period by period."""
-    log, (length, episodes), rng = periods.log, periods.row.shape, np.random.default_rng(seed)
+    log, (length, episodes) = periods.log, periods.row.shape
     problem, free = log.problem, UnitCosts(0.0, 0.0, 0.0)
     assert log.costs is not None  # or the log had been refused
     for step in play(policy, market, problem, free, length, episodes, rng, rng):

@@ -20,7 +20,7 @@ from lostsales.types import Bools, Floats
 SHIFT = 0.3  # of demand, that is to be found
 USUAL_SHIFT = 1.0  # of other figures, in standard deviations
 # Expected number of alarms without change in so many periods: together they stay below one.
-FALSE_ALARMS, SPAN = {"demand": 0.4, "price response": 0.15, "stock-outs": 0.15}, 200
+FALSE_ALARMS, SPAN = {"demand": 0.5, "price response": 0.15, "stock-outs": 0.15}, 200
 PATHS, BISECTIONS = 500, 10
 CLIP = 3.5  # standard deviations beyond which an outlier counts no more
 LEAST_SIGNAL, MOST_SIGNAL = 0.5, 2.5  # of a shift, in standard deviations of an innovation

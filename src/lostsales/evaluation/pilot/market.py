@@ -7,7 +7,7 @@ import numpy as np
 from lostsales.evaluation.pilot.clock import PilotClock
 from lostsales.evaluation.pilot.drift import Detector, MarketFigures, detectors
 from lostsales.evaluation.pilot.panel import Outcomes, Panel
-from lostsales.evaluation.pilot.surprise import DemandBaseline, weights_of
+from lostsales.evaluation.pilot.surprise import DemandBaseline, past_surprises, weights_of
 from lostsales.types import Bools, Floats
 
 
@@ -29,7 +29,7 @@ class PastMarket:
         periods = panel.row.shape[1]
         usual, price = (past_mean(panel.table(each), periods) for each in (outcomes.demand, panel.log.price))
         baseline = DemandBaseline.of(panel, clock, outcomes.demand, usual, price)
-        surprises = baseline.surprises(panel, clock, outcomes.demand, usual, price)
+        surprises = past_surprises(panel, clock, outcomes.demand, usual, price, baseline)
         prices = panel.table(panel.log.price) / np.where(price > 0, price, 1.0)[:, None] - 1
         return cls(
             baseline, usual, price, weights_of(surprises), surprises, prices, panel.table(panel.log.censored * 1.0)

@@ -1,5 +1,6 @@
 """What monitoring a pilot finds: gains with their bounds, the verdict, alarms, and what is missing."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -45,13 +46,33 @@ class MarketAlarm:
     size: float
 
     @property
-    def sentence(self) -> str:
-        """In words."""
-        size = {
+    def extent(self) -> str:
+        """How large it is, in words."""
+        return {
             "demand": f"{self.size:+.0%} of the usual demand",
             "stock-outs": f"{self.size:+.0%} of the rows",
         }.get(self.what, f"{'weaker' if self.size > 0 else 'stronger'} than before")
-        return f"{self.what}: {size} since {self.since}, found in {self.found}"
+
+    @property
+    def sentence(self) -> str:
+        """In words."""
+        return f"{self.what}: {self.extent} since {self.since}, found in {self.found}"
+
+
+def changes(alarms: Sequence[MarketAlarm]) -> tuple[str, ...]:
+    """In words every change of the market once; a change that lasts raises its alarm again and again.
+
+    >>> first, again = MarketAlarm("demand", "5", "3", 0.3), MarketAlarm("demand", "9", "6", 0.4)
+    >>> changes((first, again))
+    ('demand: +30% of the usual demand since 3, found in 5; found again in 9 (+40% of the usual demand)',)
+    """
+    found: dict[tuple[str, bool], list[MarketAlarm]] = {}
+    for each in alarms:
+        found.setdefault((each.what, each.size > 0), []).append(each)
+    return tuple(
+        first.sentence + (f"; found again in {later[-1].found} ({later[-1].extent})" if later else "")
+        for first, *later in found.values()
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,8 @@ from lostsales.types import Array, Bools, Floats, Ints
 
 FORMAT = 1
 NEW, AS_BEFORE = "new", "as before"
-MOST_BYTES = 1 << 30
+MOST_PERIODS = 1_000_000  # of a pilot
+MOST_MOMENT = 9 * 10**18  # of a period, which int64 can hold
 
 Design = Literal["series", "switchback"]
 
@@ -75,9 +76,11 @@ class Pilot(StrictSettings):
     start: int = Field(description="The first period; a moment counts in microseconds since 1970.")
     step: int = Field(gt=0, description="From one period to the next.")
     dated: bool = Field(description="True where periods are moments.")
-    periods: int = Field(ge=1, description="Planned length, periods that are not counted included.")
-    wash_out: int = Field(ge=0, description="Periods after a change of policy that are not counted.")
-    block: int = Field(ge=1, description="Periods between two changes; all of them in a split by series.")
+    periods: int = Field(ge=1, le=MOST_PERIODS, description="Planned length, periods that are not counted included.")
+    wash_out: int = Field(ge=0, le=MOST_PERIODS, description="Periods after a change of policy that are not counted.")
+    block: int = Field(
+        ge=1, le=MOST_PERIODS, description="Periods between two changes; all of them in a split by series."
+    )
     policy: TriedPolicy = Field(description="The policy that is tried.")
     series: tuple[PilotSeries, ...] = Field(min_length=1, description="Of the pilot.")
     profit: float = Field(description="Mean profit a period and series before the pilot.")
@@ -190,9 +193,22 @@ class Pilot(StrictSettings):
         if found["pilot"].get("format") != FORMAT:
             raise LostSalesError(f"{path} has format {found['pilot'].get('format')}, but this version reads {FORMAT}")
         pilot = checked_json(cls, found["pilot"], str(path))
-        if len({len(each.new) for each in pilot.series}) > 1:
-            raise LostSalesError(f"{path} is no usable pilot: its series differ in their numbers of blocks")
+        if wrong := pilot._contradiction():
+            raise LostSalesError(f"{path} is no usable pilot: {wrong}")
         return pilot
+
+    def _contradiction(self) -> str | None:
+        """What cannot be so of a file whose checksum is right."""
+        blocks = {len(each.new) for each in self.series}
+        if len(blocks) > 1:
+            return "its series differ in their numbers of blocks"
+        if self.design == "switchback" and max(blocks) % 2:
+            return "the blocks of a switchback come in pairs"
+        if max(each.stratum for each in self.series) >= len(self.series):
+            return "it has more strata than series"
+        if abs(self.start) + self.step * (max(self.periods, self.block * max(blocks)) + self.wash_out) > MOST_MOMENT:
+            return "its periods are too far away"
+        return self.demand.contradiction
 
 
 def schedule_beside(path: Path) -> Path:

@@ -17,8 +17,8 @@ def log_concerns(prepared: PreparedLog) -> tuple[Concern, ...]:
     found = []
     if prepared.log.notes.balance_finding:
         found.append(Concern("red", prepared.log.notes.balance_finding, by_pilot=False))
-    by_instrument = prepared.laws is not None and prepared.laws.model.instrument is not None
-    if prepared.behaviour.is_hidden and not by_instrument:
+    is_causal = prepared.laws is not None and prepared.laws.model.is_causal
+    if prepared.behaviour.is_hidden and not is_causal:
         found.append(Concern("red", prepared.behaviour.sentence))
     if prepared.laws is not None and not prepared.laws.model.calibration.fits:
         found.append(Concern("red", f"the demand model does not fit: {prepared.laws.model.calibration.reason}"))

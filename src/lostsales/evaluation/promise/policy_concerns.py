@@ -14,6 +14,7 @@ WITHIN_CHANCE = 2.0  # standard errors
 OTHER_PRICES = 0.02  # relative change of the mean price from which a policy counts as setting other prices
 EVERYWHERE = 0.95  # share of the decisions
 RARELY = 0.2  # share of the rows of the log
+RUN_DOWN = 0.5  # share of a gain that may come of less stock at the end
 DISAGREE = 2.0  # times the gain by another estimator
 
 
@@ -31,6 +32,7 @@ def policy_concerns(task: EvaluationTask, estimates: tuple[Estimate, ...]) -> It
             )
     if edge := _edge(task):
         yield Concern("amber", edge)
+    yield from run_down(estimates)
     yield from _disagreement(estimates)
 
 
@@ -53,13 +55,28 @@ def _edge(task: EvaluationTask) -> str:
     return ""
 
 
+def run_down(estimates: tuple[Estimate, ...]) -> Iterator[Concern]:
+    """Where most of the gain is stock that the policy does not replace, which must be bought once the horizon ends."""
+    best = next((each for each in estimates if each.gain is not None), None)
+    if best is None or best.gain is None or best.gain.value <= 0:
+        return
+    if -best.worth_of_stock > RUN_DOWN * best.gain.value:
+        saved = f"of a gain of {best.gain.value:.2f} a period, {-best.worth_of_stock:.2f} is stock that it runs down"
+        yield Concern("amber", f"{saved} and does not buy again within the periods that were judged")
+
+
 def _disagreement(estimates: tuple[Estimate, ...]) -> Iterator[Concern]:
-    """Where another estimator finds less than half of the gain, though what it falls short by elsewhere is added."""
+    """Where another estimator finds less than half of the gain, though what it falls short by elsewhere is added.
+
+    In an assortment it must do so for certain: one Q for all products knows no response of a product of its own, and
+    the largest of them move its mean by many times the gain.
+    """
     scored = [each for each in estimates if each.gain is not None]
     for each in scored[1:]:
         assert each.gain is not None
         assert scored[0].gain is not None
         first, falls_short = scored[0].gain.value, max(-each.own_error, 0.0)
-        if first > 0 and (each.gain.value + falls_short) * DISAGREE < first:
+        at_most = each.gain.value if scored[0].assortment is None else each.gain.high
+        if first > 0 and (at_most + falls_short) * DISAGREE < first:
             told = f"a gain of {first:.2f} by {scored[0].estimator}, {each.gain.value:.2f} by {each.estimator}"
             yield Concern("amber", f"estimators disagree: {told}")

@@ -33,7 +33,9 @@ class Sensitivity:
 
     @property
     def sentence(self) -> str:
-        """In words."""
+        """In words; empty where there is no gain to erase."""
+        if self.erased_at == 0:
+            return ""
         if self.erased_at is None:
             return "no hidden cause behind the prices would erase the gain: it does not rest on the price response"
         erases = f"a hidden cause that explains {self.erased_at:.0%} of what is left of prices and of demand"

@@ -10,18 +10,21 @@ from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.demand.law.means import Mean
 from lostsales.types import Floats
 
+PRICE, MEMORY = -2, -1  # columns of the inputs of a mean
+
 
 @dataclass(frozen=True, eq=False)
 class TiltedMean:
-    """A mean plus a slope on the price, around the usual one."""
+    """A mean plus a slope on one of its inputs, around the usual value of that."""
 
     mean: Mean
     slope: float
     centre: float
+    column: int = PRICE
 
     def __call__(self, inputs: Floats) -> Floats:
         """The mean of every row."""
-        return self.mean(inputs) + self.slope * (inputs[:, -2] - self.centre)
+        return self.mean(inputs) + self.slope * (inputs[:, self.column] - self.centre)
 
     def refit(self, inputs: Floats, latent: Floats, weights: Floats) -> Mean:
         """The mean inside, without the slope."""
@@ -42,6 +45,13 @@ def tilted(law: DemandLaw, evidence: Evidence, slope: float) -> DemandLaw:
         shown = np.where(np.isfinite(evidence.high), evidence.high, np.maximum(evidence.low, 0.0))
         slope /= max(float(np.mean(shown / law.scale[evidence.series])), 1e-9)
     return replace(law, mean=TiltedMean(law.mean, slope, float(price.mean())))
+
+
+def with_memory(law: DemandLaw, evidence: Evidence, slope: float) -> DemandLaw:
+    """The law with `slope` more on the last demand as it takes that, around its mean in the log."""
+    lag = evidence.lag / law.scale[evidence.series]
+    centre = float(np.mean(law.memory_input(lag[~np.isnan(lag)])))
+    return replace(law, mean=TiltedMean(law.mean, slope, centre, MEMORY))
 
 
 def hidden_slope(link: PriceLink | None) -> float:

@@ -132,7 +132,7 @@ class BehaviourPolicy(PolicyBase):
     def _allowed(self, view: View) -> Floats:
         """Probabilities of the feasible actions, which sum to 1, (rows, actions)."""
         chance = self.chances(self._situation(view))
-        rules = self.rules.of_names(view.names)
+        rules = self.rules.of_view(view)
         features, limit = view.features_by_name(self.asks), view.order_limit(self.problem)
         chance *= rules.feasible(self.grid, view.stock, view.last_price, features, limit)
         return np.asarray(chance / chance.sum(axis=1, keepdims=True))

@@ -23,7 +23,7 @@ from lostsales.learn.cfqi.series_coordinates import SeriesCoordinates, ViewCoord
 from lostsales.learn.learner import Learner
 from lostsales.policy.action_grid import ActionGrid, room_of
 from lostsales.policy.decision import Decision
-from lostsales.policy.file_content import POSITIVE, Content, Header, NonNegative, numbers, texts
+from lostsales.policy.file_content import POSITIVE, Content, Header, NonNegative, numbers, optional, texts
 from lostsales.policy.file_format import POLICIES, Artefact, content_of
 from lostsales.policy.policy import SavedPolicy
 from lostsales.policy.rules import Rules, SavedRules
@@ -106,8 +106,8 @@ class InOwnUnits(PolicyWrapper[SavedPolicy]):
         if own.own_range is not None:
             price = np.clip(price, own.own_range.least_price, own.own_range.most_price)
             most = own.own_range.most_order
-            if ladders.relative_orders and self.rules.multiple is None:
-                multiple = np.where(own.own_range.unit > 0, own.own_range.unit, multiple)
+            multiple = np.where(own.own_range.unit > 0, own.own_range.unit, multiple)
+        multiple = self.rules.multiples(view, multiple)
         order, step = np.minimum(order, most), np.where(multiple > 0, multiple, 1.0)
         if ladders.relative_orders:
             counts = np.minimum(np.rint(order / step), np.floor(most / step + TINY))
@@ -119,7 +119,7 @@ class InOwnUnits(PolicyWrapper[SavedPolicy]):
         orders = ladders.orders_of(own.scale, multiple)
         grid = ActionGrid(ladders.prices_of(own.usual_price), orders, room, self.unit_cost)
         features = view.features_by_name(self.asks)
-        may = self.rules.of_names(view.names).feasible(grid, view.stock, view.last_price, features, limit)
+        may = self.rules.of_view(view).feasible(grid, view.stock, view.last_price, features, limit)
         if own.own_range is not None:
             may = own.own_range.allowed(grid, may)
         far = PRICE_FIRST * np.abs(grid.price - price[:, None]) + np.abs(grid.order - order[:, None])
@@ -153,13 +153,15 @@ class InOwnUnits(PolicyWrapper[SavedPolicy]):
             "series_values": numbers("series", "series attributes"),
             "series_price": numbers("series", least=POSITIVE),
             "series_range": numbers("series", 7, least=0, infinite=True),
+            "series_sizes": optional(numbers("series attributes and one", 2)),
         }
         problem = _inside(header.problem, settings.rules, settings.prices, settings.orders)
         names = header.names - set(series)
         content = content_of(settings.kind, replace(header, problem=problem, settings=settings.settings, names=names))
         if content is None:
             return None
-        sizes = content.sizes | {"series attributes": len(settings.attributes)}
+        attributes = len(settings.attributes)
+        sizes = content.sizes | {"series attributes": attributes, "series attributes and one": 1 + attributes}
         return replace(content, arrays=content.arrays | series, sizes=sizes)
 
     @classmethod

@@ -139,7 +139,7 @@ class ThresholdPolicy(PolicyBase):
 
     def _act(self, view: View) -> Action:
         features = view.features_by_name(self.asks)
-        rules = self.rules.of_names(view.names)
+        rules = self.rules.of_view(view)
         position, limit = position_of(view, self.paths), view.order_limit(self.problem)
         return self.thresholds.act(self.grid, rules, view.stock, view.last_price, features, position, limit)
 

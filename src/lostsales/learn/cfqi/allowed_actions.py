@@ -40,11 +40,14 @@ def allowed_actions(
         (~observed, part.next_depth, part.next_censored, max(part.next_learned, 1)),
     ):
         rows = part.rows[chosen]
+        multiple = None if part.order_multiple is None else part.order_multiple[chosen]
         may = np.empty((len(rows), len(actions)), dtype=bool)
         for start in range(0, len(rows), CHUNK):
             some = slice(start, start + CHUNK)
-            may[some] = _feasible(log, rows[some], actions, rules, usual[chosen][some], scale[chosen][some], limits)
-        for at, own in actions.groups(usual[chosen], scale[chosen]):
+            cases = None if multiple is None else multiple[some]
+            units = usual[chosen][some], scale[chosen][some], cases
+            may[some] = _feasible(log, rows[some], actions, rules, units, limits)
+        for at, own in actions.groups(usual[chosen], scale[chosen], multiple):
             for start in range(0, len(at), CHUNK):
                 here = at[start : start + CHUNK]
                 if supports is not None:
@@ -61,13 +64,12 @@ def _feasible(
     rows: Ints,
     actions: OwnActions,
     rules: Rules,
-    usual_price: Floats,
-    scale: Floats,
+    units: tuple[Floats, Floats, Floats | None],  # usual price, scale and order multiple
     limits: OwnRange | None,
 ) -> Bools:
     """Actions that the rules allow in the periods after rows, (rows, actions)."""
     assert log.costs is not None  # or the log had been refused
-    grid = actions.grid(usual_price, scale, log.costs.at(rows + 1).order)
+    grid = actions.grid(*units, unit_cost=log.costs.at(rows + 1).order)
     own = rules.of_names(log.names[log.series[rows]])
     most = limits_of_rows(log, rows + 1)
     may = own.feasible(grid, np.asarray(log.stock)[rows + 1], log.price[rows], log.features_by_name(rows + 1), most)

@@ -8,6 +8,7 @@ from lostsales.data.progress import Progress
 from lostsales.data.splits import FoldMasks
 from lostsales.learn.cfqi.own_actions import OwnActions
 from lostsales.learn.cfqi.partition import Partition
+from lostsales.learn.cfqi.support import Support
 from lostsales.learn.cfqi.targets import ActionValueFunction, NextValues, RegressionDesign, targets
 from lostsales.learn.function.depth_regression import HyperparameterSearch, build
 from lostsales.learn.function.penalty_design import with_penalty
@@ -49,12 +50,14 @@ def iterate(
     allowed: list[tuple[Bools | None, Bools | None]],
     settings: FqiSettings,
     progress: Progress | None = None,
+    behaviour: tuple[Support, ...] | None = None,
 ) -> FittedQ:
     """K iterations (Equation 15).
 
     A row with observed demand continues with Q^(0), a censored one with Q^(i+1), from max_depth on with Q^(n) itself.
     `allowed` gives, for each depth, the actions of the maximum after its observed and after its censored rows,
-    (rows, actions) or None for all.
+    (rows, actions) or None for all. With `behaviour` the penalty is on gains over the
+    usual action.
     """
     searches = [_search(part, fold, settings) for part, fold in zip(parts, folds, strict=True)]
     profits = np.concatenate([part.profit for part in parts])
@@ -73,7 +76,8 @@ def iterate(
             designs, following = [], []  # frees the memory of the former factors
             designs = [search.chosen(target, pessimism) for search, target in zip(searches, regressed, strict=True)]
             following = [
-                NextValues.of(part, may, actions, designs, rows) for part, may in zip(parts, allowed, strict=True)
+                NextValues.of(part, may, actions, designs, rows, behaviour)
+                for part, may in zip(parts, allowed, strict=True)
             ]
         horizon = (1 - settings.discount**k) / (1 - settings.discount)
         low, high = float(profits.min()) * horizon, float(profits.max()) * horizon

@@ -52,10 +52,12 @@ def learn(log: SalesLog, settings: "CFQI", progress: Progress | None = None) -> 
 
 
 def _learn(log: SalesLog, settings: "CFQI", progress: Progress | None) -> CfqiResult:
-    data = TrainingData.of(log, settings.rules, settings.max_depth, pool=settings.deeper == "pooled")
+    pool = settings.deeper == "pooled"
+    rows = settings.depth_rows if pool else 0.0
+    data = TrainingData.of(log, settings.rules, settings.max_depth, pool=pool, a_coordinate=rows)
     data = data.priced(settings.pricing)
     runs, actions = data.runs, OwnActions(data.ladders.coarse(), room_of(log.problem))
-    coordinates = SeriesCoordinates.of(log)
+    coordinates = SeriesCoordinates.of(log).in_cases(log, data.ladders, data.rules)
     profit = impute(
         log, demand_max=settings.demand_max, tail=settings.tail, replicates=0, runs=runs, seed=settings.seed, quick=True
     ).profit_filled
@@ -66,9 +68,9 @@ def _learn(log: SalesLog, settings: "CFQI", progress: Progress | None) -> CfqiRe
     fqi = FqiSettings(
         iterations=iterations,
         discount=log.problem.discount,
-        beta=settings.beta,
+        beta=settings.penalty_scale,
         pessimistic_until=settings.pessimistic_iterations(iterations),
-        function=settings.function,
+        function=settings.penalised_function,
         seed=settings.seed,
     )
     priced = costs_as_features(log)
@@ -82,21 +84,25 @@ def _learn(log: SalesLog, settings: "CFQI", progress: Progress | None) -> CfqiRe
         safe = fit_safe_actions(priced, runs, holdout, coordinates, fqi, settings.safe, settings.eps)
     limits = coordinates.own_range if coordinates.vary else None
     folds = [folds_of(holdout, part.rows) for part in parts]
-    supports = _supports(priced, runs, parts, holdout, settings)
+    on_gains, bounded = settings.penalty == "gains" and fqi.pessimistic_until > 0, settings.support == "near"
+    supports = _supports(priced, runs, parts, holdout, settings) if on_gains or bounded else None
+    bounds = supports if bounded else None
     allowed = [
-        allowed_actions(priced, runs, part, actions, safe, data.rules, settings.boundary == "safe", limits, supports)
+        allowed_actions(priced, runs, part, actions, safe, data.rules, settings.boundary == "safe", limits, bounds)
         for part in parts
     ]
-    fitted = iterate(parts, folds, actions, allowed, fqi, progress)
+    fitted = iterate(parts, folds, actions, allowed, fqi, progress, supports if on_gains else None)
     policy = QPolicy(
         problem=data.problem,
         actions=actions,
         rules=data.rules,
         q=fitted.q,
         safe=safe,
-        supports=supports,
+        supports=supports if bounded or (on_gains and fitted.pessimistic) else None,
+        bounded=bounded,
+        on_gains=on_gains and fitted.pessimistic,
         pools=runs.pooled > 0 and not settings.independent,
-        beta=settings.beta if fitted.pessimistic else 0.0,
+        beta=fqi.beta if fitted.pessimistic else 0.0,
         ranges=tuple(_range(part.block, settings.independent) for part in parts),
         usual_demand=data.usual_demand,
         method=settings.method,
@@ -119,23 +125,28 @@ def _say_where_the_cap_bites(rows: int, discount: float, settings: "CFQI") -> No
 
 def _supports(
     log: SalesLog, runs: Runs, parts: list[Partition], holdout: Holdout, settings: "CFQI"
-) -> tuple[Support, ...] | None:
+) -> tuple[Support, ...]:
     """The support of each depth, and a warning where one price or one order ruled at one.
 
     After a stock-out behaviour has a support of its own, though Q may be pooled with that of depth 0.
     """
-    if settings.support == "all":
-        return None
     samples = [(part, np.ones(len(part.rows), dtype=bool)) for part in parts]
     after_stockout = runs.depth[parts[0].rows] > 0
     if len(parts) == 1 and not settings.independent and after_stockout.any():
         samples = [(parts[0], ~after_stockout), (parts[0], after_stockout)]
     stock_at = 1 + feature_count(log.problem.features)
     found = tuple(
-        Support.of(part.block[at], part.action[at], folds_of(holdout, part.rows[at]), stock_at, settings.seed)
+        Support.of(
+            part.block[at],
+            part.action[at],
+            folds_of(holdout, part.rows[at]),
+            stock_at,
+            settings.seed,
+            log.problem.pipeline_length,
+        )
         for part, at in samples
     )
-    for name in ("price", "order"):
+    for name in ("price", "order") if settings.support == "near" else ():
         fixed = [str(depth) for depth, support in enumerate(found) if getattr(support, name).range == 0]
         if fixed:
             where = "" if len(fixed) == len(found) else f" at depth {', '.join(fixed)}"

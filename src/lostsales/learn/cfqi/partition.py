@@ -23,6 +23,7 @@ class Partition:
     next_observed: Floats  # (observed rows, coordinates at depth 0) W_{t+1}
     scale: Floats | None = None  # (rows,) what units, and with them profits, were divided by; None: nothing
     usual_price: Floats | None = None  # (rows,) what prices, and with them profits, were divided by; None: nothing
+    order_multiple: Floats | None = None  # (rows,) what orders come in; None: the same in all
     # After a stock-out; nothing where every demand is observed.
     next_censored: Floats = field(
         default_factory=lambda: np.zeros((0, 0))
@@ -44,6 +45,7 @@ def single_partition(log: SalesLog, profit: Floats, coordinates: SeriesCoordinat
         next_observed=_blocks(log, zero, rows + 1, 0, coordinates),
         scale=scale,
         usual_price=usual,
+        order_multiple=_cases(log, rows, coordinates),
     )
 
 
@@ -71,6 +73,7 @@ def partition(
                 next_learned=to,
                 scale=scale,
                 usual_price=usual,
+                order_multiple=_cases(log, rows, coordinates),
             )
         )
     return parts
@@ -100,3 +103,9 @@ def _units(log: SalesLog, rows: Ints, coordinates: SeriesCoordinates | None) -> 
     if coordinates is None:
         return np.ones(len(rows)), np.ones(len(rows))
     return coordinates.scale[log.series[rows]], coordinates.usual_price[log.series[rows]]
+
+
+def _cases(log: SalesLog, rows: Ints, coordinates: SeriesCoordinates | None) -> Floats | None:
+    """What the orders of the series of rows come in, (rows,), None where in the same."""
+    multiple = None if coordinates is None else coordinates.order_multiple
+    return None if multiple is None else multiple[log.series[rows]]

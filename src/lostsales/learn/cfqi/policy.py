@@ -84,7 +84,9 @@ class QPolicySettings(StrictSettings):
     ladders: LadderSettings | None = None  # files of old have one ladder for all series
     unit_cost: NonNegative = 0.0
     pools: bool = False
-    support: dict[str, SavedSpread] | None = None  # by "price" or "order" and depth; None: every action
+    support: dict[str, SavedSpread] | None = None  # by "price" or "order" and depth
+    bounded: bool = True
+    on_gains: bool = False
 
     @model_validator(mode="after")
     def _is_complete(self) -> "QPolicySettings":
@@ -116,7 +118,9 @@ class QPolicy(PolicyBase):
     coordinates: SeriesCoordinates | None = None  # scale and attributes of the series; None where they do not vary
     costs: tuple[Feature, ...] = ()  # unit costs that vary by row
     unit_cost: float = 0.0  # of an order, its mean in the log
-    supports: tuple[Support, ...] | None = None  # by depth, the last for all deeper; None: every action is a candidate
+    supports: tuple[Support, ...] | None = None  # by depth, the last for all deeper; None: neither is asked for
+    bounded: bool = True  # candidates are what the log supports
+    on_gains: bool = False  # U is on what an action gains over the usual one
     pools: bool = False  # the histories of the last Q have the length of the run as a coordinate
     observes: Literal["history"] = "history"
 
@@ -175,19 +179,21 @@ class QPolicy(PolicyBase):
             outside=outside,
             unknown_series=None if own is None else own.is_unknown,
             unseen=None if own is None or own.own_range is None else own.own_range.unseen(price, order),
-            untried=None if self.supports is None else untried,
+            untried=untried if self.bounded and self.supports is not None else None,
         )
 
     def _scored(self, view: View) -> Iterator[_Scored]:
         """All rows, those of one depth and the same coordinates of actions together, a chunk at a time."""
         asks, last_price = self.asks, view.last_price
         by_name, own, limit = view.features_by_name(asks), self._coordinates(view), view.order_limit(self.problem)
+        multiple = self._cases(view, own)
         for depth in np.unique(view.depth):
             in_depth = np.flatnonzero(view.depth == depth)
             learned = min(int(depth), len(self.q) - 1)
             q, (least, most) = self.q[learned], self.ranges[learned]
             slack = ROUNDING * (1 + most - least)
-            for in_group, pairs in self.actions.groups(own.usual_price[in_depth], own.scale[in_depth]):
+            cases = None if multiple is None else multiple[in_depth]
+            for in_group, pairs in self.actions.groups(own.usual_price[in_depth], own.scale[in_depth], cases):
                 for start in range(0, len(in_group), CHUNK):
                     at = in_depth[in_group[start : start + CHUNK]]
                     scale, usual = own.scale[at], own.usual_price[at]
@@ -197,25 +203,42 @@ class QPolicy(PolicyBase):
                     attributes = np.hstack(more) if more else None
                     block = blocks_of_view(asks, view, at, learned, int(depth), scale, attributes, usual)
                     features = {name: values[at] for name, values in by_name.items()}
-                    grid = self.actions.grid(usual, scale, self.unit_cost)
-                    rules = self.rules.of_names(None if view.names is None else view.names[at])
+                    grid = self.actions.grid(usual, scale, None if multiple is None else multiple[at], self.unit_cost)
+                    rules = self.rules.of_view(view, at)
                     most_order = None if limit is None else limit[at]
                     feasible = rules.feasible(grid, view.stock[at], last_price[at], features, most_order)
                     if own.own_range is not None:
                         feasible = own.own_range.rows(at).allowed(grid, feasible)
                     untried = np.zeros(len(at), dtype=bool)
-                    if self.supports is not None:
-                        support = self.supports[min(int(depth), len(self.supports) - 1)]
+                    support = self._support(int(depth))
+                    if self.bounded and support is not None:
                         feasible, untried = support.mask(block, feasible, pairs, self.actions.n_orders)
                     may, unsafe = self.safe.mask(int(depth), block, feasible, pairs)
                     money = (scale * usual)[:, None]
                     scores, penalty = q.values(block, pairs) * money, None
                     if self.beta:
-                        penalty = q.penalty(block, pairs, self.beta) * money
+                        penalty = self.penalty(int(depth), block, may, pairs) * money
                         scores -= penalty
                     scores[~may] = -np.inf
                     outside = ((block < least - slack) | (block > most + slack)).any(axis=1)
                     yield _Scored(at, grid, scores, penalty, unsafe, outside, untried)
+
+    def _cases(self, view: View, own: ViewCoordinates) -> Floats | None:
+        """What the orders of rows come in, (rows,), None where in the same; of unknown series as the rules say."""
+        if own.order_multiple is None:
+            return None
+        usual = np.full(len(view.stock), self.actions.ladders.order_multiple)
+        return np.where(own.order_multiple > 0, own.order_multiple, self.rules.multiples(view, usual))
+
+    def penalty(self, depth: int, block: Floats, may: Bools | None, actions: Floats) -> Floats:
+        """U at a depth of histories against actions of which some may be taken, (rows, actions)."""
+        q, support = self.q[min(depth, len(self.q) - 1)], self._support(depth)
+        if not self.on_gains or support is None:
+            return q.penalty(block, actions, self.beta)
+        return q.penalty(block, actions, self.beta * support.gain_weight, support.usual_action(block, may, actions))
+
+    def _support(self, depth: int) -> Support | None:
+        return None if self.supports is None else self.supports[min(depth, len(self.supports) - 1)]
 
     def _coordinates(self, view: View) -> ViewCoordinates:
         if self.coordinates is not None:
@@ -228,7 +251,7 @@ class QPolicy(PolicyBase):
         """What a file of this kind may hold."""
         settings = checked_json(QPolicySettings, header.settings, "its settings")
         features = feature_count(header.problem.features) + len(settings.costs)
-        sizes = {"attributes": len(settings.attributes or ())}
+        sizes = {"attributes": len(settings.attributes or ()), "attributes and one": 1 + len(settings.attributes or ())}
         arrays: dict[str, ArraySpec] = {
             "prices": numbers("prices", least=0, rising=True),
             "orders": numbers("orders", least=0, rising=True),
@@ -239,6 +262,8 @@ class QPolicy(PolicyBase):
             arrays["series_values"] = numbers("series", "attributes")
             arrays["series_price"] = optional(numbers("series", least=POSITIVE))
             arrays["series_range"] = optional(numbers("series", 7, least=0, infinite=True))
+            arrays["series_multiple"] = optional(numbers("series", least=0))
+            arrays["series_sizes"] = optional(numbers("attributes and one", 2))
         depths = len(settings.models) - ("chance" in settings.models)
         for name, model in settings.models.items():
             depth = depths - 1 if name == "chance" else int(name)
@@ -273,6 +298,8 @@ class QPolicy(PolicyBase):
             "safe": {name: getattr(self.safe, name) for name in ("kind", "eps", "depth", "ends_by_rule")},
             "models": {name: q_settings(q) for name, q in models.items()},
             "pools": self.pools,
+            "bounded": self.bounded,
+            "on_gains": self.on_gains,
             "costs": [feature.name for feature in self.costs],
             "attributes": None if self.coordinates is None else list(self.coordinates.columns),
         }
@@ -315,8 +342,13 @@ class QPolicy(PolicyBase):
             unit_cost=settings.get("unit_cost", 0.0),
             pools=settings.get("pools", False),
             supports=supports_from(
-                settings.get("support"), arrays, 1 + feature_count(artefact.problem.features) + len(settings["costs"])
+                settings.get("support"),
+                arrays,
+                1 + feature_count(artefact.problem.features) + len(settings["costs"]),
+                artefact.problem.pipeline_length,
             ),
+            bounded=settings.get("bounded", True),
+            on_gains=settings.get("on_gains", False),
         )
 
 

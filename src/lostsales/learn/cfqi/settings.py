@@ -16,6 +16,8 @@ from lostsales.learn.function.regressors import Regressor
 from lostsales.learn.learner import Learner
 
 Boundary = Literal["safe", "paper"]
+Penalty = Literal["gains", "support", "paper"]
+BETAS: dict[Penalty, float] = {"gains": 1.0, "support": BETA, "paper": BETA}
 Supported = Literal["near", "all"]
 Deeper = Literal["pooled", "left-out"]
 FUSION_START = 4  # pessimistic iterations of fusion (Appendix F)
@@ -41,8 +43,10 @@ class CFQI(Learner):
     method: ClassVar[str] = "c-fqi"
     quick_settings: ClassVar[dict[str, Any]] = {"iterations": 10}
 
-    beta: Annotated[float, Field(ge=0)] = Field(
-        BETA, description="Scale of the penalty U for uncertainty; used by PC-FQI and fusion."
+    beta: Annotated[float, Field(ge=0)] | None = Field(
+        None,
+        description="Scale of the penalty U for uncertainty, used by PC-FQI and fusion; 1 where U is of gains and else "
+        "10 unless given.",
     )
     safe: Safe = Field(
         "learned", description='Safe action at max_depth: "learned", or "paper": highest price with the largest order.'
@@ -52,6 +56,11 @@ class CFQI(Learner):
     )
     boundary: Boundary = Field(
         "safe", description='V at max_depth is taken over safe actions; "paper": over all actions.'
+    )
+    penalty: Penalty = Field(
+        "gains",
+        description="What U is of, in PC-FQI and fusion: gains over the usual action of the log (ours), actions that "
+        "are less supported than most rows (ours), or the paper's posterior deviation of Q.",
     )
     support: Supported = Field(
         "near",
@@ -63,6 +72,11 @@ class CFQI(Learner):
         "pooled",
         description='Rows deeper than can be learned are pooled with the deepest that can; "left-out", as in the '
         "paper, drops them and the stock-outs before them.",
+    )
+    depth_rows: Annotated[float, Field(ge=0)] = Field(
+        2.0,
+        description="Rows that end, for every coordinate of its history, below which a depth is pooled; 20 rows are "
+        "the least in any case.",
     )
     independent: bool = Field(
         False, description="Demand does not depend on past demand: every row is at depth 0, only profit is censored."
@@ -83,6 +97,18 @@ class CFQI(Learner):
             raise ValueError("Input should be a FunctionClass, or a regressor with `fit` and `predict`")
         return value
 
+    @property
+    def penalty_scale(self) -> float:
+        """Beta as given, or that of the penalty."""
+        return BETAS[self.penalty] if self.beta is None else self.beta
+
+    @property
+    def penalised_function(self) -> FunctionClass | Regressor:
+        """The function class, with the kernel and without the threshold of the paper where its penalty is asked for."""
+        if self.penalty != "paper" or not isinstance(self.function, FunctionClass):
+            return self.function
+        return self.function.model_copy(update={"support_kernel": None, "unpenalized_share": 0.0})
+
     def pessimistic_iterations(self, iterations: int) -> int:  # noqa: ARG002, PC-FQI and fusion use it
         """How many of the iterations, from the first, are pessimistic."""
         return 0
@@ -100,9 +126,9 @@ class CFQI(Learner):
 class PCFQI(CFQI):
     """PC-FQI: C-FQI with a penalty in every iteration and in the policy (Algorithm 2); the default penalty is ours.
 
-    The default U has a kernel of its own and spares what is as well supported as most rows of the log: it keeps the
-    policy from actions without support, and is no uncertainty quantifier in the paper's sense. The paper's U is
-    `function.unpenalized_share=0` with `function.support_kernel=none`.
+    The default U has a kernel of its own and is on what an action gains over the usual one of the log: it keeps the
+    policy from leaving what was done unless that pays, and is no uncertainty quantifier in the paper's sense. The
+    paper's U, the posterior deviation of Q's own kernel, is `penalty="paper"`.
 
     Examples
     --------

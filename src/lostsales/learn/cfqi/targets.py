@@ -9,6 +9,7 @@ import numpy as np
 from lostsales.data.parallel import in_parallel
 from lostsales.learn.cfqi.own_actions import OwnActions
 from lostsales.learn.cfqi.partition import Partition
+from lostsales.learn.cfqi.support import Support
 from lostsales.types import Bools, Floats, Ints
 
 # Values of next histories and actions above which kernels are recomputed in each iteration rather than kept.
@@ -29,8 +30,8 @@ class ActionValueFunction(Protocol):
         """Q of histories against actions, (rows, actions)."""
         ...
 
-    def penalty(self, block: Floats, actions: Floats, beta: float) -> Floats:
-        """U of histories against actions, (rows, actions)."""
+    def penalty(self, block: Floats, actions: Floats, beta: float, usual: Ints | None = None) -> Floats:
+        """U of histories against actions, or of what they gain over the usual ones (rows,); (rows, actions)."""
         ...
 
 
@@ -45,7 +46,7 @@ class RegressionDesign(Protocol):
         """Q of these targets, kept within low and high, and the root mean squared Bellman residual."""
         ...
 
-    def scorer(self, block: Floats, actions: Floats) -> Scorer | None:
+    def scorer(self, block: Floats, actions: Floats, usual: Ints | None = None) -> Scorer | None:
         """Q - U prepared for histories that every iteration evaluates; None where nothing can be prepared."""
         ...
 
@@ -60,12 +61,15 @@ class NextHistories:
     may: Bools | None  # (rows, actions)
     actions: Floats
     scorer: Scorer | None
+    usual: Ints | None = None  # (rows,) the usual action, where the penalty is on gains over it
+    weight: float = 1.0  # of the penalty
 
     def best(self, q: ActionValueFunction, beta: float) -> Floats:
         """Max over allowed actions of Q, or of Q - U where the update is pessimistic, (rows,)."""
+        beta *= self.weight
         scores = q.values(self.block, self.actions) if self.scorer is None else self.scorer(q, beta)
         if self.scorer is None and beta:
-            scores -= q.penalty(self.block, self.actions, beta)
+            scores -= q.penalty(self.block, self.actions, beta, self.usual)
         if self.may is not None:
             scores[~self.may] = -np.inf
         return np.asarray(scores.max(axis=1, initial=-np.inf))
@@ -86,22 +90,31 @@ class NextValues:
         actions: OwnActions,
         designs: list[Any],
         rows_in_all: int,
+        behaviour: tuple[Support, ...] | None = None,  # by depth, where the penalty is on gains over the usual action
     ) -> "NextValues":
         """The next history has depth 0 after observed demand, else `next_learned`; `rows_in_all` are of all depths."""
         keep = rows_in_all * len(actions) <= KEPT_SCORES
         after, ones = [], np.ones(len(part.rows))
         scale = ones if part.scale is None else part.scale
         usual = ones if part.usual_price is None else part.usual_price
-        for rows, to, block, may in (
-            (np.flatnonzero(part.is_observed), 0, part.next_observed, allowed[0]),
-            (np.flatnonzero(~part.is_observed), part.next_learned, part.next_censored, allowed[1]),
+        stocked_out = max(
+            part.next_learned, 1
+        )  # behaviour after a stock-out is its own, though Q may be that of depth 0
+        for rows, to, described, block, may in (
+            (np.flatnonzero(part.is_observed), 0, 0, part.next_observed, allowed[0]),
+            (np.flatnonzero(~part.is_observed), part.next_learned, stocked_out, part.next_censored, allowed[1]),
         ):
-            for at, own in actions.groups(usual[rows], scale[rows]):
+            multiple = None if part.order_multiple is None else part.order_multiple[rows]
+            for at, own in actions.groups(usual[rows], scale[rows], multiple):
                 for start in range(0, len(at), CHUNK):
                     some = at[start : start + CHUNK]
                     there = block[some]
-                    scorer = designs[to].scorer(there, own) if keep else None
-                    after.append(NextHistories(rows[some], to, there, None if may is None else may[some], own, scorer))
+                    may_there, done, weight = None if may is None else may[some], None, 1.0
+                    if behaviour is not None:
+                        done = behaviour[described].usual_action(there, may_there, own)
+                        weight = behaviour[described].gain_weight
+                    scorer = designs[to].scorer(there, own, done) if keep else None
+                    after.append(NextHistories(rows[some], to, there, may_there, own, scorer, done, weight))
         return cls(len(part.rows), tuple(after))
 
 

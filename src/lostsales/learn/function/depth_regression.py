@@ -60,10 +60,10 @@ class RidgeDesign:
             squares = max(float(centred @ centred) - explained, 0.0) / len(centred)
         return QFunction(self.basis, weights, mean, low, high), float(np.sqrt(squares))
 
-    def scorer(self, block: Floats, actions: Floats) -> Callable[[QFunction, float], Floats]:
+    def scorer(self, block: Floats, actions: Floats, usual: Ints | None = None) -> Callable[[QFunction, float], Floats]:
         """Q - U of given histories against actions, for any Q of this design."""
         grid = self.basis.on_grid(block, actions)
-        penalty = None if self.basis.uncertainty is None else self.basis.penalty(block, actions, 1.0)
+        penalty = None if self.basis.uncertainty is None else self.basis.penalty(block, actions, 1.0, usual)
 
         def score(q: QFunction, beta: float) -> Floats:
             values = q.on(grid)

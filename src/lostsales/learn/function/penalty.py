@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lostsales.learn.function.posterior_variance import PosteriorVariance
-from lostsales.types import Floats
+from lostsales.types import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,9 +30,14 @@ class Uncertainty:
         """Where nothing is known: k_post is the prior variance 1."""
         return max(float(np.sqrt(1 / self.variance.ridge)) - self.threshold, 0.0)
 
-    def __call__(self, history: Floats, actions: Floats) -> Floats:
-        """Of standardised histories against a grid of standardised actions, (rows, actions)."""
+    def __call__(self, history: Floats, actions: Floats, usual: Ints | None = None) -> Floats:
+        """Of standardised histories against a grid of standardised actions, (rows, actions).
+
+        With the usual action of each row: of what the others gain over it.
+        """
         history = history if self.history_range is None else np.clip(history, *self.history_range)
+        if usual is not None:
+            return np.sqrt(self.variance.of_gains(history, actions, usual))
         above = np.sqrt(self.variance(history, actions))
         above -= self.threshold
         return np.maximum(above, 0.0, out=above)

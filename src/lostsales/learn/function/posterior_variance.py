@@ -27,6 +27,10 @@ class PosteriorVariance(Protocol):
         """Of standardised histories against a grid of standardised actions, (rows, actions)."""
         ...
 
+    def of_gains(self, history: Floats, actions: Floats, usual: Ints) -> Floats:
+        """The same of Q(h, a) - Q(h, b), with b the usual of the actions in each row, (rows, actions)."""
+        ...
+
 
 @dataclass(frozen=True, eq=False)
 class PairwiseVariance:
@@ -38,13 +42,23 @@ class PairwiseVariance:
 
     def __call__(self, history: Floats, actions: Floats) -> Floats:
         """k_post / ridge."""
+        return np.column_stack([self._form(*self._mapped(history, each)) for each in actions])
+
+    def of_gains(self, history: Floats, actions: Floats, usual: Ints) -> Floats:
+        """That of the difference; what the map leaves over counts as independent between actions."""
+        phi_b, left_b = self._mapped(history, actions[usual])
         columns = []
-        for each in actions:
-            action = np.broadcast_to(each, (len(history), 2))
-            phi = self.map.features(history, action)
-            left_over = self.map.left_over(history, action)
-            columns.append(np.einsum("ij,ij->i", phi @ self.inverse, phi) + left_over / self.ridge)
+        for number, each in enumerate(actions):
+            phi, left = self._mapped(history, each)
+            columns.append(self._form(phi - phi_b, np.where(usual == number, 0.0, left + left_b)))
         return np.column_stack(columns)
+
+    def _mapped(self, history: Floats, action: Floats) -> tuple[Floats, Floats]:
+        action = np.broadcast_to(action, (len(history), 2))
+        return self.map.features(history, action), self.map.left_over(history, action)
+
+    def _form(self, phi: Floats, left_over: Floats) -> Floats:
+        return np.asarray(np.einsum("ij,ij->i", phi @ self.inverse, phi) + left_over / self.ridge)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,13 +77,29 @@ class FactoredVariance:
 
     def __call__(self, history: Floats, actions: Floats) -> Floats:
         """k_post / ridge."""
-        nodes, weights = interpolation_nodes(self.kernel.of_action(actions, actions) ** 2)
+        form = self._form(self.kernel.of_history(history, self.history), actions)
+        return np.maximum(1.0 / self.ridge - form, 0.0)
+
+    def of_gains(self, history: Floats, actions: Floats, usual: Ints) -> Floats:
+        """k_post(a, a) + k_post(b, b) - 2 k_post(a, b), over the ridge; the last by one product for all actions."""
         of_history = self.kernel.of_history(history, self.history)
-        form = np.empty((len(history), len(nodes)))
+        of_action, rows = self.kernel.of_action(actions, self.action), np.arange(len(history))
+        between = (of_history * of_action[usual]) @ self.matrix
+        between *= of_history
+        crossed, form = between @ of_action.T, self._form(of_history, actions)
+        prior = 2 * (1 - self.kernel.of_action(actions, actions)[usual]) / self.ridge
+        found = prior - form - form[rows, usual, None] + 2 * crossed
+        found[rows, usual] = 0.0
+        return np.maximum(found, 0.0, out=found)
+
+    def _form(self, of_history: Floats, actions: Floats) -> Floats:
+        """k_h'(M o k_a k_a')k_h, (rows, actions)."""
+        nodes, weights = interpolation_nodes(self.kernel.of_action(actions, actions) ** 2)
+        form = np.empty((len(of_history), len(nodes)))
         for column, near in enumerate(self.kernel.of_action(actions[nodes], self.action)):
             weighted = of_history @ (self.matrix * np.outer(near, near))
             np.einsum("ij,ij->i", weighted, of_history, out=form[:, column])
-        return np.maximum(1.0 / self.ridge - form @ weights, 0.0)
+        return np.asarray(form @ weights)
 
 
 def interpolation_nodes(gram: Floats) -> tuple[Ints, Floats]:

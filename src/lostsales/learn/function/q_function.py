@@ -145,14 +145,15 @@ class QBasis:
         """Histories against actions."""
         return self.map.on_grid(self.scaler(block), self.action_scaler(actions))
 
-    def penalty(self, block: Floats, actions: Floats, beta: float) -> Floats:
+    def penalty(self, block: Floats, actions: Floats, beta: float, usual: Ints | None = None) -> Floats:
         """U = beta sigma (sqrt(k_post / ridge) - threshold)^+, (rows, actions); see `Uncertainty`.
 
-        An action off a coordinate that never varied is as uncertain as before any data.
+        With the usual action of each row, (rows,), U is of the gain over it. An action off a coordinate that never
+        varied is as uncertain as before any data.
         """
         if self.uncertainty is None:
             raise ValueError("no penalty was prepared")
-        found = self.uncertainty(self.scaler(block), self.action_scaler(actions))
+        found = self.uncertainty(self.scaler(block), self.action_scaler(actions), usual)
         found[:, self.action_scaler.never_tried(actions)] = self.uncertainty.most
         return beta * self.choice.sigma * found
 
@@ -183,9 +184,9 @@ class QFunction:
         """Q of histories against actions, (rows, actions)."""
         return self.on(self.basis.on_grid(block, actions))
 
-    def penalty(self, block: Floats, actions: Floats, beta: float) -> Floats:
+    def penalty(self, block: Floats, actions: Floats, beta: float, usual: Ints | None = None) -> Floats:
         """U of histories against actions, (rows, actions)."""
-        return self.basis.penalty(block, actions, beta)
+        return self.basis.penalty(block, actions, beta, usual)
 
     def without_penalty(self) -> "QFunction":
         """The same Q without what a penalty needs."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from lostsales.errors import SettingError
 from lostsales.learn.function.q_function import ActionScaler, Scaler
-from lostsales.types import Floats
+from lostsales.types import Floats, Ints
 
 PAIRS = 200_000  # (history, action) pairs that are predicted at once
 
@@ -47,13 +47,15 @@ class RegressorQ:
         found = self.mean + self._on_grid(self.model, block, actions, slice(None))
         return np.clip(found, self.low, self.high, out=found)
 
-    def penalty(self, block: Floats, actions: Floats, beta: float) -> Floats:
+    def penalty(self, block: Floats, actions: Floats, beta: float, usual: Ints | None = None) -> Floats:
         """U = beta times the standard deviation over the members, (rows, actions)."""
         subsets = getattr(self.model, "estimators_features_", None)
         found = [
             self._on_grid(member, block, actions, slice(None) if subsets is None else subsets[index])
             for index, member in enumerate(members(self.model))
         ]
+        if usual is not None:
+            found = [each - np.take_along_axis(each, usual[:, None], axis=1) for each in found]
         return np.asarray(beta * np.std(found, axis=0))
 
     def _on_grid(self, model: Regressor, block: Floats, actions: Floats, columns: Any) -> Floats:
@@ -88,7 +90,7 @@ class RegressorDesign:
         residual = float(np.sqrt(np.mean((mean + model.predict(self.inputs) - targets) ** 2)))
         return RegressorQ(self.scaler, self.action_scaler, model, mean, low, high), residual
 
-    def scorer(self, block: Floats, actions: Floats) -> None:
+    def scorer(self, block: Floats, actions: Floats, usual: Ints | None = None) -> None:
         """Nothing can be prepared: every fit is another function."""
 
 

@@ -27,7 +27,7 @@ def nearest_allowed(
     no orders, the multiples around the wanted one, none, the least and the most that may be ordered.
     """
     limit, room = view.order_limit(problem), room_of(problem)
-    free = rules == Rules() and not rules.own and limit is None and np.isinf(room)
+    free = not rules.own and rules == Rules() and limit is None and np.isinf(room)  # own rules are arrays
     if free and problem.prices is None and problem.orders is None:
         return wanted
     most = np.maximum(room - view.stock, 0.0) if limit is None else np.minimum(limit, np.maximum(room - view.stock, 0))

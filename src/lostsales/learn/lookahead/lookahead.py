@@ -11,7 +11,7 @@ from lostsales.demand.forecasting.calendar_season import CalendarSeason
 from lostsales.errors import LostSalesError
 from lostsales.learn.learner import Learner
 from lostsales.learn.lookahead.orders import AHEAD, PATHS, Search
-from lostsales.learn.lookahead.policy import MOST_AHEAD, MOST_PATHS, LookaheadPolicy
+from lostsales.learn.lookahead.policy import MOST_AHEAD, MOST_PATHS, MOST_REVIEW, LookaheadPolicy, check_draws
 from lostsales.learn.lookahead.series_facts import SeriesFacts
 from lostsales.learn.training_data import TrainingData
 from lostsales.policy.action_grid import ActionGrid, room_of
@@ -54,6 +54,8 @@ class Lookahead(Learner):
         data = TrainingData.of(log, self.rules, least_rows=LEAST_ROWS)
         _check_rules(data)
         assert log.costs is not None  # or the log had been refused
+        review, search = _review(log, data.rules), Search(self.paths, self.ahead, self.seed)
+        check_draws(log.problem, search, review)
         season = CalendarSeason.of(log)
         return LookaheadPolicy(
             problem=log.problem,
@@ -62,9 +64,9 @@ class Lookahead(Learner):
             season=season,
             fixed_cost=float(log.costs.fixed_order),
             counted=data.runs.observed.integer,
-            review=_review(log, data.rules),
+            review=review,
             usual_demand=data.usual_demand,
-            search=Search(self.paths, self.ahead, self.seed),
+            search=search,
         )
 
 
@@ -83,4 +85,4 @@ def _review(log: SalesLog, rules: Rules) -> int:
     if rules.order_days not in features:
         raise LostSalesError(f"order_days must be a feature, but {rules.order_days!r} is not; there are {[*features]}")
     share = float(np.mean(features[rules.order_days] != 0))
-    return round(1 / share) if share > 0 else 1
+    return min(round(1 / share), MOST_REVIEW) if share > 0 else 1

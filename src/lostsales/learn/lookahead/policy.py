@@ -9,7 +9,8 @@ from pydantic import Field
 from lostsales.data.calendar.grid import DAY
 from lostsales.data.problem import Problem
 from lostsales.data.settings import StrictSettings, checked_json
-from lostsales.demand.forecasting.calendar_season import WEEKDAYS, WEEKS, CalendarSeason
+from lostsales.demand.forecasting.calendar_season import INDEX_RANGE, WEEKDAYS, WEEKS, CalendarSeason
+from lostsales.errors import LostSalesError
 from lostsales.learn.lookahead.allowed_orders import nearest_allowed
 from lostsales.learn.lookahead.order_loops import Situation
 from lostsales.learn.lookahead.orders import FoundOrders, Search, find_orders, terms_of
@@ -17,7 +18,7 @@ from lostsales.learn.lookahead.series_facts import SeriesFacts
 from lostsales.policy.action_grid import room_of
 from lostsales.policy.base import PolicyBase
 from lostsales.policy.decision import Decision
-from lostsales.policy.file_content import POSITIVE, Content, Header, NonNegative, numbers
+from lostsales.policy.file_content import Content, Header, NonNegative, numbers
 from lostsales.policy.file_format import Artefact
 from lostsales.policy.rules import Rules, SavedRules
 from lostsales.policy.view import Action, View
@@ -25,6 +26,7 @@ from lostsales.types import Bools, Floats
 
 KIND = "lookahead"
 MOST_PATHS, MOST_AHEAD, MOST_REVIEW = 10_000, 200, 1_000
+MOST_DRAWS = 3_000_000  # periods of all paths together; each takes some hundred bytes while it is drawn
 
 
 class LookaheadSettings(StrictSettings):
@@ -71,7 +73,7 @@ class LookaheadPolicy(PolicyBase):
         at, is_unknown = self.series.rows_of(view)
         last = view.last_price
         wanted_price = np.where(np.isnan(last), self.series.price[at], last)
-        rules = self.rules.of_names(view.names)
+        rules = self.rules.of_view(view)
         unit_cost, longest = self.series.order_cost[at], self.problem.lead_times.longest
         terms = terms_of(self.problem, self.fixed_cost, self.review)
         situation = self._situation(view, wanted_price, rules, self.search.periods(longest, terms.review))
@@ -131,8 +133,12 @@ class LookaheadPolicy(PolicyBase):
     @classmethod
     def content(cls, header: Header) -> Content:
         """What a file of this kind may hold."""
-        checked_json(LookaheadSettings, header.settings, "its settings")
-        season = {"weekday": numbers(WEEKDAYS, least=POSITIVE), "week": numbers(WEEKS, least=POSITIVE)}
+        saved = checked_json(LookaheadSettings, header.settings, "its settings")
+        check_draws(header.problem, Search(saved.paths, saved.ahead), saved.review)
+        least, most = INDEX_RANGE
+        season = {
+            name: numbers(size, least=least, most=most) for name, size in (("weekday", WEEKDAYS), ("week", WEEKS))
+        }
         return Content(SeriesFacts.content() | season)
 
     def to_artefact(self) -> Artefact:
@@ -165,4 +171,14 @@ class LookaheadPolicy(PolicyBase):
             review=saved.review,
             usual_demand=saved.usual_demand,
             search=Search(saved.paths, saved.ahead, saved.seed),
+        )
+
+
+def check_draws(problem: Problem, search: Search, review: int) -> None:
+    """Raise where the sampled futures of a series are more than memory and time allow."""
+    periods = search.periods(problem.lead_times.longest, terms_of(problem, review=review).review)
+    if search.paths * periods > MOST_DRAWS:
+        raise LostSalesError(
+            f"{search.paths:,} sampled futures of {periods:,} periods are more than the {MOST_DRAWS:,} periods that "
+            "can be looked at: take fewer paths"
         )

@@ -11,6 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from lostsales.data.problem import Problem
+from lostsales.errors import LostSalesError
 from lostsales.learn.planner.ahead_arrays import AHEAD_ARRAYS, ahead_sizes, aheads_from_arrays, aheads_to_arrays
 from lostsales.learn.planner.arrivals import Arrivals, has_pipeline
 from lostsales.learn.planner.decision_loops import Rows, action_values
@@ -25,6 +26,7 @@ from lostsales.types import Array, Floats
 
 # Of more orders than the first number so many as the second are scored first, then those near the best.
 ALL_ORDERS = (MOST_ACTIONS, MOST_ACTIONS)
+MOST_STEPS = 1_000_000  # of the stock in one of an order on the way
 _STATES = "groups", "laws", "w", "depths", "lags", "1+stocks"
 
 
@@ -67,6 +69,8 @@ class ByPipeline:
         """From `to_arrays`, with the steps of the stock."""
         values = arrays["following"].astype(np.float64)
         columns = values.ndim - len(_STATES)
+        if (arrays["order_steps"] > MOST_STEPS * arrays["steps"][:, 0]).any():
+            raise LostSalesError(f"a step of its orders must be at most {MOST_STEPS:,} of those of its stock")
         steps = zip(arrays["steps"][:, 0].tolist(), arrays["order_steps"].tolist(), strict=True)
         grids = tuple(PipelineGrid.of(*step, values.shape[5], values.shape[6], columns) for step in steps)
         return cls(np.ascontiguousarray(values.reshape(*values.shape[:6], -1)), grids)

@@ -6,6 +6,7 @@ import numpy as np
 
 from lostsales.demand.censoring.evidence import Evidence
 from lostsales.demand.law.demand_law import DemandLaw
+from lostsales.demand.law.local_residuals import LocalResiduals, Points
 from lostsales.demand.law.means import LinearMean
 from lostsales.demand.law.memory import observed_lag
 from lostsales.learn.planner.market_states import MarketStates
@@ -41,15 +42,23 @@ class GroupShape(NamedTuple):
 
 
 def latent_atoms(
-    evidence: Evidence, law: DemandLaw, states: MarketStates, prices: Floats, lags: Floats, shape: GroupShape
+    evidence: Evidence,
+    law: DemandLaw,
+    states: MarketStates,
+    prices: Floats,
+    lags: Floats,
+    shape: GroupShape,
+    local: LocalResiduals | None = None,
 ) -> Floats:
     """Equally likely latents for every node, price and last demand, (belief shapes, z nodes, prices, lags, atoms).
 
     The last demand is observed, or hidden by one stock-out, or by several. A belief with mean mu is taken to be mu
     plus the centred upper half of a law: after one stock-out of the residual law, after several of the law after one.
+    Where residuals are `local`, each node has those of its own.
     """
     observed = _mean_latents(evidence, law, states, prices, lags, shape)
-    tables = [law.atoms(observed, shape.spread, shape.scale, ATOMS)]
+    residuals = None if local is None else _residual_atoms(local, observed, states, prices, lags)
+    tables = [_atoms_around(observed, law, shape, residuals)]
     for _ in range(BELIEF_SHAPES - 1):
         middle = tables[-1][tuple(each // 2 for each in observed.shape)]
         upper = np.interp(_levels(BELIEF_ATOMS), _levels(ATOMS // 2), middle[ATOMS // 2 :])
@@ -60,10 +69,30 @@ def latent_atoms(
             belief = np.maximum(lags[:, None] + own * (upper - upper.mean()), 0.0)
         means = _mean_latents(evidence, law, states, prices, belief.reshape(-1), shape)
         means = means.reshape(*observed.shape, BELIEF_ATOMS)
-        drawn = law.atoms(means, shape.spread, shape.scale, ATOMS)
+        drawn = _atoms_around(means, law, shape, None if residuals is None else _at_lags(residuals, lags, belief))
         mixture = np.sort(drawn.reshape(*observed.shape, -1), axis=-1)
         tables.append(mixture.reshape(*observed.shape, ATOMS, BELIEF_ATOMS).mean(axis=-1))
     return np.ascontiguousarray(np.stack(tables))
+
+
+def _atoms_around(mean: Floats, law: DemandLaw, shape: GroupShape, residuals: Floats | None) -> Floats:
+    """Equally likely latents around means, (..., atoms), with the residuals of the law or with those given."""
+    if residuals is None:
+        return law.atoms(mean, shape.spread, shape.scale, ATOMS)
+    return np.asarray(mean[..., None] + law.spread_of(mean, shape.spread, shape.scale)[..., None] * residuals)
+
+
+def _residual_atoms(local: LocalResiduals, mean: Floats, states: MarketStates, prices: Floats, lags: Floats) -> Floats:
+    """Equally likely local residuals at nodes, (z nodes, prices, lags, atoms)."""
+    z, price, lag = (each.reshape(-1) for each in np.meshgrid(states.z_nodes, prices, lags, indexing="ij"))
+    return local.atoms(Points(z, price, lag, mean.reshape(-1)), ATOMS).reshape(*mean.shape, ATOMS)
+
+
+def _at_lags(residuals: Floats, lags: Floats, wanted: Floats) -> Floats:
+    """Residuals at nodes (..., lags, atoms) between the nodes of the lag, (..., *wanted, atoms)."""
+    low = np.clip(np.searchsorted(lags, wanted, side="right") - 1, 0, len(lags) - 2)
+    weight = np.clip((wanted - lags[low]) / (lags[low + 1] - lags[low]), 0.0, 1.0)[..., None]
+    return np.asarray(residuals[:, :, low] * (1 - weight) + residuals[:, :, low + 1] * weight)
 
 
 def usual_noise(law: DemandLaw, latents: Floats, scale: float, lags: Floats, shape: GroupShape) -> Floats:
@@ -103,7 +132,11 @@ def _mean_latents(
     own = shape.price_slope * (law.price_input(price) - centre[-2])
     own += shape.memory_slope * (law.memory_input(lag) - centre[-1])
     if isinstance(law.mean, LinearMean):
-        shared = own + law.mean(law.inputs(np.zeros((len(price), evidence.market.shape[1])), price, lag))
+        # z is that of the fitted law. Another one, with slopes of its own on the features, has its own mean at their
+        # middle: at features of 0 its intercept would have to be that of the fitted one.
+        middle = evidence.market.mean(axis=0)
+        same = np.repeat(middle[None], len(price), axis=0)
+        shared = own + law.mean(law.inputs(same, price, lag)) - states.index(middle[None])
         return law.linked(states.z_nodes[:, None] + shared).reshape(nodes)
     rows = np.linspace(0, len(evidence) - 1, min(len(evidence), INTERACTION_ROWS)).astype(np.int64)
     z = states.index(evidence.market[rows])

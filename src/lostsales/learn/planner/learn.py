@@ -13,6 +13,7 @@ from lostsales.data.progress import Progress
 from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.demand.law.demand_model import DemandModel, bootstrap_laws
 from lostsales.demand.law.estimation import complete_latents
+from lostsales.demand.law.local_residuals import LocalResiduals
 from lostsales.demand.law.selection import fit_demand
 from lostsales.learn.planner.latent_table import GroupShape, memory_reach
 from lostsales.learn.planner.market_states import MarketStates, market_effects, market_states
@@ -47,11 +48,18 @@ def learn(
         model = fit_demand(log, settings.families, settings.seed) if model is None else model
         for message in model.warnings:
             warnings.warn(message, stacklevel=4)
-        data = data.priced(settings.pricing if model.instrument is None else "free")
-        return _plan(data, model, settings, progress)
+        data = data.priced("free" if model.is_causal else settings.pricing)
+        return plan(data, model, settings, progress)
 
 
-def _plan(data: TrainingData, model: DemandModel, settings: "Planner", progress: Progress | None) -> PlanPolicy:
+def plan(
+    data: TrainingData,
+    model: DemandModel,
+    settings: "Planner",
+    progress: Progress | None,
+    local: LocalResiduals | None = None,
+) -> PlanPolicy:
+    """Plan on the law of a model, with local residuals where they are given."""
     log, law, problem = data.log, model.law, data.log.problem
     assert log.costs is not None  # TrainingData has checked
     discount = max(problem.discount, LEAST_DISCOUNT) if settings.discount is None else settings.discount
@@ -82,6 +90,7 @@ def _plan(data: TrainingData, model: DemandModel, settings: "Planner", progress:
         problem=problem,
         pipeline=PipelineSetting.of(problem, law, settings.seed),
         every_state=pipeline_grids(problem, grids, states, common),
+        local=local,
     )
     latents, following = plans.solved(progress)
     return PlanPolicy(

@@ -2,18 +2,18 @@
 
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from pydantic import Field
 
 from lostsales.data.ladders import Ladders
 from lostsales.data.log import SalesLog
 from lostsales.data.settings import StrictSettings, checked_json
 from lostsales.demand.forecasting.spread import Spread
-from lostsales.errors import LostSalesError
-from lostsales.learn.planner.moving_level import LevelStates
+from lostsales.learn.planner.moving_level import DECAYS, LevelStates
 from lostsales.policy.decision import Decision
-from lostsales.policy.file_content import POSITIVE, Content, Header, NonNegative, Positive, numbers, texts
+from lostsales.policy.file_content import POSITIVE, Content, Header, NonNegative, feature_count, numbers, texts
 from lostsales.policy.file_format import POLICIES, Artefact, content_of
 from lostsales.policy.in_units import MONEY, QUANTITIES, Rescaled, factors, view_in_units
 from lostsales.policy.view import Action, View
@@ -21,18 +21,22 @@ from lostsales.types import Array, Floats
 
 KIND = "levelled"
 BEFORE = "level_"  # of the names of its arrays
+MOST_PERIOD = 9.2e18  # which int64 can hold
+# Variance beyond that of a count, as a share of it: less is lost in rounding, and then divided by.
+Excess = Annotated[float, Field(ge=1e-6, le=1e6)]
 
 
 class LevelledSettings(StrictSettings):
     """The settings in a policy file."""
 
-    kind: str
+    kind: Literal["plan"]
     settings: dict[str, Any]
-    linear: Positive
-    quadratic: Positive
+    linear: Excess
+    quadratic: Excess
     integer: bool
     whole: bool
     still: NonNegative = 0.0
+    chance: NonNegative = 0.0
     orders: tuple[NonNegative, ...] | None = None  # that the policy inside has
 
 
@@ -42,6 +46,7 @@ class LevelledPolicy(Rescaled):
 
     states: LevelStates
     whole: bool  # orders are whole
+    replayed: dict[str, float] | None = None  # levels at which periods are replayed, by product
 
     @property
     def usual_demand(self) -> float:
@@ -50,8 +55,8 @@ class LevelledPolicy(Rescaled):
 
     @property
     def may_recommend(self) -> Ladders | None:
-        """None: orders are those of the policy inside times the level."""
-        return None
+        """What the policy inside does while no level has moved; None where orders are that times the level."""
+        return self.policy.may_recommend if self.states.still else None
 
     def summary(self) -> dict[str, Any]:
         """That of the policy inside, and that the level moves."""
@@ -65,9 +70,15 @@ class LevelledPolicy(Rescaled):
         """The view with the level of each series after recent rows."""
         return replace(view, level=factors(view, self.states.after(recent).now()))
 
+    def replayed_on(self, log: SalesLog) -> "LevelledPolicy":
+        """The policy at the mean level of a log, which is that of a law learned from it: so it is asked in a replay."""
+        return replace(self, replayed=self.states.mean_over(log))
+
     def units(self, view: View) -> Floats:
         """The level of each series of a view."""
-        return factors(view, self._at_the_end) if view.level is None else view.level
+        if view.level is not None:
+            return view.level
+        return factors(view, self._at_the_end if self.replayed is None else self.replayed)
 
     def decide(self, view: View, rng: np.random.Generator) -> Action:
         """Price and order of every series."""
@@ -99,6 +110,7 @@ class LevelledPolicy(Rescaled):
         settings = {"kind": own.kind, "settings": own.settings, "whole": self.whole, "integer": spread.integer}
         settings |= {"linear": spread.linear, "quadratic": spread.quadratic}
         settings |= {"orders": own.problem.orders, "still": self.states.still}
+        settings |= {"chance": self.states.chance}
         states = {f"{BEFORE}{name}": values for name, values in _arrays(self.states).items()}
         return Artefact(KIND, own.observes, own.horizon, self.problem, settings, own.arrays | states)
 
@@ -110,7 +122,8 @@ class LevelledPolicy(Rescaled):
         problem = header.problem.model_copy(update={"orders": settings.orders})
         inside = content_of(settings.kind, replace(header, settings=settings.settings, names=names, problem=problem))
         specs = {f"{BEFORE}{name}": spec for name, spec in SPECS.items()}
-        return None if inside is None else replace(inside, arrays=inside.arrays | specs)
+        own = {"level inputs": 1 + feature_count(header.problem.features)}
+        return None if inside is None else replace(inside, arrays=inside.arrays | specs, sizes=inside.sizes | own)
 
     @classmethod
     def from_artefact(cls, artefact: Artefact) -> "LevelledPolicy":
@@ -122,29 +135,30 @@ class LevelledPolicy(Rescaled):
         inside = replace(artefact, kind=settings.kind, settings=settings.settings, arrays=arrays, problem=problem)
         spread = Spread(settings.linear, settings.quadratic, settings.integer)
         own |= {"names": own["names"].astype(object), "last": own["last"].astype(np.int64)}
-        states = LevelStates(spread=spread, still=settings.still, **own)
+        states = LevelStates(spread=spread, still=settings.still, chance=settings.chance, **own)
         return cls(POLICIES.get(settings.kind).from_artefact(inside), artefact.problem, states, settings.whole)
 
 
 SPECS = {
     "names": texts("levels"),
-    "last": numbers("levels"),
+    "last": numbers("levels", least=-(2.0**63), most=MOST_PERIOD),
     "usual": numbers("levels", least=POSITIVE),
-    "total": numbers("levels", "rates"),
-    "weight": numbers("levels", "rates"),
-    "score": numbers("levels", "rates"),
+    "total": numbers("levels", len(DECAYS)),
+    "weight": numbers("levels", len(DECAYS), least=0),
+    "score": numbers("levels", len(DECAYS)),
     "slopes": numbers("level inputs"),
     "centre": numbers("level inputs"),
 }
 
 
 def _arrays(states: LevelStates) -> dict[str, Array]:
-    found = {each.name: getattr(states, each.name) for each in fields(states) if each.name not in ("spread", "still")}
+    found = {
+        each.name: getattr(states, each.name)
+        for each in fields(states)
+        if each.name not in ("spread", "still", "chance")
+    }
     return found | {"names": states.names.astype(np.str_), "last": states.last.astype(np.float64)}
 
 
 def _settings(keys: dict[str, Any]) -> LevelledSettings:
-    settings = checked_json(LevelledSettings, keys, "its settings")
-    if settings.kind == KIND:
-        raise LostSalesError("a policy for moving levels holds another kind of policy, not one of its own")
-    return settings
+    return checked_json(LevelledSettings, keys, "its settings")

@@ -273,10 +273,12 @@ def _fit_index(evidence: Evidence, law: DemandLaw, seed: int) -> LinearMean | Ke
     z = total / len(reference)
     z -= z.mean()
     weights = np.ones(len(z))
-    linear = fit_linear(features, z, weights)
-    if np.std(z - linear(features)) < 0.02 * np.std(z):
-        return linear
-    return fit_kernel(features, z, weights, seed)
+    linear = getattr(law.mean, "linear", None)
+    prior = None if linear is None or linear.prior is None else linear.prior[:n_columns]
+    line = fit_linear(features, z, weights, prior)
+    if np.std(z - line(features)) < 0.02 * np.std(z):
+        return line
+    return fit_kernel(features, z, weights, seed, prior=prior)
 
 
 def _fit_forecast(inputs: Floats, z_tp1: Floats) -> LinearMean:

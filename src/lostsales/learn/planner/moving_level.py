@@ -30,7 +30,10 @@ LEAST_GAIN = 0.01  # of the mean log score so many periods ahead, and
 LEAST_T = 1.7  # times its standard error over blocks of rows: where nothing moves the gain is below 0
 BLOCK = 20  # rows
 RANGE = 0.1, 10.0  # of a level relative to the usual one
-STILL = 0.2  # relative change up to which a level that never moved counts as chance
+FARTHEST = 50.0  # logarithm of what price and features may do to demand; beyond, products of it would not be finite
+STILL = 0.2  # relative change up to which a level that never moved counts as chance, and so do changes ...
+CHANCE = 0.99  # ... as large as all but so many of those that the filter made of the log, in which none moved
+FIRST_ROWS = 15  # of a product, until its filter has settled
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,23 +42,41 @@ class LevelStates:
 
     names: Array  # (products,) text
     last: Ints  # (products,) last period, as a number
-    usual: Floats  # (products,) mean level over the log; where none moved in it, that at its end
+    usual: Floats  # (products,) mean level over the log
     total: Floats  # (products, rates)
     weight: Floats  # (products, rates)
     score: Floats  # (products, rates)
     slopes: Floats  # (1 + columns,) of the logarithm of demand on price and features
     centre: Floats  # (1 + columns,)
     spread: Spread
-    still: float = 0.0  # relative change up to which a level is the usual one
+    still: float = 0.0  # relative change up to which a level is the usual one, and ...
+    chance: float = 0.0  # ... logarithm of one, in units of the relative deviation of a period's demand
 
     def index(self, log: SalesLog) -> Floats:
         """What price and features do to the demand of rows, (rows,)."""
-        return np.exp((_inputs(log) - self.centre) @ self.slopes)
+        return np.exp(np.clip((_inputs(log) - self.centre) @ self.slopes, -FARTHEST, FARTHEST))
 
     def now(self) -> dict[str, float]:
         """The level of each product after the last row that was seen, relative to its usual one."""
-        relative = np.clip(self.levels() / self.usual, *RANGE)
-        moved = np.abs(np.log(relative)) > np.log1p(self.still)
+        return self._named(self.levels() / self.usual)
+
+    def mean_over(self, log: SalesLog) -> dict[str, float]:
+        """The mean level of each product over the rows of a log, relative to its usual one."""
+        place = {str(name): at for at, name in enumerate(self.names)}
+        product = np.array([place.get(str(name), -1) for name in log.names], dtype=np.int64)[log.series]
+        known = np.flatnonzero(product >= 0)
+        known = known[np.lexsort((log.period[known], product[known]))]
+        nothing = np.zeros_like(self.total), np.zeros_like(self.weight), np.zeros_like(self.score)
+        path = level_paths(*_rows(log, self.index(log), known, product[known]), *nothing, *self._law())[:, 0]
+        rows = np.bincount(product[known], minlength=len(self.names))
+        total = np.bincount(product[known], path, len(self.names))
+        return self._named(np.where(rows > 0, total / np.maximum(rows, 1), self.usual) / self.usual)
+
+    def _named(self, relative: Floats) -> dict[str, float]:
+        """Relative levels by product, 1 where they differ from it by no more than chance."""
+        relative = np.clip(relative, *RANGE)
+        least = np.maximum(np.log1p(self.still), self.chance * deviation(self.usual, self.spread))
+        moved = np.abs(np.log(relative)) > least
         return dict(zip(map(str, self.names), np.where(moved, relative, 1.0).tolist(), strict=True))
 
     def levels(self) -> Floats:
@@ -83,6 +104,11 @@ class LevelStates:
 
     def _law(self) -> tuple[Any, ...]:
         return DECAYS, PRIOR, self.usual, self.spread.factors, self.spread.integer, MEMORY
+
+
+def deviation(usual: Floats, spread: Spread) -> Floats:
+    """The standard deviation of a period's demand at its usual level, relative to it, (products,)."""
+    return np.asarray(np.sqrt(spread.variance(usual, 1.0)) / np.maximum(usual, 1e-9))
 
 
 def _no_rows(products: int) -> tuple[Floats, Floats, Bools, Ints]:
@@ -115,11 +141,11 @@ def moving_levels(log: SalesLog, model: DemandModel, *, always: bool = False) ->
     """The levels of a log, and that of each row before it was seen (rows,), relative to the usual one of its product.
 
     None where following a level does not forecast demand better some periods ahead than the mean so far does; or, where
-    they are `always` wanted, levels that count only once they have moved since the end of the log.
+    they are `always` wanted, levels that count only once they have moved by more than chance from that of the log.
     """
     products = Products.of(log)
     counts = np.bincount(products.of_row, minlength=len(products))
-    if has_quantities(log.problem) or np.median(counts) < LEAST_ROWS or log.stock is None:
+    if np.median(counts) < LEAST_ROWS or log.stock is None:
         return None
     inputs = _inputs(log)
     centre, slopes = inputs.mean(axis=0), _slopes(model, inputs)
@@ -146,10 +172,19 @@ def moving_levels(log: SalesLog, model: DemandModel, *, always: bool = False) ->
     mean_level = np.bincount(product, path[:, 0], len(products)) / counts
     states = LevelStates(products.names, last, mean_level, *state, slopes, centre, spread)
     if not helps:
-        return replace(states, usual=states.levels(), still=STILL), np.ones(len(log))
+        chance = _chance(path[:, 0] / mean_level[product], product, deviation(mean_level, spread))
+        return replace(states, still=STILL, chance=chance), np.ones(len(log))
     relative = np.empty(len(log))
     relative[order] = np.clip(path[:, 0] / mean_level[product], *RANGE)
     return states, relative
+
+
+def _chance(relative: Floats, product: Ints, by: Floats) -> float:
+    """How far relative levels of rows (rows,) went where none moved, in units of a deviation of each product."""
+    first = np.searchsorted(product, product)  # rows are in the order of products
+    settled = np.arange(len(product)) - first >= FIRST_ROWS
+    moved = np.abs(np.log(np.maximum(relative, 1e-9)))[settled] / by[product[settled]]
+    return float(np.quantile(moved, CHANCE)) if len(moved) else np.inf
 
 
 def _slopes(model: DemandModel, inputs: Floats) -> Floats:

@@ -48,8 +48,8 @@ class Planner(Learner):
     safe : {"none", "paper"}
         "paper": from the log's max_depth on, the highest price with the largest order.
     level : {"learn", "follow", "fixed"}
-        "learn": where the level of demand moved in the log, it is followed by series, also through recent rows;
-        "follow": also where it did not, once it has moved by a fifth since.
+        "follow": the level of demand is followed by series through recent rows, where it did not move in the log once
+        it has moved beyond chance since; "learn": only where it moved in the log.
 
     Examples
     --------
@@ -91,9 +91,9 @@ class Planner(Learner):
     )
 
     level: PlannerLevel = Field(
-        "learn",
-        description='"learn": follow the level of demand by series where it moved in the log and that forecast better; '
-        '"follow": also where it did not, once it has moved by a fifth since; "fixed": do not.',
+        "follow",
+        description='"follow": follow the level of demand by series, through the log where it moved in it and through '
+        'recent rows once it has moved beyond chance; "learn": only where it moved in the log; "fixed": do not.',
     )
 
     def laws(self, problem: Problem) -> int:

@@ -11,6 +11,7 @@ from lostsales.data.progress import Progress
 from lostsales.data.progress import stages as stages_of
 from lostsales.demand.censoring.evidence import Evidence
 from lostsales.demand.law.demand_law import DemandLaw
+from lostsales.demand.law.local_residuals import LocalResiduals
 from lostsales.learn.planner.every_state_plan import plan_every_state
 from lostsales.learn.planner.following import ByPipeline, ByStock, Following, Projected
 from lostsales.learn.planner.lag_belief import plan_memory
@@ -42,6 +43,7 @@ class Plans:
     problem: Problem
     pipeline: PipelineSetting | None  # None where a plan on the stock alone is made
     every_state: tuple[PipelineGrid, ...] | None  # by group, where plans are of every stock and pipeline
+    local: LocalResiduals | None = None  # residuals of all laws, where they change with market, price and last demand
 
     @property
     def steps(self) -> Floats:
@@ -72,7 +74,7 @@ class Plans:
         """Latents and plan of one group and law: values, or where orders take time an `Ahead`."""
         grid, scale, own = self.grids[group], float(self.scales[group]), self.laws[law]
         shape = self.shapes[group]
-        latents = latent_atoms(self.evidence, own, self.states, grid.prices, grid.lags / scale, shape)
+        latents = latent_atoms(self.evidence, own, self.states, grid.prices, grid.lags / scale, shape, self.local)
         demand = own.demand_of_atoms(latents, scale)
         memory = plan_memory(self.evidence, own)
         memory = memory._replace(offset=memory.offset * scale)

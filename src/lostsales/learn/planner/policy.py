@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -155,7 +155,8 @@ class PlanPolicy(PolicyBase):
     def scored_actions(self, view: View, belief: Belief, rules: Rules) -> ScoredActions:
         """Values of the actions of each row: of all, or of a coarse choice and then ever finer around the best."""
         prices = self.ladders.prices_of(belief.series.usual_price)
-        orders = self.ladders.orders_of(belief.series.scale, belief.series.order_multiple)
+        multiple = rules.multiples(view, belief.series.order_multiple)
+        orders = self.ladders.orders_of(belief.series.scale, multiple)
         rows, (some_prices, some_orders) = np.arange(len(prices))[:, None], self.ladders.coarse_rungs
         some_orders = some_orders[thinned(len(some_orders), *self.following.orders_first)]
         scored = self._values(view, belief, rules, prices[:, some_prices], orders[:, some_orders])
@@ -249,7 +250,7 @@ class PlanPolicy(PolicyBase):
         Prices beyond those of the plan are not allowed where there are others: nothing is known of demand there. Nor
         are actions far outside what the series has seen.
         """
-        rules = rules.of_names(view.names)
+        rules = rules.of_view(view)
         allowed = rules.feasible(
             grid, view.stock, view.last_price, view.features_by_name(self.asks), view.order_limit(self.problem)
         )
@@ -312,7 +313,7 @@ class PlanPolicy(PolicyBase):
         return Artefact("plan", self.observes, None, self.problem, settings, arrays)
 
     @classmethod
-    def from_artefact(cls, artefact: Artefact) -> "PlanPolicy":
+    def from_artefact(cls, artefact: Artefact) -> Self:
         """From `to_artefact`."""
         arrays, settings = artefact.arrays, dict(artefact.settings)
         costs, strict = arrays["costs"], settings.pop("strict")

@@ -10,7 +10,7 @@ from lostsales.data.economics import UnitCosts
 from lostsales.data.encoding import attribute_columns
 from lostsales.data.ladders import Ladders, own_multiples
 from lostsales.data.log import SalesLog
-from lostsales.data.scale import MOST_GROUPS, like_groups
+from lostsales.data.scale import MOST_GROUPS, by_attributes, like_groups, sizes_of
 from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.policy.own_range import MOST_PERIODS, OwnRange
 from lostsales.policy.rules import Rules
@@ -23,8 +23,6 @@ PRICE_MOVE = 0.25  # relative change of the price and ...
 MEMORY_MOVE = 0.5  # ... of the last demand over which responses are compared
 WIDEST = 3.0  # spread of an unknown series, as a multiple of the common one
 LEAST_CASE = 0.1  # of the scale, below which cases hardly matter
-FARTHEST = 60.0  # logarithm of a scale or price that attributes can say of an unknown series
-RIDGE = 1.0  # in series, of what attributes say about scale and price
 
 
 class SeriesRows(NamedTuple):
@@ -85,7 +83,7 @@ class SeriesTable:
         columns, values = attribute_columns(log)
         known = values[last]
         usual, scale = _with_median(law.usual_price[last]), _with_median(law.scale[last])
-        sizes = _by_attributes(known, np.log(np.column_stack([scale[:-1], usual[:-1]])))
+        sizes = by_attributes(known, np.log(np.column_stack([scale[:-1], usual[:-1]])))
         prior = _prior(law, known.shape[1])
         own = np.column_stack([law.effects.level, law.effects.slopes])[last]
         effects = np.concatenate([own, _with_ones(known.mean(axis=0, keepdims=True)) @ prior])
@@ -177,9 +175,8 @@ class SeriesTable:
         says = bool(self.columns) or self.sizes.any() or self.prior.any()  # not in files of old
         if new.any() and view.context is not None and says:
             attributes[new] = view.context.take(np.flatnonzero(new)).values(self.columns, self.attributes[-1])
-            design = _with_ones(attributes[new])
-            effects[new] = design @ self.prior
-            said = np.exp(np.clip(design @ self.sizes, -FARTHEST, FARTHEST))
+            effects[new] = _with_ones(attributes[new]) @ self.prior
+            said = sizes_of(attributes[new], self.sizes)
             recent, last = view.context.mean_demand[new], view.last_price[new]
             if np.ptp(self.scale) > 0:
                 scale[new] = np.where(recent > 0, recent, said[:, 0])
@@ -232,16 +229,6 @@ def _with_ones(columns: Floats) -> Floats:
     return np.column_stack([np.ones(len(columns)), columns])
 
 
-def _by_attributes(attributes: Floats, values: Floats) -> Floats:
-    """Coefficients (1 + attributes, columns) of a ridge regression of values (series, columns) on attributes."""
-    centre, scale = attributes.mean(axis=0), attributes.std(axis=0)
-    varied = (attributes - centre) / np.where(scale > 0, scale, 1.0)
-    middle = values.mean(axis=0)
-    slopes = np.linalg.solve(varied.T @ varied + RIDGE * np.eye(varied.shape[1]), varied.T @ (values - middle))
-    slopes /= np.where(scale > 0, scale, 1.0)[:, None]
-    return np.concatenate([(middle - centre @ slopes)[None], slopes])
-
-
 def _prior(law: DemandLaw, attributes: int) -> Floats:
     """Effects by attributes as they are in the log, (1 + attributes, 1 + inputs)."""
     prior = law.effects.prior
@@ -264,11 +251,9 @@ def _multiples(log: SalesLog, ladders: Ladders, rules: Rules) -> Floats:
     """What orders of each series come in, (series,): as the rules say, else as the log shows."""
     if not ladders.relative_orders:
         return np.full(len(log.names), ladders.order_multiple)
-    shown = own_multiples(log, ladders.order_multiple) if rules.multiple is None else rules.multiple
-    said = np.full(len(log.names), np.nan)
-    for each in rules.own:
-        if each.multiple is not None:
-            said[np.isin(log.names.astype(str), each.where["series"])] = each.multiple
+    shown, said = own_multiples(log, ladders.order_multiple), rules.of_names(log.names).multiple
+    if said is None:
+        return shown
     return np.where(np.isnan(said), shown, said)
 
 

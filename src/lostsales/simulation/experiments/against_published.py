@@ -34,16 +34,21 @@ class PublishedDifference:
 
 def differences_to_published(results: ExperimentResults) -> list[PublishedDifference]:
     """One a published point that was run; none for a scenario without published results."""
+    published, levels = published_results(results.experiment.scenario), results.experiment.levels
     found = []
-    for point in published_results(results.experiment.scenario):
-        if point.behaviour == REFERENCE:
-            own = results.reference(point.method)
-        elif results.has(point.method) and point.episodes in results.experiment.levels:
-            own = results.values(point.behaviour, point.method)[:, results.experiment.levels.index(point.episodes)]
-        else:
-            continue
-        found.append(difference_to(point, RunMean.of(own)))
-    return found
+    for behaviour in results.experiment.behaviours:
+        for point in published_of(behaviour, published):
+            if results.has(point.method) and point.episodes in levels:
+                own = results.values(behaviour, point.method)[:, levels.index(point.episodes)]
+                found.append(difference_to(point, RunMean.of(own)))
+    solved = [point for point in published if point.behaviour == REFERENCE]
+    return found + [difference_to(point, RunMean.of(results.reference(point.method))) for point in solved]
+
+
+def published_of(behaviour: str, published: list[Published]) -> list[Published]:
+    """The published points that go with a behaviour: those of near-optimal behaviour with every good one."""
+    kind = "uniform" if behaviour == "uniform" else "near-optimal"
+    return [point._replace(behaviour=behaviour) for point in published if point.behaviour == kind]
 
 
 def difference_to(point: Published, ours: RunMean) -> PublishedDifference:

@@ -13,7 +13,8 @@ from lostsales.data.log import SalesLog
 from lostsales.data.sublogs import series_of
 from lostsales.learn.fit import fit
 from lostsales.policy.policy import Policy
-from lostsales.simulation.experiments.design import REFERENCE, Cell, Experiment
+from lostsales.simulation.exact.softmax_policy import SoftmaxPolicy
+from lostsales.simulation.experiments.design import REFERENCE, Cell, Experiment, learner_and_settings
 from lostsales.simulation.experiments.folder import read_manifest, reference_path
 from lostsales.simulation.experiments.journal import CellResult
 from lostsales.simulation.named_policies import named_policy
@@ -52,10 +53,12 @@ def _policy(folder: Path, experiment: Experiment, cell: Cell) -> Policy:
         return _reference(folder, cell.method)
     log = series_of(_log(folder, cell.behaviour, cell.run), np.arange(cell.episodes))
     # The experiment knows how its prices were set, and the paper has no test of that.
+    learner, own = learner_and_settings(cell.method)
     options: dict[str, Any] = {"pricing": "free"}
-    options |= {"iterations": experiment.iterations} if cell.method in FITTED_Q_ITERATION else {}
-    options |= {"support": "all"} if cell.method in PAPER else {}
-    return fit(log, cell.method, seed=experiment.fit_seed(cell.behaviour, cell.run), **options)
+    options |= {"iterations": experiment.iterations} if learner in FITTED_Q_ITERATION else {}
+    options |= {"support": "all", "depth_rows": 0.0, "penalty": "support"} if learner in PAPER else {}
+    options |= own
+    return fit(log, learner, seed=experiment.fit_seed(cell.behaviour, cell.run), **options)
 
 
 @lru_cache(maxsize=2)  # the cells of a run follow each other
@@ -70,6 +73,8 @@ def _reference(folder: Path, name: str) -> Policy:
     experiment = read_experiment(folder)
     if name == "uniform":
         return named_policy(name, experiment.scenario)
+    if name == "softmax":
+        return SoftmaxPolicy.of(experiment.scenario, experiment.temperature)
     explores = name == "near-optimal"
     path = reference_path(folder, "pi-star" if explores else name)
     return named_policy(str(path), experiment.scenario, experiment.exploration if explores else 0.0)

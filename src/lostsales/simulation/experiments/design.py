@@ -12,15 +12,20 @@ from lostsales.simulation.scenario import Scenario
 
 LEVELS = tuple(range(5, 51, 5))
 RUN = 50  # least episodes of a run, so that a level has the same rows whatever other levels there are
-BEHAVIOURS = ("uniform", "near-optimal")
-REFERENCES = ("oracle-horizon", "pi-star-horizon", "oracle", "pi-star", *BEHAVIOURS)
+BEHAVIOURS = ("uniform", "near-optimal")  # unless others are asked for
+# uniform; pi* with some uniform decisions; pi* itself; and a softmax over the oracle's Q, which sees true demand. A log
+# has its seed by the place in this list, so that new ones come last.
+ALL_BEHAVIOURS = (*BEHAVIOURS, "pi-star", "softmax")
+SOLVED = ("oracle-horizon", "pi-star-horizon", "oracle", "pi-star")
 REFERENCE = "reference"  # in place of the behaviour, in the cells of the references, which have no log
-# The paper's three, the planner and the baselines: the default methods, as far as installed.
+# The paper's three, our two and the baselines: the default methods, as far as installed.
 METHODS = (
     "c-fqi",
     "pc-fqi",
     "fusion",
+    "pc-fqi-paper-u",
     "planner",
+    "replay-fqi",
     "behaviour",
     "base-stock",
     "s-S-p",
@@ -32,9 +37,22 @@ METHODS = (
 )
 
 
+# Learners with other settings than their own: their name in an experiment, the learner, and these settings.
+VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {"pc-fqi-paper-u": ("pc-fqi", {"penalty": "paper"})}
+
+
+def learner_and_settings(method: str) -> tuple[str, dict[str, Any]]:
+    """The learner of a method, and the settings that make it another.
+
+    >>> learner_and_settings("pc-fqi-paper-u"), learner_and_settings("planner")
+    (('pc-fqi', {'penalty': 'paper'}), ('planner', {}))
+    """
+    return VARIANTS.get(method, (method, {}))
+
+
 def default_methods() -> tuple[str, ...]:
     """Those of `METHODS` that are registered."""
-    return tuple(name for name in METHODS if name in LEARNERS)
+    return tuple(name for name in METHODS if learner_and_settings(name)[0] in LEARNERS)
 
 
 class Cell(NamedTuple):
@@ -55,7 +73,10 @@ class Experiment(Settings):
     methods: Annotated[tuple[str, ...], Field(default_factory=default_methods)]
     iterations: Annotated[int, Field(ge=1)] = 10  # K of fitted Q-iteration
     test_episodes: Annotated[int, Field(ge=1)] = 500
+    behaviours: tuple[str, ...] = BEHAVIOURS
     exploration: Annotated[float, Field(ge=0, le=1)] = 0.1  # share of near-optimal decisions that are drawn uniformly
+    # Of the softmax. In `released` it then earns 0.5 less than the oracle, as the PPO policy of the published runs did.
+    temperature: Annotated[float, Field(gt=0)] = 2.0
     seed: Annotated[int, Field(ge=0)] = 0
 
     @model_validator(mode="after")
@@ -64,14 +85,23 @@ class Experiment(Settings):
             raise ValueError("levels must rise, as in 5,10,20")
         if not self.methods or len(set(self.methods)) < len(self.methods):
             raise ValueError("methods must be named once each, and one at least")
+        if not self.behaviours or len(set(self.behaviours)) < len(self.behaviours):
+            raise ValueError("behaviours must be named once each, and one at least")
+        if unknown := sorted(set(self.behaviours) - set(ALL_BEHAVIOURS)):
+            raise ValueError(f"there is no behaviour {', '.join(unknown)}; the names are {', '.join(ALL_BEHAVIOURS)}")
         return self
+
+    @property
+    def references(self) -> tuple[str, ...]:
+        """Solved policies and behaviours, tested in the same episodes; uniform decisions are the scale of claims."""
+        return (*SOLVED, *dict.fromkeys(("uniform", *(each for each in self.behaviours if each not in SOLVED))))
 
     def cells(self) -> Iterator[Cell]:
         """Run by run, so that a stopped experiment has whole runs, and the cells of one log follow each other."""
         for run in range(self.runs):
-            for name in REFERENCES:
+            for name in self.references:
                 yield Cell(REFERENCE, 0, run, name)
-            for behaviour in BEHAVIOURS:
+            for behaviour in self.behaviours:
                 for episodes in self.levels:
                     for method in self.methods:
                         yield Cell(behaviour, episodes, run, method)
@@ -83,11 +113,11 @@ class Experiment(Settings):
 
     def log_seed(self, behaviour: str, run: int) -> int:
         """Seed of the log of a run."""
-        return self._seed(0, BEHAVIOURS.index(behaviour), run)
+        return self._seed(0, ALL_BEHAVIOURS.index(behaviour), run)
 
     def fit_seed(self, behaviour: str, run: int) -> int:
         """Seed of a learner."""
-        return self._seed(1, BEHAVIOURS.index(behaviour), run)
+        return self._seed(1, ALL_BEHAVIOURS.index(behaviour), run)
 
     def test_seed(self, run: int) -> int:
         """Seed of the test episodes, common to all policies and references of a run."""

@@ -27,7 +27,12 @@ READS_RESULTS = (
     "simulation/experiments/results.py",
     "simulation/experiments/tables.py",
 )
-EXTENT = {"runs", "levels", "methods"}  # settings that determine which cells there are, but not their results
+EXTENT = {
+    "runs",
+    "levels",
+    "methods",
+    "behaviours",
+}  # settings that determine which cells there are, but not their results
 PACKAGES = ("lostsales", "numpy", "scipy", "numba", "duckdb")
 
 

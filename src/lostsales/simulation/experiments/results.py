@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 
 from lostsales.evaluation.interval import student_quantile
-from lostsales.simulation.experiments.design import BEHAVIOURS, REFERENCE, REFERENCES, Experiment
+from lostsales.simulation.experiments.design import REFERENCE, Experiment
 from lostsales.simulation.experiments.journal import CellResult
 from lostsales.types import Floats
 
@@ -119,8 +119,8 @@ class Row:
 def summarise_results(results: ExperimentResults) -> list[Row]:
     """One row a reference, then one a behaviour, method and level."""
     best = results.reference("pi-star")
-    columns = [(REFERENCE, name, 0, results.reference(name)) for name in REFERENCES]
-    for behaviour, method in product(BEHAVIOURS, results.experiment.methods):
+    columns = [(REFERENCE, name, 0, results.reference(name)) for name in results.experiment.references]
+    for behaviour, method in product(results.experiment.behaviours, results.experiment.methods):
         levels = zip(results.experiment.levels, results.values(behaviour, method).T, strict=True)
         columns += [(behaviour, method, episodes, values) for episodes, values in levels]
     rows = []

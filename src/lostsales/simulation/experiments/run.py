@@ -14,7 +14,7 @@ from lostsales.errors import LostSalesError, SettingError
 from lostsales.learn.learner import LEARNERS
 from lostsales.simulation.exact.solve import Target, criterion_of, solve_reference
 from lostsales.simulation.experiments.cells import run_cell
-from lostsales.simulation.experiments.design import Cell, Experiment
+from lostsales.simulation.experiments.design import Cell, Experiment, learner_and_settings
 from lostsales.simulation.experiments.folder import JOURNAL, prepare_folder, reference_path, write_manifest
 from lostsales.simulation.experiments.journal import CellResult, open_journal
 from lostsales.simulation.workers import worker_pool
@@ -33,7 +33,7 @@ def run_experiment(
     """
     if workers < 1:
         raise SettingError(f"workers must be at least 1, but {workers} came")
-    LEARNERS.check(*experiment.methods)
+    LEARNERS.check(*(learner_and_settings(method)[0] for method in experiment.methods))
     prepare_folder(folder, experiment)
     with open_journal(folder / JOURNAL) as (journal, held):
         write_manifest(folder, experiment)

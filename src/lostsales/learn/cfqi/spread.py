@@ -1,0 +1,79 @@
+"""A price or an order given the history: what is usual, and how what was done spreads around it."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from lostsales.data.splits import FoldMasks
+from lostsales.learn.function.depth_regression import HyperparameterSearch, build
+from lostsales.learn.function.q_function import ActionScaler, FunctionClass, QFunction, Scaler
+from lostsales.types import Bools, Floats
+
+LEAST_SHARE = 0.25
+WINDOW = 0.05  # rows count that lie within this share of the range of what was done, or nearer than the next rung
+WINDOW_ROWS = 12  # that a window would hold at least if all were equally likely: fewer tell nothing
+LEAST_EXPLAINED = 0.05  # of the absolute deviation of held-out rows, or 2 / sqrt(rows): less is chance
+ROUNDS = 2  # of leaving strays aside
+STRAYS_FROM = 3.7  # median absolute residuals: 2.5 standard deviations of a normal law
+ROUNDING = 1e-9
+NO_ACTION = np.zeros((1, 2))
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """What is usual after a history, the residuals around it, and the range of what was done."""
+
+    mean: QFunction
+    residuals: Floats  # (rows,) rising
+    range: float
+
+    @classmethod
+    def of(cls, block: Floats, taken: Floats, folds: FoldMasks, seed: int) -> "Spread":
+        """Of what was done (rows,) after the histories of a depth."""
+        mean, residuals = _without_strays(block, taken, folds, seed)
+        return cls(mean, np.sort(residuals), float(np.ptp(taken)))
+
+    @property
+    def concentration(self) -> float:
+        """0 where all that was done is as likely as the usual, 1 where little else was done."""
+        even = self.range / 4  # the median distance from the middle
+        return float(np.clip(1 - np.median(np.abs(self.residuals)) / even, 0, 1)) if even else 1.0
+
+    def usual(self, block: Floats) -> Floats:
+        """What is usual after each history, (rows,)."""
+        return np.asarray(self.mean.values(block, NO_ACTION)[:, 0])
+
+    def supports(self, usual: Floats, rungs: Floats) -> Bools:
+        """Which of the rungs (rungs,) are supported where something is usual (rows,), (rows, rungs); one at least."""
+        if len(rungs) == 1:
+            return np.ones((len(usual), 1), dtype=bool)
+        apart = rungs - usual[:, None]
+        gaps, total = np.diff(rungs), len(self.residuals)
+        wide = max(WINDOW, WINDOW_ROWS / 2 / total) * self.range
+        below, above = np.maximum(np.r_[gaps[0], gaps] / 2, wide), np.maximum(np.r_[gaps, gaps[-1]] / 2, wide)
+        rows = np.searchsorted(self.residuals, apart + above) - np.searchsorted(self.residuals, apart - below)
+        even = total * (below + above) / (self.range + gaps.min())
+        enough = rows >= np.maximum(LEAST_SHARE * even, 1)
+        nearest = np.abs(apart) == np.abs(apart).min(axis=1, keepdims=True)
+        return np.asarray(np.where(enough.any(axis=1, keepdims=True), enough, nearest))
+
+
+def _without_strays(block: Floats, taken: Floats, folds: FoldMasks, seed: int) -> tuple[QFunction, Floats]:
+    """Regression of what was done on the history, rows far from it left aside, and the residuals of all rows.
+
+    One that explains no more than chance would is taken for a constant: it would cut the ends of a uniform log.
+    """
+    scaler, no_action, function = Scaler.of(block), np.zeros((len(block), 2)), FunctionClass()
+    action_scaler, history, constant = ActionScaler.of(no_action), scaler(block), taken - taken.mean()
+    search = HyperparameterSearch.of(history, no_action, folds, function, seed)
+    chosen = search.choose(constant)
+    held_out, near = search.held_out(constant, chosen), np.ones(len(taken), dtype=bool)
+    by_chance = max(LEAST_EXPLAINED, 2 * len(held_out) ** -0.5)
+    explains = np.abs(held_out).mean() <= (1 - by_chance) * np.abs(constant[search.rows]).mean()
+    bounds = float(taken.min()), float(taken.max())
+    for _ in range(ROUNDS + 1 if explains else 1):
+        design = build(scaler, action_scaler, history[near], no_action[near], chosen, function, seed)
+        mean = design.q(taken[near], *bounds)[0]
+        residuals = taken - mean.values(block, NO_ACTION)[:, 0]
+        near = np.abs(residuals) <= max(STRAYS_FROM * float(np.median(np.abs(residuals))), ROUNDING)
+    return (mean, residuals) if explains else (replace(mean, weights=np.zeros_like(mean.weights)), constant)

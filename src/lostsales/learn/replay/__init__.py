@@ -1,0 +1,1 @@
+"""Fitted Q-iteration on replayed transitions."""

@@ -1,0 +1,28 @@
+"""The policy of Replay-FQI: the best action by one-period lookahead on the values of replayed transitions."""
+
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from lostsales.learn.planner.policy import PlanPolicy
+from lostsales.policy.file_format import Artefact
+
+KIND = "replay"
+
+
+@dataclass(frozen=True, eq=False)
+class ReplayPolicy(PlanPolicy):
+    """Greedy in Q: the decisions of a plan, made on kernel-weighted rows in place of a law of demand."""
+
+    @classmethod
+    def of(cls, plan: PlanPolicy, rows: str) -> "ReplayPolicy":
+        """From a plan, and how its rows were replayed, in words."""
+        own = {each.name: getattr(plan, each.name) for each in fields(plan)}
+        return cls(**(own | {"family": rows}))
+
+    def summary(self) -> dict[str, Any]:
+        """The method, and how rows were replayed."""
+        return {"method": "replay-fqi", "replayed": self.family}
+
+    def to_artefact(self) -> Artefact:
+        """The arrays and settings of the file."""
+        return replace(super().to_artefact(), kind=KIND)

@@ -1,0 +1,77 @@
+"""Replay-FQI: fitted Q-iteration on replayed transitions, without a law of demand."""
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from lostsales.data.log import SalesLog
+from lostsales.data.progress import Progress
+from lostsales.demand.law.local_estimation import BANDWIDTHS
+from lostsales.learn.learner import Learner
+from lostsales.learn.planner.learn import LEAST_DISCOUNT
+from lostsales.learn.replay.learn import learn
+from lostsales.learn.replay.policy import ReplayPolicy
+
+Alignment = Literal["learn", "shift", "scale"]
+Bandwidth = Annotated[float, Field(gt=0)]
+
+
+class ReplayFQI(Learner):
+    """Replay-FQI: fitted Q-iteration on replayed transitions, kernel-weighted; it assumes no law of demand.
+
+    Demand does not depend on the stock (Assumption 4), and profit and stock balance are known. So a row tells what any
+    order at any stock would have led to: its demand is replayed for all of them, and a hidden demand by its conditional
+    distribution above what was available. Q at a state is a weighted mean over the replayed rows; weights fall with
+    the distance in market, price and last demand, are not negative and sum to one, so that iterations converge. Before
+    it is replayed, the demand of a row is moved by the difference between the conditional means there and here.
+
+    Parameters
+    ----------
+    iterations : int, optional
+        Greedy sweeps of Q-iteration, at most; 40 unless given. Sweeps stop when the values have converged.
+    rules : Rules
+        Business rules that every action obeys.
+    seed : int
+        The same seed gives the same policy.
+    bandwidths : tuple of float
+        Bandwidths that are tried in each coordinate, in its standard deviations, besides an infinite one; held-out rows
+        decide. With none, all rows count alike everywhere.
+    alignment : {"learn", "shift", "scale"}
+        How the demand of a row is moved to another state: by a difference of means, by their ratio, or by what
+        predicts held-out rows better.
+    discount : float, optional
+        Discount of Q; the larger of the problem's and 0.97 unless given.
+
+    Examples
+    --------
+    >>> import lostsales
+    >>> log, _ = lostsales.simulate("released", episodes=10, seed=1)
+    >>> policy = ReplayFQI(alignment="shift", bandwidths=()).fit(log)
+    >>> policy.family
+    'demand shifted by a linear mean, all rows alike'
+
+    References
+    ----------
+    Ormoneit and Sen (2002), Kernel-Based Reinforcement Learning.
+    Gordon (1995), Stable Function Approximation in Dynamic Programming.
+
+    """
+
+    method: ClassVar[str] = "replay-fqi"
+
+    bandwidths: tuple[Bandwidth, ...] = Field(
+        BANDWIDTHS,
+        description="Bandwidths tried in each coordinate, in its standard deviations, besides an infinite one.",
+    )
+    alignment: Alignment = Field(
+        "learn",
+        description="How the demand of a row is moved to another state: by a difference of means (`shift`), by their "
+        "ratio (`scale`), or by what predicts held-out rows better (`learn`).",
+    )
+    discount: Annotated[float, Field(ge=0, lt=1)] | None = Field(
+        None, description=f"Discount of Q; the larger of the problem's and {LEAST_DISCOUNT} unless given."
+    )
+
+    def fit(self, log: SalesLog, progress: Progress | None = None) -> ReplayPolicy:
+        """Replay the rows of a log, and iterate Q."""
+        return learn(log, self, progress)
