@@ -198,6 +198,7 @@ def ended(redirected: str, *arguments: str, **environment: str) -> subprocess.Co
     return subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | environment)  # noqa: S603
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="a shell")
 @pytest.mark.parametrize("redirected", [">&-", "2>&-", ">&- 2>&-", "<&-"])
 def test_streams_that_are_closed_are_no_error(redirected: str) -> None:

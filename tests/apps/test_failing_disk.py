@@ -101,6 +101,7 @@ def processes_of(group: int) -> list[int]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
 def test_a_killed_calibration_leaves_no_processes(tmp_path: Path) -> None:
     command = "calibrate", "steady", "--series", "20", "--replications", 50, "--workers", 2, "--out", "study.json"

@@ -147,6 +147,7 @@ def test_an_error_of_a_registered_estimator_is_its_refusal_alone(monkeypatch: py
     assert found.best is found.by("fqe")
 
 
+@pytest.mark.slow
 def test_results_are_json_and_equal_for_equal_seeds() -> None:
     log, policy = small_log("released", 10), Uniform(scenario("released").problem)
     first, again = (evaluate(policy, log, seed=4, quick=True).to_json() for _ in range(2))

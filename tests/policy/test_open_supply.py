@@ -86,6 +86,7 @@ def test_a_receipt_that_the_lead_time_does_not_give_is_named() -> None:
         opened(late, TODAY)
 
 
+@pytest.mark.slow
 def test_lead_times_that_vary_leave_what_was_not_received() -> None:
     """Of the orders 6 and 1 nothing came; 3 came in its third period, as received says, or as today's stock does."""
     law = {"1": 0.4, "2": 0.3, "3": 0.2, "lost": 0.1}

@@ -23,6 +23,7 @@ from tests.learn.small import days, small_log
 SIZES = [*range(0, 20, 2), *range(20, 400, 20)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "slack"), [("released", 0.1)])
 def test_with_the_true_law_the_planner_is_as_good_as_pi_star(name: str, slack: float) -> None:
     """By code that the two do not share; on the same episodes, within three standard errors and the grids' error."""
