@@ -9,6 +9,7 @@ from lostsales.demand.law.demand_law import Family
 from lostsales.demand.law.estimation import fit_family
 from lostsales.demand.law.residuals import FLOOR, NORMAL_ROWS, Residuals
 from lostsales.demand.survival.curve import kaplan_meier
+from lostsales.errors import LostSalesError
 from tests.demand.logs import log_of_draws
 
 
@@ -76,3 +77,8 @@ def test_quantiles_moments_and_atoms_agree() -> None:
     normal = Residuals.normal(3.0)
     assert normal.mean == pytest.approx(0.0, abs=1e-9)
     assert normal.spread == pytest.approx(3.0, rel=1e-3)
+
+
+def test_numbers_beyond_reckoning_are_one_clear_error() -> None:
+    with pytest.raises(LostSalesError, match="too far apart in size"):
+        Residuals.of(np.array([1.0, np.nan]), np.ones(2))

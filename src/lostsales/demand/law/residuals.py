@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lostsales.errors import LostSalesError
 from lostsales.types import Floats
 
 POINTS = 513
@@ -41,6 +42,11 @@ class Residuals:
         total = float(weights.sum())
         middle = float(weights @ values / total)
         spread = max(float(np.sqrt(weights @ (values - middle) ** 2 / total)), 1e-9)
+        if not np.isfinite(spread):
+            raise LostSalesError(
+                "demand cannot be modelled: numbers of the log are too far apart in size; look for a wrong unit or a "
+                "mistyped number in sales, prices and features"
+            )
         edges = middle + spread * np.linspace(-REACH, REACH, POINTS)
         mass = np.histogram(np.clip(values, edges[0], edges[-1]), edges, weights=weights)[0] / total
         low, high = np.interp([0.25, 0.75], np.cumsum(mass), edges[1:])
