@@ -5,12 +5,10 @@ and over a time several times as long as the log, for the stock: a policy whose 
 over a short time says.
 """
 
-import json
 import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +20,7 @@ from lostsales.learn.fit import learner_of
 from lostsales.simulation.manager_policy import ManagerPolicy
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import evaluate_policy, simulate
-from lostsales.simulation.study_journal import StudyJournal
+from lostsales.simulation.study_journal import StudyJournal, fingerprint_of
 
 METHODS = ("c-fqi", "pc-fqi")
 TRUTH_EPISODES = 200
@@ -51,9 +49,7 @@ class ManagerStudy:
     @property
     def fingerprint(self) -> str:
         """Checksum of all settings that determine a replication."""
-        asked = asdict(self) | {"scenario": self.scenario.model_dump(mode="json", by_alias=True)}
-        del asked["replications"]
-        return sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
+        return fingerprint_of(asdict(self), self.scenario)
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,9 @@ Logs are made by the manager of a scenario. From each a method is compared and f
 fitted policy less that of the manager, both simulated in the scenario with its hidden causes.
 """
 
-import json
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from functools import partial as bind
-from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +20,7 @@ from lostsales.learn.fit import learner_of
 from lostsales.simulation.manager_policy import ManagerPolicy
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import evaluate_policy, simulate
-from lostsales.simulation.study_journal import StudyJournal
+from lostsales.simulation.study_journal import StudyJournal, fingerprint_of
 
 TRUTH_EPISODES = 2_000
 TRUTH_SEED = 1
@@ -47,9 +45,7 @@ class PromiseStudy:
     @property
     def fingerprint(self) -> str:
         """Checksum of all settings that determine a replication."""
-        asked = asdict(self) | {"scenario": self.scenario.model_dump(mode="json", by_alias=True)}
-        del asked["replications"]
-        return sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
+        return fingerprint_of(asdict(self), self.scenario)
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Sequence
 from concurrent.futures import as_completed
 from dataclasses import asdict, dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -13,6 +14,7 @@ from lostsales.data.finite_json import finite
 from lostsales.data.output_files import replacing
 from lostsales.data.progress import Progress
 from lostsales.errors import LostSalesError, SettingError
+from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.workers import worker_pool
 
 
@@ -87,3 +89,10 @@ class StudyJournal(Generic[Found]):
                 finally:
                     pool.shutdown(cancel_futures=True)
         return [done[number] for number in range(replications)]
+
+
+def fingerprint_of(settings: dict[str, Any], scenario: Scenario) -> str:
+    """Checksum of all settings of a study that determine a replication."""
+    asked = {name: value for name, value in settings.items() if name != "replications"}
+    asked["scenario"] = scenario.model_dump(mode="json", by_alias=True)
+    return sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
