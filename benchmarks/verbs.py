@@ -1,8 +1,9 @@
 """Time and memory of every command by the size of its log, beside what a user would run otherwise.
 
-`python -m benchmarks.verbs [--shapes 1000x20,10000x200,...] [--journal FILE]` prints a Markdown table. Every figure is
-one process from its start, in seconds of the processor (which other work on the machine moves little) with its peak
-memory; peers run right after the command they stand beside. The journal keeps finished runs: a second start resumes.
+`python -m benchmarks.verbs [--shapes 1000x20,10000x200,...] [--limit SECONDS] [--journal FILE]` prints a Markdown
+table. Every figure is one process from its start, in seconds of the processor (which other work on the machine moves
+little) with its peak memory; peers run right after the command they stand beside. The journal keeps finished runs: a
+second start resumes.
 """
 
 import argparse
@@ -24,7 +25,7 @@ from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
 
 SHAPES = "1000x20,10000x200,100000x2000,1000000x20000,10000000x100000,100000x1"  # rows x series of `steady`
-LIMIT = 1_200  # seconds of the processor, after which a command is stopped, and its larger logs are not tried
+LIMIT = 600  # seconds of the processor, after which a command is stopped, and its larger logs are not tried
 COMMANDS: dict[str, tuple[str, ...]] = {
     "inspect": ("inspect", "log.parquet"),
     "audit": ("audit", "log.parquet"),
@@ -81,6 +82,7 @@ def peers(root: Path) -> list[Peer]:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--shapes", default=SHAPES)
+    parser.add_argument("--limit", type=int, default=LIMIT)
     parser.add_argument("--journal", type=Path)
     given = parser.parse_args()
     shapes = [(int(rows), int(series)) for rows, series in (each.split("x") for each in given.shapes.split(","))]
@@ -88,7 +90,7 @@ def main() -> None:
     runs = [Run(**json.loads(line)) for line in lines]
     for shape in shapes:
         with TemporaryDirectory() as name:
-            for run in measured(Path(name) / "shop", shape, runs):
+            for run in measured(Path(name) / "shop", shape, runs, given.limit):
                 runs.append(run)
                 if given.journal:
                     with given.journal.open("a") as file:
@@ -97,7 +99,7 @@ def main() -> None:
     print(table(runs, shapes))
 
 
-def measured(folder: Path, shape: tuple[int, int], runs: list[Run]) -> Iterator[Run]:
+def measured(folder: Path, shape: tuple[int, int], runs: list[Run], limit: int) -> Iterator[Run]:
     """Every command and its peers on a log of one shape, but for those in `runs`."""
     rows, series = shape
     root = Path(__file__).parent.parent
@@ -116,18 +118,20 @@ def measured(folder: Path, shape: tuple[int, int], runs: list[Run]) -> Iterator[
         starts["fit planner"]().wait()  # the policy that is asked
     for name in missing:
         stopped = any(each.name == name and each.ended and each.rows < rows for each in runs)
-        yield Run(name, rows, series, None, None, "not tried") if stopped else waited(name, shape, starts[name]())
+        yield (
+            Run(name, rows, series, None, None, "not tried") if stopped else waited(name, shape, starts[name](), limit)
+        )
 
 
-def waited(name: str, shape: tuple[int, int], process: "subprocess.Popen[bytes]") -> Run:
-    """Wait for a process, at most LIMIT seconds of its own."""
+def waited(name: str, shape: tuple[int, int], process: "subprocess.Popen[bytes]", limit: int) -> Run:
+    """Wait for a process, at most `limit` seconds of its own."""
     with suppress(OSError):
-        resource.prlimit(process.pid, resource.RLIMIT_CPU, (LIMIT, LIMIT))
+        resource.prlimit(process.pid, resource.RLIMIT_CPU, (limit, limit))
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     seconds = used.ru_utime + used.ru_stime
     if process.returncode:
-        return Run(name, *shape, None, None, f"over {LIMIT} s" if seconds > 0.98 * LIMIT else "refused")
+        return Run(name, *shape, None, None, f"over {limit} s" if seconds > 0.98 * limit else "refused")
     return Run(name, *shape, seconds, used.ru_maxrss / 2**20)
 
 
