@@ -140,6 +140,25 @@ def test_what_the_filter_does_by_chance_moves_no_level() -> None:
     assert np.mean(moved) < 0.1 < 0.25 < np.mean(by_a_fifth)
 
 
+def test_a_level_that_strayed_at_the_end_of_a_steady_log_is_usual_without_recent_rows_and_fades_in_a_hole() -> None:
+    log = shop_log(np.ones(80), products=8)
+    policy = lostsales.fit(log, Planner(draws=1, iterations=5, families=FAMILIES))
+    assert isinstance(policy, LevelledPolicy)
+    names = [str(name) for name in policy.states.names]
+    high = shop_log(np.r_[np.ones(80), np.full(12, 1.6)], products=8)
+    strayed = replace(policy, states=policy.states.after(high))
+    view = replace(view_of([], np.zeros(8), np.full(8, 10.0), np.zeros(8)), names=np.array(names, dtype=object))
+    assert np.mean(strayed.units(strayed.informed(view, high))) > 1.25
+    assert (strayed.units(view) == 1).all()
+    steady = shop_log(np.ones(2), products=8)
+    later = replace(steady, period=steady.period + 300)
+    assert policy.states.step == 1
+    alone = policy.states.after(later).levels()
+    after_hole, at_once = (replace(strayed.states, step=each).after(later).levels() for each in (1, 0))
+    np.testing.assert_allclose(after_hole, alone, rtol=0.05)
+    assert (at_once / alone).mean() > 1.15
+
+
 def test_a_replay_is_at_the_mean_level_of_its_log(jumped: SalesLog) -> None:
     """The law of the log is that of its mean level: decided at the level of its end, a replay would order too much."""
     policy = lostsales.fit(jumped, Planner(draws=1, iterations=5, families=FAMILIES))

@@ -22,6 +22,7 @@ from lostsales.types import Array, Floats
 KIND = "levelled"
 BEFORE = "level_"  # of the names of its arrays
 MOST_PERIOD = 9.2e18  # which int64 can hold
+MOST_STEP = 1 << 62
 # Variance beyond that of a count, as a share of it: less is lost in rounding, and then divided by.
 Excess = Annotated[float, Field(ge=1e-6, le=1e6)]
 
@@ -37,6 +38,7 @@ class LevelledSettings(StrictSettings):
     whole: bool
     still: NonNegative = 0.0
     chance: NonNegative = 0.0
+    step: Annotated[int, Field(ge=0, le=MOST_STEP)] = 0
     orders: tuple[NonNegative, ...] | None = None  # that the policy inside has
 
 
@@ -64,7 +66,8 @@ class LevelledPolicy(Rescaled):
 
     @cached_property
     def _at_the_end(self) -> dict[str, float]:
-        return self.states.now()
+        """Levels while no recent rows are known: where none moved in the log, one that strayed at its end is usual."""
+        return {} if self.states.still else self.states.now()
 
     def informed(self, view: View, recent: SalesLog) -> View:
         """The view with the level of each series after recent rows."""
@@ -110,7 +113,7 @@ class LevelledPolicy(Rescaled):
         settings = {"kind": own.kind, "settings": own.settings, "whole": self.whole, "integer": spread.integer}
         settings |= {"linear": spread.linear, "quadratic": spread.quadratic}
         settings |= {"orders": own.problem.orders, "still": self.states.still}
-        settings |= {"chance": self.states.chance}
+        settings |= {"chance": self.states.chance, "step": self.states.step}
         states = {f"{BEFORE}{name}": values for name, values in _arrays(self.states).items()}
         return Artefact(KIND, own.observes, own.horizon, self.problem, settings, own.arrays | states)
 
@@ -135,10 +138,12 @@ class LevelledPolicy(Rescaled):
         inside = replace(artefact, kind=settings.kind, settings=settings.settings, arrays=arrays, problem=problem)
         spread = Spread(settings.linear, settings.quadratic, settings.integer)
         own |= {"names": own["names"].astype(object), "last": own["last"].astype(np.int64)}
-        states = LevelStates(spread=spread, still=settings.still, chance=settings.chance, **own)
+        kept = {name: getattr(settings, name) for name in SCALARS}
+        states = LevelStates(spread=spread, **kept, **own)
         return cls(POLICIES.get(settings.kind).from_artefact(inside), artefact.problem, states, settings.whole)
 
 
+SCALARS = ("still", "chance", "step")  # of the levels, among the settings
 SPECS = {
     "names": texts("levels"),
     "last": numbers("levels", least=-(2.0**63), most=MOST_PERIOD),
@@ -152,11 +157,7 @@ SPECS = {
 
 
 def _arrays(states: LevelStates) -> dict[str, Array]:
-    found = {
-        each.name: getattr(states, each.name)
-        for each in fields(states)
-        if each.name not in ("spread", "still", "chance")
-    }
+    found = {each.name: getattr(states, each.name) for each in fields(states) if each.name not in ("spread", *SCALARS)}
     return found | {"names": states.names.astype(np.str_), "last": states.last.astype(np.float64)}
 
 

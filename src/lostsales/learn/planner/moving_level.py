@@ -51,6 +51,7 @@ class LevelStates:
     spread: Spread
     still: float = 0.0  # relative change up to which a level is the usual one, and ...
     chance: float = 0.0  # ... logarithm of one, in units of the relative deviation of a period's demand
+    step: int = 0  # from one period to the next, as a number; 0 where it is not known
 
     def index(self, log: SalesLog) -> Floats:
         """What price and features do to the demand of rows, (rows,)."""
@@ -84,7 +85,10 @@ class LevelStates:
         return np.asarray(level_paths(*_no_rows(len(self.names)), *self._copied(), *self._law())[:, 0])
 
     def after(self, recent: SalesLog) -> "LevelStates":
-        """Where levels stand after the rows of a log that came later."""
+        """Where levels stand after the rows of a log that came later.
+
+        Where none ever moved, what was seen last fades over the periods between the two that are not there.
+        """
         place = {str(name): at for at, name in enumerate(self.names)}
         of_series = np.array([place.get(str(name), -1) for name in recent.names], dtype=np.int64)
         product = of_series[recent.series] if len(recent) else np.zeros(0, dtype=np.int64)
@@ -93,11 +97,17 @@ class LevelStates:
         if not len(new):
             return self
         rows = _rows(recent, self.index(recent), new, product[new])
-        state = self._copied()
+        total, weight, score = self._copied()
+        if self.still and self.step:
+            first = np.full(len(self.last), np.iinfo(np.int64).max)
+            np.minimum.at(first, product[new], period[new])
+            hole = np.where(first < np.iinfo(np.int64).max, (first - self.last) // self.step - 1, 0)[:, None]
+            total, weight, score = total * DECAYS**hole, weight * DECAYS**hole, score * MEMORY**hole
+        state = total, weight, score
         level_paths(*rows, *state, *self._law())
         last = self.last.copy()
         np.maximum.at(last, product[new], period[new])
-        return replace(self, last=last, total=state[0], weight=state[1], score=state[2])
+        return replace(self, last=last, total=total, weight=weight, score=score)
 
     def _copied(self) -> tuple[Floats, Floats, Floats]:
         return self.total.copy(), self.weight.copy(), self.score.copy()
@@ -173,10 +183,17 @@ def moving_levels(log: SalesLog, model: DemandModel, *, always: bool = False) ->
     states = LevelStates(products.names, last, mean_level, *state, slopes, centre, spread)
     if not helps:
         chance = _chance(path[:, 0] / mean_level[product], product, deviation(mean_level, spread))
-        return replace(states, still=STILL, chance=chance), np.ones(len(log))
+        return replace(states, still=STILL, chance=chance, step=_step(log, products)), np.ones(len(log))
     relative = np.empty(len(log))
     relative[order] = np.clip(path[:, 0] / mean_level[product], *RANGE)
     return states, relative
+
+
+def _step(log: SalesLog, products: Products) -> int:
+    """The least difference between two periods of a product."""
+    order = np.lexsort((log.period, products.of_row))
+    later = np.diff(log.period[order].astype(np.int64))[np.diff(products.of_row[order]) == 0]
+    return int(later[later > 0].min(initial=np.iinfo(np.int64).max)) if (later > 0).any() else 0
 
 
 def _chance(relative: Floats, product: Ints, by: Floats) -> float:
