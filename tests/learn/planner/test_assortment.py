@@ -73,6 +73,20 @@ def test_a_product_times_a_constant_has_its_decision_times_that(
     np.testing.assert_allclose(after.price, before.price * factor[1], atol=0.006)  # prices in cents
 
 
+def test_caution_brings_prices_towards_the_usual_one_and_costs_it_nothing(policy: SavedPolicy) -> None:
+    usual = TABLE.groupby("series").price.median()
+    moved = {}
+    for caution in (0.0, 0.5, 10.0):
+        found = decisions(fitted(TABLE, PLANNER.model_copy(update={"price_caution": caution})), TABLE)
+        moved[caution] = np.abs(np.log(found.price / usual))
+        at_usual = moved[caution] < 1e-9
+        assert (found.penalty[at_usual] == 0).all()
+        assert (found.penalty[~at_usual] > 0).all() or caution == 0
+    assert moved[10.0].max() < 1e-9 < moved[0.0].max()
+    assert moved[0.5].sum() <= moved[0.0].sum()
+    pd.testing.assert_series_equal(moved[0.5], np.abs(np.log(decisions(policy, TABLE).price / usual)))
+
+
 def test_decisions_stay_near_what_each_product_has_seen(policy: SavedPolicy) -> None:
     found = decisions(policy, TABLE)
     seen = TABLE.groupby("series").agg(low=("price", "min"), high=("price", "max"), sales=("sales", "mean"))

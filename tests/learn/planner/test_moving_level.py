@@ -17,6 +17,7 @@ from lostsales.learn.planner.levelled_policy import LevelledPolicy
 from lostsales.learn.planner.moving_level import at_usual_level, has_quantities, moving_levels
 from lostsales.learn.planner.planner import Planner
 from lostsales.policy.in_units import InUnits
+from lostsales.policy.view import View
 from lostsales.types import Floats
 from tests.demand.logs import log_of_draws
 from tests.learn.planner.true_law import view_of
@@ -147,7 +148,9 @@ def test_a_level_that_strayed_at_the_end_of_a_steady_log_is_usual_without_recent
     names = [str(name) for name in policy.states.names]
     high = shop_log(np.r_[np.ones(80), np.full(12, 1.6)], products=8)
     strayed = replace(policy, states=policy.states.after(high))
-    view = replace(view_of([], np.zeros(8), np.full(8, 10.0), np.zeros(8)), names=np.array(names, dtype=object))
+    nothing = np.zeros(8)
+    view = View(0, (), nothing, nothing, nothing > 0, nothing.astype(np.int16), None, ())
+    view = replace(view, names=np.array(names, dtype=object))
     assert np.mean(strayed.units(strayed.informed(view, high))) > 1.25
     assert (strayed.units(view) == 1).all()
     steady = shop_log(np.ones(2), products=8)

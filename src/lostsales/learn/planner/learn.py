@@ -12,6 +12,7 @@ from lostsales.data.log import SalesLog
 from lostsales.data.progress import Progress
 from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.demand.law.demand_model import DemandModel, bootstrap_laws
+from lostsales.demand.law.elasticities import product_elasticities
 from lostsales.demand.law.estimation import complete_latents
 from lostsales.demand.law.local_residuals import LocalResiduals
 from lostsales.demand.law.selection import fit_demand
@@ -66,7 +67,9 @@ def plan(
     states = market_states(model.evidence, law, settings.seed, problem.features)
     ladders = _ladders(data, model)
     lags = lag_nodes(memory_reach(model.evidence, law))
-    series = SeriesTable.of(log, law, ladders, data.rules, most_groups=min(MOST_GROUPS, MOST_LAG_NODES // lags))
+    caution = _price_caution(log, model, settings)
+    most_groups = min(MOST_GROUPS, MOST_LAG_NODES // lags)
+    series = SeriesTable.of(log, law, ladders, data.rules, caution, most_groups)
     common = Physics.of(problem, log.costs, strict=log.records_stockouts)
     physics = tuple(common.with_costs(costs) for costs in series.group_costs)
     latent = complete_latents(model.evidence, law, settings.seed).latent
@@ -120,6 +123,15 @@ def plan(
         usual_demand=data.usual_demand,
         family=law.family.name,
     )
+
+
+def _price_caution(log: SalesLog, model: DemandModel, settings: "Planner") -> Floats:
+    """By product: so many standard errors of its elasticity, 0 where products have no response of their own."""
+    products = len(np.unique(log.names))
+    if not (settings.price_caution and model.law.are_products and len(model.prices) > 1):
+        return np.zeros(products)
+    error = product_elasticities(log, model, seed=settings.seed).error
+    return settings.price_caution * np.nan_to_num(error, nan=np.nanmax(error, initial=0.0))
 
 
 def _ladders(data: TrainingData, model: DemandModel) -> Ladders:

@@ -138,8 +138,8 @@ class LevelledPolicy(Rescaled):
         inside = replace(artefact, kind=settings.kind, settings=settings.settings, arrays=arrays, problem=problem)
         spread = Spread(settings.linear, settings.quadratic, settings.integer)
         own |= {"names": own["names"].astype(object), "last": own["last"].astype(np.int64)}
-        kept = {name: getattr(settings, name) for name in SCALARS}
-        states = LevelStates(spread=spread, **kept, **own)
+        still, chance, step = settings.still, settings.chance, settings.step
+        states = LevelStates(spread=spread, still=still, chance=chance, step=step, **own)
         return cls(POLICIES.get(settings.kind).from_artefact(inside), artefact.problem, states, settings.whole)
 
 

@@ -76,6 +76,7 @@ def plan_content(header: Header) -> Content:
             "shops_usual_price": optional(numbers("series+1", least=POSITIVE)),
             "shops_order_cost": optional(numbers("series+1", least=0)),
             "shops_order_multiple": optional(numbers("series+1", least=0)),
+            "shops_price_caution": optional(numbers("series+1", least=0)),
             "shops_group_multiple": optional(numbers("groups", least=0)),
             "shops_group_costs": optional(numbers("groups", 4, least=0)),
             "shops_effect": optional(numbers("series+1")),

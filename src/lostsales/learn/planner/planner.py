@@ -41,6 +41,9 @@ class Planner(Learner):
         and one where orders take longer than a period.
     pessimism : float
         0: maximise the mean value over the laws; towards 1: an ever lower quantile of it.
+    price_caution : float
+        Where products have price responses of their own, another price than the usual one is worth less by what so many
+        standard errors of the elasticity cost today.
     discount : float, optional
         Discount of the plan; the larger of the problem's and 0.97 unless given.
     families : tuple of Family, optional
@@ -79,6 +82,11 @@ class Planner(Learner):
     )
     pessimism: Annotated[float, Field(ge=0, le=1)] = Field(
         0.0, description="0: optimise the mean over these distributions; towards 1: an ever lower quantile."
+    )
+    price_caution: Annotated[float, Field(ge=0, le=10)] = Field(
+        0.5,
+        description="In an assortment, another price than a product's usual one is worth less by what so many standard "
+        "errors of its elasticity cost today.",
     )
     discount: Annotated[float, Field(ge=0, lt=1)] | None = Field(
         None, description=f"Discount of the plan; the larger of the problem's and {LEAST_DISCOUNT} unless given."

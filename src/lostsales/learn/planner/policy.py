@@ -216,7 +216,8 @@ class PlanPolicy(PolicyBase):
         ]
         in_parallel(score, parts) if len(parts) > 1 else list(map(score, parts))
         money = (usual / to_group)[:, None]
-        values, penalty = (values - penalty) * money, penalty * money
+        caution = np.repeat(_price_caution(series, prices), orders.shape[1], axis=1)
+        values, penalty = (values - penalty) * money - caution, penalty * money + caution
         return ScoredActions(ActionGrid(prices, orders, room_of(self.problem), series.order_cost), values, penalty)
 
     def _coming(self, belief: Belief) -> tuple[Floats, Floats] | None:
@@ -338,6 +339,15 @@ class PlanPolicy(PolicyBase):
             ranges=arrays["ranges"],
             **settings,
         )
+
+
+def _price_caution(series: SeriesRows, prices: Floats) -> Floats:
+    """What prices (rows, prices) may earn less than expected today, as the elasticity is uncertain, (rows, prices)."""
+    margin = np.maximum(prices - series.order_cost[:, None], 0.0)
+    with np.errstate(divide="ignore"):
+        moved = np.abs(np.log(prices / series.usual_price[:, None]))
+    uncertain = (series.price_caution * series.scale)[:, None] * margin
+    return np.where(uncertain > 0, uncertain * np.minimum(moved, 1.0), 0.0)
 
 
 def _around(centre: Ints, gap: int, count: int) -> Ints:

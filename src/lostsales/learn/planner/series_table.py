@@ -34,6 +34,7 @@ class SeriesRows(NamedTuple):
     usual_price: Floats
     order_cost: Floats
     order_multiple: Floats
+    price_caution: Floats
     effects: Floats  # (rows, 1 + inputs)
     attributes: Floats  # (rows, columns)
     is_unknown: Bools  # the log did not have the series
@@ -63,6 +64,7 @@ class SeriesTable:
     usual_price: Floats  # (series + 1,) 1 where series do not differ in price
     order_cost: Floats  # (series + 1,) mean unit cost of an order
     order_multiple: Floats  # (series + 1,) what orders come in, 0 where in anything
+    price_caution: Floats  # (series + 1,) standard errors of the elasticity that another price than the usual one costs
     group: Ints  # (series + 1,) of like shape, with a plan of its own
     group_scale: Floats  # (groups,)
     group_multiple: Floats  # (groups,) what orders come in, relative to the scale
@@ -75,7 +77,13 @@ class SeriesTable:
 
     @classmethod
     def of(
-        cls, log: SalesLog, law: DemandLaw, ladders: Ladders, rules: Rules, most_groups: int = MOST_GROUPS
+        cls,
+        log: SalesLog,
+        law: DemandLaw,
+        ladders: Ladders,
+        rules: Rules,
+        price_caution: Floats,
+        most_groups: int = MOST_GROUPS,
     ) -> "SeriesTable":
         """From a log and its law; of a series that holes split into parts, the last part counts."""
         names, from_end = np.unique(log.names[::-1], return_index=True)
@@ -108,6 +116,7 @@ class SeriesTable:
             usual_price=usual,
             order_cost=costs[:, 1],
             order_multiple=multiple,
+            price_caution=np.r_[price_caution, price_caution.max(initial=0.0)],
             group=group,
             group_scale=np.array([np.exp(np.log(scale[rows]).mean()) for rows in by_group]),
             group_multiple=np.array([_common(multiple[rows] / scale[rows]) for rows in by_group]),
@@ -131,7 +140,8 @@ class SeriesTable:
         cls, arrays: dict[str, Array], columns: tuple[str, ...], features: int, costs: Floats
     ) -> "SeriesTable":
         """From `to_arrays`; files of old know less of their series, and one set of costs (4,) for all."""
-        known = arrays | {"names": arrays["names"].astype(object)}
+        cautious = {"price_caution": np.zeros(len(arrays["scale"]))}
+        known = cautious | arrays | {"names": arrays["names"].astype(object)}
         if "effect" in known:
             entries, groups = len(arrays["scale"]), len(arrays["group_scale"])
             inputs = features + arrays["attributes"].shape[1] + 2
@@ -188,7 +198,8 @@ class SeriesTable:
         if self.own_range is not None:
             own_range = self.own_range.take(np.minimum(at, len(self.names) - 1), new, MOST_PERIODS * scale)
         to_group = self.group_scale[group] / scale
-        return SeriesRows(group, scale, to_group, usual, cost, multiple, effects, attributes, new, own_range)
+        caution = self.price_caution[at]
+        return SeriesRows(group, scale, to_group, usual, cost, multiple, caution, effects, attributes, new, own_range)
 
     def _entries_of(self, view: View) -> Ints:
         unknown = len(self.names)
