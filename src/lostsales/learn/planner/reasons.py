@@ -39,7 +39,7 @@ class PriceFacts:
             cases.append((free != self.price, [f"limited by rules.{rule}: {money(each)} without it" for each in free]))
         only = (~np.isnan(self.rungs)).sum(axis=1) == 1
         cases.append((only, ["the only price that may be charged"] * len(self.price)))
-        cautious = [f"cautious: {money(each)} without pessimism" for each in self.unpenalised]
+        cautious = [f"cautious: {money(each)} if its effect on demand were certain" for each in self.unpenalised]
         cases.append((self.unpenalised != self.price, cautious))
         pairs = list(zip(self.usual_stock.tolist(), self.cover.tolist(), self.usual_stock_chance.tolist(), strict=True))
         lowered = [f"lowered from {money(usual)}: {cover:.1f} periods of cover on hand" for usual, cover, _ in pairs]
