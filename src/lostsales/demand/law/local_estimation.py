@@ -15,7 +15,7 @@ from scipy.ndimage import gaussian_filter1d
 from lostsales.demand.censoring.evidence import Evidence
 from lostsales.demand.law.calibration import Calibration, calibrate
 from lostsales.demand.law.demand_law import DemandLaw
-from lostsales.demand.law.estimation import complete_latents
+from lostsales.demand.law.latents import complete_latents
 from lostsales.demand.law.local_residuals import CHUNK, LocalResiduals, Points
 from lostsales.demand.law.residuals import Residuals
 from lostsales.types import Floats, Ints

@@ -79,6 +79,20 @@ def resample(
 
 
 @compiled
+def _share_below(end: float, noise: NoiseGrid) -> tuple[int, float]:
+    """The cell of the grid that a residual lies in, and the share of the law below it."""
+    grid, cdf = noise
+    last = len(grid) - 1
+    place = (end - grid[0]) / ((grid[last] - grid[0]) / last)
+    if place >= last:
+        return last, 1.0
+    if place <= 0:
+        return 0, 0.0
+    cell = int(place)
+    return cell, cdf[cell] + (place - cell) * (cdf[cell + 1] - cdf[cell])
+
+
+@compiled
 def draw_latents(
     at: Ints,
     span: Ints,
@@ -97,27 +111,23 @@ def draw_latents(
     uniform, pick = random
     grid, cdf = noise
     latent, lag, below, within = particles
-    draws = uniform.shape[1]
+    draws, means = uniform.shape[1], mean.shape[1]
     last = len(grid) - 1
     step = (grid[last] - grid[0]) / last
     under, chance, kept = np.empty(draws), np.empty(draws), np.empty(draws)
+    first_cell, last_cell = np.empty(means, dtype=np.int64), np.empty(means, dtype=np.int64)
     chosen = np.empty(draws, dtype=np.int64)
     for index in range(len(at)):
         row = at[index]
         total_under, total_chance = 0.0, 0.0
         for d in range(draws):
-            centre = mean[index, d if mean.shape[1] > 1 else 0]
-            width = spread[index, d if mean.shape[1] > 1 else 0]
-            ends = ((low[row] - centre) / width, (high[row] - centre) / width)
-            reached = [0.0, 0.0]
-            for end in range(2):
-                place = (ends[end] - grid[0]) / step
-                if place >= last:
-                    reached[end] = 1.0
-                elif place > 0:
-                    cell = int(place)
-                    reached[end] = cdf[cell] + (place - cell) * (cdf[cell + 1] - cdf[cell])
-            under[d], chance[d] = reached[0], max(reached[1] - reached[0], 0.0)
+            if d < means:
+                centre, width = mean[index, d], spread[index, d]
+                first_cell[d], under[d] = _share_below((low[row] - centre) / width, noise)
+                last_cell[d], over = _share_below((high[row] - centre) / width, noise)
+                chance[d] = max(over - under[d], 0.0)
+            else:
+                under[d], chance[d] = under[0], chance[0]
             total_under += under[d]
             total_chance += chance[d]
             chosen[d] = d
@@ -126,10 +136,11 @@ def draw_latents(
             resample(row, span[row], is_informative[row], chance, pick, latent, lag, chosen, kept)
         for d in range(draws):
             source = chosen[d]
-            drawn = mean[index, source if mean.shape[1] > 1 else 0]
+            own = source if means > 1 else 0
+            drawn = mean[index, own]
             if chance[source] > TINY:
                 share = under[source] + uniform[row, d] * chance[source]
-                lower, upper = 0, last
+                lower, upper = first_cell[own], min(last_cell[own] + 2, last)
                 while upper - lower > 1:
                     middle = (lower + upper) // 2
                     if cdf[middle] <= share:
@@ -138,5 +149,5 @@ def draw_latents(
                         upper = middle
                 rise = cdf[upper] - cdf[lower]
                 noise_drawn = grid[lower] + step * ((share - cdf[lower]) / rise if rise > 0 else 0.0)
-                drawn += spread[index, source if mean.shape[1] > 1 else 0] * noise_drawn
+                drawn += spread[index, own] * noise_drawn
             latent[row, d] = min(max(drawn, low[row]), high[row])
