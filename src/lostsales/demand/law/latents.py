@@ -72,7 +72,7 @@ def complete_latents(
     if not is_count:
         low, high = law.latent(low / scale), law.latent(high / scale)
     intervals = Intervals(low, high, evidence.is_informative)
-    noise = NoiseGrid(law.residuals.grid, law.residuals.cdf)
+    noise = NoiseGrid.of(law.residuals.grid, law.residuals.cdf)
     in_one = isinstance(law.mean, LinearMean)
     for level, at in enumerate(by_level[:1] if in_one else by_level):
         hidden = at[evidence.depth[at] > 0]

@@ -9,6 +9,7 @@ from lostsales.types import Bools, Floats, Ints
 
 RESAMPLED_PERIODS = 4  # hidden demands further back are not re-weighted
 TINY = 1e-12
+SHARES = 1024  # of a law, whose cells are found beforehand; a power of 2, so that multiples of it are exact
 
 
 class Intervals(NamedTuple):
@@ -31,6 +32,12 @@ class NoiseGrid(NamedTuple):
 
     grid: Floats  # (points,)
     cdf: Floats  # (points,)
+    cells: Ints  # (SHARES + 1,) the last point at or below each share, between which a draw is searched
+
+    @classmethod
+    def of(cls, grid: Floats, cdf: Floats) -> "NoiseGrid":
+        """A law from its points."""
+        return cls(grid, cdf, np.searchsorted(cdf, np.arange(SHARES + 1) / SHARES, side="right") - 1)
 
 
 class Particles(NamedTuple):
@@ -79,17 +86,32 @@ def resample(
 
 
 @compiled
-def _share_below(end: float, noise: NoiseGrid) -> tuple[int, float]:
-    """The cell of the grid that a residual lies in, and the share of the law below it."""
-    grid, cdf = noise
-    last = len(grid) - 1
-    place = (end - grid[0]) / ((grid[last] - grid[0]) / last)
+def _share_below(place: float, cdf: Floats) -> float:
+    """The share of the law below a place on its grid."""
+    last = len(cdf) - 1
     if place >= last:
-        return last, 1.0
+        return 1.0
     if place <= 0:
-        return 0, 0.0
+        return 0.0
     cell = int(place)
-    return cell, cdf[cell] + (place - cell) * (cdf[cell + 1] - cdf[cell])
+    return float(cdf[cell] + (place - cell) * (cdf[cell + 1] - cdf[cell]))
+
+
+@compiled
+def _place_of(share: float, cdf: Floats, cells: Ints) -> tuple[int, float]:
+    """The cell of the grid up to which a share of the law lies, and which part of it."""
+    last = len(cdf) - 1
+    near = min(int(share * SHARES), SHARES - 1)
+    lower = min(cells[near], last - 1)
+    upper = max(min(cells[near + 1] + 1, last), lower + 1)
+    while upper - lower > 1:
+        middle = (lower + upper) // 2
+        if cdf[middle] <= share:
+            lower = middle
+        else:
+            upper = middle
+    rise = cdf[upper] - cdf[lower]
+    return lower, (share - cdf[lower]) / rise if rise > 0 else 0.0
 
 
 @compiled
@@ -109,13 +131,11 @@ def draw_latents(
     """
     low, high, is_informative = intervals
     uniform, pick = random
-    grid, cdf = noise
+    grid, cdf, cells = noise
     latent, lag, below, within = particles
     draws, means = uniform.shape[1], mean.shape[1]
-    last = len(grid) - 1
-    step = (grid[last] - grid[0]) / last
+    start, step = grid[0], (grid[len(grid) - 1] - grid[0]) / (len(grid) - 1)
     under, chance, kept = np.empty(draws), np.empty(draws), np.empty(draws)
-    first_cell, last_cell = np.empty(means, dtype=np.int64), np.empty(means, dtype=np.int64)
     chosen = np.empty(draws, dtype=np.int64)
     for index in range(len(at)):
         row = at[index]
@@ -123,8 +143,8 @@ def draw_latents(
         for d in range(draws):
             if d < means:
                 centre, width = mean[index, d], spread[index, d]
-                first_cell[d], under[d] = _share_below((low[row] - centre) / width, noise)
-                last_cell[d], over = _share_below((high[row] - centre) / width, noise)
+                under[d] = _share_below(((low[row] - centre) / width - start) / step, cdf)
+                over = _share_below(((high[row] - centre) / width - start) / step, cdf)
                 chance[d] = max(over - under[d], 0.0)
             else:
                 under[d], chance[d] = under[0], chance[0]
@@ -139,15 +159,6 @@ def draw_latents(
             own = source if means > 1 else 0
             drawn = mean[index, own]
             if chance[source] > TINY:
-                share = under[source] + uniform[row, d] * chance[source]
-                lower, upper = first_cell[own], min(last_cell[own] + 2, last)
-                while upper - lower > 1:
-                    middle = (lower + upper) // 2
-                    if cdf[middle] <= share:
-                        lower = middle
-                    else:
-                        upper = middle
-                rise = cdf[upper] - cdf[lower]
-                noise_drawn = grid[lower] + step * ((share - cdf[lower]) / rise if rise > 0 else 0.0)
-                drawn += spread[index, own] * noise_drawn
+                cell, part = _place_of(under[source] + uniform[row, d] * chance[source], cdf, cells)
+                drawn += spread[index, own] * (grid[cell] + step * part)
             latent[row, d] = min(max(drawn, low[row]), high[row])

@@ -110,28 +110,29 @@ def fit_effects(
     variance = float(weights @ (moved / (factor * spread[product])) ** 2 / weights.sum())
     if np.count_nonzero(total) < 2 or variance <= 0:
         return SeriesEffects.none(len(units.product), inputs.shape[1])
-    design = np.column_stack([np.ones(len(left)), inputs - centre])
-    own = np.zeros((count, design.shape[1]))
+    design, columns = np.ones((len(left), 1)), 1 + inputs.shape[1]
+    if units.are_products:
+        design = np.column_stack([design, inputs - centre])
+    own = np.zeros((count, columns))
     own[units.product] = np.column_stack([before.level, before.slopes])
     precision = weights / (variance * (factor * spread[product]) ** 2)
-    tested = design if units.are_products else design[:, :1]
-    start, pseudo = np.zeros(design.shape[1]), np.zeros(design.shape[1])
-    start[: tested.shape[1]] = _differing(tested, moved, precision, product, own)
+    start, pseudo = np.zeros(columns), np.zeros(columns)
+    start[: design.shape[1]] = _differing(design, moved, precision, product, own)
     if units.are_products:  # whose responses to the price are known to differ
         pseudo[-2] = USUAL_VARIANCE
         start[-2] = max(start[-2], USUAL_VARIANCE)
     start[1:][list(units.held)] = 0.0
-    effects = np.zeros((count, design.shape[1]))
-    prior = _no_prior(units.attributes, design.shape[1])
+    effects = np.zeros((count, columns))
+    prior = _no_prior(units.attributes, columns)
     active = np.flatnonzero(start)
     if len(active):
         found = mixed_model(
             design[:, active], left, precision, product, units.attributes, _warm(start, before)[active], pseudo[active]
         )
         effects[:, active], prior.coefficients[:, active], prior.variance[active] = found
-    left = (left - np.einsum("ij,ij->i", design, effects[product])) / factor
     fitted, trend = np.ones(count), np.zeros(2)
     if units.are_products and units.own_spread:
+        left = (left - np.einsum("ij,ij->i", design, effects[product])) / factor
         fitted, trend = _spreads(left, product, weights, total, units.log_scale)
     return SeriesEffects(
         level=effects[units.product, 0],
