@@ -18,7 +18,7 @@ from lostsales.demand.censoring.evidence import Evidence
 from lostsales.demand.law.calibration import Calibration, calibrate
 from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.demand.law.latents import complete_latents
-from lostsales.demand.law.local_residuals import CHUNK, LocalResiduals, Points
+from lostsales.demand.law.local_residuals import CACHED, CHUNK, LocalResiduals, Points
 from lostsales.demand.law.residuals import Residuals
 from lostsales.types import Floats, Ints
 
@@ -33,7 +33,6 @@ BEYOND_CHANCE, MATTERS = 1.0, 0.002  # standard errors, and mean log probability
 MOST_ROUNDS = 3  # over the coordinates
 LEAST_WIDTH = 0.05  # of smoothing, in bins, below which there is none
 TURNS = 4  # of laws of rows and laws at points
-CACHED = 64  # rows scored at once: their weights of all others stay in the cache
 TINY = 1e-12
 
 
@@ -145,10 +144,10 @@ def _fitted(start: LocalResiduals, design: _Design) -> LocalResiduals:
     wide, closed = design.wide, np.delete(np.arange(len(mass)), design.wide)
     if len(wide):
         # Where no coordinate matters, laws are the same around all rows.
-        weights = start.weights(start.coordinates[wide if np.isfinite(start.bandwidth).any() else wide[:1]])
-        total = weights.sum(axis=1, dtype=np.float64)[:, None] + start.prior
-        fixed = weights[:, closed] @ smooth[closed].astype(np.float32) + start.prior * start.base
-        weights = weights[:, wide]
+        points = start.coordinates[wide if np.isfinite(start.bandwidth).any() else wide[:1]]
+        known, weights = (start.of_rows(rows).weights(points) for rows in (closed, wide))
+        total = sum(each.sum(axis=1, dtype=np.float64) for each in (known, weights))[:, None] + start.prior
+        fixed = known @ smooth[closed].astype(np.float32) + start.prior * start.base
         for _ in range(TURNS):
             around = (fixed + weights @ smooth[wide].astype(np.float32)) / total * design.overlap[wide]
             smooth[wide] = (around / np.maximum(around.sum(axis=1, keepdims=True), TINY)) @ design.smoothing
@@ -161,9 +160,7 @@ def _scores(found: LocalResiduals, bandwidths: list[Floats], design: _Design) ->
     Of a law only what it says of the interval of a row is needed: a mean over rows of what theirs say.
     """
     local = np.flatnonzero(np.isfinite(bandwidths).any(axis=0))
-    # Exponents are differences of squares: from coordinates around 0 single precision suffices.
-    at = (found.coordinates[:, local] - found.coordinates[:, local].mean(axis=0)).astype(np.float32)
-    steep = -0.5 / np.array(bandwidths)[:, local] ** 2
+    at, steep = found.coordinates[:, local], (-0.5 / np.array(bandwidths)[:, local] ** 2).astype(np.float32)
     mass = (found.mass * found.weight[:, None]).astype(np.float32)
     weight, base = found.weight.astype(np.float32), found.prior * design.overlap[design.scored] @ found.base
     within = np.empty((len(bandwidths), len(design.scored)))
@@ -173,11 +170,12 @@ def _scores(found: LocalResiduals, bandwidths: list[Floats], design: _Design) ->
         for part in np.array_split(own, -(-len(own) // CACHED)):
             draws = design.scored[part]
             said = design.overlap[draws].astype(np.float32) @ shares
-            squares = [np.subtract.outer(at[draws, c], rows[c]) ** 2 for c in range(len(local))]
+            apart = [np.subtract.outer(at[draws, c], rows[c]) for c in range(len(local))]
+            squares = [np.multiply(each, each, dtype=np.float32, casting="same_kind") for each in apart]
             for trial, own_steep in enumerate(steep):
                 power = np.zeros_like(said)
                 for square, each in zip(squares, own_steep, strict=True):
-                    power += square * np.float32(each)
+                    power += square * each
                 near = np.exp(power, out=power)
                 total = near @ weights + found.prior
                 within[trial, part] = (np.einsum("ij,ij->i", near, said) + base[part]) / total
