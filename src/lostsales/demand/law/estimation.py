@@ -49,6 +49,8 @@ class _Frame(NamedTuple):
     def of(cls, evidence: Evidence, law: DemandLaw, weights: Floats, seed: int) -> "_Frame":
         """For fits from a law of so many lags, which takes prices as all of its family do."""
         order = DrawOrder.of(evidence, len(law.lag_weights), seed)
+        counts = np.bincount(evidence.series, weights) > 0
+        order = order if counts.all() else order.only(counts[evidence.series])
         rows = np.flatnonzero(evidence.is_informative & (weights > 0))
         draws = order.random.uniform.shape[1]
         known = np.column_stack([evidence.market[rows], law.price_input(evidence.price[rows])])
@@ -290,11 +292,11 @@ class _Working(NamedTuple):
 
 def _working(law: DemandLaw, inputs: Floats, series: Ints, latent: Floats) -> _Working:
     """The latents themselves, or under a log link the working response of a generalised linear model."""
+    if not law.family.log_link:
+        return _Working(latent, np.ones_like(latent))
     predictor = law.mean(inputs) + law.effects.of(inputs, series)
     centre = law.linked(predictor)
     factor = law.factor_of(centre, law.scale[series])
-    if not law.family.log_link:
-        return _Working(latent, factor)
     return _Working(predictor + (latent - centre) / centre, factor / centre)
 
 

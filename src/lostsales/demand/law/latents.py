@@ -8,11 +8,11 @@ import numpy as np
 from lostsales.demand.censoring.evidence import Evidence
 from lostsales.demand.law.count_loops import draw_counts
 from lostsales.demand.law.demand_law import DemandLaw
-from lostsales.demand.law.hidden_lag_loops import LinearLaw, draw_after_hidden
+from lostsales.demand.law.linear_law_loops import LinearLaw, draw_by_level
 from lostsales.demand.law.means import LinearMean
 from lostsales.demand.law.memory import Lags, lags_of
 from lostsales.demand.law.particle_loops import TINY, Intervals, NoiseGrid, Particles, RandomNumbers, draw_latents
-from lostsales.types import Floats, Ints
+from lostsales.types import Bools, Floats, Ints
 
 DRAWS = 5, 40  # of each row, at least and at most: with fewer rows more draws, or iterations do not converge
 PARTICLES = 10_000  # of all rows together, in between
@@ -35,7 +35,8 @@ class DrawOrder(NamedTuple):
 
     random: RandomNumbers
     lags: Lags
-    by_level: tuple[Ints, ...]  # rows whose last demands are observed, then those that depend on these, and so on
+    rows: Ints  # that are drawn: those whose last demands are observed, then those that depend on these, and so on ...
+    ends: Ints  # ... up to this place of each level
 
     @classmethod
     def of(cls, evidence: Evidence, lags: int, seed: int = 0, draws: int | None = None) -> "DrawOrder":
@@ -47,8 +48,13 @@ class DrawOrder(NamedTuple):
         uniform = (rng.permuted(np.tile(np.arange(draws), (rows, 1)), axis=1) + rng.random((rows, draws))) / draws
         pick = (np.arange(draws) + rng.random((rows, 1))) / draws
         own = lags_of(evidence, lags)
-        by_level = np.split(np.argsort(own.level, kind="stable"), np.cumsum(np.bincount(own.level))[:-1])
-        return cls(RandomNumbers(uniform, pick), own, tuple(by_level))
+        ends = np.cumsum(np.bincount(own.level))
+        return cls(RandomNumbers(uniform, pick), own, np.argsort(own.level, kind="stable"), ends)
+
+    def only(self, is_drawn: Bools) -> "DrawOrder":
+        """Of some rows, (rows,), of whole series: what a row depends on, and what depends on it, must be drawn too."""
+        drawn = is_drawn[self.rows]
+        return self._replace(rows=self.rows[drawn], ends=np.r_[0, np.cumsum(drawn)][self.ends])
 
 
 def complete_latents(
@@ -59,22 +65,25 @@ def complete_latents(
     with_below: bool = True,
     order: DrawOrder | None = None,
 ) -> CompletedLatents:
-    """Draw the latents of all rows from their posterior under a law, in an order that may be given.
+    """Draw the latents of rows from their posterior under a law, in an order that may be given; all unless it is.
 
     Without `below`, which takes time to sum, counts are drawn faster.
     """
-    random, lags, by_level = DrawOrder.of(evidence, len(law.lag_weights), seed, draws) if order is None else order
+    order = DrawOrder.of(evidence, len(law.lag_weights), seed, draws) if order is None else order
+    random, lags = order.random, order.lags
     scale, own_spread = law.scale[evidence.series], law.effects.spread[evidence.series]
-    latent = np.empty_like(random.uniform)
+    latent = np.zeros_like(random.uniform)
     lag = np.repeat((evidence.lag / scale)[:, None], random.uniform.shape[1], axis=1)
-    particles = Particles(latent, lag, np.empty(len(evidence)), np.empty(len(evidence)))
+    particles = Particles(latent, lag, *np.zeros((2, len(evidence))))
     low, high, is_count = evidence.low, evidence.high, law.family.is_count
     if not is_count:
         low, high = law.latent(low / scale), law.latent(high / scale)
     intervals = Intervals(low, high, evidence.is_informative)
     noise = NoiseGrid.of(law.residuals.grid, law.residuals.cdf)
-    in_one = isinstance(law.mean, LinearMean)
-    for level, at in enumerate(by_level[:1] if in_one else by_level):
+    if isinstance(law.mean, LinearMean):
+        own, links = _linear_law(evidence, law, own_spread, scale), (evidence.depth, evidence.parent)
+        draw_by_level(order.rows, order.ends, lags, *links, own, intervals, random, noise, particles, with_below)
+    for level, at in enumerate(() if isinstance(law.mean, LinearMean) else np.split(order.rows, order.ends[:-1])):
         hidden = at[evidence.depth[at] > 0]
         lag[hidden] = law.demand(latent[evidence.parent[hidden]], scale[hidden, None]) / scale[hidden, None]
         mean = _mean(law, evidence, at, _weighted(lag[:, :1] if level == 0 else lag, law, lags, at))
@@ -84,10 +93,6 @@ def complete_latents(
             continue
         spread = law.spread_of(mean, own_spread[at, None], scale[at, None])
         draw_latents(at, lags.span, mean, spread, intervals, random, noise, particles)
-    if in_one and len(by_level) > 1:
-        at, own = np.flatnonzero(lags.level), _linear_law(evidence, law, own_spread, scale)
-        links = evidence.depth, evidence.parent
-        draw_after_hidden(at, lags, *links, own, intervals, random, noise, particles, with_below)
     if not evidence.integer:  # an observed continuous demand is not drawn
         is_observed = np.isfinite(evidence.low) & np.isfinite(evidence.high) & ~evidence.is_censored
         middle = (evidence.low[is_observed] + evidence.high[is_observed]) / 2

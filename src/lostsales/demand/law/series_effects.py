@@ -106,8 +106,8 @@ def fit_effects(
     spread[units.product] = before.spread
     total = np.asarray(np.bincount(product, weights, count), dtype=np.float64)
     centre = weights @ inputs / weights.sum()
-    moved = left - before.of(inputs, series)
-    variance = float(weights @ (moved / (factor * spread[product])) ** 2 / weights.sum())
+    moved, own_spread = left - before.of(inputs, series), factor * spread[product]
+    variance = float(weights @ (moved / own_spread) ** 2 / weights.sum())
     if np.count_nonzero(total) < 2 or variance <= 0:
         return SeriesEffects.none(len(units.product), inputs.shape[1])
     design, columns = np.ones((len(left), 1)), 1 + inputs.shape[1]
@@ -115,7 +115,7 @@ def fit_effects(
         design = np.column_stack([design, inputs - centre])
     own = np.zeros((count, columns))
     own[units.product] = np.column_stack([before.level, before.slopes])
-    precision = weights / (variance * (factor * spread[product]) ** 2)
+    precision = weights / (variance * own_spread**2)
     start, pseudo = np.zeros(columns), np.zeros(columns)
     start[: design.shape[1]] = _differing(design, moved, precision, product, own)
     if units.are_products:  # whose responses to the price are known to differ
@@ -171,14 +171,16 @@ def _differing(design: Floats, moved: Floats, precision: Floats, product: Ints, 
     safe = np.maximum(total, 1e-300)
     found = np.zeros(design.shape[1])
     for column in range(design.shape[1]):
-        varied = design[:, column]
+        weighted, information = precision, total
         if column:  # what a level explains is not the slope's
+            varied = design[:, column]
             varied = varied - (np.bincount(product, precision * varied, count) / safe)[product]
-        information = np.bincount(product, precision * varied**2, count)
+            weighted = precision * varied
+            information = np.bincount(product, weighted * varied, count)
         known = information > 1e-9 * total * float(np.mean(design[:, column] ** 2))
         if np.count_nonzero(known) < 2:
             continue
-        score = np.bincount(product, precision * varied * moved, count)[known] / information[known] + own[known, column]
+        score = np.bincount(product, weighted * moved, count)[known] / information[known] + own[known, column]
         information = information[known]
         score -= information @ score / information.sum()
         excess = float(information @ score**2) - (len(score) - 1)

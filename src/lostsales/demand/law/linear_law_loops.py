@@ -1,4 +1,4 @@
-"""Compiled draws of rows whose last demands are hidden, under a law with a linear mean."""
+"""Compiled draws of the latents of rows under a law with a linear mean, hidden last demands included."""
 
 import math
 from typing import NamedTuple
@@ -63,8 +63,9 @@ def _spread(row: int, mean: float, law: LinearLaw) -> float:
 
 
 @compiled
-def draw_after_hidden(
-    at: Ints,
+def draw_by_level(
+    rows: Ints,
+    ends: Ints,
     lags: Lags,
     depth: Ints,
     parent: Ints,
@@ -75,27 +76,29 @@ def draw_after_hidden(
     particles: Particles,
     with_below: bool,
 ) -> None:
-    """Draw the latents of rows `at`, in the order of the log: what a row depends on lies before it."""
+    """Draw the latents of rows in the order of their levels, which end at `ends`: lower ones are drawn before."""
     latent, lag = particles.latent, particles.lag
-    draws = latent.shape[1]
-    mean, spread = np.empty((1, draws)), np.empty((1, draws))
-    for index in range(len(at)):
-        row = at[index]
-        scale = law.scale[row]
-        if depth[row] > 0:
+    begin = 0
+    for level in range(len(ends)):
+        at = rows[begin : ends[level]]
+        begin = ends[level]
+        draws = latent.shape[1] if level > 0 else 1
+        mean, spread = np.empty((len(at), draws)), np.empty((len(at), draws))
+        for index in range(len(at)):
+            row = at[index]
+            scale = law.scale[row]
             for d in range(draws):
-                lag[row, d] = _demand(latent[parent[row], d], scale, law) / scale
-        for d in range(draws):
-            weighted = 0.0
-            for back in range(len(law.weights)):
-                weighted += law.weights[back] * lag[lags.rows[back, row], d]
-            mean[0, d] = _mean(row, weighted, law)
-            if law.is_count:
-                mean[0, d] *= scale
-            else:
-                spread[0, d] = _spread(row, mean[0, d], law)
-        one = at[index : index + 1]
+                if depth[row] > 0:
+                    lag[row, d] = _demand(latent[parent[row], d], scale, law) / scale
+                weighted = 0.0
+                for back in range(len(law.weights)):
+                    weighted += law.weights[back] * lag[lags.rows[back, row], d]
+                mean[index, d] = _mean(row, weighted, law)
+                if law.is_count:
+                    mean[index, d] *= scale
+                else:
+                    spread[index, d] = _spread(row, mean[index, d], law)
         if law.is_count:
-            draw_counts(one, lags.span, mean, law.dispersion, law.scale, intervals, random, particles, with_below)
+            draw_counts(at, lags.span, mean, law.dispersion, law.scale, intervals, random, particles, with_below)
         else:
-            draw_latents(one, lags.span, mean, spread, intervals, random, noise, particles)
+            draw_latents(at, lags.span, mean, spread, intervals, random, noise, particles)
