@@ -10,7 +10,7 @@ from lostsales.data.splits import FEW_SERIES, FOLDS, hold_out
 from lostsales.demand.audit.audit import MOST_FILLED
 from lostsales.demand.audit.stock_test import MOST_ROWS as TESTED_ROWS
 from lostsales.demand.censoring.runs import Runs, find_runs
-from lostsales.demand.law.estimation import DRAWS, PARTICLES
+from lostsales.demand.law.latents import DRAWS, PARTICLES
 from lostsales.demand.law.means import LANDMARKS
 from lostsales.demand.law.price_response import MOST_RESAMPLED
 from lostsales.demand.law.selection import BOOSTED_ROWS, MOST_FITTED, SCORED_ROWS

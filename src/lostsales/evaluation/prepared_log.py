@@ -21,7 +21,7 @@ from lostsales.demand.audit.decision_panel import DecisionPanel
 from lostsales.demand.censoring.runs import Runs, find_runs
 from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.demand.law.demand_model import DemandModel
-from lostsales.demand.law.estimation import complete_latents
+from lostsales.demand.law.latents import complete_latents
 from lostsales.demand.law.selection import fit_demand
 from lostsales.demand.survival.imputation import impute
 from lostsales.errors import LostSalesError

@@ -8,7 +8,7 @@ import pytest
 from lostsales.demand.censoring.evidence import Evidence, gather_evidence
 from lostsales.demand.law.calibration import Calibration, calibrate
 from lostsales.demand.law.demand_law import DemandLaw, Family
-from lostsales.demand.law.estimation import complete_latents
+from lostsales.demand.law.latents import complete_latents
 from lostsales.demand.law.means import LinearMean
 from lostsales.demand.law.residuals import Residuals
 from lostsales.demand.law.selection import fit_demand

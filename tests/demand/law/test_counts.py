@@ -12,7 +12,8 @@ from lostsales.demand.censoring.evidence import Evidence, gather_evidence
 from lostsales.demand.law import count_loops
 from lostsales.demand.law.demand_law import DemandLaw, Family
 from lostsales.demand.law.dispersion import fit_dispersion
-from lostsales.demand.law.estimation import complete_latents, fit_family
+from lostsales.demand.law.estimation import fit_family
+from lostsales.demand.law.latents import complete_latents
 from lostsales.demand.law.means import LinearMean
 from lostsales.demand.law.selection import fit_demand
 from lostsales.types import Floats

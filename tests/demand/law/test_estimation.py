@@ -11,7 +11,8 @@ from scipy.stats import norm, truncnorm
 
 from lostsales.demand.censoring.evidence import Evidence, gather_evidence
 from lostsales.demand.law.demand_law import DemandLaw, Family
-from lostsales.demand.law.estimation import complete_latents, fit_family, with_effects
+from lostsales.demand.law.estimation import fit_family, with_effects
+from lostsales.demand.law.latents import complete_latents
 from lostsales.demand.law.means import LinearMean
 from lostsales.demand.law.residuals import Residuals
 from lostsales.demand.law.series_effects import SeriesEffects

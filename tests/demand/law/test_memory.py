@@ -10,7 +10,8 @@ from lostsales.data.log import SalesLog
 from lostsales.demand.audit.memory import demand_memory
 from lostsales.demand.censoring.evidence import gather_evidence
 from lostsales.demand.law.demand_law import Family
-from lostsales.demand.law.estimation import complete_latents, fit_family
+from lostsales.demand.law.estimation import fit_family
+from lostsales.demand.law.latents import complete_latents
 from lostsales.demand.law.means import LinearMean
 from lostsales.demand.law.memory import lags_of, observed_lag
 from lostsales.demand.law.selection import fit_demand

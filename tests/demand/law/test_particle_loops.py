@@ -26,7 +26,7 @@ def test_one_depth_against_numpy() -> None:
     below, within = np.zeros(rows), np.zeros(rows)
     one = at[4:5]
     intervals, random = Intervals(low, high, is_informative), RandomNumbers(uniform, pick)
-    noise, particles = NoiseGrid(law.grid, law.cdf), Particles(latent, lag, below, within)
+    noise, particles = NoiseGrid.of(law.grid, law.cdf), Particles(latent, lag, below, within)
     draw_latents(one, np.full(rows, 3), mean[4:5], np.ones((1, draws)), intervals, random, noise, particles)
 
     row, centre = int(one[0]), mean[4]

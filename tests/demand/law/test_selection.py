@@ -10,8 +10,9 @@ from lostsales.data.scale import series_scale
 from lostsales.demand.censoring.evidence import gather_evidence
 from lostsales.demand.law.demand_law import Family
 from lostsales.demand.law.demand_model import DemandModel, bootstrap_laws
-from lostsales.demand.law.estimation import complete_latents, fit_family
+from lostsales.demand.law.estimation import fit_family
 from lostsales.demand.law.family_trials import BEYOND_CHANCE, MATTERS
+from lostsales.demand.law.latents import complete_latents
 from lostsales.demand.law.means import LinearMean
 from lostsales.demand.law.selection import fit_demand
 from lostsales.errors import LostSalesError, SettingError

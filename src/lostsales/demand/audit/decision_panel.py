@@ -11,8 +11,9 @@ from lostsales.data.splits import hold_out
 from lostsales.demand.censoring.evidence import Evidence, gather_evidence
 from lostsales.demand.censoring.runs import find_runs
 from lostsales.demand.law.demand_law import DemandLaw, Family
-from lostsales.demand.law.estimation import complete_latents, fit_family
+from lostsales.demand.law.estimation import fit_family
 from lostsales.demand.law.evidence_sample import sample_blocks
+from lostsales.demand.law.latents import complete_latents
 from lostsales.types import Floats, Ints
 
 MOST_ROWS = 10_000  # that decisions are examined on: chance is far below what matters

@@ -8,8 +8,9 @@ from lostsales.data.log import SalesLog
 from lostsales.data.scale import series_scale
 from lostsales.demand.censoring.evidence import gather_evidence
 from lostsales.demand.law.demand_law import MOST_LAGS, DemandLaw, Family
-from lostsales.demand.law.estimation import complete_latents, fit_family
+from lostsales.demand.law.estimation import fit_family
 from lostsales.demand.law.evidence_sample import sample_blocks
+from lostsales.demand.law.latents import complete_latents
 from lostsales.demand.law.means import LinearMean
 
 MOST_ROWS = 4_000  # of a sample

@@ -41,10 +41,15 @@ def _begin(first: float, mean: float, dispersion: float) -> float:
 def chance_between(first: float, last: float, mean: float, dispersion: float) -> float:
     """P(first <= K <= last)."""
     count = _begin(max(first, 0.0), mean, dispersion)
+    return _chance_from(count, last, log_chance(count, mean, dispersion), mean, dispersion)
+
+
+@compiled
+def _chance_from(count: float, last: float, at_first: float, mean: float, dispersion: float) -> float:
+    """P(count <= K <= last), from log P(K = count)."""
     if last < count:
         return 0.0
     total, own = 0.0, 1.0  # relative to the first
-    at_first = log_chance(count, mean, dispersion)
     while count <= last:
         total += own
         if count > mean and own < NEGLIGIBLE * total:
@@ -67,6 +72,12 @@ def count_at(share: float, first: float, last: float, mean: float, dispersion: f
     """The count that a share of the law between `first` and `last`, of probability `chance`, lies below."""
     count = _begin(max(first, 0.0), mean, dispersion)
     own = math.exp(log_chance(count, mean, dispersion)) / chance
+    return _count_from(count, own, share, last, mean, dispersion)
+
+
+@compiled
+def _count_from(count: float, own: float, share: float, last: float, mean: float, dispersion: float) -> float:
+    """`count_at`, from the first count that has any probability and its own."""
     passed = own
     while passed < share and count < last and not (count > mean and own < NEGLIGIBLE):
         own *= _ratio(count, mean, dispersion)
@@ -127,16 +138,23 @@ def draw_counts(
     draws = uniform.shape[1]
     means = mean.shape[1]
     chance, chosen, kept = np.empty(draws), np.empty(draws, dtype=np.int64), np.empty(draws)
+    under, begin, at_begin = np.empty(draws), np.empty(draws), np.empty(draws)
     for index in range(len(at)):
         row = at[index]
         first, last = max(np.floor(low[row]) + 1, 0.0), np.floor(high[row])
         total_under, total_chance = 0.0, 0.0
         for d in range(draws):
-            if d < means:
-                total_under += chance_below(first, mean[index, d], dispersion) if with_below else 0.0
-                chance[d] = chance_between(first, last, mean[index, d], dispersion)
+            same, own = 0, mean[index, d if means > 1 else 0]
+            while same < d and means > 1 and mean[index, same] != own:
+                same += 1
+            if same < d:  # hidden counts repeat, and so do the means that follow them
+                under[d], chance[d], begin[d], at_begin[d] = under[same], chance[same], begin[same], at_begin[same]
             else:
-                chance[d] = chance[0]
+                under[d] = chance_below(first, own, dispersion) if with_below else 0.0
+                begin[d] = _begin(first, own, dispersion)
+                at_begin[d] = log_chance(begin[d], own, dispersion)
+                chance[d] = _chance_from(begin[d], last, at_begin[d], own, dispersion)
+            total_under += under[d] if d < means else 0.0
             total_chance += chance[d]
             chosen[d] = d
         below[row], within[row] = total_under / means, total_chance / draws
@@ -147,5 +165,6 @@ def draw_counts(
             drawn = first
             if first < last and chance[source] > TINY:
                 centre = mean[index, source if means > 1 else 0]
-                drawn = count_at(uniform[row, d], first, last, centre, dispersion, chance[source])
+                own = math.exp(at_begin[source]) / chance[source]
+                drawn = _count_from(begin[source], own, uniform[row, d], last, centre, dispersion)
             latent[row, d] = drawn / scale[row]

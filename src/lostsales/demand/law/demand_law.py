@@ -14,6 +14,7 @@ from lostsales.types import Floats, Ints
 
 LEAST_MEAN = 0.05  # of the reference, at which a spread falls no further
 MOST_EXPONENT = 20.0
+MOST_LATENT = 50.0  # under multiplicative noise
 MOST_LAGS = 3
 COUNTS = {"poisson": "Poisson", "negative-binomial": "negative binomial"}
 
@@ -232,5 +233,5 @@ class DemandLaw:
 
     def expected(self, latent: Floats, scale: Floats | float) -> Floats:
         """The demand of a latent before it is rounded: its mean over latents is smooth."""
-        relative = np.exp(np.minimum(latent, 50.0)) if self.family.multiplicative else latent
+        relative = np.exp(np.minimum(latent, MOST_LATENT)) if self.family.multiplicative else latent
         return np.clip(relative, 0.0, self.demand_max) * scale

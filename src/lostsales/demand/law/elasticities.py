@@ -14,7 +14,8 @@ from lostsales.data.log import SalesLog
 from lostsales.demand.censoring.evidence import Evidence
 from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.demand.law.demand_model import DemandModel
-from lostsales.demand.law.estimation import complete_latents, working_draws
+from lostsales.demand.law.estimation import working_draws
+from lostsales.demand.law.latents import complete_latents
 from lostsales.demand.law.memory import observed_lag
 from lostsales.demand.law.series_effects import GroupPrior
 from lostsales.types import Array, Bools, Floats, Ints

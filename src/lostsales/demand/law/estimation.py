@@ -7,25 +7,22 @@ draws use the same random numbers in every iteration, so that these converge. Wi
 demand the mean is least squares.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from lostsales.demand.censoring.evidence import Evidence
-from lostsales.demand.law.count_loops import draw_counts
 from lostsales.demand.law.demand_law import DemandLaw, Family
 from lostsales.demand.law.dispersion import FIRST_DISPERSION, fit_dispersion
+from lostsales.demand.law.latents import CompletedLatents, DrawOrder, complete_latents
 from lostsales.demand.law.means import MEANS, BoostedMean, FitMean, KernelMean, LinearMean, Mean, fit_linear
-from lostsales.demand.law.memory import Lags, lags_of, new_weights, observed_lag
+from lostsales.demand.law.memory import new_weights, observed_lag
 from lostsales.demand.law.noise import fit_noise
-from lostsales.demand.law.particle_loops import TINY, Intervals, NoiseGrid, Particles, RandomNumbers, draw_latents
 from lostsales.demand.law.residuals import Residuals
 from lostsales.demand.law.series_effects import SeriesEffects, Units, fit_effects
 from lostsales.types import Floats, Ints
 
-DRAWS = 5, 40  # of each row, at least and at most: with fewer rows more draws, or iterations do not converge
-PARTICLES = 10_000  # of all rows together, in between
 ITERATIONS = 30  # at most, of a linear mean
 LATER_ITERATIONS = 6  # of any other, which starts where the linear one has converged
 TOLERANCE = 5e-3  # standard deviations of the residuals by which the mean may still be off
@@ -37,74 +34,51 @@ LARGEST_RATE = 0.95  # that an extrapolated step uses
 SEASON = 0.3
 
 
-@dataclass(frozen=True, eq=False)
-class CompletedLatents:
-    """Draws of the latents and hidden lags of all rows, given a law."""
+class _Frame(NamedTuple):
+    """Rows to fit a law to, and what all iterations share; draws are those of the informative rows that count."""
 
-    latent: Floats  # (rows, draws)
-    lag: Floats  # (rows, draws) weighted mean of the last demands, in units of scale
-    last: Floats  # (rows, draws) the last demand itself
-    score: Floats  # (rows,) log probability of the row's interval, given all rows before it; 0 where uninformative
-    below: Floats  # (rows,) P(D at or below the interval's low end), for calibration
-    within: Floats  # (rows,) P(D in the interval)
+    evidence: Evidence
+    weights: Floats  # (rows,) that count the rows
+    order: DrawOrder
+    rows: Ints  # informative rows that count
+    known: Floats  # (draws, inputs but the last) of the mean, which no draw changes
+    series: Ints  # (draws,)
+    counted: Floats  # (draws,) weights
 
+    @classmethod
+    def of(cls, evidence: Evidence, law: DemandLaw, weights: Floats, seed: int) -> "_Frame":
+        """For fits from a law of so many lags, which takes prices as all of its family do."""
+        order = DrawOrder.of(evidence, len(law.lag_weights), seed)
+        counts = np.bincount(evidence.series, weights) > 0
+        order = order if counts.all() else order.only(counts[evidence.series])
+        rows = np.flatnonzero(evidence.is_informative & (weights > 0))
+        draws = order.random.uniform.shape[1]
+        known = np.column_stack([evidence.market[rows], law.price_input(evidence.price[rows])])
+        return cls(
+            evidence=evidence,
+            weights=weights,
+            order=order,
+            rows=rows,
+            known=np.repeat(known, draws, axis=0),
+            series=np.repeat(evidence.series[rows], draws),
+            counted=np.repeat(weights[rows] / draws, draws),
+        )
 
-def complete_latents(
-    evidence: Evidence, law: DemandLaw, seed: int = 0, draws: int | None = None, with_below: bool = True
-) -> CompletedLatents:
-    """Draw the latents of all rows from their posterior under a law (particles, re-weighted by later rows).
+    def completed(self, law: DemandLaw) -> CompletedLatents:
+        """Draws of all rows."""
+        return complete_latents(self.evidence, law, with_below=False, order=self.order)
 
-    Without `below`, which takes time to sum, counts are drawn faster.
-    """
-    rng = np.random.default_rng(seed)
-    rows = len(evidence)
-    draws = int(np.clip(PARTICLES // max(rows, 1), *DRAWS)) if draws is None else draws
-    # Stratified, so that few draws suffice.
-    uniform = (rng.permuted(np.tile(np.arange(draws), (rows, 1)), axis=1) + rng.random((rows, draws))) / draws
-    pick = (np.arange(draws) + rng.random((rows, 1))) / draws
-    scale, own_spread = law.scale[evidence.series], law.effects.spread[evidence.series]
-    latent, lag = np.empty((rows, draws)), np.repeat((evidence.lag / scale)[:, None], draws, axis=1)
-    particles = Particles(latent, lag, np.empty(rows), np.empty(rows))
-    low, high, is_count = evidence.low, evidence.high, law.family.is_count
-    if not is_count:
-        low, high = law.latent(low / scale), law.latent(high / scale)
-    intervals, random = Intervals(low, high, evidence.is_informative), RandomNumbers(uniform, pick)
-    noise = NoiseGrid(law.residuals.grid, law.residuals.cdf)
-    lags = lags_of(evidence, len(law.lag_weights))
-    by_level = np.argsort(lags.level, kind="stable")
-    for level, at in enumerate(np.split(by_level, np.cumsum(np.bincount(lags.level))[:-1])):
-        hidden = at[evidence.depth[at] > 0]
-        lag[hidden] = law.demand(latent[evidence.parent[hidden]], scale[hidden, None]) / scale[hidden, None]
-        mean = _mean(law, evidence, at, _weighted(lag[:, :1] if level == 0 else lag, law, lags, at))
-        if is_count:
-            in_units = mean * scale[at, None]
-            draw_counts(at, lags.span, in_units, law.dispersion, scale, intervals, random, particles, with_below)
-            continue
-        spread = law.spread_of(mean, own_spread[at, None], scale[at, None])
-        draw_latents(at, lags.span, mean, spread, intervals, random, noise, particles)
-    if not evidence.integer:  # an observed continuous demand is not drawn
-        is_observed = np.isfinite(evidence.low) & np.isfinite(evidence.high) & ~evidence.is_censored
-        middle = (evidence.low[is_observed] + evidence.high[is_observed]) / 2
-        latent[is_observed] = law.latent(middle / scale[is_observed])[:, None]
-    score = np.where(evidence.is_informative, np.log(np.maximum(particles.within, TINY)), 0.0)
-    return CompletedLatents(
-        latent, _weighted(lag, law, lags, slice(None)), lag, score, particles.below, particles.within
-    )
+    def inputs(self, law: DemandLaw, lag: Floats) -> Floats:
+        """The inputs of the mean of every draw."""
+        return np.column_stack([self.known, law.memory_input(lag)])
 
-
-def _weighted(last: Floats, law: DemandLaw, lags: Lags, at: Ints | slice) -> Floats:
-    """The weighted mean of the last demands of rows, (rows, draws), from the last one of each, (all rows, draws)."""
-    if len(law.lag_weights) == 1:
-        return np.asarray(last[at])
-    return sum((weight * last[rows[at]] for weight, rows in zip(law.lag_weights, lags.rows, strict=True)), np.zeros(1))
-
-
-def _mean(law: DemandLaw, evidence: Evidence, at: Ints, lag: Floats) -> Floats:
-    """The mean of rows by draws of their lag, (rows, 1 or draws)."""
-    draws = lag.shape[1]
-    market, price = (np.repeat(each[at], draws, axis=0) for each in (evidence.market, evidence.price))
-    inputs = law.inputs(market, price, lag.reshape(-1))
-    return law.mean_of(inputs, np.repeat(evidence.series[at], draws)).reshape(len(at), draws)
+    def means_after_observed(self, law: DemandLaw) -> tuple[Ints, Floats]:
+        """The rows whose last demands are observed, and the mean of each."""
+        lag = observed_lag(self.evidence, law.lag_weights, self.order.lags)
+        rows = np.flatnonzero(~np.isnan(lag))
+        series = self.evidence.series[rows]
+        inputs = law.inputs(self.evidence.market[rows], self.evidence.price[rows], lag[rows] / law.scale[series])
+        return rows, law.mean_of(inputs, series)
 
 
 def fit_family(
@@ -121,13 +95,13 @@ def fit_family(
     """
     weights = np.ones(len(evidence)) if weights is None else weights
     law = _first_law(evidence, family, scale, weights) if start is None else start
+    frame = _Frame.of(evidence, law, weights, seed)
     if isinstance(law.mean, LinearMean):
-        law = replace(_iterate_to_convergence(evidence, law, weights, seed), family=family)
+        law = replace(_iterate_to_convergence(frame, law), family=family)
         if family.mean == "linear":
             return law
         prior = law.mean.prior if isinstance(law.mean, LinearMean) else None
-        rows = np.flatnonzero(evidence.is_informative & (weights > 0))
-        done = complete_latents(evidence, law, seed)
+        rows, done = frame.rows, frame.completed(law)
         # Hyperparameters are chosen on rows, not on draws, which are not independent.
         inputs = law.inputs(evidence.market[rows], evidence.price[rows], done.lag[rows].mean(axis=1))
         series = evidence.series[rows]
@@ -135,7 +109,7 @@ def fit_family(
         counted = _by_precision(law, work, series, weights[rows])
         response = work.response - law.effects.of(inputs, series)
         law = replace(law, mean=_with_prior(MEANS.get(family.mean), prior, inputs, response, counted))
-    return _iterate_to_convergence(evidence, law, weights, seed)
+    return _iterate_to_convergence(frame, law)
 
 
 def _with_prior(fit: FitMean, prior: Floats | None, inputs: Floats, response: Floats, counted: Floats) -> Mean:
@@ -146,27 +120,21 @@ def _with_prior(fit: FitMean, prior: Floats | None, inputs: Floats, response: Fl
     return replace(mean, linear=replace(mean.linear, prior=prior)).refit(inputs, response, counted)
 
 
-def _iterate_to_convergence(evidence: Evidence, law: DemandLaw, weights: Floats, seed: int) -> DemandLaw:
+def _iterate_to_convergence(frame: _Frame, law: DemandLaw) -> DemandLaw:
     """Iterate until the mean has converged; every third step is extrapolated (Aitken's acceleration).
 
     Where memory is long, steps are small and go the same way: each is the last one times a rate, and without
     extrapolation the lag would count too little. Where steps are noise of the draws their rate is 0: it has converged.
     """
-    rows = np.flatnonzero(~np.isnan(observed_lag(evidence, law.lag_weights)))
-    series = evidence.series[rows]
-    scale, is_count = law.scale[series], law.family.is_count
-
-    def mean_of(law: DemandLaw) -> Floats:
-        lag = observed_lag(evidence, law.lag_weights)[rows] / scale
-        return law.mean_of(law.inputs(evidence.market[rows], evidence.price[rows], lag), series)
-
     last: Floats | None = None  # the step before, on rows whose lag is observed
+    rows, here = frame.means_after_observed(law)
+    scale, is_count = law.scale[frame.evidence.series[rows]], law.family.is_count
     most = ITERATIONS if isinstance(law.mean, LinearMean) else LATER_ITERATIONS
     for number in range(1, most + 1):
-        before = law
-        law = _iterate(evidence, law, weights, seed)
-        here = mean_of(law)
-        step = here - mean_of(before)
+        before, there = law, here
+        law = _iterate(frame, law)
+        here = frame.means_after_observed(law)[1]
+        step = here - there
         rate = USUAL_RATE
         if last is not None and last @ last > 0:
             rate = float(np.clip(step @ last / (last @ last), 0.0, LARGEST_RATE))
@@ -183,6 +151,7 @@ def _iterate_to_convergence(evidence: Evidence, law: DemandLaw, weights: Floats,
             far = 1 / (1 - rate)
             effects = before.effects.extrapolate(law.effects, far)
             law = replace(law, mean=before.mean.extrapolate(law.mean, far), effects=effects)
+            here = frame.means_after_observed(law)[1]
         last = None if extrapolates else step
     return law
 
@@ -229,23 +198,24 @@ def _season_prior(evidence: Evidence, spread: float) -> Floats | None:
     return np.where(np.r_[evidence.is_season, False, False], spread, np.inf)
 
 
-def _iterate(evidence: Evidence, law: DemandLaw, weights: Floats, seed: int) -> DemandLaw:
+def _iterate(frame: _Frame, law: DemandLaw) -> DemandLaw:
     """One iteration: draw the latents, then fit mean, series effects and residual law."""
     if len(law.lag_weights) > 1 and isinstance(law.mean, LinearMean):
-        law = _with_weights(evidence, law, weights, seed)
+        law = _with_weights(frame, law)
     if law.family.saturates and isinstance(law.mean, LinearMean):
-        law = _with_half(evidence, law, weights, seed)
-    inputs, latent, series, counted = _drawn(evidence, law, weights, seed)
+        law = _with_half(frame, law)
+    inputs, latent = _drawn(frame, law, frame.completed(law))
+    series, counted = frame.series, frame.counted
     work = _working(law, inputs, series, latent)
     own = law.effects.of(inputs, series)
     mean = law.mean.refit(inputs, work.response - own, _by_precision(law, work, series, counted))
     shared = mean(inputs)
     effects = fit_effects(
-        _units(evidence, law), work.response - shared, inputs, series, counted, work.factor, law.effects
+        _units(frame.evidence, law), work.response - shared, inputs, series, counted, work.factor, law.effects
     )
     if law.family.is_count:
         law = replace(law, mean=mean, effects=effects)
-        return replace(law, dispersion=_dispersion(evidence, law, weights)) if law.is_dispersed else law
+        return replace(law, dispersion=_dispersion(frame, law)) if law.is_dispersed else law
     centre = law.linked(shared + effects.of(inputs, series))
     left = (latent - centre) / effects.spread[series]
     noise = fit_noise(left, centre, counted) if law.family.log_link else law.noise
@@ -254,17 +224,14 @@ def _iterate(evidence: Evidence, law: DemandLaw, weights: Floats, seed: int) -> 
     return replace(law, mean=mean, residuals=residuals, effects=effects, noise=noise)
 
 
-def _with_weights(evidence: Evidence, law: DemandLaw, weights: Floats, seed: int) -> DemandLaw:
+def _with_weights(frame: _Frame, law: DemandLaw) -> DemandLaw:
     """The law with the weights of the last demands fitted to draws, by a Gauss-Newton step."""
-    rows = np.flatnonzero(evidence.is_informative & (weights > 0))
-    done = complete_latents(evidence, law, seed, with_below=False)
-    draws, lags = done.latent.shape[1], lags_of(evidence, len(law.lag_weights))
-    market, price = (np.repeat(each[rows], draws, axis=0) for each in (evidence.market, evidence.price))
-    lag = done.lag[rows].reshape(-1)
-    first, *later = (done.last[own[rows]].reshape(-1) for own in lags.rows)
-    inputs, series = law.inputs(market, price, lag), np.repeat(evidence.series[rows], draws)
-    work = _working(law, inputs, series, _bounded_below(law, done.latent[rows]).reshape(-1))
-    counted = _by_precision(law, work, series, np.repeat(weights[rows] / draws, draws))
+    done, series = frame.completed(law), frame.series
+    inputs, latent = _drawn(frame, law, done)
+    lag = done.lag[frame.rows].reshape(-1)
+    first, *later = (done.last[own[frame.rows]].reshape(-1) for own in frame.order.lags.rows)
+    work = _working(law, inputs, series, latent)
+    counted = _by_precision(law, work, series, frame.counted)
     beyond = [(each - first) * law.memory_slope(lag) for each in later]
     prior = law.mean.prior if isinstance(law.mean, LinearMean) else None
     prior = None if prior is None else np.r_[prior, np.full(len(beyond), np.inf)]
@@ -274,47 +241,45 @@ def _with_weights(evidence: Evidence, law: DemandLaw, weights: Floats, seed: int
     return replace(law, lag_weights=new_weights(law.lag_weights, float(slope), moves))
 
 
-def _with_half(evidence: Evidence, law: DemandLaw, weights: Floats, seed: int) -> DemandLaw:
+def _with_half(frame: _Frame, law: DemandLaw) -> DemandLaw:
     """The law of saturating memory with its half moved to the better of its neighbours, by the fit to draws."""
-    rows = np.flatnonzero(evidence.is_informative & (weights > 0))
-    done = complete_latents(evidence, law, seed, with_below=False)
-    draws = done.latent.shape[1]
-    market, price = (np.repeat(each[rows], draws, axis=0) for each in (evidence.market, evidence.price))
-    lag, series = done.lag[rows].reshape(-1), np.repeat(evidence.series[rows], draws)
-    inputs = law.inputs(market, price, lag)
-    work = _working(law, inputs, series, _bounded_below(law, done.latent[rows]).reshape(-1))
-    counted = _by_precision(law, work, series, np.repeat(weights[rows] / draws, draws))
+    done, series = frame.completed(law), frame.series
+    inputs, latent = _drawn(frame, law, done)
+    lag = done.lag[frame.rows].reshape(-1)
+    work = _working(law, inputs, series, latent)
+    counted = _by_precision(law, work, series, frame.counted)
     response = work.response - law.effects.of(inputs, series)
     found = []
     for step in (1 / HALF_STEP, 1.0, HALF_STEP):
         moved = replace(law, near_zero=law.near_zero * step)
-        inputs = moved.inputs(market, price, lag)
+        inputs = frame.inputs(moved, lag)
         mean = law.mean.refit(inputs, response, counted)
         found.append((float(counted @ (response - mean(inputs)) ** 2), moved.near_zero, mean))
     _, half, mean = min(found, key=lambda each: each[0])
     return replace(law, near_zero=half, mean=mean)
 
 
-def _dispersion(evidence: Evidence, law: DemandLaw, weights: Floats) -> float:
+def _dispersion(frame: _Frame, law: DemandLaw) -> float:
     """The dispersion of counts, from the rows whose last demand is observed."""
-    lag = observed_lag(evidence, law.lag_weights)
-    rows = np.flatnonzero(~np.isnan(lag) & evidence.is_informative & (weights > 0))
-    series = evidence.series[rows]
-    scale = law.scale[series]
-    mean = law.mean_of(law.inputs(evidence.market[rows], evidence.price[rows], lag[rows] / scale), series)
-    return fit_dispersion(evidence.low[rows], evidence.high[rows], mean * scale, weights[rows])
+    evidence = frame.evidence
+    rows, mean = frame.means_after_observed(law)
+    used = (evidence.is_informative & (frame.weights > 0))[rows]
+    rows, mean = rows[used], mean[used]
+    in_units = mean * law.scale[evidence.series[rows]]
+    return fit_dispersion(evidence.low[rows], evidence.high[rows], in_units, frame.weights[rows])
 
 
 def with_effects(evidence: Evidence, law: DemandLaw, seed: int = 0, weights: Floats | None = None) -> DemandLaw:
     """The law with series effects fitted to these rows, counted by `weights`; all else stays."""
-    weights = np.ones(len(evidence)) if weights is None else weights
-    for _ in range(2 if law.effects.any else 0):
-        inputs, latent, series, counted = _drawn(evidence, law, weights, seed)
-        work = _working(law, inputs, series, latent)
-        left = work.response - law.mean(inputs)
-        law = replace(
-            law, effects=fit_effects(_units(evidence, law), left, inputs, series, counted, work.factor, law.effects)
-        )
+    if not law.effects.any:
+        return law
+    frame = _Frame.of(evidence, law, np.ones(len(evidence)) if weights is None else weights, seed)
+    for _ in range(2):
+        inputs, latent = _drawn(frame, law, frame.completed(law))
+        work = _working(law, inputs, frame.series, latent)
+        left, before = work.response - law.mean(inputs), law.effects
+        effects = fit_effects(_units(evidence, law), left, inputs, frame.series, frame.counted, work.factor, before)
+        law = replace(law, effects=effects)
     return law
 
 
@@ -327,11 +292,11 @@ class _Working(NamedTuple):
 
 def _working(law: DemandLaw, inputs: Floats, series: Ints, latent: Floats) -> _Working:
     """The latents themselves, or under a log link the working response of a generalised linear model."""
+    if not law.family.log_link:
+        return _Working(latent, np.ones_like(latent))
     predictor = law.mean(inputs) + law.effects.of(inputs, series)
     centre = law.linked(predictor)
     factor = law.factor_of(centre, law.scale[series])
-    if not law.family.log_link:
-        return _Working(latent, factor)
     return _Working(predictor + (latent - centre) / centre, factor / centre)
 
 
@@ -371,15 +336,10 @@ def _by_precision(law: DemandLaw, work: _Working, series: Ints, weights: Floats)
     return np.asarray(own * (weights.sum() / own.sum()))
 
 
-def _drawn(evidence: Evidence, law: DemandLaw, weights: Floats, seed: int) -> tuple[Floats, Floats, Ints, Floats]:
-    """Inputs, latent, series and weight of every draw of the informative rows."""
-    rows = np.flatnonzero(evidence.is_informative & (weights > 0))
-    done = complete_latents(evidence, law, seed, with_below=False)
-    draws = done.latent.shape[1]
-    market, price = (np.repeat(each[rows], draws, axis=0) for each in (evidence.market, evidence.price))
-    inputs = law.inputs(market, price, done.lag[rows].reshape(-1))
-    latent = _bounded_below(law, done.latent[rows]).reshape(-1)
-    return inputs, latent, np.repeat(evidence.series[rows], draws), np.repeat(weights[rows] / draws, draws)
+def _drawn(frame: _Frame, law: DemandLaw, done: CompletedLatents) -> tuple[Floats, Floats]:
+    """Inputs and latent of every draw."""
+    latent = _bounded_below(law, done.latent[frame.rows]).reshape(-1)
+    return frame.inputs(law, done.lag[frame.rows].reshape(-1)), latent
 
 
 def _bounded_below(law: DemandLaw, latent: Floats) -> Floats:

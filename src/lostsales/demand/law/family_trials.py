@@ -15,7 +15,8 @@ from lostsales.data.progress import Progress
 from lostsales.data.splits import FoldMasks
 from lostsales.demand.censoring.evidence import Evidence
 from lostsales.demand.law.demand_law import DemandLaw, Family
-from lostsales.demand.law.estimation import CompletedLatents, complete_latents, fit_family, with_effects
+from lostsales.demand.law.estimation import fit_family, with_effects
+from lostsales.demand.law.latents import CompletedLatents, complete_latents
 from lostsales.demand.law.means import MEANS
 from lostsales.types import Floats
 

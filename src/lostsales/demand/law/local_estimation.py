@@ -6,7 +6,9 @@ estimator). Bandwidths are chosen one coordinate after the other by the logarith
 proper under censoring. Infinite ones are candidates: where rows are few, the law of all residuals remains.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -15,8 +17,8 @@ from scipy.ndimage import gaussian_filter1d
 from lostsales.demand.censoring.evidence import Evidence
 from lostsales.demand.law.calibration import Calibration, calibrate
 from lostsales.demand.law.demand_law import DemandLaw
-from lostsales.demand.law.estimation import complete_latents
-from lostsales.demand.law.local_residuals import CHUNK, LocalResiduals, Points
+from lostsales.demand.law.latents import complete_latents
+from lostsales.demand.law.local_residuals import CACHED, CHUNK, LocalResiduals, Points
 from lostsales.demand.law.residuals import Residuals
 from lostsales.types import Floats, Ints
 
@@ -40,7 +42,12 @@ class LocalFit:
 
     residuals: LocalResiduals
     score: Floats  # (scored,) log probability of what each row shows, by laws of the rows of other folds
-    calibration: Calibration | None = None  # by the same laws, of the chosen bandwidths
+    calibrate: Callable[[LocalResiduals], Calibration]
+
+    @cached_property
+    def calibration(self) -> Calibration:
+        """Of the rows that local laws are made of, by the laws of the rows of other folds."""
+        return self.calibrate(self.residuals)
 
     def is_better_than(self, other: "LocalFit") -> bool:
         """Whether the score of the same rows is higher beyond chance."""
@@ -63,7 +70,7 @@ class _Design(NamedTuple):
 
     overlap: Floats  # (draws, bins) share of each bin that lies in the interval of a row
     wide: Ints  # draws whose interval has no end: their laws depend on those around them
-    width: float  # of smoothing, in bins
+    smoothing: Floats  # (bins, bins) by which laws of rows are smoothed
     scored: Ints  # draws that are scored
     fold: Ints  # (draws,)
 
@@ -92,14 +99,19 @@ def fit_local_residuals(
     if len(scored) > MOST_SCORED:
         scored = np.sort(np.random.default_rng(seed).choice(scored, MOST_SCORED, replace=False))
     wide = np.flatnonzero(np.isinf(rows.high) | np.isinf(rows.low))
-    design = _Design(overlap, wide, _smoothing(rows, edges, base), scored, fold[rows.at])
+    design = _Design(overlap, wide, _smoothing(_width(rows, edges, base)), scored, fold[rows.at])
     start = LocalResiduals(edges, columns / scale, scale, overlap, rows.weight, base, np.full(4, np.inf))
-    simplest = best = _fitted(start, design)
+
+    def calibrate_found(found: LocalResiduals) -> Calibration:
+        return _calibration(found, evidence, rows, design)
+
+    first = _fitted(start, design)
+    simplest = best = LocalFit(first, _scores(first, [first.bandwidth], design)[0], calibrate_found)
     for coordinates in COORDINATES if len(scored) >= LEAST_SCORED else ():
         varying = [each for each in coordinates if np.isfinite(scale[each])]
         found = _chosen(simplest, varying, bandwidths, design)
         best = found if found.is_better_than(best) else best
-    return replace(best, calibration=_calibration(best.residuals, evidence, rows, design))
+    return best
 
 
 def _chosen(start: LocalFit, coordinates: list[int], bandwidths: tuple[float, ...], design: _Design) -> LocalFit:
@@ -109,37 +121,65 @@ def _chosen(start: LocalFit, coordinates: list[int], bandwidths: tuple[float, ..
         before = best
         for coordinate in coordinates:
             own = best.residuals.bandwidth
-            trials = []
-            for width in {*bandwidths, np.inf} - {own[coordinate]}:
-                bandwidth = np.where(np.arange(len(own)) == coordinate, width, own)
-                trial = replace(best.residuals, bandwidth=bandwidth)
-                trials.append(LocalFit(trial, _score(trial, design)))
-            if not trials:
+            widths = {*bandwidths, np.inf} - {own[coordinate]}
+            tried = [np.where(np.arange(len(own)) == coordinate, width, own) for width in widths]
+            if not tried:
                 continue
-            likely = max(trials, key=lambda each: float(each.score.mean()))
-            if likely.is_better_than(best):
-                best = _fitted(likely.residuals, design)
+            scores = _scores(best.residuals, tried, design)
+            likely = max(range(len(tried)), key=lambda each: float(scores[each].mean()))
+            trial = replace(best.residuals, bandwidth=tried[likely])
+            if replace(best, residuals=trial, score=scores[likely]).is_better_than(best):
+                found = _fitted(trial, design)
+                best = replace(best, residuals=found, score=_scores(found, [found.bandwidth], design)[0])
         if best is before:
             break
     return best
 
 
-def _fitted(start: LocalResiduals, design: _Design) -> LocalFit:
+def _fitted(start: LocalResiduals, design: _Design) -> LocalResiduals:
     """The laws of rows given their intervals and the laws around them, in turns."""
     mass = design.overlap * start.base
     mass /= np.maximum(mass.sum(axis=1, keepdims=True), TINY)
-    weights = start.weights(start.coordinates[design.wide])
-    for _ in range(TURNS if len(design.wide) else 0):
-        around = start.average(weights, _smoothed(mass, design)) * design.overlap[design.wide]
-        mass[design.wide] = around / np.maximum(around.sum(axis=1, keepdims=True), TINY)
-    found = replace(start, mass=_smoothed(mass, design))
-    return LocalFit(found, _score(found, design))
+    smooth = mass @ design.smoothing
+    wide, closed = design.wide, np.delete(np.arange(len(mass)), design.wide)
+    if len(wide):
+        # Where no coordinate matters, laws are the same around all rows.
+        points = start.coordinates[wide if np.isfinite(start.bandwidth).any() else wide[:1]]
+        known, weights = (start.of_rows(rows).weights(points) for rows in (closed, wide))
+        total = sum(each.sum(axis=1, dtype=np.float64) for each in (known, weights))[:, None] + start.prior
+        fixed = known @ smooth[closed].astype(np.float32) + start.prior * start.base
+        for _ in range(TURNS):
+            around = (fixed + weights @ smooth[wide].astype(np.float32)) / total * design.overlap[wide]
+            smooth[wide] = (around / np.maximum(around.sum(axis=1, keepdims=True), TINY)) @ design.smoothing
+    return replace(start, mass=smooth)
 
 
-def _score(found: LocalResiduals, design: _Design) -> Floats:
-    """Log probability of the interval of each scored row by the laws of rows of other folds, (scored,)."""
-    within = (_held_out(found, design, design.scored) * design.overlap[design.scored]).sum(axis=1)
-    return np.asarray(np.log(np.maximum(within, TINY)))
+def _scores(found: LocalResiduals, bandwidths: list[Floats], design: _Design) -> list[Floats]:
+    """Log probability of the interval of each scored row by the laws of rows of other folds, (scored,) by bandwidths.
+
+    Of a law only what it says of the interval of a row is needed: a mean over rows of what theirs say.
+    """
+    local = np.flatnonzero(np.isfinite(bandwidths).any(axis=0))
+    at, steep = found.coordinates[:, local], (-0.5 / np.array(bandwidths)[:, local] ** 2).astype(np.float32)
+    mass = (found.mass * found.weight[:, None]).astype(np.float32)
+    weight, base = found.weight.astype(np.float32), found.prior * design.overlap[design.scored] @ found.base
+    within = np.empty((len(bandwidths), len(design.scored)))
+    for fold in np.unique(design.fold[design.scored]):
+        own, others = np.flatnonzero(design.fold[design.scored] == fold), np.flatnonzero(design.fold != fold)
+        shares, rows, weights = mass[others].T, at[others].T, weight[others]
+        for part in np.array_split(own, -(-len(own) // CACHED)):
+            draws = design.scored[part]
+            said = design.overlap[draws].astype(np.float32) @ shares
+            apart = [np.subtract.outer(at[draws, c], rows[c]) for c in range(len(local))]
+            squares = [np.multiply(each, each, dtype=np.float32, casting="same_kind") for each in apart]
+            for trial, own_steep in enumerate(steep):
+                power = np.zeros_like(said)
+                for square, each in zip(squares, own_steep, strict=True):
+                    power += square * each
+                near = np.exp(power, out=power)
+                total = near @ weights + found.prior
+                within[trial, part] = (np.einsum("ij,ij->i", near, said) + base[part]) / total
+    return list(np.log(np.maximum(within, TINY)))
 
 
 def _held_out(found: LocalResiduals, design: _Design, draws: Ints) -> Floats:
@@ -161,12 +201,6 @@ def _calibration(found: LocalResiduals, evidence: Evidence, rows: _Rows, design:
     used = np.zeros(len(evidence), dtype=bool)
     used[rows.at] = True
     return calibrate(replace(evidence, is_informative=used), (below, within))
-
-
-def _smoothed(mass: Floats, design: _Design) -> Floats:
-    if design.width < LEAST_WIDTH:
-        return mass.copy()
-    return np.asarray(gaussian_filter1d(mass, design.width, axis=1, mode="nearest"))
 
 
 def _draw_rows(evidence: Evidence, law: DemandLaw, z: Floats, seed: int) -> _Rows:
@@ -206,7 +240,13 @@ def _overlap(rows: _Rows, edges: Floats) -> Floats:
     return np.asarray(overlap)
 
 
-def _smoothing(rows: _Rows, edges: Floats, base: Floats) -> float:
+def _smoothing(width: float) -> Floats:
+    """The matrix that smooths laws by a normal kernel of so many bins, (bins, bins)."""
+    same = np.eye(BINS)
+    return same if width < LEAST_WIDTH else np.asarray(gaussian_filter1d(same, width, axis=1, mode="nearest"))
+
+
+def _width(rows: _Rows, edges: Floats, base: Floats) -> float:
     """Half of Silverman's width, less what the intervals of whole demands smooth already, in bins."""
     middle = (edges[1:] + edges[:-1]) / 2
     spread = float(np.sqrt(base @ (middle - base @ middle) ** 2))

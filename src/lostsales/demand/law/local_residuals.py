@@ -1,13 +1,14 @@
 """Laws of residuals that change with market, price and last demand, of any shape: kernel-weighted means over rows."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
-from lostsales.types import Array, Floats
+from lostsales.types import Array, Floats, Ints
 
 CHUNK = 512  # points at once, as each has a weight for every row
+CACHED = 32  # points whose distances from all rows stay in the cache
 PRIOR_ROWS = 6.0  # that the law of all residuals counts for at every point: nothing near the data is impossible
 
 
@@ -41,6 +42,10 @@ class LocalResiduals:
     base: Floats  # (bins,) the law of all residuals
     bandwidth: Floats  # (4,) in standard deviations, infinite where a coordinate does not matter
     prior: float = PRIOR_ROWS
+
+    def of_rows(self, rows: Ints) -> "LocalResiduals":
+        """By some of the rows alone."""
+        return replace(self, coordinates=self.coordinates[rows], mass=self.mass[rows], weight=self.weight[rows])
 
     def weights(self, standard: Floats) -> Array:
         """What each row counts at each point in standard coordinates, (points, rows), in single precision."""
@@ -93,9 +98,12 @@ def share_means(edges: Floats, mass: Floats, count: int) -> Floats:
 
 def _kernel(points: Floats, rows: Floats, bandwidth: Floats) -> Array:
     """Gaussian product kernel of each pair, 1 where they are equal, (points, rows), in single precision."""
-    local = np.isfinite(bandwidth)
-    left, right = (each[:, local] / bandwidth[local] for each in (points, rows))
-    power = left @ right.T
-    power -= 0.5 * (left**2).sum(axis=1)[:, None]
-    power -= 0.5 * (right**2).sum(axis=1)
-    return np.exp(np.minimum(power, 0.0, out=power), dtype=np.float32, casting="same_kind")
+    local = np.flatnonzero(np.isfinite(bandwidth))
+    left, right = ((each[:, local] / bandwidth[local]).T for each in (points, rows))
+    near = np.ones((len(points), len(rows)), dtype=np.float32)
+    for start in range(0, len(points) if len(local) else 0, CACHED):
+        part = slice(start, start + CACHED)
+        power = sum(np.subtract.outer(x[part], y) ** 2 for x, y in zip(left, right, strict=True))
+        power *= -0.5
+        np.exp(power, out=near[part], casting="same_kind")
+    return near

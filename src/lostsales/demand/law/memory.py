@@ -41,11 +41,12 @@ def _order(depth: Ints, first: Ints, lags: int, level: Ints, span: Ints) -> None
             span[row] = max(span[row], row - oldest + (span[oldest] if other == oldest else 0))
 
 
-def observed_lag(evidence: Evidence, weights: tuple[float, ...]) -> Floats:
-    """The weighted mean of the last demands where all of them are observed, else NaN, (rows,)."""
+def observed_lag(evidence: Evidence, weights: tuple[float, ...], lags: Lags | None = None) -> Floats:
+    """The weighted mean of the last demands where all of them are observed, else NaN, (rows,); `lags` may be given."""
     if len(weights) == 1:
         return evidence.lag
-    return np.asarray(np.array(weights) @ evidence.lag[lags_of(evidence, len(weights)).rows])
+    rows = lags_of(evidence, len(weights)).rows if lags is None else lags.rows
+    return np.asarray(np.array(weights) @ evidence.lag[rows])
 
 
 def new_weights(weights: tuple[float, ...], slope: float, moves: Floats) -> tuple[float, ...]:

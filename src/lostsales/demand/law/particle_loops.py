@@ -9,6 +9,7 @@ from lostsales.types import Bools, Floats, Ints
 
 RESAMPLED_PERIODS = 4  # hidden demands further back are not re-weighted
 TINY = 1e-12
+SHARES = 1024  # of a law, whose cells are found beforehand; a power of 2, so that multiples of it are exact
 
 
 class Intervals(NamedTuple):
@@ -31,6 +32,12 @@ class NoiseGrid(NamedTuple):
 
     grid: Floats  # (points,)
     cdf: Floats  # (points,)
+    cells: Ints  # (SHARES + 1,) the last point at or below each share, between which a draw is searched
+
+    @classmethod
+    def of(cls, grid: Floats, cdf: Floats) -> "NoiseGrid":
+        """A law from its points."""
+        return cls(grid, cdf, np.searchsorted(cdf, np.arange(SHARES + 1) / SHARES, side="right") - 1)
 
 
 class Particles(NamedTuple):
@@ -79,6 +86,35 @@ def resample(
 
 
 @compiled
+def _share_below(place: float, cdf: Floats) -> float:
+    """The share of the law below a place on its grid."""
+    last = len(cdf) - 1
+    if place >= last:
+        return 1.0
+    if place <= 0:
+        return 0.0
+    cell = int(place)
+    return float(cdf[cell] + (place - cell) * (cdf[cell + 1] - cdf[cell]))
+
+
+@compiled
+def _place_of(share: float, cdf: Floats, cells: Ints) -> tuple[int, float]:
+    """The cell of the grid up to which a share of the law lies, and which part of it."""
+    last = len(cdf) - 1
+    near = min(int(share * SHARES), SHARES - 1)
+    lower = min(cells[near], last - 1)
+    upper = max(min(cells[near + 1] + 1, last), lower + 1)
+    while upper - lower > 1:
+        middle = (lower + upper) // 2
+        if cdf[middle] <= share:
+            lower = middle
+        else:
+            upper = middle
+    rise = cdf[upper] - cdf[lower]
+    return lower, (share - cdf[lower]) / rise if rise > 0 else 0.0
+
+
+@compiled
 def draw_latents(
     at: Ints,
     span: Ints,
@@ -95,29 +131,23 @@ def draw_latents(
     """
     low, high, is_informative = intervals
     uniform, pick = random
-    grid, cdf = noise
+    grid, cdf, cells = noise
     latent, lag, below, within = particles
-    draws = uniform.shape[1]
-    last = len(grid) - 1
-    step = (grid[last] - grid[0]) / last
+    draws, means = uniform.shape[1], mean.shape[1]
+    start, step = grid[0], (grid[len(grid) - 1] - grid[0]) / (len(grid) - 1)
     under, chance, kept = np.empty(draws), np.empty(draws), np.empty(draws)
     chosen = np.empty(draws, dtype=np.int64)
     for index in range(len(at)):
         row = at[index]
         total_under, total_chance = 0.0, 0.0
         for d in range(draws):
-            centre = mean[index, d if mean.shape[1] > 1 else 0]
-            width = spread[index, d if mean.shape[1] > 1 else 0]
-            ends = ((low[row] - centre) / width, (high[row] - centre) / width)
-            reached = [0.0, 0.0]
-            for end in range(2):
-                place = (ends[end] - grid[0]) / step
-                if place >= last:
-                    reached[end] = 1.0
-                elif place > 0:
-                    cell = int(place)
-                    reached[end] = cdf[cell] + (place - cell) * (cdf[cell + 1] - cdf[cell])
-            under[d], chance[d] = reached[0], max(reached[1] - reached[0], 0.0)
+            if d < means:
+                centre, width = mean[index, d], spread[index, d]
+                under[d] = _share_below(((low[row] - centre) / width - start) / step, cdf)
+                over = _share_below(((high[row] - centre) / width - start) / step, cdf)
+                chance[d] = max(over - under[d], 0.0)
+            else:
+                under[d], chance[d] = under[0], chance[0]
             total_under += under[d]
             total_chance += chance[d]
             chosen[d] = d
@@ -126,17 +156,9 @@ def draw_latents(
             resample(row, span[row], is_informative[row], chance, pick, latent, lag, chosen, kept)
         for d in range(draws):
             source = chosen[d]
-            drawn = mean[index, source if mean.shape[1] > 1 else 0]
+            own = source if means > 1 else 0
+            drawn = mean[index, own]
             if chance[source] > TINY:
-                share = under[source] + uniform[row, d] * chance[source]
-                lower, upper = 0, last
-                while upper - lower > 1:
-                    middle = (lower + upper) // 2
-                    if cdf[middle] <= share:
-                        lower = middle
-                    else:
-                        upper = middle
-                rise = cdf[upper] - cdf[lower]
-                noise_drawn = grid[lower] + step * ((share - cdf[lower]) / rise if rise > 0 else 0.0)
-                drawn += spread[index, source if mean.shape[1] > 1 else 0] * noise_drawn
+                cell, part = _place_of(under[source] + uniform[row, d] * chance[source], cdf, cells)
+                drawn += spread[index, own] * (grid[cell] + step * part)
             latent[row, d] = min(max(drawn, low[row]), high[row])

@@ -13,8 +13,8 @@ from lostsales.demand.censoring.evidence import Evidence
 from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.demand.law.demand_model import DemandModel, bootstrap_laws
 from lostsales.demand.law.elasticities import ProductElasticities, product_elasticities
-from lostsales.demand.law.estimation import complete_latents
 from lostsales.demand.law.evidence_sample import sample_blocks
+from lostsales.demand.law.latents import complete_latents
 from lostsales.demand.law.means import LinearMean
 from lostsales.types import Floats, Ints
 

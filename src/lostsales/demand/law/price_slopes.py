@@ -24,7 +24,8 @@ from lostsales.data.log import SalesLog
 from lostsales.data.splits import FoldMasks, Holdout, folds_of, hold_out
 from lostsales.demand.censoring.evidence import Evidence
 from lostsales.demand.law.demand_law import DemandLaw
-from lostsales.demand.law.estimation import complete_latents, fit_family
+from lostsales.demand.law.estimation import fit_family
+from lostsales.demand.law.latents import complete_latents
 from lostsales.demand.law.means import fit_linear
 from lostsales.types import Floats, Ints
 

@@ -106,32 +106,33 @@ def fit_effects(
     spread[units.product] = before.spread
     total = np.asarray(np.bincount(product, weights, count), dtype=np.float64)
     centre = weights @ inputs / weights.sum()
-    moved = left - before.of(inputs, series)
-    variance = float(weights @ (moved / (factor * spread[product])) ** 2 / weights.sum())
+    moved, own_spread = left - before.of(inputs, series), factor * spread[product]
+    variance = float(weights @ (moved / own_spread) ** 2 / weights.sum())
     if np.count_nonzero(total) < 2 or variance <= 0:
         return SeriesEffects.none(len(units.product), inputs.shape[1])
-    design = np.column_stack([np.ones(len(left)), inputs - centre])
-    own = np.zeros((count, design.shape[1]))
+    design, columns = np.ones((len(left), 1)), 1 + inputs.shape[1]
+    if units.are_products:
+        design = np.column_stack([design, inputs - centre])
+    own = np.zeros((count, columns))
     own[units.product] = np.column_stack([before.level, before.slopes])
-    precision = weights / (variance * (factor * spread[product]) ** 2)
-    tested = design if units.are_products else design[:, :1]
-    start, pseudo = np.zeros(design.shape[1]), np.zeros(design.shape[1])
-    start[: tested.shape[1]] = _differing(tested, moved, precision, product, own)
+    precision = weights / (variance * own_spread**2)
+    start, pseudo = np.zeros(columns), np.zeros(columns)
+    start[: design.shape[1]] = _differing(design, moved, precision, product, own)
     if units.are_products:  # whose responses to the price are known to differ
         pseudo[-2] = USUAL_VARIANCE
         start[-2] = max(start[-2], USUAL_VARIANCE)
     start[1:][list(units.held)] = 0.0
-    effects = np.zeros((count, design.shape[1]))
-    prior = _no_prior(units.attributes, design.shape[1])
+    effects = np.zeros((count, columns))
+    prior = _no_prior(units.attributes, columns)
     active = np.flatnonzero(start)
     if len(active):
         found = mixed_model(
             design[:, active], left, precision, product, units.attributes, _warm(start, before)[active], pseudo[active]
         )
         effects[:, active], prior.coefficients[:, active], prior.variance[active] = found
-    left = (left - np.einsum("ij,ij->i", design, effects[product])) / factor
     fitted, trend = np.ones(count), np.zeros(2)
     if units.are_products and units.own_spread:
+        left = (left - np.einsum("ij,ij->i", design, effects[product])) / factor
         fitted, trend = _spreads(left, product, weights, total, units.log_scale)
     return SeriesEffects(
         level=effects[units.product, 0],
@@ -170,14 +171,16 @@ def _differing(design: Floats, moved: Floats, precision: Floats, product: Ints, 
     safe = np.maximum(total, 1e-300)
     found = np.zeros(design.shape[1])
     for column in range(design.shape[1]):
-        varied = design[:, column]
+        weighted, information = precision, total
         if column:  # what a level explains is not the slope's
+            varied = design[:, column]
             varied = varied - (np.bincount(product, precision * varied, count) / safe)[product]
-        information = np.bincount(product, precision * varied**2, count)
+            weighted = precision * varied
+            information = np.bincount(product, weighted * varied, count)
         known = information > 1e-9 * total * float(np.mean(design[:, column] ** 2))
         if np.count_nonzero(known) < 2:
             continue
-        score = np.bincount(product, precision * varied * moved, count)[known] / information[known] + own[known, column]
+        score = np.bincount(product, weighted * moved, count)[known] / information[known] + own[known, column]
         information = information[known]
         score -= information @ score / information.sum()
         excess = float(information @ score**2) - (len(score) - 1)

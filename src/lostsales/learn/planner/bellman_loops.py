@@ -37,118 +37,148 @@ class Transitions(NamedTuple):
         return Transitions(self.demand, self.z_node[cells], self.w_node[cells], self.w_weight[cells])
 
 
-@compiled
-def _values_by_available(q: Floats, today: Today, dynamics: Dynamics) -> None:
-    """`expected_values` where all orders have arrived, for every stock at once: a demand shifts all of them alike."""
-    demand, probability, next_values, by_demand, price, depth, stays = today
-    physics, discount, step, lag_step, memory = dynamics
-    n_stocks = len(q)
-    q[:] = 0.0
-    p_censored, excess = np.zeros(n_stocks), np.zeros(n_stocks)
-    for k in range(len(demand)):
-        whole = int(np.ceil(demand[k] / step))
-        weight = whole - demand[k] / step  # of a step by which the least sufficient stock exceeds the demand
-        sufficient = min(whole + 1 if weight == 0 and not physics.strict else whole, n_stocks)
-        to_next = 1 if weight > 0 else 0
-        for y in range(sufficient):
-            p_censored[y] += probability[k]
-            excess[y] += probability[k] * (demand[k] - y * step)
-        for y in range(sufficient, n_stocks):
-            left = y - whole
-            value = by_demand[k, left] * (1 - weight) + by_demand[k, left + to_next] * weight
-            profit = price * demand[k] - physics.holding_cost * (y * step - demand[k])
-            q[y] += probability[k] * (profit + discount * value)
-    truncated, next_depth = after_stock_out(depth, physics)
-    for y in range(n_stocks):
-        if p_censored[y] > 0:
-            available = y * step
-            mean = available if truncated else available + excess[y] / p_censored[y]
-            lost = 0.0 if truncated else physics.lost_cost * excess[y]
-            value = interpolate_2d(next_values[next_depth], (memory.weight * mean + stays) / lag_step, 0.0)
-            q[y] += p_censored[y] * (price * available + discount * value) - lost
+class Orders(NamedTuple):
+    """Orders in units of a grid of stocks, every array (orders,)."""
+
+    cost: Floats
+    most: Floats  # the largest stock at which an order is allowed
+    parts: Ints  # of a step of the stock, -1 where they are no whole number or what follows is another
+    node: Ints  # at or below a stock of the order alone, within the capacity ...
+    weight: Floats  # ... and the weight of the node above
 
 
 @compiled
-def _values_of_orders(q: Floats, by_available: Floats, today: Today, grid: StateGrid, dynamics: Dynamics) -> None:
-    """`expected_values` of every order and stock, (orders, stocks); from `by_available` where orders have arrived."""
-    stocks, orders = grid.stocks, grid.orders
-    physics, n_stocks, step = dynamics.physics, len(stocks), dynamics.stock_step
-    if physics.after and physics.netted:
-        for y in range(n_stocks):
-            expected_values(q[:, y], today, stocks[y], orders, dynamics)
-        return
-    if physics.after:
-        _values_of_later_orders(q, today, orders, grid.parts, dynamics)
-        return
-    top = min(physics.capacity / step, n_stocks - 1)
-    at_top = interpolate(by_available, top)
-    for o in range(len(orders)):
-        whole = int(orders[o] / step)
-        weight = orders[o] / step - whole
-        below = min(max(int(np.ceil(top)) - whole - (1 if weight > 0 else 0), 0), n_stocks)
-        for y in range(below):
-            q[o, y] = by_available[y + whole] * (1 - weight) + by_available[y + whole + 1] * weight
-        for y in range(below, n_stocks):
-            position = y + orders[o] / step
-            q[o, y] = at_top if position >= top else interpolate(by_available, position)
+def _orders_of(orders: Floats, grid: StateGrid, dynamics: Dynamics) -> Orders:
+    physics, step = dynamics.physics, dynamics.stock_step
+    count, part = len(orders), step / grid.parts
+    cost, most, weight = np.empty(count), np.full(count, np.inf), np.empty(count)
+    parts, node = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64)
+    for o in range(count):
+        cost[o] = order_cost(orders[o], physics)
+        if physics.forbids and o > 0:
+            most[o] = physics.capacity - orders[o] + 1e-9
+        parts[o] = int(np.rint(orders[o] / part))
+        node[o], weight[o] = nodes_around(min(parts[o] / grid.parts, physics.capacity / step), len(grid.stocks) - 1)
+        if abs(orders[o] - parts[o] * part) > 1e-9 * step or (physics.after and physics.netted):
+            parts[o] = -1
+    return Orders(cost, most, parts, node, weight)
 
 
 @compiled
-def _values_of_later_orders(q: Floats, today: Today, orders: Floats, parts: int, dynamics: Dynamics) -> None:
-    """`expected_values` of every order and stock, (orders, stocks), where orders arrive after sales.
+def _add_observed(
+    ahead: Floats, first: int, parts: int, probability: float, values: Floats, lag: float, at: float, most: float
+) -> None:
+    """Add a probability times values (lags, stocks) at the stocks `at`, `at` + 1, ..., which are at most `most`.
+
+    They are added to the places of `ahead` from the first on that are `parts` apart; the lag is a position, too.
+    """
+    row, across = nodes_around(lag, len(values) - 1)
+    first, low = max(first, 0), max(int(at), 0)
+    up = at - low
+    a, b = probability * (1 - across) * (1 - up), probability * across * (1 - up)
+    c, d = probability * (1 - across) * up, probability * across * up
+    between = max(min(int(np.ceil(most - at)), values.shape[1] - 1 - low), 0)
+    if parts == 1 and up == 0:  # the usual case
+        for j in range(max(min(between, len(ahead) - first), 0)):
+            ahead[first + j] += a * values[row, low + j] + b * values[row + 1, low + j]
+    else:
+        for j in range(min(between, len(range(first, len(ahead), parts)))):
+            below = a * values[row, low + j] + b * values[row + 1, low + j]
+            ahead[first + j * parts] += below + c * values[row, low + j + 1] + d * values[row + 1, low + j + 1]
+    if first + between * parts < len(ahead):
+        beyond = probability * interpolate_2d(values, lag, most)
+        for x in range(first + between * parts, len(ahead), parts):
+            ahead[x] += beyond
+
+
+@compiled
+def _values_of_orders(
+    q: Floats, own: Ints, today: Today, by_order: Floats, orders: Ints, parts: int, most: float, dynamics: Dynamics
+) -> None:
+    """`expected_values` of every order and stock, (orders, stocks); of one order for each stock where `own` says which.
 
     What follows an observed demand depends on stock + order alone, so that sums over demands are shared: as the stock
-    rises, further demands become observed and are added. Stock + order is counted in parts of a step of the stock.
+    rises, further demands become observed and are added. Stock + order is counted in parts of a step of the stock, as
+    `orders` are, and is at most `most` steps. `by_order` is (depths, lags, orders): what follows a hidden demand.
     """
-    demand, probability, next_values, by_demand, price, depth, stays = today
+    demand, probability, next_values, _, price, depth, stays = today
     physics, discount, step, lag_step, memory = dynamics
     n_orders, n_stocks = q.shape
-    top, part = n_stocks - 1, step / parts
-    reach = n_stocks * parts + int(np.ceil(orders[n_orders - 1] / part)) + 1
-    ahead = np.zeros(reach)  # by stock + order: expected value after the demands that are observed
-    most = physics.capacity / step
+    ahead = np.zeros(n_stocks * parts + max(orders.max(), 0) + 1)  # by stock + order, after observed demands
     mean_demand = 0.0
     for k in range(len(demand)):
         mean_demand += probability[k] * demand[k]
     truncated, next_depth = after_stock_out(depth, physics)
-    hidden = next_values[next_depth]
-    last_lag = len(hidden) - 1
+    hidden = by_order[next_depth]
     n_observed, p_observed, demand_observed = 0, 0.0, 0.0
     for y in range(n_stocks):
         available = y * step
         while n_observed < len(demand):
             if not is_observed(available - demand[n_observed], physics):
                 break
-            k, position = n_observed, demand[n_observed] / step
-            for x in range(y * parts, reach):
-                at = min(min(x / parts - position, most), top)
-                low = min(int(at), top - 1)
-                weight = at - low
-                ahead[x] += probability[k] * (by_demand[k, low] * (1 - weight) + by_demand[k, low + 1] * weight)
+            k = n_observed
+            next_lag = (memory.weight * demand[k] + stays) / lag_step
+            for part in range(parts):
+                at = y + part / parts - demand[k] / step
+                _add_observed(ahead, y * parts + part, parts, probability[k], next_values[0], next_lag, at, most)
             p_observed += probability[k]
             demand_observed += probability[k] * demand[k]
             n_observed += 1
+        if len(own) and own[y] < 0:
+            continue
         p_hidden = 0.0 if n_observed == len(demand) else 1.0 - p_observed
         profit, mean = period_outcome(
             p_hidden, p_observed, demand_observed, mean_demand, price, available, truncated, physics
         )
-        row, lag_weight = 0, 0.0
+        first, stop = (own[y], own[y] + 1) if len(own) else (0, n_orders)
+        for o in range(first, stop):
+            q[o, y] = profit + discount * ahead[y * parts + max(orders[o], 0)]
         if p_hidden > NEGLIGIBLE:
-            row, lag_weight = nodes_around((memory.weight * mean + stays) / lag_step, last_lag)
-        for o in range(n_orders):
-            whole = int(np.rint(orders[o] / part))
-            if abs(orders[o] - whole * part) > 1e-9 * step:
-                expected_values(q[o : o + 1, y], today, available, orders[o : o + 1], dynamics)
-                continue
-            value = ahead[y * parts + whole]
-            if p_hidden > NEGLIGIBLE:
-                at = min(min(whole / parts, most), top)
-                low = min(int(at), top - 1)
-                weight = at - low
-                below = hidden[row, low] * (1 - weight) + hidden[row, low + 1] * weight
-                above = hidden[row + 1, low] * (1 - weight) + hidden[row + 1, low + 1] * weight
-                value += p_hidden * (below * (1 - lag_weight) + above * lag_weight)
-            q[o, y] = profit + discount * value
+            row, weight = nodes_around((memory.weight * mean + stays) / lag_step, len(hidden) - 1)
+            below, above = discount * p_hidden * (1 - weight), discount * p_hidden * weight
+            for o in range(first, stop):
+                q[o, y] += hidden[row, o] * below + hidden[row + 1, o] * above
+
+
+@compiled
+def _values_one_by_one(q: Floats, own: Ints, today: Today, orders: Orders, grid: StateGrid, dynamics: Dynamics) -> None:
+    """`expected_values` of the orders that are no whole number of parts, in their places of (orders, stocks)."""
+    for o in range(len(q)):
+        for y in range(q.shape[1] if orders.parts[o] < 0 else 0):
+            if len(own) == 0 or own[y] == o:
+                expected_values(q[o, y : y + 1], today, grid.stocks[y], grid.orders[o : o + 1], dynamics)
+
+
+@compiled
+def _values_of_sums(q: Floats, own: Ints, by_sum: Floats, orders: Floats, dynamics: Dynamics) -> None:
+    """Values of stock + order, (sums,) on the grid of stocks, as those of every order and stock, (orders, stocks)."""
+    n_orders, n_stocks = q.shape
+    step = dynamics.stock_step
+    most = min(dynamics.physics.capacity / step, n_stocks - 1)
+    at_most = interpolate(by_sum, most)
+    for y in range(len(own)):
+        position = y + orders[max(own[y], 0)] / step
+        q[max(own[y], 0), y] = at_most if position >= most else interpolate(by_sum, position)
+    for o in range(n_orders if len(own) == 0 else 0):
+        whole = max(int(orders[o] / step), 0)
+        weight = orders[o] / step - whole
+        below = min(max(int(np.ceil(most - orders[o] / step)), 0), n_stocks)
+        for y in range(below):
+            q[o, y] = by_sum[y + whole] * (1 - weight) + by_sum[y + whole + 1] * weight
+        for y in range(below, n_stocks):
+            q[o, y] = at_most
+
+
+@compiled
+def _by_order(next_values: Floats, orders: Orders, by_order: Floats) -> None:
+    """Next values (depths, lags, stocks) at a stock of each order alone, (depths, lags, orders)."""
+    n_depths, n_lags, n_orders = by_order.shape
+    for depth in range(n_depths):
+        for lag in range(n_lags):
+            values = next_values[depth, lag]
+            for o in range(n_orders):
+                node, weight = orders.node[o], orders.weight[o]
+                by_order[depth, lag, o] = values[node] * (1 - weight) + values[node + 1] * weight
 
 
 @compiled
@@ -161,12 +191,15 @@ def contains(best: Ints, first: int, count: int) -> bool:
 
 
 @compiled
-def _improve(value: Floats, best: Ints, q: Floats, action: int, most: float, stocks: Floats) -> None:
-    """Take an action where its value is above the best so far, at stocks up to `most`."""
-    for y in range(len(value)):
-        if q[y] > value[y] and stocks[y] <= most + 1e-9:
-            value[y] = q[y]
-            best[y] = action
+def _improve(value: Floats, best: Ints, q: Floats, first: int, allowed: Bools, orders: Orders, stocks: Floats) -> None:
+    """Take an order where its value, (orders, stocks), less its cost is above the best so far."""
+    for o in range(len(q)):
+        if allowed[first + o]:
+            cost, most, action = orders.cost[o], orders.most[o], first + o
+            for y in range(len(value)):
+                is_better = q[o, y] - cost > value[y] and stocks[y] <= most
+                value[y] = q[o, y] - cost if is_better else value[y]
+                best[y] = action if is_better else best[y]
 
 
 @compiled
@@ -186,12 +219,18 @@ def sweep(
     E[V(next state) | w], (w nodes, depths, lags, stocks); `allowed` is (actions,).
     """
     n_cells, n_depths, n_lags, n_stocks = values.shape
-    stocks, prices, orders, physics = grid.stocks, grid.prices, grid.orders, dynamics.physics
+    stocks, prices, physics = grid.stocks, grid.prices, dynamics.physics
     atoms, z_node, w_node, w_weight = transitions
-    n_atoms, n_orders = atoms.shape[4], len(orders)
+    n_atoms, n_orders = atoms.shape[4], len(grid.orders)
     next_values, by_demand = np.empty((n_depths, n_lags, n_stocks)), np.empty((n_atoms, n_stocks))
     demands, probabilities = np.empty(n_atoms), np.empty(n_atoms)
-    q, by_available, one = np.empty((n_orders, n_stocks)), np.empty(n_stocks), np.empty(1)
+    orders = _orders_of(grid.orders, grid, dynamics)
+    # Orders that arrive before the sales are part of the stock, and none is on its way.
+    later, parts = (orders, grid.parts) if physics.after else (_orders_of(np.zeros(1), grid, dynamics), 1)
+    most = min(physics.capacity / dynamics.stock_step, n_stocks - 1) if physics.after else float(n_stocks - 1)
+    by_order, q = np.empty((n_depths, n_lags, len(later.cost))), np.empty((n_orders, n_stocks))
+    by_sum, own, every = np.empty((1, n_stocks)), np.empty(n_stocks, dtype=np.int64), np.empty(0, dtype=np.int64)
+    needs_each = physics.after and orders.parts.min() < 0  # orders are not whole, or reveal demands
     for cell in range(n_cells):
         if greedy:
             values[cell] = -np.inf
@@ -200,33 +239,35 @@ def sweep(
             if p == 0 or node != w_node[cell, p - 1] or weight != w_weight[cell, p - 1]:
                 for depth in range(n_depths):
                     interpolate_next_values(by_node, node, weight, depth, (0, n_lags - 1), n_stocks, next_values)
+                _by_order(next_values, later, by_order)
             for depth in range(n_depths):
                 for lag in range(n_lags):
                     value, own_best = values[cell, depth, lag], best[cell, depth, lag]
-                    if not greedy and not contains(own_best, first, n_orders):
-                        continue
+                    wanted = every
+                    if not greedy:
+                        if not contains(own_best, first, n_orders):
+                            continue
+                        wanted = own
+                        for y in range(n_stocks):
+                            o = own_best[y] - first
+                            own[y] = o if 0 <= o < n_orders else -1
                     own_atoms = atoms[min(depth, len(atoms) - 1), z_node[cell], p, lag]
                     count = distinct_demands(own_atoms, demands, probabilities)
                     demand, probability = demands[:count], probabilities[:count]
                     stays = dynamics.memory.carry * grid.lags[lag] + dynamics.memory.offset
-                    interpolate_demands(demand, stays, next_values[0], dynamics, n_stocks, by_demand)
+                    if needs_each:
+                        interpolate_demands(demand, stays, next_values[0], dynamics, n_stocks, by_demand)
                     today = Today(demand, probability, next_values, by_demand, prices[p], depth, stays)
-                    if not physics.after:
-                        _values_by_available(by_available, today, dynamics)
+                    if physics.after:
+                        _values_of_orders(q, wanted, today, by_order, orders.parts, parts, most, dynamics)
+                        if needs_each:
+                            _values_one_by_one(q, wanted, today, orders, grid, dynamics)
+                    else:
+                        _values_of_orders(by_sum, every, today, by_order, later.parts, parts, most, dynamics)
+                        _values_of_sums(q, wanted, by_sum[0], grid.orders, dynamics)
                     if greedy:
-                        _values_of_orders(q, by_available, today, grid, dynamics)
-                        for o in range(n_orders):
-                            if allowed[first + o]:
-                                most = physics.capacity - orders[o] if physics.forbids and o > 0 else np.inf
-                                q_order = q[o] - order_cost(orders[o], physics)
-                                _improve(value, own_best, q_order, first + o, most, stocks)
+                        _improve(value, own_best, q, first, allowed, orders, stocks)
                         continue
                     for y in range(n_stocks):
-                        o = own_best[y] - first
-                        if 0 <= o < n_orders:
-                            if physics.after:
-                                expected_values(one, today, stocks[y], orders[o : o + 1], dynamics)
-                            else:
-                                available = min(stocks[y] + orders[o], physics.capacity)
-                                one[0] = interpolate(by_available, available / dynamics.stock_step)
-                            value[y] = one[0] - order_cost(orders[o], physics)
+                        if own[y] >= 0:
+                            value[y] = q[own[y], y] - orders.cost[own[y]]

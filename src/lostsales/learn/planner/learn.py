@@ -13,7 +13,7 @@ from lostsales.data.progress import Progress
 from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.demand.law.demand_model import DemandModel, bootstrap_laws
 from lostsales.demand.law.elasticities import product_elasticities
-from lostsales.demand.law.estimation import complete_latents
+from lostsales.demand.law.latents import complete_latents
 from lostsales.demand.law.local_residuals import LocalResiduals
 from lostsales.demand.law.selection import fit_demand
 from lostsales.learn.planner.latent_table import GroupShape, memory_reach
