@@ -227,3 +227,12 @@ def test_a_word_of_very_many_characters_does_not_hide_the_message(
     message = failure(monkeypatch, capsys, "inspect", "x" * 50_000 + ".csv")
     assert len(message) < 500
     assert "x.csv cannot be read: File name too long" in message
+
+
+def test_the_package_runs_as_a_module() -> None:
+    asked = [sys.executable, "-m", "lostsales", "--version"]
+    shown = subprocess.run(asked, capture_output=True, text=True, check=True).stdout  # noqa: S603
+    assert shown.split()[-1] == version("lostsales")
+    wrong = subprocess.run([*asked[:3], "inspect", "nowhere.csv"], capture_output=True, text=True, check=False)  # noqa: S603
+    assert wrong.returncode == 2
+    assert "Traceback" not in wrong.stderr

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from lostsales.data.demand_bounds import demand_bounds
+from lostsales.data.describe import describe
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Columns, Problem
 from lostsales.data.reading.gate import read_log
@@ -103,6 +104,36 @@ def test_a_share_is_written_and_read_again(tmp_path: Path) -> None:
     write_log(log, tmp_path / "log.parquet")
     again = read_log(tmp_path / "log.parquet")
     np.testing.assert_allclose(share_demand(again).mean, share_demand(log).mean)
+
+
+def test_a_share_is_understood_by_its_name(tmp_path: Path) -> None:
+    log, _ = shop(4, n=3, periods=8)
+    write_log(log, tmp_path / "log.csv")
+    table = pd.read_csv(tmp_path / "log.csv").rename(columns={"share": "in_stock_share"})
+    table.to_csv(tmp_path / "named.csv", index=False)
+    for source in (table, tmp_path / "named.csv"):
+        again = read_log(source)
+        assert again.problem.columns.in_stock_share == "in_stock_share"
+        assert "in_stock_share" not in again.notes.unused_columns
+        np.testing.assert_array_equal(again.is_share, log.is_share)
+        np.testing.assert_allclose(share_demand(again).mean, share_demand(log).mean)
+        assert describe(again).stockouts_by == "by in_stock_share"
+    stocked = table.assign(stock=50, order=0)  # what a ledger records of the shelf counts there as well
+    assert demand_bounds(read_log(stocked, Problem(arrival="after", supply={"lead_time": 1}))).counts["share"] > 0
+
+
+def test_a_share_by_its_name_gives_way_to_what_the_problem_names() -> None:
+    table = pd.DataFrame({"series": "a", "period": [1, 2], "price": 2.0, "sales": 3.0, "in_stock_share": [0.5, 1.0]})
+    flagged = read_log(table.assign(on_shelf=[False, True]), Problem(columns=Columns(in_stock="on_shelf")))
+    assert flagged.problem.columns.in_stock_share is None
+    assert flagged.notes.unused_columns == ("in_stock_share",)
+    feature = read_log(table.assign(stockout=False), Problem(features=("in_stock_share",)))
+    assert not feature.censored.any()
+    np.testing.assert_array_equal(feature.features[:, 0], [0.5, 1.0])
+    with pytest.raises(LogError, match="missing column 'price'"):  # which a forecasting library's table may lack
+        read_log(table.drop(columns="price"))
+    with pytest.raises(LogError, match=r"in_stock_share must be from 0 to 1, but row 0 .* has 50"):
+        read_log(table.assign(in_stock_share=[50, 100]))
 
 
 def test_what_is_no_share_is_refused() -> None:

@@ -205,7 +205,7 @@ def _stockouts_by(log: SalesLog) -> str:
     columns = log.problem.columns
     if log.out_of_stock is None:
         return "no flag in the log: every sell-out counts as one" if log.stockout is None else "by the log's flag"
-    by = f"by {columns.out_of_stock or columns.in_stock}"
+    by = f"by {columns.out_of_stock or columns.in_stock or columns.in_stock_share}"
     return by if log.stockout is None else f"{by} or the log's flag"
 
 

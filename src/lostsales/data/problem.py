@@ -18,6 +18,7 @@ from lostsales.errors import SettingError
 
 # The usual columns of forecasting libraries, read where a table has them instead of ours.
 FORECASTING_NAMES = {"series": "unique_id", "period": "ds", "sales": "y"}
+SHARE = "in_stock_share"  # is read by its name where the problem names no other record of being out of stock
 HELP = "docs/problem.md lists every key; `lostsales init TABLE --out -` proposes a problem for a table"
 
 
@@ -98,7 +99,8 @@ class Columns(Settings):
     in_stock_share: str | None = Field(
         None,
         description="Share of a period's usual demand that falls into the time on the shelf, from 0 to 1: sales of a "
-        "period that was partly out of stock count as sales of that share.",
+        "period that was partly out of stock count as sales of that share. A column `in_stock_share` is read as this "
+        "where neither `out_of_stock` nor `in_stock` is given.",
         examples=["on_shelf_share"],
     )
     lost_cost: str = Field(
@@ -310,19 +312,36 @@ class Problem(Shop):
         >>> Problem().named_as_in(["unique_id", "ds", "y"]).columns.period
         'ds'
         """
-        taken = {*self.columns.named, *(each.name for each in self.features), *self.attributes}
         others = {
             role: name
             for role, name in FORECASTING_NAMES.items()
-            if getattr(self.columns, role) == role and role not in columns and name in columns and name not in taken
+            if getattr(self.columns, role) == role
+            and role not in columns
+            and name in columns
+            and name not in self._taken
         }
         return self.model_copy(update={"columns": self.columns.model_copy(update=others)}) if others else self
+
+    def with_share_in(self, columns: Collection[str]) -> "Problem":
+        """The same with the share of a period in stock where a table has a column of that name.
+
+        >>> Problem().with_share_in(["sales", "in_stock_share"]).columns.in_stock_share
+        'in_stock_share'
+        """
+        if SHARE not in columns or SHARE in self._taken or self.columns.records_of_absence:
+            return self
+        return self.model_copy(update={"columns": self.columns.model_copy(update={SHARE: SHARE})})
+
+    @property
+    def _taken(self) -> frozenset[str]:
+        """Columns that have a role."""
+        return frozenset({*self.columns.named, *(each.name for each in self.features), *self.attributes})
 
     @property
     def reads(self) -> frozenset[str]:
         """The columns that reading a log with this problem looks at."""
         names = {name for name in self.columns.model_dump().values() if isinstance(name, str)}
-        names |= {*FORECASTING_NAMES.values()}
+        names |= {*FORECASTING_NAMES.values(), SHARE}
         by_series = self.supply.multiple, self.supply.minimum
         either = (self.costs.lost, self.costs.order, self.costs.holding, self.open_time, *by_series)
         costs = {each for each in either if isinstance(each, str)}

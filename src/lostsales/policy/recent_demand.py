@@ -1,7 +1,7 @@
 """What series have shown of their demand in closed periods, as far back as it is known."""
 
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -36,11 +36,16 @@ class RecentDemand:
     end: Ints  # (series,) behind its last one
     period: Array | None = None  # (rows,) dates or numbers, None in a simulation
     unit: Floats | float = 1.0  # in which quantities are counted, one or (series,)
+    memo: dict[Any, Any] | None = None  # of a roll-out: what a policy keeps of these series for its next period
 
     def take(self, rows: Ints) -> "RecentDemand":
         """Some of the series."""
         unit = self.unit[rows] if isinstance(self.unit, np.ndarray) else self.unit
-        return replace(self, first=self.first[rows], end=self.end[rows], unit=unit)
+        return replace(self, first=self.first[rows], end=self.end[rows], unit=unit, memo=None)
+
+    def since(self, end: Ints) -> "RecentDemand":
+        """Only what came after the rows before `end` (series,)."""
+        return replace(self, first=end)
 
     def in_units(self, unit: Floats) -> "RecentDemand":
         """The same, counted in a unit of each series."""
@@ -63,6 +68,7 @@ class ShownDemand:
 
     shown: Floats  # (series, periods)
     is_censored: Bools  # (series, periods)
+    memo: dict[Any, Any] = field(default_factory=dict)  # see `RecentDemand`
 
     @classmethod
     def of(cls, series: int, periods: int) -> "ShownDemand":
@@ -77,4 +83,4 @@ class ShownDemand:
         """All before a period; later ones are added to the same rows, and stay unseen."""
         series, periods = self.shown.shape
         first = np.arange(series, dtype=np.int64) * periods
-        return RecentDemand(self.shown.reshape(-1), self.is_censored.reshape(-1), first, first + period)
+        return RecentDemand(self.shown.reshape(-1), self.is_censored.reshape(-1), first, first + period, memo=self.memo)

@@ -70,6 +70,33 @@ def test_any_end_of_line(tmp_path: Path, end: str) -> None:
     assert_equal_logs(read_log(path), log_of())
 
 
+@pytest.mark.parametrize(("usual", "other"), [("\r\n", "\n"), ("\n", "\r\n"), ("\n", "\r"), ("\r", "\r\n")])
+@pytest.mark.parametrize("ending", ["csv", "csv.gz"])
+def test_ends_of_line_that_differ_are_named(tmp_path: Path, usual: str, other: str, ending: str) -> None:
+    path, name = tmp_path / f"log.{ending}", {"\r\n": "CR LF", "\n": "LF", "\r": "CR"}
+    text = frame(note=[f'"a{usual}b"', "c", "d", "e", "f"]).to_csv(index=False, lineterminator=usual)
+    lines = text.split(usual)
+    assert lines[1].endswith("a")  # a quoted end of a line is no end of a row
+    broken = usual.join(lines[:5]) + other + usual.join(lines[5:])
+    path.write_bytes(gzip.compress(broken.encode()) if ending == "csv.gz" else broken.encode())
+    said = (
+        f"{path} cannot be read: its lines end in different ways, line 1 with {name[usual]}, line 5 with {name[other]}"
+    )
+    assert refusal(path).startswith(f"{said}; write it with one kind of line end")
+    quoted = text.replace(f"a{usual}b", f"a{other}b")
+    path.write_bytes(gzip.compress(quoted.encode()) if ending == "csv.gz" else quoted.encode())
+    assert len(read_log(path)) == 5
+
+
+def test_ends_of_line_that_differ_are_found_where_a_chunk_ends_between_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, text = tmp_path / "log.csv", frame().to_csv(index=False, lineterminator="\r\n")
+    path.write_bytes(text[:-2].encode() + b"\n")
+    monkeypatch.setattr("lostsales.data.reading.opening.CHUNK", text.index("\r") + 1)
+    assert "line 1 with CR LF, line 6 with LF;" in refusal(path)
+
+
 def test_a_header_of_any_usual_length_is_read_and_a_longer_one_refused(tmp_path: Path) -> None:
     path = tmp_path / "log.csv"
     many = {f"a column that has quite a long name, no. {index}": [0] * 5 for index in range(4_000)}

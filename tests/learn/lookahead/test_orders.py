@@ -7,8 +7,9 @@ import pytest
 
 from lostsales.data.shop import Shop
 from lostsales.demand.forecasting.moving_levels import MovingLevels, PathDraws
-from lostsales.learn.lookahead.order_loops import LOST, Draws, Situation, draw_deliveries
+from lostsales.learn.lookahead.order_loops import Draws, Situation, draw_lead_times, put_on_way
 from lostsales.learn.lookahead.orders import Search, _draws, find_orders, terms_of
+from lostsales.learn.lookahead.roll_out_loops import LOST
 from lostsales.types import Floats
 
 
@@ -114,10 +115,12 @@ def test_deliveries_have_their_law_given_what_did_not_arrive(crossing: bool) -> 
     shop = Shop(supply={"lead_time": law, "crossing": crossing})
     rng = np.random.default_rng(1)
     draws = Draws(rng.random((40_000, 4)), rng.random((40_000, 4)), rng.random((40_000, 6)), rng.random((40_000, 8)))
-    arrivals, lead = np.empty((40_000, 8)), np.empty((40_000, 4), dtype=np.int64)
-    draw_deliveries(np.array([0.0, 7.0]), np.array([0.0, 0.2, 0.3, 0.3]), 0.2, terms_of(shop), draws, arrivals, lead)
-    shares = [np.mean(lead == time) for time in (1, 2, 3, LOST)]
+    arrivals, lead = np.empty((8, 40_000)), np.empty((6, 40_000), dtype=np.int64)
+    draw_lead_times(np.array([0.0, 0.2, 0.3, 0.3]), 0.2, 2, terms_of(shop), draws, lead)
+    put_on_way(np.array([0.0, 7.0]), lead, 1.0, arrivals, on_way := np.empty(40_000))
+    shares = [np.mean(lead[2:] == time) for time in (1, 2, 3, LOST)]
     np.testing.assert_allclose(shares, [0.2, 0.3, 0.3, 0.2], atol=0.01)
     # Ordered a period ago and not there today: in 1 or 2 periods, or never.
-    np.testing.assert_allclose((arrivals[:, 1:3] == 7).mean(axis=0), [0.3 / 0.8, 0.3 / 0.8], atol=0.01)
-    assert (arrivals[:, [0, 3, 4, 5, 6, 7]] == 0).all()
+    np.testing.assert_allclose((arrivals[1:3] == 7).mean(axis=1), [0.3 / 0.8, 0.3 / 0.8], atol=0.01)
+    assert (arrivals[[0, 3, 4, 5, 6, 7]] == 0).all()
+    np.testing.assert_array_equal(on_way, arrivals.sum(axis=0))

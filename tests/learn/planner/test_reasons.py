@@ -51,7 +51,10 @@ def reason(price: float, demand: Any = STEEP, **other: Any) -> str:
         (reason(4.0), "below 5, the best for today alone: later periods and stock costs count"),
         (reason(4.0, usual_stock=np.array([5.0])), "lowered from 5: 5.0 periods of cover on hand"),
         (reason(6.0, usual_stock=np.array([5.0])), "raised from 5: a stock-out at that price has a chance of 62%"),
-        (reason(4.0, unpenalised=np.array([5.0]), usual_stock=np.array([5.0])), "cautious: 5 if its effect on demand were certain"),
+        (
+            reason(4.0, unpenalised=np.array([5.0]), usual_stock=np.array([5.0])),
+            "cautious: 5 if its effect on demand were certain",
+        ),
         (
             reason(4.0, without_rule={"least_margin": np.array([4.0]), "greatest_price_change": np.array([5.49])}),
             "limited by rules.greatest_price_change: 5.49 without it",

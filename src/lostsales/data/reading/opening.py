@@ -6,6 +6,7 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Collection
+from contextlib import suppress
 from pathlib import Path
 
 import duckdb
@@ -23,6 +24,8 @@ MOST_COMPRESSION = 1_032  # times, of the method that gzip uses
 CHUNK = 2**21  # bytes, DuckDB's longest line
 HEAD = 2**16  # bytes of a chunk in which a line usually ends
 LINE_END = re.compile(rb"[\r\n]")
+QUOTE_OR_END = re.compile(rb'"|\r\n|\r|\n')
+LINE_ENDS = {b"\r\n": "CR LF", b"\n": "LF", b"\r": "CR"}
 FREE_TEXT, FREE_RATIO = 10**9, 200  # bytes that any compressed file may unpack to, and times its size
 BYTES_A_TEXT = 40  # of a value: as text in DuckDB, and as it is read
 MOST_HEADER = 2_000_000  # bytes; DuckDB's longest line
@@ -104,7 +107,12 @@ def _open_csv(
     for path, part in parts.items():
         _check_lines(path, len(kept) if keep else 1)
         sql = f"INSERT INTO log {part}" if keep else f"SELECT count(*) FROM ({part})"
-        files.append((path, int(execute(connection, str(path), sql).fetchall()[0][0])))
+        try:
+            files.append((path, int(execute(connection, str(path), sql).fetchall()[0][0])))
+        except LostSalesError:
+            with suppress(OSError, EOFError, zlib.error):  # a damaged file, as was found before
+                _check_line_ends(path)
+            raise
     if not keep:
         execute(connection, name, f"CREATE VIEW log AS {' UNION ALL '.join(parts.values())}")
     return FileTable(connection, name, names, {column: (place[column], "text") for column in kept}, tuple(files))
@@ -156,6 +164,24 @@ def _check_chunk_ends(path: Path, size: int) -> None:
             file.seek(start)
             if not LINE_END.search(file.read(HEAD)) and not LINE_END.search(file.read(CHUNK - HEAD)):
                 raise _long_line(path)
+
+
+def _check_line_ends(path: Path) -> None:
+    """Raise where lines end in different ways, which DuckDB refuses in words of its own."""
+    line, first, is_quoted, rest = 1, b"", False, b""
+    with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as file:
+        while chunk := file.read(CHUNK):
+            text = rest + chunk
+            rest = text[-1:] if text.endswith(b"\r") else b""  # a line feed may follow
+            for mark in QUOTE_OR_END.findall(text[: len(text) - len(rest)]):
+                if mark == b'"':
+                    is_quoted = not is_quoted
+                    continue
+                if not is_quoted and mark != (first := first or mark):
+                    ends = f"line 1 with {LINE_ENDS[first]}, line {line:,} with {LINE_ENDS[mark]}"
+                    advice = "write it with one kind of line end, as a text editor or dos2unix does"
+                    raise LostSalesError(f"{path} cannot be read: its lines end in different ways, {ends}; {advice}")
+                line += 1
 
 
 def _long_line(path: Path) -> LostSalesError:

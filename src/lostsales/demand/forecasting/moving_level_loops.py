@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lostsales._jit import compiled
-from lostsales.demand.forecasting.counts import chance_at_least, count_quantile, demand_at_least
+from lostsales.demand.forecasting.counts import chance_at_least, demand_at_least, small_count_quantiles
 from lostsales.types import Bools, Floats, Ints
 
 # Rate of the level, rate of its trend, and share of the way back to the slowest level that it goes in a period.
@@ -143,30 +143,42 @@ def draw_paths(
     errors. `chances` and `errors` (paths, periods) are draws from the uniform law, and of errors with variance 1.
     """
     n, periods = paths.shape
-    shares = shares_of(state.score[i])
+    shares, least_level, slowest = shares_of(state.score[i]), LEAST_LEVEL if counted else 1e-9, state.level[i, 0]
+    member, level, trend = np.empty(n, dtype=np.int64), np.empty(n), np.empty(n)
+    base, mean, relative = np.empty(n), np.empty(n), np.empty(n)
+    few, variance, counts = np.empty(n), np.empty(n), np.empty(n)
     k, reached = 0, shares[0]
     for s in range(n):
         while (s + 0.5) / n > reached and k < len(shares) - 1:
             k += 1
             reached += shares[k]
-        level, trend = state.level[i, k], state.trend[i, k]
-        excess = max(state.squares[i, k] / state.weight[i, k], LEAST_EXCESS)
-        rate = max(rates[k, 0], 1.0 / (state.shown[i] + 1.0))
-        for t in range(periods):
-            base = level + DAMPING * trend
-            base = max(base + rates[k, 2] * (state.level[i, 0] - base), LEAST_LEVEL if counted else 1e-9)
-            mean = base * exposure[t]
-            if mean <= 0.0:
+        member[s], level[s], trend[s] = k, state.level[i, k], state.trend[i, k]
+    excess = np.maximum(state.squares[i] / state.weight[i], LEAST_EXCESS)
+    rate = np.maximum(rates[:, 0], 1.0 / (state.shown[i] + 1.0))
+    for t in range(periods):
+        exposed, are_few = exposure[t], False
+        for s in range(n):
+            k = member[s]
+            moved = level[s] + DAMPING * trend[s]
+            base[s] = max(moved + rates[k, 2] * (slowest - moved), least_level)
+            mean[s] = base[s] * exposed
+            relative[s] = excess[k] + (1.0 / mean[s] if counted and exposed > 0.0 else 0.0)
+            is_few = counted and mean[s] < FEW
+            few[s], variance[s] = mean[s] if is_few else 0.0, relative[s] * mean[s] * mean[s]
+            are_few = are_few or is_few
+        if are_few:
+            small_count_quantiles(chances[:, t], few, variance, counts)
+        for s in range(n):
+            if mean[s] <= 0.0:
                 paths[s, t] = 0.0
                 continue
-            relative = excess + (1.0 / mean if counted else 0.0)
-            if counted and mean < FEW:
-                units = count_quantile(chances[s, t], mean, relative * mean * mean)
-            else:
-                units = mean * (1.0 + min(max(errors[s, t] * math.sqrt(relative), -1.0), LARGEST_ERROR))
+            k, deviation = member[s], math.sqrt(relative[s])
+            units = counts[s]
+            if few[s] == 0.0:
+                units = mean[s] * (1.0 + min(max(errors[s, t] * deviation, -1.0), LARGEST_ERROR))
                 units = np.rint(units) if counted else units
             paths[s, t] = units
-            error = min(units / mean - 1.0, LARGEST_ERROR + 3.0 * math.sqrt(relative))
+            error = min(units / mean[s] - 1.0, LARGEST_ERROR + 3.0 * deviation)
             if rates[k, 1] > 0.0:
-                trend = DAMPING * trend + rates[k, 1] * base * error
-            level = max(base * (1.0 + rate * error), LEAST_LEVEL if counted else 1e-9)
+                trend[s] = DAMPING * trend[s] + rates[k, 1] * base[s] * error
+            level[s] = max(base[s] * (1.0 + rate[k] * error), least_level)

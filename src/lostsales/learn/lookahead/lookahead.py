@@ -1,6 +1,6 @@
 """The learner that orders by sampled futures."""
 
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -18,6 +18,7 @@ from lostsales.policy.action_grid import ActionGrid, room_of
 from lostsales.policy.rules import Rules
 
 LEAST_ROWS = 2
+QUICK_PATHS = 32
 
 
 class Lookahead(Learner):
@@ -43,6 +44,7 @@ class Lookahead(Learner):
     """
 
     method: ClassVar[str] = "lookahead"
+    quick_settings: ClassVar[dict[str, Any]] = {"paths": QUICK_PATHS}
 
     paths: Annotated[int, Field(ge=10, le=MOST_PATHS)] = Field(PATHS, description="Sampled futures of each series.")
     ahead: Annotated[int, Field(ge=1, le=MOST_AHEAD)] = Field(

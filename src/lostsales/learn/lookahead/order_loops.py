@@ -11,12 +11,22 @@ import numpy as np
 
 from lostsales._jit import compiled
 from lostsales.demand.forecasting.moving_level_loops import LevelState, draw_paths
+from lostsales.learn.lookahead.roll_out_loops import (
+    LOST,
+    MIXED,
+    Futures,
+    Terms,
+    Unit,
+    Work,
+    order_of,
+    rolled_out,
+    work_of,
+)
 from lostsales.types import Bools, Floats, Ints
 
 LEVELS = 13  # that are tried
 ORDERS = 13  # that are tried around that of the best level
 REACH = 1.5  # periods of demand by which they lie around it
-LOST = -1  # instead of the lead time of an order that never arrives
 LEAST_ARRIVING = 0.25
 
 
@@ -38,21 +48,6 @@ class Situation(NamedTuple):
     limit: Floats  # the most that may be ordered today
 
 
-class Terms(NamedTuple):
-    """What all series have in common."""
-
-    discount: float
-    fixed_cost: float
-    share: float  # of an order that arrives
-    capacity: float
-    forbids: bool  # an order must fit the capacity; else what does not fit is discarded
-    most_on_way: float
-    netted: bool
-    crossing: bool
-    review: int  # periods between order days
-    shown: bool  # what arrives in the open period is in its stock already
-
-
 class Draws(NamedTuple):
     """Common random numbers, each (paths, columns)."""
 
@@ -62,170 +57,108 @@ class Draws(NamedTuple):
     arrivals: Floats  # of the arrivals of a period, where orders do not cross
 
 
-class Unit(NamedTuple):
-    """A series within the search."""
-
-    price: float
-    lost_cost: float
-    order_cost: float
-    holding_cost: float
-    multiple: float
-    minimum: float
-    arriving: float  # share of what is ordered that arrives in the mean
-
-
 @compiled
 def search_orders(
     state: LevelState, rates: Floats, counted: bool, at: Situation, terms: Terms, draws: Draws
 ) -> tuple[Floats, Floats, Floats]:
     """Order, its value and the mean demand of the open period, each (series,)."""
-    n, (paths, periods) = len(at.stock), draws.chances.shape
+    n, (paths, periods), columns = len(at.stock), draws.chances.shape, at.pipeline.shape[1]
     longest = at.chances.shape[1] - 1
     order, value, mean = np.zeros(n), np.zeros(n), np.zeros(n)
-    demand, lead = np.empty((paths, periods)), np.empty((paths, periods), dtype=np.int64)
-    arrivals = np.empty((paths, periods + longest + 1))
-    means, cover = np.empty(periods), np.empty(periods)
+    demand, lead = np.empty((periods, paths)), np.empty((columns + periods, paths), dtype=np.int64)
+    arrivals, common_lead = np.zeros((periods + longest + 1, paths)), np.empty(periods, dtype=np.int64)
+    means, cover, on_way, work = np.empty(periods), np.empty(periods), np.empty(paths), work_of(demand, arrivals)
     for i in range(n):
-        draw_paths(state, i, at.exposure[i], draws.chances, draws.errors, rates, counted, demand)
-        draw_deliveries(at.pipeline[i], at.chances[i], at.lost[i], terms, draws, arrivals, lead)
+        draw_paths(state, i, at.exposure[i], draws.chances, draws.errors, rates, counted, demand.T)
+        if i == 0 or at.lost[i] != at.lost[i - 1] or (at.chances[i] != at.chances[i - 1]).any():
+            draw_lead_times(at.chances[i], at.lost[i], columns, terms, draws, lead)
+            for t in range(periods):
+                times = lead[columns + t]
+                common_lead[t] = times[0] if (times == times[0]).all() else MIXED
+        put_on_way(at.pipeline[i], lead, terms.share, arrivals, on_way)
         arriving = max((1.0 - at.lost[i]) * terms.share, LEAST_ARRIVING)
         unit = Unit(
-            at.price[i], at.lost_cost[i], at.order_cost[i], at.holding_cost[i], at.multiple[i], at.minimum[i], arriving
+            at.stock[i],
+            at.price[i],
+            at.lost_cost[i],
+            at.order_cost[i],
+            at.holding_cost[i],
+            at.multiple[i],
+            at.minimum[i],
+            arriving,
         )
         for t in range(periods):
-            means[t] = demand[:, t].mean()
+            means[t] = demand[t].mean()
         for t in range(periods):
             cover[t] = means[t : t + longest + terms.review].mean()
         mean[i] = means[0]
-        order[i], value[i] = best_order(
-            demand, arrivals, lead, cover, at.may_order[i], at.stock[i], at.limit[i], unit, terms, longest
-        )
+        futures = Futures(demand, arrivals, on_way, lead[columns:], common_lead, cover, at.may_order[i])
+        order[i], value[i] = best_order(futures, at.limit[i], unit, terms, longest, work)
     return order, value, mean
 
 
 @compiled
 def best_order(
-    demand: Floats,
-    arrivals: Floats,
-    lead: Ints,
-    cover: Floats,
-    may_order: Bools,
-    stock: float,
-    limit: float,
-    unit: Unit,
-    terms: Terms,
-    longest: int,
+    futures: Futures, limit: float, unit: Unit, terms: Terms, longest: int, work: Work
 ) -> tuple[float, float]:
     """The order of today with the largest profit, and that profit."""
+    by_path, cover, may_order = futures.demand.T, futures.cover[0], futures.may_order[0]
     span = longest + terms.review
-    usual = max(cover[0], 1e-12)
-    spread = demand[:, : min(span, demand.shape[1])].std() / usual
+    usual = max(cover, 1e-12)
+    spread = by_path[:, : min(span, by_path.shape[1])].std() / usual
     top = span + 3.0 * max(1.0, spread * math.sqrt(span))
-    on_way = arrivals.sum() / len(arrivals)
-    best, value, level = 0.0, -np.inf, 0.0
+    on_way = futures.arrivals.T.sum() / len(by_path)
+    tried, level, earned = np.empty(max(LEVELS, ORDERS)), np.empty(max(LEVELS, ORDERS)), np.empty(max(LEVELS, ORDERS))
     for c in range(LEVELS):
-        tried = top * c / (LEVELS - 1)
-        wanted = order_of((tried * cover[0] - stock - on_way) / unit.arriving, limit, may_order[0], unit)
-        found = rolled_out(wanted, tried, demand, arrivals, lead, cover, may_order, stock, unit, terms)
-        if found > value:
-            best, value, level = wanted, found, tried
-    reach = REACH * max(cover[0] * terms.review, 1.0 if unit.multiple == 1.0 else 0.0, unit.multiple)
+        level[c] = top * c / (LEVELS - 1)
+        tried[c] = order_of((level[c] * cover - unit.stock - on_way) / unit.arriving, limit, may_order, unit)
+    rolled_out(tried, level, LEVELS, futures, unit, terms, work, earned)
+    best, value, behind = 0.0, -np.inf, 0.0
+    for c in range(LEVELS):
+        if earned[c] > value:
+            best, value, behind = tried[c], earned[c], level[c]
+    reach = REACH * max(cover * terms.review, 1.0 if unit.multiple == 1.0 else 0.0, unit.multiple)
     low = max(best - reach, 0.0)
     step = (best + reach - low) / (ORDERS - 1)
-    before = -1.0
+    count = 0
     for c in range(ORDERS):
-        wanted = order_of(low + c * step, limit, may_order[0], unit)
-        if wanted == before:
-            continue
-        before = wanted
-        found = rolled_out(wanted, level, demand, arrivals, lead, cover, may_order, stock, unit, terms)
-        if found > value:
-            best, value = wanted, found
+        wanted = order_of(low + c * step, limit, may_order, unit)
+        if wanted != best and (count == 0 or wanted != tried[count - 1]):
+            tried[count], count = wanted, count + 1
+    level[:] = behind
+    rolled_out(tried, level, count, futures, unit, terms, work, earned)
+    for c in range(count):
+        if earned[c] > value:
+            best, value = tried[c], earned[c]
     return best, value
 
 
 @compiled
-def order_of(wanted: float, limit: float, may_order: bool, unit: Unit) -> float:
-    """The nearest quantity that may be ordered."""
-    if not may_order or wanted <= 0.0:
-        return 0.0
-    if unit.minimum > 0.0 and wanted < unit.minimum:
-        wanted = unit.minimum if wanted >= 0.5 * unit.minimum else 0.0
-    if unit.multiple > 0.0:
-        wanted = math.floor(wanted / unit.multiple + 0.5) * unit.multiple
-    if wanted > limit:
-        wanted = limit if unit.multiple <= 0.0 else math.floor(limit / unit.multiple + 1e-9) * unit.multiple
-        if wanted < unit.minimum:
-            wanted = 0.0
-    return wanted
-
-
-@compiled
-def rolled_out(
-    first: float,
-    level: float,
-    demand: Floats,
-    arrivals: Floats,
-    lead: Ints,
-    cover: Floats,
-    may_order: Bools,
-    stock: float,
-    unit: Unit,
-    terms: Terms,
-) -> float:
-    """Mean discounted profit of ordering `first` today, and later up to `level` times the usual demand of a period."""
-    paths, periods = demand.shape
-    total = 0.0
-    coming = np.empty(arrivals.shape[1])
-    for s in range(paths):
-        coming[:] = arrivals[s]
-        on_way, held, worth = coming.sum(), stock, 1.0
-        for t in range(periods):
-            if t == 0:
-                order = first
-            else:
-                most = terms.most_on_way - on_way
-                if terms.forbids:
-                    most = min(most, terms.capacity - max(held, 0.0) - on_way)
-                wanted = (level * cover[t] - held - on_way) / unit.arriving
-                order = order_of(wanted, max(most, 0.0), may_order[t], unit)
-            if lead[s, t] != LOST:
-                coming[t + lead[s, t]] += terms.share * order
-                on_way += terms.share * order
-            on_way -= coming[t]
-            held = min(max(held + coming[t], 0.0), terms.capacity)
-            sold = min(held, demand[s, t])
-            short = demand[s, t] - sold
-            held -= sold
-            profit = unit.price * sold - unit.lost_cost * short - unit.holding_cost * held - unit.order_cost * order
-            total += worth * (profit - (terms.fixed_cost if order > 0.0 else 0.0))
-            worth *= terms.discount
-            if terms.netted:
-                held -= short
-        # What is left saves as much of later orders.
-        total += worth * unit.order_cost * (max(held, 0.0) + on_way)
-    return float(total / paths)
-
-
-@compiled
-def draw_deliveries(
-    pipeline: Floats, chances: Floats, lost: float, terms: Terms, draws: Draws, arrivals: Floats, lead: Ints
-) -> None:
-    """Fill `arrivals` with what is on the way, and `lead` with the times of new orders, both (paths, periods)."""
-    columns = len(pipeline)
-    arrivals[:] = 0.0
-    for s in range(len(arrivals)):
+def draw_lead_times(chances: Floats, lost: float, columns: int, terms: Terms, draws: Draws, lead: Ints) -> None:
+    """Fill `lead` (orders, paths) with lead times: of orders on the way in so many columns, then of new ones."""
+    for s in range(lead.shape[1]):
         for k in range(columns):
-            if pipeline[k] <= 0.0:
-                continue
             waited = columns - k
             least = waited + (1 if terms.shown else 0)
-            time = lead_time(chances, lost, least, -waited, s, draws.orders[s, k], draws, terms.crossing)
-            if time != LOST:
-                arrivals[s, time - waited] += terms.share * pipeline[k]
-        for t in range(lead.shape[1]):
+            lead[k, s] = lead_time(chances, lost, least, -waited, s, draws.orders[s, k], draws, terms.crossing)
+        for t in range(len(lead) - columns):
             draw = draws.orders[s, columns + t]
-            lead[s, t] = lead_time(chances, lost, 0, t, s, draw, draws, terms.crossing)
+            lead[columns + t, s] = lead_time(chances, lost, 0, t, s, draw, draws, terms.crossing)
+
+
+@compiled
+def put_on_way(pipeline: Floats, lead: Ints, share: float, arrivals: Floats, on_way: Floats) -> None:
+    """Fill `arrivals` (periods, paths) with what is on the way, and `on_way` (paths,) with its sum."""
+    columns = len(pipeline)
+    arrivals[:] = 0.0
+    for k in range(columns):
+        if pipeline[k] > 0.0:
+            for s in range(arrivals.shape[1]):
+                if lead[k, s] != LOST:
+                    arrivals[lead[k, s] - (columns - k), s] += share * pipeline[k]
+    on_way[:] = 0.0
+    for each in arrivals:
+        on_way += each
 
 
 @compiled

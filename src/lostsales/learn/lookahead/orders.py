@@ -8,7 +8,8 @@ import numpy as np
 from lostsales.data.shop import Shop
 from lostsales.demand.forecasting.moving_level_loops import RATES
 from lostsales.demand.forecasting.moving_levels import MovingLevels, PathDraws, stratified
-from lostsales.learn.lookahead.order_loops import Draws, Situation, Terms, search_orders
+from lostsales.learn.lookahead.order_loops import Draws, Situation, search_orders
+from lostsales.learn.lookahead.roll_out_loops import Terms
 from lostsales.types import Floats
 
 PATHS = 128

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, fields
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,6 +19,14 @@ from lostsales.types import Array, Bools, Floats, Ints
 
 LOOK_BACK = 260  # periods, beyond which a level has forgotten
 AT_ONCE = 10_000  # series whose periods are put into one table
+
+
+class KeptLevels(NamedTuple):
+    """The levels of series after some of the rows that they have shown."""
+
+    levels: MovingLevels
+    end: Ints  # (series,) behind the last row of each
+    unit: Floats | float  # in which these rows were counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,11 +75,28 @@ class SeriesFacts:
 
         An unknown series starts with what it shows first, and without that with its last sales.
         """
+        recent = view.recent
+        if recent is None:
+            return self._start(view, counted)
+        kept = self._kept_levels(recent)
+        start, shown = (self._start(view, counted), recent) if kept is None else (kept.levels, recent.since(kept.end))
+        found = moved(start, shown, season)
+        if recent.memo is not None and (recent.end > recent.first).all():
+            recent.memo[self] = KeptLevels(found, recent.end, recent.unit)
+        return found
+
+    def _start(self, view: View, counted: bool) -> MovingLevels:
         at, is_unknown = self.rows_of(view)
         nothing = np.ones(len(at), dtype=bool) if view.recent is None else view.recent.end <= view.recent.first
         level = np.where(is_unknown, np.where(nothing, view.last_sales, np.nan), self.level[at])
-        start = MovingLevels.start(len(at), counted, level, self.spread[at], self.members)
-        return start if view.recent is None else moved(start, view.recent, season)
+        return MovingLevels.start(len(at), counted, level, self.spread[at], self.members)
+
+    def _kept_levels(self, recent: RecentDemand) -> "KeptLevels | None":
+        """Those of an earlier period of the same roll-out; None where there are none, or the start is forgotten."""
+        kept: KeptLevels | None = None if recent.memo is None else recent.memo.get(self)
+        if kept is None or (recent.end - recent.first).max(initial=0) > LOOK_BACK:
+            return None
+        return kept if (kept.end <= recent.end).all() and np.array_equal(kept.unit, recent.unit) else None
 
     def to_arrays(self) -> dict[str, Array]:
         """The arrays of a policy file."""

@@ -1,0 +1,190 @@
+"""What order-up-to rules earn on sampled futures, in compiled code: period by period, all paths at once."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from lostsales._jit import compiled
+from lostsales.types import Bools, Floats, Ints
+
+LOST = -1  # instead of the lead time of an order that never arrives
+MIXED = -2  # instead of a lead time where paths differ
+TOGETHER = 4  # rules whose profits are added up at once: a sum waits for its last addition, and several do not
+
+
+class Terms(NamedTuple):
+    """What all series have in common."""
+
+    discount: float
+    fixed_cost: float
+    share: float  # of an order that arrives
+    capacity: float
+    forbids: bool  # an order must fit the capacity; else what does not fit is discarded
+    most_on_way: float
+    netted: bool
+    crossing: bool
+    review: int  # periods between order days
+    shown: bool  # what arrives in the open period is in its stock already
+
+
+class Unit(NamedTuple):
+    """A series within the search."""
+
+    stock: float
+    price: float
+    lost_cost: float
+    order_cost: float
+    holding_cost: float
+    multiple: float
+    minimum: float
+    arriving: float  # share of what is ordered that arrives in the mean
+
+
+class Futures(NamedTuple):
+    """Sampled futures of a series."""
+
+    demand: Floats  # (periods, paths)
+    arrivals: Floats  # (periods and more, paths) of what is on the way
+    on_way: Floats  # (paths,) their sum
+    lead: Ints  # (periods, paths) lead times of new orders
+    common_lead: Ints  # (periods,) that of all paths, or MIXED
+    cover: Floats  # (periods,) mean demand of the periods that an order is to cover
+    may_order: Bools  # (periods,)
+
+
+class Work(NamedTuple):
+    """Where paths stand while they are rolled out."""
+
+    held: Floats  # (paths,)
+    on_way: Floats  # (paths,)
+    order: Floats  # (paths,)
+    coming: Floats  # as arrivals
+    profit: Floats  # (TOGETHER, periods + 1, paths) discounted, and what is left at the end
+
+
+@compiled
+def work_of(demand: Floats, arrivals: Floats) -> Work:
+    """Room for futures of this shape."""
+    periods, paths = demand.shape
+    profit = np.zeros((TOGETHER, periods + 1, paths))
+    return Work(np.empty(paths), np.empty(paths), np.empty(paths), np.empty(arrivals.shape), profit)
+
+
+@compiled
+def rolled_out(
+    first: Floats, level: Floats, count: int, futures: Futures, unit: Unit, terms: Terms, work: Work, value: Floats
+) -> None:
+    """Fill `value` with the mean discounted profit of the first `count` rules.
+
+    A rule orders `first` today, and later up to `level` times the usual demand of a period.
+    """
+    paths = futures.demand.shape[1]
+    for low in range(0, count, TOGETHER):
+        some = min(TOGETHER, count - low)
+        for c in range(some):
+            roll_out(first[low + c], level[low + c], futures, unit, terms, work, work.profit[c])
+        total = sums(work.profit)
+        for c in range(some):
+            value[low + c] = total[c] / paths
+
+
+@compiled
+def roll_out(
+    first: float, level: float, futures: Futures, unit: Unit, terms: Terms, work: Work, profit: Floats
+) -> None:
+    """Fill `profit` (periods + 1, paths) with what each period of a path earns, and with what is left at its end."""
+    periods, paths = futures.demand.shape
+    held, on_way, order, coming = work.held, work.on_way, work.order, work.coming
+    price, lost_cost, order_cost, holding_cost = unit.price, unit.lost_cost, unit.order_cost, unit.holding_cost
+    share, capacity, fixed_cost, netted = terms.share, terms.capacity, terms.fixed_cost, terms.netted
+    for t in range(len(coming)):
+        for s in range(paths):
+            coming[t, s] = futures.arrivals[t, s]
+    for s in range(paths):
+        held[s], on_way[s], order[s] = unit.stock, futures.on_way[s], first
+    worth = 1.0
+    for t in range(periods):
+        if t > 0:
+            order_up_to(level * futures.cover[t], futures.may_order[t], unit, terms, work)
+        if futures.common_lead[t] == MIXED:
+            for s in range(paths):
+                time = futures.lead[t, s]
+                if time != LOST:
+                    coming[t + time, s] += share * order[s]
+                    on_way[s] += share * order[s]
+        elif futures.common_lead[t] != LOST:
+            later = coming[t + futures.common_lead[t]]
+            for s in range(paths):
+                later[s] += share * order[s]
+                on_way[s] += share * order[s]
+        arrived, demand, earned = coming[t], futures.demand[t], profit[t]
+        for s in range(paths):
+            on_way[s] -= arrived[s]
+            available = min(max(held[s] + arrived[s], 0.0), capacity)
+            sold = min(available, demand[s])
+            short = demand[s] - sold
+            left = available - sold
+            made = price * sold - lost_cost * short - holding_cost * left - order_cost * order[s]
+            earned[s] = worth * (made - (fixed_cost if order[s] > 0.0 else 0.0))
+            held[s] = left - short if netted else left
+        worth *= terms.discount
+    # What is left saves as much of later orders.
+    saved = profit[periods]
+    for s in range(paths):
+        saved[s] = worth * order_cost * (max(held[s], 0.0) + on_way[s])
+
+
+@compiled
+def order_up_to(goal: float, may_order: bool, unit: Unit, terms: Terms, work: Work) -> None:
+    """Fill `work.order` with the orders that fill stock and orders on the way up to a level."""
+    held, on_way, order, arriving, multiple = work.held, work.on_way, work.order, unit.arriving, unit.multiple
+    if not may_order:
+        order[:] = 0.0
+    elif unit.minimum > 0.0 or terms.forbids or terms.most_on_way < np.inf:
+        for s in range(len(order)):
+            most = terms.most_on_way - on_way[s]
+            if terms.forbids:
+                most = min(most, terms.capacity - max(held[s], 0.0) - on_way[s])
+            order[s] = order_of((goal - held[s] - on_way[s]) / arriving, max(most, 0.0), may_order, unit)
+    else:
+        for s in range(len(order)):
+            order[s] = max(goal - held[s] - on_way[s], 0.0)
+        if arriving != 1.0:  # a division takes longer than all else here
+            order /= arriving
+        if multiple == 1.0:
+            for s in range(len(order)):
+                order[s] = np.floor(order[s] + 0.5)
+        elif multiple > 0.0:
+            for s in range(len(order)):
+                order[s] = np.floor(order[s] / multiple + 0.5) * multiple
+
+
+@compiled
+def order_of(wanted: float, limit: float, may_order: bool, unit: Unit) -> float:
+    """The nearest quantity that may be ordered."""
+    if not may_order or wanted <= 0.0:
+        return 0.0
+    if unit.minimum > 0.0 and wanted < unit.minimum:
+        wanted = unit.minimum if wanted >= 0.5 * unit.minimum else 0.0
+    if unit.multiple > 0.0:
+        wanted = math.floor(wanted / unit.multiple + 0.5) * unit.multiple
+    if wanted > limit:
+        wanted = limit if unit.multiple <= 0.0 else math.floor(limit / unit.multiple + 1e-9) * unit.multiple
+        if wanted < unit.minimum:
+            wanted = 0.0
+    return wanted
+
+
+@compiled
+def sums(profit: Floats) -> tuple[float, float, float, float]:
+    """Of (TOGETHER, periods, paths): path by path, and within it period by period."""
+    _, periods, paths = profit.shape
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    for s in range(paths):
+        for t in range(periods):
+            a += profit[0, t, s]
+            b += profit[1, t, s]
+            c += profit[2, t, s]
+            d += profit[3, t, s]
+    return a, b, c, d

@@ -1,0 +1,154 @@
+"""The search for an order as its definition says it, one path after the other: what the compiled loops are held to."""
+
+import math
+
+import numpy as np
+
+from lostsales.demand.forecasting.counts import count_quantile
+from lostsales.demand.forecasting.moving_level_loops import (
+    DAMPING,
+    FEW,
+    LARGEST_ERROR,
+    LEAST_EXCESS,
+    LEAST_LEVEL,
+    RATES,
+)
+from lostsales.demand.forecasting.moving_levels import MovingLevels
+from lostsales.learn.lookahead.order_loops import LEAST_ARRIVING, LEVELS, ORDERS, REACH, Draws, Situation, lead_time
+from lostsales.learn.lookahead.roll_out_loops import LOST, Terms, Unit, order_of
+from lostsales.types import Floats, Ints
+
+
+def order_of_series(
+    levels: MovingLevels, i: int, at: Situation, terms: Terms, draws: Draws
+) -> tuple[float, float, float]:
+    """Order, value and mean demand of one series."""
+    demand = demand_paths(levels, i, at.exposure[i], draws)
+    arrivals, lead = deliveries(at, i, terms, draws)
+    periods, longest = demand.shape[1], at.chances.shape[1] - 1
+    arriving = max((1.0 - at.lost[i]) * terms.share, LEAST_ARRIVING)
+    costs = at.price[i], at.lost_cost[i], at.order_cost[i], at.holding_cost[i]
+    unit = Unit(at.stock[i], *costs, at.multiple[i], at.minimum[i], arriving)
+    means = [in_turn(demand[:, t]) / len(demand) for t in range(periods)]
+    spans = [means[t : t + longest + terms.review] for t in range(periods)]
+    cover = [in_turn(span) / len(span) for span in spans]
+
+    def value(first: float, level: float) -> float:
+        return _value(first, level, demand, arrivals, lead, cover, at.may_order[i], unit, terms)
+
+    def allowed(wanted: float) -> float:
+        return order_of(wanted, at.limit[i], bool(at.may_order[i, 0]), unit)
+
+    span = longest + terms.review
+    near = demand[:, : min(span, periods)].reshape(-1)
+    mean = in_turn(near) / near.size
+    spread = math.sqrt(in_turn((near - mean) ** 2) / near.size) / max(cover[0], 1e-12)
+    top = span + 3.0 * max(1.0, spread * math.sqrt(span))
+    on_way = in_turn(arrivals.reshape(-1)) / len(arrivals)
+    best, earned, level = 0.0, -np.inf, 0.0
+    for c in range(LEVELS):
+        tried = top * c / (LEVELS - 1)
+        wanted = allowed((tried * cover[0] - unit.stock - on_way) / arriving)
+        if (found := value(wanted, tried)) > earned:
+            best, earned, level = wanted, found, tried
+    reach = REACH * max(cover[0] * terms.review, 1.0 if unit.multiple == 1.0 else 0.0, unit.multiple)
+    low, high = max(best - reach, 0.0), best + reach
+    for wanted in [allowed(low + c * ((high - low) / (ORDERS - 1))) for c in range(ORDERS)]:
+        if (found := value(wanted, level)) > earned:
+            best, earned = wanted, found
+    return best, earned, means[0]
+
+
+def demand_paths(levels: MovingLevels, i: int, exposure: Floats, draws: Draws) -> Floats:
+    """Demands that a series may have, (paths, periods)."""
+    state, (paths, periods) = levels.weighted, draws.chances.shape
+    shares = np.exp(state.score[i] - state.score[i].max())
+    reached, found = np.cumsum(shares / in_turn(shares)), np.zeros((paths, periods))
+    least = LEAST_LEVEL if levels.counted else 1e-9
+    for s in range(paths):
+        k = min(int(np.searchsorted(reached, (s + 0.5) / paths)), len(shares) - 1)
+        level, trend = state.level[i, k], state.trend[i, k]
+        excess = max(state.squares[i, k] / state.weight[i, k], LEAST_EXCESS)
+        rate = max(RATES[k, 0], 1.0 / (state.shown[i] + 1.0))
+        for t in range(periods):
+            base = level + DAMPING * trend
+            base = max(base + RATES[k, 2] * (state.level[i, 0] - base), least)
+            mean = base * exposure[t]
+            if mean <= 0.0:
+                continue
+            relative = excess + (1.0 / mean if levels.counted else 0.0)
+            if levels.counted and mean < FEW:
+                units = count_quantile(draws.chances[s, t], mean, relative * mean * mean)
+            else:
+                units = mean * (1.0 + min(max(draws.errors[s, t] * math.sqrt(relative), -1.0), LARGEST_ERROR))
+                units = float(np.rint(units)) if levels.counted else units
+            found[s, t] = units
+            error = min(units / mean - 1.0, LARGEST_ERROR + 3.0 * math.sqrt(relative))
+            trend = DAMPING * trend + RATES[k, 1] * base * error if RATES[k, 1] > 0 else trend
+            level = max(base * (1.0 + rate * error), least)
+    return found
+
+
+def deliveries(at: Situation, i: int, terms: Terms, draws: Draws) -> tuple[Floats, Ints]:
+    """What is on the way by its arrival, and lead times of new orders, both (paths, periods)."""
+    (paths, periods), columns, longest = draws.chances.shape, at.pipeline.shape[1], at.chances.shape[1] - 1
+    arrivals, lead = np.zeros((paths, periods + longest + 1)), np.zeros((paths, periods), dtype=np.int64)
+    law = at.chances[i], at.lost[i]
+    for s in range(paths):
+        for k in range(columns):
+            waited = columns - k
+            least = waited + terms.shown
+            time = lead_time(*law, least, -waited, s, draws.orders[s, k], draws, terms.crossing)
+            if time != LOST:
+                arrivals[s, time - waited] += terms.share * at.pipeline[i, k]
+        for t in range(periods):
+            lead[s, t] = lead_time(*law, 0, t, s, draws.orders[s, columns + t], draws, terms.crossing)
+    return arrivals, lead
+
+
+def _value(
+    first: float,
+    level: float,
+    demand: Floats,
+    arrivals: Floats,
+    lead: Ints,
+    cover: list[float],
+    may_order: Floats,
+    unit: Unit,
+    terms: Terms,
+) -> float:
+    """Mean discounted profit of ordering `first` today, and later up to `level` times the usual demand of a period."""
+    total = 0.0
+    for s in range(len(demand)):
+        coming = arrivals[s].copy()
+        on_way, held, worth = in_turn(coming), unit.stock, 1.0
+        for t, units in enumerate(demand[s].tolist()):
+            order = first
+            if t > 0:
+                most = terms.most_on_way - on_way
+                if terms.forbids:
+                    most = min(most, terms.capacity - max(held, 0.0) - on_way)
+                wanted = (level * cover[t] - held - on_way) / unit.arriving
+                order = order_of(wanted, max(most, 0.0), bool(may_order[t]), unit)
+            if lead[s, t] != LOST:
+                coming[t + lead[s, t]] += terms.share * order
+                on_way += terms.share * order
+            on_way -= coming[t]
+            held = min(max(held + coming[t], 0.0), terms.capacity)
+            sold = min(held, units)
+            short = units - sold
+            held -= sold
+            profit = unit.price * sold - unit.lost_cost * short - unit.holding_cost * held - unit.order_cost * order
+            total += worth * (profit - (terms.fixed_cost if order > 0.0 else 0.0))
+            worth *= terms.discount
+            held -= short if terms.netted else 0.0
+        total += worth * unit.order_cost * (max(held, 0.0) + on_way)
+    return float(total / len(demand))
+
+
+def in_turn(values: Floats | list[float]) -> float:
+    """The sum, one number after the other: numpy adds in another order."""
+    total = 0.0
+    for each in values:
+        total += float(each)
+    return total
