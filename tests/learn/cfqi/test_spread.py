@@ -58,3 +58,14 @@ def test_where_one_value_ruled_no_other_is_supported_and_the_nearest_stands_in()
     assert spread.supports(usual, np.array([3.0, 4.0, 7.0])).any(axis=0).tolist() == [False, True, False]
     assert spread.supports(usual, np.array([9.0])).all()
     assert spread.concentration == 1
+
+
+def test_where_most_rows_agree_exactly_those_that_the_regression_misses_are_no_strays() -> None:
+    """Orders up to 3, and a stock that is rarely below: the median residual is next to nothing."""
+    rows, rng = 640, np.random.default_rng(6)
+    stock = rng.choice(10, rows, p=[0.04, 0.09, 0.19, 0.32, 0.09, 0.07, 0.06, 0.06, 0.05, 0.03])
+    block = np.column_stack([rng.poisson(1.0, rows), stock, np.eye(7)[np.arange(rows) % 7]])
+    order = np.where(rng.random(rows) < 0.15, rng.integers(0, 7, rows), np.maximum(3 - stock, 0))
+    spread = Spread.of(block, order, folds(rows), seed=0)
+    assert spread.usual(block[stock == 0]).mean() == pytest.approx(3, abs=0.3)  # 1.9 if they were left aside
+    assert spread.usual(block[stock == 3]).mean() == pytest.approx(0, abs=0.1)

@@ -150,6 +150,21 @@ def one_order_up_to() -> SalesLog:
     return simulate(shop, ManagerPolicy.of(shop), 12, seed=2)[0]
 
 
+def test_a_stray_or_two_after_few_stock_outs_is_no_support() -> None:
+    """Of 25 rows after a stock-out the manager fills up to 3 in all but a few."""
+    shop = Scenario.load("manager-slow")
+    log, _ = simulate(shop, ManagerPolicy.of(shop), 8, seed=6)
+    policy = lostsales.fit(log, CFQI(iterations=2, function=FEW))
+    assert isinstance(policy, QPolicy)
+    assert policy.supports is not None
+    assert len(policy.q) == 1
+    pairs = policy.actions.rungs.pairs
+    block = policy.ranges[0].mean(axis=0)[None].copy()
+    block[:, [policy.supports[1].stock_at, -1]] = 0.0, 1.0  # nothing in stock, after one stock-out
+    may, _ = policy.supports[1].mask(block, np.ones((1, len(pairs)), dtype=bool), pairs, policy.actions.n_orders)
+    assert sorted(set(pairs[may[0], 1])) == [3.0]
+
+
 def _view(block: Floats) -> View:
     none = np.zeros(len(block), dtype=np.int64)
     return View(0, tuple(block[:, 1:3].T), block[:, 3], block[:, 0], none > 0, none, None)

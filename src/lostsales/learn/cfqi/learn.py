@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from lostsales.learn.cfqi.settings import CFQI
 
 MOST_ITERATIONS = 40
+AFTER_STOCKOUT_ROWS = 60  # from which on behaviour after a stock-out has a support of its own
 STILL_AHEAD = 0.05  # of the value beyond these iterations, from which the cap is told
 
 
@@ -128,12 +129,15 @@ def _supports(
 ) -> tuple[Support, ...]:
     """The support of each depth, and a warning where one price or one order ruled at one.
 
-    After a stock-out behaviour has a support of its own, though Q may be pooled with that of depth 0.
+    After a stock-out behaviour has a support of its own, though Q may be pooled with that of depth 0, unless its rows
+    vary and are so few that a stray or two would count as support.
     """
     samples = [(part, np.ones(len(part.rows), dtype=bool)) for part in parts]
     after_stockout = runs.depth[parts[0].rows] > 0
     if len(parts) == 1 and not settings.independent and after_stockout.any():
-        samples = [(parts[0], ~after_stockout), (parts[0], after_stockout)]
+        ruled = np.ptp(parts[0].action[after_stockout], axis=0).min() == 0  # one price or one order
+        own = ruled or np.count_nonzero(after_stockout) >= AFTER_STOCKOUT_ROWS
+        samples = [(parts[0], ~after_stockout), (parts[0], after_stockout)] if own else samples * 2
     stock_at = 1 + feature_count(log.problem.features)
     found = tuple(
         Support.of(

@@ -14,7 +14,7 @@ WINDOW = 0.05  # rows count that lie within this share of the range of what was 
 WINDOW_ROWS = 12  # that a window would hold at least if all were equally likely: fewer tell nothing
 LEAST_EXPLAINED = 0.05  # of the absolute deviation of held-out rows, or 2 / sqrt(rows): less is chance
 ROUNDS = 2  # of leaving strays aside
-STRAYS_FROM = 3.7  # median absolute residuals: 2.5 standard deviations of a normal law
+STRAYS_FROM = 3.7  # median absolute residuals: 2.5 standard deviations of a normal law; one of the residuals at least
 ROUNDING = 1e-9
 NO_ACTION = np.zeros((1, 2))
 
@@ -75,5 +75,7 @@ def _without_strays(block: Floats, taken: Floats, folds: FoldMasks, seed: int) -
         design = build(scaler, action_scaler, history[near], no_action[near], chosen, function, seed)
         mean = design.q(taken[near], *bounds)[0]
         residuals = taken - mean.values(block, NO_ACTION)[:, 0]
-        near = np.abs(residuals) <= max(STRAYS_FROM * float(np.median(np.abs(residuals))), ROUNDING)
+        # Where most rows agree exactly the median is next to nothing: rows that the regression misses are no strays.
+        far = max(STRAYS_FROM * float(np.median(np.abs(residuals))), float(residuals.std()), ROUNDING)
+        near = np.abs(residuals) <= far
     return (mean, residuals) if explains else (replace(mean, weights=np.zeros_like(mean.weights)), constant)
