@@ -3,9 +3,11 @@
 import threading
 import time
 
+import numpy as np
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
-from lostsales.data.parallel import current_workers, in_parallel, using_workers
+from lostsales.data.parallel import current_workers, in_parallel, single_threaded, using_workers
 from lostsales.errors import SettingError
 
 
@@ -43,3 +45,17 @@ def test_an_exception_reaches_the_caller() -> None:
 def test_workers_must_be_positive() -> None:
     with pytest.raises(SettingError, match="workers must be at least 1, but 0 came"), using_workers(0):
         pass
+
+
+def test_matrix_products_have_one_thread_within_and_as_many_as_before_after() -> None:
+    np.eye(2) @ np.eye(2)  # its library is there
+
+    def threads() -> list[int]:
+        return [each["num_threads"] for each in threadpool_info()]
+
+    with threadpool_limits(2):
+        before = threads()
+        for _ in range(2):  # the second time libraries are known
+            with single_threaded():
+                assert threads() == [1] * len(before)
+            assert threads() == before

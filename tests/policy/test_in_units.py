@@ -22,3 +22,9 @@ def test_a_long_past_is_counted_in_time_that_grows_with_its_length() -> None:
     assert counted.stock.tolist() == [2, 2]
     assert [each.view.stock[0] for each in counted.past] == list(range(60))
     assert [each.action.order[0] for each in counted.past] == list(range(60))
+
+
+def test_counted_in_ones_a_view_is_the_same() -> None:
+    ones = np.ones(2)
+    view = View(0, (), ones * 3, ones, ones > 1, np.zeros(2, np.int16), None)
+    assert view_in_units(view, ones) is view

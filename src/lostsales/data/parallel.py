@@ -1,13 +1,15 @@
 """Work on several threads: compiled loops and matrix products release the interpreter's lock, and share one log."""
 
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import lru_cache
 from typing import TypeVar
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from lostsales.data.progress import Progress
 from lostsales.errors import SettingError
@@ -52,6 +54,19 @@ def using_workers(workers: int | None) -> Iterator[None]:
         _workers.reset(token)
 
 
+@contextmanager
+def single_threaded() -> Iterator[None]:
+    """Within, matrix products run on one thread each."""
+    with _libraries(len(sys.modules)).limit(limits=1):
+        yield
+
+
+@lru_cache(maxsize=1)
+def _libraries(modules: int) -> ThreadpoolController:  # noqa: ARG001
+    """Libraries with threads of their own: to find them takes milliseconds, and a further one comes with a module."""
+    return ThreadpoolController()
+
+
 def in_parallel(
     work: Callable[[Item], Result], items: Iterable[Item], progress: Progress | None = None
 ) -> list[Result]:
@@ -66,7 +81,7 @@ def in_parallel(
     every = list(items)
     found: list[Result] = []
     threads = min(current_workers(), max(len(every), 1))
-    with threadpool_limits(1), ThreadPoolExecutor(threads, initializer=lambda: _workers.set(1)) as pool:
+    with single_threaded(), ThreadPoolExecutor(threads, initializer=lambda: _workers.set(1)) as pool:
         for result in pool.map(work, every) if threads > 1 else map(work, every):
             found.append(result)
             if progress:

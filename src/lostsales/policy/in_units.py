@@ -159,6 +159,8 @@ def _quantity(counts: Floats, unit: Floats | float) -> Floats:
 
 def view_in_units(view: View, unit: Floats) -> View:
     """The same open period in counts."""
+    if (unit == 1).all():
+        return view
     context = view.context
     if context is not None:
         context = SeriesContext(context.attributes, context.mean_demand / unit)

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from pydantic import TypeAdapter
-from threadpoolctl import threadpool_limits
 
 from lostsales.data.finite_json import finite
 from lostsales.data.output_files import replacing
+from lostsales.data.parallel import single_threaded
 from lostsales.data.progress import Progress
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.evaluation.estimators.estimator import ESTIMATORS
@@ -230,7 +230,7 @@ def replicate(study: Study, series: int, number: int) -> list[Replication]:
     """Simulate a log and evaluate the policy from it by every estimator."""
     seed = int(np.random.SeedSequence([study.seed, series, number]).generate_state(1)[0])
     behaviour = named_policy(study.behaviour, study.scenario, study.epsilon)
-    with threadpool_limits(1):
+    with single_threaded():
         log, _ = simulate(study.scenario, behaviour, series, seed)
         found = evaluate(named_policy(study.policy, study.scenario), log, estimators=study.estimators, seed=seed)
     return [Replication(series, number, each.estimator, each.profit, each.gain) for each in found.estimates]

@@ -12,8 +12,8 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
+from lostsales.data.parallel import single_threaded
 from lostsales.data.progress import Progress
 from lostsales.errors import SettingError
 from lostsales.learn.fit import learner_of
@@ -111,7 +111,7 @@ def learned_from_log(study: ManagerStudy, number: int) -> LearnedFromLog:
     scenario, manager = study.scenario, ManagerPolicy.of(study.scenario)
     long = scenario.model_copy(update={"horizon": LONG * scenario.horizon})
     profit, stock = {}, {}
-    with threadpool_limits(1), warnings.catch_warnings():
+    with single_threaded(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the same from every log
         log, truth = simulate(scenario, manager, study.series, seed)
         for method in study.methods:

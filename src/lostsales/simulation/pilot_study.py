@@ -10,9 +10,9 @@ from typing import Literal, get_args
 
 import numpy as np
 from pydantic import TypeAdapter
-from threadpoolctl import threadpool_limits
 
 from lostsales.data.output_files import replacing
+from lostsales.data.parallel import single_threaded
 from lostsales.data.progress import Progress
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.evaluation.pilot.design import PilotSettings, design_pilot
@@ -115,7 +115,7 @@ def simulate_pilot(study: PilotStudy, truth: tuple[float, float], part: Part, nu
     """Design a pilot from the past of a shop, play it, and look at it."""
     shop = study.of_shop
     seed = int(np.random.SeedSequence([study.seed, PARTS.index(part), number]).generate_state(1)[0])
-    with threadpool_limits(1):
+    with single_threaded():
         past = shop.roll_out(np.zeros((study.series, study.past), dtype=bool), seed)
         gain = (truth[1] - truth[0]) / abs(truth[0]) if part == "effect" else 0.05
         length = None if part == "effect" else SPAN

@@ -10,8 +10,8 @@ from functools import partial as bind
 from pathlib import Path
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
+from lostsales.data.parallel import single_threaded
 from lostsales.data.progress import Progress
 from lostsales.errors import SettingError
 from lostsales.evaluation.compare import ComparedMethod, compare
@@ -106,7 +106,7 @@ def promise_outcome(study: PromiseStudy, number: int) -> PromiseOutcome:
     """Simulate a log, compare the method on it, fit it, and measure its true gain."""
     seed = int(np.random.SeedSequence([study.seed, study.series, number]).generate_state(1)[0])
     scenario, manager = study.scenario, ManagerPolicy.of(study.scenario)
-    with threadpool_limits(1):
+    with single_threaded():
         log, _ = simulate(scenario, manager, study.series, seed)
         found = compare(log, [study.method], seed=seed % 1000, quick=True, workers=1)
         policy = learner_of(study.method, {"seed": seed % 1000}).quick().fit(log)

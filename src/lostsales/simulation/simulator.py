@@ -7,9 +7,9 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from lostsales.data.log import LogNotes, SalesLog
+from lostsales.data.parallel import single_threaded
 from lostsales.data.progress import Progress
 from lostsales.data.writing import key_columns, write_table
 from lostsales.demand.censoring.runs import depth_of_rows
@@ -258,7 +258,7 @@ def _each_block(
             keep(block, step)
 
     # BLAS threads of a policy would multiply these threads.
-    with threadpool_limits(1), ThreadPoolExecutor(THREADS) as pool:
+    with single_threaded(), ThreadPoolExecutor(THREADS) as pool:
         for done, _ in enumerate(pool.map(run, range(len(seeds))), start=1):
             if progress:
                 progress(done, len(seeds))

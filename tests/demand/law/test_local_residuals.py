@@ -1,5 +1,7 @@
 """Local residual laws against empirical distributions, Kaplan-Meier by price, and the hidden truth of drawn demands."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,14 @@ from lostsales.data.splits import folds_of, hold_out
 from lostsales.demand.censoring.evidence import Evidence, gather_evidence
 from lostsales.demand.law.demand_law import DemandLaw, Family
 from lostsales.demand.law.estimation import fit_family
-from lostsales.demand.law.local_estimation import BANDWIDTHS, LocalFit, fit_local_residuals
+from lostsales.demand.law.local_estimation import (
+    BANDWIDTHS,
+    LocalFit,
+    _Design,
+    _held_out,
+    _scores,
+    fit_local_residuals,
+)
 from lostsales.demand.law.local_residuals import LocalResiduals, Points, share_means
 from lostsales.demand.survival.curve import kaplan_meier
 from lostsales.types import Floats
@@ -121,3 +130,17 @@ def test_residuals_of_one_law_everywhere_get_no_bandwidth() -> None:
         fold = (log.series[evidence.rows] % 5).astype(np.float64)
         chosen.append(fitted(evidence, law, fold).residuals.bandwidth)
     assert np.isinf(chosen).all(axis=1).sum() >= 5
+
+
+def test_scores_are_what_held_out_laws_say_of_the_intervals() -> None:
+    rng = np.random.default_rng(0)
+    rows, bins = 300, 20
+    mass, overlap = rng.dirichlet(np.full(bins, 0.5), rows), rng.random((rows, bins))
+    at, weight, base = rng.normal(50.0, 1.0, (rows, 4)), rng.choice([0.5, 1.0], rows), np.full(bins, 1 / bins)
+    widths = [np.array([np.inf, 0.3, np.inf, np.inf]), np.array([1.0, 0.3, 0.12, np.inf]), np.full(4, np.inf)]
+    found = LocalResiduals(np.linspace(0, 1, bins + 1), at, np.ones(4), mass, weight, base, widths[0])
+    scored = np.sort(rng.choice(rows, 90, replace=False))
+    design = _Design(overlap, np.arange(0), np.eye(bins), scored, rng.integers(0, 5, rows))
+    for width, score in zip(widths, _scores(found, widths, design), strict=True):
+        laws = _held_out(replace(found, bandwidth=width), design, scored)
+        np.testing.assert_allclose(score, np.log((laws * overlap[scored]).sum(axis=1)), atol=1e-5)

@@ -7,7 +7,7 @@ from scipy.stats import gamma, norm
 from lostsales.demand.censoring.evidence import gather_evidence
 from lostsales.demand.law.demand_law import Family
 from lostsales.demand.law.estimation import fit_family
-from lostsales.demand.law.residuals import FLOOR, NORMAL_ROWS, Residuals
+from lostsales.demand.law.residuals import FLOOR, NORMAL_ROWS, Residuals, _count
 from lostsales.demand.survival.curve import kaplan_meier
 from lostsales.errors import LostSalesError
 from tests.demand.logs import log_of_draws
@@ -82,3 +82,13 @@ def test_quantiles_moments_and_atoms_agree() -> None:
 def test_numbers_beyond_reckoning_are_one_clear_error() -> None:
     with pytest.raises(LostSalesError, match="too far apart in size"):
         Residuals.of(np.array([1.0, np.nan]), np.ones(2))
+
+
+def test_bins_are_those_of_numpy_and_take_what_lies_beyond() -> None:
+    rng = np.random.default_rng(4)
+    edges = 0.3 + 1.7 * np.linspace(-9, 9, 65)
+    values = np.r_[edges, np.nextafter(edges, np.inf), np.nextafter(edges, -np.inf), rng.normal(0, 8, 2_000), -1e9, 1e9]
+    weights, counts = rng.random(len(values)), np.zeros(64)
+    _count(values, weights, edges, counts)
+    expected = np.histogram(np.clip(values, edges[0], edges[-1]), edges, weights=weights)[0]
+    np.testing.assert_allclose(counts, expected, rtol=1e-9)

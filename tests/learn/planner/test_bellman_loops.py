@@ -94,8 +94,9 @@ def action_value_on_grid(
     return float(np.interp(min(stock + order, world.capacity), sums, by_sum)) - cost
 
 
+@pytest.mark.parametrize("parts", [1, 2])
 @pytest.mark.parametrize("world", WORLDS, ids=str)
-def test_a_sweep_is_the_maximum_of_expected_values_over_actions(world: Physics) -> None:
+def test_a_sweep_is_the_maximum_of_expected_values_over_actions(world: Physics, parts: int) -> None:
     rng = np.random.default_rng(5)
     values = rng.normal(size=(CELLS, DEPTH_CAP + 1, LAGS, STOCKS))
     by_node = rng.normal(size=(NODES, DEPTH_CAP + 1, LAGS, STOCKS)) * 3
@@ -105,7 +106,8 @@ def test_a_sweep_is_the_maximum_of_expected_values_over_actions(world: Physics) 
     allowed = np.ones(len(PRICES) * len(ORDERS), dtype=bool)
     allowed[3] = False
     best = np.zeros(values.shape, dtype=np.int64)
-    grid = StateGrid(STEPS[0] * np.arange(float(STOCKS)), STEPS[1] * np.arange(float(LAGS)), PRICES, ORDERS)
+    stocks, lags = STEPS[0] * np.arange(float(STOCKS)), STEPS[1] * np.arange(float(LAGS))
+    grid = StateGrid(stocks, lags, PRICES, ORDERS, parts)  # with two parts all orders are whole, with one not
     transitions, dynamics = Transitions(atoms, z_node, w_node, weight), Dynamics(world, DISCOUNT, *STEPS)
 
     sweep(values, best, True, by_node, transitions, allowed, grid, dynamics)

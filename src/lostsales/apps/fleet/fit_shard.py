@@ -7,12 +7,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from threadpoolctl import threadpool_limits
-
 from lostsales.apps.fleet.shard_log import ShardRows, read_shard
 from lostsales.apps.fleet.store import Entry, Failure
 from lostsales.data.log import SalesLog
-from lostsales.data.parallel import using_workers
+from lostsales.data.parallel import single_threaded, using_workers
 from lostsales.data.readiness import doubts
 from lostsales.data.settings import checked_json
 from lostsales.errors import LostSalesError
@@ -68,7 +66,7 @@ def fit_shard(task: FitTask) -> FittedShard:
 def _learn(task: FitTask, log: SalesLog) -> tuple[SavedPolicy, tuple[str, ...]]:
     """The policy, and what to know beside it."""
     learner = checked_json(LEARNERS.get(task.method), task.settings, f"method {task.method}")
-    with threadpool_limits(1), using_workers(1), warnings.catch_warnings(record=True) as warned:
+    with single_threaded(), using_workers(1), warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         policy = fit(log, learner)
     return policy, tuple(sorted({*doubts(log), *(str(each.message) for each in warned)}))

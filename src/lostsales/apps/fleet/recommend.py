@@ -7,10 +7,10 @@ from tempfile import TemporaryDirectory
 
 import duckdb
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from lostsales.apps.fleet.engine import Engine, Processes
 from lostsales.apps.fleet.fleet import Fleet, in_order
+from lostsales.data.parallel import single_threaded
 from lostsales.data.progress import Progress
 from lostsales.data.reading.cells import connect, fetched
 from lostsales.data.reading.files import FileTable, execute
@@ -105,7 +105,7 @@ def recommend_fleet(
 def decide(task: DecideTask) -> tuple[Ints, Recommendation]:
     """The decisions of a shard, and the rows of today that they are for."""
     policy = _opened(task.store, task.version).policy(task.shard)
-    with threadpool_limits(1), connect() as connection:
+    with single_threaded(), connect() as connection:
         today = _table(connection, task.today, task.names[0])
         recent = None if task.recent is None else _table(connection, task.recent, task.names[1])
         rows = today.rows_in_file[rows_that_are_open(policy.problem, today)]

@@ -5,14 +5,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from threadpoolctl import threadpool_limits
-
 from lostsales.apps.fleet.engine import Engine
 from lostsales.apps.fleet.fit import shard_rows
 from lostsales.apps.fleet.shard_log import ShardRows, read_shard
 from lostsales.apps.fleet.store import Ledger, Version
 from lostsales.data.finite_json import finite
-from lostsales.data.parallel import using_workers
+from lostsales.data.parallel import single_threaded, using_workers
 from lostsales.data.progress import Progress
 from lostsales.data.settings import checked_json
 from lostsales.demand.audit.audit import audit
@@ -75,7 +73,7 @@ def audit_shard(task: ShardTask) -> tuple[int, dict[str, Any]]:
     log = read_shard(task.rows).log
     if log is None:
         return task.rows.shard, {"audit": None, "products": {}}
-    with threadpool_limits(1), using_workers(1), warnings.catch_warnings():
+    with single_threaded(), using_workers(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = audit(log, seed=task.seed)
     facts = ProductFacts.of(log)
@@ -89,7 +87,7 @@ def compare_shard(task: ShardTask) -> tuple[int, dict[str, Any]]:
     if log is None:
         return shard, {"reason": "none of its products can be learned", "gain": None, "products": []}
     learner = checked_json(LEARNERS.get(task.method), task.settings, f"method {task.method}")
-    with threadpool_limits(1), warnings.catch_warnings():
+    with single_threaded(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             found = compare(log, [learner], seed=task.seed, quick=task.quick, workers=1)

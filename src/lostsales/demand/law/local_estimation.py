@@ -116,23 +116,21 @@ def fit_local_residuals(
 
 def _chosen(start: LocalFit, coordinates: list[int], bandwidths: tuple[float, ...], design: _Design) -> LocalFit:
     """Bandwidths by the score, one coordinate after the other, until none does better."""
-    best = start
-    for _ in range(MOST_ROUNDS):
-        before = best
-        for coordinate in coordinates:
-            own = best.residuals.bandwidth
-            widths = {*bandwidths, np.inf} - {own[coordinate]}
-            tried = [np.where(np.arange(len(own)) == coordinate, width, own) for width in widths]
-            if not tried:
-                continue
-            scores = _scores(best.residuals, tried, design)
-            likely = max(range(len(tried)), key=lambda each: float(scores[each].mean()))
-            trial = replace(best.residuals, bandwidth=tried[likely])
-            if replace(best, residuals=trial, score=scores[likely]).is_better_than(best):
-                found = _fitted(trial, design)
-                best = replace(best, residuals=found, score=_scores(found, [found.bandwidth], design)[0])
-        if best is before:
+    best, in_vain = start, 0
+    for coordinate in MOST_ROUNDS * coordinates:
+        own = best.residuals.bandwidth
+        widths = {*bandwidths, np.inf} - {own[coordinate]}
+        if not widths or in_vain == len(coordinates):  # all have been tried since the last change
             break
+        tried = [np.where(np.arange(len(own)) == coordinate, width, own) for width in widths]
+        scores = _scores(best.residuals, tried, design)
+        likely = max(range(len(tried)), key=lambda each: float(scores[each].mean()))
+        trial = replace(best.residuals, bandwidth=tried[likely])
+        if replace(best, residuals=trial, score=scores[likely]).is_better_than(best):
+            found, in_vain = _fitted(trial, design), 0
+            best = replace(best, residuals=found, score=_scores(found, [found.bandwidth], design)[0])
+        else:
+            in_vain += 1
     return best
 
 
@@ -175,7 +173,8 @@ def _scores(found: LocalResiduals, bandwidths: list[Floats], design: _Design) ->
             for trial, own_steep in enumerate(steep):
                 power = np.zeros_like(said)
                 for square, each in zip(squares, own_steep, strict=True):
-                    power += square * each
+                    if each:
+                        power += square * each
                 near = np.exp(power, out=power)
                 total = near @ weights + found.prior
                 within[trial, part] = (np.einsum("ij,ij->i", near, said) + base[part]) / total

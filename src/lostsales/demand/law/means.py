@@ -9,8 +9,8 @@ from threading import Lock
 from typing import Any, Protocol
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
+from lostsales.data.parallel import single_threaded
 from lostsales.errors import SettingError
 from lostsales.registry import Registry
 from lostsales.types import Floats
@@ -213,7 +213,7 @@ class BoostedMean:
 
     def __call__(self, inputs: Floats) -> Floats:
         """The mean of every row."""
-        with threadpool_limits(1):  # small trees: threads cost more than they gain
+        with single_threaded():  # small trees: threads cost more than they gain
             return np.asarray(self.linear(inputs) + self.trees.predict(inputs))
 
     def refit(self, inputs: Floats, latent: Floats, weights: Floats) -> "BoostedMean":
@@ -241,5 +241,5 @@ def fit_boosted(
     trees = HistGradientBoostingRegressor(
         max_iter=60, learning_rate=0.1, max_leaf_nodes=8, min_samples_leaf=max(20, len(at) // 100), random_state=seed
     )
-    with _ONE_AT_A_TIME, threadpool_limits(1):
+    with _ONE_AT_A_TIME, single_threaded():
         return BoostedMean(linear, trees.fit(inputs[at], left[at], sample_weight=weights[at]))

@@ -48,7 +48,7 @@ COEFFICIENTS = (0.3, 3.0, 30.0, 300.0)
 WEIGHTS = (0.1, 1.0, 10.0, 100.0, 1e6)  # alpha; the last leaves only m
 MOST_ROWS = 2_000
 PILOT = 500  # c and alpha are chosen on so many rows
-CHUNK = 2_000
+CHUNK = 128  # rows whose distances stay in the cache
 ARRAYS = ("points", "taken", "usual", "coefficients", "range")
 
 

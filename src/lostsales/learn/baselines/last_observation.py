@@ -11,11 +11,11 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
-from threadpoolctl import threadpool_limits
 
 from lostsales.data.feature import Feature
 from lostsales.data.ladders import Ladders
 from lostsales.data.log import SalesLog
+from lostsales.data.parallel import single_threaded
 from lostsales.data.problem import Problem
 from lostsales.data.progress import Progress
 from lostsales.data.splits import folds_of, hold_out
@@ -136,7 +136,7 @@ class FQIObserved(Learner):
 
     def fit(self, log: SalesLog, progress: Progress | None = None) -> LastObservationPolicy:
         """Learn one Q-function from a log."""
-        with threadpool_limits(1):
+        with single_threaded():
             return _learn(log, self, progress)
 
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from lostsales.data.cost_features import costs_as_features
 from lostsales.data.log import SalesLog
+from lostsales.data.parallel import single_threaded
 from lostsales.data.progress import Progress
 from lostsales.data.splits import Holdout, folds_of, hold_out
 from lostsales.demand.censoring.runs import Runs, iterations_rule
@@ -48,7 +48,7 @@ class CfqiResult:
 def learn(log: SalesLog, settings: "CFQI", progress: Progress | None = None) -> CfqiResult:
     """C-FQI, PC-FQI or fusion on a log (Algorithms 1 and 2)."""
     # Threads add little to factorisations of this size, cost much where the machine is busy, and change the bits.
-    with threadpool_limits(1):
+    with single_threaded():
         return _learn(log, settings, progress)
 
 

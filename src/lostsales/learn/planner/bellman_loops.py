@@ -42,7 +42,7 @@ class Orders(NamedTuple):
 
     cost: Floats
     most: Floats  # the largest stock at which an order is allowed
-    parts: Ints  # of a step of the stock, -1 where they are no whole number or what follows is another
+    parts: Ints  # of a step of the stock; -1 where that is no whole number, or a netted stock reveals demands
     node: Ints  # at or below a stock of the order alone, within the capacity ...
     weight: Floats  # ... and the weight of the node above
 

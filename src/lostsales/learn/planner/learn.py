@@ -5,10 +5,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from lostsales.data.ladders import PRICE_RUNGS, Ladders
 from lostsales.data.log import SalesLog
+from lostsales.data.parallel import single_threaded
 from lostsales.data.progress import Progress
 from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.demand.law.demand_model import DemandModel, bootstrap_laws
@@ -44,7 +44,7 @@ def learn(
     log: SalesLog, settings: "Planner", progress: Progress | None = None, model: DemandModel | None = None
 ) -> PlanPolicy:
     """Fit the law of demand unless a model is given, and plan on it."""
-    with threadpool_limits(1):
+    with single_threaded():
         data = TrainingData.of(log, settings.rules, least_rows=0)
         model = fit_demand(log, settings.families, settings.seed) if model is None else model
         for message in model.warnings:

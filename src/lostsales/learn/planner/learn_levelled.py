@@ -4,9 +4,9 @@ import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from lostsales.data.log import SalesLog
+from lostsales.data.parallel import single_threaded
 from lostsales.data.progress import Progress
 from lostsales.demand.law.selection import fit_demand
 from lostsales.learn.planner.learn import learn
@@ -30,7 +30,7 @@ def learn_levelled(log: SalesLog, settings: "Planner", progress: Progress | None
     if settings.level == "fixed":
         return learn(log, settings, progress)
     of_problem, of_rules = has_quantities(log.problem), settings.in_units(2.0) != settings
-    with threadpool_limits(1):
+    with single_threaded():
         TrainingData.of(log, settings.rules, least_rows=0)  # or the log is refused
         model = fit_demand(log, settings.families, settings.seed)
         found = moving_levels(log, model, always=settings.level == "follow" and not (of_problem or of_rules))

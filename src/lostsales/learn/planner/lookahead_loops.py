@@ -58,12 +58,18 @@ def interpolate(values: Floats, position: float) -> float:
 @compiled
 def interpolate_2d(values: Floats, row: float, position: float) -> float:
     """A function on a grid of two coordinates, linear in each."""
-    last = len(values) - 1
-    row = within(row, last)
-    low = int(row)
-    weight = row - low
-    first = interpolate(values[low], position)
-    return first if weight == 0 else first * (1 - weight) + interpolate(values[low + 1], position) * weight
+    row, position = within(row, len(values) - 1), within(position, values.shape[1] - 1)
+    low, at = int(row), int(position)
+    weight, across = row - low, position - at
+    value: float = values[low, at]
+    if across > 0:
+        value = value * (1 - across) + values[low, at + 1] * across
+    if weight > 0:
+        above = values[low + 1, at]
+        if across > 0:
+            above = above * (1 - across) + values[low + 1, at + 1] * across
+        value = value * (1 - weight) + above * weight
+    return value
 
 
 @compiled

@@ -5,9 +5,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from lostsales.data.log import SalesLog
+from lostsales.data.parallel import single_threaded
 from lostsales.data.progress import Progress
 from lostsales.data.splits import folds_of, hold_out
 from lostsales.demand.law.demand_law import DemandLaw, Family
@@ -30,7 +30,7 @@ COORDINATES = ("market", "price", "last demand", "mean")  # of `Points`
 
 def learn(log: SalesLog, settings: "ReplayFQI", progress: Progress | None = None) -> ReplayPolicy:
     """Align demands, weigh rows, and iterate Q on the replayed transitions."""
-    with threadpool_limits(1):
+    with single_threaded():
         data = TrainingData.of(log, settings.rules, least_rows=0)
         model = fit_demand(log, _families(settings), settings.seed)
         model, local = _replayed(log, model, settings)

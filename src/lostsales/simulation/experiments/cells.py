@@ -7,9 +7,9 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from lostsales.data.log import SalesLog
+from lostsales.data.parallel import single_threaded, using_workers
 from lostsales.data.sublogs import series_of
 from lostsales.learn.fit import fit
 from lostsales.policy.policy import Policy
@@ -34,7 +34,7 @@ def run_cell(folder: Path, cell: Cell) -> CellResult:
     began = fitted = perf_counter()
     try:
         # One thread, so that workers do not compete for cores and the order of sums is fixed.
-        with threadpool_limits(1), warnings.catch_warnings():
+        with single_threaded(), using_workers(1), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the same warning would come from every cell
             policy = _policy(folder, experiment, cell)
             fitted = perf_counter()
