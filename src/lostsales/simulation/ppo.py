@@ -17,7 +17,7 @@ from lostsales.policy.file_content import POSITIVE, Content, Header, action_size
 from lostsales.policy.file_format import Artefact
 from lostsales.policy.view import Action, View
 from lostsales.simulation.scenario import Scenario
-from lostsales.types import Array, Floats
+from lostsales.types import Array, Floats, Ints
 
 
 class PpoTraining(StrictSettings):
@@ -30,8 +30,9 @@ class PpoTraining(StrictSettings):
 
 @dataclass(frozen=True, eq=False)
 class PpoPolicy(PolicyBase):
-    """An oracle: it observes (features, stock, last demand) and takes the mode of its price and order distributions.
+    """An oracle: it observes (features, stock, last demand) and has a distribution of prices and one of orders.
 
+    It takes their modes, or draws from them as in its training where it is `sampled`.
     A network of layers x -> tanh(W x + b), the last of which gives the logits of the prices and of the orders.
     """
 
@@ -41,6 +42,7 @@ class PpoPolicy(PolicyBase):
     weights: tuple[Floats, ...]  # by layer, (outputs, inputs)
     biases: tuple[Floats, ...]  # by layer, (outputs,)
     trained: dict[str, Any]  # steps, discount and seed of the training
+    sampled: bool = False  # of a behaviour; a file does not say so
     observes: Literal["demand"] = "demand"
     usual_demand: ClassVar[float] = 0.0  # never asked for, as it does not recommend
 
@@ -56,13 +58,21 @@ class PpoPolicy(PolicyBase):
             layer = np.tanh(layer @ weight.T + bias)
         return np.asarray(layer @ self.weights[-1].T + self.biases[-1])
 
-    def decide(self, view: View, rng: np.random.Generator) -> Action:  # noqa: ARG002, the protocol passes it
+    def decide(self, view: View, rng: np.random.Generator) -> Action:
         """Price and order of every series; an order above the capacity is lowered to the largest that fits."""
         if view.last_demand is None:
             raise ValueError("an oracle must be shown true demand")
         logits, prices = self.logits(np.column_stack([*view.features, view.stock, view.last_demand])), self.grid.prices
-        order = np.minimum(logits[:, len(prices) :].argmax(axis=1), self.grid.feasible_orders(view.stock) - 1)
-        return Action(prices[logits[:, : len(prices)].argmax(axis=1)], self.grid.orders[order])
+        price, order = (self._taken(each, rng) for each in (logits[:, : len(prices)], logits[:, len(prices) :]))
+        order = np.minimum(order, self.grid.feasible_orders(view.stock) - 1)
+        return Action(prices[price], self.grid.orders[order])
+
+    def _taken(self, logits: Floats, rng: np.random.Generator) -> Ints:
+        """The mode of each row, or a draw with probabilities proportional to exp(logits), (rows,)."""
+        if not self.sampled:
+            return np.asarray(logits.argmax(axis=1))
+        up_to = np.cumsum(np.exp(logits - logits.max(axis=1, keepdims=True)), axis=1)
+        return np.asarray((up_to <= rng.random((len(logits), 1)) * up_to[:, -1:]).sum(axis=1))
 
     @classmethod
     def content(cls, header: Header) -> Content:

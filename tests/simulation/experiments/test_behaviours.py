@@ -17,6 +17,8 @@ def experiment(*behaviours: str) -> Experiment:
 
 def test_a_log_has_its_seed_whatever_other_behaviours_there_are() -> None:
     usual, all_four = experiment("uniform", "near-optimal"), experiment("softmax", "pi-star", "near-optimal", "uniform")
+    known = ("uniform", 3425265760), ("near-optimal", 364777921), ("pi-star", 2837061871), ("softmax", 3983356409)
+    assert [(name, all_four.log_seed(name, 3)) for name, _ in known] == list(known)  # as logs were drawn before
     for behaviour in ("uniform", "near-optimal"):
         assert usual.log_seed(behaviour, 3) == all_four.log_seed(behaviour, 3)
         assert usual.fit_seed(behaviour, 3) == all_four.fit_seed(behaviour, 3)

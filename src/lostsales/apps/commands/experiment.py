@@ -24,8 +24,12 @@ def experiment(
         str | None,
         typer.Option(
             help="Who made the logs: uniform; near-optimal (pi* with a tenth of uniform decisions); pi-star; softmax "
-            "(over the Q of an oracle that sees all demand). uniform,near-optimal unless given."
+            "(over the Q of an oracle that sees all demand); ppo (that of --ppo, sampled). uniform,near-optimal unless "
+            "given."
         ),
+    ] = None,
+    ppo: Annotated[
+        Path | None, typer.Option(help="Policy of the behaviour ppo, as `solve --target ppo` writes it.")
     ] = None,
     workers: Annotated[
         int | None, typer.Option(min=1, max=MOST_WORKERS, help="Processes, 2 unless given; results are the same.")
@@ -49,6 +53,7 @@ def experiment(
     from lostsales.apps.views.console import print_json, progress
     from lostsales.apps.views.experiment import print_outcome, to_json, write_outcome
     from lostsales.simulation.experiments.design import BEHAVIOURS, LEVELS, Experiment, default_methods
+    from lostsales.simulation.experiments.ppo_behaviour import ppo_checksum
     from lostsales.simulation.experiments.results import ExperimentResults
     from lostsales.simulation.experiments.run import WORKERS, run_experiment
     from lostsales.simulation.scenario import Scenario
@@ -61,11 +66,12 @@ def experiment(
         behaviours=names(behaviours) if behaviours else BEHAVIOURS,
         iterations=iterations,
         test_episodes=test_episodes if test_episodes is not None else QUICK_EPISODES if quick else 500,
+        ppo=None if ppo is None else ppo_checksum(ppo),
         seed=seed,
     )
     # A run begins with small logs and ends with large ones, so the speed of one moment says little.
     with progress("learning and testing", window=600) as report:
-        finished = run_experiment(asked, out, WORKERS if workers is None else workers, report)
+        finished = run_experiment(asked, out, WORKERS if workers is None else workers, report, ppo)
     results = ExperimentResults(asked, finished)
     written = write_outcome(results, out)
     if as_json:

@@ -30,6 +30,7 @@ REFERENCE_NAMES = {
     "uniform": "uniform behaviour",
     "near-optimal": "near-optimal behaviour",
     "softmax": "softmax behaviour (sees all demand)",
+    "ppo": "sampled PPO behaviour (sees all demand)",
 }
 
 

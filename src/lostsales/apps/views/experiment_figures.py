@@ -66,7 +66,8 @@ def figure_of_values(results: ExperimentResults, behaviour: str) -> "Figure":
     means = [row.mean for method in shown for row in _rows(rows, behaviour, method)]
     lowest = np.nanmin([best, *means, *(point.mean for point in published)])
     floor = max(lowest, best - SHOWN * (best - known["uniform"]))  # one failure must not flatten all the others
-    axes.set_ylim(floor - 0.08 * (best - floor), best + 0.06 * (best - floor))
+    if floor < best:  # else no method of the figure was run
+        axes.set_ylim(floor - 0.08 * (best - floor), best + 0.06 * (best - floor))
     if lowest < floor:
         axes.text(0.99, 0.02, "curves go on below the frame: see gaps.png", transform=axes.transAxes, ha="right")
     axes.set_ylabel("profit a period (money), 95 % interval")

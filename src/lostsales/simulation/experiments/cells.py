@@ -17,6 +17,7 @@ from lostsales.simulation.exact.softmax_policy import SoftmaxPolicy
 from lostsales.simulation.experiments.design import REFERENCE, Cell, Experiment, learner_and_settings
 from lostsales.simulation.experiments.folder import read_manifest, reference_path
 from lostsales.simulation.experiments.journal import CellResult
+from lostsales.simulation.experiments.ppo_behaviour import ppo_behaviour
 from lostsales.simulation.named_policies import named_policy
 from lostsales.simulation.simulator import evaluate_policy, simulate
 
@@ -75,6 +76,8 @@ def _reference(folder: Path, name: str) -> Policy:
         return named_policy(name, experiment.scenario)
     if name == "softmax":
         return SoftmaxPolicy.of(experiment.scenario, experiment.temperature)
+    if name == "ppo":
+        return ppo_behaviour(reference_path(folder, name), experiment.scenario)
     explores = name == "near-optimal"
     path = reference_path(folder, "pi-star" if explores else name)
     return named_policy(str(path), experiment.scenario, experiment.exploration if explores else 0.0)

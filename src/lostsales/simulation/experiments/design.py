@@ -13,9 +13,9 @@ from lostsales.simulation.scenario import Scenario
 LEVELS = tuple(range(5, 51, 5))
 RUN = 50  # least episodes of a run, so that a level has the same rows whatever other levels there are
 BEHAVIOURS = ("uniform", "near-optimal")  # unless others are asked for
-# uniform; pi* with some uniform decisions; pi* itself; and a softmax over the oracle's Q, which sees true demand. A log
-# has its seed by the place in this list, so that new ones come last.
-ALL_BEHAVIOURS = (*BEHAVIOURS, "pi-star", "softmax")
+# uniform; pi* with some uniform decisions; pi* itself; a softmax over the oracle's Q, and a sampled PPO policy, which
+# both see true demand. A log has its seed by the place in this list, so that new ones come last.
+ALL_BEHAVIOURS = (*BEHAVIOURS, "pi-star", "softmax", "ppo")
 SOLVED = ("oracle-horizon", "pi-star-horizon", "oracle", "pi-star")
 REFERENCE = "reference"  # in place of the behaviour, in the cells of the references, which have no log
 # The paper's three, our two and the baselines: the default methods, as far as installed.
@@ -77,6 +77,7 @@ class Experiment(Settings):
     exploration: Annotated[float, Field(ge=0, le=1)] = 0.1  # share of near-optimal decisions that are drawn uniformly
     # Of the softmax. In `released` it then earns 0.5 less than the oracle, as the PPO policy of the published runs did.
     temperature: Annotated[float, Field(gt=0)] = 2.0
+    ppo: Annotated[str, Field(pattern="^[0-9a-f]{64}$")] | None = None  # SHA-256 of the file of the behaviour `ppo`
     seed: Annotated[int, Field(ge=0)] = 0
 
     @model_validator(mode="after")
@@ -89,6 +90,8 @@ class Experiment(Settings):
             raise ValueError("behaviours must be named once each, and one at least")
         if unknown := sorted(set(self.behaviours) - set(ALL_BEHAVIOURS)):
             raise ValueError(f"there is no behaviour {', '.join(unknown)}; the names are {', '.join(ALL_BEHAVIOURS)}")
+        if "ppo" in self.behaviours and self.ppo is None:
+            raise ValueError("the behaviour ppo needs the file of a policy: --ppo FILE, by `solve --target ppo`")
         return self
 
     @property

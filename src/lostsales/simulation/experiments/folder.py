@@ -57,8 +57,11 @@ def prepare_folder(folder: Path, experiment: Experiment) -> None:
 
 
 def write_manifest(folder: Path, experiment: Experiment) -> None:
-    """Write the settings; an experiment may grow by runs, levels and methods."""
-    write_json(manifest(experiment), folder / MANIFEST)
+    """Write the settings; an experiment may grow by runs, levels, methods and behaviours."""
+    path = folder / MANIFEST
+    if experiment.ppo is None and path.is_file():  # its cells of that behaviour stay
+        experiment = experiment.model_copy(update={"ppo": read_json(path)["experiment"].get("ppo")})
+    write_json(manifest(experiment), path)
 
 
 def manifest(experiment: Experiment) -> dict[str, Any]:
@@ -102,7 +105,7 @@ def _differences(found: Any, wanted: Any, name: str = "") -> list[str]:
         keys = sorted({*found, *wanted} - EXTENT - {"scenario_checksum"})
         inner = (_differences(found.get(key), wanted.get(key), f"{name}.{key}" if name else key) for key in keys)
         return list(chain.from_iterable(inner))
-    if found == wanted:
+    if found == wanted or (name == "experiment.ppo" and None in (found, wanted)):  # without that behaviour so far
         return []
     if name == "code_checksum":
         return ["the code of lostsales has changed since"]

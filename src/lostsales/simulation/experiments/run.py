@@ -17,6 +17,7 @@ from lostsales.simulation.experiments.cells import run_cell
 from lostsales.simulation.experiments.design import Cell, Experiment, learner_and_settings
 from lostsales.simulation.experiments.folder import JOURNAL, prepare_folder, reference_path, write_manifest
 from lostsales.simulation.experiments.journal import CellResult, open_journal
+from lostsales.simulation.experiments.ppo_behaviour import keep_ppo
 from lostsales.simulation.workers import worker_pool
 
 WORKERS = min(2, os.cpu_count() or 1)
@@ -24,12 +25,16 @@ SOLVED = "references.json"
 
 
 def run_experiment(
-    experiment: Experiment, folder: Path, workers: int = WORKERS, progress: Progress | None = None
+    experiment: Experiment,
+    folder: Path,
+    workers: int = WORKERS,
+    progress: Progress | None = None,
+    ppo: Path | None = None,
 ) -> list[CellResult]:
     """All cells of an experiment, in order; those in the journal of the folder are not repeated, unless they failed.
 
     So an experiment can be resumed, and can grow by runs, levels and methods. Results do not depend on `workers`.
-    Progress counts cells.
+    Progress counts cells. The behaviour `ppo` needs a policy file, of which the folder keeps a copy.
     """
     if workers < 1:
         raise SettingError(f"workers must be at least 1, but {workers} came")
@@ -42,6 +47,8 @@ def run_experiment(
         left = [cell for cell in cells if cell not in done]
         report = progress or (lambda _done, _total: None)
         try:
+            if "ppo" in experiment.behaviours:
+                keep_ppo(experiment, folder, ppo)
             _solve_references(experiment, folder)
             report(len(done), len(cells))
             with closing(_each_cell(folder, left, workers)) as finishing:  # an exception must stop the workers
