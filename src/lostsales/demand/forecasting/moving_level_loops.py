@@ -164,7 +164,8 @@ def draw_paths(
             mean[s] = base[s] * exposed
             relative[s] = excess[k] + (1.0 / mean[s] if counted and exposed > 0.0 else 0.0)
             is_few = counted and mean[s] < FEW
-            few[s], variance[s] = mean[s] if is_few else 0.0, relative[s] * mean[s] * mean[s]
+            few[s] = mean[s] if is_few else 0.0
+            variance[s] = relative[s] * few[s] * few[s]
             are_few = are_few or is_few
         if are_few:
             small_count_quantiles(chances[:, t], few, variance, counts)
