@@ -92,6 +92,12 @@ def test_kernel_and_boosted_means_of_a_linear_law_are_near_linear() -> None:
         assert np.sqrt(np.mean((fit(inputs, latent, np.ones(ROWS))(inputs) - line) ** 2)) < 0.15
 
 
+def test_a_mean_of_no_rows_is_empty() -> None:
+    inputs, latent, _ = nonlinear_data(5)
+    for fit in (fit_linear, fit_kernel, fit_boosted):
+        assert fit(inputs, latent, np.ones(ROWS))(inputs[:0]).shape == (0,)
+
+
 def test_collinear_levels_of_a_category_give_the_least_squares_fit() -> None:
     """Indicators of all levels add up to the intercept: the answer is that of least squares all the same."""
     rng = np.random.default_rng(6)

@@ -213,6 +213,8 @@ class BoostedMean:
 
     def __call__(self, inputs: Floats) -> Floats:
         """The mean of every row."""
+        if not len(inputs):  # which scikit-learn refuses
+            return np.zeros(0)
         with single_threaded():  # small trees: threads cost more than they gain
             return np.asarray(self.linear(inputs) + self.trees.predict(inputs))
 
