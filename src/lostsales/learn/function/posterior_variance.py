@@ -1,10 +1,12 @@
 """Posterior variance of the ridge regression, k_post / ridge, of histories against a grid of actions."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 from scipy.linalg import solve_triangular
+from scipy.linalg.blas import dtrmm
 from scipy.linalg.lapack import dpstrf
 
 from lostsales.learn.function.feature_maps import FeatureMap, KernelMap
@@ -97,9 +99,21 @@ class FactoredVariance:
         nodes, weights = interpolation_nodes(self.kernel.of_action(actions, actions) ** 2)
         form = np.empty((len(of_history), len(nodes)))
         for column, near in enumerate(self.kernel.of_action(actions[nodes], self.action)):
-            weighted = of_history @ (self.matrix * np.outer(near, near))
-            np.einsum("ij,ij->i", weighted, of_history, out=form[:, column])
+            product = of_history * near
+            if self.root is None:
+                np.einsum("ij,ij->i", product @ self.matrix, product, out=form[:, column])
+            else:  # half the work
+                rooted = dtrmm(1.0, self.root, product.T, lower=1, trans_a=1, overwrite_b=1)
+                np.einsum("ij,ij->j", rooted, rooted, out=form[:, column])
         return np.asarray(form @ weights)
+
+    @cached_property
+    def root(self) -> Floats | None:
+        """Cholesky's factor of M; None where rounding makes it indefinite."""
+        try:
+            return np.asfortranarray(np.linalg.cholesky(self.matrix))
+        except np.linalg.LinAlgError:
+            return None
 
 
 def interpolation_nodes(gram: Floats) -> tuple[Ints, Floats]:

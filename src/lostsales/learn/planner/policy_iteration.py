@@ -80,7 +80,8 @@ def _coarse_values(demand: Floats, states: MarketStates, grid: StateGrid, dynami
     if len(grid.stocks) < LEAST_NODES:
         return np.zeros((len(states.cells), dynamics.physics.depth_cap + 1, len(grid.lags), len(grid.stocks)))
     every = 2 if len(grid.lags) >= LEAST_NODES else 1  # lag
-    coarse = grid._replace(stocks=grid.stocks[::2], lags=grid.lags[::every], parts=2 * grid.parts)
+    stocks, lags = (np.ascontiguousarray(each) for each in (grid.stocks[::2], grid.lags[::every]))
+    coarse = grid._replace(stocks=stocks, lags=lags, parts=2 * grid.parts)
     twice = dynamics._replace(stock_step=2 * dynamics.stock_step, lag_step=every * dynamics.lag_step)
     values = solve(np.ascontiguousarray(demand[..., ::every, :]), states, coarse, twice, allowed)
     return between_nodes(between_nodes(values, len(grid.lags), axis=2, every=every), len(grid.stocks), axis=3)
