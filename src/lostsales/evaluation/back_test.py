@@ -196,7 +196,7 @@ def _tested(
     found = BackTestWindow(spelled(first), spelled(last), len(window))
     learning, claiming, judging = stages(progress, (1, 1, 1))
     try:
-        policy = fit_counted(learner, past, learning)
+        policy = fit_counted(learner.decisions_only(), past, learning)
         horizon = max(int(np.median(np.bincount(window.series))), 1)
         claim, profit_before = _gain(policy, past, horizon, seed, quick, claiming)
         outcome, profit = _gain(policy, window, horizon, seed, quick, judging)

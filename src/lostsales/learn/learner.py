@@ -61,6 +61,10 @@ class Learner(StrictSettings):
         kept = {key: value for key, value in self.quick_settings.items() if key not in self.model_fields_set}
         return self.model_copy(update=kept)
 
+    def decisions_only(self) -> Self:
+        """The same for a policy that is only evaluated: without what explains decisions but does not change them."""
+        return self
+
     def fit_at_level(self, log: SalesLog, progress: Progress | None = None) -> SavedPolicy:
         """`fit`; a learner that knows of levels of demand that move, follows them here."""
         return self.fit(log, progress)

@@ -80,12 +80,12 @@ def blocks_of_view(
     view: View,
     rows: Ints,
     depth: int,
-    run: int | None = None,
+    run: Ints | None = None,
     scale: Floats | float = 1.0,
     attributes: Floats | None = None,
     usual_price: Floats | float = 1.0,
 ) -> Floats:
-    """The history blocks of series of a view, `depth` periods long; the anchor lies `run` (or `depth`) periods back."""
+    """The history blocks of series of a view, `depth` periods long; the anchor lies `run` or `depth` periods back."""
     pipeline = None if view.pipeline is None else view.pipeline[rows]
     phase = None if view.order_phase is None else view.order_phase[rows]
     periods = [HistoryPeriod(tuple(each[rows] for each in view.features), view.stock[rows], None, pipeline, phase)]
@@ -93,9 +93,10 @@ def blocks_of_view(
     for each in closed[:depth]:
         action = Action(each.action.price[rows], each.action.order[rows])
         periods.append(HistoryPeriod(tuple(one[rows] for one in each.view.features), each.view.stock[rows], action))
-    back = depth if run is None else run
-    anchor = closed[back - 1].view if back else view
-    return history_block(features, anchor.last_sales[rows], periods, scale, attributes, usual_price)
+    back = np.full(len(rows), depth) if run is None else run
+    seen = [view.last_sales, *(each.view.last_sales for each in closed[: int(back.max(initial=0))])]
+    anchor_demand = np.stack(seen)[back, rows]
+    return history_block(features, anchor_demand, periods, scale, attributes, usual_price)
 
 
 def _supply_of_rows(log: SalesLog, rows: Ints, back: int) -> tuple[Floats | None, Ints | None]:

@@ -115,7 +115,7 @@ def learned_from_log(study: ManagerStudy, number: int) -> LearnedFromLog:
         warnings.simplefilter("ignore")  # the same from every log
         log, truth = simulate(scenario, manager, study.series, seed)
         for method in study.methods:
-            policy = learner_of(method, {"seed": seed % 1000}).fit(log)
+            policy = learner_of(method, {"seed": seed % 1000}).decisions_only().fit(log)
             profit[method] = evaluate_policy(scenario, policy, TRUTH_EPISODES, TRUTH_SEED).mean_profit
             stock[method] = float(np.max(np.asarray(simulate(long, policy, LONG_EPISODES, TRUTH_SEED)[0].stock)))
         earns = evaluate_policy(scenario, manager, TRUTH_EPISODES, TRUTH_SEED).mean_profit

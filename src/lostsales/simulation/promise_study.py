@@ -109,7 +109,7 @@ def promise_outcome(study: PromiseStudy, number: int) -> PromiseOutcome:
     with single_threaded():
         log, _ = simulate(scenario, manager, study.series, seed)
         found = compare(log, [study.method], seed=seed % 1000, quick=True, workers=1)
-        policy = learner_of(study.method, {"seed": seed % 1000}).quick().fit(log)
+        policy = learner_of(study.method, {"seed": seed % 1000}).quick().decisions_only().fit(log)
         earns = evaluate_policy(scenario, policy, TRUTH_EPISODES, TRUTH_SEED).mean_profit
         true_gain = earns - _manager_earns(scenario.model_dump_json(by_alias=True))
     best = found.candidates[0]

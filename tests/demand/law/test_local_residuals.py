@@ -64,6 +64,16 @@ def test_atoms_are_means_of_equal_shares() -> None:
     assert np.allclose(share_means(edges, mass, 8), expected, atol=1e-3)
 
 
+@pytest.mark.parametrize("bandwidth", [0.5, np.inf])
+def test_quantiles_are_those_of_laws_even_within_bins(bandwidth: float) -> None:
+    rng = np.random.default_rng(1)
+    found = of_rows(rng.integers(0, 10, 40).astype(float), rng.uniform(0, 3, 40), bandwidth)
+    share, points = rng.random(200), at_price(*np.linspace(0, 3, 200))
+    cdf = np.cumsum(found.at(points), axis=1)
+    expected = [np.interp(each, np.r_[0.0, own], found.edges) for each, own in zip(share, cdf, strict=True)]
+    assert np.allclose(found.quantile(points, share), expected, atol=1e-4)
+
+
 def fitted(evidence: Evidence, law: DemandLaw, fold: Floats, bandwidths: tuple[float, ...] = BANDWIDTHS) -> LocalFit:
     return fit_local_residuals(evidence, law, np.zeros(len(evidence)), fold.astype(np.int64), bandwidths)
 

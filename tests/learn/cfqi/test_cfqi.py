@@ -29,7 +29,8 @@ TWO_ORDERS = Rules(price_ladder=(4.5,), minimum=15)
 
 
 def learn(name: str, episodes: int = 8, method: str = "c-fqi", **settings: Any) -> CfqiResult:
-    given: dict[str, Any] = {"iterations": 2, "function": FEW, "support": "all", "depth_rows": 0.0} | settings
+    given: dict[str, Any] = {"iterations": 2, "function": FEW, "support": "all", "depth_rows": 0.0, "value": "q"}
+    given |= settings
     learner = learner_of(method, given)
     assert isinstance(learner, CFQI)
     return learn_from(small_log(name, episodes), learner)
@@ -119,7 +120,7 @@ def test_with_independent_demand_it_is_fqi_on_imputed_profits() -> None:
     """Every row counts, stock-outs continue like any other, and the last demand is no part of the state."""
     log = small_log("newsvendor", 12)
     function = FunctionClass(kind="linear", ridges=(0.5,))
-    learned = learn_from(log, CFQI(independent=True, max_depth=0, iterations=4, function=function))
+    learned = learn_from(log, CFQI(independent=True, max_depth=0, iterations=4, function=function, value="q"))
     assert log.stock is not None
     assert log.order is not None
     rows = np.flatnonzero(log.has_next)

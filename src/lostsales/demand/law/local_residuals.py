@@ -9,6 +9,7 @@ from lostsales.types import Array, Floats, Ints
 
 CHUNK = 512  # points at once, as each has a weight for every row
 CACHED = 32  # points whose distances from all rows stay in the cache
+TINY = 1e-12
 PRIOR_ROWS = 6.0  # that the law of all residuals counts for at every point: nothing near the data is impossible
 
 
@@ -63,6 +64,18 @@ class LocalResiduals:
         standard = points.columns() / self.scale
         parts = [standard[start : start + CHUNK] for start in range(0, len(standard), CHUNK)]
         return np.concatenate([self.average(self.weights(part), self.mass) for part in parts])
+
+    def quantile(self, points: Points, share: Floats) -> Floats:
+        """The residual that a share of the law at each point lies below, (points,)."""
+        one_law = np.isinf(self.bandwidth).all()
+        mass = self.at(Points(*(each[:1] for each in points)) if one_law else points)
+        cdf = np.cumsum(mass, axis=1) / mass.sum(axis=1, keepdims=True)
+        cdf = np.broadcast_to(cdf, (len(share), len(self.edges) - 1))
+        at = (cdf[:, :-1] < share[:, None]).sum(axis=1)
+        rows = np.arange(len(share))
+        below = np.where(at > 0, cdf[rows, at - 1], 0.0)
+        part = (share - below) / np.maximum(cdf[rows, at] - below, TINY)
+        return np.asarray(self.edges[at] + np.clip(part, 0.0, 1.0) * (self.edges[1] - self.edges[0]))
 
     def atoms(self, points: Points, count: int) -> Floats:
         """Means of equally likely shares of the residual at each point, rising, (points, count)."""

@@ -35,7 +35,7 @@ def value_given_up(policy: QPolicy, view: View, action: Floats) -> Floats:
     rows, learned = np.arange(len(view.stock)), len(policy.q) - 1
     pairs, q = policy.actions.coordinates(1.0, 1.0), policy.q[learned]
     run_length = view.depth.astype(np.float64)[:, None] if policy.pools else None
-    block = blocks_of_view(policy.asks, view, rows, learned, policy.safe.depth, attributes=run_length)
+    block = blocks_of_view(policy.asks, view, rows, learned, view.depth, attributes=run_length)
     scores = q.values(block, pairs)
     if policy.beta:
         scores = scores - policy.penalty(policy.safe.depth, block, None, pairs)

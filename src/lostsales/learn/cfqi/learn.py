@@ -1,7 +1,7 @@
 """C-FQI, PC-FQI and fusion from a log: runs, imputed profits, partition by depth, fitted Q-iteration, policy."""
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,14 +13,17 @@ from lostsales.data.progress import Progress
 from lostsales.data.splits import Holdout, folds_of, hold_out
 from lostsales.demand.censoring.runs import Runs, iterations_rule
 from lostsales.demand.survival.imputation import impute
+from lostsales.errors import LostSalesError
 from lostsales.learn.cfqi.allowed_actions import allowed_actions
 from lostsales.learn.cfqi.iteration import FittedQ, FqiSettings, iterate
 from lostsales.learn.cfqi.own_actions import OwnActions
 from lostsales.learn.cfqi.partition import Partition, partition, single_partition
 from lostsales.learn.cfqi.policy import QPolicy
+from lostsales.learn.cfqi.replayed_value import replayed_value
 from lostsales.learn.cfqi.safe_actions import SafeActions, arrival_of, fit_safe_actions
 from lostsales.learn.cfqi.series_coordinates import SeriesCoordinates
 from lostsales.learn.cfqi.support import Support
+from lostsales.learn.function.q_function import FunctionClass
 from lostsales.learn.training_data import TrainingData
 from lostsales.policy.action_grid import room_of
 from lostsales.policy.file_content import feature_count
@@ -111,7 +114,18 @@ def _learn(log: SalesLog, settings: "CFQI", progress: Progress | None) -> CfqiRe
         costs=priced.problem.features[len(log.problem.features) :],
         unit_cost=float(data.grid.unit_cost),
     )
+    if settings.value == "replayed" and isinstance(settings.function, FunctionClass):
+        policy = _with_value(policy, log, settings.seed)
     return CfqiResult(policy, fitted, tuple(parts), runs, profit)
+
+
+def _with_value(policy: QPolicy, log: SalesLog, seed: int) -> QPolicy:
+    """The policy with its value by replayed episodes, or without it, and a warning, where there can be none."""
+    try:
+        return replace(policy, value=replayed_value(policy, log, seed))
+    except LostSalesError as error:
+        warnings.warn(f"the value of a decision is Q, as no episodes can be replayed: {error}", stacklevel=6)
+        return policy
 
 
 def _say_where_the_cap_bites(rows: int, discount: float, settings: "CFQI") -> None:

@@ -2,44 +2,32 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
-from pydantic import Field, model_validator
 
 from lostsales.data.feature import Feature
-from lostsales.data.ladders import Ladders, LadderSettings
+from lostsales.data.ladders import Ladders
 from lostsales.data.problem import Problem
-from lostsales.data.settings import StrictSettings, checked_json
 from lostsales.errors import LostSalesError
 from lostsales.learn.cfqi.own_actions import OwnActions
-from lostsales.learn.cfqi.safe_actions import Safe, SafeActions, arrival_of
+from lostsales.learn.cfqi.policy_file import q_policy_content
+from lostsales.learn.cfqi.safe_actions import SafeActions, arrival_of
 from lostsales.learn.cfqi.series_coordinates import SeriesCoordinates, ViewCoordinates
 from lostsales.learn.cfqi.support import Support
-from lostsales.learn.cfqi.support_file import SavedSpread, supports_from, supports_saved
+from lostsales.learn.cfqi.support_file import supports_from, supports_saved
 from lostsales.learn.cfqi.targets import ActionValueFunction
-from lostsales.learn.function.q_arrays import QSettings, q_arrays, q_content, q_from, q_settings
+from lostsales.learn.cfqi.value_function import ValueFunction
+from lostsales.learn.function.q_arrays import q_arrays, q_from, q_settings
 from lostsales.learn.function.q_function import QFunction
 from lostsales.policy.action_grid import ActionGrid
 from lostsales.policy.base import PolicyBase
 from lostsales.policy.decision import Decision, greedy
-from lostsales.policy.file_content import (
-    POSITIVE,
-    ArraySpec,
-    Content,
-    Depth,
-    Header,
-    NonNegative,
-    feature_count,
-    grid_sizes,
-    numbers,
-    optional,
-    texts,
-)
+from lostsales.policy.file_content import Content, Header, feature_count, grid_sizes
 from lostsales.policy.file_format import Artefact, arrays_of
-from lostsales.policy.history import blocks_of_view, supply_columns
+from lostsales.policy.history import blocks_of_view
 from lostsales.policy.policy import Policy
-from lostsales.policy.rules import Rules, SavedRules
+from lostsales.policy.rules import Rules
 from lostsales.policy.view import Action, View
 from lostsales.types import Array, Bools, Floats, Ints
 
@@ -58,48 +46,6 @@ class _Scored:
     unsafe: Bools
     outside: Bools
     untried: Bools
-
-
-class SavedSafeActions(StrictSettings):
-    """The safe actions in a policy file."""
-
-    kind: Safe
-    eps: Annotated[float, Field(ge=0, le=1)]
-    depth: Depth
-    ends_by_rule: bool | None = None  # files of old allow any action where every learned run ended
-
-
-class QPolicySettings(StrictSettings):
-    """The settings in a policy file."""
-
-    method: str
-    room: NonNegative | None
-    rules: SavedRules
-    beta: NonNegative
-    usual_demand: NonNegative
-    safe: SavedSafeActions
-    models: dict[str, QSettings]  # by depth, and "chance"
-    costs: tuple[str, ...]
-    attributes: tuple[str, ...] | None
-    ladders: LadderSettings | None = None  # files of old have one ladder for all series
-    unit_cost: NonNegative = 0.0
-    pools: bool = False
-    support: dict[str, SavedSpread] | None = None  # by "price" or "order" and depth
-    bounded: bool = True
-    on_gains: bool = False
-
-    @model_validator(mode="after")
-    def _is_complete(self) -> "QPolicySettings":
-        depths = len(self.models) - ("chance" in self.models)
-        if not depths or set(self.models) - {"chance"} != {str(depth) for depth in range(depths)}:
-            raise ValueError("there must be one model a depth, from 0 on")
-        behaviours = 0 if self.support is None else len(self.support) // 2  # two where all depths share a Q
-        spreads = {f"{what}{depth}" for what in ("price", "order") for depth in range(behaviours)}
-        if self.support is not None and (set(self.support) != spreads or behaviours not in (depths, max(depths, 2))):
-            raise ValueError("there must be a spread of prices and one of orders a depth, from 0 on")
-        if self.beta and any(model.doubt is None for name, model in self.models.items() if name != "chance"):
-            raise ValueError("a policy with a penalty needs the posterior variance of every model")
-        return self
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,6 +68,7 @@ class QPolicy(PolicyBase):
     bounded: bool = True  # candidates are what the log supports
     on_gains: bool = False  # U is on what an action gains over the usual one
     pools: bool = False  # the histories of the last Q have the length of the run as a coordinate
+    value: ValueFunction | None = None  # by replayed episodes; None: the value of a decision is its Q
     observes: Literal["history"] = "history"
 
     @property
@@ -140,8 +87,10 @@ class QPolicy(PolicyBase):
         return self.actions.ladders
 
     def summary(self) -> dict[str, Any]:
-        """Method, depth, and the function class of each depth."""
-        return {"method": self.method, "max_depth": len(self.q) - 1, "kernels": [q.name for q in self.q]}
+        """Method, depth, the function class of each depth, and what the value of a decision is."""
+        value = "Q" if self.value is None else "replayed episodes"
+        kernels = [q.name for q in self.q]
+        return {"method": self.method, "max_depth": len(self.q) - 1, "kernels": kernels, "value": value}
 
     def decide(self, view: View, rng: np.random.Generator) -> Action:  # noqa: ARG002, the protocol passes it
         """Price and order of every series."""
@@ -163,6 +112,9 @@ class QPolicy(PolicyBase):
             second_price[at], second_order[at] = part.grid.taken(found.second)
             if part.penalty is not None:
                 penalty[at] = part.penalty[np.arange(len(at)), found.best]
+        if self.value is not None:
+            state, money = self.state(view)
+            value = self.value(state) * money
         has_second = ~np.isnan(advantage)
         own = None if self.coordinates is None else self.coordinates.of_view(view)
         return Decision(
@@ -182,13 +134,30 @@ class QPolicy(PolicyBase):
             untried=untried if self.bounded and self.supports is not None else None,
         )
 
+    def state(self, view: View) -> tuple[Floats, Floats]:
+        """What the value of replayed episodes depends on, (rows, coordinates), and what 1 of it is in money, (rows,).
+
+        It is the history block without the closed periods since the anchor, and with the length of their run.
+        """
+        own, length = self._coordinates(view), view.depth.astype(np.float64)[:, None]
+        more = length if own.attributes is None else np.hstack([own.attributes, length])
+        rows = np.arange(len(view.stock))
+        state = blocks_of_view(self.asks, view, rows, 0, view.depth, own.scale, more, own.usual_price)
+        return state, own.scale * own.usual_price
+
+    def _alike(self, depth: Ints) -> Ints:
+        """For each depth one that has the same Q, support and safe actions, so that such rows are scored together."""
+        last, ends_at = max(len(self.q), len(self.supports or ())) - 1, max(self.safe.depth, 1)
+        at_end = np.minimum(depth, max(last, ends_at + 1))
+        return np.asarray(np.where(depth < ends_at - 1, np.minimum(depth, last), at_end))
+
     def _scored(self, view: View) -> Iterator[_Scored]:
-        """All rows, those of one depth and the same coordinates of actions together, a chunk at a time."""
+        """All rows, those of like depth and the same coordinates of actions together, a chunk at a time."""
         asks, last_price = self.asks, view.last_price
         by_name, own, limit = view.features_by_name(asks), self._coordinates(view), view.order_limit(self.problem)
-        multiple = self._cases(view, own)
-        for depth in np.unique(view.depth):
-            in_depth = np.flatnonzero(view.depth == depth)
+        multiple, alike = self._cases(view, own), self._alike(view.depth)
+        for depth in np.unique(alike):
+            in_depth = np.flatnonzero(alike == depth)
             learned = min(int(depth), len(self.q) - 1)
             q, (least, most) = self.q[learned], self.ranges[learned]
             slack = ROUNDING * (1 + most - least)
@@ -201,7 +170,7 @@ class QPolicy(PolicyBase):
                     if self.pools and learned == len(self.q) - 1:
                         more.append(view.depth[at].astype(np.float64)[:, None])
                     attributes = np.hstack(more) if more else None
-                    block = blocks_of_view(asks, view, at, learned, int(depth), scale, attributes, usual)
+                    block = blocks_of_view(asks, view, at, learned, view.depth[at], scale, attributes, usual)
                     features = {name: values[at] for name, values in by_name.items()}
                     grid = self.actions.grid(usual, scale, None if multiple is None else multiple[at], self.unit_cost)
                     rules = self.rules.of_view(view, at)
@@ -249,36 +218,7 @@ class QPolicy(PolicyBase):
     @classmethod
     def content(cls, header: Header) -> Content:
         """What a file of this kind may hold."""
-        settings = checked_json(QPolicySettings, header.settings, "its settings")
-        features = feature_count(header.problem.features) + len(settings.costs)
-        sizes = {"attributes": len(settings.attributes or ()), "attributes and one": 1 + len(settings.attributes or ())}
-        arrays: dict[str, ArraySpec] = {
-            "prices": numbers("prices", least=0, rising=True),
-            "orders": numbers("orders", least=0, rising=True),
-        }
-        if settings.attributes is not None:
-            arrays["series_names"] = texts("series")
-            arrays["series_scale"] = numbers("series", least=POSITIVE)
-            arrays["series_values"] = numbers("series", "attributes")
-            arrays["series_price"] = optional(numbers("series", least=POSITIVE))
-            arrays["series_range"] = optional(numbers("series", 7, least=0, infinite=True))
-            arrays["series_multiple"] = optional(numbers("series", least=0))
-            arrays["series_sizes"] = optional(numbers("attributes and one", 2))
-        depths = len(settings.models) - ("chance" in settings.models)
-        for name, model in settings.models.items():
-            depth = depths - 1 if name == "chance" else int(name)
-            own = 1 + (depth + 1) * (features + 1) + 2 * depth + supply_columns(header.problem)
-            pooled = settings.pools and depth == depths - 1
-            sizes[f"{name} coordinates"] = own + sizes["attributes"] + pooled
-            arrays |= q_content(name, model, f"{name} coordinates")
-        arrays |= {f"{depth}_range": numbers(2, f"{depth} coordinates", infinite=True) for depth in range(depths)}
-        for name, spread in (settings.support or {}).items():
-            coordinates = f"{min(int(name[5:]), depths - 1)} coordinates"
-            arrays |= q_content(name, spread.mean, coordinates)
-            arrays[f"{name}_residuals"] = numbers(f"{name} residuals")
-            arrays[f"{name[5:]}_histories"] = numbers(2, coordinates)
-        named = (*settings.models, *(settings.support or ()))
-        return Content(arrays, sizes, may_be_empty=tuple(f"{name} kept" for name in named))
+        return q_policy_content(header)
 
     def to_artefact(self) -> Artefact:
         """The content of a policy file."""
@@ -311,6 +251,9 @@ class QPolicy(PolicyBase):
         if self.supports is not None:
             saved, own = supports_saved(self.supports)
             settings["support"], arrays = saved, arrays | own
+        if self.value is not None:
+            saved, own = self.value.saved()
+            settings["value"], arrays = saved, arrays | own
         return Artefact("q", self.observes, None, self.problem, settings, arrays)
 
     @classmethod
@@ -349,6 +292,7 @@ class QPolicy(PolicyBase):
             ),
             bounded=settings.get("bounded", True),
             on_gains=settings.get("on_gains", False),
+            value=ValueFunction.from_saved(settings.get("value"), arrays),
         )
 
 

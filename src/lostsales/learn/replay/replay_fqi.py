@@ -1,6 +1,6 @@
 """Replay-FQI: fitted Q-iteration on replayed transitions, without a law of demand."""
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
@@ -10,9 +10,9 @@ from lostsales.demand.law.local_estimation import BANDWIDTHS
 from lostsales.learn.learner import Learner
 from lostsales.learn.planner.learn import LEAST_DISCOUNT
 from lostsales.learn.replay.learn import learn
+from lostsales.learn.replay.local_demand import Alignment
 from lostsales.learn.replay.policy import ReplayPolicy
 
-Alignment = Literal["learn", "shift", "scale"]
 Bandwidth = Annotated[float, Field(gt=0)]
 
 

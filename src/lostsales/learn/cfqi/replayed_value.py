@@ -1,0 +1,55 @@
+"""The value of a learned policy by replayed episodes: what it earns in a market whose demand is drawn from the log.
+
+Q itself is no forecast of profit: it looks as many periods ahead as there were iterations, and the surrogate profits of
+stock-outs and the greatest of uncertain values are in it. Here the policy is rolled out with the known profit and stock
+balance, and discounted profits are regressed on the states from which they were earned.
+"""
+
+import numpy as np
+
+from lostsales.data.economics import UnitCosts, period_profit, units_available
+from lostsales.data.log import SalesLog
+from lostsales.learn.cfqi.policy import QPolicy
+from lostsales.learn.cfqi.replayed_market import ReplayedMarket
+from lostsales.learn.cfqi.value_function import ValueFunction
+from lostsales.policy.rollout import play
+from lostsales.types import Floats
+
+EPISODES = 200
+SAMPLED = 20  # periods from which returns are taken
+BEYOND = 0.1  # of the value lies beyond the periods that follow each of them, which are at least and at most so many
+LEAST_AHEAD, MOST_AHEAD = 20, 100
+
+
+def replayed_value(policy: QPolicy, log: SalesLog, seed: int) -> ValueFunction:
+    """Roll a policy out from states of the log, and regress its returns on the states that it visits.
+
+    A return is the discounted profit of the periods that are replayed, and beyond them the mean profit for ever.
+    """
+    market, problem = ReplayedMarket.of(log, EPISODES, seed), log.problem
+    ahead = np.ceil(np.log(BEYOND) / np.log(max(problem.discount, BEYOND)))
+    periods = SAMPLED + int(np.clip(ahead, LEAST_AHEAD, MOST_AHEAD))
+    rng, costs = np.random.default_rng(seed), market.log.costs
+    assert costs is not None  # or the log had been refused
+    profit, states = np.empty((periods, EPISODES)), []
+    for step in play(policy, market, problem, UnitCosts(0.0, 0.0, 0.0), periods, EPISODES, rng, rng):
+        view, outcome = step.view, step.outcome
+        available = units_available(view.stock, outcome.arrived, problem.arrival, problem.capacity)
+        own = costs.at(market.log_rows)
+        earned = period_profit(*step.action, outcome.sales, outcome.lost, available - outcome.sales, own)
+        state, money = policy.state(view)
+        profit[view.period] = earned / money
+        if view.period < SAMPLED:
+            states.append(state)
+    found = _returns(profit, problem.discount)
+    episode = np.tile(np.arange(EPISODES), SAMPLED)
+    return ValueFunction.of(np.concatenate(states), found[:SAMPLED].reshape(-1), episode, seed)
+
+
+def _returns(profit: Floats, discount: float) -> Floats:
+    """Discounted profit from each period on, (periods, episodes); beyond the last one the mean after `SAMPLED`."""
+    returns = np.empty_like(profit)
+    after = np.full(profit.shape[1], profit[SAMPLED:].mean() / (1 - discount))
+    for period in reversed(range(len(profit))):
+        after = returns[period] = profit[period] + discount * after
+    return returns

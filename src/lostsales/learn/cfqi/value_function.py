@@ -1,0 +1,54 @@
+"""What following a policy is expected to earn, as a function of the state: a ridge regression of replayed returns."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lostsales.learn.function.depth_regression import HyperparameterSearch, build
+from lostsales.learn.function.q_arrays import q_arrays, q_from, q_settings
+from lostsales.learn.function.q_function import ActionScaler, FunctionClass, QFunction, Scaler
+from lostsales.policy.file_format import arrays_of
+from lostsales.types import Array, Floats, Ints
+
+FOLDS = 5
+MOST_RANK = 100  # landmarks: returns are noisy, and their mean is smooth
+NAME = "value"  # of its arrays in a policy file
+
+
+@dataclass(frozen=True, eq=False)
+class ValueFunction:
+    """Expected discounted profit of following a policy from a state on."""
+
+    mean: QFunction  # of a single action
+    states: Floats  # (2, coordinates) least and most that were visited, to which states are clipped
+
+    @classmethod
+    def of(cls, states: Floats, returns: Floats, episode: Ints, seed: int) -> "ValueFunction":
+        """Regression of returns (rows,) on states (rows, coordinates); folds hold out whole episodes."""
+        scaler, no_action, function = Scaler.of(states), np.zeros((len(states), 2)), FunctionClass(most_rank=MOST_RANK)
+        action_scaler, scaled, fold = ActionScaler.of(no_action), scaler(states), episode % FOLDS
+        folds = [(fold == each, fold != each) for each in range(FOLDS)]
+        search = HyperparameterSearch.of(scaled, no_action, folds, function, seed)
+        design = build(
+            scaler, action_scaler, scaled, no_action, search.choose(returns - returns.mean()), function, seed
+        )
+        mean = design.q(returns, float(returns.min()), float(returns.max()))[0]
+        return cls(mean, np.array([states.min(axis=0), states.max(axis=0)]))
+
+    def __call__(self, states: Floats) -> Floats:
+        """Of states (rows, coordinates), (rows,)."""
+        return np.asarray(self.mean.values(np.clip(states, *self.states), np.zeros((1, 2)))[:, 0])
+
+    def saved(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """Settings and arrays of a policy file."""
+        arrays = q_arrays(self.mean) | {"states": self.states}
+        return q_settings(self.mean), {f"{NAME}_{key}": each for key, each in arrays.items()}
+
+    @classmethod
+    def from_saved(cls, settings: dict[str, Any] | None, arrays: dict[str, Array]) -> "ValueFunction | None":
+        """From `saved`; None where the file has none."""
+        if settings is None:
+            return None
+        own = arrays_of(NAME, arrays)
+        return cls(q_from(settings, own), own["states"])
