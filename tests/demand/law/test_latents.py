@@ -81,3 +81,24 @@ def test_draws_of_some_series_are_those_of_all() -> None:
     np.testing.assert_array_equal(some.latent[is_drawn], every.latent[is_drawn])
     np.testing.assert_array_equal(some.lag[is_drawn], every.lag[is_drawn])
     assert (some.latent[~is_drawn] == 0).all()
+
+
+def test_no_mean_is_asked_for_no_rows() -> None:
+    """Trees refuse that: only the series with the longest run, which is left out, has rows of the highest level."""
+    log = small_log("steady", 8, 2)
+    evidence = gather_evidence(log)
+    law = fit_family(evidence, Family("linear", False), series_scale(log))
+    assert isinstance(law.mean, LinearMean)
+    asked = []
+
+    class Counting(AnyMean):
+        def __call__(self, inputs: Floats) -> Floats:
+            asked.append(len(inputs))
+            return super().__call__(inputs)
+
+    deepest = evidence.series[evidence.depth.argmax()]
+    order = DrawOrder.of(evidence, 1).only(evidence.series != deepest)
+    assert len(order.ends) < evidence.depth.max() + 1
+    complete_latents(evidence, replace(law, mean=Counting(law.mean)), order=order)
+    assert len(asked) == len(order.ends)
+    assert min(asked) > 0

@@ -54,7 +54,8 @@ class DrawOrder(NamedTuple):
     def only(self, is_drawn: Bools) -> "DrawOrder":
         """Of some rows, (rows,), of whole series: what a row depends on, and what depends on it, must be drawn too."""
         drawn = is_drawn[self.rows]
-        return self._replace(rows=self.rows[drawn], ends=np.r_[0, np.cumsum(drawn)][self.ends])
+        ends = np.unique(np.r_[0, np.cumsum(drawn)][self.ends])  # the highest levels may have no rows left
+        return self._replace(rows=self.rows[drawn], ends=ends)
 
 
 def complete_latents(
