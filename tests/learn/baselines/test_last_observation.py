@@ -38,7 +38,8 @@ def full_shelves() -> SalesLog:
 def test_without_stock_outs_all_are_classical_fqi(method: str) -> None:
     """And so is C-FQI: nothing is imputed, and no depth is above 0."""
     tables = days(full_shelves(), 9)
-    plain, other = (fit(full_shelves(), each, iterations=3, function=FEW) for each in ("c-fqi", method))
+    plain = fit(full_shelves(), "c-fqi", iterations=3, function=FEW, value="q")
+    other = fit(full_shelves(), method, iterations=3, function=FEW)
     one, two = (each.recommend(*tables) for each in (plain, other))
     pd.testing.assert_frame_equal(one, two, rtol=1e-9)
 

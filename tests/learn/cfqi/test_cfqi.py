@@ -254,7 +254,9 @@ def test_pooling_series_of_different_scale_warns() -> None:
         frame.loc[many, column] *= 50.0
     problem = small_log("released").problem.model_copy(update={"orders": None})
     with pytest.warns(UserWarning, match="one Q is learned for series whose mean demand runs from"):
-        CFQI(iterations=1, function=FEW).fit(lostsales.read_log(frame, problem))  # `fit` would count in fifties
+        CFQI(iterations=1, function=FEW, value="q").fit(
+            lostsales.read_log(frame, problem)
+        )  # `fit` would count in fifties
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         fit(small_log("released"), "c-fqi", iterations=1, function=FEW)
@@ -263,7 +265,7 @@ def test_pooling_series_of_different_scale_warns() -> None:
 def test_prices_and_orders_of_the_log_are_the_grid_where_none_is_declared() -> None:
     log = small_log("paper")
     bare = log.problem.model_copy(update={"prices": None, "orders": None})
-    policy = CFQI(iterations=1, function=FEW).fit(lostsales.read_log(frame_of(log), bare))
+    policy = CFQI(iterations=1, function=FEW, value="q").fit(lostsales.read_log(frame_of(log), bare))
     assert policy.grid.prices.tolist() == [4, 4.25, 4.5]
     assert policy.grid.orders.tolist() == list(range(16))
     assert policy.problem.prices == (4, 4.25, 4.5)
@@ -276,7 +278,7 @@ class DepthZero(CFQI):
 
     def fit(self, log: SalesLog, progress: Progress | None = None) -> QPolicy:
         """C-FQI that knows of no run."""
-        return CFQI(max_depth=0, function=FEW, iterations=self.iterations).fit(log, progress)
+        return CFQI(max_depth=0, function=FEW, value="q", iterations=self.iterations).fit(log, progress)
 
 
 def test_a_learner_may_be_registered_for_this_process(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -122,7 +122,7 @@ def test_a_log_of_one_price_recommends_that_price_flags_it_and_says_so(
 
 @pytest.mark.filterwarnings("ignore:the price never varied", "ignore:the order never varied")
 def test_without_the_rule_the_penalty_still_sees_prices_that_were_never_tried(one_price: SalesLog) -> None:
-    policy = lostsales.fit(one_price, PCFQI(iterations=2, function=FEW, support="all", penalty="support"))
+    policy = lostsales.fit(one_price, PCFQI(iterations=2, function=FEW, value="q", support="all", penalty="support"))
     assert isinstance(policy, QPolicy)
     assert policy.supports is None
     block = np.tile(policy.ranges[0].mean(axis=0), (1, 1))
@@ -133,7 +133,7 @@ def test_without_the_rule_the_penalty_still_sees_prices_that_were_never_tried(on
 
 def test_with_a_penalty_without_end_the_usual_action_is_taken_and_carries_none(one_order_up_to: SalesLog) -> None:
     """Orders up to 12, every sixth drawn anywhere, at any of three prices."""
-    policy = lostsales.fit(one_order_up_to, PCFQI(iterations=2, function=FEW, beta=1e9, support="all"))
+    policy = lostsales.fit(one_order_up_to, PCFQI(iterations=2, function=FEW, value="q", beta=1e9, support="all"))
     assert isinstance(policy, QPolicy)
     assert policy.on_gains
     stock = np.arange(0.0, 12.0, 2.0)
@@ -154,7 +154,7 @@ def test_a_stray_or_two_after_few_stock_outs_is_no_support() -> None:
     """Of 25 rows after a stock-out the manager fills up to 3 in all but a few."""
     shop = Scenario.load("manager-slow")
     log, _ = simulate(shop, ManagerPolicy.of(shop), 8, seed=6)
-    policy = lostsales.fit(log, CFQI(iterations=2, function=FEW))
+    policy = lostsales.fit(log, CFQI(iterations=2, function=FEW, value="q"))
     assert isinstance(policy, QPolicy)
     assert policy.supports is not None
     assert len(policy.q) == 1

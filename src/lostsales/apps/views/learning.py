@@ -15,6 +15,7 @@ from lostsales.learn.learner import LEARNERS
 NAMES = {
     "max_depth": "learned to depth",
     "kernels": "functions by depth",
+    "value": "values shown are of",
     "order_at": "orders at a stock of",
     "order_up_to": "orders up to",
     "price": "price where it orders",
