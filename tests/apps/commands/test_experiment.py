@@ -16,6 +16,7 @@ from lostsales.apps.views.experiment import as_markdown, print_outcome, to_json
 from lostsales.apps.views.experiment_figures import figure_of_gaps, figure_of_values
 from lostsales.errors import SettingError
 from lostsales.simulation.experiments.claims import check_claims
+from lostsales.simulation.experiments.design import FEW_LEVELS, LEVELS
 from lostsales.simulation.experiments.published import published_results
 from lostsales.simulation.experiments.results import summarise_results
 from lostsales.simulation.scenario import Scenario
@@ -140,3 +141,21 @@ def test_a_first_look_takes_less_than_a_minute(tmp_path: Path) -> None:
     assert not found["failures"]
     best = {each["method"]: each["mean"] for each in found["summary"] if each["episodes"] == QUICK_LEVELS[-1]}
     assert best["planner"] > best["c-fqi"] > best["behaviour"]
+
+
+def test_a_level_at_which_a_method_was_not_fitted_is_empty_and_not_failed(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    rising = tuple(20.0 + at for at in range(len(LEVELS)))
+    means = {key: value * (len(LEVELS) if key[0] == "reference" else 1) for key, value in AS_THE_PAPER_SAYS.items()}
+    means |= {key: rising if key[1] != "planner" else (40.0,) * len(LEVELS) for key in means if key[0] != "reference"}
+    results = made_up(means, spread=0.0, levels=LEVELS)
+    page = as_markdown(results, summarise_results(results), check_claims(results))
+    assert "| planner | 40.00 ± 0.00 | 40.00 ± 0.00 |  |  |  | 40.00 ± 0.00 |  |  |  | 40.00 ± 0.00 |" in page
+    assert "failed" not in page
+    # The planner's lead is over its own levels: 40 less the mean of 20, 21, 25 and 29.
+    assert "planner - c-fqi: 16.250" in page
+    print_outcome(results, tmp_path, [])
+    assert "failed" not in capsys.readouterr().out
+    for line in figure_of_values(results, "uniform").axes[0].get_lines():
+        assert len(np.asarray(line.get_xdata())) in (2, len(LEVELS), len(FEW_LEVELS))

@@ -14,7 +14,11 @@ def experiment(
     scenario: Annotated[str, typer.Argument(help="A preset by name (released, paper, steady), or a TOML file.")],
     out: Annotated[Path, typer.Option(help="Folder of the experiment; one that was stopped is resumed.")],
     levels: Annotated[
-        str | None, typer.Option(help="Episodes to learn from, such as 5,10,20; 5,10,...,50 unless given.")
+        str | None,
+        typer.Option(
+            help="Episodes to learn from, such as 5,10,20; 5,10,...,50 unless given, and then 5,10,30,50 for the "
+            "planner and replay-fqi."
+        ),
     ] = None,
     runs: Annotated[int | None, typer.Option(min=1, max=MOST, help="Independent runs; 50 unless given.")] = None,
     methods: Annotated[
@@ -38,7 +42,7 @@ def experiment(
         bool, typer.Option("--quick", help="2 levels, 4 runs and 100 test episodes, for a first look.")
     ] = False,
     test_episodes: Annotated[
-        int | None, typer.Option(min=1, max=MOST, help="To test every policy on; 500 unless given.")
+        int | None, typer.Option(min=1, max=MOST, help="To test every policy on; 200 unless given.")
     ] = None,
     iterations: Annotated[int, typer.Option(min=1, max=MOST, help="K of the methods that iterate.")] = 10,
     seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="The same seed gives the same table.")] = 0,
@@ -52,7 +56,7 @@ def experiment(
     """
     from lostsales.apps.views.console import print_json, progress
     from lostsales.apps.views.experiment import print_outcome, to_json, write_outcome
-    from lostsales.simulation.experiments.design import BEHAVIOURS, LEVELS, Experiment, default_methods
+    from lostsales.simulation.experiments.design import BEHAVIOURS, LEVELS, TEST_EPISODES, Experiment, default_methods
     from lostsales.simulation.experiments.ppo_behaviour import ppo_checksum
     from lostsales.simulation.experiments.results import ExperimentResults
     from lostsales.simulation.experiments.run import WORKERS, run_experiment
@@ -65,7 +69,7 @@ def experiment(
         methods=names(methods) if methods else default_methods(),
         behaviours=names(behaviours) if behaviours else BEHAVIOURS,
         iterations=iterations,
-        test_episodes=test_episodes if test_episodes is not None else QUICK_EPISODES if quick else 500,
+        test_episodes=test_episodes if test_episodes is not None else QUICK_EPISODES if quick else TEST_EPISODES,
         ppo=None if ppo is None else ppo_checksum(ppo),
         seed=seed,
     )

@@ -71,7 +71,7 @@ def print_outcome(results: ExperimentResults, folder: Path, figures: list[Path])
             heads = [f"{level} episodes" for level in shown]
             table = plain_table(f"Learned from {behaviour} behaviour: profit a period, 95 % interval", "method", *heads)
             for method, points in lines.items():
-                table.add_row(method, *(_mean(points[level], 1) for level in shown))
+                table.add_row(method, *(_mean(points.get(level), 1) for level in shown))
         screen.print(table)
         screen.print()
     _print_claims(check_claims(results))
@@ -90,7 +90,8 @@ def as_markdown(results: ExperimentResults, rows: list[Row], claims: list[Claim]
         "",
         f"{asked.runs} runs, K = {asked.iterations}, {asked.test_episodes} test episodes a policy, seed {asked.seed}; "
         f"near-optimal behaviour draws {asked.exploration:.0%} of its decisions uniformly. Profit a period, 95 % "
-        "interval over runs. PC-FQI and fusion have our default penalty U, not the paper's, which pc-fqi-paper-u has.",
+        "interval over runs. PC-FQI and fusion have our penalty by support, not the paper's U, which pc-fqi-paper-u "
+        "has.",
         *([f"Softmax behaviour has temperature {asked.temperature:g}."] if "softmax" in asked.behaviours else []),
         "",
         *_markdown(
@@ -104,7 +105,7 @@ def as_markdown(results: ExperimentResults, rows: list[Row], claims: list[Claim]
     ]
     for behaviour, methods in _by_behaviour(rows):
         if behaviour != REFERENCE:
-            body = [(name, *map(_mean, points.values())) for name, points in methods.items()]
+            body = [(name, *(_mean(points.get(level)) for level in asked.levels)) for name, points in methods.items()]
             lines += [
                 f"## Learned from {behaviour} behaviour",
                 "",
@@ -142,7 +143,9 @@ def _by_behaviour(rows: list[Row]) -> list[tuple[str, dict[str, dict[int, Row]]]
     return found
 
 
-def _mean(row: Row, digits: int = 2) -> str:
+def _mean(row: Row | None, digits: int = 2) -> str:
+    if row is None:
+        return ""  # not fitted at this level
     if not row.n:
         return "failed"
     reach = f" ± {row.high - row.mean:.{digits}f}" if row.n > 1 else ""

@@ -58,7 +58,7 @@ def figure_of_values(results: ExperimentResults, behaviour: str) -> "Figure":
     published = published_of(behaviour, published_results(results.experiment.scenario))
     shown = [name for name in STYLES if results.has(name)]
     for place, method in enumerate(shown):
-        _curve(axes, STYLES[method], _spread(results, place, shown), _rows(rows, behaviour, method))
+        _curve(axes, STYLES[method], _offset(results, place, shown), _rows(rows, behaviour, method))
     for method in STYLES:
         _published_curve(axes, STYLES[method], [point for point in published if point.method == method])
     known = _references(axes, results, rows)
@@ -91,7 +91,7 @@ def figure_of_gaps(results: ExperimentResults) -> "Figure":
         for place, (method, style) in enumerate(styles.items()):
             points = _rows(rows, behaviour, method)
             gaps = [replace(row, mean=row.gap, low=row.gap_low, high=row.gap_high) for row in points]
-            _curve(axes, style, _spread(results, place, list(styles)), gaps)
+            _curve(axes, style, _offset(results, place, list(styles)), gaps)
         axes.axhline(0, color="black", lw=1)
         axes.set_yscale("symlog", linthresh=LINEAR, linscale=0.3)
         axes.yaxis.set_major_formatter("{x:g}")
@@ -137,12 +137,12 @@ def _published_curve(axes: "Axes", style: Style, points: list[Published]) -> Non
     )
 
 
-def _curve(axes: "Axes", style: Style, at: list[float], points: list[Row]) -> None:
+def _curve(axes: "Axes", style: Style, offset: float, points: list[Row]) -> None:
     """A line with intervals; baselines are thin and have none, as a dozen intervals would hide each other."""
     baseline = style.colour == GREY
     reach = [[row.mean - row.low for row in points], [row.high - row.mean for row in points]]
     axes.errorbar(
-        at,
+        [row.episodes + offset for row in points],
         [row.mean for row in points],
         None if baseline else reach,
         color=style.colour,
@@ -155,11 +155,10 @@ def _curve(axes: "Axes", style: Style, at: list[float], points: list[Row]) -> No
     )
 
 
-def _spread(results: ExperimentResults, place: int, methods: list[str]) -> list[float]:
-    """The levels, a little apart for each method so that no interval hides another."""
+def _offset(results: ExperimentResults, place: int, methods: list[str]) -> float:
+    """How far a method stands beside its levels, so that no interval hides another."""
     levels = results.experiment.levels
-    step = 0.004 * (levels[-1] - levels[0] or levels[0])
-    return [level + step * (place - (len(methods) - 1) / 2) for level in levels]
+    return 0.004 * (levels[-1] - levels[0] or levels[0]) * (place - (len(methods) - 1) / 2)
 
 
 def _finish(axes: "Axes", behaviour: str, results: ExperimentResults, more_levels: set[int]) -> None:

@@ -10,12 +10,12 @@ import numpy as np
 
 from lostsales.evaluation.interval import student_quantile
 from lostsales.simulation.experiments.against_published import differences_to_published, over_points
+from lostsales.simulation.experiments.design import OURS
 from lostsales.simulation.experiments.results import ExperimentResults, RunMean
 from lostsales.types import Floats
 
 Verdict = Literal["holds", "not reproduced", "cannot be told"]
 PAPER = ("c-fqi", "pc-fqi", "fusion")
-OURS = ("planner", "replay-fqi")
 # C-FQI less its depths: one Q on the last observation, as it is or with the mean of a hidden demand (Appendix C).
 WITHOUT_DEPTH = ("fqi-imputed", "fqi-plugin")
 # Margin of "near", as a share of the gain of pi* over uniform decisions.
@@ -38,7 +38,7 @@ class Claim:
 
 
 def check_claims(results: ExperimentResults) -> list[Claim]:
-    """Every claim of the paper, and ours about the planner; differences are means over all levels unless stated."""
+    """Every claim of the paper, and ours about the planner; differences are means over common levels unless stated."""
     claims = [_oracle_above(results)]
     for behaviour in results.experiment.behaviours:
         for method in PAPER:
@@ -183,7 +183,7 @@ def _beats_all(results: ExperimentResults, behaviour: str, method: str) -> Claim
 
 
 def over_levels(difference: Floats) -> Floats:
-    """The mean of each run over the levels at which neither method failed, (runs,)."""
+    """The mean of each run over the levels at which both methods were fitted and neither failed, (runs,)."""
     is_finite = ~np.isnan(difference)
     with np.errstate(invalid="ignore"):
         return np.asarray(np.where(is_finite, difference, 0.0).sum(axis=1) / is_finite.sum(axis=1))

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from lostsales.data.progress import Progress
 from lostsales.simulation.experiments.claims import check_claims
-from lostsales.simulation.experiments.design import LEVELS, Experiment, default_methods
+from lostsales.simulation.experiments.design import LEVELS, TEST_EPISODES, Experiment, default_methods
 from lostsales.simulation.experiments.results import ExperimentResults, summarise_results
 from lostsales.simulation.experiments.run import WORKERS, run_experiment
 from lostsales.simulation.experiments.tables import write_tables
@@ -19,7 +19,7 @@ def experiment(
     runs: int = 50,
     methods: tuple[str, ...] | None = None,
     iterations: int = 10,
-    test_episodes: int = 500,
+    test_episodes: int = TEST_EPISODES,
     workers: int = WORKERS,
     seed: int = 0,
     progress: Progress | None = None,
@@ -33,7 +33,8 @@ def experiment(
     out : str or Path
         Folder of the experiment. One that was stopped is resumed, and more runs, levels or methods add to it.
     levels : tuple of int
-        Numbers of episodes to learn from, rising.
+        Numbers of episodes to learn from, rising. At the default ones our own learners are fitted at 5, 10, 30 and 50
+        alone, as they take most of the time.
     runs : int
         Independent runs.
     methods : tuple of str, optional

@@ -72,7 +72,7 @@ class ExperimentResults:
         return values
 
     def values(self, behaviour: str, method: str) -> Floats:
-        """Mean profit a period, (runs, levels); NaN where the method failed."""
+        """Mean profit a period, (runs, levels); NaN where the method failed or was not fitted."""
         return self._values[behaviour, method]
 
     def reference(self, name: str) -> Floats:
@@ -122,7 +122,8 @@ def summarise_results(results: ExperimentResults) -> list[Row]:
     columns = [(REFERENCE, name, 0, results.reference(name)) for name in results.experiment.references]
     for behaviour, method in product(results.experiment.behaviours, results.experiment.methods):
         levels = zip(results.experiment.levels, results.values(behaviour, method).T, strict=True)
-        columns += [(behaviour, method, episodes, values) for episodes, values in levels]
+        fitted = results.experiment.levels_of(method)
+        columns += [(behaviour, method, episodes, values) for episodes, values in levels if episodes in fitted]
     rows = []
     for behaviour, method, episodes, values in columns:
         own, gap = RunMean.of(values), RunMean.of(best - values)
