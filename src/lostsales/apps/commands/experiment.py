@@ -16,8 +16,8 @@ def experiment(
     levels: Annotated[
         str | None,
         typer.Option(
-            help="Episodes to learn from, such as 5,10,20; 5,10,...,50 unless given, and then 5,10,30,50 for the "
-            "planner and replay-fqi."
+            help="Episodes to learn from, such as 5,10,20; 5,10,...,50 unless given, and then 5,10,50 for methods that "
+            "are not the paper's."
         ),
     ] = None,
     runs: Annotated[int | None, typer.Option(min=1, max=MOST, help="Independent runs; 50 unless given.")] = None,

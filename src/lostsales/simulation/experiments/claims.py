@@ -10,12 +10,12 @@ import numpy as np
 
 from lostsales.evaluation.interval import student_quantile
 from lostsales.simulation.experiments.against_published import differences_to_published, over_points
-from lostsales.simulation.experiments.design import OURS
 from lostsales.simulation.experiments.results import ExperimentResults, RunMean
 from lostsales.types import Floats
 
 Verdict = Literal["holds", "not reproduced", "cannot be told"]
 PAPER = ("c-fqi", "pc-fqi", "fusion")
+OURS = ("planner", "replay-fqi")
 # C-FQI less its depths: one Q on the last observation, as it is or with the mean of a hidden demand (Appendix C).
 WITHOUT_DEPTH = ("fqi-imputed", "fqi-plugin")
 # Margin of "near", as a share of the gain of pi* over uniform decisions.

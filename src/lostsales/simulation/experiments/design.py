@@ -11,9 +11,8 @@ from lostsales.learn.learner import LEARNERS
 from lostsales.simulation.scenario import Scenario
 
 LEVELS = tuple(range(5, 51, 5))
-# At these alone our own learners are fitted, unless other levels are asked for: they are near their best from the first
-# on, and a fit takes ten times as long as one of C-FQI.
-OURS, FEW_LEVELS = ("planner", "replay-fqi"), (5, 10, 30, 50)
+# The paper's learners are fitted at every level; at the default ones the others, which show where they stand, at a few.
+AT_EVERY_LEVEL, FEW_LEVELS = ("c-fqi", "pc-fqi", "fusion", "pc-fqi-paper-u"), (5, 10, 50)
 TEST_EPISODES = 200  # of a policy; their sampling error is part of the intervals over runs
 RUN = 50  # least episodes of a run, so that a level has the same rows whatever other levels there are
 BEHAVIOURS = ("uniform", "near-optimal")  # unless others are asked for
@@ -22,14 +21,11 @@ BEHAVIOURS = ("uniform", "near-optimal")  # unless others are asked for
 ALL_BEHAVIOURS = (*BEHAVIOURS, "pi-star", "softmax", "ppo")
 SOLVED = ("oracle-horizon", "pi-star-horizon", "oracle", "pi-star")
 REFERENCE = "reference"  # in place of the behaviour, in the cells of the references, which have no log
-# The paper's three, our two and the baselines: the default methods, as far as installed.
+# The paper's three, one of them with both penalties, the planner and the baselines: the default methods, as far as
+# installed.
 METHODS = (
-    "c-fqi",
-    "pc-fqi",
-    "fusion",
-    "pc-fqi-paper-u",
+    *AT_EVERY_LEVEL,
     "planner",
-    "replay-fqi",
     "behaviour",
     "base-stock",
     "s-S-p",
@@ -116,7 +112,7 @@ class Experiment(Settings):
 
     def levels_of(self, method: str) -> tuple[int, ...]:
         """Those of the levels at which a method is fitted."""
-        return FEW_LEVELS if method in OURS and self.levels == LEVELS else self.levels
+        return self.levels if method in AT_EVERY_LEVEL or self.levels != LEVELS else FEW_LEVELS
 
     @property
     def episodes(self) -> int:

@@ -33,8 +33,8 @@ def experiment(
     out : str or Path
         Folder of the experiment. One that was stopped is resumed, and more runs, levels or methods add to it.
     levels : tuple of int
-        Numbers of episodes to learn from, rising. At the default ones our own learners are fitted at 5, 10, 30 and 50
-        alone, as they take most of the time.
+        Numbers of episodes to learn from, rising. At the default ones methods that are not the paper's are fitted at 5,
+        10 and 50 alone.
     runs : int
         Independent runs.
     methods : tuple of str, optional
