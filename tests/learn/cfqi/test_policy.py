@@ -96,6 +96,14 @@ def test_learned_safe_actions_end_the_run_likely_enough(arrival: str) -> None:
     assert masked(actions, 3, feasible) == ([(2, 9)], False)
 
 
+def test_an_action_never_tried_where_runs_had_to_end_is_not_learned_to_be_safe() -> None:
+    actions = replace(safe("learned", "before", chances=(1.0,) * 6), tried=np.array([[2.0, 5.0], [2.0, 9.0]]))
+    assert masked(actions, 3) == ([(2, 5), (2, 9)], False)
+    assert masked(actions, 2) == (ALL, False)
+    none_of_them = np.array([[True, False, False, True, True, False]])
+    assert masked(actions, 3, none_of_them) == ([(2, 0), (4, 0), (4, 5)], False)
+
+
 def test_where_nothing_is_safe_enough_the_likeliest_is_taken_and_flagged() -> None:
     by_order = (0.2, 0.3, 0.4, 0.5, 0.6, 0.6)
     assert masked(safe("learned", "before", chances=by_order), 3) == ([(4, 5), (4, 9)], True)

@@ -4,6 +4,7 @@ import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import lostsales
@@ -120,6 +121,65 @@ def test_a_log_of_one_price_recommends_that_price_flags_it_and_says_so(
     assert (answer["order"][after_stockout] == 15).all()
 
 
+def up_to_30(stocked_out: dict[int, float], price_by_day: bool = False) -> SalesLog:
+    """Eight series that fill up to 30 or order anything; series `n` sells out in period 29 and then orders so much.
+
+    With an order of NaN the series ends a period after it sold out.
+    """
+    rng, rows = np.random.default_rng(4), []
+    for series in range(8):
+        stock = 30.0
+        for period in range(40):
+            price = 4.0 + 0.5 * (period % 4) if price_by_day else float(rng.choice([4.0, 4.5, 5.0, 5.5]))
+            order = max(30.0 - stock, 0.0) if rng.random() > 0.15 else float(rng.integers(0, 13))
+            sells_out, after = (series in stocked_out and period == at for at in (29, 30))
+            order = 0.0 if sells_out else 0.0 if after and np.isnan(stocked_out[series]) else order
+            order = stocked_out[series] if after and not np.isnan(stocked_out[series]) else order
+            demand = 99.0 if sells_out else float(rng.poisson(6)) if not after else 0.0
+            sales = min(stock + order, demand)
+            rows.append((f"s{series}", period, stock, price, order, sales, demand > stock + order))
+            stock += order - sales
+            if after and np.isnan(stocked_out[series]):
+                break
+    frame = pd.DataFrame(rows, columns=["series", "period", "stock", "price", "order", "sales", "stockout"])
+    costs = {"lost": 1.0, "order": 2.0, "holding": 0.3}
+    grid = {"prices": [4.0, 4.5, 5.0, 5.5], "orders": list(range(31))}
+    weekday = {"name": "weekday", "kind": "categorical", "levels": [0, 1, 2, 3]}
+    known = {"arrival": "before", "costs": costs, "features": [weekday] if price_by_day else []} | grid
+    return lostsales.read_log(frame.assign(weekday=frame["period"] % 4), problem=Problem.model_validate(known))
+
+
+@pytest.mark.filterwarnings("ignore:after most histories the log supports one order alone")
+@pytest.mark.parametrize("learner", [CFQI, PCFQI])
+@pytest.mark.parametrize("stocked_out", [{}, {0: np.nan}, {0: 0.0}, {0: 0.0, 1: 3.0}])
+def test_a_few_rows_after_stock_outs_are_no_support_of_their_own(
+    learner: type[CFQI], stocked_out: dict[int, float]
+) -> None:
+    """None, one in the last row, and one or two that ordered next to nothing: as after any other period."""
+    policy = lostsales.fit(up_to_30(stocked_out), learner(iterations=3, function=FEW, value="q", pricing="free"))
+    assert isinstance(policy, QPolicy)
+    assert policy.supports is not None
+    first, after_stockout = policy.supports
+    assert np.array_equal(first.order.residuals, after_stockout.order.residuals)
+    recent = pd.DataFrame(
+        {"series": "a", "period": [0, 1], "stock": [12.0, 4.0], "price": 5.0, "order": 0.0, "sales": [8.0, 4.0]}
+    ).assign(stockout=[False, True])
+    answer = policy.recommend(recent, pd.DataFrame({"series": ["a"], "period": [2], "stock": [0.0]}))
+    assert answer["order"].iloc[0] >= 4
+
+
+@pytest.mark.filterwarnings("ignore:after most histories the log supports one order alone")
+def test_fit_says_that_one_price_alone_has_support_given_the_history() -> None:
+    expected = "after most histories the log supports one price alone: nothing could be learned"
+    with pytest.warns(UserWarning, match=expected):
+        lostsales.fit(up_to_30({}, price_by_day=True), CFQI(iterations=2, value="q", pricing="free"))
+
+
+def test_fit_says_what_never_varied_though_everything_is_a_candidate(one_price: SalesLog) -> None:
+    with pytest.warns(UserWarning, match="the price never varied: .* is arbitrary"):
+        lostsales.fit(one_price, CFQI(iterations=2, function=FEW, value="q", support="all"))
+
+
 @pytest.mark.filterwarnings("ignore:the price never varied", "ignore:the order never varied")
 def test_without_the_rule_the_penalty_still_sees_prices_that_were_never_tried(one_price: SalesLog) -> None:
     policy = lostsales.fit(one_price, PCFQI(iterations=2, function=FEW, value="q", support="all", penalty="support"))
@@ -150,6 +210,7 @@ def one_order_up_to() -> SalesLog:
     return simulate(shop, ManagerPolicy.of(shop), 12, seed=2)[0]
 
 
+@pytest.mark.filterwarnings("ignore:after most histories the log supports one order alone")
 def test_a_stray_or_two_after_few_stock_outs_is_no_support() -> None:
     """Of 25 rows after a stock-out the manager fills up to 3 in all but a few."""
     shop = Scenario.load("manager-slow")

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 MOST_ITERATIONS = 40
 AFTER_STOCKOUT_ROWS = 60  # from which on behaviour after a stock-out has a support of its own
+RULED_ROWS = 12  # from which on one price or one order after every stock-out counts as a rule
+FIXED_SHARE = 0.9  # of the rows that leave one price or order to choose, from which on `fit` says so
 STILL_AHEAD = 0.05  # of the value beyond these iterations, from which the cap is told
 
 
@@ -91,6 +93,11 @@ def _learn(log: SalesLog, settings: "CFQI", progress: Progress | None) -> CfqiRe
     on_gains, bounded = settings.penalty == "gains" and fqi.pessimistic_until > 0, settings.support == "near"
     supports = _supports(priced, runs, parts, holdout, settings) if on_gains or bounded else None
     bounds = supports if bounded else None
+    if not bounded:
+        for at, name in enumerate(("price", "order")):
+            never = [bool(np.ptp(part.action[:, at]) == 0) for part in parts]
+            arbitrary = 'which of all candidates (support="all") is taken is arbitrary'
+            _say_what_is_not_learned(f"the {name} never varied", never, arbitrary)
     allowed = [
         allowed_actions(priced, runs, part, actions, safe, data.rules, settings.boundary == "safe", limits, bounds)
         for part in parts
@@ -144,13 +151,14 @@ def _supports(
     """The support of each depth, and a warning where one price or one order ruled at one.
 
     After a stock-out behaviour has a support of its own, though Q may be pooled with that of depth 0, unless its rows
-    vary and are so few that a stray or two would count as support.
+    are so few that a stray or two would count as support.
     """
     samples = [(part, np.ones(len(part.rows), dtype=bool)) for part in parts]
-    after_stockout = runs.depth[parts[0].rows] > 0
-    if len(parts) == 1 and not settings.independent and after_stockout.any():
-        ruled = np.ptp(parts[0].action[after_stockout], axis=0).min() == 0  # one price or one order
-        own = ruled or np.count_nonzero(after_stockout) >= AFTER_STOCKOUT_ROWS
+    if len(parts) == 1 and not settings.independent:
+        after_stockout = runs.depth[parts[0].rows] > 0
+        action = parts[0].action[after_stockout]
+        ruled = len(action) >= RULED_ROWS and np.ptp(action, axis=0).min() == 0  # one price or one order
+        own = ruled or len(action) >= AFTER_STOCKOUT_ROWS
         samples = [(parts[0], ~after_stockout), (parts[0], after_stockout)] if own else samples * 2
     stock_at = 1 + feature_count(log.problem.features)
     found = tuple(
@@ -164,16 +172,26 @@ def _supports(
         )
         for part, at in samples
     )
-    for name in ("price", "order") if settings.support == "near" else ():
-        fixed = [str(depth) for depth, support in enumerate(found) if getattr(support, name).range == 0]
-        if fixed:
-            where = "" if len(fixed) == len(found) else f" at depth {', '.join(fixed)}"
-            warnings.warn(
-                f"the {name} never varied{where}: nothing could be learned of its effect, and no other is recommended "
-                "there",
-                stacklevel=6,
-            )
+    for at, name in enumerate(("price", "order")) if settings.support == "near" else ():
+        own = [(getattr(each, name), part, kept) for each, (part, kept) in zip(found, samples, strict=True)]
+        constant = [spread.range == 0 for spread, _, _ in own]
+        fixed = [
+            spread.fixed_share(part.block[kept], part.action[kept, at]) >= FIXED_SHARE for spread, part, kept in own
+        ]
+        followed = [each and not never for each, never in zip(fixed, constant, strict=True)]
+        _say_what_is_not_learned(f"the {name} never varied", constant, "no other is recommended there")
+        _say_what_is_not_learned(
+            f"after most histories the log supports one {name} alone", followed, "no other is recommended there"
+        )
     return found
+
+
+def _say_what_is_not_learned(fact: str, at_depth: list[bool], consequence: str) -> None:
+    """Warn where one price or one order ruled at a depth, or has support alone after most histories."""
+    if any(at_depth):
+        depths = ", ".join(str(depth) for depth, is_so in enumerate(at_depth) if is_so)
+        where = "" if all(at_depth) else f" at depth {depths}"
+        warnings.warn(f"{fact}{where}: nothing could be learned of its effect, and {consequence}", stacklevel=7)
 
 
 def _range(block: Floats, independent: bool) -> Floats:

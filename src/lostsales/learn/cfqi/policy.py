@@ -227,6 +227,8 @@ class QPolicy(PolicyBase):
         models = {str(depth): _savable(q) for depth, q in enumerate(self.q)}
         if self.safe.chance is not None:
             models["chance"] = _savable(self.safe.chance)
+        if self.safe.tried is not None:
+            arrays["safe_tried"] = self.safe.tried
         settings: dict[str, Any] = {
             "method": self.method,
             "room": None if np.isinf(self.actions.room) else self.actions.room,
@@ -275,6 +277,7 @@ class QPolicy(PolicyBase):
                 safe["depth"],
                 arrival_of(artefact.problem),
                 "chance" not in models if safe.get("ends_by_rule") is None else safe["ends_by_rule"],
+                arrays.get("safe_tried"),
             ),
             beta=settings["beta"],
             ranges=tuple(arrays[f"{depth}_range"] for depth in range(depths)),

@@ -77,6 +77,7 @@ def q_policy_content(header: Header) -> Content:
     arrays: dict[str, ArraySpec] = {
         "prices": numbers("prices", least=0, rising=True),
         "orders": numbers("orders", least=0, rising=True),
+        "safe_tried": optional(numbers(2, 2, least=0, infinite=True)),
     }
     if settings.attributes is not None:
         arrays["series_names"] = texts("series")

@@ -33,6 +33,7 @@ class SafeActions:
     depth: int  # from which on a run must end
     arrival: str  # "before", "after", or "later" where lead times are longer than a period
     ends_by_rule: bool = False  # the shop's rule (`longest_run`) ends a run at that depth, whatever the action
+    tried: Floats | None = None  # (2, 2) least and most price and order where runs had to end; None: not known
 
     @classmethod
     def never(cls, kind: Safe, eps: float, arrival: str) -> "SafeActions":
@@ -45,8 +46,9 @@ class SafeActions:
         `actions` are the coordinates of the actions, (actions, 2).
 
         The paper's: the highest price with the largest order. The learned: those that end the run with probability at
-        least 1 - eps, else the likeliest; the paper's where no learned run went on, which is so by definition at the
-        depth of the longest run and tells nothing of what ends one.
+        least 1 - eps, else the likeliest, of those within the range that was tried at such a depth (all, where none of
+        these is feasible); the paper's where no learned run went on, which is so by definition at the depth of the
+        longest run and tells nothing of what ends one.
 
         An order that arrives after sales cannot end today's run. So the order is the largest a period earlier too (but
         not before a run has begun), and where no action is safe enough. One that takes longer is left as it is: a run
@@ -62,6 +64,9 @@ class SafeActions:
             return feasible, no_row
         if self.kind == "paper" or self.chance is None:
             return keep_largest(keep_largest(feasible, order), price), no_row
+        if self.tried is not None:
+            near = ((actions >= self.tried[0] - ROUNDING) & (actions <= self.tried[1] + ROUNDING)).all(axis=1)
+            feasible = np.where((feasible & near).any(axis=1, keepdims=True), feasible & near, feasible)
         chance = np.where(feasible, self.chance.values(block, actions), -np.inf)
         enough: Bools = chance >= 1 - self.eps
         none = np.asarray(~enough.any(axis=1))
@@ -82,6 +87,7 @@ def fit_safe_actions(
 ) -> SafeActions:
     """Estimate the probability that a run ends from every row at max_depth and beyond."""
     chance: QFunction | None = None
+    tried: Floats | None = None
     learned, rule = runs.max_depth, log.problem.longest_run
     depth = min(runs.longest, runs.cap) if runs.pools else learned
     deep = runs.depth >= max(learned, 1) if runs.pools else (runs.depth == learned) & (learned > 0)
@@ -94,7 +100,10 @@ def fit_safe_actions(
         order = np.asarray(log.order)[rows] if log.problem.arrival == "before" else np.zeros(len(rows))
         action = np.column_stack([log.price[rows] / usual, order / scale])
         chance = _chance_to_end(block, action, ends, folds_of(holdout, rows), settings)
-    return SafeActions(kind, chance, eps, depth, arrival_of(log.problem), rule is not None and rule <= depth)
+        tried = np.array([action.min(axis=0), action.max(axis=0)])
+        if log.problem.arrival != "before":
+            tried[:, 1] = 0.0, np.inf
+    return SafeActions(kind, chance, eps, depth, arrival_of(log.problem), rule is not None and rule <= depth, tried)
 
 
 def arrival_of(problem: Problem) -> str:

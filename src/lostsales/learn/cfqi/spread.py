@@ -39,6 +39,11 @@ class Spread:
         even = self.range / 4  # the median distance from the middle
         return float(np.clip(1 - np.median(np.abs(self.residuals)) / even, 0, 1)) if even else 1.0
 
+    def fixed_share(self, block: Floats, taken: Floats) -> float:
+        """Share of the rows at which one value alone is supported of those that were taken (rows,)."""
+        rungs = np.unique(taken)
+        return float((self.supports(self.usual(block), rungs).sum(axis=1) == 1).mean())
+
     def usual(self, block: Floats) -> Floats:
         """What is usual after each history, (rows,)."""
         return np.asarray(self.mean.values(block, NO_ACTION)[:, 0])

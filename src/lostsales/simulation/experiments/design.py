@@ -11,7 +11,7 @@ from lostsales.learn.learner import LEARNERS
 from lostsales.simulation.scenario import Scenario
 
 LEVELS = tuple(range(5, 51, 5))
-# The paper's learners are fitted at every level; at the default ones the others, which show where they stand, at a few.
+# The paper's learners are fitted at every level, the others, unless other levels are asked for, at a few.
 AT_EVERY_LEVEL, FEW_LEVELS = ("c-fqi", "pc-fqi", "fusion", "pc-fqi-paper-u"), (5, 10, 50)
 TEST_EPISODES = 200  # of a policy; their sampling error is part of the intervals over runs
 RUN = 50  # least episodes of a run, so that a level has the same rows whatever other levels there are
@@ -21,10 +21,12 @@ BEHAVIOURS = ("uniform", "near-optimal")  # unless others are asked for
 ALL_BEHAVIOURS = (*BEHAVIOURS, "pi-star", "softmax", "ppo")
 SOLVED = ("oracle-horizon", "pi-star-horizon", "oracle", "pi-star")
 REFERENCE = "reference"  # in place of the behaviour, in the cells of the references, which have no log
-# The paper's three, one of them with both penalties, the planner and the baselines: the default methods, as far as
-# installed.
+# The paper's three, as in the paper and with our defaults, the planner and the baselines: the default methods, as far
+# as installed.
 METHODS = (
     *AT_EVERY_LEVEL,
+    "c-fqi-default",
+    "pc-fqi-default",
     "planner",
     "behaviour",
     "base-stock",
@@ -37,8 +39,14 @@ METHODS = (
 )
 
 
-# Learners with other settings than their own: their name in an experiment, the learner, and these settings.
-VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {"pc-fqi-paper-u": ("pc-fqi", {"penalty": "paper"})}
+# Learners with other settings than the experiment's: their name in it, the learner, and these settings. Those called
+# default have the settings that users get: candidates that the log supports, and the penalty on gains.
+DEFAULTS: dict[str, Any] = {"support": "near", "depth_rows": 2.0, "penalty": "gains"}
+VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "pc-fqi-paper-u": ("pc-fqi", {"penalty": "paper"}),
+    "c-fqi-default": ("c-fqi", DEFAULTS),
+    "pc-fqi-default": ("pc-fqi", DEFAULTS),
+}
 
 
 def learner_and_settings(method: str) -> tuple[str, dict[str, Any]]:
