@@ -26,7 +26,7 @@ from lostsales.simulation.simulator import simulate
 
 SHAPES = "1000x20,10000x200,100000x2000,1000000x20000,10000000x100000,100000x1"  # rows x series of `steady`
 # Seconds of the processor after which a command is stopped. Nor is it tried on a log that would take longer if time
-# grew in proportion to the rows.
+# grew in proportion to the rows from the largest log before it.
 LIMIT = 600
 COMMANDS: dict[str, tuple[str, ...]] = {
     "inspect": ("inspect", "log.parquet"),
@@ -55,7 +55,7 @@ class Run:
 
     def goes_beyond(self, limit: int, rows: int) -> bool:
         """Whether a log of so many rows is too large, as this one ended early or took its share of the limit."""
-        return self.rows < rows and (bool(self.ended) or (self.seconds or 0.0) / self.rows > limit / rows)
+        return bool(self.ended) or (self.seconds or 0.0) / self.rows > limit / rows
 
     @property
     def text(self) -> str:
@@ -123,7 +123,8 @@ def measured(folder: Path, shape: tuple[int, int], runs: list[Run], limit: int) 
     if "recommend" in missing and "fit planner" not in missing:
         starts["fit planner"]().wait()  # the policy that is asked
     for name in missing:
-        stopped = any(each.name == name and each.goes_beyond(limit, rows) for each in runs)
+        smaller = [each for each in runs if each.name == name and each.rows < rows and each.series > 1]
+        stopped = bool(smaller) and max(smaller, key=lambda each: each.rows).goes_beyond(limit, rows)
         yield (
             Run(name, rows, series, None, None, "not tried") if stopped else waited(name, shape, starts[name](), limit)
         )
