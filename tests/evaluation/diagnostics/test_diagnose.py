@@ -1,16 +1,24 @@
 """The terms of the regret bound, against hand computation and identities."""
 
 import json
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+import lostsales
 from lostsales.data.sublogs import without
+from lostsales.data.units import in_units
 from lostsales.demand.censoring.runs import iterations_rule, run_ends
 from lostsales.evaluation.diagnostics.diagnose import diagnose
 from lostsales.evaluation.prepared_log import PreparedLog
 from lostsales.evaluation.task import EvaluationTask
+from lostsales.learn.cfqi.learn import learn
+from lostsales.learn.cfqi.policy import QPolicy
+from lostsales.learn.cfqi.settings import CFQI
 from lostsales.learn.fit import fit
+from lostsales.policy.in_units import InUnits
 from lostsales.policy.simple import BaseStockRule, Uniform
 from tests.evaluation.prepared_logs import without_model
 from tests.learn.small import scenario, small_log
@@ -64,3 +72,47 @@ def test_without_censored_runs_no_regret_is_unidentifiable() -> None:
     uncensored = without(log, log.censored)
     found = diagnose(EvaluationTask.of(Uniform(scenario("nonlinear").problem), without_model(uncensored), None, 0))
     assert found.by("e_cov").value == 0.0
+
+
+QUICK: dict[str, Any] = {"iterations": 2, "value": "q", "function": {"kind": "linear"}}
+
+
+@pytest.mark.parametrize(
+    ("settings", "depth"),
+    [
+        ({}, 1),
+        ({"depth_rows": 0.0}, 2),
+        ({"depth_rows": 5.0}, 0),
+        ({"deeper": "left-out"}, 2),
+        ({"deeper": "left-out", "max_depth": 1}, 1),
+        ({"independent": True}, 0),
+    ],
+)
+def test_every_term_is_at_the_depths_of_the_policy(settings: dict[str, Any], depth: int, tmp_path: Path) -> None:
+    log = small_log("steady", 30)
+    prepared = without_model(log)
+    found = learn(log, CFQI(**QUICK, **settings))
+    found.policy.save(tmp_path / "policy")
+    policy = lostsales.load(tmp_path / "policy")
+    terms = diagnose(EvaluationTask.of(policy, prepared, None, 0))
+    rows = np.array([len(part.rows) for part in found.parts])
+    assert len(rows) == depth + 1
+    assert terms.by("rho").by_depth == pytest.approx(rows / rows.sum())
+    assert f"max_depth is {depth};" in terms.by("omega").meaning
+    for key in ("coverage", "d_star", "info_gain"):
+        by_depth = terms.by(key).by_depth
+        assert by_depth is not None
+        assert len(by_depth) == depth + 1
+    assert isinstance(policy, QPolicy)
+    assert policy.depth_rule == found.policy.depth_rule
+
+
+def test_a_policy_that_counts_in_another_unit_has_the_depths_of_the_one_inside() -> None:
+    log = in_units(small_log("steady", 30), 1 / 12)
+    policy = fit(log, CFQI(**QUICK))
+    assert isinstance(policy, InUnits)
+    prepared = without_model(log)
+    assert prepared.runs.max_depth == 2
+    terms = diagnose(EvaluationTask.of(policy, prepared, None, 0))
+    assert "max_depth is 1;" in terms.by("omega").meaning
+    assert terms.by("d_star").meaning.startswith("the Q of linear")

@@ -10,6 +10,7 @@ import pytest
 
 from lostsales.data.problem import Problem
 from lostsales.data.reading.gate import read_log
+from lostsales.demand.censoring.runs import DepthRule, find_runs
 from lostsales.evaluation.diagnostics.log_terms import (
     DIVISIONS,
     depth_instability,
@@ -72,6 +73,15 @@ def test_omega_is_unbiased_for_two_logs_of_half_the_size() -> None:
     assert sum(p * omega for p, omega in zip(law, exact, strict=True)) == pytest.approx(expected)
     found = [depth_instability(log_with([number < deep for number in range(10)]), 1).value or 0.0 for deep in range(11)]
     assert sum(p * omega for p, omega in zip(law, found, strict=True)) == pytest.approx(expected, abs=0.08)
+
+
+def test_omega_asks_for_as_many_rows_as_the_rule_of_the_policy() -> None:
+    """16 rows for each of 5 coordinates: 80 in the log, which three series have, and 40 in a half, which two have."""
+    prepared, rule = log_with([number < 3 for number in range(12)]), DepthRule(a_coordinate=16)
+    assert find_runs(prepared.log, a_coordinate=rule.a_coordinate).max_depth == 1
+    assert depth_instability(prepared, 0, rule).value == 1.0  # of two halves one always has two such series
+    assert depth_instability(prepared, 0).value != 1.0
+    assert depth_instability(prepared, 0, replace(rule, cap=0)).value == 0.0
 
 
 def test_a_series_that_cannot_be_divided_has_no_omega() -> None:

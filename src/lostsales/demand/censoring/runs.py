@@ -13,6 +13,18 @@ from lostsales.types import Bools, Floats, Ints
 LEAST_ROWS = 20
 
 
+@dataclass(frozen=True)
+class DepthRule:
+    """How deep a learner learns a log, and what becomes of deeper rows; see `find_runs`."""
+
+    cap: int | None = None  # K; that of Theorem 1 where it is None
+    pool: bool = True
+    a_coordinate: float = 0.0
+
+
+ANY_DEPTH = DepthRule()  # as deep as there are rows
+
+
 @dataclass(frozen=True, eq=False)
 class Runs:
     """The partition of a log by depth (Sections 3.1 and 3.4)."""

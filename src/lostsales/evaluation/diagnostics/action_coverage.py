@@ -30,8 +30,8 @@ def measure_depth(task: EvaluationTask, depth: int) -> DepthMeasurement:
     Eigenvalues of a Gram matrix grow in proportion to its rows, so those of a sample are multiplied by rows / sample.
     """
     log, runs = task.prepared.log, task.prepared.runs
-    level = runs.learned_depth[task.rows]
-    at = np.flatnonzero(level == depth)
+    learned = np.ones(len(log), dtype=bool) if runs.pools else runs.usable
+    at = np.flatnonzero((runs.learned_depth == depth)[task.rows] & learned[task.rows])
     rows = len(at)
     if rows > MOST_ROWS:
         at = np.sort(np.random.default_rng(task.seed).choice(at, MOST_ROWS, replace=False))

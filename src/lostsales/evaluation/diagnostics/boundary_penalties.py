@@ -3,7 +3,8 @@
 Both are (1 - discount^n) / (1 - discount)^2 times an expectation over a depth I and the discounted visits d_I of
 histories at it. With P(I = i) = discount^i (1 - discount) / (1 - discount^n), and every period at one depth, they are
 sums over periods: BAP = E sum_t discount^t AD_t, and TAP = E sum_t discount^t TAD_t with TAD_t = E sum_{k=1}^{K-1}
-discount^k AD_{t+k}, where AD_t is the discrepancy at depth n and 0 elsewhere. The visits are those of the log.
+discount^k AD_{t+k}, where AD_t is the discrepancy at depth n and 0 elsewhere. The visits are those of the log; after
+the last of an episode AD is taken to be its discounted mean.
 """
 
 import numpy as np
@@ -45,7 +46,7 @@ def value_given_up(policy: QPolicy, view: View, action: Floats) -> Floats:
 
 def boundary_penalty(task: EvaluationTask, discrepancy: Floats | None) -> Diagnostic:
     """BAP (Corollary 3)."""
-    value = None if discrepancy is None else _discounted_sum(task, discrepancy)
+    value = None if discrepancy is None else _discounted_mean(task, discrepancy) / (1 - task.estimand.discount)
     return _penalty(
         task, "bap", "boundary action penalty", value,
         "given up by the safe action, by the policy's own Q and summed over the visits of the log",
@@ -58,8 +59,7 @@ def termination_penalty(task: EvaluationTask, discrepancy: Floats | None) -> Dia
     value = None
     if discrepancy is not None:
         rounds = iterations_rule(int(task.prepared.runs.usable.sum()), task.prepared.log.problem.discount)
-        # The discrepancy of period s is ahead of the s periods before it, of at most K - 1 of them.
-        value = _discounted_sum(task, discrepancy * np.minimum(_periods_since_start(task), rounds - 1))
+        value = _discounted_sum_ahead(task, discrepancy, rounds - 1)
     return _penalty(
         task, "tap", "termination action penalty", value,
         "added up by discrepancies at the boundary that lie ahead of the visits of the log",
@@ -74,11 +74,21 @@ def _periods_since_start(task: EvaluationTask) -> Floats:
     return np.asarray(place - np.maximum.accumulate(np.where(opens, place, 0)), dtype=np.float64)
 
 
-def _discounted_sum(task: EvaluationTask, values: Floats) -> float:
-    """Mean over episodes of sum_t discount^t values_t; what follows the last row is taken to be like the rest."""
-    discount = task.prepared.log.problem.discount
-    weight = discount ** _periods_since_start(task)
-    return float(np.sum(weight * values) / np.sum(weight) / (1 - discount))
+def _discounted_mean(task: EvaluationTask, values: Floats) -> float:
+    """Mean of values_s over rows, weighted by discount^s, s periods after the start of their episode."""
+    return float(np.average(values, weights=task.estimand.discount ** _periods_since_start(task)))
+
+
+def _discounted_sum_ahead(task: EvaluationTask, values: Floats, most: int) -> float:
+    """Mean over episodes of sum_s discount^s min(s, most) values_s, in an episode that never ends.
+
+    The value of period s is ahead of the s periods before it, of at most `most` of them. These weights grow with s, so
+    beyond the log it is the values that are taken to be their mean, not what they add.
+    """
+    discount, period = task.estimand.discount, _periods_since_start(task)
+    mean, total = _discounted_mean(task, values), discount * (1 - discount**most) / (1 - discount) ** 2
+    in_log = np.sum(discount**period * np.minimum(period, most) * (values - mean)) / len(task.opening_rows)
+    return float(mean * total + in_log)
 
 
 def _penalty(

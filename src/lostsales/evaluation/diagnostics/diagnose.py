@@ -1,5 +1,8 @@
 """`diagnose`: all terms of the regret bound; those of the unknown best policy are computed for the given one."""
 
+from dataclasses import replace
+
+from lostsales.demand.censoring.runs import ANY_DEPTH, find_runs
 from lostsales.evaluation.diagnostics.action_coverage import coverage_ratio, measure_depth
 from lostsales.evaluation.diagnostics.boundary_penalties import (
     action_discrepancy,
@@ -16,14 +19,20 @@ from lostsales.evaluation.diagnostics.log_terms import (
 )
 from lostsales.evaluation.diagnostics.statistical_error import dimension, gain_in_information, statistical_error
 from lostsales.evaluation.task import EvaluationTask
+from lostsales.learn.cfqi.policy import q_policy
 
 
 def diagnose(task: EvaluationTask) -> Diagnostics:
-    """Measure every term for a policy and a log."""
+    """Measure every term for a policy and a log, at the depths of the policy where it has a Q-function of each."""
+    learned, rule = q_policy(task.policy), ANY_DEPTH
+    if learned is not None:
+        rule = learned.depth_rule
+        runs = find_runs(task.prepared.log, len(learned.q) - 1, pool=rule.pool)
+        task = replace(task, prepared=replace(task.prepared, runs=runs))
     prepared = task.prepared
     measured = [measure_depth(task, depth) for depth in range(prepared.runs.max_depth + 1)]
     discrepancy = action_discrepancy(task)
-    shares, depth = partition_shares(prepared), depth_instability(prepared, task.seed)
+    shares, depth = partition_shares(prepared), depth_instability(prepared, task.seed, rule)
     coverage, d_star, imputation = coverage_ratio(measured), dimension(measured), imputation_error(prepared)
     return Diagnostics(
         (

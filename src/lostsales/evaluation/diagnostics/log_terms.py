@@ -5,7 +5,7 @@ import numpy as np
 from lostsales.data.log import SalesLog
 from lostsales.data.splits import BY_BLOCKS, ResamplingUnits
 from lostsales.data.sublogs import series_of, without
-from lostsales.demand.censoring.runs import LEAST_ROWS, find_runs, iterations_rule, run_ends
+from lostsales.demand.censoring.runs import ANY_DEPTH, LEAST_ROWS, DepthRule, find_runs, iterations_rule, run_ends
 from lostsales.evaluation.diagnostics.diagnostic import Diagnostic
 from lostsales.evaluation.prepared_log import PreparedLog
 from lostsales.types import Ints
@@ -24,7 +24,7 @@ def partition_shares(prepared: PreparedLog) -> Diagnostic:
     return Diagnostic("rho", "share of the rows by depth", float(share.min()), share, False, meaning, advice)
 
 
-def depth_instability(prepared: PreparedLog, seed: int) -> Diagnostic:
+def depth_instability(prepared: PreparedLog, seed: int, rule: DepthRule = ANY_DEPTH) -> Diagnostic:
     """The chance omega that two logs of the shop give different max_depth (Assumption 8), from halves of this one.
 
     A bootstrap with replacement is not consistent for a maximum: it never shows a longer run than the log does. Two
@@ -38,12 +38,15 @@ def depth_instability(prepared: PreparedLog, seed: int) -> Diagnostic:
     if count < 2:
         meaning = "one series of few periods cannot be divided"
         return Diagnostic("omega", "instability of max_depth", None, None, False, meaning, "more series or periods")
+    cap = iterations_rule(len(log), log.problem.discount) if rule.cap is None else rule.cap
     rng, differ = np.random.default_rng(seed), []
     for _ in range(DIVISIONS):
         drawn = rng.permutation(count)
         halves = drawn[: count // 2], drawn[count // 2 : 2 * (count // 2)]
         parts = (_part(log, units, of_row, half) for half in halves)
-        first, second = (find_runs(part, runs.cap, LEAST_ROWS // 2).max_depth for part in parts)
+        first, second = (
+            find_runs(part, cap, LEAST_ROWS // 2, rule.pool, rule.a_coordinate / 2).max_depth for part in parts
+        )
         differ.append(first != second)
     omega = float(np.mean(differ))
     meaning = f"max_depth is {runs.max_depth}; two halves of the log disagree on it in {omega:.0%} of the divisions"

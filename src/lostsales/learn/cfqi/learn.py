@@ -11,7 +11,7 @@ from lostsales.data.log import SalesLog
 from lostsales.data.parallel import single_threaded
 from lostsales.data.progress import Progress
 from lostsales.data.splits import Holdout, folds_of, hold_out
-from lostsales.demand.censoring.runs import Runs, iterations_rule
+from lostsales.demand.censoring.runs import DepthRule, Runs, iterations_rule
 from lostsales.demand.survival.imputation import impute
 from lostsales.errors import LostSalesError
 from lostsales.learn.cfqi.allowed_actions import allowed_actions
@@ -59,8 +59,8 @@ def learn(log: SalesLog, settings: "CFQI", progress: Progress | None = None) -> 
 
 def _learn(log: SalesLog, settings: "CFQI", progress: Progress | None) -> CfqiResult:
     pool = settings.deeper == "pooled"
-    rows = settings.depth_rows if pool else 0.0
-    data = TrainingData.of(log, settings.rules, settings.max_depth, pool=pool, a_coordinate=rows)
+    depths = DepthRule(settings.max_depth, pool, settings.depth_rows if pool else 0.0)
+    data = TrainingData.of(log, settings.rules, depths.cap, pool=pool, a_coordinate=depths.a_coordinate)
     data = data.priced(settings.pricing)
     runs, actions = data.runs, OwnActions(data.ladders.coarse(), room_of(log.problem))
     coordinates = SeriesCoordinates.of(log).in_cases(log, data.ladders, data.rules)
@@ -120,6 +120,7 @@ def _learn(log: SalesLog, settings: "CFQI", progress: Progress | None) -> CfqiRe
         coordinates=coordinates if coordinates.vary else None,
         costs=priced.problem.features[len(log.problem.features) :],
         unit_cost=float(data.grid.unit_cost),
+        depth_rule=DepthRule(cap=0) if settings.independent else depths,
     )
     if settings.value == "replayed" and isinstance(settings.function, FunctionClass):
         policy = _with_value(policy, log, settings.seed)

@@ -1,7 +1,7 @@
 """The policy of C-FQI, PC-FQI and fusion: greedy in one Q-function per depth, safe at max_depth."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -9,6 +9,7 @@ import numpy as np
 from lostsales.data.feature import Feature
 from lostsales.data.ladders import Ladders
 from lostsales.data.problem import Problem
+from lostsales.demand.censoring.runs import ANY_DEPTH, DepthRule
 from lostsales.errors import LostSalesError
 from lostsales.learn.cfqi.own_actions import OwnActions
 from lostsales.learn.cfqi.policy_file import q_policy_content
@@ -29,6 +30,7 @@ from lostsales.policy.history import blocks_of_view
 from lostsales.policy.policy import Policy
 from lostsales.policy.rules import Rules
 from lostsales.policy.view import Action, View
+from lostsales.policy.wrapper import PolicyWrapper
 from lostsales.types import Array, Bools, Floats, Ints
 
 CHUNK = 2_000  # rows whose kernel stays in the cache
@@ -69,6 +71,7 @@ class QPolicy(PolicyBase):
     on_gains: bool = False  # U is on what an action gains over the usual one
     pools: bool = False  # the histories of the last Q have the length of the run as a coordinate
     value: ValueFunction | None = None  # by replayed episodes; None: the value of a decision is its Q
+    depth_rule: DepthRule = ANY_DEPTH  # by which max_depth was chosen
     observes: Literal["history"] = "history"
 
     @property
@@ -148,7 +151,7 @@ class QPolicy(PolicyBase):
     def _alike(self, depth: Ints) -> Ints:
         """For each depth one that has the same Q, support and safe actions, so that such rows are scored together."""
         last, ends_at = max(len(self.q), len(self.supports or ())) - 1, max(self.safe.depth, 1)
-        at_end = np.minimum(depth, max(last, ends_at + 1))
+        at_end = np.minimum(depth.astype(np.int64), max(last, ends_at + 1))
         return np.asarray(np.where(depth < ends_at - 1, np.minimum(depth, last), at_end))
 
     def _scored(self, view: View) -> Iterator[_Scored]:
@@ -244,6 +247,7 @@ class QPolicy(PolicyBase):
             "on_gains": self.on_gains,
             "costs": [feature.name for feature in self.costs],
             "attributes": None if self.coordinates is None else list(self.coordinates.columns),
+            "depth_rule": asdict(self.depth_rule),
         }
         if self.coordinates is not None:
             arrays |= self.coordinates.to_arrays()
@@ -296,6 +300,7 @@ class QPolicy(PolicyBase):
             bounded=settings.get("bounded", True),
             on_gains=settings.get("on_gains", False),
             value=ValueFunction.from_saved(settings.get("value"), arrays),
+            depth_rule=DepthRule(**(settings.get("depth_rule") or {})),
         )
 
 
@@ -306,9 +311,17 @@ def _ladders(artefact: Artefact) -> Ladders:
     return Ladders(prices, orders) if settings is None else Ladders.of_settings(prices, orders, settings)
 
 
+def q_policy(policy: Policy) -> QPolicy | None:
+    """The policy, or the one inside it, where it has one Q-function per depth, else None."""
+    while isinstance(policy, PolicyWrapper):
+        policy = policy.policy
+    return policy if isinstance(policy, QPolicy) else None
+
+
 def q_functions(policy: Policy) -> tuple[QFunction, ...]:
     """One Q-function per depth where a policy has them as kernel or linear functions, else none."""
-    own = policy.q if isinstance(policy, QPolicy) else ()
+    found = q_policy(policy)
+    own = () if found is None else found.q
     return tuple(q for q in own if isinstance(q, QFunction)) if all(isinstance(q, QFunction) for q in own) else ()
 
 

@@ -35,6 +35,14 @@ class SavedSafeActions(StrictSettings):
     ends_by_rule: bool | None = None  # files of old allow any action where every learned run ended
 
 
+class SavedDepthRule(StrictSettings):
+    """The rule by which max_depth was chosen, in a policy file."""
+
+    cap: Depth | None
+    pool: bool
+    a_coordinate: NonNegative
+
+
 class QPolicySettings(StrictSettings):
     """The settings in a policy file."""
 
@@ -54,6 +62,7 @@ class QPolicySettings(StrictSettings):
     bounded: bool = True
     on_gains: bool = False
     value: QSettings | None = None  # of replayed episodes; files of old have none
+    depth_rule: SavedDepthRule | None = None  # files of old have none
 
     @model_validator(mode="after")
     def _is_complete(self) -> "QPolicySettings":
