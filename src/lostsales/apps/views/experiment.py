@@ -90,7 +90,7 @@ def as_markdown(results: ExperimentResults, rows: list[Row], claims: list[Claim]
         "",
         f"{asked.runs} runs, K = {asked.iterations}, {asked.test_episodes} test episodes a policy, seed {asked.seed}; "
         f"near-optimal behaviour draws {asked.exploration:.0%} of its decisions uniformly. Profit a period, 95 % "
-        "interval over runs. PC-FQI and fusion have our penalty by support, not the paper's U, which pc-fqi-paper-u "
+        "interval over runs. PC-FQI and fusion have our penalty on gains, not the paper's U, which pc-fqi-paper-u "
         "has.",
         *([f"Softmax behaviour has temperature {asked.temperature:g}."] if "softmax" in asked.behaviours else []),
         "",

@@ -16,6 +16,7 @@ NAMES = {
     "max_depth": "learned to depth",
     "kernels": "functions by depth",
     "value": "values shown are of",
+    "penalty": "penalty U",
     "order_at": "orders at a stock of",
     "order_up_to": "orders up to",
     "price": "price where it orders",
