@@ -92,7 +92,7 @@ class QPolicy(PolicyBase):
         return self.actions.ladders
 
     def summary(self) -> dict[str, Any]:
-        """Method, depth, the function class of each depth, what the value of a decision is, and which penalty it has."""
+        """Method, depth, the function class of each depth, what the value of a decision is, and the penalty U."""
         value = "Q" if self.value is None else "replayed episodes"
         facts = {"method": self.method, "max_depth": len(self.q) - 1, "kernels": [q.name for q in self.q]}
         penalty = {} if self.penalty_name is None else {"penalty": self.penalty_name}
