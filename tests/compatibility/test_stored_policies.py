@@ -22,6 +22,8 @@ KINDS = {
 }
 EXACT = {"price", "order", "runner_up_price", "runner_up_order"}
 RENAMED = {"margin": "advantage"}  # its name up to 0.2.0
+# Its recent rows are three stock-outs: their run was not counted up to 0.4.0, and the shelf could stay empty.
+UNANCHORED = "unanchored"
 NAMES = {"series": str, "store": str, "product": str, "flag": str}
 
 
@@ -50,6 +52,10 @@ def test_it_recommends_as_it_did(path: Path) -> None:
     found = policy.recommend(*(table(path.with_name(name)) for name in ("recent.csv", "today.csv")))
     answer = table(path.with_suffix(".answer.csv"))
     assert [column for column in found if column in answer] == list(answer.columns)
+    unanchored = found.iloc[:, 0].str.endswith(UNANCHORED)
+    assert found["depth"][unanchored].tolist() == [3]
+    assert answer["depth"][unanchored].tolist() == [0]
+    found, answer = found[~unanchored], answer[~unanchored]
     # Equal to the bit on the machine that stored them; another processor rounds otherwise, relative to the values, of
     # which advantages are differences.
     rounding = 1e-12 + 1e-13 * float(np.abs(answer["value"]).max()) if "value" in answer else 1e-12

@@ -12,7 +12,15 @@ from lostsales.data.problem import Problem
 from lostsales.data.reading.gate import read_log
 from lostsales.data.reading.table import open_table
 from lostsales.errors import LogError
-from lostsales.policy.open_day import GAP, NO_HISTORY, NOTHING_KNOWN, UNSEEN_LEVEL, OpenDay, read_open_day
+from lostsales.policy.open_day import (
+    GAP,
+    NO_HISTORY,
+    NOTHING_KNOWN,
+    ONLY_STOCKOUTS,
+    UNSEEN_LEVEL,
+    OpenDay,
+    read_open_day,
+)
 from lostsales.policy.recent_rows import RecentRows
 from lostsales.policy.view import EARLIER_PERIODS
 from tests.tables import write_csv
@@ -104,14 +112,33 @@ def test_the_sales_before_the_first_row_may_be_the_anchor() -> None:
     assert found.view.past[0].view.last_sales.tolist() == [9]
     assert flags_of(found) == [[]]
     hidden = read(closed("a", [3.0, 4.0], "xx", **first | {"last_stockout": [True, None]}), today("a", 3))
-    assert hidden.view.depth.tolist() == [0]
-    assert flags_of(hidden) == [[NO_HISTORY]]
+    assert hidden.view.depth.tolist() == [2]
+    assert hidden.view.past[-2].view.last_sales.tolist() == [9]  # at least 9 were wanted, more than usual
+    assert flags_of(hidden) == [[ONLY_STOCKOUTS]]
 
 
-def test_recent_rows_without_an_observed_demand_are_flagged() -> None:
-    found = read(closed("a", [3.0, 4.0], "xx"), today("a", 3))
-    assert flags_of(found) == [[NO_HISTORY]]
-    assert (found.view.depth[0], found.view.last_sales[0], found.view.last_stockout[0]) == (0, 4, True)
+@pytest.mark.parametrize(
+    ("sales", "depth", "anchor"),
+    [([0.0], 1, USUAL), ([2.0, 0.0, 0.0], 3, USUAL), ([3.0, 4.0], 2, USUAL), ([9.0, 8.0, 0.0], 3, 9.0)],
+)
+def test_where_all_recent_rows_are_stockouts_they_are_the_run(sales: list[float], depth: int, anchor: float) -> None:
+    """The demand before a run is the usual one or the largest sales of the run; what was not there was not sold."""
+    found = read(closed("a", sales, "x" * len(sales)), today("a", 1 + len(sales), stock=0.0))
+    view = found.view
+    assert flags_of(found) == [[ONLY_STOCKOUTS]]
+    assert (view.depth.tolist(), view.last_stockout.tolist()) == ([depth], [True])
+    assert len(view.past) == depth + EARLIER_PERIODS
+    assert view.past[-depth].view.last_sales.tolist() == [anchor]
+    shown = [float(each.view.last_sales[0]) for each in view.past[len(view.past) - depth + 1 :]]
+    assert [*shown, *view.last_sales.tolist()] == sales
+    assert [float(each.action.price[0]) for each in view.past[-depth:]] == [10.0 + step for step in range(depth)]
+
+
+def test_an_older_row_with_known_demand_is_the_anchor_of_the_same_run() -> None:
+    known = read(closed("a", [10.0, 2.0, 0.0, 0.0], ".xxx"), today("a", 5, stock=0.0)).view
+    only = read(closed("a", [2.0, 0.0, 0.0], "xxx", first=2), today("a", 5, stock=0.0)).view
+    assert known.depth.tolist() == only.depth.tolist() == [3]
+    assert (known.past[-3].view.last_sales[0], only.past[-3].view.last_sales[0]) == (10.0, USUAL)
 
 
 def test_without_a_flag_in_the_log_a_sell_out_hides_demand() -> None:
@@ -134,9 +161,9 @@ def test_many_series_in_the_order_of_today() -> None:
     found = read(recent.sample(frac=1, random_state=1), today(["c", "new", "a", "b"], 3, stock=[1.0, 2.0, 3.0, 4.0]))
     assert found.keys["series"].tolist() == ["c", "new", "a", "b"]
     assert found.view.stock.tolist() == [1, 2, 3, 4]
-    assert found.view.depth.tolist() == [0, 0, 1, 0]
+    assert found.view.depth.tolist() == [2, 0, 1, 0]
     assert found.view.last_sales.tolist() == [6, USUAL, 2, 4]
-    assert flags_of(found) == [[NO_HISTORY], [NOTHING_KNOWN], [], []]
+    assert flags_of(found) == [[ONLY_STOCKOUTS], [NOTHING_KNOWN], [], []]
     np.testing.assert_array_equal(found.view.last_price, [11, np.nan, 11, 11])
 
 
@@ -151,7 +178,9 @@ def test_a_hole_before_today_is_flagged() -> None:
 
 def test_only_what_follows_the_last_hole_in_recent_counts() -> None:
     recent = pd.concat([closed("a", [1.0, 2.0], ".."), closed("a", [3.0, 4.0], "xx", first=5)])
-    assert flags_of(read(recent, today("a", 7))) == [[NO_HISTORY]]
+    found = read(recent, today("a", 7))
+    assert flags_of(found) == [[ONLY_STOCKOUTS]]
+    assert found.view.depth.tolist() == [2]
 
 
 def closed_on_sundays(names: str, count: int, also: tuple[str, ...] = ()) -> pd.DataFrame:

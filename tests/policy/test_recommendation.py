@@ -22,7 +22,7 @@ from lostsales.learn.cfqi.policy import QPolicy
 from lostsales.learn.cfqi.settings import CFQI
 from lostsales.learn.function.q_function import QFunction
 from lostsales.policy.base import PolicyBase
-from lostsales.policy.open_day import NO_HISTORY, NOTHING_KNOWN, UNSEEN_LEVEL
+from lostsales.policy.open_day import NOTHING_KNOWN, ONLY_STOCKOUTS, UNSEEN_LEVEL
 from lostsales.policy.policy import Observes
 from lostsales.policy.recommendation import BEYOND, OUTSIDE, UNSAFE, joined_flags, recommendation
 from lostsales.policy.rules import Rules
@@ -150,7 +150,8 @@ def by_hand(stockouts: str, sales: float = 5.0, **today: Any) -> tuple[pd.DataFr
         (".xxx", 3, ""),
         (".xxxx", 4, BEYOND),
         (".xxxxxxx", 7, BEYOND),
-        ("xx", 0, NO_HISTORY),
+        ("xx", 2, ONLY_STOCKOUTS),
+        ("xxxx", 4, f"{ONLY_STOCKOUTS}; {BEYOND}"),
         ("", 0, NOTHING_KNOWN),
     ],
 )
@@ -163,6 +164,26 @@ def test_depth_and_flags_by_hand(policy: QPolicy, stockouts: str, depth: int, fl
     assert row["safe_action"] == (depth >= 3)
     # Every learned run ended by itself; a longer one gets the paper's safe action.
     assert (row["price"], row["order"]) == ((6, 15) if depth > 3 else (2, 0))
+
+
+def test_a_shop_whose_recent_rows_are_all_stockouts_is_filled_again(policy: QPolicy) -> None:
+    """An indifferent policy orders nothing but for the safe action, 15, after more than 3 stock-outs.
+
+    8 are wanted a day and recent rows are those of 4 days: 15 come, 8 and 7 are sold, and the run of 4 stock-outs that
+    follows hides the demand before it from the recent rows.
+    """
+    learned = tuple(replace(q, weights=0 * q.weights) for q in policy.q if isinstance(q, QFunction))
+    indifferent = replace(policy, q=learned)
+    recent, today = by_hand("xxxx", sales=0.0)
+    for _ in range(15):
+        price, order = indifferent.recommend(recent.tail(4), today)[["price", "order"]].to_numpy()[0]
+        available = float(today["stock"].iloc[0]) + order  # an order arrives before sales
+        sales = min(available, 8.0)
+        closed = today.assign(price=price, order=order, sales=sales, stockout=available < 8)
+        recent = pd.concat([recent, closed], ignore_index=True)
+        today = today.assign(period=today["period"] + 1, stock=available - sales)
+    assert recent["order"].iloc[4:].tolist() == [15, 0, 0, 0, 0] * 3
+    assert recent["sales"].iloc[4:].tolist() == [8, 7, 0, 0, 0] * 3
 
 
 def test_today_outside_the_data_is_flagged(policy: QPolicy) -> None:

@@ -84,10 +84,11 @@ class PolicyBase:
         -------
         table
             Of the library and in the order of `today`: series and period as they came, price and order under their
-            names in the log, depth, value, penalty, safe_action, runner-up, advantage (the value above that of the
-            runner-up), flag, and what explains the decision, where the policy knows the law of demand; where orders
-            take time, `on_order` (units on the way) and `expected_arrivals` (what of it comes when). A column whose
-            name the table has given to another is called `recommended_` and its name.
+            names in the log, depth, value, penalty, safe_action, runner-up, advantage (how far it was ahead of the
+            runner-up when actions were compared, in C-FQI and PC-FQI by Q - U and not by `value`), flag, and what
+            explains the decision, where the policy knows the law of demand; where orders take time, `on_order` (units
+            on the way) and `expected_arrivals` (what of it comes when). A column whose name the table has given to
+            another is called `recommended_` and its name.
 
         Raises
         ------

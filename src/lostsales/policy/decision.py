@@ -22,7 +22,7 @@ class Decision:
     safe: Bools  # the safe action at max_depth was applied
     runner_up_price: Floats
     runner_up_order: Floats
-    advantage: Floats  # value above that of the runner-up
+    advantage: Floats  # by which it was ahead of the runner-up when actions were compared, penalties taken off
     unsafe: Bools  # no action was safe enough: the likeliest to end the run was taken
     beyond: Bools  # the censored run is longer than any in the training data
     outside: Bools  # the history lies outside the training data

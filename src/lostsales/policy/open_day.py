@@ -26,6 +26,9 @@ from lostsales.policy.view import EARLIER_PERIODS, ClosedPeriod, SeriesContext, 
 from lostsales.types import Array, Bools, Floats, Ints, exceeds
 
 NO_HISTORY = "no known demand: the last sales count as demand"
+ONLY_STOCKOUTS = (
+    "only stock-outs in the recent rows: the usual demand, or their largest sales, stands in for that before"
+)
 NOTHING_KNOWN = "nothing known of the past: the usual demand stands in"
 UNSEEN_LEVEL = "a category that the log never had"
 LONGEST = np.iinfo(np.int64).max
@@ -46,14 +49,14 @@ def read_open_day(
 ) -> OpenDay:
     """Read and check today's rows, and find each series' depth and history; `repeats` allows several rows of a series.
 
-    Where no recent row of a series has an observed demand, its last sales count as its demand; where it has no recent
-    rows, or periods are missing before today, its `last_sales`, or else `usual_demand`. All but a `last_sales` that was
-    no stock-out are flagged.
+    Where all recent rows of a series are stock-outs, its depth is their number and its anchor `usual_demand`, or their
+    largest sales where these are more; where it has no recent rows, or periods are missing before today, its demand is
+    its `last_sales`, or else `usual_demand`. All but a `last_sales` that was no stock-out are flagged.
     """
     today, later = (today, None) if repeats else split_today(problem, today)
     day = _Today.read(problem, today, repeats=repeats)
-    demand, unanchored = day.last_sales, day.last_stockout & ~np.isnan(day.last_sales)
-    depth, gap = np.zeros(len(demand), dtype=np.int64), np.zeros(len(demand), dtype=bool)
+    demand, censored = day.last_sales, day.last_stockout & ~np.isnan(day.last_sales)
+    depth, gap, unanchored = np.zeros(len(demand), dtype=np.int64), np.zeros_like(censored), np.zeros_like(censored)
     past: tuple[ClosedPeriod, ...] = ()
     history: RecentDemand | None = None
     mean_demand, supply = np.full(len(demand), np.nan), OpenSupply(problem, day.on_order, len(demand))
@@ -65,11 +68,11 @@ def read_open_day(
         # Under the netted balance today's stock may give the last demand back.
         shown = recent.shown_by(at, day.stock[has])
         hidden, has_anchor = ~runs.observed.is_observed[at] & np.isnan(shown), runs.depth[at] >= 0
-        depth[has] = (hidden & has_anchor) * (runs.depth[at] + 1)
+        depth[has] = hidden * np.where(has_anchor, runs.depth[at] + 1, recent.rows_until(at))
         seen = np.where(runs.observed.is_observed[at], runs.observed.demand[at], shown)
         demand[has] = np.where(hidden, log.sales[at], seen)
-        unanchored[has] = hidden & ~has_anchor
-        past = recent.past(last_row, int(depth.max(initial=0)) + EARLIER_PERIODS)
+        unanchored[has], censored[has] = hidden & ~has_anchor, False
+        past = recent.past(last_row, int(depth.max(initial=0)) + EARLIER_PERIODS, usual_demand)
         history = recent.demand(last_row)
         mean_demand[has] = recent.mean_demand[log.series[at]]
         supply = supply.after(log, last_row, day.stock, day.findings, recent.columns)
@@ -82,7 +85,7 @@ def read_open_day(
             features=tuple(day.features.T),
             stock=day.stock,
             last_sales=demand,
-            last_stockout=(depth > 0) | unanchored,
+            last_stockout=(depth > 0) | censored,
             depth=depth,
             last_demand=None,
             past=past,
@@ -94,7 +97,14 @@ def read_open_day(
             recent=history,
             dates=day.period,
         ),
-        flags={UNSEEN_LEVEL: day.unseen, GAP: gap, NO_HISTORY: unanchored, NOTHING_KNOWN: unknown} | supply.flags,
+        flags={
+            UNSEEN_LEVEL: day.unseen,
+            GAP: gap,
+            NO_HISTORY: censored,
+            ONLY_STOCKOUTS: unanchored,
+            NOTHING_KNOWN: unknown,
+        }
+        | supply.flags,
     )
 
 

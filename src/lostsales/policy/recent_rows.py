@@ -106,19 +106,33 @@ class RecentRows:
         found = recent_demand(self.log, self.runs, self.log.series[at], at + 1)
         return replace(found, end=np.where(last_row >= 0, found.end, found.first))
 
-    def past(self, last_row: Ints, longest: int) -> tuple[ClosedPeriod, ...]:
+    def rows_until(self, rows: Ints) -> Ints:
+        """How many rows their series have up to these, since the last hole, (rows,)."""
+        return np.asarray(rows - self.log.starts[self.log.series[rows]] + 1)
+
+    def before_first(self, usual_demand: float) -> Floats:
+        """The demand before the first row of each series, (series,); NaN where nothing tells and nothing asks for it.
+
+        Of a series whose rows are all stock-outs it is the usual demand, or its largest sales where these are more.
+        """
+        log, last_sales = self.log, self.log.last_sales
+        only_stockouts = np.isnan(self.mean_demand) & (np.isnan(last_sales) | log.last_stockout)
+        largest = np.fmax(np.maximum.reduceat(log.sales, log.starts), last_sales)
+        return np.where(only_stockouts, np.maximum(largest, usual_demand), last_sales)
+
+    def past(self, last_row: Ints, longest: int, usual_demand: float) -> tuple[ClosedPeriod, ...]:
         """The last closed periods, oldest first; beyond the first row of a series it is repeated, and never read."""
         log, observed = self.log, self.runs.observed
         stock, order = np.asarray(log.stock), np.asarray(log.order)
         newest = np.maximum(last_row, 0)
-        first = log.starts[log.series[newest]]
+        first, opening = log.starts[log.series[newest]], self.before_first(usual_demand)
         nothing = np.zeros(len(newest), dtype=bool)
         closed = []
         for back in range(longest - 1, -1, -1):
             at = np.maximum(newest - back, first)
             earlier = np.maximum(at - 1, 0)
             seen = np.where(observed.is_observed[earlier], observed.demand[earlier], log.sales[earlier])
-            before = np.where(at > first, seen, log.last_sales[log.series[at]])
+            before = np.where(at > first, seen, opening[log.series[at]])
             depth = np.maximum(self.runs.depth[at], 0).astype(np.int16)
             view = View(0, tuple(log.features[at].T), stock[at], before, nothing, depth, None)
             price = np.where(last_row >= 0, log.price[at], np.nan)

@@ -40,11 +40,23 @@ def test_fit_says_what_it_learned(folder: Path, tmp_path: Path) -> None:
     assert facts["method"] == "pc-fqi"
     assert facts["max_depth"] == 3
     assert len(facts["kernels"]) == 4
+    assert (facts["rows_kept"], facts["rows_pooled"], facts["left_out"]) == (392, 0, {"last row of its series": 8})
+    shallow = json.loads(
+        run("fit", log, "--method", "pc-fqi", "--iterations", 1, "--set", "max_depth=0", "--out", policy, "--json")
+    )
+    # 68, 61 and 57 rows are at depths 1 to 3, and three of these are the last of their series.
+    assert (shallow["max_depth"], shallow["rows_kept"], shallow["rows_pooled"]) == (0, 392, 183)
+    assert facts["penalty"] == "on gains over the usual action (ours)"
     assert lostsales.load(facts["policy"]).observes == "history"
     assert facts["may_recommend"]["prices"]["values"] == [2, 4, 6]
     assert (facts["may_recommend"]["orders"]["highest"], facts["may_recommend"]["orders"]["multiple"]) == (15, 1)
     table = run("fit", log, "--method", "c-fqi", "--iterations", 1, "--out", policy)
     assert "learned to depth" in table
+    assert "rows learned from" in table
+    assert "rows pooled in deepest Q" in table
+    assert "penalty" not in table  # C-FQI has none
+    of_paper = run("fit", log, "--method", "pc-fqi", "--iterations", 1, "--set", "penalty=paper", "--out", policy)
+    assert "posterior deviation of Q (the paper's)" in of_paper
     assert "replayed episodes" in table
     assert "functions by depth" in table
     assert "prices 2, 4, 6" in table

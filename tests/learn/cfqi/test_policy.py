@@ -239,6 +239,29 @@ def test_a_loaded_policy_recommends_the_same_to_the_bit(
     assert (tmp_path / "again").read_bytes() == (tmp_path / "policy").read_bytes()
 
 
+@pytest.mark.parametrize(
+    ("settings", "penalty"),
+    [
+        ({}, "on gains over the usual action (ours)"),
+        ({"penalty": "support"}, "by support (ours)"),
+        ({"penalty": "paper"}, "posterior deviation of Q (the paper's)"),
+        ({"beta": 0.0}, None),
+    ],
+)
+def test_the_summary_says_which_penalty_it_is_and_whose(
+    settings: dict[str, Any], penalty: str | None, tmp_path: Path
+) -> None:
+    policy = learned("released", "pc-fqi", **settings)
+    assert policy.summary().get("penalty") == penalty
+    policy.save(tmp_path / "policy")
+    assert lostsales.load(tmp_path / "policy").summary() == policy.summary()
+
+
+def test_policies_of_old_say_which_penalty_they_have() -> None:
+    stored = Path(__file__).parents[2] / "compatibility" / "stored"
+    assert lostsales.load(stored / "rules" / "pc-fqi.policy").summary()["penalty"] == "by support (ours)"
+
+
 def test_only_a_pessimistic_policy_carries_what_penalties_need() -> None:
     plain, pessimistic = (
         learned("steady", method=method, max_depth=1).to_artefact().arrays for method in ("c-fqi", "pc-fqi")

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -105,3 +106,12 @@ def test_the_command_takes_the_file(file: Path, tmp_path: Path) -> None:
     options = ["--behaviours", "ppo", "--ppo", str(file), "--out", str(tmp_path / "out"), *few]
     run_json("experiment", str(TINY), *options)
     assert "sampled PPO behaviour" in (tmp_path / "out" / "summary.md").read_text()
+
+
+def test_the_verb_takes_behaviours_and_the_file(file: Path, tmp_path: Path) -> None:
+    few: dict[str, Any] = {"levels": (5,), "runs": 1, "methods": ("base-stock",), "test_episodes": 5, "workers": 1}
+    found = lostsales.experiment(TINY, tmp_path / "out", behaviours=("ppo", "pi-star"), ppo=file, **few)
+    assert {each.behaviour for each in found.finished} == {REFERENCE, "ppo", "pi-star"}
+    assert found.experiment.ppo == ppo_checksum(file)
+    with pytest.raises(SettingError, match="the behaviour ppo needs the file of a policy"):
+        lostsales.experiment(TINY, tmp_path / "other", behaviours=("ppo",), **few)

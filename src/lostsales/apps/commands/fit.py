@@ -69,7 +69,7 @@ def fit(
     from lostsales.learn.costs import fit_cost
     from lostsales.learn.fit import fit as learn
     from lostsales.learn.learner import LEARNERS
-    from lostsales.learn.left_out import left_out
+    from lostsales.learn.left_out import left_out, rows_learned
 
     source = log_source(log, query)
     check_output(out, (*log_files(source, problem), config))
@@ -88,7 +88,8 @@ def fit(
         err.print("Warning: ", style="yellow", end="", highlight=False)
         err.print(str(warning.message), highlight=False, soft_wrap=True)
     policy.save(out)
-    facts = {"method": method} | policy.summary() | {"method": method, "policy": str(out)}
+    facts = {"method": method} | policy.summary() | rows_learned(sales, learner)
+    facts |= {"method": method, "policy": str(out)}
     if quick:
         facts["quick"] = " and ".join(learner.quick_settings) or "nothing is quicker with this method"
     ladders = None if policy.may_recommend is None else LadderFacts.of(policy.may_recommend, sales)

@@ -12,6 +12,7 @@ from lostsales.apps.commands.reading import log_files, log_source, read_sales
 if TYPE_CHECKING:
     from lostsales.apps.report.page import ReportOrigin
     from lostsales.data.databases.query import DatabaseQuery
+    from lostsales.policy.policy import SavedPolicy
 
 
 def report(
@@ -53,7 +54,7 @@ def report(
     decides = load(policy)
     method = method_of(decides)
     sales = read_sales(source, problem, drop_bad_rows, dropped_rows, verb="report", others=(policy, out))
-    origin = _origin(method, policy, source, query, out, problem, methods, horizon, seed, sales.notes.dropped_file)
+    origin = _origin(decides, policy, source, query, out, problem, methods, horizon, seed, sales.notes.dropped_file)
     learners = [learner_of(name, {}) for name in options.names(methods)]
     cost = compare_cost(sales, learners, EVALUATED_ROWS)
     seconds = expect("report", cost, memory, FEWER_ROWS, current_workers())
@@ -83,7 +84,7 @@ def report(
 
 
 def _origin(
-    method: str,
+    decides: "SavedPolicy",
     policy: Path,
     log: "Path | DatabaseQuery",
     query: str | None,
@@ -114,4 +115,4 @@ def _origin(
     files = [*(("log", each) for each in files_of(log)), ("policy", policy)]
     files += [] if beside is None else [("problem", beside)]
     command = shlex.join(["lostsales", "report", str(policy), str(log), *spelled])
-    return origin_of(method, log.name, command, seed, files)
+    return origin_of(decides, log.name, command, seed, files)

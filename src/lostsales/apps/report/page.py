@@ -54,6 +54,7 @@ class ReportOrigin:
     method: str
     log: str | None  # name of its file
     lines: tuple[tuple[str, str, bool], ...]  # name, text, and whether it is code
+    penalty: str | None = None  # U of the policy, and whether it is the paper's
 
 
 def render(found: ReportContents, made: ReportOrigin) -> str:

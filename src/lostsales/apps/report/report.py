@@ -92,7 +92,7 @@ def report(
         )
         call = f"lostsales.report(policy, log, {str(path)!r}{given}, seed={seed})"
         files = [("policy", Path(policy))] if isinstance(policy, str | Path) else []
-        origin = origin_of(method_of(decides), None, call, seed, files)
+        origin = origin_of(decides, None, call, seed, files)
     with replacing(page) as temporary:
         temporary.write_text(render(found, origin), encoding="utf-8", errors="replace")
     return found
@@ -111,12 +111,15 @@ def method_of(policy: SavedPolicy) -> str:
     return method or policy.to_artefact().kind
 
 
-def origin_of(method: str, log: str | None, command: str, seed: int, files: list[tuple[str, Path]]) -> ReportOrigin:
+def origin_of(
+    policy: SavedPolicy, log: str | None, command: str, seed: int, files: list[tuple[str, Path]]
+) -> ReportOrigin:
     """Versions, checksums and the command, so that anyone can make the page again."""
     digests = [(f"{name}, SHA-256", sha256(path.read_bytes()).hexdigest(), True) for name, path in files]
     versions = ", ".join(f"{name} {version(name)}" for name in ("lostsales", "numpy", "scipy"))
     return ReportOrigin(
-        method=method,
+        method=method_of(policy),
+        penalty=policy.summary().get("penalty"),
         log=log,
         lines=(
             ("made", datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"), False),

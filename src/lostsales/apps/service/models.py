@@ -125,7 +125,9 @@ class RunnerUpJson(BaseModel):
 
     price: float | None
     order: float | None
-    advantage: float | None = Field(description="By which the recommendation is better.")
+    advantage: float | None = Field(
+        description="By which the recommendation was ahead when actions were compared; penalties are taken off."
+    )
 
 
 class ExplainAnswer(_Answer):

@@ -15,7 +15,10 @@ from lostsales.learn.learner import LEARNERS
 NAMES = {
     "max_depth": "learned to depth",
     "kernels": "functions by depth",
+    "rows_kept": "rows learned from",
+    "rows_pooled": "rows pooled in deepest Q",
     "value": "values shown are of",
+    "penalty": "penalty U",
     "order_at": "orders at a stock of",
     "order_up_to": "orders up to",
     "price": "price where it orders",

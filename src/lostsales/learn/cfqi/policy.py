@@ -33,6 +33,11 @@ from lostsales.policy.view import Action, View
 from lostsales.policy.wrapper import PolicyWrapper
 from lostsales.types import Array, Bools, Floats, Ints
 
+# What U is of, by whose definition; docs/decisions/c-fqi.md has the formulas.
+PENALTY_ON_GAINS = "on gains over the usual action (ours)"
+PENALTY_BY_SUPPORT = "by support (ours)"
+PENALTY_OF_ENSEMBLE = "spread of the ensemble (ours)"
+PENALTY_OF_PAPER = "posterior deviation of Q (the paper's)"
 CHUNK = 2_000  # rows whose kernel stays in the cache
 ROUNDING = 1e-9
 
@@ -90,10 +95,22 @@ class QPolicy(PolicyBase):
         return self.actions.ladders
 
     def summary(self) -> dict[str, Any]:
-        """Method, depth, the function class of each depth, and what the value of a decision is."""
+        """Method, depth, the function class of each depth, what the value of a decision is, and the penalty U."""
         value = "Q" if self.value is None else "replayed episodes"
-        kernels = [q.name for q in self.q]
-        return {"method": self.method, "max_depth": len(self.q) - 1, "kernels": kernels, "value": value}
+        facts = {"method": self.method, "max_depth": len(self.q) - 1, "kernels": [q.name for q in self.q]}
+        penalty = {} if self.penalty_name is None else {"penalty": self.penalty_name}
+        return facts | {"value": value} | penalty
+
+    @property
+    def penalty_name(self) -> str | None:
+        """Which penalty U its decisions have, and whether it is the paper's; None where there is none."""
+        if not self.beta:
+            return None
+        if self.on_gains:
+            return PENALTY_ON_GAINS
+        if not isinstance(self.q[0], QFunction):
+            return PENALTY_OF_ENSEMBLE
+        return PENALTY_OF_PAPER if self.q[0].basis.has_penalty_of_paper else PENALTY_BY_SUPPORT
 
     def decide(self, view: View, rng: np.random.Generator) -> Action:  # noqa: ARG002, the protocol passes it
         """Price and order of every series."""

@@ -145,6 +145,14 @@ class QBasis:
         """Histories against actions."""
         return self.map.on_grid(self.scaler(block), self.action_scaler(actions))
 
+    @property
+    def has_penalty_of_paper(self) -> bool:
+        """U is of the kernel and ridge of Q itself, and counts from zero on."""
+        found = self.uncertainty
+        if found is None or found.threshold or found.history_range is not None:
+            return False
+        return found.variance.ridge == self.choice.ridge
+
     def penalty(self, block: Floats, actions: Floats, beta: float, usual: Ints | None = None) -> Floats:
         """U = beta sigma (sqrt(k_post / ridge) - threshold)^+, (rows, actions); see `Uncertainty`.
 

@@ -155,7 +155,7 @@ def _as_published(results: ExperimentResults, behaviour: str) -> list[Claim]:
         overall = over_points(own)
         less, more = sum(each.difference_high < 0 for each in own), sum(each.difference_low > 0 for each in own)
         note = f"of {len(own)} levels, below the published at {less} and above it at {more} beyond chance"
-        text, measured = f"{method} reaches the published figures", f"{method} - published, mean over levels"
+        text, measured = f"{method} comes near the published figures", f"{method} - published, mean over levels"
         verdict = above(overall, -margin)
         claims += [_claim(text, behaviour, measured, overall, verdict, f"{note}; {_margin(margin)}")]
     return claims

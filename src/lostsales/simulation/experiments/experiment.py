@@ -4,7 +4,8 @@ from pathlib import Path
 
 from lostsales.data.progress import Progress
 from lostsales.simulation.experiments.claims import check_claims
-from lostsales.simulation.experiments.design import LEVELS, TEST_EPISODES, Experiment, default_methods
+from lostsales.simulation.experiments.design import BEHAVIOURS, LEVELS, TEST_EPISODES, Experiment, default_methods
+from lostsales.simulation.experiments.ppo_behaviour import ppo_checksum
 from lostsales.simulation.experiments.results import ExperimentResults, summarise_results
 from lostsales.simulation.experiments.run import WORKERS, run_experiment
 from lostsales.simulation.experiments.tables import write_tables
@@ -18,6 +19,8 @@ def experiment(
     levels: tuple[int, ...] = LEVELS,
     runs: int = 50,
     methods: tuple[str, ...] | None = None,
+    behaviours: tuple[str, ...] = BEHAVIOURS,
+    ppo: str | Path | None = None,
     iterations: int = 10,
     test_episodes: int = TEST_EPISODES,
     workers: int = WORKERS,
@@ -39,6 +42,11 @@ def experiment(
         Independent runs.
     methods : tuple of str, optional
         Learners by name; the paper's, the planner and the baselines unless given.
+    behaviours : tuple of str
+        Who made the logs: "uniform"; "near-optimal", pi* with a tenth of uniform decisions; "pi-star"; "softmax", over
+        the Q of an oracle that sees all demand; "ppo", the policy of `ppo`, sampled.
+    ppo : str or Path, optional
+        Policy file of the behaviour "ppo", as `lostsales solve --target ppo` writes it.
     iterations : int
         K of the methods of fitted Q-iteration.
     test_episodes : int
@@ -73,16 +81,18 @@ def experiment(
     (8, {})
 
     """
-    folder = Path(out)
+    folder, file = Path(out), None if ppo is None else Path(ppo)
     design = Experiment(
         scenario=as_scenario(scenario),
         levels=levels,
         runs=runs,
         methods=default_methods() if methods is None else methods,
+        behaviours=behaviours,
+        ppo=None if file is None else ppo_checksum(file),
         iterations=iterations,
         test_episodes=test_episodes,
         seed=seed,
     )
-    results = ExperimentResults(design, run_experiment(design, folder, workers, progress))
+    results = ExperimentResults(design, run_experiment(design, folder, workers, progress, file))
     write_tables(results, summarise_results(results), check_claims(results), folder)
     return results
