@@ -6,11 +6,12 @@ import numpy as np
 
 from lostsales.data.progress import Progress
 from lostsales.data.splits import FoldMasks
+from lostsales.errors import SettingError
 from lostsales.learn.cfqi.own_actions import OwnActions
 from lostsales.learn.cfqi.partition import Partition
 from lostsales.learn.cfqi.support import Support
 from lostsales.learn.cfqi.targets import ActionValueFunction, NextValues, RegressionDesign, targets
-from lostsales.learn.function.depth_regression import HyperparameterSearch, build
+from lostsales.learn.function.depth_regression import HyperparameterSearch, RidgeDesign, build
 from lostsales.learn.function.penalty_design import calibrated_margin, with_penalty
 from lostsales.learn.function.q_function import ActionScaler, FunctionClass, QBasis, QFunction, Scaler
 from lostsales.learn.function.regressors import Regressor, RegressorDesign, RegressorQ, members
@@ -87,14 +88,19 @@ def iterate(
         q = [each for each, _ in learned]
         residuals.append(tuple(residual for _, residual in learned))
         if pessimism and k == 1 and isinstance(q[0], RegressorQ):
+            if settings.calibrated:
+                raise SettingError(
+                    'penalty="calibrated" needs a kernel or linear function, which has a posterior variance'
+                )
             members(q[0].model)  # refuses a regressor without an uncertainty
         if progress:
             progress(k, settings.iterations)
     last_is_pessimistic = pessimism and settings.iterations <= settings.pessimistic_until
     if not last_is_pessimistic:
         q = [each.without_penalty() if isinstance(each, QFunction) else each for each in q]
-    margin = calibrated_margin(designs[0], settings.seed) if settings.calibrated and last_is_pessimistic else 0.0
-    if margin:
+    margin = 0.0
+    if settings.calibrated and last_is_pessimistic and isinstance(designs[0], RidgeDesign):
+        margin = calibrated_margin(designs[0], regressed[0], settings.seed)
         lower = margin * (horizon - 1)  # U of every iteration but the last, discounted
         q = [each.lowered(lower) if isinstance(each, QFunction) else each for each in q]
         regressed = [each - lower for each in regressed]
