@@ -30,11 +30,12 @@ def log() -> SalesLog:
 
 
 def settings(**options: Any) -> PCFQI:
-    return PCFQI(**{"iterations": 3, "function": FEW, "value": "q"} | options)
+    given: dict[str, Any] = {"iterations": 3, "function": FEW, "value": "q"}
+    return PCFQI(**given | options)
 
 
 def test_the_margin_is_the_mean_deviation_of_rows_that_are_left_out() -> None:
-    """1.645 sigma sqrt(k_post / ridge) of each row, and sigma of its residual, under kernel regression on the others."""
+    """1.645 sigma sqrt(k_post / ridge) of each row, with sigma of its residual, in kernel regression on the others."""
     rng = np.random.default_rng(0)
     history, action = rng.normal(size=(30, 3)), rng.normal(size=(30, 2))
     kernel, ridge, targets = Kernel(kind="rbf", coefficient=0.2), 0.3, rng.normal(5, 3, 30)
