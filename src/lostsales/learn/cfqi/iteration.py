@@ -6,12 +6,13 @@ import numpy as np
 
 from lostsales.data.progress import Progress
 from lostsales.data.splits import FoldMasks
+from lostsales.errors import SettingError
 from lostsales.learn.cfqi.own_actions import OwnActions
 from lostsales.learn.cfqi.partition import Partition
 from lostsales.learn.cfqi.support import Support
 from lostsales.learn.cfqi.targets import ActionValueFunction, NextValues, RegressionDesign, targets
-from lostsales.learn.function.depth_regression import HyperparameterSearch, build
-from lostsales.learn.function.penalty_design import with_penalty
+from lostsales.learn.function.depth_regression import HyperparameterSearch, RidgeDesign, build
+from lostsales.learn.function.penalty_design import calibrated_margin, with_penalty
 from lostsales.learn.function.q_function import ActionScaler, FunctionClass, QBasis, QFunction, Scaler
 from lostsales.learn.function.regressors import Regressor, RegressorDesign, RegressorQ, members
 from lostsales.types import Bools, Floats
@@ -29,6 +30,7 @@ class FqiSettings:
     pessimistic_until: int = 0  # iterations whose update is pessimistic, counted from the first; K for PC-FQI
     function: FunctionClass | Regressor = field(default_factory=FunctionClass)
     select_at: tuple[int, ...] = (1, 3)  # iterations at which kernel, bandwidth and ridge are chosen
+    calibrated: bool = False  # a constant in U makes it cover the errors of Q
     seed: int = 0
 
 
@@ -41,6 +43,7 @@ class FittedQ:
     beta: float
     residuals: Floats  # (iterations, depths) root mean squared Bellman residual of each update
     targets: tuple[Floats, ...]  # by depth, of the last iteration
+    margin: float = 0.0  # the constant in U
 
 
 def iterate(
@@ -56,8 +59,8 @@ def iterate(
 
     A row with observed demand continues with Q^(0), a censored one with Q^(i+1), from max_depth on with Q^(n) itself.
     `allowed` gives, for each depth, the actions of the maximum after its observed and after its censored rows,
-    (rows, actions) or None for all. With `behaviour` the penalty is on gains over the
-    usual action.
+    (rows, actions) or None for all. With `behaviour` the penalty is on gains over the usual action. A constant in U
+    lowers every V by as much, so that it is taken off once, at the end.
     """
     searches = [_search(part, fold, settings) for part, fold in zip(parts, folds, strict=True)]
     profits = np.concatenate([part.profit for part in parts])
@@ -85,13 +88,23 @@ def iterate(
         q = [each for each, _ in learned]
         residuals.append(tuple(residual for _, residual in learned))
         if pessimism and k == 1 and isinstance(q[0], RegressorQ):
+            if settings.calibrated:
+                raise SettingError(
+                    'penalty="calibrated" needs a kernel or linear function, which has a posterior variance'
+                )
             members(q[0].model)  # refuses a regressor without an uncertainty
         if progress:
             progress(k, settings.iterations)
     last_is_pessimistic = pessimism and settings.iterations <= settings.pessimistic_until
     if not last_is_pessimistic:
         q = [each.without_penalty() if isinstance(each, QFunction) else each for each in q]
-    return FittedQ(tuple(q), last_is_pessimistic, settings.beta, np.array(residuals), tuple(regressed))
+    margin = 0.0
+    if settings.calibrated and last_is_pessimistic and isinstance(designs[0], RidgeDesign):
+        margin = calibrated_margin(designs[0], regressed[0], settings.seed)
+        lower = margin * (horizon - 1)  # U of every iteration but the last, discounted
+        q = [each.lowered(lower) if isinstance(each, QFunction) else each for each in q]
+        regressed = [each - lower for each in regressed]
+    return FittedQ(tuple(q), last_is_pessimistic, settings.beta, np.array(residuals), tuple(regressed), margin)
 
 
 def _search(part: Partition, folds: FoldMasks, settings: FqiSettings) -> "_RidgeSearch | _NoSearch":

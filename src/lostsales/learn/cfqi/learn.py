@@ -77,6 +77,7 @@ def _learn(log: SalesLog, settings: "CFQI", progress: Progress | None) -> CfqiRe
         beta=settings.penalty_scale,
         pessimistic_until=settings.pessimistic_iterations(iterations),
         function=settings.penalised_function,
+        calibrated=settings.penalty == "calibrated",
         seed=settings.seed,
     )
     priced = costs_as_features(log)
@@ -90,7 +91,8 @@ def _learn(log: SalesLog, settings: "CFQI", progress: Progress | None) -> CfqiRe
         safe = fit_safe_actions(priced, runs, holdout, coordinates, fqi, settings.safe, settings.eps)
     limits = coordinates.own_range if coordinates.vary else None
     folds = [folds_of(holdout, part.rows) for part in parts]
-    on_gains, bounded = settings.penalty == "gains" and fqi.pessimistic_until > 0, settings.support == "near"
+    on_gains = settings.penalty in ("gains", "calibrated") and fqi.pessimistic_until > 0
+    bounded = settings.support == "near"
     supports = _supports(priced, runs, parts, holdout, settings) if on_gains or bounded else None
     bounds = supports if bounded else None
     if not bounded:
@@ -114,6 +116,7 @@ def _learn(log: SalesLog, settings: "CFQI", progress: Progress | None) -> CfqiRe
         on_gains=on_gains and fitted.pessimistic,
         pools=runs.pooled > 0 and not settings.independent,
         beta=fqi.beta if fitted.pessimistic else 0.0,
+        margin=fitted.margin,
         ranges=tuple(_range(part.block, settings.independent) for part in parts),
         usual_demand=data.usual_demand,
         method=settings.method,

@@ -74,6 +74,7 @@ class QPolicy(PolicyBase):
     supports: tuple[Support, ...] | None = None  # by depth, the last for all deeper; None: neither is asked for
     bounded: bool = True  # candidates are what the log supports
     on_gains: bool = False  # U is on what an action gains over the usual one
+    margin: float = 0.0  # the constant in a U on gains
     pools: bool = False  # the histories of the last Q have the length of the run as a coordinate
     value: ValueFunction | None = None  # by replayed episodes; None: the value of a decision is its Q
     depth_rule: DepthRule = ANY_DEPTH  # by which max_depth was chosen
@@ -224,7 +225,8 @@ class QPolicy(PolicyBase):
         q, support = self.q[min(depth, len(self.q) - 1)], self._support(depth)
         if not self.on_gains or support is None:
             return q.penalty(block, actions, self.beta)
-        return q.penalty(block, actions, self.beta * support.gain_weight, support.usual_action(block, may, actions))
+        usual = support.usual_action(block, may, actions)
+        return q.penalty(block, actions, self.beta * support.gain_weight, usual) + self.margin
 
     def _support(self, depth: int) -> Support | None:
         return None if self.supports is None else self.supports[min(depth, len(self.supports) - 1)]
@@ -262,6 +264,7 @@ class QPolicy(PolicyBase):
             "pools": self.pools,
             "bounded": self.bounded,
             "on_gains": self.on_gains,
+            "margin": self.margin,
             "costs": [feature.name for feature in self.costs],
             "attributes": None if self.coordinates is None else list(self.coordinates.columns),
             "depth_rule": asdict(self.depth_rule),
@@ -316,6 +319,7 @@ class QPolicy(PolicyBase):
             ),
             bounded=settings.get("bounded", True),
             on_gains=settings.get("on_gains", False),
+            margin=settings.get("margin", 0.0),
             value=ValueFunction.from_saved(settings.get("value"), arrays),
             depth_rule=DepthRule(**(settings.get("depth_rule") or {})),
         )

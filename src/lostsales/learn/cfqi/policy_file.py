@@ -61,6 +61,7 @@ class QPolicySettings(StrictSettings):
     support: dict[str, SavedSpread] | None = None  # by "price" or "order" and depth
     bounded: bool = True
     on_gains: bool = False
+    margin: NonNegative = 0.0
     value: QSettings | None = None  # of replayed episodes; files of old have none
     depth_rule: SavedDepthRule | None = None  # files of old have none
 

@@ -196,6 +196,10 @@ class QFunction:
         """U of histories against actions, (rows, actions)."""
         return self.basis.penalty(block, actions, beta, usual)
 
+    def lowered(self, by: float) -> "QFunction":
+        """The same Q less a constant."""
+        return replace(self, mean=self.mean - by, low=self.low - by, high=self.high - by)
+
     def without_penalty(self) -> "QFunction":
         """The same Q without what a penalty needs."""
         return replace(self, basis=replace(self.basis, uncertainty=None))
