@@ -12,7 +12,7 @@ from benchmarks.penalty_coverage import ITERATIONS, covered
 from lostsales.data.log import SalesLog
 from lostsales.errors import SettingError
 from lostsales.learn.cfqi.learn import learn
-from lostsales.learn.cfqi.policy import QPolicy
+from lostsales.learn.cfqi.policy import PENALTY_CALIBRATED, QPolicy
 from lostsales.learn.cfqi.settings import PCFQI, Fusion
 from lostsales.learn.function.depth_regression import build
 from lostsales.learn.function.kernels import Kernel
@@ -74,6 +74,7 @@ def test_a_policy_keeps_its_margin_in_a_file(log: SalesLog, tmp_path: Path) -> N
     assert isinstance(policy, QPolicy)
     assert isinstance(loaded, QPolicy)
     assert loaded.margin == policy.margin > 0
+    assert loaded.summary()["penalty"] == PENALTY_CALIBRATED
 
 
 def test_without_a_last_pessimistic_iteration_there_is_no_margin(log: SalesLog) -> None:

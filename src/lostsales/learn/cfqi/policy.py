@@ -35,6 +35,7 @@ from lostsales.types import Array, Bools, Floats, Ints
 
 # What U is of, by whose definition; docs/decisions/c-fqi.md has the formulas.
 PENALTY_ON_GAINS = "on gains over the usual action (ours)"
+PENALTY_CALIBRATED = "on gains over the usual action, and a constant that covers about 90 % of the errors of Q (ours)"
 PENALTY_BY_SUPPORT = "by support (ours)"
 PENALTY_OF_ENSEMBLE = "spread of the ensemble (ours)"
 PENALTY_OF_PAPER = "posterior deviation of Q (the paper's)"
@@ -108,7 +109,7 @@ class QPolicy(PolicyBase):
         if not self.beta:
             return None
         if self.on_gains:
-            return PENALTY_ON_GAINS
+            return PENALTY_CALIBRATED if self.margin else PENALTY_ON_GAINS
         if not isinstance(self.q[0], QFunction):
             return PENALTY_OF_ENSEMBLE
         return PENALTY_OF_PAPER if self.q[0].basis.has_penalty_of_paper else PENALTY_BY_SUPPORT
