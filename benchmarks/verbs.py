@@ -120,8 +120,8 @@ def measured(folder: Path, shape: tuple[int, int], runs: list[Run], limit: int) 
     if not missing:
         return
     write_log(folder, rows, series)
-    if "recommend" in missing and "fit planner" not in missing:
-        starts["fit planner"]().wait()  # the policy that is asked
+    if {"recommend", "evaluate"} & set(missing) and "fit planner" not in missing:
+        starts["fit planner"]().wait()  # the policy that is asked or judged
     for name in missing:
         smaller = [each for each in runs if each.name == name and each.rows < rows and each.series > 1]
         stopped = bool(smaller) and max(smaller, key=lambda each: each.rows).goes_beyond(limit, rows)
