@@ -83,5 +83,6 @@ def _chosen_by_hand(evidence: Evidence) -> object:
     seen = ~known.is_censored
     grid = {"gamma": [each / inputs.shape[1] for each in COEFFICIENTS], "alpha": RIDGES}
     standard = (inputs - inputs.mean(axis=0)) / inputs.std(axis=0)
-    demand = (known.low[seen] + known.high[seen]) / 2
+    low, high = known.low[seen], known.high[seen]
+    demand = (np.maximum(low, high - 1) + high) / 2  # a demand of 0 has no lower end
     return GridSearchCV(KernelRidge(kernel="rbf"), grid, cv=5).fit(standard[seen], demand)
