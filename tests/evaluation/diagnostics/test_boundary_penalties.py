@@ -31,9 +31,9 @@ from tests.evaluation.diagnostics.tiny_world import (
     log_of_all_paths,
     problem,
 )
+from tests.evaluation.prepared_logs import without_model
 
 pytestmark = pytest.mark.filterwarnings("ignore:after most histories the log supports one")
-from tests.evaluation.prepared_logs import without_model
 
 
 class MadeUpQ:
