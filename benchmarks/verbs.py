@@ -26,7 +26,7 @@ from lostsales.simulation.simulator import simulate
 
 SHAPES = "1000x20,10000x200,100000x2000,1000000x20000,10000000x100000,100000x1"  # rows x series of `steady`
 # Seconds of the processor after which a command is stopped. Nor is it tried on a log that would take longer if time
-# grew in proportion to the rows from the largest log before it.
+# grew as between the two largest logs before it, as the square root of the rows at least.
 LIMIT = 600
 COMMANDS: dict[str, tuple[str, ...]] = {
     "inspect": ("inspect", "log.parquet"),
@@ -52,10 +52,6 @@ class Run:
     seconds: float | None
     gibibytes: float | None
     ended: str = ""  # why it has no figures
-
-    def goes_beyond(self, limit: int, rows: int) -> bool:
-        """Whether a log of so many rows is too large, as this one ended early or took its share of the limit."""
-        return bool(self.ended) or (self.seconds or 0.0) / self.rows > limit / rows
 
     @property
     def text(self) -> str:
@@ -123,11 +119,21 @@ def measured(folder: Path, shape: tuple[int, int], runs: list[Run], limit: int) 
     if {"recommend", "evaluate"} & set(missing) and "fit planner" not in missing:
         starts["fit planner"]().wait()  # the policy that is asked or judged
     for name in missing:
-        smaller = [each for each in runs if each.name == name and each.rows < rows and each.series > 1]
-        stopped = bool(smaller) and max(smaller, key=lambda each: each.rows).goes_beyond(limit, rows)
-        yield (
-            Run(name, rows, series, None, None, "not tried") if stopped else waited(name, shape, starts[name](), limit)
-        )
+        if takes_longer([each for each in runs if each.name == name and each.series > 1], rows, limit):
+            yield Run(name, rows, series, None, None, "not tried")
+        else:
+            yield waited(name, shape, starts[name](), limit)
+
+
+def takes_longer(runs: list[Run], rows: int, limit: int) -> bool:
+    """Whether a log of so many rows would take longer than the limit, by what smaller ones took."""
+    smaller = sorted((each for each in runs if each.rows < rows), key=lambda each: each.rows)
+    done = [(each.rows, each.seconds) for each in smaller if each.seconds is not None]
+    if len(done) < len(smaller) or not done:
+        return bool(smaller)  # one of them ended early
+    (few, short), (many, long) = done[-2:] if len(done) > 1 else (done[0], done[0])
+    growth = np.log(long / short) / np.log(many / few) if many > few else 1.0
+    return bool(long * (rows / many) ** max(growth, 0.5) > limit)
 
 
 def waited(name: str, shape: tuple[int, int], process: "subprocess.Popen[bytes]", limit: int) -> Run:
@@ -136,10 +142,9 @@ def waited(name: str, shape: tuple[int, int], process: "subprocess.Popen[bytes]"
         resource.prlimit(process.pid, resource.RLIMIT_CPU, (limit, limit))
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
-    seconds = used.ru_utime + used.ru_stime
-    if process.returncode:
-        return Run(name, *shape, None, None, f"over {limit} s" if seconds > 0.98 * limit else "refused")
-    return Run(name, *shape, seconds, used.ru_maxrss / 2**20)
+    if process.returncode:  # below 0 where the limit ended it
+        return Run(name, *shape, None, None, f"over {limit} s" if process.returncode < 0 else "refused")
+    return Run(name, *shape, used.ru_utime + used.ru_stime, used.ru_maxrss / 2**20)
 
 
 def own_command(arguments: tuple[str, ...], folder: Path) -> Callable[[], "subprocess.Popen[bytes]"]:
