@@ -17,7 +17,8 @@ from lostsales.learn.learner import Learner
 
 Boundary = Literal["safe", "paper"]
 Penalty = Literal["gains", "calibrated", "support", "paper"]
-BETAS: dict[Penalty, float] = {"gains": 1.0, "calibrated": 1.0, "support": BETA, "paper": BETA}
+# Two posterior deviations of the paper's U, whose constant it leaves open: about its published curve from uniform logs.
+BETAS: dict[Penalty, float] = {"gains": 1.0, "calibrated": 1.0, "support": BETA, "paper": 2.0}
 Supported = Literal["near", "all"]
 Deeper = Literal["pooled", "left-out"]
 Value = Literal["replayed", "q"]
@@ -46,8 +47,8 @@ class CFQI(Learner):
 
     beta: Annotated[float, Field(ge=0)] | None = Field(
         None,
-        description="Scale of the penalty U for uncertainty, used by PC-FQI and fusion; 1 where U is of gains and else "
-        "10 unless given.",
+        description="Scale of the penalty U for uncertainty, used by PC-FQI and fusion; unless given 1 where U is of "
+        "gains, 2 for the paper's, and 10 by support.",
     )
     safe: Safe = Field(
         "learned", description='Safe action at max_depth: "learned", or "paper": highest price with the largest order.'
