@@ -149,10 +149,12 @@ def test_a_level_at_which_a_method_was_not_fitted_is_empty_and_not_failed(
     rising = tuple(20.0 + at for at in range(len(LEVELS)))
     means = {key: value * (len(LEVELS) if key[0] == "reference" else 1) for key, value in AS_THE_PAPER_SAYS.items()}
     means |= {key: rising if key[1] != "planner" else (40.0,) * len(LEVELS) for key in means if key[0] != "reference"}
+    means |= {(behaviour, "fqi-imputed"): (0.0,) * len(LEVELS) for behaviour in ("uniform", "near-optimal")}
     results = made_up(means, spread=0.0, levels=LEVELS)
     page = as_markdown(results, summarise_results(results), check_claims(results))
     assert "| planner | 40.00 ± 0.00 | 40.00 ± 0.00 |  |  |  |  |  |  |  | 40.00 ± 0.00 |" in page
     assert "failed" not in page
+    assert "c-fqi - fqi-imputed: 23.333 (23.333 to 23.333) | holds | holds at 3 of 3 levels" in page
     # The planner's lead is over its own levels: 40 less the mean of 20, 21 and 29.
     assert "planner - c-fqi: 16.667" in page
     print_outcome(results, tmp_path, [])

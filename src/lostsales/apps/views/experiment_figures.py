@@ -30,9 +30,11 @@ STYLES = {
     "c-fqi": Style("C-FQI", "#0072B2", "o"),
     "pc-fqi": Style("PC-FQI", "#D55E00", "s"),
     "fusion": Style("fusion", "#009E73", "^"),
+    "pc-fqi-paper-u": Style("PC-FQI, the paper's U", "#E69F00", "v"),
     "planner": Style("planner (ours)", "#CC79A7", "D"),
+    "replay-fqi": Style("Replay-FQI (ours)", "#56B4E9", "P"),
 }
-BASELINE_MARKERS = "vPX*<>hp"
+BASELINE_MARKERS = "vPX*<>hpdH1+"
 GREY = "#8C8C8C"
 SHOWN = 0.4  # of the way from pi* down to uniform decisions
 LINEAR = 0.1  # gaps below this are drawn on a linear scale
@@ -83,7 +85,9 @@ def figure_of_gaps(results: ExperimentResults) -> "Figure":
     figure = Figure(figsize=(5.5 * max(len(results.experiment.behaviours), 2), 6), layout="constrained")
     rows = summarise_results(results)
     baselines = [method for method in results.experiment.methods if method not in STYLES]
-    styles = {name: Style(name, GREY, BASELINE_MARKERS[at % 8]) for at, name in enumerate(baselines)}
+    styles = {
+        name: Style(name, GREY, BASELINE_MARKERS[at % len(BASELINE_MARKERS)]) for at, name in enumerate(baselines)
+    }
     styles |= {name: style for name, style in STYLES.items() if results.has(name)}
     behaviours = results.experiment.behaviours
     both = figure.subplots(1, len(behaviours), sharey=True, squeeze=False)[0]

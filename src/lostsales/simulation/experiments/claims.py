@@ -132,7 +132,8 @@ def _beats(results: ExperimentResults, behaviour: str, method: str, rival: str, 
         return _not_run(text, behaviour, f"{method} and {rival} were not both run")
     difference = results.values(behaviour, method) - results.values(behaviour, rival)
     overall = RunMean.of(over_levels(difference))
-    levels = [above(RunMean.of(column)) for column in difference.T]
+    common = ~np.isnan(difference).all(axis=0)
+    levels = [above(RunMean.of(column)) for column in difference.T[common]]
     note = f"holds at {levels.count('holds')} of {len(levels)} levels, the reverse at {levels.count('not reproduced')}"
     return _claim(text, behaviour, f"{method} - {rival}", overall, above(overall), note)
 
