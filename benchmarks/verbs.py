@@ -42,6 +42,15 @@ COMMANDS: dict[str, tuple[str, ...]] = {
 }
 
 
+PEERS = {  # functions of `benchmarks.verb_peers`, as the table names them
+    "cox_regression": "peer: Cox regression of lifelines",
+    "statsforecast_then_base_stock": "peer: AutoETS of statsforecast and a safety stock",
+    "discrete_cql": "peer: DiscreteCQL of d3rlpy, 5,000 steps",
+    "kernel_ridge_q": "peer: FQI with kernel ridge of scikit-learn",
+    "extra_trees_q": "peer: FQI with extra trees of scikit-learn",
+}
+
+
 @dataclass(frozen=True)
 class Run:
     """One process: seconds of the processor and GiB at its peak, or why there are none."""
@@ -187,7 +196,9 @@ def table(runs: list[Run], shapes: list[tuple[int, int]]) -> str:
         if len(done) > 1:
             (few, short), (many, long) = sorted(done.items())[-2:]
             growth = f"rows^{np.log(long / short) / np.log(many / few):.2f}"
-        lines.append(f"| {name} | " + " | ".join(each.text if each else "-" for each in own) + f" | {growth} |")
+        lines.append(
+            f"| {PEERS.get(name, name)} | " + " | ".join(each.text if each else "-" for each in own) + f" | {growth} |"
+        )
     return "\n".join(lines)
 
 
