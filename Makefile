@@ -11,6 +11,9 @@ RL_READY := $(RL)/.ready
 # d3rlpy pins an old Gymnasium.
 PEERS := .venv-peers
 PEERS_READY := $(PEERS)/.ready
+# statsforecast needs an older pandas too; the case studies run it beside us.
+STUDIES := .venv-studies
+STUDIES_READY := $(STUDIES)/.ready
 # MLflow brings much, and is needed by its flavour alone.
 MLFLOW := .venv-mlflow
 MLFLOW_READY := $(MLFLOW)/.ready
@@ -20,7 +23,7 @@ PIP := -m pip install --quiet --disable-pip-version-check
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: check lint test check-slow slowish pages docs figures demo bench ppo peers mlflow format clean
+.PHONY: check lint test check-slow slowish pages docs figures demo bench ppo peers study mlflow format clean
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("lostsales needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
@@ -45,6 +48,11 @@ $(PEERS_READY): constraints-peers.txt
 	$(PYTHON) -m venv $(PEERS)
 	$(PEERS)/bin/python $(PIP) --constraint constraints-peers.txt torch==2.13.0
 	$(PEERS)/bin/python $(PIP) --constraint constraints-peers.txt d3rlpy statsforecast pyarrow
+	@touch $@
+
+$(STUDIES_READY): pyproject.toml constraints-studies.txt
+	$(PYTHON) -m venv $(STUDIES)
+	$(STUDIES)/bin/python $(PIP) --constraint constraints-studies.txt --editable '.[plots]' statsforecast
 	@touch $@
 
 $(MLFLOW_READY): pyproject.toml constraints-mlflow.txt
@@ -85,9 +93,10 @@ docs: pages
 	$(BIN)/python -m sphinx --quiet --fresh-env --fail-on-warning --doctree-dir build/doctrees docs build/docs
 	@echo "The site: build/docs/index.html"
 
-# Measured figures that are older than the code they describe: renews the cheap ones and lists the others with their command.
+# Measures the figures again that are older than the code they describe, the quickest first. MOST=MINUTES leaves those
+# that take longer, MOST=0 lists them all; DATA=FOLDER holds the data that we may not ship.
 figures: $(READY)
-	$(BIN)/python -m tests.figures
+	$(BIN)/python -m tests.figures $(if $(DATA),--data $(DATA)) $(if $(MOST),--most $(MOST))
 
 bench: $(READY) $(SURVIVAL_READY)
 	$(BIN)/python -m benchmarks
@@ -96,6 +105,11 @@ ppo: $(RL_READY)
 	$(RL)/bin/pytest tests/rl
 	@mkdir -p build
 	$(RL)/bin/lostsales solve released --target ppo --out build/ppo
+
+# A case study from its published data, such as NAME=vn2 DATA=FILE.
+study: $(STUDIES_READY)
+	$(STUDIES)/bin/python -m docs.studies.$(NAME) $(DATA) build/studies/$(NAME)
+	@cp build/studies/$(NAME)/results.json build/studies/$(NAME)/ways.png docs/studies/$(subst _,-,$(NAME))-results
 
 # With DATA=FOLDER, forecasts of the real sales there against a forecasting library too.
 peers: $(READY) $(PEERS_READY)
@@ -116,4 +130,4 @@ format: $(READY)
 	$(BIN)/ruff check --fix .
 
 clean:
-	rm -rf $(VENV) $(SURVIVAL) $(RL) $(PEERS) $(MLFLOW) demo build dist
+	rm -rf $(VENV) $(SURVIVAL) $(RL) $(PEERS) $(STUDIES) $(MLFLOW) demo build dist

@@ -1,4 +1,4 @@
-"""`python -m benchmarks [NAME ...]`: run every `benchmarks/bench_NAME.py` and print one table.
+"""`python -m benchmarks [NAME ...]`: run every `benchmarks/bench_NAME.py` and print one table, in Markdown to a file.
 
 A benchmark file has a function `run() -> list[Row]`. One that takes minutes is called `slow_NAME.py` and runs only
 where it is named.
@@ -11,7 +11,10 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.markdown import markdown_table
 from benchmarks.rows import Row
+
+HEAD = ("what", "ours", "peer", "ratio", "wanted", "")
 
 
 def main() -> None:
@@ -20,13 +23,18 @@ def main() -> None:
     chosen = sys.argv[1:] or [name for name, stem in known.items() if stem.startswith("bench_")]
     if unknown := sorted(set(chosen) - set(known)):
         sys.exit(f"no benchmark {', '.join(unknown)}; there are {', '.join(known)}")
-    table = Table("what", "ours", "peer", "ratio", "wanted", "")
+    lines: list[list[str]] = []
     for name in chosen:
         rows: list[Row] = import_module(f"benchmarks.{known[name]}").run()
-        for row in rows:
-            mark = "reached" if row.reached else "[red]missed"
-            table.add_row(f"{name}: {row.what}", row.ours, row.peer, f"{row.ratio:.2f}", row.wanted, mark)
-    Console(width=150).print(table)
+        whose = "" if len(chosen) == 1 else f"{name}: "
+        lines += [[f"{whose}{row.what}", row.ours, row.peer, f"{row.ratio:.2f}", row.wanted, row.mark] for row in rows]
+    if sys.stdout.isatty():
+        table = Table(*HEAD)
+        for line in lines:
+            table.add_row(*line, style="red" if line[-1] == "missed" else "")
+        Console().print(table)
+    else:
+        print(markdown_table(HEAD, lines))
 
 
 if __name__ == "__main__":

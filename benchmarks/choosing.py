@@ -6,52 +6,82 @@ what was chosen can be set against what the shop did and against the best candid
 
 import argparse
 import warnings
+from collections import Counter
+from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
-from lostsales.evaluation.compare import compare
-from lostsales.learn.fit import fit
+import lostsales
+from benchmarks.markdown import markdown_table
+from lostsales.data.parallel import single_threaded, using_workers
+from lostsales.policy.policy import Policy
+from lostsales.policy.simple import EpsilonGreedy
 from lostsales.simulation.named_policies import named_policy
 from lostsales.simulation.scenario import Scenario
-from lostsales.simulation.simulator import evaluate_policy, simulate
+from lostsales.simulation.simulator import evaluate_policy
+from lostsales.simulation.workers import worker_pool
 
-TEST_SEED = 10_000
+SHOPS = (
+    *(("released", "uniform"), ("steady", "uniform"), ("nonlinear", "uniform")),
+    *(("released", "near-optimal"), ("steady", "near-optimal")),
+)
+METHODS = ("planner", "c-fqi", "base-stock")
+SERIES, EPISODES, TEST_SEED, EXPLORATION = 5, 1_000, 10_000, 0.1
+HEAD = ("logs", "number", "chosen", "worse than before", "best gain, on average", "of which lost", "share lost, by log")
+
+
+class Choice(NamedTuple):
+    """What was chosen from one log, its true gain, and that of the best candidate."""
+
+    chosen: str
+    gain: float
+    best: float
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--scenarios", nargs="+", default=["released", "steady", "nonlinear"])
-    parser.add_argument("--behaviour", default="uniform")
-    parser.add_argument("--epsilon", type=float, default=0.0)
-    parser.add_argument("--series", type=int, default=5)
     parser.add_argument("--logs", type=int, default=10)
-    parser.add_argument("--first", type=int, default=0, help="seed of the first log")
-    parser.add_argument("--episodes", type=int, default=1_000)
-    parser.add_argument("--methods", nargs="+", default=["planner", "c-fqi", "base-stock"])
     asked = parser.parse_args()
+    with worker_pool(2) as pool:
+        found = [list(pool.map(choose, [(*shop, seed) for seed in range(asked.logs)])) for shop in SHOPS]
+    lines = [[f"`{name}`, {behaviour}", *figures(each)] for (name, behaviour), each in zip(SHOPS, found, strict=True)]
+    print(markdown_table(HEAD, [*lines, ["all", *figures([each for shop in found for each in shop])]]))
+
+
+def choose(log: tuple[str, str, int]) -> Choice:
+    """Compare the methods on one log, and measure what each of them would have gained."""
+    name, behaviour, seed = log
     warnings.simplefilter("ignore")
-    print("| scenario | behaviour | rows | log | chosen | its true gain | best candidate | best true gain |")
-    print("|---|---|---|---|---|---|---|---|")
-    worse, lost = [], []
-    for name in asked.scenarios:
-        world = Scenario.load(name)
-        behaviour = named_policy(asked.behaviour, world, asked.epsilon)
-        did = evaluate_policy(world, behaviour, asked.episodes, TEST_SEED).mean_profit
-        for seed in range(asked.first, asked.first + asked.logs):
-            log, _ = simulate(world, behaviour, asked.series, seed)
-            found = compare(log, tuple(asked.methods), seed=seed)
-            gains: dict[str | None, float] = {None: 0.0}  # None: keep what one does
-            for method in asked.methods:
-                policy = fit(log, method, seed=seed)
-                gains[method] = evaluate_policy(world, policy, asked.episodes, TEST_SEED).mean_profit - did
-            best = max(gains, key=gains.__getitem__)
-            worse.append(gains[found.choice] < 0)
-            lost.append((gains[best] - gains[found.choice]) / gains[best] if gains[best] > 0 else 0.0)
-            chosen = f"{found.choice or 'keep'} | {gains[found.choice]:.2f} | {best or 'keep'} | {gains[best]:.2f}"
-            print(f"| `{name}` | {asked.behaviour} {asked.epsilon:g} | {len(log)} | {seed} | {chosen} |", flush=True)
-    print(
-        f"\nworse than before in {np.mean(worse):.1%} of {len(worse)} logs; {np.mean(lost):.1%} of the best gain lost"
-    )
+    with single_threaded(), using_workers(1):
+        world, before = Scenario.load(name), behaviour_of(name, behaviour)
+        known, _ = lostsales.simulate(world, before, SERIES, seed)
+        found = lostsales.compare(known, METHODS, seed=seed).choice
+        policies = {method: lostsales.fit(known, method, seed=seed) for method in METHODS}
+        did, *earned = (
+            evaluate_policy(world, each, EPISODES, TEST_SEED).mean_profit for each in (before, *policies.values())
+        )
+    gains = {"keep": 0.0} | {method: profit - did for method, profit in zip(METHODS, earned, strict=True)}
+    return Choice(found or "keep", gains[found or "keep"], max(gains.values()))
+
+
+@lru_cache
+def behaviour_of(name: str, behaviour: str) -> Policy:
+    """The policy that makes the logs; near-optimal is pi* with a tenth of its decisions drawn uniformly."""
+    world = Scenario.load(name)
+    if behaviour == "uniform":
+        return named_policy(behaviour, world)
+    return EpsilonGreedy(lostsales.solve(world, "pi-star").policy, EXPLORATION)
+
+
+def figures(choices: list[Choice]) -> list[str]:
+    """The cells of a row."""
+    gain, best = (np.array(each) for each in list(zip(*choices, strict=True))[1:])
+    lost = np.divide(best - gain, best, out=np.zeros(len(best)), where=best > 0)
+    chosen = ", ".join(f"{method} in {n}" for method, n in Counter(each.chosen for each in choices).most_common())
+    worse = f"{(gain < 0).sum()}" + (f" (by {-gain.min():.1f} at most)" if gain.min() < 0 else "")
+    total = f"{(best - gain).sum() / max(best.sum(), 1e-9):.1%}"
+    return [str(len(choices)), chosen, worse, f"{best.mean():.2f}", total, f"{lost.mean():.1%}"]
 
 
 if __name__ == "__main__":

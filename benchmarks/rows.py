@@ -24,11 +24,13 @@ class Row:
         return "-" if self.at_most is None else f"<= {self.at_most:g}"
 
     @property
-    def reached(self) -> bool:
+    def mark(self) -> str:
         """Whether the ratio keeps to its bound."""
-        return (self.at_least is None or self.ratio >= self.at_least) and (
-            self.at_most is None or self.ratio <= self.at_most
-        )
+        least, most = self.at_least, self.at_most
+        if least is None and most is None:
+            return ""
+        kept = (least is None or self.ratio >= least) and (most is None or self.ratio <= most)
+        return "reached" if kept else "missed"
 
 
 def best_seconds(work: Callable[[], object], repeats: int = 3) -> float:

@@ -66,10 +66,14 @@ def main() -> None:
             raise SystemExit(f"{path}: numpy decides as the package in {same:.0%} of states only")
         summary = evaluate_policy(shop, policy, asked.episodes, seed=10_000 + int(seed))
         profits[scenario, method, int(rows)].append(summary.mean_profit)
-    print("| scenario | method | rows | logs | mean profit a period | standard error |\n|---|---|---|---|---|---|")
-    for (scenario, method, row_count), values in sorted(profits.items()):
-        error = np.std(values, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
-        print(f"| `{scenario}` | {method} | {row_count:,} | {len(values)} | {np.mean(values):.2f} | {error:.2f} |")
+    sizes = sorted({rows for *_, rows in profits})
+    print(f"| method | {' | '.join(f'{rows:,} rows' for rows in sizes)} |\n|---|{'---|' * len(sizes)}")
+    for scenario, method in sorted({key[:2] for key in profits}):
+        cells = [
+            f"{np.mean(each):.1f} ({np.std(each, ddof=1) / np.sqrt(len(each)):.1f})"
+            for each in (profits[scenario, method, rows] for rows in sizes)
+        ]
+        print(f"| d3rlpy Discrete{method.upper()}, `{scenario}` | {' | '.join(cells)} |")
 
 
 if __name__ == "__main__":

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.figures import ROOT, differs, figures_of, renew
+from tests.figures import ROOT, Figures, differs, figures_of, renew
 
 PAGE = """# Figures
-Recorded at commit {commit} by `python measure.py`. <!-- of: measure.py; cheap -->
+Recorded at commit {commit} by `python measure.py`. <!-- of: measure.py; 1 min -->
 
 | what | figure |
 |---|---|
@@ -59,7 +59,7 @@ def test_an_unknown_commit_is_stale(project: Path) -> None:
     assert is_stale(project)
 
 
-def test_cheap_figures_are_measured_again(project: Path) -> None:
+def test_stale_figures_are_measured_again(project: Path) -> None:
     (project / "measure.py").write_text((project / "measure.py").read_text() + "\n")
     (found,) = figures_of(project / "page.md")
     with pytest.raises(SystemExit, match=r"commit measure\.py first"):
@@ -71,6 +71,47 @@ def test_cheap_figures_are_measured_again(project: Path) -> None:
         "| 1 |", "| 2 |"
     )
     assert not is_stale(project)
+
+
+def test_every_table_that_a_command_prints_takes_its_place_in_order(project: Path) -> None:
+    (project / "measure.py").write_text("print('| a |\\n|---|\\n| 2 |\\n\\n| b |\\n|---|\\n| 3 |\\n\\n| c |\\n|---|')")
+    commit_all(project)
+    (found,) = figures_of(project / "page.md")
+    with pytest.raises(SystemExit, match="more tables than there are below it"):
+        renew(found, project)
+    (project / "measure.py").write_text("print('| a |\\n|---|\\n| 2 |\\n\\n| b |\\n|---|\\n| 3 |')")
+    commit_all(project)
+    renew(found, project)
+    assert (project / "page.md").read_text().endswith("| a |\n|---|\n| 2 |\n\n| b |\n|---|\n| 3 |\n")
+
+
+def test_a_table_below_the_next_heading_belongs_to_another_block(project: Path) -> None:
+    text = (project / "page.md").read_text().replace("| another |", "## Further\n| another |")
+    (project / "page.md").write_text(text)
+    (project / "measure.py").write_text("print('| a |\\n|---|\\n| 2 |\\n\\n| b |\\n|---|\\n| 3 |')")
+    commit_all(project)
+    (found,) = figures_of(project / "page.md")
+    with pytest.raises(SystemExit, match="more tables than there are below it"):
+        renew(found, project)
+    assert (project / "page.md").read_text() == text
+
+
+def test_a_command_that_fails_leaves_its_page(project: Path) -> None:
+    (project / "measure.py").write_text("raise SystemExit(3)")
+    commit_all(project)
+    before = (project / "page.md").read_text()
+    (found,) = figures_of(project / "page.md")
+    assert renew(found, project) == "failed with exit code 3"
+    assert (project / "page.md").read_text() == before
+
+
+def test_data_that_are_not_there_are_asked_for(tmp_path: Path) -> None:
+    found = Figures(tmp_path / "page.md", "abcdef0", "make study DATA=DATA/sales.csv", ("measure.py",), 1)
+    assert found.words(None) is None
+    assert found.words(tmp_path) is None
+    assert renew(found, tmp_path) == "needs data (DATA=FOLDER)"
+    (tmp_path / "sales.csv").write_text("")
+    assert found.words(tmp_path) == ["make", "study", f"DATA={tmp_path.resolve()}/sales.csv"]
 
 
 def test_every_commit_that_a_page_names_is_one_that_make_figures_reads() -> None:

@@ -23,9 +23,7 @@ def models(season: int) -> dict[str, Any]:
     try:
         from statsforecast import models as library
     except ImportError:
-        raise LostSalesError(
-            "the usual way needs statsforecast: pip install -c constraints-peers.txt statsforecast"
-        ) from None
+        raise LostSalesError("the baseline needs statsforecast; `make study` runs a study with it") from None
     short = season if season <= LONGEST_ETS_SEASON else 1
     found = {
         "AutoETS": library.AutoETS(season_length=short),

@@ -1,0 +1,82 @@
+"""`python -m benchmarks.experiments NAME`: run an experiment in full, and print its table of docs/results/README.md.
+
+Tables, pictures and manifest take the place of those in docs/results/NAME. `behaviours` needs the policy that
+`make ppo` writes to build/ppo.
+"""
+
+import csv
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from benchmarks.markdown import ROOT, markdown_table, results_folder
+
+EXPERIMENTS = {
+    "released": "released",
+    "paper": "paper",
+    "steady": "steady",
+    "behaviours": "released --behaviours pi-star,softmax,ppo --ppo build/ppo --levels 10,50 "
+    "--methods c-fqi,pc-fqi,fusion,pc-fqi-paper-u",
+}
+KEPT = (".csv", ".md", ".png", ".parquet", "manifest.json")
+SHOWN = ("5", "10", "50")  # episodes; at the other levels there are the paper's learners only
+BEHAVIOURS = {"pi-star": "pi\\*", "ppo": "PPO"}
+METHODS = {
+    "c-fqi": "C-FQI",
+    "pc-fqi": "PC-FQI, our penalty by support",
+    "pc-fqi-paper-u": "PC-FQI, the paper's U",
+    "fusion": "fusion",
+    "c-fqi-default": "C-FQI with our defaults",
+    "pc-fqi-default": "PC-FQI with our defaults",
+    "planner": "planner",
+    "fqi-imputed": "FQI, one Q-function, imputed profit",
+    "fqi-plugin": "FQI, one Q-function, imputed demand",
+    "fqi-observed": "FQI, stock-outs taken for demand",
+    "fqi-dropped": "FQI without stock-outs",
+    "behaviour": "behaviour, cloned",
+    "s-S-p": "(s, S, p)",
+    "base-stock": "base-stock",
+    "newsvendor": "newsvendor",
+}
+
+
+def run(name: str) -> Path:
+    """Run or resume an experiment, and return its folder in docs/results."""
+    done, kept = results_folder(name), ROOT / "docs" / "results" / name
+    command = [sys.executable, "-m", "lostsales", "experiment", *shlex.split(EXPERIMENTS[name]), "--out", str(done)]
+    subprocess.run(command, cwd=ROOT, stdout=sys.stderr, check=True)  # noqa: S603
+    kept.mkdir(exist_ok=True)
+    for path in done.iterdir():
+        if path.name.endswith(KEPT):
+            shutil.copyfile(path, kept / path.name)
+    return kept
+
+
+def summary(folder: Path) -> str:
+    """Profit per period by method, behaviour and some levels, with 95 % intervals over runs."""
+    with (folder / "summary.csv").open(encoding="utf-8") as file:
+        found = {(row["method"], row["behaviour"], row["episodes"]): row for row in csv.DictReader(file)}
+    columns = [key for key in dict.fromkeys(key[1:] for key in found) if key[0] != "reference" and key[1] in SHOWN]
+    heads = [
+        episodes if behaviour in [each[0] for each in columns[:at]] else
+        f"{BEHAVIOURS.get(behaviour, behaviour)}, {episodes} episodes"
+        for at, (behaviour, episodes) in enumerate(columns)
+    ]  # fmt: skip
+    lines = [
+        [words, *(_figure(found.get((method, *column)), 2 if method == "planner" else 1) for column in columns)]
+        for method, words in METHODS.items()
+        if any(method == key[0] for key in found)
+    ]
+    return markdown_table(["learned from", *heads], lines)
+
+
+def _figure(row: dict[str, str] | None, digits: int) -> str:
+    return (
+        "" if row is None else f"{float(row['mean']):.{digits}f} ± {float(row['high']) - float(row['mean']):.{digits}f}"
+    )
+
+
+if __name__ == "__main__":
+    print(summary(run(sys.argv[1])))
