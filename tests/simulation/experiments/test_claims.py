@@ -87,7 +87,7 @@ LEVELS = (5, 10, 20, 40)
         ((20.0, 26.0, 26.0, 26.0), "holds"),  # level in the end, as curves are
         ((26.0, 24.0, 22.0, 20.0), "not reproduced"),
         ((20.0, 30.0, 25.0, 22.0), "not reproduced"),  # the last is above the first, but it does not rise
-        ((20.0, 20.0, 20.0, 20.0), "cannot be told"),
+        ((20.0, 20.0, 20.0, 20.0), "inconclusive"),
     ],
 )
 def test_a_rise_is_a_trend_over_all_levels(means: tuple[float, ...], verdict: str) -> None:
@@ -140,7 +140,7 @@ def test_claims_about_published_figures_are_those_of_released_only() -> None:
         ((27.3, 29.0), "holds", "below the published at 0 and above it at 0"),
         ((30.0, 31.5), "holds", "below the published at 0 and above it at 2"),
         ((20.0, 22.0), "not reproduced", "below the published at 2 and above it at 0"),
-        ((23.5, 28.0), "cannot be told", ""),  # about the margin of 2.5 below
+        ((23.5, 28.0), "inconclusive", ""),  # about the margin of 2.5 below
     ],
 )
 def test_a_curve_is_compared_with_the_published_one(ours: tuple[float, ...], verdict: str, note: str) -> None:
@@ -156,7 +156,7 @@ def test_a_curve_is_compared_with_the_published_one(ours: tuple[float, ...], ver
 def test_noisy_differences_are_undecided() -> None:
     level = AS_THE_PAPER_SAYS | {("uniform", "pc-fqi"): (26.1, 31.4)}
     found = claim(made_up(level, spread=2.0), "c-fqi beats pc-fqi", "uniform")
-    assert found.verdict == "cannot be told"
+    assert found.verdict == "inconclusive"
     assert found.low < 0 < found.high
 
 
@@ -172,7 +172,7 @@ def test_a_difference_is_paired_over_runs() -> None:
 def test_the_planner_must_beat_every_rival() -> None:
     close = AS_THE_PAPER_SAYS | {("uniform", "fusion"): (31.95, 31.85)}
     found = claim(made_up(close, spread=1.0), "planner beats all", "uniform")
-    assert found.verdict == "cannot be told"
+    assert found.verdict == "inconclusive"
     assert "beats 2 of 3; the closest is fusion" in found.note
 
 
@@ -181,7 +181,7 @@ def test_claims_about_methods_not_run_are_undecided() -> None:
     results = made_up(only)
     for text, behaviour in (("planner beats all", "uniform"), ("pc-fqi beats c-fqi", "near-optimal")):
         found = claim(results, text, behaviour)
-        assert (found.verdict, found.n) == ("cannot be told", 0)
+        assert (found.verdict, found.n) == ("inconclusive", 0)
         assert "not both run" in found.note
 
 
@@ -206,10 +206,10 @@ def test_verdicts_at_their_edges() -> None:
 
     assert above(interval(0.1, 2)) == "holds"
     assert above(interval(-2, -0.1)) == "not reproduced"
-    assert above(interval(-1, 1)) == "cannot be told"
+    assert above(interval(-1, 1)) == "inconclusive"
     assert above(interval(-1, 1), bound=-2) == "holds"
     assert within(interval(-0.5, 0.5), 1) == "holds"
     assert within(interval(-3, -2), 1) == "not reproduced"
-    assert within(interval(0.5, 1.5), 1) == "cannot be told"
+    assert within(interval(0.5, 1.5), 1) == "inconclusive"
     nothing = RunMean.of(np.zeros(0))
-    assert above(nothing) == within(nothing, 1) == "cannot be told"
+    assert above(nothing) == within(nothing, 1) == "inconclusive"

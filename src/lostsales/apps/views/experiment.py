@@ -20,7 +20,7 @@ from lostsales.simulation.experiments.design import REFERENCE
 from lostsales.simulation.experiments.results import ExperimentResults, Row, summarise_results
 from lostsales.simulation.experiments.tables import write_tables
 
-COLOURS = {"holds": "green", "not reproduced": "red", "cannot be told": "yellow"}
+COLOURS = {"holds": "green", "not reproduced": "red", "inconclusive": "yellow"}
 MOST_LEVELS = 5  # on the screen
 REFERENCE_NAMES = {
     "oracle-horizon": "oracle (sees all demand) that knows the last period",

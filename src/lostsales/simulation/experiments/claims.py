@@ -13,7 +13,7 @@ from lostsales.simulation.experiments.against_published import differences_to_pu
 from lostsales.simulation.experiments.results import ExperimentResults, RunMean
 from lostsales.types import Floats
 
-Verdict = Literal["holds", "not reproduced", "cannot be told"]
+Verdict = Literal["holds", "not reproduced", "inconclusive"]
 PAPER = ("c-fqi", "pc-fqi", "fusion")
 OURS = ("planner", "replay-fqi")
 # C-FQI less its depths: one Q on the last observation, as it is or with the mean of a hidden demand (Appendix C).
@@ -56,7 +56,7 @@ def above(interval: RunMean, bound: float = 0.0) -> Verdict:
     """Verdict on a mean being above a bound."""
     if interval.low > bound:
         return "holds"
-    return "not reproduced" if interval.high <= bound else "cannot be told"
+    return "not reproduced" if interval.high <= bound else "inconclusive"
 
 
 def within(interval: RunMean, margin: float) -> Verdict:
@@ -64,7 +64,7 @@ def within(interval: RunMean, margin: float) -> Verdict:
     if -margin < interval.low and interval.high < margin:
         return "holds"
     outside = interval.low >= margin or interval.high <= -margin
-    return "not reproduced" if outside else "cannot be told"
+    return "not reproduced" if outside else "inconclusive"
 
 
 def _claim(text: str, behaviour: str, measured: str, interval: RunMean, verdict: Verdict, note: str = "") -> Claim:
@@ -72,7 +72,7 @@ def _claim(text: str, behaviour: str, measured: str, interval: RunMean, verdict:
 
 
 def _not_run(text: str, behaviour: str, reason: str) -> Claim:
-    return _claim(text, behaviour, "", RunMean.of(np.zeros(0)), "cannot be told", reason)
+    return _claim(text, behaviour, "", RunMean.of(np.zeros(0)), "inconclusive", reason)
 
 
 def _oracle_above(results: ExperimentResults) -> Claim:
@@ -176,7 +176,7 @@ def _beats_all(results: ExperimentResults, behaviour: str, method: str) -> Claim
     verdicts = {rival: above(interval) for rival, interval in against.items()}
     closest = min(against, key=lambda rival: np.nan_to_num(against[rival].mean, nan=np.inf))
     beaten = sum(verdict == "holds" for verdict in verdicts.values())
-    overall: Verdict = "holds" if beaten == len(rivals) else "cannot be told"
+    overall: Verdict = "holds" if beaten == len(rivals) else "inconclusive"
     if "not reproduced" in verdicts.values():
         overall = "not reproduced"
     note = f"beats {beaten} of {len(rivals)}; the closest is {closest}"
