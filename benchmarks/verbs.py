@@ -1,9 +1,8 @@
 """Time and memory of every command by the size of its log, beside what a user would run otherwise.
 
-`python -m benchmarks.verbs [--shapes 1000x20,10000x200,...] [--limit SECONDS] [--journal FILE]` prints a Markdown
-table. Every figure is one process from its start, in seconds of the processor (which other work on the machine moves
-little) with its peak memory; peers run right after the command they stand beside. The journal keeps finished runs: a
-second start resumes.
+`python -m benchmarks.verbs [--shapes 1000x20,10000x200,...] [--limit SECONDS]` prints a Markdown table. Every figure is
+one process from its start, in seconds of the processor (which other work on the machine moves little) with its peak
+memory; peers run right after the command they stand beside. A run that was stopped resumes at the same commit.
 """
 
 import argparse
@@ -20,6 +19,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from benchmarks.markdown import results_folder
 from lostsales.data.writing import write_table
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
@@ -29,6 +29,8 @@ SHAPES = "1000x20,10000x200,100000x2000,1000000x20000,10000000x100000,100000x1" 
 # grew as between the two largest logs before it, as the square root of the rows at least.
 LIMIT = 600
 COMMANDS: dict[str, tuple[str, ...]] = {
+    "simulate": ("simulate", "steady", "--episodes", "SERIES", "--set", "horizon=PERIODS", "--out", "drawn.parquet"),
+    "init": ("init", "log.parquet", "--out", "proposed.toml", "--force"),
     "inspect": ("inspect", "log.parquet"),
     "audit": ("audit", "log.parquet"),
     "impute": ("impute", "log.parquet", "--out", "filled.parquet"),
@@ -39,7 +41,11 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "fit c-fqi": ("fit", "log.parquet", "--method", "c-fqi", "--set", "value=q", "--out", "cfqi"),
     "evaluate": ("evaluate", "planner", "log.parquet"),
     "compare": ("compare", "log.parquet", "--methods", "planner,base-stock", "--out", "best"),
+    "backtest": ("backtest", "log.parquet"),
+    "report": ("report", "planner", "log.parquet", "--out", "report.html"),
+    "pilot": ("pilot", "log.parquet", "--policy", "planner", "--out", "pilot.json"),
 }
+ASK_A_POLICY = {"recommend", "evaluate", "report", "pilot"}
 
 
 PEERS = {  # functions of `benchmarks.verb_peers`, as the table names them
@@ -94,18 +100,18 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--shapes", default=SHAPES)
     parser.add_argument("--limit", type=int, default=LIMIT)
-    parser.add_argument("--journal", type=Path)
     given = parser.parse_args()
     shapes = [(int(rows), int(series)) for rows, series in (each.split("x") for each in given.shapes.split(","))]
-    lines = given.journal.read_text().splitlines() if given.journal and given.journal.exists() else []
-    runs = [Run(**json.loads(line)) for line in lines]
+    journal = results_folder("verbs") / "runs.jsonl"
+    journal.parent.mkdir(parents=True, exist_ok=True)
+    journal.touch()
+    runs = [Run(**json.loads(line)) for line in journal.read_text().splitlines()]
     for shape in shapes:
         with TemporaryDirectory() as name:
             for run in measured(Path(name) / "shop", shape, runs, given.limit):
                 runs.append(run)
-                if given.journal:
-                    with given.journal.open("a") as file:
-                        file.write(json.dumps(asdict(run)) + "\n")
+                with journal.open("a") as file:
+                    file.write(json.dumps(asdict(run)) + "\n")
                 sys.stderr.write(f"{run.name}, {run.rows:,} rows: {run.text}\n")
     print(table(runs, shapes))
 
@@ -116,16 +122,17 @@ def measured(folder: Path, shape: tuple[int, int], runs: list[Run], limit: int) 
     root = Path(__file__).parent.parent
     starts: dict[str, Callable[[], subprocess.Popen[bytes]]] = {}
     for command, arguments in COMMANDS.items():
-        starts[command] = own_command(arguments, folder)
+        sizes = {"SERIES": str(series), "horizon=PERIODS": f"horizon={rows // series}"}
+        starts[command] = own_command(tuple(sizes.get(each, each) for each in arguments), folder)
         for peer in peers(root):
-            if peer.beside == command and rows <= peer.most:
+            if peer.beside == command and rows <= peer.most and series > 1:
                 starts[peer.function] = peer_command(peer, folder)
     known = {each.name for each in runs if (each.rows, each.series) == shape}
     missing = [name for name in starts if name not in known]
     if not missing:
         return
     write_log(folder, rows, series)
-    if {"recommend", "evaluate"} & set(missing) and "fit planner" not in missing:
+    if ASK_A_POLICY & set(missing) and "fit planner" not in missing:
         starts["fit planner"]().wait()  # the policy that is asked or judged
     for name in missing:
         if takes_longer([each for each in runs if each.name == name and each.series > 1], rows, limit):
