@@ -2,8 +2,8 @@
 
     python nightly.py LOG --service http://127.0.0.1:8765 --policies policies [--key-file key] [--method planner]
 
-The candidate is fitted without the last periods and judged there against the active policy, unit by unit; where its
-gain over it is proven with 95 % certainty, it is fitted to the whole log, saved with its evaluation beside the others
+The candidate is fitted without the last periods and evaluated there against the active policy, unit by unit; where its
+gain over it is proven, it is fitted to the whole log, saved with its evaluation beside the others
 and activated. Prints one JSON object. Exit codes: 0 activated, 3 kept what is active, 2 an error.
 """
 
@@ -33,7 +33,7 @@ def main() -> int:
     parser.add_argument("--policies", type=Path, required=True, help="the folder that the service serves")
     parser.add_argument("--key-file", type=Path, help="a file with a key of the scope admin")
     parser.add_argument("--method", default="planner")
-    parser.add_argument("--hold-out", type=int, default=28, help="last periods, to judge on")
+    parser.add_argument("--hold-out", type=int, default=28, help="last periods, to evaluate on")
     given = parser.parse_args()
     key = given.key_file.read_text().strip() if given.key_file else ""
     try:

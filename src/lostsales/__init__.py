@@ -1,4 +1,4 @@
-"""Learn how to price and how much to order from a shop's own history, when stock-outs hid part of the demand."""
+"""Learn prices and orders from a sales log in which stock-outs censored demand."""
 
 import typing as _typing
 from importlib import import_module as _import_module

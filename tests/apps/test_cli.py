@@ -69,7 +69,7 @@ def test_set_overrides_a_field_and_policies_have_names() -> None:
 
 def test_simulate_tells_people_what_was_earned_and_where_it_lies(tmp_path: Path) -> None:
     text = run("simulate", "released", "--episodes", 3, "--out", tmp_path / "l.csv", "--truth", tmp_path / "t.csv")
-    for expected in ("released under uniform", "mean profit a period", "3 x 50 = 150", "l.csv", "l.toml", "t.csv"):
+    for expected in ("released under uniform", "mean profit per period", "3 x 50 = 150", "l.csv", "l.toml", "t.csv"):
         assert expected in text.replace("\n", "")
 
 
@@ -110,7 +110,7 @@ def test_brackets_in_names_are_shown_as_they_are(tmp_path: Path) -> None:
         (("simulate", "released", "--epsilon", 7), "epsilon must lie between 0 and 1, but 7 came"),
         (("simulate", "released", "--out", "log.xlsx"), "log.xlsx must end in .parquet or .csv"),
         (("simulate", "released", "--out", "no/log.csv"), "there is no folder no to write log.csv into"),
-        (("simulate", "released", "--out", "a.csv", "--truth", "a.csv"), "need a file each, but both are a.csv"),
+        (("simulate", "released", "--out", "a.csv", "--truth", "a.csv"), "need different files, but both are a.csv"),
         (("inspect", "nowhere.csv"), "there is no file nowhere.csv"),
         (("inspect", "."), "must have a .csv or .parquet file, but it has none"),
         (("nonsense",), "No such command 'nonsense'"),

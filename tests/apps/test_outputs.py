@@ -112,7 +112,7 @@ def test_log_and_truth_are_one_file_under_no_spelling(
     shop: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asked = "simulate", "released", "--out", "new.csv", "--truth", "./new.csv"
-    assert "need a file each" in failure(monkeypatch, capsys, *asked)
+    assert "need different files" in failure(monkeypatch, capsys, *asked)
     assert shop.is_dir()
 
 

@@ -73,12 +73,10 @@ def test_the_verdict_rests_on_the_gain_of_all_products_together() -> None:
     estimand, earned = Estimand(10, 0.9, "here"), Earned(gain, gain, np.zeros(2), "a law")
     plain = Evaluation(estimand, earned, (best,), np.array(["a", "b"]), "blocks in time")
     assert plain.verdict == "pilot"
-    assert plain.sentence.startswith(
-        "no proven gain, +70.00 EUR a week over all 2 products, with 95 % certainty -35.00"
-    )
+    assert plain.sentence.startswith("no proven gain, +70.00 EUR per week over all 2 products (95 % interval -35.00")
     doubted = replace(plain, concerns=(Concern("amber", "estimators disagree"),))
-    figures = "+70.00 EUR a week over all 2 products (-35.00 to +175.00)"
-    assert doubted.sentence == f"no gain is certain, {figures}: estimators disagree; prove it in a pilot first"
+    figures = "+70.00 EUR per week over all 2 products (-35.00 to +175.00)"
+    assert doubted.sentence == f"the gain is not proven, {figures}: estimators disagree; run a pilot first"
     assert ComparedMethod("rule", gain=gain, assortment=found).advice == "pilot"
     assert ComparedMethod("rule", gain=gain).advice == "deploy"
 
@@ -142,14 +140,14 @@ def test_the_behaviour_itself_gains_nothing() -> None:
         assert each.gain.period.low < 0 < each.gain.period.high
     assert found.choice.products == ()
     assert found.choice.gain.period == Interval(0.0, 0.0, 0.0)
-    assert found.choice.sentence.startswith("keep what you do")
+    assert found.choice.sentence.startswith("keep the current practice")
 
 
 def test_figures_are_by_period_where_periods_are_plain_numbers() -> None:
     found = judged(RULE, dated=False)
     assert found.total.week is None
     assert found.total.year is None
-    assert "a period over all 4 products" in found.sentence
+    assert "per period over all 4 products" in found.sentence
     assert any("plain numbers" in note for note in found.notes)
 
 
@@ -203,10 +201,10 @@ def test_all_products_of_a_large_assortment_are_judged_from_their_last_periods()
     log = Assortment.drawn(12, 0).log(150, 0)
     part, notes = judged_rows(log, 900, 0)
     assert set(part.names) == set(log.names)
-    assert notes == ("judged from the last 75 periods of each series",)
+    assert notes == ("evaluated on the last 75 periods of each series",)
     few, notes = judged_rows(Assortment.drawn(40, 0).log(30, 0), 300, 0)
     assert len(few.names) == 20
-    assert notes[0] == "judged from 20 of 40 series, drawn at random"
+    assert notes[0] == "evaluated on 20 of 40 series, drawn at random"
 
 
 def test_units_of_an_assortment_are_blocks_in_time_that_all_products_share() -> None:

@@ -64,7 +64,7 @@ def test_the_verdict_allows_for_the_errors_of_both() -> None:
     outcome = windows_of(5.0, 2.7, 2.0).outcome
     assert outcome is not None
     assert astuple(outcome) == pytest.approx((2.7, 1.7, 3.7))
-    assert "less than was claimed, beyond chance" in windows_of(5.0, 2.7, 2.0).sentence
+    assert "significantly less than predicted" in windows_of(5.0, 2.7, 2.0).sentence
 
 
 @pytest.mark.slow

@@ -120,7 +120,7 @@ def test_a_stock_off_its_balance_leads_to_no_choice_whatever_the_figures(found: 
     assert [each.gain for each in withheld.candidates] == [each.gain for each in found.candidates]
     assert withheld.choice is None
     finding = "the stock of the log does not follow its balance in 99.0% of rows (it would if pigs fly)"
-    assert withheld.sentence == f"{KEEP_CURRENT}: which method gains cannot be told, as {finding}"
+    assert withheld.sentence == f"{KEEP_CURRENT}: the gain of no method can be determined, as {finding}"
     assert broken.notes.balance_warning in withheld.notes
 
 
@@ -195,6 +195,6 @@ def test_what_is_left_out_is_counted() -> None:
 def test_of_a_large_log_a_part_is_compared_on_in_two_folds() -> None:
     log = small_log("newsvendor", 60, horizon=8)
     found = compare(log, ["newsvendor"], rows=240)
-    assert found.notes[0] == "judged from 30 of 60 series, drawn at random"
+    assert found.notes[0] == "evaluated on 30 of 60 series, drawn at random"
     assert found.notes[-1] == "each method is fitted 2 times, without each of 2 folds, not 5 times"
     assert compare(log, ["newsvendor"]).notes == ()

@@ -175,7 +175,7 @@ def test_no_gain_is_claimed_from_a_stock_off_its_balance() -> None:
     assert trusted.sentence.startswith("a proven gain")
     assert trusted.withheld == ""
     said = "the stock of the log does not follow its balance in 6.0% of rows"
-    assert found.sentence == f"whether it gains cannot be told: {said}; keep what you do"
+    assert found.sentence == f"the gain cannot be determined: {said}; keep the current practice"
     assert found.to_json()["withheld"] == said
     assert found.notes == (broken.notes.balance_warning,)
     assert found.best is not None

@@ -22,7 +22,7 @@ def test_of_many_series_some_are_drawn_whole() -> None:
     log = small_log("steady", 60)
     part, notes = judged_rows(log, 1_500, 3)
     assert lengths(part) == [50] * 30
-    assert notes == ("judged from 30 of 60 series, drawn at random",)
+    assert notes == ("evaluated on 30 of 60 series, drawn at random",)
     assert set(part.names) < set(log.names)
     again, _ = judged_rows(log, 1_500, 3)
     np.testing.assert_array_equal(again.names, part.names)
@@ -31,7 +31,7 @@ def test_of_many_series_some_are_drawn_whole() -> None:
 def test_few_long_series_are_judged_from_their_last_periods() -> None:
     log = small_log("steady", 2, horizon=400)
     part, notes = judged_rows(log, 200, 0)
-    assert notes == ("judged from the last 100 periods of each series",)
+    assert notes == ("evaluated on the last 100 periods of each series",)
     assert lengths(part) == [100, 100]
     np.testing.assert_array_equal(part.sales, log.sales.reshape(2, 400)[:, 300:].ravel())
     np.testing.assert_array_equal(part.last_sales, log.sales.reshape(2, 400)[:, 299])
@@ -52,5 +52,5 @@ def test_no_more_rows_than_were_asked_for(most: int) -> None:
 
 def test_fewer_rows_than_series_are_refused() -> None:
     log = small_log("released", 12)
-    with pytest.raises(SettingError, match="at least a row of each of 12 series is judged, but rows are at most 5"):
+    with pytest.raises(SettingError, match="rows must be at least 12, one per series, but 5 came"):
         judged_rows(log, 5, 0)

@@ -63,7 +63,7 @@ def test_without_torch_the_error_says_how_to_get_it(tmp_path: Path, monkeypatch:
     arguments = ["solve", "released", "--target", "ppo", "--out", str(tmp_path / "ppo")]
     with pytest.raises(LostSalesError, match=r"PPO needs torch, .* `pip install 'lostsales\[rl\]'`, or `make ppo`"):
         RUN.invoke(app, arguments, catch_exceptions=False)
-    with pytest.raises(SettingError, match="--horizon, --max-depth, --first-row and --criterion are not for ppo"):
+    with pytest.raises(SettingError, match="--horizon, --max-depth, --first-row and --criterion do not apply to ppo"):
         RUN.invoke(app, [*arguments, "--horizon", "50"], catch_exceptions=False)
     with pytest.raises(SettingError, match="steps must be at least 1 and seed at least 0, but 0 and 0 came"):
         train(WORLD, steps=0, discount=0.9, seed=0)

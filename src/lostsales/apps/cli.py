@@ -34,7 +34,7 @@ from lostsales.apps.commands.simulate import simulate
 from lostsales.apps.commands.solve import solve
 from lostsales.errors import LostSalesError
 
-ABOUT = "Learn prices and orders from a shop's own history, when stock-outs hid part of the demand."
+ABOUT = "Learn prices and orders from a sales log in which stock-outs censored demand."
 MOST_WORD = 300  # characters of a word of a message
 COMMANDS = (
     simulate, init, inspect, audit, impute, demand, forecast, methods, fit, recommend, evaluate, compare, backtest,
@@ -62,10 +62,10 @@ def _show_version(wanted: bool) -> None:
 @app.callback()
 def options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and end.")
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Learn prices and orders from a shop's own history, when stock-outs hid part of the demand."""
+    """Learn prices and orders from a sales log in which stock-outs censored demand."""
 
 
 for command in COMMANDS:

@@ -19,8 +19,8 @@ LARGE = 10_000.0  # money that is shown without decimals
 WEEKS_A_YEAR = 365.25 / 7
 LEAST_UNITS = 4  # of which an interval can be made, and folds
 MOST_SHARE = 0.9  # of the rows of a product in one unit, beyond which it cannot be judged on its own
-KEEP_UNTIL_PROVED = "keep what you do for all products until a pilot has proved the gain"
-NO_CALENDAR = "periods are plain numbers, so figures are by period: dates would give them by week and year"
+KEEP_UNTIL_PROVED = "keep the current practice for all products until a pilot has proved the gain"
+NO_CALENDAR = "periods are plain numbers, so figures are per period: with dates they would be per week and year"
 
 
 def amount(money: float, signed: bool = True) -> str:
@@ -43,7 +43,7 @@ class MoneyOver:
     @property
     def usual(self) -> tuple[Interval, str]:
         """The figure for people, by week where it is known, and what it is over."""
-        return (self.period, "a period") if self.week is None else (self.week, "a week")
+        return (self.period, "per period") if self.week is None else (self.week, "per week")
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class AssortmentGain:
     >>> milk = ProductGain("milk", rows=90, earned=week, gain=week, proven=True, chosen=True)
     >>> choice = ProductChoice(("milk",), (), week, "use it for all 1 products")
     >>> AssortmentGain((milk,), week, week, choice, 1, "EUR", ()).sentence
-    'a proven gain, +14.00 EUR a week over all 1 products, with 95 % certainty +7.00 to +21.00'
+    'a proven gain, +14.00 EUR per week over all 1 products (95 % interval +7.00 to +21.00)'
 
     """
 
@@ -132,13 +132,13 @@ class AssortmentGain:
         """The total gain and its interval in words."""
         gain, over = judged_gain(self.total.period, self)
         sure = "a proven gain" if gain.proven else "a proven loss" if gain.high < 0 else "no proven gain"
-        return f"{sure}, {amount(gain.value)} {over}, with 95 % certainty {amount(gain.low)} to {amount(gain.high)}"
+        return f"{sure}, {amount(gain.value)} {over} (95 % interval {amount(gain.low)} to {amount(gain.high)})"
 
 
 def judged_gain(gain: Interval, products: AssortmentGain | None) -> tuple[Interval, str]:
     """The gain that a verdict rests on, and what it is over: that of all products together where there are some."""
     if products is None:
-        return gain, "a period"
+        return gain, "per period"
     total, over = products.total.usual
     money = f"{products.currency} " if products.currency else ""
     return total, f"{money}{over} over all {products.products_in_log:,} products"
@@ -274,12 +274,12 @@ def _choice(gains: list[ProductGain], gain: MoneyOver, in_log: int, currency: st
     chosen = tuple(each.product for each in gains if each.chosen)
     kept = tuple(each.product for each in gains if not each.chosen)
     if not chosen:
-        return ProductChoice(chosen, kept, gain, "keep what you do for all products: no gain is proven")
+        return ProductChoice(chosen, kept, gain, "keep the current practice for all products: no gain is proven")
     figure, over = gain.usual
     money = f" {currency}" if currency else ""
-    brings = f"{amount(figure.value)}{money} {over}, with 95 % certainty at least {amount(figure.low)}"
+    brings = f"{amount(figure.value)}{money} {over} (95 % interval {amount(figure.low)} to {amount(figure.high)})"
     whose = f"{len(chosen):,} of {in_log:,} products" if kept else f"all {in_log:,} products"
-    rest = f", and keep what you do for the other {in_log - len(chosen):,}" if kept else ""
+    rest = f", and keep the current practice for the other {in_log - len(chosen):,}" if kept else ""
     return ProductChoice(chosen, kept, gain, f"use it for {whose}{rest}: {brings}")
 
 
@@ -290,7 +290,7 @@ def _notes(
     if products_in_log > len(products):
         notes.append(f"totals are scaled up from {len(products):,} of {products_in_log:,} products, drawn at random")
     if short := int(np.count_nonzero(~judged)):
-        notes.append(f"products with too few rows to be judged: {short:,}; they count as no gain")
+        notes.append(f"products with too few rows to be evaluated: {short:,}; they count as no gain")
     if gone := int(np.count_nonzero(~on_sale(log, products))):
         notes.append(f"products that were no longer sold at the end of the log: {gone:,}; totals count them")
     return tuple(notes)

@@ -25,9 +25,9 @@ WINDOWS = 3
 TESTED = 0.5  # the share of the periods that is tested, the last ones
 LEAST_PERIODS = 5  # of a window
 ENDS = {
-    "borne out": "the claim was borne out",
-    "fell short": "less than was claimed, beyond chance",
-    "open": "too little came later to tell whether there is a gain",
+    "borne out": "the prediction is confirmed",
+    "fell short": "significantly less than predicted",
+    "open": "inconclusive, no gain is proven in the windows",
 }
 
 
@@ -98,11 +98,11 @@ class BackTest:
     def sentence(self) -> str:
         """The verdict in words."""
         if self.claimed is None or self.outcome is None:
-            return f"{self.method} could not be tested on what came later: {self.windows[0].reason}"
+            return f"{self.method} could not be tested on later periods: {self.windows[0].reason}"
         tested = sum(each.outcome is not None for each in self.windows)
         came = f"{self.outcome.value:.2f} ({self.outcome.low:.2f} to {self.outcome.high:.2f})"
-        told = f"{self.method} claimed a gain of {self.claimed.value:.2f} a period before {_windows(tested)}"
-        return f"{told}; by what came later it was {came}: {ENDS[self.verdict]}"
+        told = f"{self.method} predicted a gain of {self.claimed.value:.2f} per period before {_windows(tested)}"
+        return f"{told}; in the windows it was {came}: {ENDS[self.verdict]}"
 
     def to_json(self) -> dict[str, Any]:
         """As JSON can hold it."""

@@ -17,7 +17,7 @@ from lostsales.evaluation.evaluate import checked_estimators, evaluate_on, prepa
 from lostsales.evaluation.interval import Interval
 from lostsales.evaluation.judged_rows import COMPARED_ROWS, QUICK_ROWS
 from lostsales.evaluation.prepared_log import PreparedLog
-from lostsales.evaluation.promise.advice import KEEP_CURRENT, PILOT_FIRST, Advice, Concern, advice, texts
+from lostsales.evaluation.promise.advice import KEEP_CURRENT, Advice, Concern, advice, texts
 from lostsales.evaluation.promise.log_concerns import log_concerns
 from lostsales.evaluation.promise.sensitivity import Sensitivity
 from lostsales.evaluation.results import Earned, Estimand, Evaluation, assortment_json, plain
@@ -359,13 +359,12 @@ def _choose(candidates: tuple[ComparedMethod, ...], doubts: tuple[Concern, ...])
             if each.gain is None or each.advice != wanted or (wanted == "deploy" and each.assortment is not None):
                 continue
             gain, over = judged_gain(each.gain, each.assortment)
-            figures = f"{amount(gain.value)} {over}, {amount(gain.low)} to {amount(gain.high)}"
+            figures = f"{amount(gain.value)} {over} (95 % interval {amount(gain.low)} to {amount(gain.high)})"
             if wanted == "deploy":
-                sure = f"a gain of {each.gain.value:.2f} a period, above {each.gain.low:.2f} with 95 % certainty"
-                return "deploy", each.method, f"deploy {each.method}: {sure}"
-            doubt = withheld or texts(each.concerns, "amber") or f"it may gain ({figures}), which is not proven"
-            return "pilot", each.method, f"{KEEP_CURRENT}, and {PILOT_FIRST} if you want {each.method}: {doubt}"
+                return "deploy", each.method, f"deploy {each.method}: a proven gain, {figures}"
+            doubt = withheld or texts(each.concerns, "amber") or f"its gain is not proven, {figures}"
+            return "pilot", each.method, f"{KEEP_CURRENT}, and run a pilot of {each.method} first: {doubt}"
     if withheld:
-        return "keep", None, f"{KEEP_CURRENT}: which method gains cannot be told, as {withheld}"
+        return "keep", None, f"{KEEP_CURRENT}: the gain of no method can be determined, as {withheld}"
     nothing = KEEP_ALL if any(each.assortment is not None for each in candidates) else None
     return "keep", None, nothing or f"{KEEP_CURRENT}: no method has a proven gain"

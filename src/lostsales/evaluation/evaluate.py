@@ -148,7 +148,7 @@ def _estimate(name: str, task: EvaluationTask) -> Estimate:
     try:
         return ESTIMATORS.get(name)(task)
     except LostSalesError as error:
-        return Estimate(name, Overlap("nothing", 0.0, 0.0, False, "not judged"), reason=str(error))
+        return Estimate(name, Overlap("nothing", 0.0, 0.0, False, "not evaluated"), reason=str(error))
 
 
 def checked_estimators(asked: Sequence[str] | None) -> tuple[str, ...]:

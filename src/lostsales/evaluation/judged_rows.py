@@ -29,14 +29,14 @@ def judged_rows(log: SalesLog, most: int, seed: int) -> tuple[SalesLog, tuple[st
     if kept < len(names):
         chosen = np.random.default_rng(seed).permutation(names)[:kept]
         log = series_of(log, np.flatnonzero(np.isin(log.names, chosen)))
-        notes.append(f"judged from {kept:,} of {len(names):,} series, drawn at random")
+        notes.append(f"evaluated on {kept:,} of {len(names):,} series, drawn at random")
     if len(log) > most:
         periods = most // kept
         if not periods:
-            raise SettingError(f"at least a row of each of {kept} series is judged, but rows are at most {most}")
+            raise SettingError(f"rows must be at least {kept}, one per series, but {most} came")
         left = _end_of_name(log) - np.arange(len(log))
         log = without(log, left > periods)
-        notes.append(f"judged from the last {periods:,} periods of each series")
+        notes.append(f"evaluated on the last {periods:,} periods of each series")
     return log, tuple(notes)
 
 

@@ -209,7 +209,7 @@ def _lost_outside(log: SalesLog, runs: Runs, model: DemandModel, seed: int) -> F
 def check_log(log: SalesLog) -> None:
     """Raise where a policy cannot be evaluated on a log."""
     if not isinstance(log, SalesLog):
-        raise LostSalesError(f"evaluate judges from a log that `read_log` gives, but a {type(log).__name__} came")
+        raise LostSalesError(f"evaluate needs a log as `read_log` returns it, but a {type(log).__name__} came")
     check_decidable(log, "evaluate")
 
 

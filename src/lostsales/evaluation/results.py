@@ -14,7 +14,7 @@ from lostsales.types import Array, Floats
 
 @dataclass(frozen=True)
 class Estimand:
-    """What is estimated: mean profit a period over `horizon` periods that start as `start` says."""
+    """What is estimated: mean profit per period over `horizon` periods that start as `start` says."""
 
     horizon: int
     discount: float  # of the discounted value beside it
@@ -22,7 +22,7 @@ class Estimand:
     restarts: bool = False  # long series are cut: an episode starts anew every `horizon` periods
 
     def __str__(self) -> str:
-        return f"mean profit a period over {self.horizon} periods, starting from {self.start}"
+        return f"mean profit per period over {self.horizon} periods, starting from {self.start}"
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class Evaluation:
     >>> policy = lostsales.fit(log, lostsales.Newsvendor())
     >>> found = lostsales.evaluate(policy, log, estimators=["fqe"])
     >>> print(found.estimand)
-    mean profit a period over 8 periods, starting from where each series of the log starts
+    mean profit per period over 8 periods, starting from where each series of the log starts
     >>> [(each.estimator, each.scored) for each in found.estimates]
     [('fqe', True)]
 
@@ -147,18 +147,18 @@ class Evaluation:
     def sentence(self) -> str:
         """The gain and its interval in words."""
         if self.judged is None:
-            return "no estimator can judge this policy from this log"
+            return "no estimator can evaluate this policy on this log"
         to_do = PILOT_FIRST if self.verdict == "pilot" else KEEP_CURRENT
         if self.withheld:
-            return f"whether it gains cannot be told: {self.withheld}; {to_do}"
+            return f"the gain cannot be determined: {self.withheld}; {to_do}"
         (gain, over), doubts = self.judged, texts(self.concerns, "amber")
         if doubts and gain.high > 0:
             figures = f"{amount(gain.value)} {over} ({amount(gain.low)} to {amount(gain.high)})"
-            return f"no gain is certain, {figures}: {doubts}; {to_do}"
+            return f"the gain is not proven, {figures}: {doubts}; {to_do}"
         if self.assortment is not None:
             return self.assortment.sentence
         sure = "a proven gain" if gain.proven else "a proven loss" if gain.high < 0 else "no proven gain"
-        return f"{sure}, {gain.value:+.2f} a period, with 95 % certainty {gain.low:+.2f} to {gain.high:+.2f}"
+        return f"{sure}, {gain.value:+.2f} per period (95 % interval {gain.low:+.2f} to {gain.high:+.2f})"
 
     def by(self, estimator: str) -> Estimate:
         """The estimate of a name."""

@@ -50,9 +50,9 @@ def test_audit_says_everything_that_a_planner_asks(log_path: Path, width: int, m
     text = "\n".join(lines)
     assert max(map(len, lines)) <= width
     for said in (
-        "1,200 in 24 series", "hide their demand", "Runs of stock-outs", "Rows by depth", "deepest that can be learned",
-        "left out", "balance of the stock", "Observed range of demand", "observed above",
-        "Is hidden demand identified?", "price 4.25", "economy 1", "How runs end", "To collect next",
+        "1,200 in 24 series", "demand is censored", "Runs of stock-outs", "Rows by depth",
+        "largest that can be learned", "left out", "balance equation", "Observed range of demand", "observed above",
+        "Is censored demand identified?", "price 4.25", "economy 1", "How runs end", "To collect next",
         "demand does not depend on stock", "long runs end no less often", "the paper's readings",
     ):  # fmt: skip
         assert said in text, said
@@ -67,5 +67,5 @@ def test_a_rejected_assumption_is_reported(monkeypatch: pytest.MonkeyPatch) -> N
     found = audit(log_of_flags("5xx6x7"))
     audit_view.print_audit("a log", replace(found, stock_test=StockTest(4.0, 6e-5, 99), run_ends_fall_at=(2,)))
     text = screen.export_text()
-    assert "rejected: demand is higher where more is there (p = 6e-05)" in text
-    assert "rejected: the chance to end falls after 2 periods" in text
+    assert "rejected: demand is higher where stock is higher (p = 6e-05)" in text
+    assert "rejected: the probability of ending falls after 2 periods" in text

@@ -33,12 +33,12 @@ def test_it_tells_people_and_machines(folder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_report_sets_claim_against_outcome(folder: Path, tmp_path: Path) -> None:
+def test_the_report_sets_predicted_gain_against_outcome(folder: Path, tmp_path: Path) -> None:
     log = lostsales.read_log(folder / "log.csv")
     found = lostsales.report(folder / "policy", log, tmp_path / "page.html", methods=(), windows=2)
     assert found.back_test is not None
     page = (tmp_path / "page.html").read_text()
-    assert "Claim against outcome" in page
+    assert "<h2>Back-test</h2>" in page
     assert found.back_test.sentence[1:] in page
     assert all(f"{each.first} to {each.last}" in page for each in found.back_test.windows)
 
@@ -48,4 +48,4 @@ def test_a_log_that_is_too_short_has_a_report_that_says_so(folder: Path, tmp_pat
     found = lostsales.report(folder / "policy", log, tmp_path / "page.html", methods=(), windows=9)
     assert found.back_test is not None
     assert found.back_test.verdict == "not tested"
-    assert "could not be tested on what came later" in (tmp_path / "page.html").read_text()
+    assert "could not be tested on later periods" in (tmp_path / "page.html").read_text()

@@ -54,7 +54,7 @@ def test_demand_tells_a_person(log_path: Path, width: int, monkeypatch: pytest.M
     assert max(map(len, lines)) <= width
     assert not any("…" in line for line in lines)
     text = "\n".join(lines)
-    for said in ("hide their demand", "linear mean, additive noise", "chosen", "What moves demand", "last demand",
+    for said in ("of them censored", "linear mean, additive noise", "chosen", "Effects on demand", "last demand",
                  "Price response", "mean sales", "95 % band", "4.25", "Calibration on held-out rows", "90% to 100%",
                  "No test rejects this model."):  # fmt: skip
         assert said in text

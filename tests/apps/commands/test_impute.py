@@ -56,7 +56,13 @@ def test_impute_writes_the_log_with_what_was_filled_in(log_path: Path, tmp_path:
 
 def test_impute_tells_a_person(log_path: Path, tmp_path: Path) -> None:
     told = run("impute", log_path, "--out", tmp_path / "filled.parquet", "--replicates", 2, "--tail", "exponential")
-    for said in ("hidden demands", "identified by the data", "mean lost sales", "mean profit a period", "exponential"):
+    for said in (
+        "censored demand",
+        "identified by the data",
+        "mean lost sales",
+        "mean profit per period",
+        "exponential",
+    ):
         assert said in told
 
 

@@ -60,8 +60,8 @@ def test_the_pilot_is_written_with_its_schedule_and_told(folder: Path, tmp_path:
     assert out.read_bytes() == first  # the same seed gives the same bytes
     for text in (
         "split by series",
-        "Periods that a gain takes",
-        "Try the new policy, 6 of 12 series",
+        "Periods needed to detect a gain",
+        "New policy in 6 of 12 series",
         "follow the schedule",
     ):
         assert text in shown
@@ -119,7 +119,8 @@ def test_names_of_series_are_escaped_on_the_page(folder: Path, tmp_path: Path) -
         ("monitor nothing since.parquet", "cannot be read"),
         ("monitor pilot.json past.parquet", "starts in 40, but the log ends in 39"),
         ("monitor pilot.json since.parquet --out page.pdf", "must end in .html"),
-        ("calibrate assorted --study pilot", "one number of series"),
+        ("calibrate assorted --study pilot", "--study pilot takes one number of series"),
+        ("calibrate confounded --study gain --series 5,14", "--study gain takes one number of series"),
     ],
 )
 def test_a_mistake_is_one_message(

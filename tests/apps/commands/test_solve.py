@@ -36,7 +36,7 @@ def test_the_textbook_problem_is_one_command(tmp_path: Path) -> None:
     answer = solved(tmp_path, "lost-sales", *settings, "--target", "oracle", "--criterion", "average")
     assert answer["value"] == pytest.approx(-6.09, abs=0.01)
     shown = ["solve", "lost-sales", "--target", "oracle", "--criterion", "average", "--out", str(tmp_path / "policy")]
-    assert "average profit a period" in RUN.invoke(app, shown).stdout
+    assert "average profit per period" in RUN.invoke(app, shown).stdout
 
 
 def test_settings_and_discount_count(tmp_path: Path) -> None:

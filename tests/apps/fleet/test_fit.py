@@ -117,7 +117,7 @@ def test_products_that_cannot_be_learned_leave_the_others(tmp_path: Path) -> Non
     columns["price"] = np.where((columns["series"] == "product 5") & (columns["period"] == 7), -1.0, columns["price"])
     source = write_source(tmp_path / "source", columns, shop)
     fitted(source, tmp_path / "store")
-    own = "the policy of its shard, as for a product that it never had"
+    own = "the policy of its shard, as for an unknown product"
     assert failures(tmp_path / "store") == {
         "product 3": ("3 rows, and 10 are needed", own),
         "product 5": ("price must not be negative", own),
@@ -143,8 +143,8 @@ def test_a_shard_that_cannot_be_learned_is_decided_by_its_neighbour(
     found = failures(tmp_path / "store")
     reasons = {
         (
-            "its shard could not be learned: ZeroDivisionError: division by zero",
-            "the policy of shard 0, as for a product that it never had",
+            "its shard could not be fitted: ZeroDivisionError: division by zero",
+            "the policy of shard 0, as for an unknown product",
         )
     }
     assert (len(found), set(found.values())) == (4, reasons)
@@ -157,7 +157,7 @@ def test_a_shard_that_cannot_be_learned_is_decided_by_its_neighbour(
 def test_a_fleet_of_which_nothing_can_be_learned_is_one_error(tmp_path: Path) -> None:
     shop, columns = shop_columns(3, periods=5)
     source = write_source(tmp_path / "source", columns, shop)
-    with pytest.raises(LostSalesError, match="no product could be learned; of the first: 5 rows, and 10 are needed"):
+    with pytest.raises(LostSalesError, match="no product could be fitted; of the first: 5 rows, and 10 are needed"):
         fitted(source, tmp_path / "store")
     assert Store.at(tmp_path / "store").current_name() is None
 
@@ -189,7 +189,7 @@ def test_an_unfinished_version_of_other_settings_is_kept_until_restart(
         patch.setattr("lostsales.apps.fleet.fit.fit_shard", lambda _: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             fitted(source, tmp_path / "store")
-    with pytest.raises(SettingError, match=r"begun with other least_rows; .*--restart"):
+    with pytest.raises(SettingError, match=r"with other least_rows; .*--restart"):
         fitted(source, tmp_path / "store", least_rows=11)
     fitted(source, tmp_path / "store", least_rows=11, restart=True)
     assert Fleet.open(tmp_path / "store").version.manifest.least_rows == 11

@@ -109,7 +109,7 @@ def test_the_page_does_not_grow_with_the_products(folder: Path, tmp_path: Path) 
     write_report(fleet, audit, found, tmp_path / "fleet.html", "lostsales fleet report")
     page = (tmp_path / "fleet.html").read_text()
     assert len(page) < 1e5  # far below the 6 MB that a page may have
-    assert "A proven gain: +2 a period" in page
+    assert "A proven gain: +2 per period" in page
     assert "&lt;b&gt;99999&lt;/b&gt;" in page
     assert "<b>9" not in page
     assert "4 rows, and 10 are needed" in page

@@ -30,7 +30,7 @@ def cluster() -> Iterator[Any]:
 def test_an_error_of_a_task_is_told_as_without_ray(cluster: Any, tmp_path: Path) -> None:
     shop, columns = shop_columns(3, periods=5)
     source = write_source(tmp_path / "source", columns, shop)
-    with pytest.raises(LostSalesError, match="no product could be learned"):
+    with pytest.raises(LostSalesError, match="no product could be fitted"):
         fit_fleet(source, tmp_path / "store", METHOD, engine=Ray(cluster.address))
     assert Store.at(tmp_path / "store").current_name() is None
 

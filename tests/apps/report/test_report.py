@@ -65,8 +65,8 @@ def test_a_report_says_what_the_evaluation_says_and_how_it_was_made(
     for method in ("base-stock", "newsvendor"):
         assert f"{method}, held out" in page
     first = facts["comparison"]["candidates"][0]
-    assert f"{first['method']} does best: " in page
-    assert f"{first['gain']['value']:+.2f} a period" in page
+    assert f"{first['method']} is best: " in page
+    assert f"{first['gain']['value']:+.2f} per period" in page
     for path in (log, policy, log.with_suffix(".toml")):
         assert sha256(path.read_bytes()).hexdigest() in page
     assert "--methods base-stock,newsvendor --horizon 8 --seed 0" in page
@@ -82,7 +82,7 @@ def test_the_same_command_writes_the_same_page_but_for_the_clock(
     again = (folder / "report.html").read_text(encoding="utf-8")
     pages = [re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC", "", page) for page in (made[1], again)]
     assert pages[0] == pages[1]
-    assert re.search(r"c-fqi: .* a period, with 95 % certainty .* to ", shown)
+    assert re.search(r"c-fqi: .* per period \(95 % interval .* to ", shown)
 
 
 def test_names_of_the_shop_are_shown_as_text(tmp_path: Path) -> None:
@@ -127,9 +127,9 @@ def test_a_policy_that_nobody_can_judge_has_a_report_all_the_same(tmp_path: Path
     facts = json.loads(
         run("report", tmp_path / "policy", tmp_path / "log.parquet", "--out", tmp_path / "r.html", *QUICK, "--json")
     )
-    assert facts["sentence"] == "no estimator can judge this policy from this log"
+    assert facts["sentence"] == "no estimator can evaluate this policy on this log"
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
-    assert "No estimator can judge this policy from this log." in page
+    assert "No estimator can evaluate this policy on this log." in page
     assert page.count("refused, ") == 3
     assert "The price was always 4: nothing can be said about any other." in page
 
@@ -172,9 +172,9 @@ def test_the_report_on_an_assortment_opens_with_the_next_decisions_and_ends_with
     assert order[-3:] == ["policy", "diagnostics", "made"]
     assert re.findall(r'<a href="#(\w+)">', page) == order
     assert "Decisions of the next period, 2025-03-07" in page
-    look = re.search(r"Which to look at</h3>.*?</ul>", page, flags=re.DOTALL)
+    look = re.search(r"Which to check</h3>.*?</ul>", page, flags=re.DOTALL)
     assert look is not None
-    assert "The price never moved, so that nothing is known of another: product 1." in look[0]
+    assert "The price never varied, so the effect of another is not identified: product 1." in look[0]
     gains = facts["evaluation"]["assortment"]
     assert facts["sentence"] == gains["sentence"]
     for each in gains["products"]:

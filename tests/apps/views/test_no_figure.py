@@ -72,7 +72,9 @@ def test_every_null_has_a_reason(command: str) -> None:
 
 @pytest.mark.usefixtures("shop")
 def test_the_reason_names_the_figure_by_its_path() -> None:
-    assert run_json("simulate", "newsvendor", "--episodes", 1)[KEY] == {"std_error": "one alone has no spread"}
+    assert run_json("simulate", "newsvendor", "--episodes", 1)[KEY] == {
+        "std_error": "a single value has no standard error"
+    }
     assert KEY not in run_json("simulate", "newsvendor", "--episodes", 3)
     reasons = run_json("audit", "demand_only.csv")[KEY]
     assert reasons["price_ranges[].never_seen_above"] == "the log has no stock"

@@ -141,5 +141,5 @@ def test_prices_outside_the_log_are_refused() -> None:
     prepared = uniform_log("steady")
     found = evaluate_on(BaseStockRule(problem, 15, 40.0), prepared).by("model")
     assert found.profit is None
-    assert "never seen" in str(found.reason)
+    assert "never observed" in str(found.reason)
     assert EvaluationTask.of(BaseStockRule(problem, 15, 4.0), prepared, None, 0).estimand.horizon == 50

@@ -59,7 +59,7 @@ def test_what_fitted_q_evaluation_misses_is_about_what_it_says(prepared: Prepare
     assert found.profit is not None
     assert found.profit.value < truth - 2
     assert abs(found.profit.value - found.own_error - truth) < abs(found.profit.value - truth) / 2
-    assert f"it errs by {found.own_error:+.2f} a period" in found.notes[0]
+    assert f"its bias is {found.own_error:+.2f} per period" in found.notes[0]
 
 
 def test_estimators_disagree_beyond_what_one_falls_short_by() -> None:
@@ -92,4 +92,4 @@ def test_without_a_law_the_bias_is_said(prepared: PreparedLog) -> None:
     found = fitted_q_evaluation(task)
     assert found.profit is not None
     assert found.own_error == 0
-    assert "read it as too low" in found.notes[0]
+    assert "it underestimates the gain" in found.notes[0]

@@ -15,14 +15,14 @@ def audit(
     query: options.Query = None,
     cap: Annotated[
         int | None,
-        typer.Option(min=0, max=options.MOST, help="Greatest depth to learn (K); the paper's rule unless given."),
+        typer.Option(min=0, max=options.MOST, help="Maximum depth to learn (K); the paper's rule unless given."),
     ] = None,
     drop_bad_rows: options.DropBadRows = False,
     dropped_rows: options.DroppedRows = None,
     memory: options.Memory = None,
     as_json: options.Json = False,
 ) -> None:
-    """Report what can be learned from a log: stock-out runs, hidden demand, assumptions, and what to collect next.
+    """Report what can be learned from a log: stock-out runs, censored demand, assumptions, what to collect next.
 
     Example: `lostsales audit log.parquet`
     """

@@ -10,8 +10,8 @@ from lostsales.apps.commands.reading import log_source, read_sales
 
 def backtest(
     log: options.Log,
-    method: Annotated[str, typer.Option(help="A method of fit.")] = "planner",
-    windows: Annotated[int, typer.Option(min=1, max=100, help="Into how many the last half of the log is split.")] = 3,
+    method: Annotated[str, typer.Option(help="The method; `lostsales methods` lists them.")] = "planner",
+    windows: Annotated[int, typer.Option(min=1, max=100, help="Test windows in the last half of the log.")] = 3,
     problem: options.ProblemFile = None,
     query: options.Query = None,
     seed: options.Seed = 0,
@@ -35,10 +35,10 @@ def backtest(
     LEARNERS.check(method)
     source = log_source(log, query)
     sales = read_sales(source, problem, drop_bad_rows, dropped_rows, verb="backtest")
-    with progress("learning and judging") as report, warnings.catch_warnings():
+    with progress("fitting and evaluating") as report, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = back_test(sales, method, windows=windows, seed=seed, quick=quick, workers=workers, progress=report)
     if as_json:
         print_json(found.to_json())
     else:
-        print_back_test(f"{method} on {source}, learned before each window", found)
+        print_back_test(f"{method} on {source}, fitted before each window", found)

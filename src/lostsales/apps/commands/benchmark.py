@@ -23,16 +23,17 @@ def benchmark(
     data: Annotated[
         Path | None,
         typer.Argument(
-            help="Folder or file of its data, which we may not ship; without it you are told where. zipkin needs none."
+            help="Folder or file of its data, which we may not redistribute; without it an error says where to get it. "
+            "zipkin needs none."
         ),
     ] = None,
     *,
-    out: Annotated[Path, typer.Option(help="Folder of the results; a run that was stopped is resumed.")],
+    out: Annotated[Path, typer.Option(help="Folder of the results; an interrupted run is resumed.")],
     as_json: Json = False,
 ) -> None:
-    """Run a public benchmark by its published protocol, and show the figures beside the published ones.
+    """Run a public benchmark by its published protocol, and compare the results with the published ones.
 
-    Writes a table (CSV and Markdown) and a picture to the folder. If interrupted, the same command resumes.
+    Writes a table (CSV and Markdown) and a figure to the folder. If interrupted, the same command resumes.
 
     Example: `lostsales benchmark inventorybench InventoryBench/benchmark --out boards`
     """

@@ -17,28 +17,27 @@ def calibrate(
     behaviour: Annotated[
         str, typer.Option(help="Behaviour policy of the logs: uniform, base-stock:LEVEL@PRICE, or a file.")
     ] = "uniform",
-    epsilon: Annotated[float, typer.Option(help="Share of the behaviour's decisions drawn uniformly.")] = 0.0,
-    series: Annotated[str, typer.Option(help="Numbers of series in a log.")] = "5,20,50",
-    replications: Annotated[int, typer.Option(min=1, max=options.MOST, help="Logs of each size.")] = 200,
+    epsilon: Annotated[float, typer.Option(help="Share of the behaviour policy's decisions drawn uniformly.")] = 0.0,
+    series: Annotated[str, typer.Option(help="Numbers of series per log, with commas between.")] = "5,20,50",
+    replications: Annotated[int, typer.Option(min=1, max=options.MOST, help="Number of logs of each size.")] = 200,
     estimator: options.Estimators = None,
-    workers: Annotated[int, typer.Option(min=1, max=options.MOST_WORKERS, help="Processes; results are the same.")] = 1,
-    out: Annotated[Path | None, typer.Option(help="Journal of the study; the same command resumes from it.")] = None,
+    workers: Annotated[
+        int, typer.Option(min=1, max=options.MOST_WORKERS, help="Processes; results do not depend on it.")
+    ] = 1,
+    out: Annotated[Path | None, typer.Option(help="File of the results; the same command resumes from it.")] = None,
     study: Annotated[
-        Literal["intervals", "manager", "pilot", "promise"],
+        Literal["intervals", "gain", "manager", "pilot"],
         typer.Option(
-            help="What is measured: the intervals of evaluate; pilots of --policy against --behaviour, with one number "
-            "of --series (SCENARIO may then be `assorted`, a shop that the simulator did not make); the gain that "
-            "compare promises for --method from logs by the scenario's manager, with one number of --series; or what "
-            "--method earns from such logs against the manager."
+            help="intervals: coverage of the intervals of evaluate. gain: coverage of the lower bound of the gain that "
+            "compare estimates for --method, from logs by the scenario's manager. manager: profit of --method from "
+            "such logs against the manager's. pilot: error rates of pilots of --policy against --behaviour; SCENARIO "
+            "may then be `assorted`, an assortment of unequal products. All but intervals take one number of --series."
         ),
     ] = "intervals",
-    past: Annotated[int, typer.Option(min=10, max=options.MOST, help="Periods before a pilot.")] = 60,
+    past: Annotated[int, typer.Option(min=10, max=options.MOST, help="pilot: periods of history before it.")] = 60,
     method: Annotated[
         str | None,
-        typer.Option(
-            help="The method whose promised gain is studied, planner unless given; or methods that learn from a "
-            "manager's logs, c-fqi,pc-fqi unless given."
-        ),
+        typer.Option(help="gain: the method, planner unless given. manager: the methods, c-fqi,pc-fqi unless given."),
     ] = None,
     settings: options.ScenarioSettings = None,
     seed: options.Seed = 0,
@@ -46,9 +45,9 @@ def calibrate(
 ) -> None:
     """Measure in simulation, where the truth is known, how often the 95 % intervals of `evaluate` cover it.
 
-    With `--study pilot`: how often a pilot without effect is stopped, one with a gain finds it, and alarms are raised.
-    With `--study manager`: from how many logs of the scenario's manager a method earns as much as he does.
-    With `--study promise`: how often the lower bound of the gain that `compare` promises lies above the true gain.
+    With `--study gain`: how often the lower bound of the gain that `compare` estimates lies above the true gain.
+    With `--study manager`: from what share of the manager's logs a method earns at least as much as the manager.
+    With `--study pilot`: type I error, power and length of pilots, and the delay and rate of alarms.
 
     Example: `lostsales calibrate steady --series 10 --replications 2 --out study.json`
     """
@@ -65,15 +64,15 @@ def calibrate(
         check_output(out, options.named_files(scenario, policy, behaviour))
     sizes = options.whole_numbers("series", series, "5,20,50")
     changed, run = tuple(settings or ()), StudyRun(scenario, workers, out, as_json)
-    if study == "promise":
-        size = _one_size("promises", sizes, 14)
+    if study == "gain":
+        size = _one_size("gain", sizes, 14)
         asked_method = "planner" if method is None else method
         study_promises(PromiseStudy(Scenario.load(scenario, changed), asked_method, size, replications, seed), run)
     elif study == "manager":
-        size, methods = _one_size("managers", sizes, 8), METHODS if method is None else options.names(method)
+        size, methods = _one_size("manager", sizes, 8), METHODS if method is None else options.names(method)
         study_managers(ManagerStudy(Scenario.load(scenario, changed), methods, size, replications, seed), run)
     elif study == "pilot":
-        size = _one_size("pilots", sizes, 20)
+        size = _one_size("pilot", sizes, 20)
         study_pilots(PilotStudy(scenario, changed, behaviour, policy, size, past, replications, seed), run)
     else:
         asked = Study(
@@ -83,8 +82,8 @@ def calibrate(
         study_intervals(asked, run)
 
 
-def _one_size(of: str, sizes: tuple[int, ...], example: int) -> int:
+def _one_size(study: str, sizes: tuple[int, ...], example: int) -> int:
     if len(sizes) != 1:
-        wanted = f"a study of {of} takes one number of series, such as --series {example}"
+        wanted = f"--study {study} takes one number of series, such as --series {example}"
         raise SettingError(f"{wanted}, but {len(sizes)} came")
     return sizes[0]

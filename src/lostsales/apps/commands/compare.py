@@ -15,7 +15,9 @@ def compare(
     methods: Annotated[str, typer.Option(help="Such as c-fqi,fusion,base-stock; a broad choice unless given.")] = "",
     problem: options.ProblemFile = None,
     query: options.Query = None,
-    estimator: Annotated[str | None, typer.Option(help="model, fqe or dr; model where one can be learned.")] = None,
+    estimator: Annotated[
+        str | None, typer.Option(help="model, fqe or dr; unless given, model where a demand model can be fitted.")
+    ] = None,
     horizon: options.Horizon = None,
     out: Annotated[Path | None, typer.Option(help="Fit the chosen method to the whole log and save it here.")] = None,
     seed: options.Seed = 0,

@@ -13,14 +13,16 @@ def demand(
     log: options.Log,
     problem: options.ProblemFile = None,
     query: options.Query = None,
-    replicates: Annotated[int, typer.Option(min=2, max=options.MOST, help="Bootstrap samples behind the band.")] = 20,
+    replicates: Annotated[
+        int, typer.Option(min=2, max=options.MOST, help="Bootstrap samples of the confidence band.")
+    ] = 20,
     seed: options.Seed = 0,
     drop_bad_rows: options.DropBadRows = False,
     dropped_rows: options.DroppedRows = None,
     memory: options.Memory = None,
     as_json: options.Json = False,
 ) -> None:
-    """Estimate the demand model: effects, price response with a band, calibration, and warnings where it does not fit.
+    """Estimate the demand model: effects, price response with a confidence band, calibration, and warnings.
 
     Example: `lostsales demand log.parquet`
     """

@@ -12,12 +12,12 @@ QUICK_LEVELS, QUICK_RUNS, QUICK_EPISODES = (5, 20), 4, 100
 
 def experiment(
     scenario: Annotated[str, typer.Argument(help="A preset by name (released, paper, steady), or a TOML file.")],
-    out: Annotated[Path, typer.Option(help="Folder of the experiment; one that was stopped is resumed.")],
+    out: Annotated[Path, typer.Option(help="Folder of the experiment; an interrupted one is resumed.")],
     levels: Annotated[
         str | None,
         typer.Option(
-            help="Episodes to learn from, such as 5,10,20; 5,10,...,50 unless given, and then 5,10,50 for methods that "
-            "are not the paper's."
+            help="Episodes to learn from, such as 5,10,20. Unless given: 5,10,...,50 for the paper's methods, 5,10,50 "
+            "for others."
         ),
     ] = None,
     runs: Annotated[int | None, typer.Option(min=1, max=MOST, help="Independent runs; 50 unless given.")] = None,
@@ -27,24 +27,25 @@ def experiment(
     behaviours: Annotated[
         str | None,
         typer.Option(
-            help="Who made the logs: uniform; near-optimal (pi* with a tenth of uniform decisions); pi-star; softmax "
-            "(over the Q of an oracle that sees all demand); ppo (that of --ppo, sampled). uniform,near-optimal unless "
-            "given."
+            help="Behaviour policies of the logs: uniform; near-optimal (pi*, a tenth of its decisions uniform); "
+            "pi-star; softmax (over the Q of an oracle that observes demand); ppo (--ppo, sampled). "
+            "uniform,near-optimal unless given."
         ),
     ] = None,
     ppo: Annotated[
-        Path | None, typer.Option(help="Policy of the behaviour ppo, as `solve --target ppo` writes it.")
+        Path | None, typer.Option(help="The policy of --behaviours ppo, as `solve --target ppo` writes it.")
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(min=1, max=MOST_WORKERS, help="Processes, 2 unless given; results are the same.")
+        int | None,
+        typer.Option(min=1, max=MOST_WORKERS, help="Processes, 2 unless given; results do not depend on it."),
     ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="2 levels, 4 runs and 100 test episodes, for a first look.")
     ] = False,
     test_episodes: Annotated[
-        int | None, typer.Option(min=1, max=MOST, help="To test every policy on; 200 unless given.")
+        int | None, typer.Option(min=1, max=MOST, help="Test episodes per policy; 200 unless given.")
     ] = None,
-    iterations: Annotated[int, typer.Option(min=1, max=MOST, help="K of the methods that iterate.")] = 10,
+    iterations: Annotated[int, typer.Option(min=1, max=MOST, help="Iterations (K) of the methods that iterate.")] = 10,
     seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="The same seed gives the same table.")] = 0,
     as_json: Json = False,
 ) -> None:

@@ -27,7 +27,7 @@ class FitCommand(TyperCommand):
 def fit(
     log: options.Log,
     out: Annotated[Path, typer.Option(help="The file to save the policy in.")],
-    method: Annotated[str, typer.Option(help="One of those that `lostsales methods` lists.")] = "planner",
+    method: Annotated[str, typer.Option(help="The method; `lostsales methods` lists them.")] = "planner",
     problem: options.ProblemFile = None,
     query: options.Query = None,
     settings: Annotated[
@@ -35,12 +35,12 @@ def fit(
         typer.Option(
             "--set",
             metavar="KEY=VALUE",
-            help="A setting of the method, such as pessimism=0.5 or rules.multiple=6; wins over --config.",
+            help="A setting of the method, such as pessimism=0.5 or rules.multiple=6; overrides --config.",
         ),
     ] = None,
     config: Annotated[Path | None, typer.Option(help="TOML with settings of the method.")] = None,
     iterations: Annotated[
-        int | None, typer.Option(min=1, max=options.MOST, help="K; the method's own rule unless given.")
+        int | None, typer.Option(min=1, max=options.MOST, help="Iterations (K); the method's own rule unless given.")
     ] = None,
     seed: Annotated[
         int | None,
@@ -91,7 +91,7 @@ def fit(
     facts = {"method": method} | policy.summary() | rows_learned(sales, learner)
     facts |= {"method": method, "policy": str(out)}
     if quick:
-        facts["quick"] = " and ".join(learner.quick_settings) or "nothing is quicker with this method"
+        facts["quick"] = " and ".join(learner.quick_settings) or "no setting of this method is quicker"
     ladders = None if policy.may_recommend is None else LadderFacts.of(policy.may_recommend, sales)
     if as_json:
         may_recommend = None if ladders is None else ladders.as_json()

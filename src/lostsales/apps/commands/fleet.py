@@ -9,7 +9,7 @@ from lostsales.apps.commands.fleet_overview import fleet_audit, fleet_compare, f
 from lostsales.apps.commands.fleet_recommend import fleet_recommend
 from lostsales.apps.commands.fleet_status import fleet_activate, fleet_status
 
-ABOUT = "Products by the hundred thousand: learned in shards on several processes or a Ray cluster, kept in a store."
+ABOUT = "Policies for very many products: fitted in shards on several processes or a Ray cluster, kept in a store."
 
 fleet = typer.Typer(name="fleet", help=ABOUT, no_args_is_help=True, rich_markup_mode="markdown")
 COMMANDS: dict[str, Callable[..., None]] = {

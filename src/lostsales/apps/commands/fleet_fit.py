@@ -22,26 +22,28 @@ def fleet_fit(
             help="Columns, the coarsest first (store,category): products with equal values are fitted together."
         ),
     ] = "",
-    method: Annotated[str, typer.Option(help="One of those that `lostsales methods` lists.")] = "planner",
+    method: Annotated[str, typer.Option(help="The method; `lostsales methods` lists them.")] = "planner",
     query: Query = None,
     problem: ProblemFile = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="A setting of the method; wins over --config."),
+        typer.Option("--set", metavar="KEY=VALUE", help="A setting of the method; overrides --config."),
     ] = None,
     config: Annotated[Path | None, typer.Option(help="TOML with settings of the method.")] = None,
     seed: Annotated[
         int | None, typer.Option(min=0, max=MOST_SEED, help="The same seed gives the same bytes; 0 unless given.")
     ] = None,
     shard_size: Annotated[
-        int | None, typer.Option(min=1, max=MOST, help="Most products fitted together; 500 unless given.")
+        int | None, typer.Option(min=1, max=MOST, help="Maximum number of products fitted together; 500 unless given.")
     ] = None,
     least_rows: Annotated[
         int | None, typer.Option(min=1, max=MOST, help="Rows that a product needs to be fitted; 10 unless given.")
     ] = None,
     drop_bad_rows: Annotated[
         bool,
-        typer.Option("--drop-bad-rows", help="Leave out bad rows only; else a product that has some is not learned."),
+        typer.Option(
+            "--drop-bad-rows", help="Leave out bad rows only; otherwise a product with bad rows is not fitted."
+        ),
     ] = False,
     quick: Quick = False,
     restart: Annotated[
@@ -86,7 +88,7 @@ def fleet_fit(
                 progress=report,
             )
     except KeyboardInterrupt:
-        raise LostSalesError("stopped; the same command goes on from what is finished") from None
+        raise LostSalesError("stopped; the same command resumes from the finished shards") from None
     found = status_of(out)
     if as_json:
         print_json(found.as_json())

@@ -41,7 +41,7 @@ def fleet_audit(
 def fleet_compare(
     store: StoreFolder,
     products: Annotated[
-        int, typer.Option(min=1, max=MOST_EPISODES, help="Evaluate on random shards with about so many products.")
+        int, typer.Option(min=1, max=MOST_EPISODES, help="Evaluate on random shards with about this many products.")
     ] = DRAWN,
     everything: Annotated[bool, typer.Option("--all", help="Evaluate on all shards.")] = False,
     quick: Quick = False,
@@ -84,7 +84,7 @@ def fleet_report(
 ) -> None:
     """Write one page about a fleet: where the profit is made, the worst products, and warnings.
 
-    The gains are those that `fleet compare` has judged so far; the audit is made where it is missing.
+    The gains are those that `fleet compare` has estimated so far. The audit is run if it is missing.
 
     Example: `lostsales fleet report store --out fleet.html`
     """

@@ -14,12 +14,12 @@ def fleet_recommend(
     today: Annotated[
         Path,
         typer.Option(
-            help="One open row per product: series, period, features, stock. Rows of later periods announce features."
+            help="One open row per product: series, period, features, stock. Rows of later periods give their features."
         ),
     ],
     recent: Annotated[
         Path | None,
-        typer.Option(help="Completed rows of the products: a file, a folder or a pattern; none on day one."),
+        typer.Option(help="Completed rows of the products: a file, a folder or a pattern. Not needed on day one."),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Write the recommendations (.parquet or .csv).")] = None,
     version: VersionName = None,

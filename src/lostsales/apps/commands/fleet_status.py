@@ -26,9 +26,9 @@ def fleet_status(store: StoreFolder, as_json: Json = False) -> None:
 
 def fleet_activate(
     store: StoreFolder,
-    version: Annotated[str, typer.Argument(help="The version to decide with, such as 00001.")],
+    version: Annotated[str, typer.Argument(help="The version to activate, such as 00001.")],
 ) -> None:
-    """Decide with another finished version from now on; processes that have opened one keep it.
+    """Make another finished version the current one; running processes keep the version that they opened.
 
     Example: `lostsales fleet activate store 00001`
     """

@@ -19,7 +19,7 @@ def forecast(
         typer.Option(
             min=1,
             max=options.MOST,
-            help="Length of the season in periods; by the dates unless given, 1 for none.",
+            help="Season length in periods; from the dates unless given, 1 for none.",
         ),
     ] = None,
     problem: options.ProblemFile = None,

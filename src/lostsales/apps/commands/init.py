@@ -14,7 +14,7 @@ def init(
     out: Annotated[
         Path | None, typer.Option(help="TOML file to write, beside the table unless given; - prints it.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
     query: Query = None,
     as_json: Json = False,
 ) -> None:
@@ -29,7 +29,7 @@ def init(
 
     source = log_source(log, query)
     target = None if out == Path("-") else problem_target(source, out, force)
-    with progress("looking at the table"):
+    with progress("reading the table"):
         proposal = propose(source)
     if target is not None:
         write_problem(proposal.text, target)

@@ -8,7 +8,9 @@ from lostsales.apps.commands.options import Json
 
 
 def methods(
-    method: Annotated[str | None, typer.Argument(help="Show the settings of this one; all by one line each.")] = None,
+    method: Annotated[
+        str | None, typer.Argument(help="The method whose settings are listed; unless given, all methods are.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """List the methods of `fit`, or the settings of one: name, type, default and description.

@@ -32,7 +32,7 @@ def monitor(
     dropped_rows: options.DroppedRows = None,
     as_json: options.Json = False,
 ) -> None:
-    """Monitor a pilot, as often as you like: the gain so far, whether to stop, and whether the market changed.
+    """Monitor a pilot by an anytime-valid test: the gain so far, whether to stop, and whether the market changed.
 
     Example: `lostsales monitor pilot.json since.parquet`
     """

@@ -13,7 +13,7 @@ MOST_SEED = (1 << 63) - 1
 MOST_EPISODES = 100_000_000
 MOST_WORKERS = 1_000
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 Log = Annotated[
     str,
     typer.Argument(
@@ -21,9 +21,7 @@ Log = Annotated[
         "--query a database: postgresql://user@host/name, sqlite:///file.db or duckdb:///file.duckdb."
     ),
 ]
-Query = Annotated[
-    str | None, typer.Option("--query", metavar="SQL", help="The rows of the log, where it is in a database.")
-]
+Query = Annotated[str | None, typer.Option("--query", metavar="SQL", help="Selects the rows of a log in a database.")]
 DropBadRows = Annotated[
     bool,
     typer.Option("--drop-bad-rows", help="Leave out rows that cannot be used; they are written beside the log."),
@@ -31,11 +29,14 @@ DropBadRows = Annotated[
 DroppedRows = Annotated[
     Path | None, typer.Option("--dropped-rows", help="Where --drop-bad-rows writes them (CSV), with the reasons.")
 ]
-ProblemFile = Annotated[Path | None, typer.Option("--problem", help="TOML with what the table cannot say.")]
+ProblemFile = Annotated[
+    Path | None, typer.Option("--problem", help="The problem file (TOML): unit costs, lead time, columns.")
+]
 PolicyFile = Annotated[Path, typer.Argument(help="A saved policy.")]
 ScenarioName = Annotated[str, typer.Argument(help="A preset by name, or the path of a TOML file.")]
 ScenarioSettings = Annotated[
-    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override a field, such as demand.rho=0.6.")
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Override a field of the scenario, such as demand.rho=0.6."),
 ]
 Horizon = Annotated[
     int | None,
@@ -45,10 +46,12 @@ Memory = Annotated[
     str | None, typer.Option(help="Memory that may be used, such as 4GiB; half of the machine's unless given.")
 ]
 Workers = Annotated[int | None, typer.Option(min=1, help="Threads; one per core, at most four, unless given.")]
-Rows = Annotated[int | None, typer.Option(min=1, help="Evaluate on at most so many rows of a large log.")]
+Rows = Annotated[int | None, typer.Option(min=1, help="Maximum number of rows of a large log to evaluate on.")]
 Quick = Annotated[bool, typer.Option("--quick", help="A fast first estimate: fewer rows, folds and draws.")]
-Estimators = Annotated[list[str] | None, typer.Option("--estimator", help="Only these; all unless given.")]
-Seed = Annotated[int, typer.Option(min=0, max=MOST_SEED, help="The same seed gives the same answer.")]
+Estimators = Annotated[
+    list[str] | None, typer.Option("--estimator", help="Estimator (model, fqe or dr), repeatable; all unless given.")
+]
+Seed = Annotated[int, typer.Option(min=0, max=MOST_SEED, help="The same seed gives the same result.")]
 
 
 def named_files(*names: str) -> tuple[Path, ...]:

@@ -11,7 +11,7 @@ from lostsales.apps.commands.reading import log_files, log_source, read_sales
 
 def pilot(
     log: options.Log,
-    policy: Annotated[Path, typer.Option(help="The new policy: a saved one.")],
+    policy: Annotated[Path, typer.Option(help="The new policy, as fit saved it.")],
     out: Annotated[Path, typer.Option(help="The pilot to write (JSON), for monitor.")],
     schedule: Annotated[
         Path | None, typer.Option(help="The schedule to write (.csv or .parquet); PILOT.schedule.csv unless given.")
@@ -21,21 +21,23 @@ def pilot(
     gain: Annotated[float, typer.Option(help="The gain to detect, as a share of the past profit.")] = 0.05,
     periods: Annotated[
         int | None,
-        typer.Option(min=1, max=options.MOST, help="Length of the pilot; as long as the gain needs unless given."),
+        typer.Option(
+            min=1, max=options.MOST, help="Length of the pilot in periods; as long as the power requires unless given."
+        ),
     ] = None,
     design: Annotated[
         Literal["auto", "series", "switchback"],
-        typer.Option(help="Split by series, or switches over time; auto: by series from ten series on."),
+        typer.Option(help="Randomised by series, or switching over time; auto: by series from ten series on."),
     ] = "auto",
     wash_out: Annotated[
         int | None,
         typer.Option(
             min=0,
             max=options.MOST,
-            help="Periods after a change that are not counted; by stock and autocorrelation unless given.",
+            help="Periods after a change of policy that are left out; from stock and autocorrelation unless given.",
         ),
     ] = None,
-    power: Annotated[float, typer.Option(help="Probability of detecting the gain.")] = 0.8,
+    power: Annotated[float, typer.Option(help="Power: the probability of detecting the gain.")] = 0.8,
     seed: options.Seed = 0,
     drop_bad_rows: options.DropBadRows = False,
     dropped_rows: options.DroppedRows = None,

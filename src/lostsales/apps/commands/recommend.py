@@ -18,10 +18,10 @@ def recommend(
     today: Annotated[
         str,
         typer.Option(
-            help="One open row per series: series, period, features, stock. Rows of later periods announce features."
+            help="One open row per series: series, period, features, stock. Rows of later periods give their features."
         ),
     ],
-    recent: Annotated[str | None, typer.Option(help="Completed rows of each series; none on day one.")] = None,
+    recent: Annotated[str | None, typer.Option(help="Completed rows of each series. Not needed on day one.")] = None,
     out: Annotated[
         str | None,
         typer.Option(help="Write the recommendations: .parquet or .csv, or a database as for LOG, in one transaction."),
@@ -34,7 +34,7 @@ def recommend(
     ] = None,
     table: Annotated[str, typer.Option(help="The table of a database that --out writes to.")] = "lostsales_decisions",
     run: Annotated[
-        str | None, typer.Option(help="Names the run in that table; by what was decided unless given.")
+        str | None, typer.Option(help="Name of the run in that table; derived from the decisions unless given.")
     ] = None,
     as_json: Json = False,
 ) -> None:

@@ -22,10 +22,12 @@ def report(
     problem: options.ProblemFile = None,
     query: options.Query = None,
     methods: Annotated[
-        str, typer.Option(help="Compared with it, such as planner,c-fqi,base-stock; '' for none.")
+        str, typer.Option(help="Methods to compare with, such as planner,c-fqi,base-stock; '' for none.")
     ] = "base-stock,newsvendor",
     horizon: options.Horizon = None,
-    windows: Annotated[int, typer.Option(min=0, max=100, help="Of a back-test in time of its method; 0 for none.")] = 3,
+    windows: Annotated[
+        int, typer.Option(min=0, max=100, help="Windows of the back-test of its method; 0 for none.")
+    ] = 3,
     seed: options.Seed = 0,
     drop_bad_rows: options.DropBadRows = False,
     dropped_rows: options.DroppedRows = None,

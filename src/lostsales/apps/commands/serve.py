@@ -22,7 +22,7 @@ def serve(
     today: Annotated[
         Path | None,
         typer.Option(
-            help="Today's open rows; today.parquet or today.csv beside the policy, else what follows the log."
+            help="Today's open rows; today.parquet or today.csv beside the policy, else the period after the log."
         ),
     ] = None,
     problem: Annotated[Path | None, typer.Option(help="TOML of the log; the one beside it unless given.")] = None,
@@ -33,9 +33,9 @@ def serve(
         str | None, typer.Option(help="postgresql://... or FILE.db; decisions.db beside the policy unless given.")
     ] = None,
     behind_tls: Annotated[
-        bool, typer.Option("--behind-tls", help="A proxy speaks TLS: cookies and browsers keep to https.")
+        bool, typer.Option("--behind-tls", help="Behind a TLS proxy: cookies are secure, browsers use https only.")
     ] = False,
-    check: Annotated[bool, typer.Option("--check", help="Load everything, say what it is, and end.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Load everything, print a summary, and exit.")] = False,
     as_json: Json = False,
 ) -> None:
     """Serve a policy over HTTP and as a web page: today's list, every product, what-if, and the decisions.
@@ -73,8 +73,8 @@ def serve(
             return
         out.print(f"{found}: open {address} in a browser", markup=False, highlight=False, soft_wrap=True)
         if settings.keys is None:
-            out.print("Without keys it answers this machine only, and everyone on it.", highlight=False)
-        err.print("Requests are told below as JSON; control-C ends.", style="dim")
+            out.print("Without keys it answers requests from this machine only, by any of its users.", highlight=False)
+        err.print("Requests are logged below as JSON; Ctrl-C stops the service.", style="dim")
 
     listen(create_app(service), settings, started)
 

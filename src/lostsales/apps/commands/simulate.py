@@ -15,11 +15,13 @@ def simulate(
         str, typer.Option(help="uniform, base-stock, base-stock:LEVEL, base-stock:LEVEL@PRICE, or a policy's file.")
     ] = "uniform",
     epsilon: Annotated[float, typer.Option(help="Share of decisions drawn uniformly.")] = 0.0,
-    episodes: Annotated[int, typer.Option(min=1, max=MOST_EPISODES, help="How many series.")] = 50,
+    episodes: Annotated[int, typer.Option(min=1, max=MOST_EPISODES, help="Number of series.")] = 50,
     seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="The same seed gives the same bytes.")] = 0,
     settings: ScenarioSettings = None,
-    out: Annotated[Path | None, typer.Option(help="Write the log (.parquet or .csv), its problem beside it.")] = None,
-    truth: Annotated[Path | None, typer.Option(help="Write the hidden demand and profit, row by row.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Write the log (.parquet or .csv), with its problem file beside it.")
+    ] = None,
+    truth: Annotated[Path | None, typer.Option(help="Write the true demand and profit of every row.")] = None,
     as_json: Json = False,
 ) -> None:
     """Simulate a shop under a policy, and report the profit that it earns.
@@ -41,7 +43,7 @@ def simulate(
     if truth is not None:
         check_table(truth, inputs)
     if out is not None and truth is not None and out.resolve() == truth.resolve():
-        raise LostSalesError(f"the log and the hidden truth need a file each, but both are {out}")
+        raise LostSalesError(f"--out and --truth need different files, but both are {out}")
     shop = Scenario.load(scenario, tuple(settings or ()))
     decides = named_policy(policy, shop, epsilon)
     with progress("simulating") as report:

@@ -19,10 +19,14 @@ def solve(
     scenario: ScenarioName,
     target: Annotated[
         Literal["oracle", "pi-star", "ppo"],
-        typer.Option(help="Demand always observed, only sales observed, or demand always observed and learned by PPO."),
+        typer.Option(
+            help="oracle: demand observed; pi-star: only sales observed; ppo: demand observed, learned by PPO."
+        ),
     ],
     out: Annotated[Path, typer.Option(help="Where to write the policy, for `simulate --policy`.")],
-    discount: Annotated[float | None, typer.Option(help="The scenario's unless given; with a horizon 1.")] = None,
+    discount: Annotated[
+        float | None, typer.Option(help="Discount factor; the scenario's unless given, 1 with --horizon.")
+    ] = None,
     horizon: Annotated[
         int | None, typer.Option(min=1, max=MOST, help="Periods to plan; infinite unless given.")
     ] = None,
@@ -35,10 +39,11 @@ def solve(
         typer.Option(min=0, max=1_000, help="pi*: stock-outs in a row after which only safe actions are allowed."),
     ] = None,
     method: Annotated[
-        Literal["auto", "beliefs", "histories"], typer.Option(help="pi*: histories where they are few, else beliefs.")
+        Literal["auto", "beliefs", "histories"],
+        typer.Option(help="pi*: over histories or beliefs; auto: histories where they are few."),
     ] = "auto",
     first_row: Annotated[
-        bool, typer.Option("--first-row", help="Plan also for a first period with another demand distribution.")
+        bool, typer.Option("--first-row", help="Plan also for a first period with a different demand distribution.")
     ] = False,
     steps: Annotated[int, typer.Option(min=1, max=10**10, help="ppo: periods to train on.")] = 500_000,
     seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="ppo: seed of the training.")] = 0,
@@ -61,7 +66,7 @@ def solve(
     if target == "ppo":
         if horizon is not None or max_depth is not None or first_row or criterion == "average":
             raise SettingError(
-                "--horizon, --max-depth, --first-row and --criterion are not for ppo, which learns to act for ever"
+                "--horizon, --max-depth, --first-row and --criterion do not apply to ppo: its horizon is infinite"
             )
         _ppo(world, objective, steps, seed, out, as_json)
         return
@@ -128,9 +133,9 @@ def _ppo(world: "Scenario", criterion: "Criterion", steps: int, seed: int, out: 
         )
         return
     facts = [
-        ("mean profit a period", f"{trained.mean_profit:.3f} (standard error {trained.std_error:.3f})"),
-        ("the exact oracle's", f"{exact.mean_profit:.3f}, solved in {oracle.seconds:.1f} s"),
-        ("trained", f"{steps:,} periods, discounted by {criterion.discount:g}, in {seconds:.0f} s"),
+        ("mean profit per period", f"{trained.mean_profit:.3f} (standard error {trained.std_error:.3f})"),
+        ("exact oracle", f"{exact.mean_profit:.3f}, solved in {oracle.seconds:.1f} s"),
+        ("trained", f"{steps:,} periods, discount {criterion.discount:g}, in {seconds:.0f} s"),
         ("policy", str(out)),
     ]
     print_facts(f"ppo of {world.name}", facts)

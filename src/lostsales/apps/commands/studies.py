@@ -48,12 +48,12 @@ def study_intervals(study: Study, run: StudyRun) -> None:
         table = [asdict(each) | {"enough": each.enough} for each in rows]
         print_json({"scenario": run.scenario, "truth": truth[0], "behaviour": truth[1], "coverage": table})
     else:
-        earned = f"the truth is {truth[0]:.2f}, {study.behaviour} earns {truth[1]:.2f}"
+        earned = f"true profit {truth[0]:.2f} per period, {study.behaviour} earns {truth[1]:.2f}"
         print_coverage(f"{study.policy} in {run.scenario}: {earned}", rows)
 
 
 def study_pilots(study: PilotStudy, run: StudyRun) -> None:
-    """How often pilots err, find a gain, and raise an alarm."""
+    """Type I error and power of pilots, and their alarms."""
     with run.progress("simulating pilots") as report:
         found, _ = run_pilot_study(study, run.journal, run.workers, report)
     if run.as_json:
@@ -63,7 +63,7 @@ def study_pilots(study: PilotStudy, run: StudyRun) -> None:
 
 
 def study_promises(study: PromiseStudy, run: StudyRun) -> None:
-    """How often a promised gain lies above the true one."""
+    """How often the lower bound of an estimated gain lies above the true one."""
     with run.progress("comparing on logs") as report:
         outcomes = run_promise_study(study, run.journal, run.workers, report)
     table = PromiseTable.of(outcomes)

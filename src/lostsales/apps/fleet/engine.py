@@ -69,8 +69,8 @@ class Processes:
                 losses += 1
                 if losses >= MOST_LOSSES:
                     raise LostSalesError(
-                        "workers die again and again, most likely for want of memory; the same command goes on from "
-                        "what is finished, and --workers 1 or a smaller --shard-size needs less"
+                        "workers failed repeatedly, most likely for lack of memory; the same command resumes from the "
+                        "finished shards, and --workers 1 or a smaller --shard-size needs less"
                     ) from None
                 left = [*running.values(), *left]
 
@@ -100,7 +100,7 @@ class Ray:
             raise error.cause if isinstance(error.cause, LostSalesError) else error from None
         except ray.exceptions.RayError as error:
             reason = " ".join(str(error).split())[:300]
-            raise LostSalesError(f"Ray failed, and the same command goes on from what is finished: {reason}") from None
+            raise LostSalesError(f"Ray failed; the same command resumes from the finished shards: {reason}") from None
         finally:
             if own:
                 ray.shutdown()

@@ -172,8 +172,8 @@ def _version(store: Store, source: Source, problem: Problem, settings: FleetFit,
         differs = _differing(known[-1].manifest.identity, identity)
         if not restart:
             raise SettingError(
-                f"{store.folder} has an unfinished version that was begun with other {', '.join(differs)}; give the "
-                "same again to go on with it, or --restart to throw it away"
+                f"{store.folder} has an unfinished version with other {', '.join(differs)}; give the same again "
+                "to resume it, or --restart to delete it"
             )
         shutil.rmtree(known[-1].folder)
     return _planned(store, source, problem, settings, identity)
@@ -263,7 +263,7 @@ def _finish(version: Version, entries: dict[int, Entry]) -> None:
     """Write what is known of all shards together; the last file says that the version is whole."""
     if not any(entry.learned for entry in entries.values()):
         reason = next(failure.reason for entry in entries.values() for failure in entry.failures)
-        raise LostSalesError(f"no product could be learned; of the first: {reason}")
+        raise LostSalesError(f"no product could be fitted; of the first: {reason}")
     write_failures(version, dict(sorted(entries.items())))
     checksums = {f"{shard:05}": entries[shard].sha256 for shard in version.shards}
     learned = sum(entry.learned for entry in entries.values())

@@ -48,7 +48,7 @@ def fit_shard(task: FitTask) -> FittedShard:
         except (MemoryError, OSError):  # of the machine, not of the shard
             raise
         except Exception as error:  # noqa: BLE001, of any kind: the other shards are worth having
-            failures |= dict.fromkeys(shard.log.names.tolist(), f"its shard could not be learned: {_one_line(error)}")
+            failures |= dict.fromkeys(shard.log.names.tolist(), f"its shard could not be fitted: {_one_line(error)}")
         else:
             policy = _file_of(learned)
     entry = Entry(

@@ -59,9 +59,7 @@ class Fleet:
         """The current version of a store, or another by its name."""
         found = Store.at(store).version(version)
         if not found.is_finished:
-            raise LostSalesError(
-                f"version {found.name} of {store} is not finished; the same `fleet fit` goes on with it"
-            )
+            raise LostSalesError(f"version {found.name} of {store} is not finished; the same `fleet fit` resumes it")
         return cls(found, most_loaded)
 
     @property
@@ -143,7 +141,7 @@ class Fleet:
         entry = self.entries[shard]
         path = self.version.policy_path(shard)
         if entry.sha256 is None:
-            raise LostSalesError(f"shard {shard} has no policy: none of its products could be learned")
+            raise LostSalesError(f"shard {shard} has no policy: none of its products could be fitted")
         checked_bytes(path, entry.sha256)
         policy = load(path)
         with self._lock:

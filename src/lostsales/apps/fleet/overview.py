@@ -196,7 +196,7 @@ def _comparison(fleet: Fleet, found: dict[int, dict[str, Any]]) -> FleetComparis
     gains = {shard: _shard_gain(each["gain"]) for shard, each in found.items() if each["gain"] is not None}
     if not gains:
         reasons = "; ".join(sorted({each["reason"] for each in found.values()}))
-        raise LostSalesError(f"no shard could be judged: {reasons}")
+        raise LostSalesError(f"no shard could be evaluated: {reasons}")
     products = [product for each in found.values() for product in each["products"]]
     products = [product | {"group": group_of[product["series"]]} for product in products]
     products.sort(key=lambda each: (each["gain"] is None, -(each["gain"] or {"value": 0.0})["value"], each["series"]))

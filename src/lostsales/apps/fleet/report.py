@@ -55,29 +55,29 @@ def _groups(audit: FleetAudit, comparison: FleetComparison | None) -> list[dict[
 
 def _verdict(comparison: FleetComparison | None, currency: str | None) -> dict[str, str]:
     if comparison is None:
-        text = "No gain is known yet: `lostsales fleet compare` judges the policies on products held out from them."
+        text = "No gain is known yet: `lostsales fleet compare` evaluates the policies on held-out rows."
         return {"kind": "", "title": "What the fleet earns now", "text": text}
     total = comparison.total
     doubtful = comparison.verdict != "deploy"
-    proven = "a gain that is not proven, prove it in a pilot first" if doubtful else "a proven gain"
+    proven = "a gain that is not proven, run a pilot first" if doubtful else "a proven gain"
     sure = proven if total.gain.low > 0 else "a proven loss" if total.gain.high < 0 else "no proven gain"
     money = f" {currency}" if currency else ""
-    judged = f"Judged from {total.products_judged:,} products in {total.shards_judged:,} of {total.shards:,} shards"
+    judged = f"Evaluated on {total.products_judged:,} products in {total.shards_judged:,} of {total.shards:,} shards"
     return {
         "kind": "gain" if total.gain.low > 0 and not doubtful else "loss" if total.gain.high < 0 else "",
-        "title": f"{sure.capitalize()}: {_money(total.gain.value, signed=True)}{money} a period over all products",
-        "text": f"{judged}; with 95 % certainty {_range(total.gain)}. In cash, without the cost of lost sales: "
+        "title": f"{sure.capitalize()}: {_money(total.gain.value, signed=True)}{money} per period over all products",
+        "text": f"{judged}; 95 % interval {_range(total.gain)}. In cash, without the cost of lost sales: "
         f"{_money(total.cash_gain.value, signed=True)} ({_range(total.cash_gain)}). "
-        f"{total.proven_share:.0%} of the judged products have a proven gain of their own.",
+        f"{total.proven_share:.0%} of the evaluated products have a proven gain of their own.",
     }
 
 
 def _flags(audit: FleetAudit) -> list[tuple[str, dict[str, int], str]]:
     """What to beware of: title, counts by text, and what is counted."""
     found = [
-        ("Products that could not be learned", audit.failures, "products"),
-        ("What the fits warned of", audit.notes, "shards"),
-        ("Balance of the stock", audit.balance, "shards"),
+        ("Products that could not be fitted", audit.failures, "products"),
+        ("Warnings of the fits", audit.notes, "shards"),
+        ("Balance equation of the stock", audit.balance, "shards"),
         ("What to collect next", audit.advice, "shards"),
     ]
     return [each for each in found if each[1]]

@@ -85,7 +85,7 @@ def compare_shard(task: ShardTask) -> tuple[int, dict[str, Any]]:
     log = read_shard(task.rows).log
     shard = task.rows.shard
     if log is None:
-        return shard, {"reason": "none of its products can be learned", "gain": None, "products": []}
+        return shard, {"reason": "none of its products can be fitted", "gain": None, "products": []}
     learner = checked_json(LEARNERS.get(task.method), task.settings, f"method {task.method}")
     with single_threaded(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -95,7 +95,7 @@ def compare_shard(task: ShardTask) -> tuple[int, dict[str, Any]]:
             return shard, {"reason": str(error), "gain": None, "products": []}
     best = found.candidates[0]
     if best.assortment is None or best.cash_gain is None:
-        reason = best.reason or "its gain cannot be told by product"
+        reason = best.reason or "its gain has no figures by product"
         return shard, {"reason": reason, "gain": None, "products": []}
     gain = _shard_gain(best.assortment, best.cash_gain, bool(best.concerns))
     products = [

@@ -211,7 +211,7 @@ def _check_once(
         sql = f"SELECT count(*) FROM {parquet_rows((path,))} WHERE {same}"
         files += [path.name] * connection.execute(sql, list(found[0])).fetchall()[0][0]
     row = ", ".join(f"{column}={value}" for column, value in zip(names, found[0], strict=True))
-    raise LostSalesError(f"a product must have one row a period, but {row} is in {' and again in '.join(files[:2])}")
+    raise LostSalesError(f"a product must have one row per period, but {row} is in {' and again in '.join(files[:2])}")
 
 
 def _as_text(values: Array) -> Array:

@@ -217,7 +217,7 @@ class Store:
     def version(self, name: str | None = None) -> Version:
         """The version of a name, else the current one."""
         if name is None and (name := self.current_name()) is None:
-            raise LostSalesError(f"{self.folder} has no finished version; the same `fleet fit` goes on with the first")
+            raise LostSalesError(f"{self.folder} has no finished version; the same `fleet fit` resumes the first")
         version = Version(self.folder / "versions" / name)
         if not _VERSION.fullmatch(name) or not version.is_planned:
             known = ", ".join(each.name for each in self.versions())
@@ -326,7 +326,7 @@ def fallback(entry: Entry | None, lent: dict[int, int | None]) -> str:
         return "none"
     shard = lent[entry.shard]
     whose = "its shard" if shard == entry.shard else f"shard {shard}"
-    return f"the policy of {whose}, as for a product that it never had"
+    return f"the policy of {whose}, as for an unknown product"
 
 
 def policy_shard(entries: dict[int, Entry], shard: int) -> int | None:

@@ -31,7 +31,7 @@ def draw_trace(trace: Trace, width: float) -> Markup:
     most = max(float(shown.max()), min(float(trace.available.max()), 2.0 * float(shown.max())), 1.0) * HEADROOM
     frame = Frame(width, 270, (-0.6, periods - 0.4), (0, most))
     inside = np.minimum(trace.available, most)
-    parts = [frame.axes(period_ticks(trace.period, width), ticks(0, most), "period", "units a period")]
+    parts = [frame.axes(period_ticks(trace.period, width), ticks(0, most), "period", "units per period")]
     parts += [frame.box(at - 0.5, at + 0.5, 0, most, "out") for at in np.flatnonzero(trace.hidden).tolist()]
     parts += [frame.box(at - 0.38, at + 0.38, 0, sold, "sold") for at, sold in enumerate(trace.sales)]
     steps = np.repeat(np.arange(periods + 1) - 0.5, 2)[1:-1]
@@ -40,7 +40,7 @@ def draw_trace(trace: Trace, width: float) -> Markup:
         parts.append(frame.box(at - 0.2, at + 0.2, trace.low[at], trace.high[at], "likely"))
         parts.append(frame.dot(at, trace.expected[at], "guess", 2.4))
     parts += [frame.box(at - 0.5, at + 0.5, 0, most, "touch", _tip(trace, at)) for at in range(periods)]
-    return frame.svg(f"Sales, stock and hidden demand of {trace.name}", parts)
+    return frame.svg(f"Sales, stock and censored demand of {trace.name}", parts)
 
 
 def _tip(trace: Trace, at: int) -> str:
@@ -52,8 +52,8 @@ def _tip(trace: Trace, at: int) -> str:
     ]
     if trace.hidden[at]:
         figures = numbers(trace.expected[at], trace.low[at], trace.high[at])
-        band = "stock-out: demand about {}, with 90 % certainty {} to {}".format(*figures)
-        lines.append("stock-out: nothing tells the demand" if np.isnan(trace.expected[at]) else band)
+        band = "stock-out: demand about {} (90 % interval {} to {})".format(*figures)
+        lines.append("stock-out: demand is not identified" if np.isnan(trace.expected[at]) else band)
     return "\n".join(lines)
 
 
@@ -101,15 +101,15 @@ def draw_response(response: PriceResponse, width: float) -> Markup:
     edge = 0.06 * (float(prices[-1] - prices[0]) or 1.0)
     frame = Frame(width, 240, (float(prices[0]) - edge, float(prices[-1]) + edge), (0.0, most))
     few = [(float(price), f"{price:g}") for price in prices] if len(prices) <= 8 else ticks(*frame.x_range)
-    parts = [frame.axes(few, ticks(0, most), price_name, "units a period")]
+    parts = [frame.axes(few, ticks(0, most), price_name, "units per period")]
     parts.append(frame.band(prices, response.low, response.high, "band"))
     parts.append(frame.line(prices, response.demand, "demand"))
     columns = (prices, response.rows, response.sales, response.demand, response.low, response.high)
     for price, rows, sold, demand, low, high in zip(*columns, strict=True):
-        tip = f"at a price of {price:g}, {rows:,} rows\nsold {number(sold)} a period"
+        tip = f"at a price of {price:g}, {rows:,} rows\nsold {number(sold)} per period"
         parts.append(frame.dot(price, sold, "seen", 4.5, tip))
         parts.append(frame.line([price, price], [low, high], "whisker"))
-        tip = "at a price of {}\ndemand {} a period ({} to {})".format(f"{price:g}", *numbers(demand, low, high))
+        tip = "at a price of {}\ndemand {} per period ({} to {})".format(f"{price:g}", *numbers(demand, low, high))
         parts.append(frame.dot(price, demand, "known", 4, tip))
     return frame.svg("Demand by price", parts)
 
@@ -177,7 +177,7 @@ def _shade(what: str, value: float, scale: Floats) -> tuple[str, bool]:
 def draw_fit(shares: Floats, width: float) -> Markup:
     """Where what happened lay among what the demand model held possible: a tenth in every tenth where it is right."""
     names = [str(place) for place in range(1, len(shares) + 1)]
-    return draw_bars(names, {"now": shares}, "tenth of the chances, lowest first", "share of the rows", width, True)
+    return draw_bars(names, {"now": shares}, "predicted probability, in tenths", "share of the rows", width, True)
 
 
 def draw_gains(gains: Sequence[tuple[str, Interval, str]], unit: str, width: float) -> Markup:

@@ -66,7 +66,7 @@ def draw_sequence(gain: GainSequence, width: float) -> Markup:
     step = max(1, int(np.ceil(looks * (LETTER * max(map(len, gain.periods)) + 22) / width)))
     names = [(float(at), gain.periods[at]) for at in range(0, looks, step)]
     inside = [np.clip(each, *frame.y_range) for each in (found.value, found.low, found.high)]
-    parts = [frame.axes(names, ticks(*frame.y_range), "period", "gain a period and series")]
+    parts = [frame.axes(names, ticks(*frame.y_range), "period", "gain per period and series")]
     at = np.arange(looks, dtype=np.float64)
     if looks > 1:
         parts.append(frame.band(at, inside[1], inside[2], "band"))

@@ -125,17 +125,17 @@ def _verdict(found: ReportContents) -> dict[str, str]:
     best, earned = found.evaluation.best, found.evaluation.earned.profit
     title = _sentence(found.evaluation.sentence)
     if found.evaluation.withheld:
-        return {"kind": "loss", "title": title, "text": "The figures below rest on it: do not act on them."}
+        return {"kind": "loss", "title": title, "text": "The figures below depend on it: do not act on them."}
     if best is None or best.gain is None or best.profit is None:
-        return {"kind": "", "title": title, "text": f"What was done earned {earned.value:,.2f} a period."}
+        return {"kind": "", "title": title, "text": f"The log earned {earned.value:,.2f} per period."}
     kind = _kind(best.gain, found.evaluation)
     by = ESTIMATORS.get(best.estimator, best.estimator)
-    text = f"It would earn {best.profit.value:,.2f} a period where {earned.value:,.2f} was earned, as {by} judges."
+    text = f"It would earn {best.profit.value:,.2f} per period, the log earned {earned.value:,.2f}; estimated by {by}."
     if (assortment := found.evaluation.assortment) is not None:
         total, over = assortment.total.usual
         kind = _kind(total, found.evaluation)
         was, choice = assortment.earned.usual[0].value, assortment.choice.sentence
-        text = f"{_sentence(choice)} All products earned {amount(was, signed=False)} {over}; {by} judges the gain."
+        text = f"{_sentence(choice)} All products earned {amount(was, signed=False)} {over}. Estimated by {by}."
     return {"kind": kind, "title": title, "text": text}
 
 
@@ -158,7 +158,7 @@ def _cards(found: ReportContents) -> list[tuple[str, str, str]]:
     if (assortment := found.evaluation.assortment) is not None:
         money = f" ({assortment.currency})" if assortment.currency else ""
         total, (earned_over, over) = assortment.total, assortment.earned.usual
-        gains = {"a period": total.period} if total.week is None else {"a week": total.week, "a year": total.year}
+        gains = {"per period": total.period} if total.week is None else {"per week": total.week, "per year": total.year}
         proven, number_of = sum(each.proven for each in assortment.products), len(assortment.products)
         return [
             *(each for name, gain in gains.items() for each in card(f"gain {name}, all products{money}", gain, True)),
@@ -166,9 +166,9 @@ def _cards(found: ReportContents) -> list[tuple[str, str, str]]:
             ("products with a proven gain", f"{proven:,}", f"of {number_of:,}"),
             *cards,
         ]
-    cards += card("profit earned a period", earned.profit)
+    cards += card("profit earned per period", earned.profit)
     if best is not None and not found.evaluation.withheld:
-        cards += card("profit by the policy", best.profit) + card("gain a period", best.gain, signed=True)
+        cards += card("profit by the policy", best.profit) + card("gain per period", best.gain, signed=True)
         cards += card("gain in cash", best.cash_gain, signed=True)
     return cards
 
@@ -271,7 +271,7 @@ def _gains(found: ReportContents, method: str) -> dict[str, Markup] | None:
     estimated = [(name, gain, kind) for name, gain, kind in shown if gain is not None]
     if not estimated:
         return None
-    unit = "gain in profit a period (money)"
+    unit = "gain in profit per period (money)"
     return {"wide": draw_gains(estimated, unit, WIDE), "narrow": draw_gains(estimated, unit, NARROW)}
 
 

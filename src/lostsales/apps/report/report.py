@@ -71,7 +71,7 @@ def report(
     >>> log = lostsales.read_log("sales.csv")  # doctest: +SKIP
     >>> found = lostsales.report("policy", log, "report.html")  # doctest: +SKIP
     >>> found.evaluation.sentence  # doctest: +SKIP
-    'a proven gain, +3.21 a period, with 95 % certainty +1.87 to +4.55'
+    'a proven gain, +3.21 per period (95 % interval +1.87 to +4.55)'
     >>> lostsales.report("policy", log=None, path="report.pdf")
     Traceback (most recent call last):
     lostsales.errors.LostSalesError: a report is a page: its name must end in .html, but report.pdf came

@@ -9,10 +9,7 @@ from lostsales.evaluation.interval import Interval
 
 MOST_ROWS = 15
 BEST_ROWS = 10  # where there are more, and then the least gains
-BY_CHANCE = (
-    "an interval above zero alone proves no gain of a product: among many products some lie there by chance, which "
-    "'proven' allows for"
-)
+BY_CHANCE = "'proven' allows for multiple testing: of many products, some intervals lie above zero by chance"
 
 
 def print_assortment(found: AssortmentGain) -> None:
@@ -36,7 +33,7 @@ def print_assortment(found: AssortmentGain) -> None:
     )
     out.print(table)
     if found.total.year is not None:
-        out.print(Text(f"- a year, all products: {money_text(found.total.year)}"))
+        out.print(Text(f"- per year, all products: {money_text(found.total.year)}"))
     if found.not_proven:
         names = ", ".join(found.not_proven[:MOST_ROWS])
         more = f" and {len(found.not_proven) - MOST_ROWS:,} more" if len(found.not_proven) > MOST_ROWS else ""
@@ -64,7 +61,7 @@ def _add_row(table: Table, each: ProductGain) -> None:
     gain = "-" if each.gain is None else money_text(_usual(each.gain))
     earned = amount(_usual(each.earned).value, signed=False)
     table.add_row(
-        Text(each.product), earned, Text(gain), each.verdict, "new policy" if each.chosen else "keep what you do"
+        Text(each.product), earned, Text(gain), each.verdict, "new policy" if each.chosen else "current practice"
     )
 
 

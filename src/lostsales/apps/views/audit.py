@@ -19,12 +19,12 @@ def print_audit(name: str, audit: Audit) -> None:
         name,
         [
             ("rows", f"{audit.periods:,} in {audit.series:,} series"),
-            ("stock-outs", f"{audit.censored_share:.1%} of rows hide their demand"),
-            ("balance of the stock", audit.follows),
+            ("stock-outs", f"{audit.censored_share:.1%} of rows: demand is censored"),
+            ("balance equation", audit.follows),
             ("usable to learn from", f"{audit.usable_rows:,} rows"),
             ("left out", left_out),
-            ("hidden demand", audit.imputation),
-            ("memory of demand", audit.memory.sentence),
+            ("censored demand", audit.imputation),
+            ("autocorrelation", audit.memory.sentence),
         ],
     )
     out.print()
@@ -34,7 +34,7 @@ def print_audit(name: str, audit: Audit) -> None:
     print_facts(
         "Depth",
         [
-            ("deepest that can be learned", f"{audit.max_depth} (max_depth)"),
+            ("largest that can be learned", f"{audit.max_depth} (max_depth)"),
             ("longest run", f"{audit.longest_run}; the cap K is {audit.cap}"),
             ("the paper's readings", other),
         ],
@@ -79,7 +79,7 @@ def _run_ends(audit: Audit) -> None:
 
 
 def _verdicts(audit: Audit) -> None:
-    table = plain_table("Is hidden demand identified?", "where", "rows", "stock-outs", "identified")
+    table = plain_table("Is censored demand identified?", "where", "rows", "stock-outs", "identified")
     table.add_column("verdict")
     for each in audit.verdicts:
         share = "" if each.identified_share is None else f"{each.identified_share:.0%}"
@@ -100,15 +100,15 @@ def _assumptions(audit: Audit) -> None:
     if test.why_not:
         stock = f"cannot be tested: {test.why_not}"
     elif test.p_value >= LEVEL:
-        stock = f"nothing against it (p = {test.p_value:.2f})"
+        stock = f"not rejected (p = {test.p_value:.2f})"
     else:
         way = "higher" if test.z > 0 else "lower"
-        stock = f"rejected: demand is {way} where more is there (p = {test.p_value:.2g}), so imputed demand is biased"
+        stock = f"rejected: demand is {way} where stock is higher (p = {test.p_value:.2g}), so imputed demand is biased"
     if audit.run_ends_fall_at:
         where = ", ".join(map(str, audit.run_ends_fall_at))
-        ends = f"rejected: the chance to end falls after {where} periods; long runs end less often than assumed"
+        ends = f"rejected: the probability of ending falls after {where} periods; long runs end less often than assumed"
     else:
-        ends = "nothing against it" if len(audit.run_ends) > 1 else "cannot be tested: no run is longer than one period"
+        ends = "not rejected" if len(audit.run_ends) > 1 else "cannot be tested: no run is longer than one period"
     print_facts("Assumptions", [("demand does not depend on stock", stock), ("long runs end no less often", ends)])
     out.print()
 
@@ -121,19 +121,19 @@ def _behaviour(behaviour: BehaviourAudit) -> None:
         for each in behaviour.explained:
             table.add_row(each.by, f"{each.price:.0%}", "" if each.order is None else f"{each.order:.0%}")
         out.print(table)
-        prices = plain_table("", "where", "rows", "free of what the log shows")
+        prices = plain_table("", "where", "rows", "not explained by the log")
         for price in behaviour.free_prices:
             prices.add_row(Text(price.what), f"{price.rows:,}", f"{price.free:.0%}")
         out.print(prices)
     if behaviour.tests:
-        table = plain_table("", "test of hidden causes", "t", "p")
+        table = plain_table("", "test for confounding", "t", "p")
         table.add_column("")
         for test in behaviour.tests:
             figures = ("", "") if test.why_not else (f"{test.t:.1f}", f"{test.p_value:.2g}")
-            found = Text("rejected", style="red") if test.rejected else Text(test.why_not or "nothing against it")
+            found = Text("rejected", style="red") if test.rejected else Text(test.why_not or "not rejected")
             table.add_row(test.name, *figures, found)
         out.print(table)
-        out.print("Held-out shares; about one log of twenty is a false alarm, all tests together.", style="dim")
+        out.print("Shares on held-out rows. False-alarm rate of all tests together: about 5 %.", style="dim")
     colour = {"freely": "green", "shown": "green", "hidden": "red", "unknown": "yellow"}[behaviour.verdict]
     out.print(Text(f"{behaviour.sentence[0].upper()}{behaviour.sentence[1:]}.", style=colour))
     out.print()

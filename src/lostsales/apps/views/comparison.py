@@ -31,7 +31,7 @@ def print_comparison(title: str, found: Comparison, saved: Path | None) -> None:
     if saved is not None:
         out.print(f"{found.choice}, fitted to the whole log, is saved in {saved}", soft_wrap=True)
         if found.chosen is not None and found.chosen.choice.kept:
-            out.print("recommend marks the products for which it should not decide")
+            out.print("recommend flags the products for which it should not decide")
 
 
 def _by_method(found: Comparison) -> Table:

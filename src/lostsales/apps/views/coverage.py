@@ -18,9 +18,9 @@ def print_coverage(title: str, rows: list[Coverage]) -> None:
         figures = [*figures, f"{each.width:.2f}"] if each.scored else ["-"] * 4
         table.add_row(str(each.series), each.estimator, f"{each.scored:.0%}", *figures)
         if each.errs:
-            notes.append(f"{each.estimator} from {each.series} series covers too seldom: it errs {each.errs}")
+            notes.append(f"{each.estimator} from {each.series} series has too low a coverage: it errs {each.errs}")
         elif not each.scored:
             notes.append(f"{each.estimator} from {each.series} series refuses every log")
     out.print(table)
-    for line in notes or ["Every interval covers often enough."]:
+    for line in notes or ["No coverage is too low."]:
         out.print(Text(f"- {line}" if notes else line))

@@ -89,11 +89,11 @@ def print_demand(name: str, model: DemandModel, found: PriceResponse, slopes: Se
             f"counts of variance mean + {law.dispersion:.3g} mean²" if law.is_dispersed else "counts, variance = mean"
         )
     elif law.family.multiplicative:
-        noise = f"demand is off by a factor of {np.exp(spread):.2f} either way"
+        noise = f"multiplicative, a factor of {np.exp(spread):.2f} either way (one standard deviation)"
     elif law.scale.min() < law.scale.max():
         noise = f"standard deviation {spread:.0%} of a series' usual sales"
     facts = [
-        ("rows", f"{len(evidence):,}, of which {evidence.is_censored.sum():,} hide their demand"),
+        ("rows", f"{len(evidence):,}, {evidence.is_censored.sum():,} of them censored"),
         ("model", law.family.name),
         ("noise", noise),
     ]
@@ -118,7 +118,7 @@ def print_demand(name: str, model: DemandModel, found: PriceResponse, slopes: Se
 def _series(law: DemandLaw) -> str:
     if law.are_products:
         sizes = f", sizes from {law.scale.min():.3g} to {law.scale.max():.3g}" if np.ptp(law.scale) > 0 else ""
-        return f"{len(law.scale):,} with responses and noise of their own{sizes}"
+        return f"{len(law.scale):,} each with its own responses and noise{sizes}"
     level = law.effects.level
     return f"{len(level):,} that {f'differ by {level.std():.2g}' if level.any() else 'share one distribution'}"
 
@@ -133,7 +133,7 @@ def _families(model: DemandModel) -> None:
             f"{each.score:.3f}", "best", "")  # fmt: skip
         table.add_row(each.family.name, *numbers, mark, style="bold" if mark else "")
     out.print(table)
-    score = "Score: mean log-likelihood of a row, censored rows included; higher is better."
+    score = "Score: mean log-likelihood per row, censored rows included; higher is better."
     out.print(f"{score} Chosen: {model.choice_reason}.", style="dim")
     out.print()
 
@@ -141,9 +141,9 @@ def _families(model: DemandModel) -> None:
 def _slopes(model: DemandModel, found: PriceResponse) -> None:
     slopes = found.slopes
     if not slopes:
-        out.print(f"What moves demand: no slopes, the {model.family.mean} mean is not linear.\n")
+        out.print(f"Effects on demand: no slopes, the {model.family.mean} mean is not linear.\n")
         return
-    table = plain_table("What moves demand", "one more of", "changes demand by", "s.e.")
+    table = plain_table("Effects on demand", "one more of", "changes demand by", "s.e.")
     table.add_column("")
     scaled = np.ptp(model.law.scale) > 0
     for each in slopes:
@@ -158,7 +158,7 @@ def _slopes(model: DemandModel, found: PriceResponse) -> None:
             )
         numbers = _percent(change, error) if model.family.is_log else _numbers(change, error)
         still = change == 0 and error == 0
-        remark = "never varied" if still else "within chance" if abs(change) < 2 * error else ""
+        remark = "never varied" if still else "not significant" if abs(change) < 2 * error else ""
         table.add_row(name, *(("-", "-") if still else numbers), remark, style="dim" if remark else "")
     out.print(table)
     if scaled and not model.family.is_log:
@@ -197,8 +197,8 @@ def _prices(found: PriceResponse) -> None:
     out.print(table)
     if len(found.prices) > 1:
         change, error = _numbers(found.elasticity, found.elasticity_error)
-        more = f"1 % on the price changes demand of that period by {change} % (s.e. {error})."
-        out.print(f"All rows of the log, with their markets and last demands, under each price. {more}", style="dim")
+        more = f"Elasticity within the period: {change} (s.e. {error})."
+        out.print(f"All rows of the log, with their features and last demand, at each price. {more}", style="dim")
     out.print()
 
 
@@ -232,11 +232,13 @@ def _price_slopes(model: DemandModel, slopes: Sequence[SlopeEstimate]) -> None:
     out.print(table)
     of = "the logarithm of demand" if model.family.multiplicative else "demand"
     if (told := _memory_by_instruments(model)) is not None:
-        found = f"The last demand counts {told.value:.2f} ({told.low:.2f} to {told.high:.2f}) by the instruments"
-        out.print(f"{found}, which moved it a period before.")
+        found = (
+            f"By the instruments, the effect of the last demand is {told.value:.2f} ({told.low:.2f} to {told.high:.2f})"
+        )
+        out.print(f"{found}.")
     out.print(
-        f"Of {of} (in units of each series' scale), beside features and last demand. Orthogonalised: with the "
-        "explained part of prices taken out; two-stage: by the instruments of the problem.",
+        f"Of {of} (in units of each series' scale), given features and last demand. Orthogonalised: on the "
+        "unexplained part of prices; two-stage: by the instruments of the problem file.",
         style="dim",
     )
     out.print()
@@ -244,16 +246,16 @@ def _price_slopes(model: DemandModel, slopes: Sequence[SlopeEstimate]) -> None:
 
 def _calibration(model: DemandModel) -> None:
     fit = model.calibration
-    table = plain_table("Calibration on held-out rows", "predicted chance", "share of rows")
+    table = plain_table("Calibration on held-out rows", "predicted probability", "share of rows")
     table.add_column("")
     for at, share in enumerate(fit.shares):
         bins = len(fit.shares)
         bar = "█" * round(BAR * share * bins / 2)
         table.add_row(f"{at / bins:.0%} to {(at + 1) / bins:.0%}", f"{share:.1%}", bar)
     out.print(table)
-    off = f"Furthest off: {fit.distance:.1%} (p = {fit.p_value:.2g})"
+    off = f"Largest deviation: {fit.distance:.1%} (p = {fit.p_value:.2g})"
     link = f"with the last period by {fit.correlation:+.2f} (p = {fit.correlation_p_value:.2g})"
     memory = f"with the last {MEMORY} by {fit.memory:+.2f} (p = {fit.memory_p_value:.2g})"
     out.print(f"Each {1 / len(fit.shares):.0%} under the model. {off}.", style="dim")
-    out.print(f"Residuals correlate {link}, {memory}; not at all under the model.", style="dim")
+    out.print(f"Residuals correlate {link}, {memory}; under the model by 0.", style="dim")
     out.print()

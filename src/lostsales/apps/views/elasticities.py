@@ -48,7 +48,7 @@ def still_prices(found: ProductElasticities) -> tuple[str, ...]:
     more = f" and {len(still) - NAMED:,} more" if len(still) > NAMED else ""
     own = "its response is" if len(still) == 1 else "their responses are"
     names = ", ".join(map(str, still[:NAMED]))
-    return (f"the price of {names}{more} never moved: {own} that of other products, not seen in its own sales",)
+    return (f"the price of {names}{more} never varied: {own} estimated from other products",)
 
 
 def print_products(found: ProductElasticities) -> None:
@@ -71,5 +71,5 @@ def print_products(found: ProductElasticities) -> None:
         name, share = Text(str(found.names[at])), f"{found.own_share[at]:.0%}"
         table.add_row(name, f"{found.rows[at]:,}", f"{found.elasticity[at]:+.2f}", band, share)
     out.print(table)
-    out.print("Own data: how much a product's own rows count; the rest comes from products like it.", style="dim")
+    out.print("Own data: weight of the product's own rows; the rest is that of similar products.", style="dim")
     out.print()

@@ -13,7 +13,7 @@ from lostsales.evaluation.promise.advice import Concern
 from lostsales.evaluation.promise.sensitivity import Sensitivity
 from lostsales.evaluation.results import Evaluation
 
-CHECKS = "checks are no equals of the first estimator: from few rows they fall short of the true gain"
+CHECKS = "checks are less accurate than the first estimator: from few rows they underestimate the gain"
 
 
 def interval_text(interval: Interval | None) -> str:
@@ -26,7 +26,7 @@ def print_evaluation(title: str, evaluation: Evaluation) -> None:
     out.print(Text(title, style="bold"))
     table = Table(box=None, header_style="cyan", pad_edge=False)
     assortment = evaluation.assortment
-    for name in ("by", "", "a period" if assortment is None else "a period of one product", "gain"):
+    for name in ("by", "", "per period" if assortment is None else "per period and product", "gain"):
         table.add_column(name, no_wrap=True)
     earned = evaluation.earned
     lines: list[tuple[str, str, Interval | None, Interval | None]]
@@ -43,9 +43,9 @@ def print_evaluation(title: str, evaluation: Evaluation) -> None:
             table.add_row(f"{each.estimator} (check)", "profit", f"{each.profit.value:.2f}", f"{each.gain.value:.2f}")
     out.print(table)
     notes = [f"{evaluation.estimand}; 95 % intervals over {len(evaluation.units)} {evaluation.resampled}"]
-    notes += [f"discounted is the sum of these profits, each period's at {evaluation.estimand.discount:g} of the last"]
-    notes += [f"profit counts lost sales, cash does not; hidden demand is estimated by {earned.lost_by}"]
-    notes += [*evaluation.notes, "a policy learned from these very rows is biased upwards; compare holds rows out"]
+    notes += [f"discounted is the discounted sum of these profits, discount factor {evaluation.estimand.discount:g}"]
+    notes += [f"profit counts lost sales, cash does not; censored demand is estimated by {earned.lost_by}"]
+    notes += [*evaluation.notes, "for a policy fitted to these rows the gain is biased upwards; compare holds rows out"]
     if checks:
         notes += [CHECKS]
     for each in evaluation.estimates:
@@ -66,7 +66,7 @@ def print_evaluation(title: str, evaluation: Evaluation) -> None:
 
 
 def print_doubts(concerns: Sequence[Concern], sensitivity: Sensitivity | None) -> None:
-    """How strong a hidden cause would erase the gain, and the concerns in their colours."""
+    """How strong a confounder would erase the gain, and the concerns in their colours."""
     if sensitivity is not None and sensitivity.sentence:
         out.print(Text(f"- {sensitivity.sentence}"))
     for each in concerns:

@@ -14,20 +14,20 @@ MOST_REASONS, MOST_GROUPS = 8, 20
 def print_status(found: FleetStatus) -> None:
     """How far a fleet is, and what could not be learned."""
     facts = [
-        ("products", f"{found.products_finished:,} of {found.products:,} finished, {found.products_learned:,} learned"),
+        ("products", f"{found.products_finished:,} of {found.products:,} finished, {found.products_learned:,} fitted"),
         ("shards", f"{found.shards_finished:,} of {found.shards:,} finished"),
         ("method", found.method),
         ("current version", found.current or "none yet"),
         ("versions", ", ".join(found.versions)),
-        ("writer", "a process is at work" if found.is_being_written else "none"),
+        ("writer", "a process is writing" if found.is_being_written else "none"),
     ]
     if found.products_per_second is not None and found.seconds_left is not None:
         left = timedelta(seconds=round(found.seconds_left))
-        facts.append(("speed", f"{found.products_per_second:.1f} products a second, about {left} left"))
+        facts.append(("speed", f"{found.products_per_second:.1f} products per second, about {left} left"))
     what = "no version yet" if found.version is None else f"version {found.version}"
     print_facts(f"Fleet in {found.store}, {what}", facts)
     if found.failures:
-        table = plain_table(f"{found.products_failed:,} products could not be learned", "reason", "products")
+        table = plain_table(f"{found.products_failed:,} products could not be fitted", "reason", "products")
         for reason, products in list(found.failures.items())[:MOST_REASONS]:
             table.add_row(reason, f"{products:,}")
         out.print(table)
@@ -40,20 +40,20 @@ def print_fleet_audit(title: str, found: FleetAudit) -> None:
     print_facts(
         title,
         [
-            ("products", f"{found.products_learned:,} of {found.products:,} learned"),
-            ("rows", f"{found.rows:,}, of which {found.stockout_share:.1%} hide their demand"),
+            ("products", f"{found.products_learned:,} of {found.products:,} fitted"),
+            ("rows", f"{found.rows:,}, {found.stockout_share:.1%} of them stock-outs"),
             ("price never varied", f"{found.products_of_one_price:,} products"),
-            ("cash a period", number(found.cash or 0.0, 6)),
+            ("cash per period", number(found.cash or 0.0, 6)),
         ],
     )
-    groups = plain_table("By group", "group", "products", "cash a period", "stock-outs")
+    groups = plain_table("By group", "group", "products", "cash per period", "stock-outs")
     for name, each in list(found.by.items())[:MOST_GROUPS]:
         groups.add_row(name, f"{each['products']:,.0f}", number(each["cash"], 5), f"{each['stockout_share']:.1%}")
     out.print(groups)
     for heading, counts, unit in (
-        ("Products that could not be learned", found.failures, "products"),
-        ("Balance of the stock", found.balance, "shards"),
-        ("What the fits warned of", found.notes, "shards"),
+        ("Products that could not be fitted", found.failures, "products"),
+        ("Balance equation of the stock", found.balance, "shards"),
+        ("Warnings of the fits", found.notes, "shards"),
         ("What to collect next", found.advice, "shards"),
     ):
         if counts:
@@ -64,9 +64,9 @@ def print_fleet_audit(title: str, found: FleetAudit) -> None:
 
 
 WHAT_TO_DO = {
-    "deploy": "Deploy it: the gain is above zero with 95 % certainty.",
-    "pilot": "Keep what you do, and prove it in a pilot first.",
-    "keep": "Keep what you do.",
+    "deploy": "Deploy it: the 95 % interval of the gain lies above zero.",
+    "pilot": "Keep the current practice, and run a pilot first.",
+    "keep": "Keep the current practice.",
 }
 
 
@@ -76,14 +76,14 @@ def print_fleet_comparison(title: str, found: FleetComparison, currency: str | N
     print_facts(
         title,
         [
-            ("proven gain", f"{total.proven_share:.1%} of {total.products_judged:,} judged products"),
-            ("gain a period", f"{_money(total.gain)}{money} over all {total.products:,} products"),
+            ("proven gain", f"{total.proven_share:.1%} of {total.products_judged:,} evaluated products"),
+            ("gain per period", f"{_money(total.gain)}{money} over all {total.products:,} products"),
             ("of it in cash", f"{_money(total.cash_gain)}{money}, without the cost of lost sales"),
-            ("earned a period", f"{_money(total.earned)}{money}"),
-            ("judged from", f"{total.shards_judged:,} of {total.shards:,} shards"),
+            ("earned per period", f"{_money(total.earned)}{money}"),
+            ("evaluated on", f"{total.shards_judged:,} of {total.shards:,} shards"),
         ],
     )
-    table = plain_table("By group", "group", "products", "gain a period", "95 % interval", "proven")
+    table = plain_table("By group", "group", "products", "gain per period", "95 % interval", "proven")
     for name, each in list(found.by.items())[:MOST_GROUPS]:
         low, high = number(each.gain.low), number(each.gain.high)
         table.add_row(
@@ -91,12 +91,12 @@ def print_fleet_comparison(title: str, found: FleetComparison, currency: str | N
         )
     out.print(table)
     for reason, shards in found.doubts.items():
-        out.print(f"{shards:,} shards are doubtful: {reason}", soft_wrap=True, highlight=False)
+        out.print(f"{shards:,} shards have concerns: {reason}", soft_wrap=True, highlight=False)
     out.print(WHAT_TO_DO[found.verdict], style="bold")
     for reason, shards in found.not_judged.items():
-        out.print(f"{shards:,} shards were not judged: {reason}", soft_wrap=True, highlight=False)
+        out.print(f"{shards:,} shards were not evaluated: {reason}", soft_wrap=True, highlight=False)
 
 
 def _money(interval: Interval) -> str:
     value, low, high = (number(each) for each in (interval.value, interval.low, interval.high))
-    return f"{value}, with 95 % certainty {low} to {high}"
+    return f"{value} (95 % interval {low} to {high})"

@@ -26,7 +26,7 @@ def print_forecast(name: str, found: Forecast, written: Path) -> None:
     """What it rests on, and its first rows."""
     how = found.how
     cycles = " and ".join(f"{length} periods" for length in how.season)
-    own = "of each series, drawn to a common one" if how.own_season else "common to all series"
+    own = "of each series, shrunk towards a common one" if how.own_season else "common to all series"
     earlier = (
         f"forecasts from {how.origins} earlier periods" if how.origins else "no earlier forecasts: too few periods"
     )
@@ -34,15 +34,15 @@ def print_forecast(name: str, found: Forecast, written: Path) -> None:
         name,
         [
             ("demand of", f"{how.series:,} series over {how.periods:,} periods"),
-            ("stock-outs", f"{how.stockouts:,} rows, of which only a least demand is known, or none"),
+            ("stock-outs", f"{how.stockouts:,} rows: demand is censored or unknown"),
             ("season", f"of {cycles}, {own}" if how.season else "none"),
-            ("level", f"half of what it rests on is {how.half_life:.0f} periods old or younger"),
-            ("spread and weights by", earlier),
+            ("level", f"half of its weight is on the last {how.half_life:.0f} periods"),
+            ("spread and weights from", earlier),
         ],
     )
     table = {column: values[:MOST_ROWS] for column, values in found.text_table.items()}
     print_wide(
-        "Demand to come",
+        "Forecast demand",
         keys={key: [spelled(each) for each in table[key]] for key in found.keys},
         figures={column: rounded(values) for column, values in table.items() if column not in found.keys},
         texts={},

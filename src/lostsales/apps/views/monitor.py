@@ -22,7 +22,7 @@ def bounds_text(gain: Interval | None) -> str:
 
 def print_monitoring(title: str, found: Monitoring, page: Path | None) -> None:
     """Both arms, the gain, alarms, what is missing, and the verdict last."""
-    table = plain_table(title, "a period and series", "series", "rows", "profit", "cash", "stock-outs")
+    table = plain_table(title, "per period and series", "series", "rows", "profit", "cash", "stock-outs")
     for name, arm in (("new policy", found.new), ("as before", found.before)):
         profit, cash = (amount(each, signed=False) if arm.rows else "-" for each in (arm.profit, arm.cash))
         out_share = f"{arm.stockouts:.1%}" if arm.rows else "-"

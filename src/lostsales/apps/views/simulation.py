@@ -17,33 +17,33 @@ def print_simulation(
     shown = [f"{depth}: {share:.1%}" for depth, share in depths[:MOST_DEPTHS]]
     shown += ["..."] if len(depths) > MOST_DEPTHS else []
     facts = [
-        ("mean profit a period", f"{summary.mean_profit:.3f} (standard error {summary.std_error:.3f})"),
+        ("mean profit per period", f"{summary.mean_profit:.3f} (standard error {summary.std_error:.3f})"),
         ("periods without stock-out", f"{summary.uncensored_share:.1%}"),
         ("depth of stock-out runs", ", ".join(shown)),
         ("episodes x periods", f"{summary.episodes:,} x {horizon:,} = {summary.periods:,}"),
     ]
     facts += [("log", f"{out}, problem {out.with_suffix('.toml')}")] if out else []
-    facts += [("hidden truth", str(truth))] if truth else []
+    facts += [("true demand", str(truth))] if truth else []
     print_facts(title, facts)
 
 
 def print_solution(title: str, solved: Solution, oracle: Solution, out: Path) -> None:
     """The value of a solved policy, and of pi* also the cost of censoring against the oracle."""
     criterion = solved.criterion
-    weights = f"discounted by {criterion.discount:g}" if criterion.discount < 1 else "undiscounted"
-    span = "for ever" if criterion.horizon is None else f"over {criterion.horizon} periods"
+    weights = f"discount {criterion.discount:g}" if criterion.discount < 1 else "undiscounted"
+    span = "infinite horizon" if criterion.horizon is None else f"over {criterion.horizon} periods"
     value = [
-        ("value from the opening", f"{solved.value:.3f} ({span}, {weights})"),
-        ("the same a period", f"{solved.a_period:.4f}"),
+        ("value from the start", f"{solved.value:.3f} ({span}, {weights})"),
+        ("value per period", f"{solved.a_period:.4f}"),
     ]
     facts = [
-        *([("average profit a period", f"{solved.value:.4f}")] if criterion.is_average else value),
-        ("error of the grid", f"{solved.grid_error:.2g} (twice what a grid half as fine moves it by)"),
+        *([("average profit per period", f"{solved.value:.4f}")] if criterion.is_average else value),
+        ("grid error", f"{solved.grid_error:.2g} (twice the change on a grid half as fine)"),
     ]
     if solved is not oracle:
         lost = oracle.a_period - solved.a_period
         facts += [
-            ("oracle, a period", f"{oracle.a_period:.4f} (error of its grid {oracle.grid_error:.2g} in all)"),
-            ("cost of censoring", f"{oracle.value - solved.value:.3f}, a period {lost:.4f}"),
+            ("oracle per period", f"{oracle.a_period:.4f} (grid error of its value {oracle.grid_error:.2g})"),
+            ("cost of censoring", f"{oracle.value - solved.value:.3f}, per period {lost:.4f}"),
         ]
     print_facts(title, [*facts, ("solved by", f"{solved.method}, {solved.seconds:.1f} s"), ("policy", str(out))])

@@ -76,7 +76,7 @@ def coverage_ratio(measured: list[DepthMeasurement]) -> Diagnostic:
     ratio = np.array([each.ratio for each in measured])
     worst = int(ratio.argmax())
     meaning = (
-        f"at depth {worst} what the policy does is {ratio[worst]:.1f} times as far from the log as what was done there"
+        f"at depth {worst} the policy's actions are {ratio[worst]:.1f} times as far from the log as the logged ones"
     )
     advice = "the log covers the policy" if ratio[worst] <= 3 else "try the policy's prices and orders on a few series"
     return Diagnostic("coverage", "coverage ratio by depth", float(ratio.max()), ratio, True, meaning, advice)

@@ -20,7 +20,7 @@ def partition_shares(prepared: PreparedLog) -> Diagnostic:
     share = rows / max(rows.sum(), 1)
     least = int(share.argmin())
     meaning = f"the smallest part of the rows, {share[least]:.1%} ({rows[least]:,} rows), is at depth {least}"
-    advice = "enough rows at every depth" if rows[least] >= 100 else "collect more series: every depth wants 100 rows"
+    advice = "enough rows at every depth" if rows[least] >= 100 else "collect more series: every depth needs 100 rows"
     return Diagnostic("rho", "share of the rows by depth", float(share.min()), share, False, meaning, advice)
 
 
@@ -63,21 +63,23 @@ def unidentifiable_regret(prepared: PreparedLog) -> Diagnostic:
     """E_cov (Corollary 1) with the alpha_1 of the behaviour."""
     runs, discount = prepared.runs, prepared.log.problem.discount
     ends = run_ends(runs).chance
-    title = "bound on regret that no more data of this shop removes"
+    title = "bound on regret that more data of this shop does not reduce"
     if not len(ends) or np.isnan(ends[0]):
         return Diagnostic("e_cov", title, 0.0, None, True, "there are no runs of stock-outs", "nothing")
     rule = iterations_rule(int(runs.usable.sum()), discount)
     greatest = float(np.abs(prepared.profit).max())
     missed = (1 - float(ends[0])) ** runs.max_depth
     value = max(rule - runs.max_depth + 1, 0) * missed * 2 * greatest / (1 - discount)
-    meaning = f"a run ends with a chance of {ends[0]:.0%} a period, and runs beyond depth {runs.max_depth} share its Q"
+    meaning = (
+        f"a run ends with probability {ends[0]:.0%} per period, and runs beyond depth {runs.max_depth} share its Q"
+    )
     advice = "deeper runs are rare enough" if missed < 0.05 else "a log with longer runs, or safer orders during them"
     return Diagnostic("e_cov", title, value, None, True, meaning, advice)
 
 
 def imputation_error(prepared: PreparedLog) -> Diagnostic:
     """Jackknife standard error of the mean profit that is due to the demand law alone."""
-    title = "error of imputed lost sales, in profit a period"
+    title = "error of imputed lost sales, in profit per period"
     if prepared.profit_without is None:
         return Diagnostic(
             "imputation", title, None, None, False, f"no demand model: {prepared.refusal}", "more uncensored rows"
@@ -86,7 +88,9 @@ def imputation_error(prepared: PreparedLog) -> Diagnostic:
     units = len(means)
     error = float(np.sqrt((units - 1) / units * np.sum((means - means.mean()) ** 2)))
     mean = abs(float(prepared.profit.mean()))
-    meaning = f"hidden lost sales leave the mean profit of {prepared.profit.mean():.2f} uncertain by {error:.2f}"
+    meaning = (
+        f"censored lost sales add a standard error of {error:.2f} to the mean profit of {prepared.profit.mean():.2f}"
+    )
     advice = "small enough" if error <= 0.1 * max(mean, 1.0) else "more periods without stock-out, at several prices"
     return Diagnostic("imputation", title, error, None, False, meaning, advice)
 

@@ -13,9 +13,7 @@ CONFIDENCE = 0.05  # epsilon of the bound
 def dimension(measured: list[DepthMeasurement]) -> Diagnostic:
     """The largest effective dimension d* over the depths."""
     d_star = np.array([effective_dimension(each.eigenvalues, each.ridge) for each in measured], dtype=np.float64)
-    meaning = (
-        f"the Q of {measured[0].kernel} at depth 0 bends in about {d_star[0]:.0f} directions that the data can tell"
-    )
+    meaning = f"the Q of {measured[0].kernel} at depth 0 has about {d_star[0]:.0f} directions that the data identify"
     crowded = any(d * LEAST_ROWS > each.rows for d, each in zip(d_star, measured, strict=True))
     advice = "a simpler kernel or a larger ridge" if crowded else "the kernel is simple enough for the rows"
     return Diagnostic("d_star", "effective dimension by depth", float(d_star.max()), d_star, False, meaning, advice)
@@ -35,10 +33,8 @@ def gain_in_information(measured: list[DepthMeasurement]) -> Diagnostic:
     """The information gain of the log's rows at each depth, in place of the greatest over all sets of as many."""
     gain = np.array([information_gain(each.eigenvalues, each.ridge) for each in measured])
     a_row = gain[0] / max(measured[0].rows, 1)
-    meaning = (
-        f"the rows of depth 0 tell {gain[0]:.3g} nats about Q, {a_row:.2g} a row; no more than the paper's maximum"
-    )
-    advice = "new rows still tell much" if a_row > 0.1 else "new rows like these tell little more"
+    meaning = f"the rows of depth 0 give {gain[0]:.3g} nats about Q, {a_row:.2g} per row; at most the paper's maximum"
+    advice = "new rows still add much" if a_row > 0.1 else "new rows like these add little"
     return Diagnostic("info_gain", "information gain by depth", float(gain.max()), gain, True, meaning, advice)
 
 

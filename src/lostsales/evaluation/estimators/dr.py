@@ -39,7 +39,7 @@ def doubly_robust(task: EvaluationTask, settings: FqeSettings | None = None) -> 
     enough = effective >= LEAST_EFFECTIVE
     sentence = f"the correction rests on {effective:,.0f} effective rows of {len(task.rows):,}"
     if not enough:
-        sentence += f"; below {LEAST_EFFECTIVE:.0f} it says nothing: trust the model, or try the policy on a few series"
+        sentence += f"; fewer than {LEAST_EFFECTIVE:.0f} are too few: use the model, or try the policy on a few series"
     overlap = Overlap("history, price and order", share, effective, enough, sentence)
     if not enough:
         return Estimate("dr", overlap, reason=sentence)

@@ -12,12 +12,8 @@ from lostsales.evaluation.task import EvaluationTask
 from lostsales.types import Floats
 
 # Measured: docs/decisions/evaluation.md.
-UNKNOWN_ERROR = (
-    "it falls short of the true gain, and without a demand model by how much cannot be told: read it as too low"
-)
-KNOWN_ERROR = (
-    "on logs drawn from the demand model it errs by {:+.2f} a period (standard error {:.2f}): read it with that"
-)
+UNKNOWN_ERROR = "it underestimates the gain, by an amount that cannot be estimated without a demand model"
+KNOWN_ERROR = "on logs simulated from the demand model its bias is {:+.2f} per period (standard error {:.2f})"
 
 
 class Figures(NamedTuple):
@@ -41,7 +37,9 @@ def fitted_q_evaluation(task: EvaluationTask, settings: FqeSettings | None = Non
 def q_figures(task: EvaluationTask, settings: FqeSettings, ratios: Floats | None = None) -> Figures:
     """What fitted Q-evaluation finds, its residuals weighted by `ratios` (rows, horizon) if given."""
     if task.start_stock is not None:
-        raise LostSalesError("it judges from where the series of the log started; model can start with another stock")
+        raise LostSalesError(
+            "it starts where the series of the log started; the estimator model can start with another stock"
+        )
     prepared, horizon, discount = task.prepared, task.estimand.horizon, task.estimand.discount
     opening = task.opening_rows, task.opening_weight
     design = FqeDesign.of(prepared.log, prepared.runs, task.rows, task.actions, opening, settings)

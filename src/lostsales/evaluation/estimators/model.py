@@ -35,7 +35,7 @@ def model_based(task: EvaluationTask) -> Estimate:
     prepared, laws = task.prepared, task.prepared.laws
     if laws is None:
         nothing = Overlap(JUDGED_ON, 0.0, 0.0, False, "there is no demand model")
-        return Estimate("model", nothing, reason=f"no demand model can be learned: {prepared.refusal}")
+        return Estimate("model", nothing, reason=f"no demand model can be fitted: {prepared.refusal}")
     horizon, discount = task.estimand.horizon, task.estimand.discount
     episodes, restarts = QUICK_EPISODES if prepared.quick else EPISODES, task.estimand.restarts
     opening = task.seed, task.start_stock, restarts
@@ -168,7 +168,7 @@ def _batched(laws: Sequence[DemandLaw], size: int) -> Iterator[Sequence[DemandLa
 def _notes(prepared: PreparedLog, laws: LeaveOneOutLaws) -> tuple[str, ...]:
     notes = [f"demand model: {laws.law.family.name}", *laws.model.warnings]
     if prepared.log.received is not None and prepared.log.problem.receives_orders:
-        notes.append("orders are taken to arrive in full, though not all did")
+        notes.append("orders are assumed to arrive in full, though not all did")
     return tuple(notes)
 
 
@@ -189,9 +189,9 @@ def overlap_with(laws: LeaveOneOutLaws, visited: Floats, seed: int) -> Overlap:
     usual = float(np.quantile(apart[:, 1], USUAL))
     share = float(np.mean(tree.query(visited / spread)[0] <= usual + 1e-6))
     enough = share >= LEAST_SHARE
-    sentence = f"{share:.0%} of what the policy would meet ({JUDGED_ON}) is known from the log"
+    sentence = f"{share:.0%} of the states that the policy would visit ({JUDGED_ON}) are near the log"
     if not enough:
-        sentence += "; its prices or the demand they lead to were never seen: try them on a few series first"
+        sentence += "; its prices or the demand they lead to were never observed: try them on a few series first"
     elif share < COMFORTABLE_SHARE:
-        sentence += "; the rest is the demand model's own guess"
+        sentence += "; the rest is extrapolated by the demand model"
     return Overlap(JUDGED_ON, share, share * len(evidence), enough, sentence)

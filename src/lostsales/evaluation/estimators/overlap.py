@@ -30,7 +30,7 @@ def overlap_of_actions(task: EvaluationTask) -> Overlap:
     rows, share = float(agrees.sum()), float(agrees.mean())
     total = len(task.rows)
     enough = rows >= LEAST_ROWS
-    sentence = f"in {rows:,.0f} of {total:,} rows the shop did about what the policy would have done there"
+    sentence = f"in {rows:,.0f} of {total:,} rows the logged action is near that of the policy"
     if not enough:
-        sentence += "; too few to judge it from: try it on a few series first, or evaluate it with a demand model"
+        sentence += "; too few to evaluate it: try it on a few series first, or evaluate it with a demand model"
     return Overlap("history, price and order", share, rows, enough, sentence)

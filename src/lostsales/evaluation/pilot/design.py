@@ -142,7 +142,9 @@ def design_pilot(log: SalesLog, tried: TriedPolicy, settings: PilotSettings, pro
         planned = plan.units_within(settings.periods)
     if planned is None:
         planned = plan.most_usual
-        notes += (f"a gain of {settings.gain:.1%} cannot be found in any time with these series; more series would",)
+        notes += (
+            f"no pilot with these series is long enough to detect a gain of {settings.gain:.1%}: use more series",
+        )
     if usual <= 0:
         notes += ("past profit is not positive, so gains are shares of its size",)
     market = PastMarket.of(panel, clock, outcomes)

@@ -165,7 +165,7 @@ class Monitoring:
             return f"go on: nothing to count yet, {self.periods} of {self.pilot.periods} periods"
         last = self.profit.last
         bounds = f"{_bound(last.low)} to {_bound(last.high)}"
-        figures = f"the gain so far is {last.value:+.2f} a period and series, with 95 % certainty {bounds}"
+        figures = f"the gain so far is {last.value:+.2f} per period and series (95 % interval {bounds})"
         return {
             "success": f"stop for success since {self.decided}: {figures}",
             "harm": f"stop for harm since {self.decided}: {figures}",

@@ -30,7 +30,7 @@ class PilotSeries(StrictSettings):
     """A series of a pilot."""
 
     name: str = Field(description="Its name in the log.")
-    stratum: int = Field(ge=0, description="Number of its stratum; series of like past profit share one.")
+    stratum: int = Field(ge=0, description="Number of its stratum; series of similar past profit share one.")
     new: tuple[bool, ...] = Field(min_length=1, description="Where it tries the new policy, by block of periods.")
     past_profit: float = Field(description="Mean profit a period before the pilot, the covariate of the estimate.")
     past_cash: float = Field(description="The same in cash.")
@@ -44,7 +44,9 @@ class NeededPeriods(StrictSettings):
 
     share: float | None = Field(description="The gain as a share of the past profit; null where that is not positive.")
     gain: float = Field(description="The gain a period and series.")
-    periods: int | None = Field(description="Periods that find it with the power of the design; null where none do.")
+    periods: int | None = Field(
+        description="Periods needed to detect it with the power of the design; null where none do."
+    )
     weeks: float | None = Field(description="The same in weeks, where periods are dates.")
 
 
@@ -72,7 +74,7 @@ class Pilot(StrictSettings):
 
     format: int = Field(FORMAT, description="Version of the file.")
     design: Design = Field(description="Split by series, or blocks of periods in which every series switches.")
-    seed: int = Field(ge=0, description="Of the lottery.")
+    seed: int = Field(ge=0, description="Of the randomisation.")
     start: int = Field(description="The first period; a moment counts in microseconds since 1970.")
     step: int = Field(gt=0, description="From one period to the next.")
     dated: bool = Field(description="True where periods are moments.")
@@ -85,7 +87,7 @@ class Pilot(StrictSettings):
     series: tuple[PilotSeries, ...] = Field(min_length=1, description="Of the pilot.")
     profit: float = Field(description="Mean profit a period and series before the pilot.")
     cash: float = Field(description="Mean cash a period and series before the pilot.")
-    power: float = Field(gt=0, lt=1, description="Chance that a gain is found that the table says is.")
+    power: float = Field(gt=0, lt=1, description="Power: probability of detecting the gains of the table.")
     findable: float | None = Field(description="Gain that the planned length finds with this power; null where none.")
     needed: tuple[NeededPeriods, ...] = Field(description="Periods that other gains take.")
     demand: DemandBaseline = Field(description="What demand is expected to be.")

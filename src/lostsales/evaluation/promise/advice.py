@@ -8,8 +8,8 @@ from lostsales.evaluation.interval import Interval
 
 Level = Literal["amber", "red"]
 Advice = Literal["deploy", "pilot", "keep"]
-KEEP_CURRENT = "keep what you do"
-PILOT_FIRST = "prove it in a pilot first"
+KEEP_CURRENT = "keep the current practice"
+PILOT_FIRST = "run a pilot first"
 LIKELY = 0.5  # of the reach of its interval by which a gain that is not proven must exceed zero to be worth a pilot
 
 

@@ -39,7 +39,7 @@ def drift_of(panel: DecisionPanel) -> str:
     if trend is None or trend.p_value > CHANCE or abs(trend.value) < DRIFT_MATTERS * spread:
         return ""
     way = "rises" if trend.value > 0 else "falls"
-    return f"the market drifts: demand {way} from the start of a series to its end in a way that no column shows"
+    return f"demand has a trend that no column explains: it {way} from the start of a series to its end"
 
 
 def memory_of(panel: DecisionPanel) -> str:
@@ -49,7 +49,7 @@ def memory_of(panel: DecisionPanel) -> str:
     found = coefficient(panel.residual, panel.demand_at(-2), beside, panel.unit)
     if found is None or found.p_value > CHANCE or abs(found.value) < MEMORY_MATTERS:
         return ""
-    return f"demand remembers more than the last period: the one before it counts too ({found.value:+.2f} of it)"
+    return f"demand depends on more than the last period: the coefficient of the one before is {found.value:+.2f}"
 
 
 def is_doubtful(prepared: PreparedLog) -> bool:

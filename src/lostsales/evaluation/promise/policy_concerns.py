@@ -27,9 +27,7 @@ def policy_concerns(task: EvaluationTask, estimates: tuple[Estimate, ...]) -> It
     if panel is not None and moves and np.ptp(panel.price) > 0:
         effect = price_effect(panel)
         if effect is None or abs(effect) < WITHIN_CHANCE:
-            yield Concern(
-                "amber", "the effect of the price on demand is within chance, and the policy sets other prices"
-            )
+            yield Concern("amber", "the price effect is not significant, and the policy sets other prices")
     if edge := _edge(task):
         yield Concern("amber", edge)
     yield from run_down(estimates)
@@ -51,7 +49,7 @@ def _edge(task: EvaluationTask) -> str:
     price, logged = task.actions[:, :, 0], task.logged_actions[:, 0]
     for name, end in (("lowest", ladders.prices[0]), ("highest", ladders.prices[-1])):
         if np.mean(np.isclose(price, end)) >= EVERYWHERE and np.mean(np.isclose(logged, end)) < RARELY:
-            return f"the best price is the {name} one nearly everywhere ({end:g}), which the log rarely shows"
+            return f"the policy sets the {name} price nearly everywhere ({end:g}), which is rare in the log"
     return ""
 
 
@@ -61,8 +59,8 @@ def run_down(estimates: tuple[Estimate, ...]) -> Iterator[Concern]:
     if best is None or best.gain is None or best.gain.value <= 0:
         return
     if -best.worth_of_stock > RUN_DOWN * best.gain.value:
-        saved = f"of a gain of {best.gain.value:.2f} a period, {-best.worth_of_stock:.2f} is stock that it runs down"
-        yield Concern("amber", f"{saved} and does not buy again within the periods that were judged")
+        saved = f"of a gain of {best.gain.value:.2f} per period, {-best.worth_of_stock:.2f} is stock that it runs down"
+        yield Concern("amber", f"{saved} and does not buy again within the evaluated periods")
 
 
 def _disagreement(estimates: tuple[Estimate, ...]) -> Iterator[Concern]:

@@ -37,12 +37,14 @@ class Sensitivity:
         if self.erased_at == 0:
             return ""
         if self.erased_at is None:
-            return "no hidden cause behind the prices would erase the gain: it does not rest on the price response"
-        erases = f"a hidden cause that explains {self.erased_at:.0%} of what is left of prices and of demand"
+            return (
+                "no unobserved confounder of the prices would erase the gain: it does not depend on the price response"
+            )
+        erases = f"an unobserved confounder with a partial R2 of {self.erased_at:.0%} for prices and for demand"
         if self.strongest is None:
             return f"{erases} would erase the gain"
-        known = f"{self.strongest.name}, explains {self.strongest.price:.0%} and {self.strongest.demand:.0%}"
-        return f"{erases} would erase the gain; the strongest cause in the log, {known}"
+        known = f"{self.strongest.name}, has {self.strongest.price:.0%} and {self.strongest.demand:.0%}"
+        return f"{erases} would erase the gain; the strongest covariate in the log, {known}"
 
 
 def robustness_value(bend: float) -> float:

@@ -68,13 +68,13 @@ class ReportContents:
             return None
         best, others = self.comparison.candidates[0], f"evaluated on {self.comparison.held_out} held out"
         if best.gain is None:
-            return f"none of the methods beside it can be {others}"
+            return f"none of the compared methods can be {others}"
         if self.evaluation.withheld:
-            return "whether one of the methods beside it gains cannot be told either"
-        gain, over = (best.gain, "a period") if best.assortment is None else best.assortment.total.usual
+            return "nor can the gain of the compared methods be determined"
+        gain, over = (best.gain, "per period") if best.assortment is None else best.assortment.total.usual
         sure = f"{amount(gain.value)} {over} ({amount(gain.low)} to {amount(gain.high)})"
         proven = "a proven gain" if gain.proven and not best.concerns else "no proven gain"
-        return f"of the methods beside it, {others}, {best.method} does best: {proven}, {sure}"
+        return f"of the compared methods, {others}, {best.method} is best: {proven}, {sure}"
 
 
 def report_contents(

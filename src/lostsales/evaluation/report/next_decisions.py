@@ -19,14 +19,14 @@ from lostsales.policy.policy import SavedPolicy
 from lostsales.policy.recommendation import NOT_CHOSEN, decision_flags
 from lostsales.types import Array
 
-ONE_PRICE = "the price never moved, so that nothing is known of another"
+ONE_PRICE = "the price never varied, so the effect of another is not identified"
 OFF_BALANCE = "the stock does not follow its balance"
 VERDICTS = {
-    "not proven": "no gain of the policy is proven",
-    "proven loss": "the policy loses",
-    "too few rows": "too few rows to judge the policy",
+    "not proven": "no proven gain",
+    "proven loss": "a proven loss",
+    "too few rows": "too few rows to evaluate the policy",
 }
-UNDECIDED = "no demand was ever seen, so that nothing is decided"
+UNDECIDED = "no demand was observed, so nothing is decided"
 
 
 @dataclass(frozen=True)
