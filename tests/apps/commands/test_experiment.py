@@ -49,7 +49,7 @@ def test_the_command_from_end_to_end(tmp_path: Path) -> None:
     assert [float(row["mean"]) for row in table] == pytest.approx([row["mean"] for row in found["summary"]])
     assert {row["n"] for row in table} == {"4"}
     shown = run(*asked)
-    for text in ("pi* for ever", "10 episodes", "c-fqi beats pc-fqi", "56 cells in"):
+    for text in ("pi*, infinite horizon", "10 episodes", "c-fqi beats pc-fqi", "56 cells in"):
         assert text in shown
 
 
@@ -71,7 +71,7 @@ def test_figures_show_our_curves_the_published_ones_and_the_references() -> None
     means = [row.mean for row in summarise_results(results) if (row.behaviour, row.method) == ("uniform", "c-fqi")]
     assert np.asarray(ours.get_ydata()).tolist() == means
     assert "episodes" in axes.get_xlabel()
-    assert "profit a period (money)" in axes.get_ylabel()
+    assert "profit per period (money)" in axes.get_ylabel()
     low, high = axes.get_ylim()
     assert low < min(means) < 33 < high
     colours = {container.lines[0].get_color() for container in axes.containers[:4]}  # type: ignore[attr-defined]

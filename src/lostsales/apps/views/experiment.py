@@ -23,14 +23,14 @@ from lostsales.simulation.experiments.tables import write_tables
 COLOURS = {"holds": "green", "not reproduced": "red", "inconclusive": "yellow"}
 MOST_LEVELS = 5  # on the screen
 REFERENCE_NAMES = {
-    "oracle-horizon": "oracle (sees all demand) that knows the last period",
-    "pi-star-horizon": "pi* (sees sales only) that knows the last period",
-    "oracle": "oracle for ever, discounted",
-    "pi-star": "pi* for ever, discounted",
+    "oracle-horizon": "oracle (observes all demand) that knows the last period",
+    "pi-star-horizon": "pi* (observes sales only) that knows the last period",
+    "oracle": "oracle, infinite horizon, discounted",
+    "pi-star": "pi*, infinite horizon, discounted",
     "uniform": "uniform behaviour",
     "near-optimal": "near-optimal behaviour",
-    "softmax": "softmax behaviour (sees all demand)",
-    "ppo": "sampled PPO behaviour (sees all demand)",
+    "softmax": "softmax behaviour (observes all demand)",
+    "ppo": "sampled PPO behaviour (observes all demand)",
 }
 
 
@@ -63,13 +63,15 @@ def print_outcome(results: ExperimentResults, folder: Path, figures: list[Path])
     shown = levels if len(levels) <= MOST_LEVELS else [levels[round(at * (len(levels) - 1) / 4)] for at in range(5)]
     for behaviour, lines in _by_behaviour(rows):
         if behaviour == REFERENCE:
-            table = plain_table("References: profit a period", "policy", "mean", "95 % interval")
+            table = plain_table("References: profit per period", "policy", "mean", "95 % interval")
             for row in rows:
                 if row.behaviour == REFERENCE:
                     table.add_row(REFERENCE_NAMES[row.method], f"{row.mean:.2f}", _span(row))
         else:
             heads = [f"{level} episodes" for level in shown]
-            table = plain_table(f"Learned from {behaviour} behaviour: profit a period, 95 % interval", "method", *heads)
+            table = plain_table(
+                f"Learned from {behaviour} behaviour: profit per period, 95 % interval", "method", *heads
+            )
             for method, points in lines.items():
                 table.add_row(method, *(_mean(points.get(level), 1) for level in shown))
         screen.print(table)
@@ -89,7 +91,7 @@ def as_markdown(results: ExperimentResults, rows: list[Row], claims: list[Claim]
         f"# The experiment in `{asked.scenario.name}`",
         "",
         f"{asked.runs} runs, K = {asked.iterations}, {asked.test_episodes} test episodes a policy, seed {asked.seed}; "
-        f"near-optimal behaviour draws {asked.exploration:.0%} of its decisions uniformly. Profit a period, 95 % "
+        f"near-optimal behaviour draws {asked.exploration:.0%} of its decisions uniformly. Profit per period, 95 % "
         "interval over runs. PC-FQI and fusion have our penalty by support, not the paper's U, which pc-fqi-paper-u "
         "has.",
         *([f"Softmax behaviour has temperature {asked.temperature:g}."] if "softmax" in asked.behaviours else []),

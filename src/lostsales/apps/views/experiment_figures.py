@@ -72,7 +72,7 @@ def figure_of_values(results: ExperimentResults, behaviour: str) -> "Figure":
         axes.set_ylim(floor - 0.08 * (best - floor), best + 0.06 * (best - floor))
     if lowest < floor:
         axes.text(0.99, 0.02, "curves go on below the frame: see gaps.png", transform=axes.transAxes, ha="right")
-    axes.set_ylabel("profit a period (money), 95 % interval")
+    axes.set_ylabel("profit per period (money), 95 % interval")
     _finish(axes, behaviour, results, {point.episodes for point in published})
     figure.legend(loc="outside lower center", ncols=3, fontsize=8, frameon=False)
     return figure
@@ -102,7 +102,7 @@ def figure_of_gaps(results: ExperimentResults) -> "Figure":
         _finish(axes, behaviour, results, set())
     means, discount = [row.gap for row in rows if row.behaviour != REFERENCE], results.experiment.scenario.discount
     both[0].set_ylim(1.5 * np.nanmin([-LINEAR / 3, *means]), 1.5 * np.nanmax([1.0, *means]))
-    both[0].set_ylabel(f"profit a period (money) short of pi* (discount {discount:g}), 95 % interval")
+    both[0].set_ylabel(f"profit per period (money) short of pi* (discount {discount:g}), 95 % interval")
     handles, labels = both[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=6, fontsize=8, frameon=False)
     return figure
