@@ -1,6 +1,6 @@
 """Cost of evaluation, and how many rows fit into a limit of memory. Constants were measured."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -8,10 +8,11 @@ from lostsales.data.budget import Cost
 from lostsales.data.log import SalesLog
 from lostsales.data.memory import size
 from lostsales.data.splits import FOLDS
-from lostsales.data.sublogs import series_of
+from lostsales.data.sublogs import series_of, without
 from lostsales.demand.costs import law_cost, model_cost
 from lostsales.demand.law.means import LANDMARKS
 from lostsales.evaluation.compare import LARGE_FOLDS, QUICK_FOLDS
+from lostsales.evaluation.estimators.own_error import DRAWN_LOGS, PART
 from lostsales.evaluation.prepared_log import DRAWS, MOST_UNITS, QUICK_UNITS
 from lostsales.learn.costs import fit_cost
 from lostsales.learn.learner import Learner
@@ -21,10 +22,25 @@ FILLED_DRAW = 1.1e-7  # seconds of a draw of a row whose lost sales are filled
 DECISION = 2.0e-5  # seconds of a decision of a replayed episode
 REFIT = 0.35  # of a fit from nothing: a law without one unit starts at the law of all
 PERIODS = 100 * 300  # replayed at least for each law
+Q_ROW = 1.7e-4  # seconds of a row in fitted Q-evaluation, the decisions of policy and behaviour there included
+DRAWN_PERIOD = 1.0e-3  # seconds of a period of a drawn log, however few series it has
+Q_ESTIMATORS = ("fqe", "dr")
 
 
-def evaluate_cost(log: SalesLog, rows: int, quick: bool = False) -> Cost:
+def evaluate_cost(log: SalesLog, rows: int, quick: bool = False, estimators: Sequence[str] = Q_ESTIMATORS) -> Cost:
     """Of `evaluate` from at most so many rows."""
+    return model_based_cost(log, rows, quick) + q_cost(log, rows) * len({*estimators} & {*Q_ESTIMATORS})
+
+
+def q_cost(log: SalesLog, rows: int) -> Cost:
+    """Of an estimator by fitted Q-evaluation, on the log and on those that are drawn to know its error."""
+    part = first_series(log, rows)
+    periods = min(PART, int(np.diff(np.r_[part.starts, len(part)]).max()))
+    return Cost((DRAWN_LOGS + 1) * (len(part) * Q_ROW + periods * DRAWN_PERIOD), 0.0)
+
+
+def model_based_cost(log: SalesLog, rows: int, quick: bool = False) -> Cost:
+    """Of the laws of demand, and of the replays of a policy under each."""
     part = first_series(log, rows)
     laws = (QUICK_UNITS if quick else MOST_UNITS) + 3
     refits = law_cost(part) * (REFIT * laws + 1)
@@ -48,7 +64,7 @@ def compare_cost(log: SalesLog, learners: Iterable[Learner], rows: int, quick: b
     share = (folds - 1) / folds
     fitting = sum((fit_cost(each.quick() if quick else each, part) * (folds * share) for each in every), Cost(0.0, 0.0))
     replaying = Cost(max(len(every) - 1, 0) * _replay_seconds(part, quick), 0.0)
-    return evaluate_cost(log, rows, quick) + fitting + replaying
+    return model_based_cost(log, rows, quick) + fitting + replaying
 
 
 def rows_within(log: SalesLog, rows: int, limit: float, workers: int, quick: bool) -> tuple[int, tuple[str, ...]]:
@@ -58,12 +74,13 @@ def rows_within(log: SalesLog, rows: int, limit: float, workers: int, quick: boo
         fewer = max(LEAST_ROWS, fewer // 2)
     if fewer == rows or fewer >= len(log):
         return rows, ()
-    return fewer, (f"judged from at most {fewer:,} rows, as memory is limited to {size(limit)}",)
+    return fewer, (f"evaluated on at most {fewer:,} rows, as memory is limited to {size(limit)}",)
 
 
 def first_series(log: SalesLog, rows: int) -> SalesLog:
-    """A part of the log of about so many rows, with whole series, whose cost stands for that of any other."""
+    """A part of the log of about so many rows, the first series, whose cost stands for that of any other."""
     if len(log) <= rows:
         return log
     lengths = np.diff(np.r_[log.starts, len(log)])
-    return series_of(log, np.arange(max(1, int(np.searchsorted(np.cumsum(lengths), rows)))))
+    part = series_of(log, np.arange(max(1, int(np.searchsorted(np.cumsum(lengths), rows)))))
+    return without(part, np.arange(len(part)) >= rows)

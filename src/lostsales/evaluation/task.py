@@ -1,6 +1,6 @@
 """An evaluation task: a policy, a prepared log, the estimand, and the policy's actions in the rows of the log."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -11,7 +11,7 @@ from lostsales.evaluation.prepared_log import PreparedLog
 from lostsales.evaluation.results import Estimand
 from lostsales.evaluation.usable_policy import as_replayed, check_policy
 from lostsales.policy.policy import Policy
-from lostsales.types import Floats, Ints
+from lostsales.types import Bools, Floats, Ints
 
 START = "where each series of the log starts"
 # The most periods to look ahead unless told otherwise: a policy has settled long before (docs/decisions/evaluation.md).
@@ -56,9 +56,11 @@ class EvaluationTask:
         estimand = Estimand(horizon, log.problem.discount, start, restarts)
         return cls._of(policy, prepared, estimand, seed, start_stock, progress)
 
-    def on(self, prepared: PreparedLog) -> "EvaluationTask":
-        """The same task on another log."""
-        return self._of(self.policy, prepared, self.estimand, self.seed, self.start_stock, None)
+    def on(self, prepared: PreparedLog, opens: Bools) -> "EvaluationTask":
+        """The same task on another log, where episodes open in some of the series (series,) only."""
+        task = self._of(self.policy, prepared, self.estimand, self.seed, self.start_stock, None)
+        kept = opens[prepared.log.series[task.opening_rows]]
+        return replace(task, opening_rows=task.opening_rows[kept], opening_weight=task.opening_weight[kept])
 
     @classmethod
     def _of(

@@ -5,9 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from lostsales.data.log import SalesLog
+from lostsales.evaluation import task as task_module
 from lostsales.evaluation.assortment import AssortmentGain, MoneyOver, ProductChoice
+from lostsales.evaluation.estimators import own_error as own_error_module
 from lostsales.evaluation.estimators.fqe import fitted_q_evaluation
-from lostsales.evaluation.estimators.own_error import DRAWN_LOGS, drawn_log, own_error
+from lostsales.evaluation.estimators.own_error import DRAWN_LOGS, OwnError, drawn_log, drawn_periods, own_error
 from lostsales.evaluation.interval import Interval
 from lostsales.evaluation.prepared_log import PreparedLog
 from lostsales.evaluation.promise.policy_concerns import _disagreement
@@ -27,19 +30,79 @@ def prepared() -> PreparedLog:
     return PreparedLog.of(simulate(SCENARIO, episodes=20, seed=3)[0], quick=True)
 
 
-def test_a_drawn_log_has_the_periods_of_the_log_and_keeps_its_balance(prepared: PreparedLog) -> None:
+def drawn(prepared: PreparedLog, horizon: int = 50) -> SalesLog:
     assert prepared.laws is not None
-    uniform = Uniform(SCENARIO.problem)
-    drawn = drawn_log(prepared, prepared.laws.law, uniform, seed=1).log
-    np.testing.assert_array_equal(drawn.period, prepared.log.period)
-    np.testing.assert_array_equal(drawn.features, prepared.log.features)
-    left = np.asarray(drawn.available) - drawn.sales
-    stock, inside = np.asarray(drawn.stock), drawn.has_next
-    arrives_later = np.asarray(drawn.order) if drawn.problem.arrival == "after" else 0.0
+    periods = drawn_periods(prepared.log, prepared.laws.model.evidence, horizon, seed=1)
+    return drawn_log(prepared, prepared.laws.law, Uniform(SCENARIO.problem), periods, seed=1).log
+
+
+def check_balance(log: SalesLog) -> None:
+    left = np.asarray(log.available) - log.sales
+    stock, inside = np.asarray(log.stock), log.has_next
+    arrives_later = np.asarray(log.order) if log.problem.arrival == "after" else 0.0
     np.testing.assert_allclose(stock[1:][inside[:-1]], (left + arrives_later)[inside])
-    assert not np.array_equal(drawn.sales, prepared.log.sales)
-    again = drawn_log(prepared, prepared.laws.law, uniform, seed=1).log
-    np.testing.assert_array_equal(drawn.sales, again.sales)
+
+
+def test_a_drawn_log_has_the_periods_of_the_log_and_keeps_its_balance(prepared: PreparedLog) -> None:
+    log = drawn(prepared)
+    np.testing.assert_array_equal(log.period, prepared.log.period)
+    np.testing.assert_array_equal(log.features, prepared.log.features)
+    check_balance(log)
+    assert not np.array_equal(log.sales, prepared.log.sales)
+    np.testing.assert_array_equal(log.sales, drawn(prepared).sales)
+
+
+def test_a_long_series_is_drawn_in_parts_that_open_as_the_log_did(
+    prepared: PreparedLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(own_error_module, "PART", 15)
+    log, logged = drawn(prepared, horizon=10), prepared.log
+    length = np.diff(np.r_[log.starts, len(log)])
+    assert length.max() == 20  # whole horizons
+    assert len(log.names) == 3 * len(logged.names)  # of 50 periods 20, 20 and 10
+    assert len(log) > 0.95 * len(logged)  # but rows in a run of stock-outs that goes on where a part begins
+    check_balance(log)
+    where = {key: row for row, key in enumerate(zip(logged.names[logged.series], logged.period, strict=True))}
+    rows = np.array([where[key] for key in zip(log.names[log.series], log.period, strict=True)])
+    np.testing.assert_array_equal(log.features, logged.features[rows])
+    np.testing.assert_array_equal(np.asarray(log.stock)[log.starts], np.asarray(logged.stock)[rows[log.starts]])
+    inside = ~np.isin(rows[log.starts], logged.starts)
+    np.testing.assert_array_equal(log.last_sales[inside], logged.sales[rows[log.starts][inside] - 1])
+
+
+def test_parts_take_fewer_steps_and_tell_the_same_error(prepared: PreparedLog, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert prepared.laws is not None
+    evidence, task = prepared.laws.model.evidence, EvaluationTask.of(RULE, prepared, 10, 0)
+
+    def found(part: int) -> tuple[int, OwnError]:
+        monkeypatch.setattr(own_error_module, "PART", part)
+        error = own_error(task, lambda each: float(each.prepared.profit.mean()))
+        assert error is not None
+        return len(drawn_periods(prepared.log, evidence, task.estimand.horizon, seed=1).row), error
+
+    (many, whole), (few, parts) = found(1_000), found(10)
+    assert (many, few) == (50, 10)
+    assert whole != parts
+    assert abs(whole.mean - parts.mean) < 3 * np.hypot(whole.error, parts.error)
+
+
+@pytest.mark.parametrize(("restarts", "openings"), [(False, 20), (True, 60)])
+def test_episodes_open_in_drawn_logs_where_they_do_in_the_log(
+    prepared: PreparedLog, monkeypatch: pytest.MonkeyPatch, restarts: bool, openings: int
+) -> None:
+    monkeypatch.setattr(own_error_module, "PART", 20)
+    monkeypatch.setattr(task_module, "MOST_HORIZON", 20)
+    task = EvaluationTask.of(RULE, prepared, None if restarts else 20, 0)
+    assert task.estimand.restarts == restarts
+    assert len(task.opening_rows) == openings
+    seen = []
+
+    def profit(each: EvaluationTask) -> float:
+        seen.append(len(each.opening_rows))
+        return 0.0
+
+    own_error(task, profit)
+    assert seen == [openings] * DRAWN_LOGS
 
 
 def test_the_logged_profit_of_the_behaviour_has_no_error(prepared: PreparedLog) -> None:

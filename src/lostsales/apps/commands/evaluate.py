@@ -56,7 +56,7 @@ def evaluate(
     threads, limit = workers or usual_workers(), memory_limit(memory)
     most = rows or (QUICK_ROWS if quick else EVALUATED_ROWS)
     most, fewer = rows_within(sales, most, limit, threads, quick)
-    cost = evaluate_cost(sales, most, quick).on(threads)
+    cost = evaluate_cost(sales, most, quick, only).on(threads)
     seconds = expect("evaluate", cost, memory, FEWER_ROWS, threads)
     with progress("fitting the demand model and evaluating", seconds=seconds) as report, using_workers(threads):
         preparing, evaluating = stages(report, (1, 1))

@@ -44,7 +44,7 @@ def report(
     from lostsales.apps.views.console import print_facts, print_json, progress
     from lostsales.data.parallel import current_workers
     from lostsales.evaluation.compare import check_methods
-    from lostsales.evaluation.costs import compare_cost
+    from lostsales.evaluation.costs import Q_ESTIMATORS, compare_cost, q_cost
     from lostsales.evaluation.judged_rows import EVALUATED_ROWS
     from lostsales.learn.fit import learner_of
     from lostsales.policy.file_format import load
@@ -58,7 +58,7 @@ def report(
     sales = read_sales(source, problem, drop_bad_rows, dropped_rows, verb="report", others=(policy, out))
     origin = _origin(decides, policy, source, query, out, problem, methods, horizon, seed, sales.notes.dropped_file)
     learners = [learner_of(name, {}) for name in options.names(methods)]
-    cost = compare_cost(sales, learners, EVALUATED_ROWS)
+    cost = compare_cost(sales, learners, EVALUATED_ROWS) + q_cost(sales, EVALUATED_ROWS) * len(Q_ESTIMATORS)
     seconds = expect("report", cost, memory, FEWER_ROWS, current_workers())
     with progress("evaluating and drawing", seconds=seconds) as tick:
         found = write_report(

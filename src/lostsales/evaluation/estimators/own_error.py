@@ -15,6 +15,7 @@ from lostsales.data.log import SalesLog
 from lostsales.data.parallel import in_parallel
 from lostsales.data.splits import units_of
 from lostsales.data.sublogs import series_parts
+from lostsales.demand.censoring.evidence import Evidence
 from lostsales.demand.censoring.runs import find_runs
 from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.evaluation.estimators.replay import ReplayMarket, ReplayPeriods, replay, replayed_steps
@@ -27,6 +28,8 @@ from lostsales.types import Array
 
 DRAWN_LOGS = 6
 EPISODES = 300  # that tell the truth in a drawn log
+# Longer series are drawn in parts of so many periods or more, all at once: a period of many takes as long as of one.
+PART = 1_000
 
 
 class OwnError(NamedTuple):
@@ -49,18 +52,25 @@ def own_error(task: EvaluationTask, profit: Callable[[EvaluationTask], float]) -
     behaviour = fit_counted(Behaviour(seed=task.seed), prepared.log)
 
     def error(draw: int) -> float:
-        drawn = task.on(drawn_log(prepared, law, behaviour, seed=task.seed + 1 + draw))
-        return profit(drawn) - truth
+        seed = task.seed + 1 + draw
+        parts = drawn_periods(prepared.log, evidence, estimand.horizon, seed)
+        opens = np.r_[True, np.diff(parts.series) != 0] | estimand.restarts  # an episode; not where a series goes on
+        return profit(task.on(drawn_log(prepared, law, behaviour, parts, seed), opens)) - truth
 
     errors = np.array(in_parallel(error, range(DRAWN_LOGS)))
     return OwnError(float(errors.mean()), float(errors.std(ddof=1) / np.sqrt(DRAWN_LOGS)))
 
 
-def drawn_log(prepared: PreparedLog, law: DemandLaw, behaviour: Policy, seed: int) -> PreparedLog:
+def drawn_periods(log: SalesLog, evidence: Evidence, horizon: int, seed: int) -> ReplayPeriods:
+    """The periods of a log, long series in parts that each open as the log did there and hold whole horizons."""
+    return ReplayPeriods.of(log, evidence, -(-PART // horizon) * horizon, episodes=1, seed=seed, restarts=True)
+
+
+def drawn_log(
+    prepared: PreparedLog, law: DemandLaw, behaviour: Policy, periods: ReplayPeriods, seed: int
+) -> PreparedLog:
     """The periods of a log with other demand, drawn from a law, and the decisions of a behaviour; profits are true."""
-    assert prepared.laws is not None  # or there were no law
-    log, evidence = prepared.log, prepared.laws.model.evidence
-    periods = ReplayPeriods.of(log, evidence, horizon=len(log), episodes=1, seed=seed)
+    log, evidence = periods.log, periods.evidence
     steps = list(
         replayed_steps(behaviour, periods, ReplayMarket.of(behaviour, periods, law), np.random.default_rng(seed))
     )
