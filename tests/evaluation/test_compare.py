@@ -68,7 +68,7 @@ INVALID: dict[str, dict[str, Any]] = {"c-fqi": {"iterations": 0}}
 
 def test_the_best_method_with_a_proven_gain_is_chosen(found: Comparison) -> None:
     assert found.choice == "base-stock"
-    assert found.sentence.startswith("deploy base-stock: a gain of")
+    assert found.sentence.startswith("deploy base-stock: a proven gain, +")
     assert [each.method for each in found.candidates] == list(METHODS)
     first, second, _ = found.candidates
     assert first.gain is not None

@@ -74,7 +74,7 @@ def test_a_gain_by_stock_that_is_run_down_is_doubted() -> None:
 
 def test_a_drift_and_a_longer_memory_are_noticed() -> None:
     two_lag = DecisionPanel.of(simulate("two-lag", "manager", 14, 1)[0])
-    assert "remembers more" in memory_of(two_lag)
+    assert "more than the last period" in memory_of(two_lag)
     assert drift_of(two_lag) == ""
     drift = DecisionPanel.of(simulate(Scenario.load("drift", ("features.market.step=0.2",)), "manager", 14, 1)[0])
     assert "demand rises" in drift_of(drift)
