@@ -77,7 +77,7 @@ def test_a_drift_and_a_longer_memory_are_noticed() -> None:
     assert "more than the last period" in memory_of(two_lag)
     assert drift_of(two_lag) == ""
     drift = DecisionPanel.of(simulate(Scenario.load("drift", ("features.market.step=0.2",)), "manager", 14, 1)[0])
-    assert "demand rises" in drift_of(drift)
+    assert "it rises from the start" in drift_of(drift)
     clean = DecisionPanel.of(simulate(Scenario.load("confounded", ("strength=0",)), "manager", 14, 1)[0])
     assert memory_of(clean) == drift_of(clean) == ""
 
