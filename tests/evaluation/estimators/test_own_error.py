@@ -11,6 +11,7 @@ from lostsales.evaluation.assortment import AssortmentGain, MoneyOver, ProductCh
 from lostsales.evaluation.estimators import own_error as own_error_module
 from lostsales.evaluation.estimators.fqe import fitted_q_evaluation
 from lostsales.evaluation.estimators.own_error import DRAWN_LOGS, OwnError, drawn_log, drawn_periods, own_error
+from lostsales.evaluation.estimators.replay import random_decisions
 from lostsales.evaluation.interval import Interval
 from lostsales.evaluation.prepared_log import PreparedLog
 from lostsales.evaluation.promise.policy_concerns import _disagreement
@@ -50,6 +51,16 @@ def test_a_drawn_log_has_the_periods_of_the_log_and_keeps_its_balance(prepared: 
     check_balance(log)
     assert not np.array_equal(log.sales, prepared.log.sales)
     np.testing.assert_array_equal(log.sales, drawn(prepared).sales)
+
+
+def test_decisions_of_a_drawn_log_do_not_foretell_its_demand(prepared: PreparedLog) -> None:
+    """Both were drawn from the same numbers once, which confounded every drawn log."""
+    assert prepared.laws is not None
+    periods = drawn_periods(prepared.log, prepared.laws.model.evidence, 50, seed=1)
+    draws = random_decisions(1).random(periods.uniform.shape)
+    assert abs(np.corrcoef(draws.ravel(), periods.uniform.ravel())[0, 1]) < 0.1  # 950 pairs
+    log, first = drawn(prepared), np.argsort(periods.series)
+    assert abs(np.corrcoef(np.asarray(log.order)[log.starts], periods.uniform[0, first])[0, 1]) < 0.7  # 20 pairs
 
 
 def test_a_long_series_is_drawn_in_parts_that_open_as_the_log_did(

@@ -18,7 +18,7 @@ from lostsales.data.sublogs import series_parts
 from lostsales.demand.censoring.evidence import Evidence
 from lostsales.demand.censoring.runs import find_runs
 from lostsales.demand.law.demand_law import DemandLaw
-from lostsales.evaluation.estimators.replay import ReplayMarket, ReplayPeriods, replay, replayed_steps
+from lostsales.evaluation.estimators.replay import ReplayMarket, ReplayPeriods, random_decisions, replay, replayed_steps
 from lostsales.evaluation.prepared_log import PreparedLog
 from lostsales.evaluation.task import EvaluationTask
 from lostsales.learn.baselines.behaviour import Behaviour
@@ -71,9 +71,8 @@ def drawn_log(
 ) -> PreparedLog:
     """The periods of a log with other demand, drawn from a law, and the decisions of a behaviour; profits are true."""
     log, evidence = periods.log, periods.evidence
-    steps = list(
-        replayed_steps(behaviour, periods, ReplayMarket.of(behaviour, periods, law), np.random.default_rng(seed))
-    )
+    market = ReplayMarket.of(behaviour, periods, law)
+    steps = list(replayed_steps(behaviour, periods, market, random_decisions(seed)))
     kept = periods.is_replayed.T
 
     def column(values: Sequence[Array | None]) -> Array:

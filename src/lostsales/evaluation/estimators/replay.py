@@ -227,6 +227,11 @@ class ReplayedStep(NamedTuple):
     cash: Floats  # (episodes,)
 
 
+def random_decisions(seed: int) -> np.random.Generator:
+    """What policies and supply draw from: not the numbers of demand, or a random action would foretell it."""
+    return np.random.default_rng((seed, 1))
+
+
 def replay(
     policy: Policy, periods: ReplayPeriods, law: DemandLaw, horizon: int, discount: float, seed: int
 ) -> ReplayedEpisodes:
@@ -249,7 +254,7 @@ def replay_under(
     last = periods.last_period
     market = markets[0] if len(laws) == 1 else StackedMarkets(markets)
     stacked = periods if len(laws) == 1 else periods.times(len(laws))
-    rng = np.random.default_rng(seed)
+    rng = random_decisions(seed)
     before = rng.bit_generator.state
     for t, each in enumerate(replayed_steps(policy, stacked, market, rng)):
         own = (column.reshape(len(laws), episodes) * periods.is_replayed[t] for column in (each.profit, each.cash))
