@@ -145,10 +145,12 @@ def takes_longer(runs: list[Run], rows: int, limit: int) -> bool:
     """Whether a log of so many rows would take longer than the limit, by what smaller ones took."""
     smaller = sorted((each for each in runs if each.rows < rows), key=lambda each: each.rows)
     done = [(each.rows, each.seconds) for each in smaller if each.seconds is not None]
-    if len(done) < len(smaller) or not done:
-        return bool(smaller)  # one of them ended early
-    (few, short), (many, long) = done[-2:] if len(done) > 1 else (done[0], done[0])
-    growth = np.log(long / short) / np.log(many / few) if many > few else 1.0
+    if len(done) < len(smaller):
+        return True  # one of them ended early
+    if len(done) < 2:
+        return False
+    (few, short), (many, long) = done[-2:]
+    growth = np.log(long / short) / np.log(many / few)
     return bool(long * (rows / many) ** max(growth, 0.5) > limit)
 
 
