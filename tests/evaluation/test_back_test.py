@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import astuple, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -86,6 +87,24 @@ def joined(intercept: float, level: int) -> SalesLog:
             table.assign(series=table["series"].astype(str) + f" from {start}", period=table["period"] + start)
         )
     return lostsales.read_log(pd.concat(parts), scenario.problem)
+
+
+@pytest.mark.parametrize(("periods", "horizons"), [(100, {50}), (220, {100})])
+def test_long_windows_are_evaluated_in_episodes_of_a_hundred_periods(
+    periods: int, horizons: set[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One series of 100,000 periods was replayed over a sixth of them at once, and did not end."""
+    log, _ = lostsales.simulate(lostsales.Scenario.load("newsvendor", (f"horizon={periods}",)), episodes=12, seed=1)
+    seen = set()
+
+    def watched(*given: Any, **options: Any) -> lostsales.Evaluation:
+        found = evaluate(*given, **options)
+        seen.add(found.estimand.horizon)
+        return found
+
+    monkeypatch.setattr("lostsales.evaluation.back_test.evaluate", watched)
+    back_test(log, "newsvendor", windows=1, quick=True)
+    assert seen == horizons
 
 
 def test_a_window_that_cannot_be_judged_has_a_reason() -> None:

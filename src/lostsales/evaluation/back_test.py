@@ -17,6 +17,7 @@ from lostsales.evaluation.evaluate import evaluate
 from lostsales.evaluation.interval import Interval
 from lostsales.evaluation.prepared_log import check_log
 from lostsales.evaluation.results import plain
+from lostsales.evaluation.task import MOST_HORIZON
 from lostsales.learn.fit import DEFAULT, fit_counted, learner_of
 from lostsales.learn.learner import Learner
 from lostsales.policy.policy import SavedPolicy
@@ -197,7 +198,8 @@ def _tested(
     learning, claiming, judging = stages(progress, (1, 1, 1))
     try:
         policy = fit_counted(learner.decisions_only(), past, learning)
-        horizon = max(int(np.median(np.bincount(window.series))), 1)
+        length = max(int(np.median(np.bincount(window.series))), 1)
+        horizon = length if length <= MOST_HORIZON else None  # longer ones in episodes of that many periods
         claim, profit_before = _gain(policy, past, horizon, seed, quick, claiming)
         outcome, profit = _gain(policy, window, horizon, seed, quick, judging)
     except LostSalesError as error:
@@ -206,7 +208,7 @@ def _tested(
 
 
 def _gain(
-    policy: SavedPolicy, log: SalesLog, horizon: int, seed: int, quick: bool, progress: Progress
+    policy: SavedPolicy, log: SalesLog, horizon: int | None, seed: int, quick: bool, progress: Progress
 ) -> tuple[Interval, float]:
     """Gain and earned profit by some rows; raises where the estimator refuses."""
     found = evaluate(policy, log, estimators=("model",), horizon=horizon, seed=seed, quick=quick, progress=progress)
