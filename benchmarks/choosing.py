@@ -28,11 +28,19 @@ SHOPS = (
 )
 METHODS = ("planner", "c-fqi", "base-stock")
 SERIES, EPISODES, TEST_SEED, EXPLORATION = 5, 1_000, 10_000, 0.1
-HEAD = ("logs", "number", "chosen", "worse than before", "best gain, on average", "of which lost", "share lost, by log")
+HEAD = (
+    "logs",
+    "number",
+    "chosen",
+    "worse than before",
+    "best gain, on average",
+    "of which not taken at once",
+    "the same, mean over logs",
+)
 
 
 class Choice(NamedTuple):
-    """What was chosen from one log, its true gain, and that of the best candidate."""
+    """What was chosen from one log, its true gain at once (a pilot has none yet), and that of the best candidate."""
 
     chosen: str
     gain: float
@@ -56,13 +64,14 @@ def choose(log: tuple[str, str, int]) -> Choice:
     with single_threaded(), using_workers(1):
         world, before = Scenario.load(name), behaviour_of(name, behaviour)
         known, _ = lostsales.simulate(world, before, SERIES, seed)
-        found = lostsales.compare(known, METHODS, seed=seed).choice
+        found = lostsales.compare(known, METHODS, seed=seed)
         policies = {method: lostsales.fit(known, method, seed=seed) for method in METHODS}
         did, *earned = (
             evaluate_policy(world, each, EPISODES, TEST_SEED).mean_profit for each in (before, *policies.values())
         )
     gains = {"keep": 0.0} | {method: profit - did for method, profit in zip(METHODS, earned, strict=True)}
-    return Choice(found or "keep", gains[found or "keep"], max(gains.values()))
+    chosen = found.choice or ("keep" if found.to_try is None else f"a pilot of {found.to_try}")
+    return Choice(chosen, gains[found.choice or "keep"], max(gains.values()))
 
 
 @lru_cache
