@@ -23,6 +23,7 @@ from benchmarks.markdown import results_folder
 from lostsales.data.writing import write_table
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
+from lostsales.simulation.workers import worker_pool
 
 SHAPES = "1000x20,10000x200,100000x2000,1000000x20000,10000000x100000,100000x1"  # rows x series of `steady`
 # Seconds of the processor after which a command is stopped. Nor is it tried on a log that would take longer if time
@@ -131,7 +132,8 @@ def measured(folder: Path, shape: tuple[int, int], runs: list[Run], limit: int) 
     missing = [name for name in starts if name not in known]
     if not missing:
         return
-    write_log(folder, rows, series)
+    with worker_pool(1) as pool:  # Linux counts the memory of this process for those that it starts
+        pool.submit(write_log, folder, rows, series).result()
     if ASK_A_POLICY & set(missing) and "fit planner" not in missing:
         starts["fit planner"]().wait()  # the policy that is asked or judged
     for name in missing:
