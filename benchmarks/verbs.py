@@ -25,7 +25,7 @@ from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
 from lostsales.simulation.workers import worker_pool
 
-SHAPES = "1000x20,10000x200,100000x2000,1000000x20000,10000000x100000,100000x1"  # rows x series of `steady`
+SHAPES = "1000x20,10000x200,100000x2000,100000x1,1000000x20000,10000000x100000"  # rows x series of `steady`
 # Seconds of the processor after which a command is stopped. Nor is it tried on a log that would take longer if time
 # grew as between the two largest logs before it, as the square root of the rows at least.
 LIMIT = 600
