@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from benchmarks.markdown import results_folder
+from benchmarks.markdown import markdown_table, results_folder
 from lostsales.data.writing import write_table
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
@@ -198,8 +198,7 @@ def write_log(folder: Path, rows: int, series: int) -> None:
 def table(runs: list[Run], shapes: list[tuple[int, int]]) -> str:
     """A row a command or peer, a column a shape, and the growth between the two largest logs that it did."""
     found = {(each.name, each.rows, each.series): each for each in runs}
-    heads = [f"{rows:,} rows, {series:,} series" for rows, series in shapes]
-    lines = ["| | " + " | ".join(heads) + " | growth |", "|---|" + "---|" * (len(shapes) + 1)]
+    lines = []
     for name in dict.fromkeys(each.name for each in runs):
         own = [found.get((name, *shape)) for shape in shapes]
         done = {each.rows: each.seconds for each in own if each and each.seconds is not None and each.series > 1}
@@ -207,10 +206,8 @@ def table(runs: list[Run], shapes: list[tuple[int, int]]) -> str:
         if len(done) > 1:
             (few, short), (many, long) = sorted(done.items())[-2:]
             growth = f"rows^{np.log(long / short) / np.log(many / few):.2f}"
-        lines.append(
-            f"| {PEERS.get(name, name)} | " + " | ".join(each.text if each else "-" for each in own) + f" | {growth} |"
-        )
-    return "\n".join(lines)
+        lines.append([PEERS.get(name, name), *(each.text if each else "-" for each in own), growth])
+    return markdown_table(["", *(f"{rows:,} rows, {series:,} series" for rows, series in shapes), "growth"], lines)
 
 
 if __name__ == "__main__":

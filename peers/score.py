@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.markdown import markdown_table
 from lostsales.data.problem import Problem
 from lostsales.policy.action_grid import ActionGrid
 from lostsales.policy.base import PolicyBase
@@ -67,13 +68,18 @@ def main() -> None:
         summary = evaluate_policy(shop, policy, asked.episodes, seed=10_000 + int(seed))
         profits[scenario, method, int(rows)].append(summary.mean_profit)
     sizes = sorted({rows for *_, rows in profits})
-    print(f"| method | {' | '.join(f'{rows:,} rows' for rows in sizes)} |\n|---|{'---|' * len(sizes)}")
-    for scenario, method in sorted({key[:2] for key in profits}):
-        cells = [
-            f"{np.mean(each):.1f} ({np.std(each, ddof=1) / np.sqrt(len(each)):.1f})"
-            for each in (profits[scenario, method, rows] for rows in sizes)
+    lines = [
+        [
+            f"d3rlpy Discrete{method.upper()}, `{scenario}`",
+            *(_figure(profits[scenario, method, rows]) for rows in sizes),
         ]
-        print(f"| d3rlpy Discrete{method.upper()}, `{scenario}` | {' | '.join(cells)} |")
+        for scenario, method in sorted({key[:2] for key in profits})
+    ]
+    print(markdown_table(["method", *(f"{rows:,} rows" for rows in sizes)], lines))
+
+
+def _figure(values: list[float]) -> str:
+    return f"{np.mean(values):.1f} ({np.std(values, ddof=1) / np.sqrt(len(values)):.1f})"
 
 
 if __name__ == "__main__":
