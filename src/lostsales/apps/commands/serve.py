@@ -85,7 +85,7 @@ def _settings(
     """Options, else the environment, else the usual; refused where strangers could ask without a key."""
     from pydantic import ValidationError
 
-    from lostsales.apps.service.settings import ServiceSettings
+    from lostsales.apps.service.settings import LOOPBACK, ServiceSettings
     from lostsales.errors import SettingError
 
     given: dict[str, Any] = {
@@ -100,9 +100,11 @@ def _settings(
     except ValidationError as error:
         found = error.errors()[0]
         raise SettingError(f"the setting {'.'.join(map(str, found['loc']))} of the service: {found['msg']}") from None
+    wanted = "`lostsales keys create --keys FILE --name NAME`, then `serve --keys FILE`"
     if settings.keys is None and not settings.is_local:
-        wanted = "`lostsales keys create --keys FILE --name NAME`, then `serve --keys FILE`"
         raise SettingError(f"without keys it listens on 127.0.0.1 only, but host is {settings.host}: {wanted}")
+    if settings.keys is None and (settings.behind_tls or not set(settings.hosts) <= LOOPBACK):
+        raise SettingError(f"behind a proxy it needs keys, or everyone whom the proxy lets in may do all: {wanted}")
     return settings
 
 

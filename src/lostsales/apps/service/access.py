@@ -16,6 +16,7 @@ from lostsales.apps.service.problems import Refused
 from lostsales.apps.service.settings import ServiceSettings
 
 MOST_SESSIONS = 10_000
+MOST_OF_KEY = 100  # sessions of one key
 MOST_ADDRESSES = 100_000
 CSRF_HEADER = "x-csrf-token"
 UNSAFE = frozenset({"POST", "PUT", "PATCH", "DELETE"})
@@ -44,8 +45,11 @@ class Sessions:
     _sessions: dict[str, Session] = field(default_factory=dict)
 
     def open(self, key_id: str) -> tuple[str, Session]:
-        """A new session and its cookie."""
+        """A new session and its cookie; a key with too many loses its oldest, so that it cannot lock out others."""
         now = time.monotonic()
+        own = [each for each, session in self._sessions.items() if session.key_id == key_id]
+        for each in own[: max(0, len(own) + 1 - MOST_OF_KEY)]:
+            del self._sessions[each]
         if len(self._sessions) >= MOST_SESSIONS:
             self._sessions = {each: own for each, own in self._sessions.items() if own.ends > now}
         if len(self._sessions) >= MOST_SESSIONS:

@@ -179,11 +179,16 @@ class DecisionStore:
         rows = self._read(f"SELECT * FROM lostsales_activations ORDER BY seq DESC LIMIT {int(limit)}", ())
         return [Activation(*(*row[1:], row[0])) for row in rows]
 
+    @property
+    def is_writing(self) -> bool:
+        """Whether the thread that writes is there."""
+        return self._thread.is_alive()
+
     def is_alive(self) -> bool:
         """Whether it can be read and written."""
         try:
             self._read("SELECT 1", ())
-            return self._thread.is_alive()
+            return self.is_writing
         except Exception:  # noqa: BLE001, whatever a database driver raises
             return False
 
@@ -221,9 +226,15 @@ class DecisionStore:
             with contextlib.suppress(queue.Empty):
                 while len(together) < MOST_TOGETHER:
                     together.append(self._waiting.get_nowait())
-            jobs = [job for job in together if job is not None]
-            going = len(jobs) == len(together)
-            self._write(jobs)
+            going = None not in together
+            # Who gave up waiting is passed over; from here on a future cannot be cancelled any more.
+            jobs = [job for job in together if job is not None and job[1].set_running_or_notify_cancel()]
+            try:
+                self._write(jobs)
+            except Exception as error:  # noqa: BLE001, without this thread nobody could decide any more
+                for _, future in jobs:
+                    if not future.done():
+                        future.set_exception(LostSalesError(f"the decision could not be stored: {error!r}"))
         self._writer.close()
 
     def _write(self, jobs: list[tuple[Work, "Future[Any]"]]) -> None:

@@ -1,4 +1,4 @@
-"""The server: uvicorn with one process, whose connections must say within a time what they want."""
+"""The server: uvicorn with one process, whose connections must say in time and in few bytes what they want."""
 
 import asyncio
 from typing import Any
@@ -10,33 +10,64 @@ from lostsales.apps.service.gate import Gate
 from lostsales.apps.service.settings import ServiceSettings
 
 KEEP_ALIVE = 15  # seconds that an idle connection stays open
+MOST_HEAD = 64_000  # bytes of a request line and its headers
+TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 
 
 class TimedProtocol(HttpToolsProtocol):
-    """Closes connections whose head of a request does not come in time."""
+    """Closes connections whose head of a request does not come in time, or has no end."""
 
     head_seconds = 20.0
+    _late: asyncio.TimerHandle | None = None
+    _is_head = True  # what comes next belongs to the head of a request
+    _head_bytes = 0
 
     def connection_made(self, transport: Any) -> None:
-        """Start the clock."""
+        """Wait for a head."""
         super().connection_made(transport)
-        self._late = self.loop.call_later(self.head_seconds, self._close_if_late)
+        self._expect_head()
+
+    def data_received(self, data: bytes) -> None:
+        """Count the bytes of a head that has not ended yet: the parser would keep any number of them."""
+        was_head = self._is_head
+        super().data_received(data)
+        if was_head and self._is_head:
+            self._head_bytes += len(data)
+            if self._head_bytes > MOST_HEAD and not self.transport.is_closing():
+                if self.cycle is None or self.cycle.response_complete:
+                    self.transport.write(TOO_LARGE)
+                self.transport.close()
 
     def on_message_begin(self) -> None:
         """A further request on the connection has its own time."""
         super().on_message_begin()
-        self._late.cancel()
-        self._late = self.loop.call_later(self.head_seconds, self._close_if_late)
+        self._expect_head()
 
     def on_headers_complete(self) -> None:
         """The head is here; the body has limits of its own."""
-        self._late.cancel()
+        self._stop_clock()
+        self._is_head = False
         super().on_headers_complete()
+
+    def on_response_complete(self) -> None:
+        """Wait for the next head: the server's own clock for idle connections stops at any byte."""
+        super().on_response_complete()
+        if not self.pipeline and not self.transport.is_closing():
+            self._expect_head(self.timeout_keep_alive)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop the clock."""
-        self._late.cancel()
+        self._stop_clock()
         super().connection_lost(exc)
+
+    def _expect_head(self, idle: float = 0.0) -> None:
+        self._stop_clock()
+        self._late = self.loop.call_later(idle + self.head_seconds, self._close_if_late)
+        self._is_head, self._head_bytes = True, 0
+
+    def _stop_clock(self) -> None:
+        if self._late is not None:
+            self._late.cancel()
 
     def _close_if_late(self) -> None:
         if not self.transport.is_closing():
