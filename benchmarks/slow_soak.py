@@ -18,7 +18,7 @@ RATE = 100
 
 
 def run() -> list[Row]:
-    decision = request("/v1/decisions", json.dumps({"decisions": [{"series": "3", "status": "accepted"}]}).encode())
+    decision = request("/v1/decisions", json.dumps({"decisions": [{"series": "3", "status": "declined"}]}).encode())
     what_if = request("/v1/what-if", json.dumps({"series": "3", "price": 4, "order": 5}).encode())
     page, many = request("/product?series=3", b"", method="GET"), batch()
     kinds = {**dict.fromkeys(range(50), page), **dict.fromkeys(range(50, 60), many)}

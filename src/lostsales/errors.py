@@ -10,10 +10,16 @@ class SettingError(LostSalesError):
 
 
 class LogError(LostSalesError):
-    """A table cannot be read as a sales log; `findings` lists every reason."""
+    """A table cannot be read as a sales log; `findings` lists every reason.
 
-    def __init__(self, source: str, findings: tuple[str, ...], advice: str = "") -> None:
+    `bad_series` has what is wrong with each series, where the table can be used without them.
+    """
+
+    def __init__(
+        self, source: str, findings: tuple[str, ...], advice: str = "", bad_series: dict[str, str] | None = None
+    ) -> None:
         self.findings = findings
         self.advice = advice
+        self.bad_series = bad_series or {}
         lines = [f"{source} is not a usable sales log (rows count from 0):", *(f"  - {each}" for each in findings)]
         super().__init__("\n".join([*lines, advice] if advice else lines))

@@ -67,6 +67,19 @@ class Running:
         """The header of a key; none for strangers."""
         return {"Authorization": f"Bearer {self.keys[key]}"} if key else {}
 
+    def seen(self, series: str) -> dict[str, Any]:
+        """What the active version recommends for a product, as a decision repeats it."""
+        desk = self.service.desk
+        at = desk.morning.place[series]
+        price, order = float(desk.morning.price[at]), float(desk.morning.order[at])
+        return {"version": desk.version.version, "price": price, "order": order}
+
+    def form(self, series: str) -> dict[str, Any]:
+        """The hidden fields of a decision's form."""
+        seen, listed = self.seen(series), self.service.desk.morning
+        shown = {"shown_price": seen["price"], "shown_order": seen["order"], "version": seen["version"]}
+        return {"series": series, "period": listed.period[listed.place[series]]} | shown
+
     def sign_in(self, key: str = "decide") -> str:
         """A browser's session: its CSRF token."""
         answer = self.client.post("/login", data={"key": self.keys[key]})

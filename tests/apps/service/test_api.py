@@ -183,7 +183,7 @@ def test_a_bad_request_does_not_spoil_others_of_its_batch(desk: Running) -> None
 
 def test_decisions_are_stored_once_and_told(desk: Running) -> None:
     made = [
-        {"series": "1", "status": "accepted", "id": "one-accepted"},
+        {"series": "1", "status": "accepted", "id": "one-accepted", "recommended": desk.seen("1")},
         {"series": "2", "status": "changed", "price": 4, "order": 7, "reason": "a feast"},
         {"series": "0", "status": "declined", "reason": "no"},
         {

@@ -33,7 +33,7 @@ ROUTES = (
 )
 BODIES: dict[str, Any] = {
     "/v1/recommend": {"rows": [ROW]},
-    "/v1/decisions": {"decisions": [{"series": "1", "status": "accepted"}]},
+    "/v1/decisions": {"decisions": [{"series": "1", "status": "declined"}]},
 }
 
 
@@ -91,7 +91,7 @@ def test_a_session_is_closed_to_scripts_other_sites_and_the_past(desk: Running) 
         assert desk.client.post("/decide", data=form | forged).status_code == 403
         assert desk.client.post("/accept-unflagged", data=forged).status_code == 403
         assert desk.client.post("/logout", data=forged).status_code == 403
-    body = {"decisions": [{"series": "1", "status": "accepted"}]}
+    body = BODIES["/v1/decisions"]
     assert desk.client.post("/v1/decisions", json=body).status_code == 403
     assert desk.client.post("/v1/decisions", json=body, headers={"X-CSRF-Token": token}).status_code == 201
     other = {"X-CSRF-Token": token, "Origin": "https://elsewhere.example"}
@@ -149,7 +149,7 @@ def test_a_redirect_stays_on_this_site(desk: Running) -> None:
         "x",
         "/a\r\nSet-Cookie: b=c",
     ):
-        form = {"series": "1", "status": "accepted", "csrf": token, "back": back}
+        form = desk.form("1") | {"status": "accepted", "csrf": token, "back": back}
         answer = desk.client.post("/decide", data=form, follow_redirects=False)
         assert answer.headers["location"] == "/", back
         assert "set-cookie" not in answer.headers
@@ -239,7 +239,7 @@ def test_names_are_shown_as_text(tmp_path: Path) -> None:
     with running(tmp_path, tmp_path / "planner") as desk:
         token = desk.sign_in("decide")
         quoted = "%3Cscript%3Ealert(1)%3C%2Fscript%3E%22%27%26"
-        form = {"series": EVIL, "status": "declined", "reason": EVIL, "csrf": token}
+        form = desk.form(EVIL) | {"status": "declined", "reason": EVIL, "csrf": token}
         assert desk.client.post("/decide", data=form).status_code == 200
         for path in ("/", f"/product?series={quoted}", "/decisions", f"/?q={quoted}", f"/decisions?series={quoted}"):
             text = desk.client.get(path).text

@@ -31,7 +31,7 @@ def decide_until_it_dies(port: int, name: int, acknowledged: set[str], rng: rand
     """Store decisions one after the other; what was acknowledged is noted."""
     for number in range(100_000):
         identity = f"client-{name}-{number}-{rng.randrange(10**9)}"
-        decision = {"series": str(rng.randrange(6)), "status": "accepted", "id": identity}
+        decision = {"series": str(rng.randrange(6)), "status": "declined", "id": identity}
         try:
             answer = post(port, "/v1/decisions", {"decisions": [decision]})
         except (OSError, HTTPException):  # no answer, or a part of one
@@ -58,7 +58,7 @@ def kill_under_load(policy: Path, kills: int, seed: int) -> tuple[int, int]:
             for client in clients:
                 client.join()
     with served(policy, port=port):  # repairs by itself, and answers
-        assert post(port, "/v1/decisions", {"decisions": [{"series": "1", "status": "accepted"}]})["decisions"]
+        assert post(port, "/v1/decisions", {"decisions": [{"series": "1", "status": "declined"}]})["decisions"]
     with sqlite3.connect(policy.parent / "decisions.db") as store:
         kept = {row[0] for row in store.execute("SELECT id FROM lostsales_decisions")}
         assert store.execute("PRAGMA integrity_check").fetchone() == ("ok",)

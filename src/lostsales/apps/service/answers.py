@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,10 @@ def explain_answer(desk: Desk, situation: Situation) -> models.ExplainAnswer:
 
 
 def what_if_answer(desk: Desk, asked: models.WhatIfRequest) -> models.WhatIfAnswer:
-    """Another action, or the same at another stock or cost, against the recommendation as it stands."""
+    """Another action, or the same at another stock or cost, against the recommendation as it stands.
+
+    Nothing is known at a price beyond those that the product was sold at.
+    """
     situation = situation_of(desk, asked)
     as_it_is = desk.explain(situation)
     if as_it_is.expected is None:
@@ -74,6 +78,10 @@ def what_if_answer(desk: Desk, asked: models.WhatIfRequest) -> models.WhatIfAnsw
     expected = desk.policy.expect(other.view, Action(np.array([price]), np.array([order])), cost)
     if expected is None:
         raise LostSalesError(NO_LAW)
+    low, high = sold_at(desk, situation.name)
+    if not low <= price <= high and price != as_it_is.decision.price[0]:
+        nothing = np.full(1, np.nan)
+        expected = replace(expected, **dict.fromkeys(EXPECTED, nothing), unseen=np.ones(1, dtype=bool))
     return models.WhatIfAnswer(
         version=desk.version.version,
         series=situation.name,
@@ -84,6 +92,16 @@ def what_if_answer(desk: Desk, asked: models.WhatIfRequest) -> models.WhatIfAnsw
             **{name: figure(getattr(expected, name)[0] - getattr(as_it_is.expected, name)[0]) for name in EXPECTED}
         ),
     )
+
+
+def sold_at(desk: Desk, name: str) -> tuple[float, float]:
+    """Lowest and highest price that a product was sold at: in its own rows, or where it has none in those of all."""
+    if desk.recent is None:
+        return 0.0, math.inf
+    log = desk.recent.log
+    own = np.isin(log.series, np.flatnonzero(log.names == name))
+    prices = log.price[own] if own.any() else log.price
+    return float(prices.min()), float(prices.max())
 
 
 def forecast_answer(desk: Desk, asked: models.ForecastRequest) -> models.ForecastAnswer:

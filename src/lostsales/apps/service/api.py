@@ -138,7 +138,7 @@ async def activate(
     return models.ActivateAnswer(active=desk.version.version, previous=_name(service))
 
 
-@router.post("/decisions", status_code=201)
+@router.post("/decisions", status_code=201, responses=documented(409))
 async def decide(asked: models.DecisionsRequest, service: Here, who: Decider) -> models.StoredAnswer:
     """Store what people decided; when the answer comes it is on disk."""
     desk = service.desk

@@ -30,7 +30,7 @@ def create_app(service: Service, log: TextIO | None = None) -> Gate:
 
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        watching = asyncio.create_task(_watch(service))
+        watching = asyncio.create_task(_watch(service, gate))
         yield
         watching.cancel()
         service.close()
@@ -57,27 +57,39 @@ def create_app(service: Service, log: TextIO | None = None) -> Gate:
     return gate
 
 
-async def _watch(service: Service) -> None:
-    """Read the shop's files again when they have changed."""
+async def _watch(service: Service, gate: Gate) -> None:
+    """Read the shop's files again when they have changed, and write into the log what came of it."""
     while True:
         await asyncio.sleep(service.settings.reload_seconds)
-        with contextlib.suppress(LostSalesError, OSError, Refused):  # files that are being written: at the next look
-            await asyncio.get_running_loop().run_in_executor(service.executor, service.reload_if_changed)
+        before = service.refused
+        try:
+            is_new = await asyncio.get_running_loop().run_in_executor(service.executor, service.reload_if_changed)
+        except Exception as error:  # noqa: BLE001, or files would never be read again
+            gate.write("import", error=type(error).__name__)
+            continue
+        if service.refused is not None and service.refused != before:
+            gate.write("import", data=service.refused.moment, refused=service.refused.kinds)
+        elif is_new:
+            gate.write("import", data=service.desk.data.moment, left_out=len(service.desk.left_out))
 
 
 def _add_probes(app: FastAPI, service: Service) -> None:
     from fastapi import Depends
 
-    @app.get("/healthz", tags=["probes"])
+    @app.get("/healthz", tags=["probes"], responses=documented(503))
     async def health() -> models.HealthAnswer:
-        """The process answers."""
+        """The process answers, and the thread that stores decisions runs."""
+        if not service.store.is_writing:
+            raise Refused(503, "decisions cannot be stored any more: the service must be restarted")
         return models.HealthAnswer(status="ok")
 
     @app.get("/readyz", tags=["probes"], responses=documented(503))
     async def ready() -> models.HealthAnswer:
-        """A policy is loaded, and decisions can be stored."""
+        """A policy is loaded, decisions can be stored, and the newest data of the shop are used."""
         if not await asyncio.get_running_loop().run_in_executor(None, service.store.is_alive):
             raise Refused(503, "decisions cannot be stored", retry=10)
+        if service.refused is not None:  # why is told to those with a key, on the list
+            raise Refused(503, f"newer data were refused: the list is of {service.desk.data.moment}", retry=60)
         return models.HealthAnswer(status="ok")
 
     @app.get(

@@ -1,7 +1,8 @@
 """A desk: one version of a policy with the history and today's rows of its shop; everything that is asked of it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -9,15 +10,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lostsales.apps.service.fleet_policy import FleetPolicy
-from lostsales.apps.service.morning import LIKELY, LOSES, STOCKOUT_LIKELY, MorningList
+from lostsales.apps.service.morning import LIKELY, LOSES, NOT_KNOWN, STOCKOUT_LIKELY, MorningList
 from lostsales.apps.service.versions import PolicyVersion
+from lostsales.data.databases.query import sales_source
 from lostsales.data.labels import spelled
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
-from lostsales.data.reading.gate import read_log
+from lostsales.data.reading.columns import ColumnReader
+from lostsales.data.reading.findings import Findings
+from lostsales.data.reading.gate import read_good_series
+from lostsales.data.reading.paths import problem_beside
 from lostsales.data.reading.rows import ColumnTable
-from lostsales.data.reading.table import Table, open_table
-from lostsales.errors import LostSalesError
+from lostsales.data.reading.table import SomeRows, Table, open_table
+from lostsales.errors import LogError, LostSalesError
 from lostsales.evaluation.log_decisions import log_as_asked
 from lostsales.evaluation.report.open_period import open_rows
 from lostsales.evaluation.usable_policy import check_policy
@@ -56,6 +61,13 @@ class ShopFiles:
         stats = [path.stat() for path in paths if path.exists()]
         return tuple((each.st_mtime_ns, each.st_size, each.st_ino) for each in stats)
 
+    @property
+    def moment(self) -> str:
+        """Time of the newest data, empty where there are none."""
+        paths = [path for path in (self.log, self.today) if path is not None and path.exists()]
+        newest = max((path.stat().st_mtime for path in paths), default=None)
+        return "" if newest is None else datetime.fromtimestamp(newest, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
 
 def _first(folder: Path, names: Sequence[str]) -> Path | None:
     return next((folder / name for name in names if (folder / name).is_file()), None)
@@ -69,15 +81,22 @@ class ShopData:
     today: Table | None  # None where neither a file nor the log tells it
     is_derived: bool  # today's rows follow from the log
     stamp: tuple[tuple[int, int, int], ...] = ()
+    moment: str = ""  # time of the newest file
+    left_out: dict[str, str] = field(default_factory=dict)  # products with bad rows in the log, and why
 
     @classmethod
     def read(cls, files: ShopFiles) -> "ShopData":
-        """Read and check the files."""
-        stamp = files.stamp
-        log = None if files.log is None else read_log(files.log, files.problem)
+        """Read and check the files; a product with a bad row in the log is left out."""
+        stamp, moment = files.stamp, files.moment
+        log, left_out = None, dict[str, str]()
+        if files.log is not None:
+            source = sales_source(files.log, None)
+            problem = Problem.of(files.problem, problem_beside(source))
+            log, left_out = read_good_series(open_table(source, problem.reads), problem)
         if files.today is not None:
-            return cls(log, open_table(files.today), False, stamp)
-        return cls(log, None if log is None else ColumnTable(open_rows(log), "the period after the log"), True, stamp)
+            return cls(log, open_table(files.today), False, stamp, moment, left_out)
+        today = None if log is None else ColumnTable(open_rows(log), "the period after the log")
+        return cls(log, today, True, stamp, moment, left_out)
 
 
 class Situation(NamedTuple):
@@ -99,19 +118,20 @@ class Desk:
     recent: RecentRows | None
     day: OpenDay | None
     morning: MorningList
+    left_out: dict[str, str]  # products of today without a decision, and why
 
     @classmethod
     def of(cls, version: PolicyVersion, policy: SavedPolicy, data: ShopData) -> "Desk":
-        """Decide for all of today's rows."""
+        """Decide for all of today's rows but those of products with bad ones."""
         recent = None
         if data.log is not None:
             check_policy(policy, data.log, None)
             recent = RecentRows.of(log_as_asked(policy, data.log))
         if data.today is None or not data.today.rows:
-            return cls(version, policy, data, recent, None, _morning(policy, None, data.today))
-        day = open_day(policy, recent, data.today)
-        open_rows, _ = split_today(policy.problem, data.today)
-        return cls(version, policy, data, recent, day, _morning(policy, day, open_rows))
+            return cls(version, policy, data, recent, None, _morning(policy, None, data.today), data.left_out)
+        day, rows, left_out = _good_day(policy, recent, data)
+        open_rows, _ = split_today(policy.problem, rows)
+        return cls(version, policy, data, recent, day, _morning(policy, day, open_rows), left_out)
 
     def policy_of(self, name: str) -> SavedPolicy:
         """The policy that decides for a product: of a fleet, that of its shard."""
@@ -183,6 +203,32 @@ def changed(situation: Situation, stock: float | None) -> Situation:
     return situation._replace(view=replace(situation.view, stock=np.array([float(stock)])))
 
 
+def _good_day(policy: SavedPolicy, recent: RecentRows | None, data: ShopData) -> tuple[OpenDay, Table, dict[str, str]]:
+    """Today as far as its rows can be used, those rows, and why each other product is left out."""
+    today, left_out = data.today, dict(data.left_out)
+    assert today is not None
+    rows = _without(policy, today, left_out)
+    while True:
+        try:
+            return open_day(policy, recent, rows), rows, left_out
+        except LogError as error:
+            left_out |= error.bad_series
+            fewer = _without(policy, today, left_out)
+            if not error.bad_series or not fewer.rows or fewer.rows == rows.rows:
+                raise
+            rows = fewer
+
+
+def _without(policy: SavedPolicy, today: Table, names: dict[str, str]) -> Table:
+    """Today's rows of the other products."""
+    parts = policy.problem.columns.series_parts
+    if not names or not set(parts) <= set(today.columns):
+        return today
+    codes, texts = ColumnReader(today, Findings(today.name), policy.problem.format).series(parts)
+    is_bad = np.array([str(text) in names for text in texts], dtype=bool)
+    return SomeRows(today, np.flatnonzero((codes < 0) | ~is_bad[codes]))
+
+
 def _morning(policy: SavedPolicy, day: OpenDay | None, today: Table | None) -> MorningList:
     rows = 0 if day is None else len(day.view.stock)
     parts = [_decided(policy, day, np.arange(start, min(start + CHUNK, rows))) for start in range(0, rows, CHUNK)]
@@ -208,6 +254,7 @@ def _decided(policy: SavedPolicy, day: OpenDay | None, rows: Array) -> dict[str,
     profit = nan if expected is None else expected.profit
     flags = {text: holds[rows] for text, holds in day.flags.items()} | decision_flags(decision)
     flags |= {STOCKOUT_LIKELY: np.nan_to_num(chance) > LIKELY, LOSES: np.nan_to_num(profit) < 0}
+    flags |= {NOT_KNOWN: np.isnan(chance) | np.isnan(profit)}
     return {
         "name": np.asarray(view.names, dtype=object).astype(str).astype(object),
         "stock": view.stock,

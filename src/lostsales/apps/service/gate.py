@@ -8,9 +8,10 @@ import secrets
 import sys
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
-from http.cookies import CookieError, SimpleCookie
 from typing import Any, TextIO
 from urllib.parse import urlsplit
+
+from starlette.requests import cookie_parser
 
 from lostsales.apps.service.access import UNSAFE, Doorkeeper, Principal
 from lostsales.apps.service.metrics import Metrics
@@ -106,7 +107,7 @@ class Gate:
             return
         kind, _, secret = answer.header(b"authorization").partition(" ")
         bearer = secret.strip() if kind.lower() == "bearer" else None
-        cookie = _cookie(answer.header(b"cookie"), self.doorkeeper.cookie_name)
+        cookie = cookie_parser(answer.header(b"cookie")).get(self.doorkeeper.cookie_name)
         principal = self.doorkeeper.known(bearer, cookie, answer.address)
         self.doorkeeper.check_rate(principal, answer.address)
         scope["principal"] = answer.principal = principal
@@ -131,8 +132,6 @@ class Gate:
         if answer.is_static or route in OPEN:
             return
         line = {
-            "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-            "event": "request",
             "id": answer.identity,
             "method": answer.scope["method"],
             "route": route,
@@ -143,6 +142,11 @@ class Gate:
         }
         if answer.error:
             line["error"] = answer.error
+        self.write("request", **line)
+
+    def write(self, event: str, **facts: Any) -> None:
+        """Write a line of the log."""
+        line = {"time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "event": event} | facts
         with contextlib.suppress(OSError, ValueError):
             self.log.write(f"{json.dumps(line)}\n")
 
@@ -171,6 +175,7 @@ class _Answer:
         self.principal: Principal | None = None
         self.error = ""
         self._headers = dict(reversed(scope["headers"]))
+        self.is_unread = self.header(b"content-length") not in ("", "0") or bool(self.header(b"transfer-encoding"))
 
     @property
     def address(self) -> str:
@@ -199,6 +204,7 @@ class _Answer:
             raise Refused(413, f"a body may have {self.gate.settings.body_bytes / 1e6:g} MB")
         if message["type"] == "http.request" and not message.get("more_body"):
             self.deadline = float("inf")  # the body is here; what follows is the end of the connection
+            self.is_unread = False
         return message
 
     async def send(self, message: Message) -> None:
@@ -208,6 +214,8 @@ class _Answer:
             headers = [*message.get("headers", ()), *self.gate.headers, (b"x-request-id", self.identity.encode())]
             if not self.is_static:
                 headers.append((b"cache-control", b"no-store"))
+            if self.is_unread:  # nobody waits for the rest of the body, which may never come
+                headers.append((b"connection", b"close"))
             message = {**message, "headers": headers}
         async with asyncio.timeout(self.gate.settings.body_seconds):
             await self._send(message)
@@ -219,18 +227,8 @@ class _Answer:
         response = refused.response()
         status = 303 if isinstance(refused, SignIn) else refused.status
         response.status_code = status
-        if refused.status in (408, 413):
-            response.headers["connection"] = "close"
         with contextlib.suppress(Exception):
             await response(self.scope, self._receive, self.send)
-
-
-def _cookie(header: str, name: str) -> str | None:
-    try:
-        found = SimpleCookie(header).get(name)
-    except CookieError:
-        return None
-    return None if found is None else found.value
 
 
 def _check_origin(origin: str, host: str) -> None:

@@ -24,6 +24,12 @@ class Metrics:
         self.active = Gauge("lostsales_policy_active", "The active version.", ("version",), registry=self.registry)
         self.products = Gauge("lostsales_products", "Products of today's list.", registry=self.registry)
         self.exceptions = Gauge("lostsales_exceptions", "Flagged products of the list.", registry=self.registry)
+        self.left_out = Gauge(
+            "lostsales_products_left_out", "Products without a decision: bad rows.", registry=self.registry
+        )
+        self.refused = Gauge(
+            "lostsales_import_refused", "1 while newer data are refused and older ones shown.", registry=self.registry
+        )
         self.waiting = Gauge("lostsales_requests_waiting", "Requests without an answer yet.", registry=self.registry)
 
     def answered(self, method: str, route: str, status: int, seconds: float) -> None:
@@ -31,12 +37,13 @@ class Metrics:
         self._requests.labels(method if method in METHODS else "other", route, str(status)).inc()
         self._seconds.labels(route).observe(seconds)
 
-    def activated(self, version: str, products: int, exceptions: int) -> None:
+    def activated(self, version: str, products: int, exceptions: int, left_out: int) -> None:
         """A version is the active one."""
         self.active.clear()
         self.active.labels(version).set(1)
         self.products.set(products)
         self.exceptions.set(exceptions)
+        self.left_out.set(left_out)
 
     def text(self) -> bytes:
         """As Prometheus reads them."""

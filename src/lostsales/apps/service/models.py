@@ -198,7 +198,7 @@ class ActivateAnswer(BaseModel):
 
 
 class Recommended(_Asked):
-    """What was recommended, for products that are not in today's list."""
+    """What was recommended, as the person or system that decides has seen it."""
 
     price: Amount
     order: Amount
@@ -216,7 +216,12 @@ class NewDecision(_Asked):
     price: Amount | None = Field(None, description="Of a changed decision.", examples=[5.5])
     order: Amount | None = Field(None, description="Of a changed decision.", examples=[8])
     reason: Annotated[Text, Field(max_length=MOST_REASON)] = Field("", examples=["a delivery is late"])
-    recommended: Recommended | None = Field(None, examples=[None])
+    recommended: Recommended | None = Field(
+        None,
+        description="What was seen: needed to accept, and for products that are not in today's list. Status 409 and "
+        "nothing stored where the active version recommends something else.",
+        examples=[{"price": 5.0, "order": 11.0, "version": "policy-0f3b6c1d2e4a"}],
+    )
     id: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{8,64}$")] | None = Field(
         None, description="Of your choice; the same id is stored once.", examples=["5f0c2a1be7d94c0c"]
     )

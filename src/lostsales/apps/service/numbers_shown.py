@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-DASH = "\N{EN DASH}"
+NOT_KNOWN = "not known"
 
 
 @dataclass(frozen=True)
@@ -17,46 +17,54 @@ class Shown:
         """The name of money in a heading."""
         return self.currency or "money"
 
-    def units(self, value: float) -> str:
+    def units(self, value: float | None) -> str:
         """A quantity.
 
-        >>> Shown("").units(1234.0), Shown("").units(2.345), Shown("").units(float("nan")) == DASH
-        ('1,234', '2.3', True)
+        >>> Shown("").units(1234.0), Shown("").units(2.345), Shown("").units(None)
+        ('1,234', '2.3', 'not known')
         """
-        if not math.isfinite(value):
-            return DASH
+        if value is None or not math.isfinite(value):
+            return NOT_KNOWN
         return f"{value:,.0f}" if float(value).is_integer() or abs(value) >= 100 else f"{value:,.1f}"
 
-    def price(self, value: float) -> str:
+    def price(self, value: float | None) -> str:
         """A price of one unit.
 
         >>> Shown("€").price(4.5), Shown("").price(4.0)
         ('4.50 €', '4')
         """
-        if not math.isfinite(value):
-            return DASH
+        if value is None or not math.isfinite(value):
+            return NOT_KNOWN
         whole = float(value).is_integer() and not self.currency
         text = f"{value:,.0f}" if whole else f"{value:,.2f}" if round(value, 2) == round(value, 4) else f"{value:,.4f}"
         return f"{text} {self.currency}".strip()
 
-    def money(self, value: float, signed: bool = False) -> str:
+    def money(self, value: float | None, signed: bool = False) -> str:
         """An amount of money.
 
         >>> Shown("€").money(1234.6), Shown("").money(-0.04), Shown("").money(3.27, signed=True)
         ('1,235 €', '0.0', '+3.3')
         """
         if value is None or not math.isfinite(value):
-            return DASH
+            return NOT_KNOWN
         text = f"{value:{'+' if signed else ''},.0f}" if abs(value) >= 1000 else f"{value:{'+' if signed else ''},.1f}"
         text = text.lstrip("+-") if not any(digit in text for digit in "123456789") else text
         return f"{text} {self.currency}".strip()
 
-    def percent(self, value: float) -> str:
+    def percent(self, value: float | None) -> str:
         """A chance.
 
         >>> Shown("").percent(0.256), Shown("").percent(0.0004)
         ('26 %', '< 1 %')
         """
-        if not math.isfinite(value):
-            return DASH
+        if value is None or not math.isfinite(value):
+            return NOT_KNOWN
         return "< 1 %" if 0 < value < 0.01 else f"{value:.0%}".replace("%", " %")
+
+    def field(self, value: float) -> str:
+        """A figure as it stands in a field, where people change it.
+
+        >>> Shown("").field(4.0), Shown("").field(1 / 3)
+        ('4', '0.3333333333')
+        """
+        return f"{value:.10g}"

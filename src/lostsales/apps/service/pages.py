@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 import numpy as np
 from fastapi import APIRouter, Depends, Form, Query, Request, Response
-from fastapi.responses import HTMLResponse, RedirectResponse
+from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse
 from jinja2 import Environment, PackageLoader
 
 from lostsales.apps.service import models
@@ -22,7 +22,7 @@ from lostsales.apps.service.morning import Query as ListQuery
 from lostsales.apps.service.numbers_shown import Shown
 from lostsales.apps.service.problems import Refused
 from lostsales.apps.service.product_page import product_page
-from lostsales.apps.service.service import Service, stored
+from lostsales.apps.service.service import Service, digest, stored
 from lostsales.apps.views.figures import ESTIMATORS
 
 PAGE = 50  # rows of a page
@@ -120,7 +120,7 @@ async def today(
     rows = desk.morning.rows(asked)
     pages = max(1, -(-len(rows) // PAGE))
     page = min(page, pages)
-    chosen = rows[(page - 1) * PAGE : page * PAGE]
+    chosen, acceptable = rows[(page - 1) * PAGE : page * PAGE], desk.morning.acceptable(asked)
     content = {
         "asked": asked,
         "counts": desk.morning.counts(),
@@ -128,7 +128,9 @@ async def today(
         "page": page,
         "pages": pages,
         "first": (page - 1) * PAGE + 1,
-        "acceptable": len(desk.morning.acceptable(asked)),
+        "acceptable": len(acceptable),
+        "digest": digest(desk, acceptable),
+        "refused": service.refused,
         "rows": _rows(service, chosen),
         "done": done,
         "link": lambda **changes: _link(asked, **changes),
@@ -176,7 +178,7 @@ async def product(
     given = {"price": price, "order": order, "stock": stock, "unit_cost": unit_cost}
     asked = models.WhatIfRequest(series=series, **{k: v for k, v in given.items() if v is not None and 0 <= v <= 1e12})
     content = await service.run(lambda: product_page(desk, service.store, asked))
-    return await _shown(request, "product.html", content)
+    return await _shown(request, "product.html", content | {"notice": None, "typed": {}})
 
 
 async def _form(request: Request, csrf: Annotated[str, Form(max_length=200)] = "") -> None:
@@ -199,30 +201,69 @@ async def decide(
     service: Here,
     series: Annotated[str, Form(max_length=models.MOST_NAME)],
     status: Annotated[Status, Form()],
-    price: Annotated[float | None, Form()] = None,
-    order: Annotated[float | None, Form()] = None,
+    period: Annotated[str, Form(min_length=1, max_length=50)],
+    version: Annotated[str, Form(min_length=1, max_length=100)],
+    shown_price: Annotated[float, Form(ge=0, le=1e12)],
+    shown_order: Annotated[float, Form(ge=0, le=1e12)],
+    price: Annotated[str, Form(max_length=50)] = "",
+    order: Annotated[str, Form(max_length=50)] = "",
     reason: Annotated[str, Form(max_length=models.MOST_REASON)] = "",
+    id: Annotated[str | None, Form(pattern="^[A-Za-z0-9_-]{8,64}$")] = None,  # noqa: A002, as in the API
     back: Annotated[str, Form(max_length=2000)] = "/",
 ) -> Response:
-    """Store one decision, and go back."""
+    """Store one decision on what was shown, and go back; figures that were typed are a change, whichever button."""
     who = _may(request, "decide")
-    changed = {"price": price, "order": order} if status == "changed" else {}
+    fields = Shown("").field(shown_price), Shown("").field(shown_order)
+    if status == "accepted" and any(typed not in ("", own) for typed, own in zip((price, order), fields, strict=True)):
+        status = "changed"
+    given = {"price": price, "order": order} if status == "changed" else {}
+    seen = {"version": version, "price": shown_price, "order": shown_order}
     try:
-        new = models.NewDecision(series=series, status=status, reason=reason, **changed)
-    except ValueError:
-        return await _message(
-            request, 422, "Not stored", "A changed decision has a price, an order (neither below 0) and a reason."
-        )
-    await service.decide([stored(service.desk, new, who.key.name)])
-    return RedirectResponse(_inside(back), 303)
+        try:
+            new = models.NewDecision.model_validate(
+                {"series": series, "period": period, "status": status, "reason": reason, "id": id}
+                | {"recommended": seen}
+                | given
+            )
+        except ValueError:
+            needed = "a changed decision has a price, an order (neither below 0) and a reason"
+            raise Refused(422, f"nothing was stored: {needed}") from None
+        await service.decide([stored(service.desk, new, who.key.name)])
+    except Refused as refused:
+        typed = {"price": price, "order": order, "reason": reason}
+        return await _not_stored(request, service, series, refused, typed)
+    return _done(request, _inside(back))
+
+
+async def _not_stored(
+    request: Request, service: Service, series: str, refused: Refused, typed: dict[str, str]
+) -> Response:
+    """The page of the product as it is now, with the reason and what was typed; systems get the refusal itself."""
+    if _wants_json(request) or series not in service.desk.morning.place:
+        raise refused
+    desk = service.desk
+    content = await service.run(lambda: product_page(desk, service.store, models.WhatIfRequest(series=series)))
+    kept = {name: text for name, text in typed.items() if text}
+    return await _shown(request, "product.html", content | {"notice": refused, "typed": kept}, refused.status)
+
+
+def _wants_json(request: Request) -> bool:
+    return "application/json" in request.headers.get("accept", "")
+
+
+def _done(request: Request, address: str) -> Response:
+    """Go on to an address: a browser by itself, the script of a page by its own means."""
+    return JSONResponse({"next": address}) if _wants_json(request) else RedirectResponse(address, 303)
 
 
 @router.post("/accept-unflagged", dependencies=[Depends(_form)])
-async def accept_unflagged(request: Request, service: Here, asked: Asked) -> Response:
-    """Accept all that are unflagged among those that the list shows."""
+async def accept_unflagged(
+    request: Request, service: Here, asked: Asked, shown: Annotated[str, Form(max_length=64)] = ""
+) -> Response:
+    """Accept all that are unflagged among those that the list shows, if they are still as it showed them."""
     who = _may(request, "decide")
-    count = await service.accept_all(asked, who.key.name)
-    return RedirectResponse(_link(asked, done=count), 303)
+    count = await service.accept_all(asked, shown, who.key.name)
+    return _done(request, _link(asked, done=count))
 
 
 @router.get("/decisions")
@@ -268,13 +309,10 @@ async def activate(
     version: Annotated[str, Form(max_length=100)] = "",
     reason: Annotated[str, Form(max_length=models.MOST_REASON)] = "",
 ) -> Response:
-    """Activate a version, or the one before where none is named."""
+    """Activate a version, which may be the one before."""
     who = _may(request, "admin").key.name
-    if version:
-        await service.run(lambda: service.activate(version, who, reason))
-    else:
-        await service.run(lambda: service.roll_back(who, reason))
-    return RedirectResponse("/policies", 303)
+    await service.run(lambda: service.activate(version, who, reason))
+    return _done(request, "/policies")
 
 
 @router.get("/login")

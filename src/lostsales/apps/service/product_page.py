@@ -6,7 +6,7 @@ import numpy as np
 from markupsafe import Markup
 
 from lostsales.apps.service import models
-from lostsales.apps.service.answers import explain_answer, figure, forecast_answer, what_if_answer
+from lostsales.apps.service.answers import explain_answer, figure, forecast_answer, sold_at, what_if_answer
 from lostsales.apps.service.decisions import DecisionStore
 from lostsales.apps.service.desk import Desk, Situation
 from lostsales.apps.service.figures import (
@@ -64,6 +64,7 @@ def product_page(desk: Desk, store: DecisionStore, asked: models.WhatIfRequest) 
         ),
         "depth": int(situation.view.depth[0]),
         "instead": instead,
+        "sold_at": sold_at(desk, name),
         "sliders": None if instead is None else _sliders(instead, choice, desk.policy.problem.capacity),
         "decisions": decided,
     }

@@ -8,12 +8,14 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
+from hashlib import sha256
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from uuid import uuid4
 
 import numpy as np
 
+from lostsales.apps.service import models
 from lostsales.apps.service.batching import Batcher
 from lostsales.apps.service.decisions import Activation, DecisionStore, StoredDecision
 from lostsales.apps.service.desk import Desk, ShopData, ShopFiles
@@ -23,11 +25,25 @@ from lostsales.apps.service.problems import Refused, refusal_of
 from lostsales.apps.service.settings import ServiceSettings
 from lostsales.apps.service.store_versions import StoreVersions, is_store
 from lostsales.apps.service.versions import PolicyFolder, PolicyVersion
-from lostsales.errors import LostSalesError
+from lostsales.errors import LogError, LostSalesError
+from lostsales.types import Ints
 
+CHANGED = "this has changed"
 EVALUATION = ".evaluation.json"  # beside a policy, as `lostsales evaluate --json` prints it
 MOST_EVALUATION = 20_000_000  # bytes
 Result = TypeVar("Result")
+
+
+class RefusedData(NamedTuple):
+    """Newer data of the shop that cannot be used."""
+
+    moment: str
+    reasons: tuple[str, ...]
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The reasons without names and values of rows, which the log must not have."""
+        return tuple(each.partition(", but ")[0] for each in self.reasons)
 
 
 @dataclass
@@ -40,7 +56,8 @@ class Service:
     store: DecisionStore
     metrics: Metrics
     desk: Desk  # the active one: read it once in a request
-    previous: PolicyVersion | None = None
+    line: list[str] = field(default_factory=list)  # versions that led to the active one, which is the last
+    refused: RefusedData | None = None  # newer data than those of the desk
     executor: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(2, "decide"))
     _changing: threading.Lock = field(default_factory=threading.Lock)
     _deciding: threading.Lock = field(default_factory=threading.Lock)
@@ -53,7 +70,6 @@ class Service:
         try:
             activations = store.activations()
             version = folder.initial(activations[0].version if activations else None)
-            known = {each.version: each for each in folder.versions()}
             if isinstance(folder, StoreVersions) and files.log is None:
                 rows, problem = folder.rows(version)
                 files = replace(files, log=rows, problem=files.problem or problem)
@@ -65,7 +81,7 @@ class Service:
                 store,
                 Metrics(),
                 desk,
-                previous=_before(activations, version.version, known),
+                line=_line(activations, version.version),
                 executor=ThreadPoolExecutor(settings.workers, "decide"),
             )
         except BaseException:
@@ -102,36 +118,56 @@ class Service:
             known = {each.version: each for each in self.folder.versions()}
             if version not in known:
                 raise Refused(404, "there is no such version of the policy")
-            data = self.desk.data if self.desk.data.stamp == self.files.stamp else ShopData.read(self.files)
-            desk = Desk.of(known[version], self.folder.load(known[version]), data)
-            before = self.desk.version
-            now = _now()
-            self.store.add_activation(Activation(now, who, version, before.version, reason)).result()
+            before = self.desk.version.version
+            if version == before:
+                return self.desk
+            # With the data that are shown: newer ones may be broken, and a version must be left all the same.
+            desk = Desk.of(known[version], self.folder.load(known[version]), self.desk.data)
+            self.store.add_activation(Activation(_now(), who, version, before, reason)).result()
             self._show(desk)
-            if before.version != version:
-                self.previous = before
+            self.line = _followed(self.line, version)
             self.metrics.activations.inc()
             return desk
 
+    @property
+    def previous(self) -> PolicyVersion | None:
+        """The version to go back to: the one before the active one, never one that was left by going back."""
+        known = {each.version: each for each in self.folder.versions()}
+        return next((known[each] for each in reversed(self.line[:-1]) if each in known), None)
+
     def roll_back(self, who: str, reason: str) -> Desk:
         """Activate the version before."""
-        if self.previous is None:
+        previous = self.previous
+        if previous is None:
             raise Refused(409, "there is no version before this one")
-        return self.activate(self.previous.version, who, reason or "rolled back")
+        return self.activate(previous.version, who, reason or "rolled back")
 
     def reload_if_changed(self) -> bool:
-        """Read the shop's files again where they have changed."""
+        """Read the shop's files again where they have changed; those that cannot be used are told, and the old stay."""
         with self._changing:
-            if self.desk.data.stamp == self.files.stamp:
+            try:
+                if self.desk.data.stamp == self.files.stamp:
+                    self._refuse(None)
+                    return False
+                desk = Desk.of(self.desk.version, self.desk.policy, ShopData.read(self.files))
+            except (LostSalesError, OSError) as error:
+                reasons = error.findings if isinstance(error, LogError) else (str(error),)
+                self._refuse(RefusedData(self.files.moment, reasons))
                 return False
-            self._show(Desk.of(self.desk.version, self.desk.policy, ShopData.read(self.files)))
+            self._show(desk)
+            self._refuse(None)
             return True
+
+    def _refuse(self, refused: RefusedData | None) -> None:
+        self.refused = refused
+        self.metrics.refused.set(refused is not None)
 
     def _show(self, desk: Desk) -> None:
         for period in np.unique(desk.morning.period.astype(str)) if len(desk.morning) else ():
             desk.morning.mark(self.store.latest(str(period)).values())
         self.desk = desk
-        self.metrics.activated(desk.version.version, len(desk.morning), int(desk.morning.is_flagged.sum()))
+        exceptions = int(desk.morning.is_flagged.sum())
+        self.metrics.activated(desk.version.version, len(desk.morning), exceptions, len(desk.left_out))
 
     async def decide(self, decisions: Sequence[StoredDecision]) -> list[StoredDecision]:
         """Store decisions; when this returns they are on disk."""
@@ -142,14 +178,17 @@ class Service:
         self._count(stored)
         return stored
 
-    async def accept_all(self, query: Query, who: str) -> int:
-        """Accept every unflagged product that a query shows and nobody has decided on."""
-        count: int = await self.run(self._accept_all, self.desk, query, who)
+    async def accept_all(self, query: Query, shown: str, who: str) -> int:
+        """Accept every unflagged product that a query shows and nobody has decided on, if they are as `shown`."""
+        count: int = await self.run(self._accept_all, self.desk, query, shown, who)
         return count
 
-    def _accept_all(self, desk: Desk, query: Query, who: str) -> int:
+    def _accept_all(self, desk: Desk, query: Query, shown: str, who: str) -> int:
         with self._deciding:  # two who press the button at once do not store everything twice
-            decisions = [accepted(desk, at, who) for at in desk.morning.acceptable(query).tolist()]
+            rows = desk.morning.acceptable(query)
+            if digest(desk, rows) != shown:
+                raise Refused(409, f"{CHANGED} since the list was loaded: nothing was stored, look at it again")
+            decisions = [accepted(desk, at, who) for at in rows.tolist()]
             try:
                 self.store.add_many(decisions).result()
             except LostSalesError as error:
@@ -175,10 +214,21 @@ class Service:
         return _without_contributions(found) if isinstance(found, dict) else None
 
 
-def _before(activations: list[Activation], active: str, known: dict[str, PolicyVersion]) -> PolicyVersion | None:
-    """The version that was active before the active one, where its file is still there."""
-    earlier = (each.previous for each in activations if each.version == active and each.previous != active)
-    return known.get(next(earlier, ""))
+def _line(activations: list[Activation], active: str) -> list[str]:
+    """The versions that led to the active one, by activations of which the newest is the first."""
+    line: list[str] = []
+    for each in reversed(activations):
+        line = _followed(line or [each.previous], each.version)
+    return _followed(line, active)
+
+
+def _followed(line: list[str], version: str) -> list[str]:
+    """A line of versions with one more; going back to one of them forgets those after it.
+
+    >>> _followed(["a", "b"], "c"), _followed(["a", "b", "c"], "a")
+    (['a', 'b', 'c'], ['a'])
+    """
+    return [*(line[: line.index(version)] if version in line else line), version]
 
 
 def _without_contributions(found: dict[str, Any]) -> dict[str, Any]:
@@ -206,22 +256,33 @@ def accepted(desk: Desk, at: int, who: str) -> StoredDecision:
     return StoredDecision(uuid4().hex, _now(), who, version, name, period, "accepted", price, order, price, order, "")
 
 
+def digest(desk: Desk, rows: Ints) -> str:
+    """A mark of the recommendations for some products of the list, which changes when any of them does."""
+    listed = desk.morning
+    texts = [desk.version.version, *listed.name[rows].tolist(), *listed.period[rows].tolist()]
+    figures = listed.price[rows].tobytes() + listed.order[rows].tobytes()
+    return sha256(json.dumps(texts).encode() + figures).hexdigest()
+
+
 def decision_json(decision: StoredDecision) -> dict[str, Any]:
     """A stored decision as the service shows it."""
     return asdict(decision)
 
 
-def stored(desk: Desk, given: Any, who: str) -> StoredDecision:
-    """What is stored of a new decision: the recommendation is the desk's own, where it lists the product."""
+def stored(desk: Desk, given: models.NewDecision, who: str) -> StoredDecision:
+    """What is stored of a new decision: of a listed product what the desk recommends, refused if another was shown."""
     at = desk.morning.place.get(given.series)
     period = None if given.period is None else str(given.period)
-    is_listed = at is not None and period in (None, desk.morning.period[at])
-    if is_listed and at is not None:
-        listed = accepted(desk, at, who)
-        version, period = desk.version.version, listed.period
-        price, order = listed.recommended_price, listed.recommended_order
-        if given.recommended is not None:
-            version, price, order = given.recommended.version, given.recommended.price, given.recommended.order
+    if at is not None:
+        listed, version = desk.morning, desk.version.version
+        price, order, today = float(listed.price[at]), float(listed.order[at]), str(listed.period[at])
+        seen = given.recommended
+        if seen is None and given.status == "accepted":
+            raise Refused(422, findings=("recommended: the version, price and order that are accepted are needed",))
+        if period not in (None, today) or (seen and (seen.version, seen.price, seen.order) != (version, price, order)):
+            now = f"{version} recommends a price of {price:.10g} and an order of {order:.10g} for period {today}"
+            raise Refused(409, f"{CHANGED}: {now}; nothing was stored")
+        period = today
     elif given.recommended is not None and period is not None:
         version, price, order = given.recommended.version, given.recommended.price, given.recommended.order
     else:

@@ -81,7 +81,19 @@ class Findings:
         bad = len(np.unique(np.concatenate([found for _, found in self.bad_rows]))) if self.bad_rows else 0
         can_drop = self.only_rows and bad < rows
         advice = f"{bad:,} of {rows:,} rows: repair them, or leave them out with --drop-bad-rows (drop_bad_rows=True)"
-        raise LogError(self.source, tuple(self.reasons), advice if can_drop else "")
+        raise LogError(self.source, tuple(self.reasons), advice if can_drop else "", self._bad_series())
+
+    def _bad_series(self) -> dict[str, str]:
+        """What was wanted of each series that has bad rows; none where a reason is about more than named series."""
+        if self.series_of is None or not self.only_rows:
+            return {}
+        (codes, texts), found = self.series_of, dict[str, dict[str, None]]()
+        for wanted, rows in self.bad_rows:
+            if (codes[rows] < 0).any():
+                return {}
+            for code in np.unique(codes[rows]).tolist():
+                found.setdefault(str(texts[code]), {})[wanted] = None
+        return {name: "; ".join(reasons) for name, reasons in found.items()}
 
 
 def listed(columns: tuple[str, ...]) -> str:

@@ -5,6 +5,23 @@
   const csrf = one('meta[name="csrf"]').content;
   const say = (text) => { one("#said").textContent = text; };
 
+  // What did not work is said where it is seen, with a way to try it again.
+  const box = one("#alert");
+  const hush = () => { box.hidden = true; };
+  const warn = (text, again) => {
+    (one("dialog[open]") ?? document.body).append(box); // above a dialog too
+    one("p", box).textContent = text;
+    const button = one("[data-again]", box);
+    button.hidden = !again;
+    button.onclick = again ? () => { hush(); again(); } : null;
+    box.hidden = false;
+  };
+  one("[data-hide]", box).addEventListener("click", hush);
+  const sentence = (told) => {
+    const text = [told.message, ...told.findings].join(": ");
+    return `${text[0].toUpperCase()}${text.slice(1)}.`;
+  };
+
   // The list: search, choices, sorting and pages replace the table, not the page.
   const list = one("#list");
   const filters = one(".filters");
@@ -13,9 +30,16 @@
     const own = ++asked;
     const url = new URL(address, location.href);
     url.searchParams.set("fragment", "1");
-    const answer = await fetch(url, { credentials: "same-origin" });
+    let answer;
+    let text;
+    try {
+      answer = await fetch(url, { credentials: "same-origin" });
+      text = await answer.text();
+    } catch {
+      warn("The service does not answer: the list is as it was before.", () => show(address, push));
+      return;
+    }
     if (answer.redirected || !answer.ok) { location.assign(address); return; }
-    const text = await answer.text();
     if (own !== asked) return; // a later question was answered meanwhile
     list.innerHTML = text;
     const over = one(".over", list);
@@ -56,34 +80,70 @@
     enliven();
   }
 
-  // One decision on the list: stored, then its row says so.
-  const store = async (decision) => {
-    const answer = await fetch("/v1/decisions", {
-      method: "POST", credentials: "same-origin",
-      headers: { "Content-Type": "application/json", "X-CSRF-Token": csrf },
-      body: JSON.stringify({ decisions: [decision] }),
-    });
-    if (answer.status === 401) { location.assign("/login"); return false; }
-    const told = await answer.json();
-    if (!answer.ok) { say([told.message, ...told.findings].join(" ")); return false; }
-    say(`${decision.series}: ${decision.status}, stored`);
-    return true;
+  // Forms are sent without leaving the page, so that nothing typed is lost where the service does not answer.
+  const isOfList = (form) => list && (list.contains(form) || form.closest("dialog"));
+  const finish = async (form, next) => {
+    if (!isOfList(form)) { location.assign(next); return; }
+    form.closest("dialog")?.close();
+    const follows = form.closest("tr")?.nextElementSibling;
+    const name = follows && one('[name="series"]', follows)?.value;
+    say(form.elements.series ? `${form.elements.series.value}: stored` : "stored");
+    await show(form.elements.series ? location.pathname + location.search : next, false);
+    const after = name && all(".row-actions", list).find((each) => each.elements.series.value === name);
+    (after ? one("button", after) : one("button", list))?.focus();
   };
-  document.addEventListener("submit", async (event) => {
+  const send = async (form, data) => {
+    const again = () => send(form, data);
+    const buttons = all("button", form).filter((each) => !each.disabled);
+    for (const each of buttons) each.disabled = true;
+    hush();
+    try {
+      const answer = await fetch(form.action, {
+        method: "POST", credentials: "same-origin", headers: { Accept: "application/json" }, body: new URLSearchParams(data),
+      });
+      const told = await answer.json();
+      if (answer.ok) await finish(form, told.next);
+      else if (answer.status === 409 && form.elements.price) { // the server shows the new figures beside those typed
+        for (const [name, value] of data) if (!form.elements[name] || name === "status") form.append(Object.assign(document.createElement("input"), { type: "hidden", name, value }));
+        form.submit();
+      } else if (answer.status === 409 && list) {
+        await show(location.pathname + location.search, false);
+        warn(sentence(told));
+      } else if (answer.status === 401) warn("You are signed out, and nothing was stored. Sign in in another tab, then load this page again.");
+      else warn(sentence(told), answer.status >= 500 || answer.status === 429 ? again : null);
+    } catch {
+      warn("The service does not answer, so that this may not be stored.", again);
+    } finally {
+      for (const each of buttons) each.disabled = false;
+    }
+  };
+  document.addEventListener("submit", (event) => {
     const form = event.target;
     if (form.dataset.confirm && !window.confirm(form.dataset.confirm)) { event.preventDefault(); return; }
-    if (!form.matches("[data-decide]") || !list) return;
+    if (!form.matches("[data-send]")) return;
     event.preventDefault();
-    const row = form.closest("tr");
-    const next = row.nextElementSibling;
-    const status = event.submitter.value;
-    for (const each of all("button", form)) each.disabled = true;
-    if (await store({ series: form.elements.series.value, status })) {
-      await show(location.pathname + location.search, false);
-      const follows = next && all("[data-decide]", list).find((each) => each.elements.series.value === one('[name="series"]', next)?.value);
-      (follows ? one("button", follows) : list.querySelector("button"))?.focus();
-    } else for (const each of all("button", form)) each.disabled = false;
+    const data = new FormData(form);
+    if (event.submitter?.name) data.set(event.submitter.name, event.submitter.value);
+    if (form.elements.series) data.set("id", [...crypto.getRandomValues(new Uint8Array(16))].map((each) => each.toString(16).padStart(2, "0")).join("")); // tried again, it is stored once
+    send(form, data);
   });
+
+  // The button of a product follows its fields: figures that differ from the recommendation are a change.
+  const decision = one(".decide-form");
+  if (decision) {
+    const typed = all("[data-own]", decision);
+    const accept = one('button[value="accepted"]', decision);
+    const change = one('button[value="changed"]', decision);
+    const follow = () => {
+      const differs = typed.some((each) => each.value === "" || Number(each.value) !== Number(each.dataset.own));
+      accept.hidden = accept.disabled = differs;
+      change.hidden = change.disabled = !differs;
+      decision.elements.reason.required = differs;
+    };
+    decision.addEventListener("input", follow);
+    window.addEventListener("pageshow", follow);
+    follow();
+  }
   const dialog = one("#change");
   document.addEventListener("click", (event) => {
     const button = event.target.closest("[data-change]");
@@ -94,6 +154,7 @@
       fields.price.value = button.dataset.price;
       fields.order.value = button.dataset.order;
       fields.reason.value = "";
+      for (const name of ["period", "version", "shown_price", "shown_order"]) fields[name].value = button.form.elements[name].value;
       fields.back.value = location.pathname + location.search;
       dialog.showModal();
     }
@@ -127,16 +188,20 @@
           body: JSON.stringify({ series: form.dataset.whatIf, ...changed }),
         });
         const told = await answer.json();
-        if (!answer.ok) say([told.message, ...told.findings].join(" "));
+        if (!answer.ok) warn(sentence(told));
         else {
           for (const cell of all("[data-out]")) {
             const [part, key] = cell.dataset.out.split(".");
             const value = part === "difference" ? told.difference[key] : told[part].expected[key];
             const kind = cell.dataset.kind;
-            cell.textContent = value === null ? "–" : part === "difference" ? signed(value, kind) : `${written[kind](value)}${kind === "money" && currency ? ` ${currency}` : ""}`;
+            cell.textContent = value === null ? "not known" : part === "difference" ? signed(value, kind) : `${written[kind](value)}${kind === "money" && currency ? ` ${currency}` : ""}`;
           }
-          one("[data-unseen]").hidden = !told.instead.unseen;
+          const isKnown = told.instead.expected.profit !== null;
+          one("[data-unseen]").hidden = !told.instead.unseen || !isKnown;
+          one("[data-unknown]").hidden = isKnown;
         }
+      } catch {
+        warn("The service does not answer: the figures are as they were before.", work);
       } finally {
         busy = false;
         if (again) { again = false; work(); }
