@@ -233,6 +233,8 @@ def test_versions_are_activated_rolled_back_and_remembered(tmp_path: Path) -> No
         assert done == {"active": versions["rule"], "previous": versions["planner"]}
         assert desk.post("/v1/recommend", {"rows": [ROW]}).json()["version"] == versions["rule"]
         assert desk.post("/v1/policies/rollback", {}).json()["active"] == versions["planner"]
+        assert desk.post("/v1/policies/rollback", {}).status_code == 409  # again is not back to what was left
+        assert desk.get("/v1/policies").json()["active"] == versions["planner"]
         desk.post(f"/v1/policies/{versions['rule']}/activate", {})
         assert desk.post("/v1/policies/nobody-0123456789ab/activate", {}).status_code == 404
     with running_again(tmp_path) as desk:

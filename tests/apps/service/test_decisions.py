@@ -3,9 +3,11 @@
 import os
 import pwd
 import shutil
+import sqlite3
 import subprocess
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import mkdtemp
@@ -13,6 +15,7 @@ from tempfile import mkdtemp
 import pytest
 
 from benchmarks.load import free_port
+from lostsales.apps.service import decisions
 from lostsales.apps.service.decisions import Activation, DecisionStore, StoredDecision
 from lostsales.errors import LostSalesError, SettingError
 
@@ -88,6 +91,37 @@ def test_what_is_stored_is_found_again(target: str) -> None:
     again = DecisionStore(target)
     assert len(again.decisions(limit=10_000)) == 1003
     again.close()
+
+
+def test_the_writer_outlives_those_who_give_up_waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A lock on the file holds the writer up; futures that are cancelled meanwhile, waiting or in work, end nothing."""
+    monkeypatch.setattr(decisions, "BUSY_SECONDS", 1)
+    store = DecisionStore(tmp_path / "decisions.db")
+    with closing(sqlite3.connect(tmp_path / "decisions.db")) as other:
+        other.execute("BEGIN IMMEDIATE")
+        in_work = store.add([ONE])
+        while not in_work.running():
+            time.sleep(0.01)
+        waiting = store.add([replace(ONE, id="id-2")])
+        assert waiting.cancel()
+        assert not in_work.cancel()  # too late: it is told what came of it
+        with pytest.raises(LostSalesError, match="locked"):
+            in_work.result(20)
+        other.rollback()
+    assert store.add([replace(ONE, id="id-3")]).result(20)[0].id == "id-3"
+    assert store.is_alive()
+    assert [each.id for each in store.decisions()] == ["id-3"]
+    store.close()
+
+
+def test_the_writer_outlives_any_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = DecisionStore(tmp_path / "decisions.db")
+    monkeypatch.setattr(store, "_write", lambda _: 1 / 0)
+    with pytest.raises(LostSalesError, match="ZeroDivisionError"):
+        store.add([ONE]).result(20)
+    monkeypatch.undo()
+    assert store.add([ONE]).result(20)[0].id == "id-1"
+    store.close()
 
 
 def test_one_that_cannot_be_stored_does_not_spoil_others(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import io
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +103,39 @@ def test_a_session_is_closed_to_scripts_other_sites_and_the_past(desk: Running) 
     desk.client.cookies.clear()
     assert desk.client.get("/", headers=replayed, follow_redirects=False).status_code == 303
     assert desk.client.post("/v1/decisions", json=body, headers=replayed | {"X-CSRF-Token": token}).status_code == 401
+
+
+def test_a_key_with_too_many_sessions_loses_its_oldest_and_nobody_else_does(tmp_path: Path) -> None:
+    with running(tmp_path) as desk:
+        desk.sign_in("decide")
+        sessions = desk.client.app.app.state.doorkeeper.sessions  # type: ignore[attr-defined]
+        ring = desk.client.app.app.state.doorkeeper.ring  # type: ignore[attr-defined]
+        reader = ring.find(desk.keys["read"], datetime.now(UTC), 0.0).id
+        cookies = [sessions.open(reader)[0] for _ in range(20_000)]
+        assert desk.client.get("/", follow_redirects=False).status_code == 200
+        assert [sessions.find(each) is not None for each in cookies[-101:]] == [False, *[True] * 100]
+        desk.client.cookies.clear()
+        desk.sign_in("admin")
+
+
+def test_a_cookie_of_another_site_does_not_end_the_session(desk: Running) -> None:
+    desk.client.cookies.clear()
+    answer = desk.client.post("/login", data={"key": desk.keys["read"]}, follow_redirects=False)
+    own = answer.cookies["lostsales"]
+    desk.client.cookies.clear()
+    for foreign in ('prefs={"a":1}', "a b=c", "=", 'x="; y="', "\xe4=\xf6"):
+        for cookie in (f"{foreign}; lostsales={own}", f"lostsales={own}; {foreign}"):
+            found = desk.client.get("/", headers={"Cookie": cookie.encode("latin-1")}, follow_redirects=False)
+            assert found.status_code == 200, cookie
+
+
+def test_a_writer_that_has_ended_is_told_by_the_probes(tmp_path: Path) -> None:
+    with running(tmp_path) as desk:
+        assert desk.client.get("/healthz").status_code == 200
+        desk.service.store._waiting.put(None)
+        desk.service.store._thread.join(10)
+        assert desk.client.get("/healthz").status_code == 503
+        assert desk.client.get("/readyz").status_code == 503
 
 
 def test_a_revoked_key_ends_its_sessions(tmp_path: Path) -> None:
@@ -298,6 +332,14 @@ def test_without_keys_it_listens_here_only(
     for host in ("0.0.0.0", "::", "192.168.1.5", "example.org"):  # noqa: S104
         message = failure(monkeypatch, capsys, "serve", policy, "--host", host)
         assert "without keys it listens on 127.0.0.1 only" in message
+    message = failure(monkeypatch, capsys, "serve", policy, "--behind-tls")
+    assert "behind a proxy it needs keys" in message
+    with monkeypatch.context() as environment:
+        environment.setenv("LOSTSALES_SERVE_HOSTS", '["desk.example.org"]')
+        for more in ((), ("--behind-tls",)):
+            message = failure(monkeypatch, capsys, "serve", policy, *more)
+            assert "behind a proxy it needs keys" in message
+            assert "lostsales keys create" in message
     message = failure(monkeypatch, capsys, "serve", policy, "--keys", tmp_path / "none.json")
     assert "there is no file of keys" in message
     assert ServiceSettings().is_local

@@ -155,3 +155,50 @@ def test_slow_clients_and_split_headers(tmp_path: Path, monkeypatch: pytest.Monk
             answer = b"".join(iter(lambda: own.recv(65536), b""))
         assert b"set-cookie" not in answer.partition(b"\r\n\r\n")[0].lower()
         assert post(port, "/v1/recommend", {"rows": [ROW]})["rows"]
+
+
+def until_closed(own: socket.socket) -> bytes:
+    """What the service says until it hangs up."""
+    found = b""
+    try:
+        while more := own.recv(65536):
+            found += more
+    except ConnectionResetError:
+        pass
+    return found
+
+
+def test_an_endless_head_is_cut_off_and_holds_nobody_up(tmp_path: Path) -> None:
+    with served(shop(tmp_path)) as (port, _, _):
+        for start in (b"GET / HTTP/1.1\r\nHost: localhost\r\nX: ", b"GET /"):
+            sent = 0
+            with socket.create_connection(("127.0.0.1", port), 10) as own:
+                own.sendall(start)
+                try:
+                    while sent < 50_000_000:
+                        sent += own.send(b"a" * 10_000)
+                except (ConnectionResetError, BrokenPipeError):
+                    pass
+            assert sent < 10_000_000  # what buffers on the way hold, and no more
+        with socket.create_connection(("127.0.0.1", port), 10) as own:
+            own.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: " + b"a" * 20_000)
+            own.sendall(b"\r\nConnection: close\r\n\r\n")
+            assert b" 200 " in until_closed(own)[:20]
+
+
+def test_a_connection_with_an_unread_body_is_closed_after_the_answer(tmp_path: Path) -> None:
+    with served(shop(tmp_path)) as (port, _, _):
+        for kind in (b"Content-Length: 1000000", b"Transfer-Encoding: chunked"):
+            with socket.create_connection(("127.0.0.1", port), 10) as own:
+                own.sendall(b"POST /nothing HTTP/1.1\r\nHost: localhost\r\n" + kind + b"\r\n\r\n")
+                said = until_closed(own)
+            assert b" 404 " in said[:20]
+            assert b"connection: close" in said.lower()
+        with socket.create_connection(("127.0.0.1", port), 10) as own:  # one that was read stays open
+            asked = request("/v1/recommend", json.dumps({"rows": [ROW]}).encode())
+            for _ in range(2):
+                own.sendall(asked)
+                said = own.recv(65536)
+                while not said.endswith(b"}"):
+                    said += own.recv(65536)
+                assert b" 200 " in said[:20]

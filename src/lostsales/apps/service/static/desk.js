@@ -92,6 +92,10 @@
     const after = name && all(".row-actions", list).find((each) => each.elements.series.value === name);
     (after ? one("button", after) : one("button", list))?.focus();
   };
+  const newToken = async () => { // a restart of the service, or another session, makes another
+    const text = await (await fetch("/decisions", { credentials: "same-origin" })).text();
+    return one('meta[name="csrf"]', new DOMParser().parseFromString(text, "text/html")).content;
+  };
   const send = async (form, data) => {
     const again = () => send(form, data);
     const buttons = all("button", form).filter((each) => !each.disabled);
@@ -109,8 +113,12 @@
       } else if (answer.status === 409 && list) {
         await show(location.pathname + location.search, false);
         warn(sentence(told));
-      } else if (answer.status === 401) warn("You are signed out, and nothing was stored. Sign in in another tab, then load this page again.");
-      else warn(sentence(told), answer.status >= 500 || answer.status === 429 ? again : null);
+      } else if (answer.status === 401) warn("You are signed out, and nothing was stored. Sign in in another tab, then try again.", again);
+      else if (answer.status === 403) {
+        const token = await newToken();
+        if (token === data.get("csrf")) warn(sentence(told));
+        else { data.set("csrf", token); await again(); }
+      } else warn(sentence(told), answer.status >= 500 || answer.status === 429 ? again : null);
     } catch {
       warn("The service does not answer, so that this may not be stored.", again);
     } finally {
@@ -136,8 +144,9 @@
     const change = one('button[value="changed"]', decision);
     const follow = () => {
       const differs = typed.some((each) => each.value === "" || Number(each.value) !== Number(each.dataset.own));
-      accept.hidden = accept.disabled = differs;
-      change.hidden = change.disabled = !differs;
+      accept.hidden = differs;
+      change.hidden = !differs;
+      accept.parentElement.prepend(differs ? change : accept); // Enter presses the first button
       decision.elements.reason.required = differs;
     };
     decision.addEventListener("input", follow);

@@ -1,0 +1,140 @@
+"""In real Chromium: what a planner sees is what is stored, nothing typed is lost, and every failure is seen."""
+
+import json
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.request import Request, urlopen
+
+import pytest
+from playwright.sync_api import expect
+
+from benchmarks.load import free_port, served
+from tests.apps.service.desks import shop
+from tests.apps.service.test_pages import CHROMIUM, browser
+
+__all__ = ["browser"]
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium on this machine")
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[str]:
+    """Address of a service without keys, in a process of its own."""
+    with served(shop(tmp_path)) as (port, _, _):
+        yield f"http://localhost:{port}"
+
+
+@pytest.fixture
+def page(browser: Any) -> Iterator[Any]:
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    context.set_default_timeout(10_000)
+    found = context.new_page()
+    found.on("dialog", lambda dialog: dialog.accept())
+    yield found
+    context.close()
+
+
+def activate(site: str, name: str) -> None:
+    """Another version, as a nightly job or a colleague makes it active."""
+    with urlopen(f"{site}/v1/policies") as answer:  # noqa: S310
+        versions = json.load(answer)["versions"]
+    version = next(each["version"] for each in versions if each["name"] == name)
+    asked = Request(f"{site}/v1/policies/{version}/activate", b"{}", {"Content-Type": "application/json"})  # noqa: S310
+    urlopen(asked).close()  # noqa: S310
+
+
+def decisions(site: str) -> list[dict[str, Any]]:
+    with urlopen(f"{site}/v1/decisions") as answer:  # noqa: S310
+        found: list[dict[str, Any]] = json.load(answer)["decisions"]
+    return found
+
+
+def test_accept_on_the_list_after_another_version_was_activated(page: Any, site: str) -> None:
+    page.goto(f"{site}/")
+    row = page.locator("tr:has(a:text-is('3'))")
+    activate(site, "rule")
+    page.click('button[aria-label="Accept 3"]')
+    expect(page.locator("#alert")).to_contain_text("This has changed")
+    assert decisions(site) == []
+    now = float(row.locator('[data-name="Order"]').inner_text())
+    page.click("text=Close")
+    page.click('button[aria-label="Accept 3"]')
+    page.wait_for_selector("tr:has(a:text-is('3')) .status.accepted")
+    assert [(each["order"], each["status"]) for each in decisions(site)] == [(now, "accepted")]
+
+
+def test_accept_all_after_another_version_was_activated(page: Any, site: str) -> None:
+    page.goto(f"{site}/")
+    activate(site, "rule")
+    page.click("form[action^='/accept-unflagged'] button")
+    expect(page.locator("#alert")).to_contain_text("This has changed")
+    assert decisions(site) == []
+
+
+def test_enter_on_a_product_stores_what_was_typed(page: Any, site: str) -> None:
+    page.goto(f"{site}/product?series=3")
+    expect(page.locator("text=Change to these")).to_be_hidden()
+    page.fill('.decide-form [name="order"]', "60")
+    expect(page.locator(".decide-form >> text=Accept")).to_be_hidden()
+    page.press('.decide-form [name="order"]', "Enter")  # a reason is asked for, and nothing stored
+    assert decisions(site) == []
+    page.fill('.decide-form [name="reason"]', "a feast")
+    page.press('.decide-form [name="reason"]', "Enter")
+    page.wait_for_selector(".heading .status.changed")
+    assert [(each["status"], each["order"]) for each in decisions(site)] == [("changed", 60.0)]
+
+
+def test_a_product_that_has_changed_shows_the_new_figures_and_keeps_what_was_typed(page: Any, site: str) -> None:
+    page.goto(f"{site}/product?series=3")
+    page.fill('.decide-form [name="order"]', "60")
+    page.fill('.decide-form [name="reason"]', "a feast")
+    activate(site, "rule")
+    page.click("text=Change to these")
+    expect(page.locator(".beware[role=alert]")).to_contain_text("This has changed: rule-")
+    assert decisions(site) == []
+    assert page.input_value('.decide-form [name="order"]') == "60"
+    assert page.input_value('.decide-form [name="reason"]') == "a feast"
+    page.click("text=Change to these")
+    page.wait_for_selector(".heading .status.changed")
+    assert [each["version"].split("-")[0] for each in decisions(site)] == ["rule"]
+
+
+def test_with_the_service_down_the_buttons_come_back_and_a_retry_stores_once(page: Any, tmp_path: Path) -> None:
+    policy, port = shop(tmp_path), free_port()
+    site = f"http://localhost:{port}"
+    with served(policy, port=port) as (_, process, _):
+        page.goto(f"{site}/product?series=3")
+        page.fill('.decide-form [name="order"]', "60")
+        page.fill('.decide-form [name="reason"]', "a feast")
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        page.click("text=Change to these")
+        expect(page.locator("#alert")).to_contain_text("The service does not answer")
+        expect(page.locator("text=Change to these")).to_be_enabled()
+        assert page.input_value('.decide-form [name="order"]') == "60"
+    with served(policy, port=port):
+        page.click("text=Try again")
+        page.wait_for_selector(".heading .status.changed")
+        assert [each["order"] for each in decisions(site)] == [60.0]
+        page.goto(f"{site}/")
+        page.route("**/decide", lambda route: route.abort())
+        page.click('button[aria-label="Accept 1"]')
+        expect(page.locator("#alert")).to_be_visible()
+        expect(page.locator('button[aria-label="Accept 1"]')).to_be_enabled()
+        page.unroute("**/decide")
+        page.click("text=Try again")
+        page.wait_for_selector("tr:has(a:text-is('1')) .status.accepted")
+        expect(page.locator("#alert")).to_be_hidden()
+        assert [each["series"] for each in decisions(site)] == ["1", "3"]
+
+
+def test_what_if_beyond_the_prices_seen_says_not_known(page: Any, site: str) -> None:
+    page.goto(f"{site}/product?series=3")
+    page.fill('[data-for="w-price"]', "1000")
+    expect(page.locator('[data-out="instead.profit"]')).to_have_text("not known")
+    expect(page.locator('[data-out="difference.profit"]')).to_have_text("not known")
+    expect(page.locator("[data-unknown]")).to_be_visible()
+    page.click("text=As recommended")
+    expect(page.locator('[data-out="instead.profit"]')).not_to_have_text("not known")
+    expect(page.locator("[data-unknown]")).to_be_hidden()
