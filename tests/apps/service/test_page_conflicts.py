@@ -91,10 +91,12 @@ def test_a_product_that_has_changed_shows_the_new_figures_and_keeps_what_was_typ
     page.fill('.decide-form [name="reason"]', "a feast")
     activate(site, "rule")
     page.click("text=Change to these")
-    expect(page.locator(".beware[role=alert]")).to_contain_text("This has changed: rule-")
+    expect(page.locator(".beware[role=alert]")).to_contain_text("This has changed: for product 3, rule-")
     assert decisions(site) == []
     assert page.input_value('.decide-form [name="order"]') == "60"
     assert page.input_value('.decide-form [name="reason"]') == "a feast"
+    price = page.locator('.decide-form [name="price"]')
+    assert price.input_value() == price.get_attribute("data-own")  # not typed: as recommended now
     page.click("text=Change to these")
     page.wait_for_selector(".heading .status.changed")
     assert [each["version"].split("-")[0] for each in decisions(site)] == ["rule"]

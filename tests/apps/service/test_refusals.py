@@ -125,7 +125,7 @@ def test_a_cookie_of_another_site_does_not_end_the_session(desk: Running) -> Non
     desk.client.cookies.clear()
     for foreign in ('prefs={"a":1}', "a b=c", "=", 'x="; y="', "\xe4=\xf6"):
         for cookie in (f"{foreign}; lostsales={own}", f"lostsales={own}; {foreign}"):
-            found = desk.client.get("/", headers={"Cookie": cookie.encode("latin-1")}, follow_redirects=False)
+            found = desk.client.get("/", headers={b"Cookie": cookie.encode("latin-1")}, follow_redirects=False)
             assert found.status_code == 200, cookie
 
 

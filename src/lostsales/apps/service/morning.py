@@ -19,7 +19,7 @@ DIGITS = re.compile(r"[0-9]+")
 LIKELY = 0.5  # chance of a stock-out from which on someone should look
 STOCKOUT_LIKELY = "a stock-out is likelier than not"
 LOSES = "expected to lose money today"
-NOT_KNOWN = "expected profit or chance of a stock-out not known"
+NOT_KNOWN = "profit or stock-out chance not known"
 
 
 class Query(NamedTuple):

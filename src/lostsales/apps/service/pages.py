@@ -231,6 +231,7 @@ async def decide(
         await service.decide([stored(service.desk, new, who.key.name)])
     except Refused as refused:
         typed = {"price": price, "order": order, "reason": reason}
+        typed |= {name: "" for name, own in zip(("price", "order"), fields, strict=True) if typed[name] == own}
         return await _not_stored(request, service, series, refused, typed)
     return _done(request, _inside(back))
 

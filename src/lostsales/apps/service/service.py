@@ -281,7 +281,7 @@ def stored(desk: Desk, given: models.NewDecision, who: str) -> StoredDecision:
             raise Refused(422, findings=("recommended: the version, price and order that are accepted are needed",))
         if period not in (None, today) or (seen and (seen.version, seen.price, seen.order) != (version, price, order)):
             now = f"{version} recommends a price of {price:.10g} and an order of {order:.10g} for period {today}"
-            raise Refused(409, f"{CHANGED}: {now}; nothing was stored")
+            raise Refused(409, f"{CHANGED}: for product {given.series[:100]}, {now}; nothing was stored")
         period = today
     elif given.recommended is not None and period is not None:
         version, price, order = given.recommended.version, given.recommended.price, given.recommended.order

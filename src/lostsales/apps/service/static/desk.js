@@ -44,6 +44,7 @@
     list.innerHTML = text;
     const over = one(".over", list);
     for (const each of all("[data-count]")) each.textContent = Number(over.dataset[each.dataset.count]).toLocaleString("en");
+    one("footer a").textContent = over.dataset.version;
     if (push) history.pushState({}, "", address);
     enliven();
   };
@@ -120,7 +121,7 @@
         else { data.set("csrf", token); await again(); }
       } else warn(sentence(told), answer.status >= 500 || answer.status === 429 ? again : null);
     } catch {
-      warn("The service does not answer, so that this may not be stored.", again);
+      warn("The service does not answer. This may not have been stored.", again);
     } finally {
       for (const each of buttons) each.disabled = false;
     }
