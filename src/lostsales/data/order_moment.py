@@ -34,7 +34,8 @@ class OrderMoment:
         """The finding with what to do."""
         return (
             "orders seem to be placed at closing time and written on that day's row: the day's own sales explain "
-            f'{self.share:.0%} of what is left of them by the morning; set order_placed = "close"'
+            f'{self.share:.0%} of what is left of them by the morning; set order_placed = "close", and arrival = '
+            '"before" where such an order can be sold the next day'
         )
 
 
