@@ -69,7 +69,7 @@ def _arrived_by_stock(log: SalesLog) -> Floats:
         return receipts_by_stock(log)
     stock, moved = np.asarray(log.stock), np.zeros(len(log)) if log.adjustment is None else log.adjustment
     left = np.where(log.has_next, np.r_[stock[1:], 0.0] - moved, 0.0)
-    return np.maximum(left - stock + log.sales, 0.0)
+    return np.asarray(np.maximum(left - stock + log.sales, 0.0))
 
 
 def _of_previous(column: Floats, previous: Ints) -> Floats:
