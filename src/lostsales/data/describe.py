@@ -58,11 +58,10 @@ class Description:
         notes = self.notes
         derived: dict[str, Any] = {"off_balance_share": notes.off_balance_share, "balance_broken": notes.balance_broken}
         derived |= {"balance_warning": notes.balance_warning or None, "warnings": notes.warnings}
-        moment = self.order_moment
-        return asdict(self) | {
-            "notes": asdict(notes) | derived,
-            "order_placed_at_close": None if moment is None else moment.is_close,
-        }
+        found = asdict(self) | {"notes": asdict(notes) | derived}
+        if self.order_moment is not None:
+            found["order_moment"]["is_close"] = self.order_moment.is_close
+        return found
 
     def as_lines(self) -> list[tuple[str, str]]:
         """Names and values for people."""
