@@ -110,6 +110,7 @@ def _share(stock: Floats, expected: Floats, told: Bools) -> float:
 def _words(closing: bool, lead: int) -> str:
     later = f"orders arrive {lead} period{'s' if lead > 1 else ''} later, in time for the sales of that period"
     if not closing:
-        return later if lead else "the stock of a row already holds the order of that row"
+        held = "the stock of a row already holds the order of that row"
+        return later if lead else f'{held} (arrival = "before", stock_includes_arrivals = true)'
     read = "the stock is that at the end of the period"
     return f"{read} and {later}" if lead else f"{read} and orders arrive in their own period"

@@ -9,6 +9,7 @@ from lostsales.data.calendar.words import Closings, closing_lines, closings
 from lostsales.data.demand_bounds import ROW_KINDS, demand_bounds
 from lostsales.data.ladder_facts import HEADING, LadderFacts, recommendable
 from lostsales.data.log import LogNotes, SalesLog
+from lostsales.data.order_moment import OrderMoment, order_moment
 from lostsales.data.supply_words import supply_words
 from lostsales.types import Array, Floats
 
@@ -49,13 +50,18 @@ class Description:
     stockouts_by: str  # what says which rows were out of stock
     closed: tuple[Closings, ...]  # when the shop is closed, by calendar; empty where it never is
     holes: tuple[str, ...]  # the first of the missing periods that are no closings, each starts a new series
+    order_moment: OrderMoment | None  # whether orders seem to be placed at closing time; None where nothing tells
     may_recommend: LadderFacts | str  # what would be recommended by default, or why nothing can be
 
     def as_json(self) -> dict[str, Any]:
         """Plain values."""
         notes = self.notes
-        derived = {"off_balance_share": notes.off_balance_share, "balance_broken": notes.balance_broken}
-        return asdict(self) | {"notes": asdict(notes) | derived | {"balance_warning": notes.balance_warning or None}}
+        derived: dict[str, Any] = {"off_balance_share": notes.off_balance_share, "balance_broken": notes.balance_broken}
+        derived |= {"balance_warning": notes.balance_warning or None, "warnings": notes.warnings}
+        found = asdict(self) | {"notes": asdict(notes) | derived}
+        if self.order_moment is not None:
+            found["order_moment"]["is_close"] = self.order_moment.is_close
+        return found
 
     def as_lines(self) -> list[tuple[str, str]]:
         """Names and values for people."""
@@ -66,6 +72,7 @@ class Description:
             *(("closed" if place == 0 else "", line) for place, line in enumerate(closing_lines(self.closed))),
             ("timing", f"{self.supply}; balance {self.balance}"),
             ("stock-outs", f"{self.stockout_share:.1%} of rows ({self.stockouts_by})"),
+            *self._unrecorded(),
             *self._rows_tell(),
             ("mean sales a period", f"{self.mean_sales:.3f}"),
             ("mean cash a period", f"{cash}{'' if self.mean_cash is None else ' (the cost of lost sales is hidden)'}"),
@@ -102,12 +109,20 @@ class Description:
                     f"{notes.off_balance_share:.1%} of {notes.balance_rows:,} rows with a next row",
                 )
             )
-        if notes.balance_broken:
-            lines.append(("WARNING", notes.balance_warning))
+        lines += [("WARNING", warning) for warning in notes.warnings]
+        if self.order_moment is not None and self.order_moment.is_close:
+            lines.append(("WARNING", self.order_moment.sentence))
         if notes.off_lead_time_rows:
             rows = f"{notes.off_lead_time_rows:,} rows received something else than was due by the lead time"
             lines.append(("WARNING", f'{rows}; where deliveries are late, set supply.lead_time = "learn"'))
         return lines
+
+    def _unrecorded(self) -> list[tuple[str, str]]:
+        """Rows whose record of stock-outs and stock do not say the same, where the record is used."""
+        rows = self.notes.unrecorded_sellouts
+        if not rows or self.notes.record_ignored:
+            return []
+        return [("sold out, not recorded", f"{rows:,} rows sold all there was: taken to be exactly the demand")]
 
     def _rows_tell(self) -> list[tuple[str, str]]:
         """What rows tell about demand, a line a kind."""
@@ -165,6 +180,7 @@ def describe(log: SalesLog) -> Description:
         stockouts_by=_stockouts_by(log),
         closed=closings(log.problem.clock.calendars, log.names),
         holes=_holes(log),
+        order_moment=order_moment(log),
         may_recommend=recommendable(log),
     )
 
@@ -203,6 +219,8 @@ def _span(values: Floats) -> str:
 
 def _stockouts_by(log: SalesLog) -> str:
     columns = log.problem.columns
+    if log.notes.record_ignored or log.problem.stockouts_by == "stock":
+        return "by the stock: every sell-out counts as one"
     if log.out_of_stock is None:
         return "no flag in the log: every sell-out counts as one" if log.stockout is None else "by the log's flag"
     by = f"by {columns.out_of_stock or columns.in_stock or columns.in_stock_share}"

@@ -29,6 +29,38 @@ class LogNotes:
     follows_if: str = ""  # the reading under which a stock off its balance would follow, where one was found
     follows_if_share: float = 0.0  # of the next stocks that this reading gives
     off_lead_time_rows: int = 0  # rows whose receipt is not the order that was due by the lead time
+    unrecorded_sellouts: int = 0  # rows that sold all there was and are not recorded as out of stock
+    record_ignored: bool = False  # no row is recorded as out of stock, so every row that sold all there was counts
+    missing_periods: int = 0  # within the lives of products, where rows of zero sales seem to be missing
+    missing_share: float = 0.0  # of the periods within the lives of products
+
+    @property
+    def record_warning(self) -> str:
+        """In words that the record of stock-outs contradicts the stock and is not used, empty where it is."""
+        if not self.record_ignored:
+            return ""
+        return (
+            f"the record of stock-outs says that nothing was ever out of stock, but {self.unrecorded_sellouts:,} rows "
+            "sold all there was: it is ignored, and these rows count as stock-outs (if the record is right, set "
+            'stockouts_by = "record")'
+        )
+
+    @property
+    def zeros_warning(self) -> str:
+        """In words that rows of zero sales are missing, empty where they are not."""
+        if not self.missing_periods:
+            return ""
+        return (
+            f"rows of zero sales seem to be missing: {self.missing_share:.0%} of the periods within the lives of "
+            "products have no row, and hardly any row has sales of 0; read like this, demand comes out about "
+            f"{1 / (1 - self.missing_share):.1f} times too high. Add a row with sales 0 for each of these periods (a "
+            "table of transactions lists only what was sold), or name the days when the shop was closed under [clock]"
+        )
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What makes figures from this log doubtful, in words."""
+        return tuple(filter(None, (self.balance_warning, self.record_warning, self.zeros_warning)))
 
     @property
     def off_balance_share(self) -> float:

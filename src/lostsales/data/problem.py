@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field, field_validator, model_validator
@@ -150,6 +150,25 @@ class Problem(Shop):
 
     """
 
+    order_placed: Literal["open", "close"] = Field(
+        "open",
+        description="When the order of a row was decided: when its period opens, or at closing time, after its sales "
+        "(`close`). An order of the evening is read as that of the next row, and `arrival`, `lead_time` and "
+        '`order_days` count from that opening: on the shelf the next morning is `arrival = "before"`.',
+        examples=["close"],
+    )
+    stock_includes_arrivals: bool | None = Field(
+        None,
+        description='Whether the stock of a row already holds what arrives before its doors open (`arrival = "before"` '
+        'only). By default it does not; with `order_placed = "close"` the balance of the stock decides.',
+        examples=[True],
+    )
+    stockouts_by: Literal["record", "stock"] | None = Field(
+        None,
+        description="What says which rows were out of stock: the recorded flag or time, or the stock (every row that "
+        "sold all there was). By default the record, unless it never says so while many rows sold all there was.",
+        examples=["stock"],
+    )
     features: tuple[Feature, ...] = Field(
         (),
         description="Columns that describe the market and are known before the decision. A name alone is a numeric "
@@ -246,6 +265,12 @@ class Problem(Shop):
         if isinstance(features, list | tuple):
             return tuple({"name": each} if isinstance(each, str) else each for each in features)
         return features
+
+    @model_validator(mode="after")
+    def _arrivals_are_in_stock(self) -> "Problem":
+        if self.stock_includes_arrivals and self.arrival != "before":
+            raise ValueError("stock_includes_arrivals = true needs arrival = 'before': else nothing arrives by then")
+        return self
 
     @model_validator(mode="after")
     def _instruments_are_numbers(self) -> "Problem":

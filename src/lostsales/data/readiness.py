@@ -1,6 +1,7 @@
 """Whether a log can be decided on, said before any work: stock, orders, unit costs, timing and balance."""
 
 from lostsales.data.log import SalesLog
+from lostsales.data.order_moment import order_moment
 from lostsales.errors import LostSalesError
 
 COSTS = ("lost", "order", "holding")
@@ -27,4 +28,6 @@ def doubts(log: SalesLog) -> tuple[str, ...]:
         '"before" if an order can be sold in its own period, "after" if not'
     )
     is_unknown = not log.demand_only and "arrival" not in log.problem.model_fields_set
-    return tuple(filter(None, (timing if is_unknown else "", log.notes.balance_warning)))
+    moment = order_moment(log)
+    evening = "" if moment is None or not moment.is_close else moment.sentence
+    return tuple(filter(None, (timing if is_unknown else "", *log.notes.warnings, evening)))

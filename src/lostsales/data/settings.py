@@ -70,7 +70,7 @@ def _refuse_conversion(key: str, value: Any, types: frozenset[Any]) -> None:
     if isinstance(value, list | tuple) and wants_number:
         for each in value:
             _refuse_conversion(key, each, types)
-    elif types == {bool} and not isinstance(value, bool | np.bool_):
+    elif types == {bool} and value is not None and not isinstance(value, bool | np.bool_):
         raise _conversion(key, "must be true or false", value)
     elif wants_number and bool not in types and isinstance(value, bool | np.bool_):
         raise _conversion(key, "must be a number", value)

@@ -28,6 +28,8 @@ def supply_words(problem: Problem) -> str:
         words = f"an order can be sold after {after} periods"
         words += f", or is lost {chance('lost', law.lost)}" if law.lost else ""
         words += "" if supply.crossing or law.is_fixed else ", orders do not cross"
+    if problem.order_placed == "close":
+        words = f"orders are placed at closing time and read as those of the next period; from then on {words}"
     words += "" if supply.share == 1 else f"; {supply.share:.1%} of an order arrives"
     days = supply.order_days
     if isinstance(days, tuple):

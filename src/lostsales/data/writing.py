@@ -124,7 +124,9 @@ def write_log(log: SalesLog, path: str | Path) -> None:
 def write_log_with(log: SalesLog, path: Path, tables: dict[Path, dict[str, Array]]) -> None:
     """Write a log as `write_log` does, together with tables that belong to it."""
     _check_problem_beside(path)
-    write_tables(tables | {path: log_columns(log)}, {path.with_suffix(".toml"): WRITTEN + log.problem.to_toml()})
+    # A log has the usual layout, however its table was written.
+    problem = log.problem.model_copy(update={"order_placed": "open", "stock_includes_arrivals": None})
+    write_tables(tables | {path: log_columns(log)}, {path.with_suffix(".toml"): WRITTEN + problem.to_toml()})
 
 
 def _check_problem_beside(path: Path) -> None:

@@ -87,7 +87,9 @@ def _told(log: SalesLog, last_row: Ints, stock: Floats, length: int, says_pipeli
     opened = np.r_[open_log.starts[1:], len(open_log)] - 1
     assert open_log.pipeline is not None  # as lead times are longer than 1
     found = open_log.pipeline[opened]
-    known = opened[:, None] - length + np.arange(length) >= open_log.starts[:, None]
+    # Orders of the evening before the first row are not in the table.
+    first = open_log.starts + (log.problem.order_placed == "close")
+    known = opened[:, None] - length + np.arange(length) >= first[:, None]
     known |= says_pipeline
     told = np.full((len(last_row), length), np.nan)
     told[has] = np.where(known, found, np.nan)[log.series[last_row[has]]]

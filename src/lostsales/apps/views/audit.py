@@ -25,6 +25,7 @@ def print_audit(name: str, audit: Audit) -> None:
             ("left out", left_out),
             ("censored demand", audit.imputation),
             ("autocorrelation", audit.memory.sentence),
+            *(("WARNING", warning) for warning in audit.notes.warnings),
         ],
     )
     out.print()

@@ -38,6 +38,7 @@ def print_forecast(name: str, found: Forecast, written: Path) -> None:
             ("season", f"of {cycles}, {own}" if how.season else "none"),
             ("level", f"half of its weight is on the last {how.half_life:.0f} periods"),
             ("spread and weights from", earlier),
+            *(("WARNING", warning) for warning in how.warnings),
         ],
     )
     table = {column: values[:MOST_ROWS] for column, values in found.text_table.items()}

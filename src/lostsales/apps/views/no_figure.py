@@ -31,6 +31,7 @@ REASONS = {
     "sensitivity": "only the model-based estimator has it, and only where the price varied",
     "erased_at": "the gain does not rest on the price response",
     "orders": "the log has no orders",
+    "order_moment": "the log has too few rows with an order and stock left over, or says when orders are placed",
     "may_recommend": "the log has no orders",
     "balance": "the log has no stock, or no row with a next row",
     "identified_share": "no demand was censored there, or none was imputed",

@@ -2,10 +2,12 @@
 
 from lostsales.data.proposal.column_lines import write_columns
 from lostsales.data.proposal.findings import TableFindings
+from lostsales.data.proposal.names import fit
 from lostsales.data.proposal.stock_lines import write_actions, write_timing
 from lostsales.data.proposal.toml_text import TomlText
 
 PAGE = "docs/problem.md"
+LEAST_DAYS = 28
 COSTS = {
     "lost": "a customer who finds nothing, beyond the margin not earned; 0 if they just leave",
     "order": "what a unit costs you to buy",
@@ -58,6 +60,8 @@ def _write_others(found: TableFindings, out: TomlText) -> None:
         out.array("features", values)
     else:
         out.key("features", ["promotion"], "no column describes the market before the decision", active=False)
+    if _weekdays_matter(found):
+        out.key("calendar", ["weekday"], "from the dates, known ahead; also: week, month, holidays:US")
     if found.others.attributes:
         out.comment("The same in all rows of a series.")
         out.array("attributes", list(found.others.attributes))
@@ -65,6 +69,13 @@ def _write_others(found: TableFindings, out: TomlText) -> None:
         out.comment(f"Not used: {name!r}, {why}.")
     for name, why in found.roles.mismatches.items():
         out.comment(f"CHECK: {name!r} {why}.")
+
+
+def _weekdays_matter(found: TableFindings) -> bool:
+    """Whether rows are days over enough weeks, and no column says the weekday."""
+    period, features = found.keys.period, [feature.name for feature, _ in found.others.features]
+    is_daily = period is not None and found.keys.step == "daily" and period.distinct >= LEAST_DAYS
+    return is_daily and not any(fit(name, "weekday") >= 0.5 for name in features)
 
 
 def _write_costs(found: TableFindings, out: TomlText) -> None:

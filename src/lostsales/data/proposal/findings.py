@@ -5,6 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
+from lostsales.data.order_moment import OrderMoment, moment_of
 from lostsales.data.proposal.balance import FOLLOWS, StockFacts, balanced_triple, stock_facts
 from lostsales.data.proposal.features import Others, find_others
 from lostsales.data.proposal.keys import Keys, find_keys, period_sql, series_sql
@@ -12,7 +13,7 @@ from lostsales.data.proposal.profile import Column, Profile, profile
 from lostsales.data.proposal.roles import Roles, find_roles
 from lostsales.data.proposal.sample import Sample, Source
 from lostsales.data.reading.columns import LARGEST_WHOLE
-from lostsales.types import Bools, Floats
+from lostsales.types import Bools, Floats, exceeds
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,12 @@ class TableFindings:
     by_balance: bool  # stock, order and sales were found by their balance and not by name
     stock: StockFacts | None
     others: Others
+    moment: OrderMoment | None  # when orders were decided, None where the table does not show it
+
+    @property
+    def orders_at_close(self) -> bool:
+        """Whether orders were placed at closing time."""
+        return self.moment is not None and self.moment.is_close
 
     def column(self, role: str) -> Column | None:
         """The column of a role."""
@@ -64,7 +71,8 @@ def look(source: Source) -> TableFindings:
     _closing_by_balance(roles, numbers)
     taken = {*keys.columns, *roles.column.values(), *roles.mismatches}
     others = find_others(sample, found, keys, taken, roles.outcomes, roles.column.get("sales", ""))
-    return TableFindings(sample, found, keys, roles, by_balance, stock, others)
+    moment = _moment(roles, numbers, has_next, stock)
+    return TableFindings(sample, found, keys, roles, by_balance, stock, others, moment)
 
 
 def _numbers(sample: Sample, found: Profile, keys: Keys) -> tuple[dict[str, Floats], Bools]:
@@ -92,6 +100,16 @@ def _stock(roles: Roles, numbers: dict[str, Floats], has_next: Bools) -> StockFa
         return None
     adjustment = numbers[named["adjustment"]] if "adjustment" in named else None
     return stock_facts(numbers[named["stock"]], numbers[arrived], numbers[named["sales"]], adjustment, has_next)
+
+
+def _moment(roles: Roles, numbers: dict[str, Floats], has_next: Bools, stock: StockFacts | None) -> OrderMoment | None:
+    """When orders were decided, over rows that left something of all that they can have had."""
+    named = roles.column
+    if stock is None or named.get("order") not in numbers:
+        return None
+    on_hand, order, sales = (numbers[named[role]] for role in ("stock", "order", "sales"))
+    available = on_hand + order if stock.arrival == "before" else on_hand
+    return moment_of(on_hand, order, sales, has_next, ~exceeds(available, sales), numbers.get(named.get("price", "")))
 
 
 def _by_balance(found: Profile, roles: Roles, numbers: dict[str, Floats], has_next: Bools) -> bool:

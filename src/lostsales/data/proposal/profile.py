@@ -47,6 +47,11 @@ class Column:
         return (self.kind == "flag" or two) and self.unread == 0
 
     @property
+    def may_be_flag(self) -> bool:
+        """Whether it can be a flag: it is one, or has only one of the two values."""
+        return self.is_flag or (self.kind == "number" and self.lowest == self.highest and self.lowest in (0, 1))
+
+    @property
     def is_amount(self) -> bool:
         """Whether it holds numbers that are not all negative."""
         return self.kind == "number" and self.highest is not None and self.highest >= 0
@@ -112,7 +117,8 @@ def _text_column(
         return Column(name, "empty", bare, 0, 0, 0, None, None, is_whole=False, examples=())
     if dates is not None:
         return _counted(sample, name, "date", bare, as_moment(bare, dates[0] if dates else None), dates)
-    if {text.lower() for text in texts} in FLAGS[:-1]:
+    words = {text.lower() for text in texts}
+    if words in FLAGS[:-1] or (len(words) == 1 and words <= FLAGS[0] | FLAGS[1]):
         return _counted(sample, name, "flag", bare, f"TRY_CAST({bare} AS BOOLEAN)")
     if is_number(texts, numbers):
         return _counted(sample, name, "number", bare, as_number(bare, numbers))

@@ -35,12 +35,12 @@ CONTENT: dict[str, tuple[Callable[[Column], bool], str]] = {
     "order_cost": (_is_price, "numbers that are not negative"),
     "holding_cost": (_is_price, "numbers that are not negative"),
     "lost_cost": (_is_price, "numbers that are not negative"),
-    "stockout": (lambda column: column.is_flag, "true or false"),
-    "in_stock": (lambda column: column.is_flag, "true or false"),
+    "stockout": (lambda column: column.may_be_flag, "true or false"),
+    "in_stock": (lambda column: column.may_be_flag, "true or false"),
     "in_stock_share": (_is_share, "numbers from 0 to 1"),
     "time_out": (lambda column: column.kind == "number" and not column.is_flag, "numbers"),
     "last_sales": (lambda column: column.is_amount, "numbers"),
-    "last_stockout": (lambda column: column.is_flag, "true or false"),
+    "last_stockout": (lambda column: column.may_be_flag, "true or false"),
 }
 WORDS = {
     "period": "the period", "series": "the series", "sales": "units sold", "stock": "stock when the period opens",

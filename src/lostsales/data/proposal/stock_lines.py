@@ -14,26 +14,46 @@ def write_timing(found: TableFindings, out: TomlText) -> None:
         f"{facts.above_stock:,} of {facts.rows:,} rows sold more than the stock; of the rows with an order "
         f"{facts.sold_stock:,} sold exactly the stock and {facts.sold_both:,} exactly stock and order"
     )
-    if facts.arrival is None:
+    if found.orders_at_close:
+        _write_evening(found, facts, out)
+    elif facts.arrival is None:
         out.key("arrival", "after", f'FILL IN "after" or "before": the table does not show it. {evidence}')
         out.todo(
             'arrival: does an order arrive "after" the sales of its period or "before"? The table does not show it'
         )
     else:
         out.key("arrival", facts.arrival, f"CHECK: {evidence}")
-    if facts.above_both:
+    if facts.above_both and not found.orders_at_close:
         out.todo(
             f"{facts.above_both:,} of {facts.rows:,} rows sold more than stock and order together: see whether one of "
             "the columns is another one"
         )
     if facts.pairs:
         out.comment(f"{_balance(facts)}.")
-        _todo_of_balance(found, facts, out)
+        if not found.orders_at_close or max(facts.opening, facts.late) < FOLLOWS * facts.pairs:
+            _todo_of_balance(found, facts, out)
     if facts.has_capacity:
         why = f"CHECK: the most that fits; with it {facts.capped:,} of {facts.pairs:,} rows follow"
         out.key("capacity", facts.capacity, why)
     else:
         out.key("capacity", 25, "the most that fits into the store; no limit unless given", active=False)
+
+
+def _write_evening(found: TableFindings, facts: StockFacts, out: TomlText) -> None:
+    """The keys of orders that are placed at closing time; when they arrive counts from the next opening."""
+    assert found.moment is not None
+    explained = f"{found.moment.share:.0%} of what is left of the orders by the morning"
+    out.key("order_placed", "close", f"CHECK: the sales of the same row explain {explained}")
+    if facts.lead > 1:
+        out.todo(
+            f"orders of the evening come {facts.lead} periods after the next opening ({facts.late:,} of "
+            f"{facts.pairs:,} rows): say so under [supply], lead_time = {facts.lead}"
+        )
+    is_next_day = facts.lead == 0 or (facts.lead == 1 and facts.above_stock > 0)
+    if found.column("received") is not None and facts.arrival is not None:
+        is_next_day = facts.arrival == "before"
+    when = "in the next period" if is_next_day else "after the sales of the next period"
+    out.key("arrival", "before" if is_next_day else "after", f"CHECK: an order of the evening can be sold {when}")
 
 
 def write_actions(found: TableFindings, out: TomlText) -> None:

@@ -34,8 +34,10 @@ class ColumnReader:
     progress: Progress | None = None
     used: set[str] = field(default_factory=set)
 
-    def number(self, column: str, *, gaps: bool = False, negative: bool = False, truths: bool = False) -> Floats:
-        """Finite numbers; NaN only where there may be `gaps`; with `truths`, true and false are 1 and 0."""
+    def number(
+        self, column: str, *, gaps: bool | Bools = False, negative: bool = False, truths: bool = False
+    ) -> Floats:
+        """Finite numbers; NaN only where there may be `gaps`, in all or some rows; `truths` reads true and false."""
         cells = self._cells(column)
         if cells is None:
             return np.full(self.table.rows, np.nan)
@@ -45,8 +47,7 @@ class ColumnReader:
         if np.isnan(numbers).any():
             missing = cells.missing()
             self._check(np.isnan(numbers) & ~missing, f"{column} must be a number", column, cells, number_hint)
-            if not gaps:
-                self.findings.check(missing, f"{column} must be present", verb="has none")
+            self.findings.check(missing & ~np.asarray(gaps), f"{column} must be present", verb="has none")
         infinite = np.isinf(numbers)
         self.findings.check(infinite, f"{column} must be finite", numbers)
         below = (numbers < 0) & ~infinite if not negative else np.zeros(len(numbers), dtype=bool)

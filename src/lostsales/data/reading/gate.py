@@ -9,7 +9,7 @@ import numpy as np
 from lostsales.data.balance import off_balance_rows, other_reading
 from lostsales.data.calendar.openings import ClockRows, find_openings, shared_columns
 from lostsales.data.databases.query import sales_source
-from lostsales.data.log import LogNotes, SalesLog
+from lostsales.data.log import SalesLog
 from lostsales.data.memory import FEWER, check_memory, memory_limit
 from lostsales.data.pipelines import contradicts_orders, off_lead_time, with_pipeline
 from lostsales.data.problem import Problem
@@ -24,7 +24,9 @@ from lostsales.data.reading.checks import (
     check_stock,
 )
 from lostsales.data.reading.columns import ColumnReader
+from lostsales.data.reading.contradictions import missing_zeros, with_stockouts_by
 from lostsales.data.reading.dropping import DroppedRows, dropped_file
+from lostsales.data.reading.evening_orders import lay_out, with_first_orders
 from lostsales.data.reading.findings import Findings
 from lostsales.data.reading.log_columns import read_columns, require_columns
 from lostsales.data.reading.paths import problem_beside
@@ -194,12 +196,13 @@ class _Gate:
         check_memory(what, needed, memory_limit(), FEWER)
         self.columns = read_columns(self.reader, self.problem, self.may_lack_flags)
         self.problem = self.problem.model_copy(update={"features": self.columns.described})
+        self.columns, self.problem = lay_out(self.columns, self.problem, self.findings)
         self._check_rows()
         if self.rows_first:
             self.findings.raise_if_any(self.table.rows)
         self._check_series()
         self.findings.raise_if_any(self.table.rows)
-        return self._with_pipeline(with_calendar(self._split(with_receipts(self._log()))))
+        return self._with_pipeline(with_calendar(self._split(with_receipts(with_stockouts_by(self._log())))))
 
     def _check_rows(self) -> None:
         findings, rows = self.findings, self.columns.rows
@@ -223,7 +226,7 @@ class _Gate:
         codes, period = self._in_order(self.columns.codes), self._in_order(self.columns.period)
         costs = self.columns.costs
         starts = np.flatnonzero(np.r_[True, codes[1:] != codes[:-1]])
-        return SalesLog(
+        log = SalesLog(
             problem=self.problem,
             series=np.repeat(np.arange(len(starts)), np.diff(np.r_[starts, len(codes)])),
             period=period.astype(np.int64) if period.dtype.kind == "f" else period,
@@ -231,6 +234,7 @@ class _Gate:
             costs=costs if costs is None or self.ordering is None else costs.at(self.ordering),
             **self._of_series(starts),
         )
+        return with_first_orders(log, starts)
 
     def _of_series(self, starts: Ints) -> dict[str, Any]:
         """Columns with one value a series, which starts at a row in order."""
@@ -255,17 +259,31 @@ class _Gate:
         if found.calendars != self.problem.clock.calendars:
             clock = self.problem.clock.model_copy(update={"calendars": found.calendars})
             log = replace(log, problem=log.problem.model_copy(update={"clock": clock}))
+        missing, missing_share = missing_zeros(log, found.is_hole)
         holes = int(np.count_nonzero(found.is_hole))
         if holes:
             starts = np.flatnonzero(np.r_[True, ~log.has_next[:-1] | found.is_hole])
             series = np.repeat(np.arange(len(starts)), np.diff(np.r_[starts, len(log)]))
             log = replace(log, series=series, **self._of_series(starts))
+            log = with_first_orders(log, starts[1:][found.is_hole[starts[1:] - 1]])
+        if log.stock is not None and log.problem.stock_includes_arrivals:
+            log = replace(log, stock=np.maximum(log.stock, 0.0))
         moved = 0 if self.ordering is None else int(np.count_nonzero(self.ordering != np.arange(len(log))))
         pairs = log.has_next[:-1]
         checked, off_rows = (0, 0) if off is None else (np.count_nonzero(pairs), np.count_nonzero(off & pairs))
         unused = tuple(column for column in self.table.columns if column not in self.reader.used)
-        notes = LogNotes(moved, holes, int(checked), int(off_rows), unused, missing_costs=self.columns.missing_costs)
-        notes = replace(notes, off_lead_time_rows=int(np.count_nonzero(off_lead_time(log)[0])))
+        notes = replace(
+            log.notes,
+            rows_moved=moved,
+            holes=holes,
+            balance_rows=int(checked),
+            off_balance_rows=int(off_rows),
+            unused_columns=unused,
+            missing_costs=self.columns.missing_costs,
+            off_lead_time_rows=int(np.count_nonzero(off_lead_time(log)[0])),
+            missing_periods=missing,
+            missing_share=missing_share,
+        )
         if notes.balance_broken:
             follows_if, share = other_reading(log)
             notes = replace(notes, follows_if=follows_if, follows_if_share=share)

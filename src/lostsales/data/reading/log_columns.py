@@ -57,7 +57,7 @@ def require_columns(table: Table, problem: Problem, findings: Findings, may_lack
 def _wanted(problem: Problem, have: tuple[str, ...], may_lack_flags: bool) -> list[str]:
     """The columns that a table with these ones must have."""
     names, costs, supply = problem.columns, problem.costs, problem.supply
-    recorded = names.records_of_absence
+    recorded = () if problem.stockouts_by == "stock" and names.stock in have else names.records_of_absence
     wanted = [*names.series_parts, names.period, names.sales]
     if _only_price(problem) is None:
         wanted.append(names.price)
@@ -65,7 +65,7 @@ def _wanted(problem: Problem, have: tuple[str, ...], may_lack_flags: bool) -> li
         wanted += [names.stock, *([names.order] if _only_order(problem) is None else [])]
     elif not (recorded or may_lack_flags):
         wanted.append(names.stockout)
-    wanted += [*recorded, *([problem.open_time] if isinstance(problem.open_time, str) else [])]
+    wanted += [*recorded, *([problem.open_time] if recorded and isinstance(problem.open_time, str) else [])]
     wanted += [*problem.feature_columns, *problem.attributes]
     either = costs.lost, costs.order, costs.holding, supply.multiple, supply.minimum
     return list(dict.fromkeys([*wanted, *(each for each in either if isinstance(each, str))]))
@@ -83,7 +83,9 @@ def read_columns(reader: ColumnReader, problem: Problem, may_lack_flags: bool) -
         "price": _decided(reader, names.price, _only_price(problem)),
         "sales": reader.number(names.sales),
         "stock": reader.number(names.stock) if stocked else None,
-        "order": _decided(reader, names.order, _only_order(problem)) if stocked else None,
+        "order": _decided(reader, names.order, _only_order(problem), gaps=_may_lack_order(problem, codes, period))
+        if stocked
+        else None,
         "stockout": _stockout(reader, names, may_lack_flags),
         "received": reader.optional(names.received),
         "adjustment": reader.optional(names.adjustment, negative=True),
@@ -120,11 +122,30 @@ def _single(values: tuple[float, ...] | None) -> float | None:
     return values[0] if values is not None and len(values) == 1 else None
 
 
-def _decided(reader: ColumnReader, column: str, only: float | None) -> Floats:
+def _decided(reader: ColumnReader, column: str, only: float | None, gaps: bool | Bools = False) -> Floats:
     """Prices or orders; where they can have one value only, the table need not have them."""
     if only is not None and column not in reader.table.columns:
         return np.full(reader.table.rows, only, dtype=np.float64)
-    return reader.number(column)
+    return reader.number(column, gaps=gaps)
+
+
+def _may_lack_order(problem: Problem, codes: Ints, period: Array) -> bool | Bools:
+    """The last row of each series where orders are placed at closing time: this evening's may still be open."""
+    if problem.order_placed == "open":
+        return False
+    previous = previous_rows(codes, period)
+    is_last = np.ones(len(codes), dtype=bool)
+    is_last[previous[previous >= 0]] = False
+    return is_last
+
+
+def previous_rows(codes: Ints, period: Array) -> Ints:
+    """The row of the same series before each row, -1 where there is none, (rows,) in the table's own order."""
+    ordering = np.lexsort((period, codes))
+    previous = np.full(len(codes), -1)
+    same = codes[ordering[1:]] == codes[ordering[:-1]]
+    previous[ordering[1:][same]] = ordering[:-1][same]
+    return previous
 
 
 def _stockout(reader: ColumnReader, names: Columns, may_lack_flags: bool) -> Bools | None:

@@ -80,6 +80,7 @@ class Audit:
         """Plain values."""
         found = asdict(self)
         found["behaviour"]["sentence"] = self.behaviour.sentence
+        found["notes"]["warnings"] = self.notes.warnings
         return found
 
 
@@ -208,6 +209,8 @@ def _collect_next(
     behaviour: BehaviourAudit,
 ) -> tuple[str, ...]:
     advice = []
+    if behaviour.evening:
+        advice.append(f"nothing before the table is read as it was written: {behaviour.evening}")
     if not runs.observed.any_observed:
         advice.append("periods with ample stock: so far every one was a stock-out")
     if not log.records_stockouts:
@@ -227,7 +230,7 @@ def _collect_next(
         advice.append(
             f"runs of {deeper} stock-outs that end: {shown} rows show what follows one, {LEAST_ROWS} are needed"
         )
-    if behaviour.is_hidden:
+    if behaviour.is_hidden and not behaviour.evening:
         advice.append(
             "what the manager looked at when prices and orders were set (as a feature), a cost that moved prices "
             "(instruments), or a few weeks of prices drawn at random (a pilot)"

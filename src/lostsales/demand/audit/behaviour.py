@@ -6,9 +6,10 @@ from typing import Literal
 import numpy as np
 
 from lostsales.data.log import SalesLog
+from lostsales.data.order_moment import order_moment
 from lostsales.demand.audit.decision_causes import Explained, FreePrice, explained_by, free_prices
 from lostsales.demand.audit.decision_panel import DecisionPanel
-from lostsales.demand.audit.decision_tests import DecisionTest, PriceLink, decision_tests
+from lostsales.demand.audit.decision_tests import ORDERS, DecisionTest, PriceLink, decision_tests
 from lostsales.demand.censoring.evidence import gather_evidence
 from lostsales.demand.law.selection import LEAST_ROWS
 
@@ -42,6 +43,7 @@ class BehaviourAudit:
     tests: tuple[DecisionTest, ...]
     price_link: PriceLink | None
     why_not: str = ""  # why it is unknown
+    evening: str = ""  # that orders seem to be placed at closing time, where that would explain their link to demand
 
     @property
     def is_hidden(self) -> bool:
@@ -52,7 +54,8 @@ class BehaviourAudit:
     def sentence(self) -> str:
         """The verdict in words."""
         reason = "; ".join(each.what for each in self.tests if each.rejected) or self.why_not
-        return f"{VERDICTS[self.verdict]}: {reason}" if reason else VERDICTS[self.verdict]
+        words = f"{VERDICTS[self.verdict]}: {reason}" if reason else VERDICTS[self.verdict]
+        return f"{self.evening}. Otherwise {words}" if self.evening else words
 
 
 def audit_behaviour(log: SalesLog, seed: int = 0) -> BehaviourAudit:
@@ -79,6 +82,12 @@ def audit_behaviour(log: SalesLog, seed: int = 0) -> BehaviourAudit:
     return behaviour_of(DecisionPanel.of(log, seed))
 
 
+def _evening(log: SalesLog, tests: tuple[DecisionTest, ...]) -> str:
+    """The likeliest cause of orders that follow the demand of the same period."""
+    moment = order_moment(log) if any(each.rejected and each.name == ORDERS for each in tests) else None
+    return moment.sentence if moment is not None and moment.is_close else ""
+
+
 def behaviour_of(panel: DecisionPanel) -> BehaviourAudit:
     """The audit of a panel."""
     tests, link = decision_tests(panel)
@@ -88,7 +97,7 @@ def behaviour_of(panel: DecisionPanel) -> BehaviourAudit:
         verdict = "hidden"
     elif all(each.why_not for each in tests):
         return BehaviourAudit("unknown", explained, free_prices(panel), tests, link, "too few rows for any test")
-    return BehaviourAudit(verdict, explained, free_prices(panel), tests, link)
+    return BehaviourAudit(verdict, explained, free_prices(panel), tests, link, evening=_evening(panel.log, tests))
 
 
 def _unknown(why: str) -> BehaviourAudit:

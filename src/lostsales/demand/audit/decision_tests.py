@@ -21,6 +21,7 @@ from lostsales.demand.audit.decision_panel import DecisionPanel
 from lostsales.demand.audit.robust_regression import Coefficient, coefficient
 from lostsales.types import Floats
 
+ORDERS = "orders"
 LEVEL = 0.05
 SEEN_RESIDUALS = 3  # periods back whose unexplained demand a manager could have seen
 LEAST_SERIES = 3  # below, the placebo is a price of the same series
@@ -50,7 +51,7 @@ def decision_tests(panel: DecisionPanel) -> tuple[tuple[DecisionTest, ...], Pric
     """All tests with their joint verdicts, and the link of prices to demand that timing shows."""
     yesterday, tomorrow = _yesterdays_price(panel), _tomorrows_price(panel)
     tests = [
-        _test("orders", "orders follow demand of the same period that nothing in the log foretells", _orders(panel)),
+        _test(ORDERS, "orders follow demand of the same period that nothing in the log foretells", _orders(panel)),
         _both(
             "prices of yesterday and tomorrow",
             "yesterday's and tomorrow's prices are linked to today's demand beyond today's price",

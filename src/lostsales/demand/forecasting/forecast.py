@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from lostsales.data.labels import SERIES_SEPARATOR, beside
-from lostsales.data.log import SalesLog
+from lostsales.data.log import LogNotes, SalesLog
 from lostsales.data.problem import Columns
 from lostsales.data.progress import Progress
 from lostsales.data.reading.gate import read_log
@@ -34,6 +34,7 @@ class ForecastFacts(Settings):
     season: tuple[int, ...]  # lengths of the cycles, in periods
     own_season: bool  # series have indices of their own
     half_life: float  # periods, the usual one of the mixture
+    warnings: tuple[str, ...] = ()  # what makes it doubtful
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,11 +164,11 @@ def forecast(
         period=panel.coming_period.reshape(-1),
         mean=panel.unit * flat[0],
         quantiles={level: np.rint(values) if panel.whole else values for level, values in found.items()},
-        how=_facts(panel, learned, len(origins)),
+        how=_facts(panel, learned, len(origins), sales.notes),
     )
 
 
-def _facts(panel: Panel, learned: Learned, origins: int) -> ForecastFacts:
+def _facts(panel: Panel, learned: Learned, origins: int, notes: LogNotes) -> ForecastFacts:
     hidden = panel.censored | panel.silent
     return ForecastFacts(
         series=len(panel.names),
@@ -177,6 +178,7 @@ def _facts(panel: Panel, learned: Learned, origins: int) -> ForecastFacts:
         season=tuple(each.columns for each in panel.cycles if panel.demand.shape[1] >= LEAST_CYCLES * each.columns),
         own_season=bool(np.isfinite(learned.season_prior)),
         half_life=learned.half_life,
+        warnings=tuple(filter(None, (notes.record_warning, notes.zeros_warning))),
     )
 
 

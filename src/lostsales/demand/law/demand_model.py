@@ -41,6 +41,7 @@ class DemandModel:
     one_price: bool = False  # the problem allows no other, so that none has to be told about
     instrumented: Instrumented | None = None  # the two-stage slopes of the law, where instruments are strong enough
     weak_instruments: bool = False  # instruments are named, but do not move the price enough
+    copies: tuple[str, ...] = ()  # features that follow from the price or from other features, and are left out
 
     @property
     def family(self) -> Family:
@@ -113,6 +114,12 @@ class DemandModel:
         found = []
         if len(self.prices) == 1 and not self.one_price:
             found.append(f"the price was always {self.prices[0]:g}: nothing can be said about any other")
+        if self.copies:
+            names, follow = ", ".join(self.copies), "it follows" if len(self.copies) == 1 else "they follow"
+            found.append(
+                f"left out of the demand model: {names}, as {follow} from the price or from other features, so that "
+                "their effects cannot be separated"
+            )
         if self.weak_instruments:
             found.append("the instruments hardly move the price: its effect is estimated without them")
         if self.instrumented is not None and self.instrumented.memory is None:

@@ -11,6 +11,7 @@ from lostsales.data.scale import series_scale
 from lostsales.data.splits import BY_SERIES, FoldMasks, folds_of, hold_out
 from lostsales.demand.censoring.evidence import Evidence, gather_evidence
 from lostsales.demand.law.calibration import calibrate
+from lostsales.demand.law.collinear_features import without_copies
 from lostsales.demand.law.demand_law import MOST_LAGS, DemandLaw, Family
 from lostsales.demand.law.demand_model import DemandModel
 from lostsales.demand.law.estimation import fit_family, with_effects
@@ -88,7 +89,7 @@ def fit_demand(
     ('linear mean, additive noise', 'blocks in time')
 
     """
-    evidence = gather_evidence(log)
+    evidence, copies = without_copies(log, gather_evidence(log))
     rows = int(np.count_nonzero(np.isfinite(evidence.high)))
     if rows < LEAST_ROWS:
         wanted = f"a demand model needs at least {LEAST_ROWS} rows with known demand, besides the first of each series"
@@ -138,6 +139,7 @@ def fit_demand(
         one_price=len(log.problem.prices or ()) == 1,
         instrumented=instrumented,
         weak_instruments=by_instruments and instrumented is None,
+        copies=copies,
     )
 
 
