@@ -14,7 +14,6 @@ from lostsales.data.log import SalesLog
 from lostsales.data.parallel import in_parallel
 from lostsales.data.products import Products, is_assortment
 from lostsales.data.progress import Progress, stages
-from lostsales.data.readiness import check_decidable
 from lostsales.data.splits import ResamplingUnits, units_of
 from lostsales.demand.audit.behaviour import BehaviourAudit, audit_behaviour, behaviour_of
 from lostsales.demand.audit.decision_panel import DecisionPanel
@@ -210,7 +209,7 @@ def check_log(log: SalesLog) -> None:
     """Raise where a policy cannot be evaluated on a log."""
     if not isinstance(log, SalesLog):
         raise LostSalesError(f"evaluate needs a log as `read_log` returns it, but a {type(log).__name__} came")
-    check_decidable(log, "evaluate")
+    log.decisions("evaluate")
 
 
 def _expected_lost(log: SalesLog, model: DemandModel, law: DemandLaw, otherwise: Floats, seed: int) -> Floats:

@@ -10,7 +10,6 @@ import numpy as np
 from lostsales.data.log import SalesLog
 from lostsales.data.products import Products
 from lostsales.data.progress import Progress
-from lostsales.data.readiness import check_decidable
 from lostsales.data.splits import FEW_SERIES
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.evaluation.pilot.assignment import strata_of
@@ -116,7 +115,7 @@ def pilot(
 
     """
     settings = PilotSettings(gain, periods, design, wash_out, power, seed)
-    check_decidable(log, "pilot")
+    log.decisions("pilot")
     decides = load(policy) if isinstance(policy, str | Path) else policy
     check_policy(decides, log, None)
     return design_pilot(log, _tried(policy, decides), settings, progress)
