@@ -8,6 +8,7 @@ import numpy as np
 
 from lostsales.data.economics import UnitCosts, period_profit, units_available
 from lostsales.data.problem import Problem
+from lostsales.data.products import Products
 from lostsales.errors import LostSalesError
 from lostsales.types import Array, Bools, Floats, Ints, exceeds
 
@@ -133,6 +134,11 @@ class SalesLog:
     def starts(self) -> Ints:
         """Row at which each series starts, (series,)."""
         return np.searchsorted(self.series, np.arange(len(self.names)))
+
+    @cached_property
+    def products(self) -> Products:
+        """Products of the log, and the product of every segment and row."""
+        return Products.of_segments(self.names, self.series)
 
     @cached_property
     def has_next(self) -> Bools:

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 
 from lostsales.data.log import SalesLog
-from lostsales.data.products import Products
 from lostsales.data.progress import Progress
 from lostsales.data.splits import FEW_SERIES
 from lostsales.errors import LostSalesError, SettingError
@@ -221,7 +220,7 @@ def _past_rows(new: Bools, plan: Layout, planned: int, offsets: Ints) -> tuple[B
 
 def _still_sold(log: SalesLog, clock: PilotClock) -> tuple[Array, tuple[str, ...]]:
     """The names of series with a row in the last part of the log, and a note on the others."""
-    products, offset = Products.of(log), clock.offset(log.period)
+    products, offset = log.products, clock.offset(log.period)
     last = np.full(len(products), np.iinfo(np.int64).min)
     np.maximum.at(last, products.of_row, offset)
     recent = max(int(RECENT_SHARE * (offset.max() - offset.min() + 1)), RECENT_PERIODS)
