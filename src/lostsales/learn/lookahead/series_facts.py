@@ -47,7 +47,7 @@ class SeriesFacts:
     def of(cls, log: SalesLog, runs: Runs, season: CalendarSeason) -> "SeriesFacts":
         """From a log with unit costs."""
         assert log.costs is not None  # or the log had been refused
-        names, part = log.products.names, log.products.of_segment
+        names, part = np.unique(log.names.astype(str), return_inverse=True)
         own = part[log.series]
         order = np.argsort(own, kind="stable")
         edges = np.searchsorted(own[order], np.arange(len(names) + 1))
