@@ -66,11 +66,11 @@ def _work(table: str, verb: str) -> Callable[[], object]:
         if verb == "audit":
             return lambda: lostsales.audit(log)
         return lambda: lostsales.impute(log) if verb == "impute" else lostsales.fit_demand(log)
-    log = retail_twin(times=1_000.0 if table == "thousand" else 1.0)
+    twin = retail_twin(times=1_000.0 if table == "thousand" else 1.0)
     if verb == "evaluate":
-        policy = lostsales.fit(log, "base-stock")
-        return lambda: lostsales.evaluate(policy, log)
-    return lambda: lostsales.compare(log, METHODS) if verb == "compare" else lostsales.fit(log, verb)
+        policy = lostsales.fit(twin, "base-stock")
+        return lambda: lostsales.evaluate(policy, twin)
+    return lambda: lostsales.compare(twin, METHODS) if verb == "compare" else lostsales.fit(twin, verb)
 
 
 if __name__ == "__main__":

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from lostsales.data.assortment import is_assortment, periods_a_week
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
-from lostsales.data.products import Products, is_assortment, periods_a_week
 from lostsales.data.reading.gate import read_log
 from tests.learn.small import small_log
 
@@ -24,7 +24,7 @@ def log_of(
 
 def test_parts_of_a_series_that_a_hole_splits_are_one_product() -> None:
     log = log_of("ba", pd.Index([1, 2, 3, 9, 10, 11]), (4, 1))
-    products = Products.of(log)
+    products = log.products
     assert len(log.names) == 4
     assert products.names.tolist() == ["b", "a"]
     np.testing.assert_array_equal(products.counts(), [6, 6])
@@ -35,7 +35,7 @@ def test_products_without_a_kept_row_have_the_mean_of_all() -> None:
     log = log_of("ab", pd.Index(range(4)), (4, 1))
     kept = np.r_[True, np.zeros(7, dtype=bool)]
     values = np.arange(8.0)
-    np.testing.assert_array_equal(Products.of(log).means(values, kept), [0.0, 5.5])
+    np.testing.assert_array_equal(log.products.means(values, kept), [0.0, 5.5])
 
 
 def test_episodes_of_a_simulated_shop_are_no_products() -> None:
@@ -58,11 +58,11 @@ def test_series_with_dates_or_of_another_size_or_price_are_products() -> None:
 @pytest.mark.parametrize(("frequency", "wanted"), [("D", 7.0), ("W", 1.0), ("2D", 3.5)])
 def test_periods_of_a_week_follow_the_dates(frequency: str, wanted: float) -> None:
     log = log_of("ab", pd.date_range("2026-01-01", periods=30, freq=frequency), (4, 8))
-    weekly = periods_a_week(log, Products.of(log))
+    weekly = periods_a_week(log)
     assert weekly is not None
     np.testing.assert_allclose(weekly, wanted)
 
 
 def test_plain_numbers_have_no_week() -> None:
     log = log_of("ab", pd.Index(range(9)), (4, 40))
-    assert periods_a_week(log, Products.of(log)) is None
+    assert periods_a_week(log) is None

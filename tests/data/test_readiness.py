@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from lostsales.data.problem import Costs, Problem
-from lostsales.data.readiness import check_decidable, doubts
+from lostsales.data.readiness import doubts
 from lostsales.errors import LostSalesError
 from tests.apps.running import failure
 from tests.tables import columns, log_of, write_csv
@@ -29,7 +29,7 @@ from tests.tables import columns, log_of, write_csv
 )
 def test_everything_that_is_missing_is_named(changes: dict[str, Any], costs: Costs, expected: list[str]) -> None:
     with pytest.raises(LostSalesError) as caught:
-        check_decidable(log_of(Problem(costs=costs), **changes), "fit")
+        log_of(Problem(costs=costs), **changes).decisions("fit")
     lines = str(caught.value).splitlines()
     assert len(lines) == len(expected)
     assert all(line.startswith(text) for line, text in zip(lines, expected, strict=True))

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from lostsales.data.problem import Problem
-from lostsales.data.products import Products
 from lostsales.data.splits import units_of
 from lostsales.evaluation.assortment import AssortmentGain, MoneyOver, ProductFigures, assortment_gain
 from lostsales.evaluation.compare import ComparedMethod
@@ -169,7 +168,7 @@ def test_contributions_of_means_over_blocks_of_one_length_are_the_means_of_the_b
 def test_a_product_with_rows_in_one_block_counts_as_no_gain() -> None:
     log = SHOP.log(50, 1)
     units = units_of(log, 10)
-    products = Products.of(log)
+    products = log.products
     own = units.of_row.copy()
     own[products.of_row == 1] = 0
     values = np.array([5.0, 900.0, 2.0, 1.0])

@@ -145,9 +145,8 @@ def fitted(log: SalesLog) -> None:
     import tempfile
 
     import lostsales
-    from lostsales.data.readiness import check_decidable
 
-    check_decidable(log, "fit")
+    log = log.decisions("fit")
     for method in ("newsvendor", "base-stock"):
         policy: Any = lostsales.fit(log, method)
         with tempfile.TemporaryDirectory() as folder:

@@ -250,7 +250,7 @@ def own_multiples(log: SalesLog, unit: Floats | float) -> Floats:
     """
     order = np.zeros(len(log)) if log.order is None else log.order
     units = np.broadcast_to(np.asarray(unit, dtype=np.float64), len(log.names))
-    names, part = np.unique(log.names.astype(str), return_inverse=True)
+    names, part = log.products.names, log.products.of_segment
     placed = np.flatnonzero(order > 0)
     placed = placed[np.argsort(part[log.series[placed]], kind="stable")]
     steps = np.where(units > 0, units, 1.0)[log.series[placed]]

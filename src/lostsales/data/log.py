@@ -2,14 +2,17 @@
 
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 
 from lostsales.data.economics import UnitCosts, period_profit, units_available
 from lostsales.data.problem import Problem
+from lostsales.data.products import Products
 from lostsales.errors import LostSalesError
 from lostsales.types import Array, Bools, Floats, Ints, exceeds
 
+COSTS = ("lost", "order", "holding")
 # Share of rows off the balance beyond which it counts as broken: single corrections leave it below.
 MOST_OFF_BALANCE = 0.05
 
@@ -127,11 +130,11 @@ class SalesLog:
     stockout: Bools | None  # (rows,) None where the log has no flag
     last_sales: Floats  # (series,) sales before the first row, NaN where unknown
     last_stockout: Bools  # (series,) was that a stock-out
+    costs: UnitCosts | None  # None where neither the problem nor the table has them
     received: Floats | None = None  # (rows,) what arrived in the period, where that is not its order
     adjustment: Floats | None = None  # (rows,) correction of the stock before the next row
     out_of_stock: Floats | None = None  # (rows,) time out of stock within the period
     open_time: Floats | None = None  # (rows,) length of the period in the same unit, where it is a column
-    costs: UnitCosts | None = None
     attributes: dict[str, Array] = field(default_factory=dict)  # each (series,)
     notes: LogNotes = LogNotes()
     # (rows, longest lead time - 1) on the way when the period opens: column k arrives in k + 1 periods, at the latest
@@ -163,6 +166,11 @@ class SalesLog:
     def starts(self) -> Ints:
         """Row at which each series starts, (series,)."""
         return np.searchsorted(self.series, np.arange(len(self.names)))
+
+    @cached_property
+    def products(self) -> Products:
+        """Products of the log, and the product of every segment and row."""
+        return Products.of_segments(self.names, self.series)
 
     @cached_property
     def has_next(self) -> Bools:
@@ -232,6 +240,33 @@ class SalesLog:
 
     def profit(self, lost: Floats) -> Floats:
         """Profit of every row given its lost sales; with their expectations the surrogate profit (Equation 12)."""
-        if self.order is None or self.costs is None:
-            raise LostSalesError("profit needs stock, order and unit costs, and this log does not have them all")
-        return period_profit(self.price, self.order, self.sales, lost, self.available - self.sales, self.costs)
+        log = self.decisions("profit")
+        return period_profit(log.price, log.order, log.sales, lost, log.available - log.sales, log.costs)
+
+    def decisions(self, verb: str) -> "DecisionLog":
+        """The log as one of decisions, or an error that lists all that `verb` needs and the log does not have."""
+        missing = []
+        if self.stock is None or self.order is None:
+            missing.append(f"{verb} needs stock and orders, and this log has none; audit, impute and demand can use it")
+        if self.costs is None:
+            keys = [f"{name} = ..." for name in self.notes.missing_costs or COSTS]
+            missing.append(
+                f"{verb} needs unit costs: set [costs] {', '.join(keys)} in the problem, each a number or a column"
+            )
+        if missing:
+            raise LostSalesError("\n".join(missing))
+        if isinstance(self, DecisionLog):
+            return self
+        return DecisionLog(**{each.name: getattr(self, each.name) for each in fields(self)})
+
+
+@dataclass(frozen=True, eq=False)
+class DecisionLog(SalesLog):
+    """A log with stock, orders and unit costs, as learning and evaluating a policy needs it."""
+
+    stock: Floats
+    order: Floats
+    costs: UnitCosts
+
+
+AnyLog = TypeVar("AnyLog", bound=SalesLog)

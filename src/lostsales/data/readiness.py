@@ -1,24 +1,7 @@
-"""Whether a log can be decided on, said before any work: stock, orders, unit costs, timing and balance."""
+"""Warnings about a log before decisions are learned from it: timing not declared, balance broken."""
 
 from lostsales.data.log import SalesLog
 from lostsales.data.order_moment import order_moment
-from lostsales.errors import LostSalesError
-
-COSTS = ("lost", "order", "holding")
-
-
-def check_decidable(log: SalesLog, verb: str) -> None:
-    """Raise where a log has no stock, orders or unit costs, with everything that is missing."""
-    missing = []
-    if log.demand_only:
-        missing.append(f"{verb} needs stock and orders, and this log has none; audit, impute and demand can use it")
-    if log.costs is None:
-        keys = [f"{name} = ..." for name in log.notes.missing_costs or COSTS]
-        missing.append(
-            f"{verb} needs unit costs: set [costs] {', '.join(keys)} in the problem, each a number or a column"
-        )
-    if missing:
-        raise LostSalesError("\n".join(missing))
 
 
 def doubts(log: SalesLog) -> tuple[str, ...]:

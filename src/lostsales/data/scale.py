@@ -27,7 +27,7 @@ def series_scale(log: SalesLog) -> Floats:
 
     Series of one name, which a hole in the periods splits, have one scale.
     """
-    names, part = np.unique(log.names, return_inverse=True)
+    names, part = log.products.names, log.products.of_segment
     own = part[log.series]
     total, rows = _sums(log.sales, own, len(names))
     mean = total / rows
@@ -69,7 +69,7 @@ def usual_price(log: SalesLog) -> Floats:
     They differ where the variance of the logarithm of the price between series exceeds that within them. Series of one
     name, which a hole in the periods splits, have one usual price.
     """
-    names, part = np.unique(log.names, return_inverse=True)
+    names, part = log.products.names, log.products.of_segment
     ones, own = np.ones(len(log.names)), part[log.series]
     if len(names) < 2 or (log.price <= 0).any():
         return ones

@@ -12,9 +12,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from lostsales.data.assortment import is_assortment
 from lostsales.data.labels import spelled
 from lostsales.data.log import SalesLog
-from lostsales.data.products import is_assortment
 from lostsales.types import Array, Bools, Floats, Ints
 
 FOLDS = 5

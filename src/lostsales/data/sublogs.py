@@ -5,20 +5,20 @@ from dataclasses import replace
 import numpy as np
 
 from lostsales.data.encoding import attribute_levels
-from lostsales.data.log import SalesLog
+from lostsales.data.log import AnyLog
 from lostsales.data.pipelines import pipeline_of_rows
 from lostsales.data.receipts import receipts_by_stock
 from lostsales.types import Array, Bools, Floats, Ints
 
 
-def without(log: SalesLog, rows: Bools) -> SalesLog:
+def without(log: AnyLog, rows: Bools) -> AnyLog:
     """The log less some rows; what follows a hole is a series of its own, opened by the sales before it."""
     kept = np.flatnonzero(~rows)
     begins = np.r_[True, (np.diff(kept) > 1) | (np.diff(log.series[kept]) > 0)] if len(kept) else np.zeros(0, bool)
     return series_parts(log, kept, begins)
 
 
-def series_of(log: SalesLog, chosen: Ints) -> SalesLog:
+def series_of(log: AnyLog, chosen: Ints) -> AnyLog:
     """Some series of a log, in the order given."""
     ends = np.r_[log.starts[1:], len(log)]
     spans = [np.arange(log.starts[each], ends[each]) for each in chosen]
@@ -28,7 +28,7 @@ def series_of(log: SalesLog, chosen: Ints) -> SalesLog:
     return series_parts(log, rows, begins)
 
 
-def series_parts(log: SalesLog, rows: Ints, begins: Bools) -> SalesLog:
+def series_parts(log: AnyLog, rows: Ints, begins: Bools) -> AnyLog:
     """Some rows of a log; a series of its own begins where `begins` (rows,) says so."""
     first = rows[begins]
     old = log.series[first]
@@ -62,7 +62,7 @@ def series_parts(log: SalesLog, rows: Ints, begins: Bools) -> SalesLog:
     )
 
 
-def with_open_period(log: SalesLog, features: Floats, stock: Floats, period: Array) -> SalesLog:
+def with_open_period(log: AnyLog, features: Floats, stock: Floats, period: Array) -> AnyLog:
     """The log with one open row after each series: nothing ordered or sold yet, at the last price and unit costs.
 
     `features` (series, features), `stock` and `period` (series,) are those of the open rows.
@@ -99,7 +99,7 @@ def with_open_period(log: SalesLog, features: Floats, stock: Floats, period: Arr
     )
 
 
-def _with_open_pipeline(log: SalesLog, opened: Ints) -> SalesLog:
+def _with_open_pipeline(log: AnyLog, opened: Ints) -> AnyLog:
     """The log with the pipeline of its open rows: that of the rows before them, less what arrived, and their orders."""
     if log.pipeline is None or log.order is None or log.received is None:
         return log

@@ -46,7 +46,7 @@ def own_units(log: SalesLog) -> dict[str, float]:
 
     Of a product with few quantities above 0 these may have a common divisor by chance: it has none.
     """
-    names, part = np.unique(log.names.astype(str), return_inverse=True)
+    names, part = log.products.names, log.products.of_segment
     columns = [np.abs(each) for name in ROW_QUANTITIES if (each := getattr(log, name)) is not None]
     values, product = np.concatenate(columns), np.tile(part[log.series], len(columns))
     known = (values > 0) & ~np.isnan(values)

@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from lostsales.data.assortment import periods_a_week
 from lostsales.data.log import SalesLog
-from lostsales.data.products import Products, periods_a_week
+from lostsales.data.products import Products
 from lostsales.evaluation.interval import Interval
 from lostsales.evaluation.product_choice import choose_products, cross_fitted_gain, proven_products, root_mean_square
 from lostsales.types import Bools, Floats, Ints
@@ -177,7 +178,7 @@ def assortment_gain(
     """
     if units < LEAST_UNITS:
         return None
-    products = Products.of(log)
+    products = log.products
     rows = np.bincount(of_row * len(products) + products.of_row, minlength=units * len(products))
     share = rows.reshape(units, -1) / products.counts()
     judged = share.max(axis=0) <= MOST_SHARE
@@ -187,7 +188,7 @@ def assortment_gain(
     present = (share > 0).sum(axis=0)
     proven = np.zeros(len(products), dtype=bool)
     proven[judged] = proven_products(contributions[:, judged], shifts[:, judged], present[judged])
-    weekly = periods_a_week(log, products)
+    weekly = periods_a_week(log)
     every = _Totals(contributions, shifts, weekly, products_in_log)
     chosen, gain = every.choice(judged)
     logged = _Totals(earned.contributions(share), earned.shifts, weekly, products_in_log)

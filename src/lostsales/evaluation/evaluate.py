@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from lostsales.data.log import SalesLog
 from lostsales.data.parallel import using_workers
 from lostsales.data.progress import Progress, stages
@@ -112,7 +110,7 @@ def prepare(
     some, notes = judged_rows(log, most, seed)
     prepared = replace(PreparedLog.of(some, seed, progress, quick), is_part=len(some) < len(log))
     if prepared.products_in_log:
-        prepared = replace(prepared, products_in_log=len(np.unique(log.names.astype(str))))
+        prepared = replace(prepared, products_in_log=len(log.products))
     notes = (*notes, QUICK_NOTE) if quick else notes
     return prepared, (*notes, log.notes.balance_warning) if log.notes.balance_broken else notes
 

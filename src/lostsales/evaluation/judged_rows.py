@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from lostsales.data.assortment import is_assortment
 from lostsales.data.log import SalesLog
-from lostsales.data.products import is_assortment
 from lostsales.data.sublogs import series_of, without
 from lostsales.errors import SettingError
 from lostsales.types import Ints

@@ -10,11 +10,10 @@ from functools import cached_property
 
 import numpy as np
 
+from lostsales.data.assortment import is_assortment
 from lostsales.data.log import SalesLog
 from lostsales.data.parallel import in_parallel
-from lostsales.data.products import Products, is_assortment
 from lostsales.data.progress import Progress, stages
-from lostsales.data.readiness import check_decidable
 from lostsales.data.splits import ResamplingUnits, units_of
 from lostsales.demand.audit.behaviour import BehaviourAudit, audit_behaviour, behaviour_of
 from lostsales.demand.audit.decision_panel import DecisionPanel
@@ -116,7 +115,7 @@ class PreparedLog:
 
         found = np.array(in_parallel(profit, (laws.law, *laws.without, *laws.alternatives), filling))
         own, (without, alternatives) = found[0], np.split(found[1:], [len(laws.without)])
-        number = len(np.unique(log.names.astype(str))) if is_assortment(log) else 0
+        number = len(log.products) if is_assortment(log) else 0
         return cls(log, runs, units, own, laws, "", seed, without, alternatives, quick, products_in_log=number)
 
     @cached_property
@@ -171,7 +170,7 @@ class PreparedLog:
         """Logged profit of each product, None where there are no products or no laws."""
         if not self.products_in_log or self.profit_without is None or self.profit_alternatives is None:
             return None
-        products = Products.of(self.log)
+        products = self.log.products
         value = products.means(self.profit)
         kept = self.units.of_row != np.arange(len(self.units))[:, None]  # (units, rows)
         without = [products.means(each, own) for each, own in zip(self.profit_without, kept, strict=True)]
@@ -210,7 +209,7 @@ def check_log(log: SalesLog) -> None:
     """Raise where a policy cannot be evaluated on a log."""
     if not isinstance(log, SalesLog):
         raise LostSalesError(f"evaluate needs a log as `read_log` returns it, but a {type(log).__name__} came")
-    check_decidable(log, "evaluate")
+    log.decisions("evaluate")
 
 
 def _expected_lost(log: SalesLog, model: DemandModel, law: DemandLaw, otherwise: Floats, seed: int) -> Floats:

@@ -8,7 +8,6 @@ import numpy as np
 from lostsales.data.ladders import Ladders
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
-from lostsales.data.readiness import check_decidable
 from lostsales.demand.audit.behaviour import audit_behaviour
 from lostsales.demand.censoring.runs import LEAST_ROWS, Runs, find_runs
 from lostsales.errors import LostSalesError
@@ -44,7 +43,7 @@ class TrainingData:
         a_coordinate: float = 0.0,
     ) -> "TrainingData":
         """Refuse a log without stock, orders or costs, or with fewer than `least_rows` usable rows at depth 0."""
-        check_decidable(log, "fit")
+        log.decisions("fit")
         runs = find_runs(log, max_depth, pool=pool, a_coordinate=a_coordinate)
         rows = int(np.count_nonzero(runs.usable & (runs.depth == 0)))
         if rows < least_rows:

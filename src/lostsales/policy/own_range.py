@@ -29,7 +29,7 @@ class OwnRange:
     @classmethod
     def of(cls, log: SalesLog) -> "OwnRange":
         """Of the series of a log; prices and orders that the problem lists are asked for, and not limited."""
-        names, part = np.unique(log.names, return_inverse=True)
+        names, part = log.products.names, log.products.of_segment
         own, count = part[log.series], len(names)
         order = np.zeros(len(log)) if log.order is None else log.order
         lowest, highest, largest = np.full(count, np.inf), np.zeros(count), np.zeros(count)

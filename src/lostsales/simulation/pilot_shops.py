@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from lostsales.data.economics import UnitCosts
-from lostsales.data.log import LogNotes, SalesLog
+from lostsales.data.log import DecisionLog, LogNotes
 from lostsales.data.problem import Costs, Problem
 from lostsales.policy.base import PolicyBase
 from lostsales.policy.policy import Observes, Policy
@@ -28,7 +28,7 @@ WEEK = np.array([0.85, 0.85, 0.9, 1.0, 1.15, 1.35, 0.9])
 class PilotShop(Protocol):
     """A shop in which pilots are simulated."""
 
-    def roll_out(self, is_new: Bools, seed: int, shift: tuple[int, float] | None = None) -> SalesLog:
+    def roll_out(self, is_new: Bools, seed: int, shift: tuple[int, float] | None = None) -> DecisionLog:
         """The log of series and periods (series, periods) that are decided by the new policy or as before.
 
         `shift` multiplies demand from a period on.
@@ -93,7 +93,7 @@ class ScenarioShop:
     before: str
     new: str
 
-    def roll_out(self, is_new: Bools, seed: int, shift: tuple[int, float] | None = None) -> SalesLog:
+    def roll_out(self, is_new: Bools, seed: int, shift: tuple[int, float] | None = None) -> DecisionLog:
         """By the simulator."""
         keys = self.scenario.model_dump(by_alias=True) | {"horizon": is_new.shape[1]}
         if shift is not None:
@@ -127,7 +127,7 @@ class AssortedShop:
     noise: float = 1.0  # of demand
     spread: float = 1.0  # of the logarithms of sizes and prices
 
-    def roll_out(self, is_new: Bools, seed: int, shift: tuple[int, float] | None = None) -> SalesLog:
+    def roll_out(self, is_new: Bools, seed: int, shift: tuple[int, float] | None = None) -> DecisionLog:
         """By a simulation of its own, apart from the simulator."""
         series, periods = is_new.shape
         rng = np.random.default_rng([seed, 7])
@@ -163,7 +163,7 @@ class AssortedShop:
             stock = stock + order - sales
         rows = {name: values.reshape(-1) for name, values in columns.items()}
         repeated = np.repeat(price, periods)
-        return SalesLog(
+        return DecisionLog(
             problem=Problem(
                 arrival="before", costs=Costs(lost="lost_cost", order="order_cost", holding="holding_cost")
             ),

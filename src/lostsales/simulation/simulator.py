@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from lostsales.data.log import LogNotes, SalesLog
+from lostsales.data.log import DecisionLog, LogNotes, SalesLog
 from lostsales.data.parallel import single_threaded
 from lostsales.data.progress import Progress
 from lostsales.data.writing import key_columns, write_table
@@ -111,7 +111,7 @@ def simulate(
     episodes: int = 50,
     seed: int = 0,
     progress: Progress | None = None,
-) -> tuple[SalesLog, HiddenTruth]:
+) -> tuple[DecisionLog, HiddenTruth]:
     """Simulate a policy and return the log that a retailer would have, and apart from it the hidden truth.
 
     Parameters
@@ -129,7 +129,7 @@ def simulate(
 
     Returns
     -------
-    log : SalesLog
+    log : DecisionLog
         What the retailer observes.
     truth : HiddenTruth
         Demand, lost sales and profit of the same rows.
@@ -178,7 +178,7 @@ def simulate(
     _each_block(scenario, decides, episodes, seed, keep, progress)
     series = np.arange(episodes)
     return (
-        SalesLog(
+        DecisionLog(
             problem=scenario.problem,
             names=series.astype(str).astype(object),
             series=np.repeat(series, scenario.horizon),

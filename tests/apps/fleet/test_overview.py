@@ -12,7 +12,6 @@ from lostsales.apps.fleet.fleet import Fleet
 from lostsales.apps.fleet.overview import FleetComparison, audit_fleet, known_comparison
 from lostsales.apps.fleet.report import write_report
 from lostsales.apps.fleet.store import Ledger
-from lostsales.data.products import Products
 from lostsales.evaluation.fleet_gain import ShardGain, fleet_gain
 from lostsales.evaluation.interval import Interval
 from lostsales.simulation.assortment import Manager
@@ -32,7 +31,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_audit_adds_up_to_that_of_all_rows(folder: Path) -> None:
     found = run_json("fleet", "audit", folder / "store", "--workers", 1)
     log = lostsales.read_log(folder / "source")
-    products = Products.of(log)
+    products = log.products
     learned = products.names != "product 2"
     rows = learned[products.of_row]
     assert (found["products"], found["products_learned"], found["rows"]) == (12, 11, int(rows.sum()))

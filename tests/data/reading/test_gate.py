@@ -232,7 +232,7 @@ def test_costs_from_constants_columns_and_both() -> None:
 
 
 def test_without_costs_there_is_no_profit() -> None:
-    with pytest.raises(LostSalesError, match="profit needs stock, order and unit costs"):
+    with pytest.raises(LostSalesError, match="profit needs unit costs"):
         _ = log_of().cash
 
 

@@ -8,7 +8,6 @@ import pandas as pd
 import lostsales
 from lostsales.data.balance import is_off_balance, off_balance, stock_after
 from lostsales.data.feature import Feature
-from lostsales.data.products import Products
 from lostsales.data.sublogs import with_open_period, without
 from lostsales.evaluation.report.next_decisions import OFF_BALANCE, ONE_PRICE, UNDECIDED, next_decisions
 from lostsales.evaluation.report.open_period import next_features
@@ -103,4 +102,4 @@ def test_rows_off_the_balance_are_those_that_are_counted() -> None:
     assert not is_off_balance(log).any()
     moved = replace(log, stock=np.asarray(log.stock) + (np.arange(len(log)) == 7))
     np.testing.assert_array_equal(np.flatnonzero(is_off_balance(moved)), [6, 7])
-    assert off_balance(moved) == (len(log) - len(Products.of(log)), 2)
+    assert off_balance(moved) == (len(log) - len(log.products), 2)

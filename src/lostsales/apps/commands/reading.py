@@ -38,7 +38,7 @@ def read_sales(
     For a `verb` that decides, what it lacks is an error and what makes it doubtful a warning, before any work.
     """
     from lostsales.apps.views.console import err, progress
-    from lostsales.data.readiness import check_decidable, doubts
+    from lostsales.data.readiness import doubts
     from lostsales.data.reading.dropping import check_apart
     from lostsales.data.reading.gate import read_log
 
@@ -49,7 +49,7 @@ def read_sales(
         told = f"{notes.rows_dropped:,} rows left out, written with the reasons to {notes.dropped_file}"
         err.print(told, markup=False, highlight=False, soft_wrap=True)
     if verb is not None:
-        check_decidable(sales, verb)
+        sales.decisions(verb)
         for doubt in doubts(sales):
             err.print(f"Warning: {doubt}", markup=False, highlight=False, soft_wrap=True)
     return sales

@@ -29,7 +29,6 @@ from lostsales.data.json_files import write_json
 from lostsales.data.output_files import check_utf8
 from lostsales.data.problem import Problem
 from lostsales.data.progress import Progress
-from lostsales.data.readiness import check_decidable
 from lostsales.data.reading.cells import connect
 from lostsales.data.reading.gate import check_columns, read_good_series
 from lostsales.data.reading.opening import open_query, parquet_rows
@@ -226,7 +225,7 @@ def _check_sample(files: tuple[Path, ...], problem: Problem, name: str) -> None:
         with suppress(LogError):  # what some rows alone contradict, their shards will tell
             log, _ = read_good_series(sample, problem, drop_bad_rows=True)
     if log is not None:
-        check_decidable(log, "fit")
+        log.decisions("fit")
 
 
 def _learn_shards(version: Version, engine: Engine, progress: Progress | None) -> None:

@@ -9,7 +9,6 @@ import numpy as np
 
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
-from lostsales.data.products import Products
 from lostsales.data.reading.columns import ColumnReader
 from lostsales.data.reading.findings import Findings
 from lostsales.data.reading.gate import read_good_series
@@ -65,6 +64,6 @@ def read_shard(given: ShardRows) -> ShardLog:
 
 def _too_few(log: SalesLog, least: int) -> dict[str, str]:
     """Products with fewer rows than are needed."""
-    products = Products.of(log)
+    products = log.products
     counted = zip(products.names.tolist(), products.counts().tolist(), strict=True)
     return {name: f"{rows:.0f} rows, and {least} are needed" for name, rows in counted if rows < least}

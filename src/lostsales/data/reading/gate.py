@@ -202,7 +202,8 @@ class _Gate:
             self.findings.raise_if_any(self.table.rows)
         self._check_series()
         self.findings.raise_if_any(self.table.rows)
-        return self._with_pipeline(with_calendar(self._split(with_receipts(with_stockouts_by(self._log())))))
+        log = self._with_pipeline(with_calendar(self._split(with_receipts(with_stockouts_by(self._log())))))
+        return log if log.demand_only or log.costs is None else log.decisions("read_log")
 
     def _check_rows(self) -> None:
         findings, rows = self.findings, self.columns.rows

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from lostsales.data.log import SalesLog
-from lostsales.data.products import Products
 from lostsales.types import Array, Floats, Ints
 
 
@@ -32,7 +31,7 @@ class ProductFacts:
     @classmethod
     def of(cls, log: SalesLog) -> "ProductFacts":
         """Of every product of a log."""
-        products = Products.of(log)
+        products = log.products
         has_cash = log.costs is not None and not log.demand_only
         pairs = np.unique(np.stack([products.of_row.astype(np.float64), log.price]), axis=1)
         return cls(

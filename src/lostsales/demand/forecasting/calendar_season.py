@@ -7,7 +7,6 @@ import numpy as np
 
 from lostsales.data.calendar.grid import DAY
 from lostsales.data.log import SalesLog
-from lostsales.data.products import Products
 from lostsales.demand.forecasting.panel import panel_of
 from lostsales.demand.forecasting.periods import PeriodColumns
 from lostsales.demand.forecasting.season import LEAST_CYCLES, LEAST_WINDOW, centred_level, shared_index
@@ -42,7 +41,7 @@ class CalendarSeason:
     @classmethod
     def of(cls, log: SalesLog) -> "CalendarSeason":
         """From the demands of a log that are not censored; an index is told from its noise by its repetition."""
-        clock = PeriodColumns.of(log, Products.of(log))
+        clock = PeriodColumns.of(log, log.products)
         if clock.grid is None or not clock.grid.is_dated or clock.grid.step > WEEKDAYS * DAY:
             return cls.none()
         panel = panel_of(log, 1, None)

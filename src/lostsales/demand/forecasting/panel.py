@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from lostsales.data.log import SalesLog
-from lostsales.data.products import Products
 from lostsales.demand.censoring.observed import observe
 from lostsales.demand.forecasting.periods import Cycle, PeriodColumns
 from lostsales.types import Array, Bools, Floats, Ints
@@ -34,7 +33,7 @@ class Panel:
 
 def panel_of(log: SalesLog, horizon: int, season: int | None) -> Panel:
     """The panel of a log: rows that say nothing have no exposure, stock-outs are at least their sales."""
-    products = Products.of(log)
+    products = log.products
     at = PeriodColumns.of(log, products)
     observed = observe(log)
     width = int(at.column.max()) + 1

@@ -46,7 +46,7 @@ class OwnCounts:
             return None
         observed, log = self.runs.observed, self.log
         least = np.where(observed.is_observed, observed.demand, observed.available)
-        names, part = np.unique(log.names, return_inverse=True)
+        names, part = log.products.names, log.products.of_segment
         most = np.zeros(len(names))
         np.maximum.at(most, part[log.series], least)
         headroom = 1.0 if demand_max is None else demand_max / max(float((least * self.unit).max()), 1e-300)

@@ -89,7 +89,7 @@ def series_differ(log: SalesLog) -> bool:
 
 def series_units(log: SalesLog) -> Floats:
     """What all quantities of a series are multiples of, 0 where they have no unit, (series,)."""
-    names, part = np.unique(log.names, return_inverse=True)
+    names, part = log.products.names, log.products.of_segment
     columns = [each for each in (log.sales, log.stock, log.order) if each is not None]
     own = part[log.series]
     order = np.argsort(own, kind="stable")
@@ -108,7 +108,7 @@ def _unit(quantities: Floats) -> float:
 
 def fit_series_law(log: SalesLog, runs: Runs, most: Floats, headroom: float = 1.0, seed: int = 0) -> SeriesLaw:
     """The law of each series, from all rows of the log that teach; `most` is the largest demand of each, (series,)."""
-    names, part = np.unique(log.names, return_inverse=True)
+    names, part = log.products.names, log.products.of_segment
     scale, usual, unit = series_scale(log), usual_price(log), series_units(log)
     if (scale == scale[:1]).all():
         scale = np.full(len(scale), max(float(log.sales.mean()), TINY))

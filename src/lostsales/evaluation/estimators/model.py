@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from lostsales.data.parallel import in_parallel
-from lostsales.data.products import Products, means_by_group
+from lostsales.data.products import means_by_group
 from lostsales.data.progress import stages
 from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.evaluation.assortment import AssortmentGain, ProductFigures, assortment_gain
@@ -124,8 +124,8 @@ def _assortment(
     earned, laws = prepared.earned_by_product, prepared.laws
     if earned is None or laws is None:
         return None
-    products, counted = Products.of(prepared.log), periods.is_replayed
-    product = np.broadcast_to(products.of_series[periods.series], counted.shape)[counted]
+    products, counted = prepared.log.products, periods.is_replayed
+    product = np.broadcast_to(products.of_segment[periods.series], counted.shape)[counted]
     unit = prepared.units.of_row[laws.model.evidence.rows[periods.row]][counted]
 
     def profits(episodes: ReplayedEpisodes, kept: Bools | None = None) -> Floats:

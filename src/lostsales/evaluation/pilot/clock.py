@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lostsales.data.assortment import WEEK
 from lostsales.data.labels import spelled
 from lostsales.data.log import SalesLog
-from lostsales.data.products import WEEK
 from lostsales.errors import LostSalesError
 from lostsales.types import Array, Ints
 

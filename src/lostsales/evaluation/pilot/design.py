@@ -8,9 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from lostsales.data.log import SalesLog
-from lostsales.data.products import Products
 from lostsales.data.progress import Progress
-from lostsales.data.readiness import check_decidable
 from lostsales.data.splits import FEW_SERIES
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.evaluation.pilot.assignment import strata_of
@@ -116,7 +114,7 @@ def pilot(
 
     """
     settings = PilotSettings(gain, periods, design, wash_out, power, seed)
-    check_decidable(log, "pilot")
+    log.decisions("pilot")
     decides = load(policy) if isinstance(policy, str | Path) else policy
     check_policy(decides, log, None)
     return design_pilot(log, _tried(policy, decides), settings, progress)
@@ -222,7 +220,7 @@ def _past_rows(new: Bools, plan: Layout, planned: int, offsets: Ints) -> tuple[B
 
 def _still_sold(log: SalesLog, clock: PilotClock) -> tuple[Array, tuple[str, ...]]:
     """The names of series with a row in the last part of the log, and a note on the others."""
-    products, offset = Products.of(log), clock.offset(log.period)
+    products, offset = log.products, clock.offset(log.period)
     last = np.full(len(products), np.iinfo(np.int64).min)
     np.maximum.at(last, products.of_row, offset)
     recent = max(int(RECENT_SHARE * (offset.max() - offset.min() + 1)), RECENT_PERIODS)

@@ -6,7 +6,6 @@ import numpy as np
 
 from lostsales.data.log import SalesLog
 from lostsales.data.progress import Progress
-from lostsales.data.readiness import check_decidable
 from lostsales.errors import LostSalesError
 from lostsales.evaluation.pilot.drift import MarketFigures, alarms
 from lostsales.evaluation.pilot.estimators import by_series, by_switches, centred
@@ -62,7 +61,7 @@ def monitor(pilot: Pilot | str | Path, log: SalesLog, *, seed: int = 0, progress
 
     """
     plan = Pilot.load(pilot) if isinstance(pilot, str | Path) else pilot
-    check_decidable(log, "monitor")
+    log.decisions("monitor")
     plan.clock.check(log)
     panel = Panel.of(log, plan.clock, plan.names, first=0)
     _check_started(plan, panel, log)

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lostsales.data.assortment import is_assortment
 from lostsales.data.describe import Description, describe
 from lostsales.data.log import SalesLog
-from lostsales.data.products import is_assortment
 from lostsales.data.progress import Progress, stages
 from lostsales.demand.audit.audit import Audit, audit
 from lostsales.demand.law.demand_model import DemandModel
@@ -173,4 +173,4 @@ def _back_test(policy: SavedPolicy, log: SalesLog, windows: int, seed: int, prog
 
 
 def _has_products(log: SalesLog) -> bool:
-    return is_assortment(log) or len(np.unique(log.names.astype(str))) == 1
+    return is_assortment(log) or len(log.products) == 1

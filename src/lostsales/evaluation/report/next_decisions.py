@@ -7,7 +7,6 @@ import numpy as np
 from lostsales.data.balance import is_off_balance, stock_after
 from lostsales.data.labels import spelled
 from lostsales.data.log import MOST_OFF_BALANCE, SalesLog
-from lostsales.data.products import Products
 from lostsales.data.sublogs import series_of, with_open_period
 from lostsales.data.supply_words import arrival_texts
 from lostsales.demand.censoring.runs import find_runs
@@ -66,10 +65,10 @@ class NextDecisions:
 
 def next_decisions(policy: SavedPolicy, log: SalesLog, gains: AssortmentGain | None) -> NextDecisions:
     """What a policy decides after the last row of each product that is still sold."""
-    products = Products.of(log)
+    products = log.products
     sold = on_sale(log, products)
     last = np.full(len(products), -1)
-    last[products.of_series] = np.arange(len(log.names))  # the last part of a product that holes split
+    last[products.of_segment] = np.arange(len(log.names))  # the last part of a product that holes split
     part = series_of(log, last[sold])
     features, carried_over = next_features(part)
     ends = np.r_[part.starts[1:], len(part)] - 1
@@ -112,7 +111,7 @@ def next_decisions(policy: SavedPolicy, log: SalesLog, gains: AssortmentGain | N
 
 def _facts(log: SalesLog, names: Array) -> dict[str, Array]:
     """What the log says against a decision for each of these products."""
-    products = Products.of(log)
+    products = log.products
     lowest, highest = np.full(len(products), np.inf), np.full(len(products), -np.inf)
     np.minimum.at(lowest, products.of_row, log.price)
     np.maximum.at(highest, products.of_row, log.price)

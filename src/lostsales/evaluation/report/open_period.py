@@ -7,7 +7,6 @@ from lostsales.data.calendar.openings import ClockRows, on_given_closed, shared_
 from lostsales.data.cost_features import costs_as_features
 from lostsales.data.labels import SERIES_SEPARATOR, spelled
 from lostsales.data.log import SalesLog
-from lostsales.data.products import Products
 from lostsales.data.reading.calendar import fill_calendar
 from lostsales.data.sublogs import series_of
 from lostsales.evaluation.assortment import on_sale
@@ -22,9 +21,9 @@ def open_rows(log: SalesLog) -> dict[str, Array]:
 
     Stock follows from the balance, features go on as they did, unit costs and attributes stay.
     """
-    products = Products.of(log)
+    products = log.products
     last = np.full(len(products), -1)
-    last[products.of_series] = np.arange(len(log.names))  # the last part of a product that holes split
+    last[products.of_segment] = np.arange(len(log.names))  # the last part of a product that holes split
     part = costs_as_features(series_of(log, last[on_sale(log, products)]))
     names, ends = log.problem.columns, np.r_[part.starts[1:], len(part)] - 1
     parts = names.series_parts

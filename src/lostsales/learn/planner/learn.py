@@ -127,7 +127,7 @@ def plan(
 
 def _price_caution(log: SalesLog, model: DemandModel, settings: "Planner") -> Floats:
     """By product: so many standard errors of its elasticity, 0 where products have no response of their own."""
-    products = len(np.unique(log.names))
+    products = len(log.products)
     if not (settings.price_caution and model.law.are_products and len(model.prices) > 1):
         return np.zeros(products)
     error = product_elasticities(log, model, seed=settings.seed).error

@@ -153,7 +153,7 @@ def moving_levels(log: SalesLog, model: DemandModel, *, always: bool = False) ->
     None where following a level does not forecast demand better some periods ahead than the mean so far does; or, where
     they are `always` wanted, levels that count only once they have moved by more than chance from that of the log.
     """
-    products = Products.of(log)
+    products = log.products
     counts = np.bincount(products.of_row, minlength=len(products))
     if np.median(counts) < LEAST_ROWS or log.stock is None:
         return None
