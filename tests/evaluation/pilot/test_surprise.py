@@ -6,7 +6,7 @@ from lostsales.evaluation.pilot.clock import PilotClock
 from lostsales.evaluation.pilot.market import past_mean
 from lostsales.evaluation.pilot.panel import Outcomes, Panel
 from lostsales.evaluation.pilot.surprise import DemandBaseline, past_surprises
-from lostsales.simulation.pilot_shops import shop_of
+from lostsales.lab.studies.pilot_shops import shop_of
 from lostsales.types import Floats
 
 SERIES, LATER = 5, 200

@@ -54,10 +54,10 @@ def calibrate(
     from lostsales.apps.commands.studies import StudyRun, study_intervals, study_managers, study_pilots, study_promises
     from lostsales.data.output_files import check_output
     from lostsales.evaluation.estimators.estimator import ESTIMATORS
-    from lostsales.simulation.coverage_study import Study
-    from lostsales.simulation.manager_study import METHODS, ManagerStudy
-    from lostsales.simulation.pilot_study import PilotStudy
-    from lostsales.simulation.promise_study import PromiseStudy
+    from lostsales.lab.studies.coverage import Study
+    from lostsales.lab.studies.gain import PromiseStudy
+    from lostsales.lab.studies.manager import METHODS, ManagerStudy
+    from lostsales.lab.studies.pilot import PilotStudy
     from lostsales.simulation.scenario import Scenario
 
     if out is not None:

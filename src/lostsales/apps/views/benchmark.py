@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from lostsales.apps.views.console import out as screen
 from lostsales.apps.views.console import plain_table
 from lostsales.data.output_files import replacing
-from lostsales.simulation.benchmarks.board import Board, BoardRow
+from lostsales.lab.benchmarks.board import Board, BoardRow
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
