@@ -1,4 +1,4 @@
-"""Writes docs/methods.md from the registry of learners: `python -m tests.methods_page`."""
+"""Writes docs/methods.md from the registry of learners: `python -m tools.methods_page`."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from lostsales.learn.learner import LEARNERS, Learner
 PAGE = Path(__file__).parents[1] / "docs" / "methods.md"
 HEAD = f"""# Every method and its settings
 
-Written by `python -m tests.methods_page` from the registry of learners; `lostsales methods METHOD` says the same, with
+Written by `python -m tools.methods_page` from the registry of learners; `lostsales methods METHOD` says the same, with
 methods of other packages. The default is `{DEFAULT}`. [Choosing a method](choosing.md) says which to take.
 
 The same settings can be given in three ways:

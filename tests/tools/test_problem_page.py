@@ -7,7 +7,7 @@ import pytest
 
 from lostsales.data.problem import Problem
 from lostsales.data.setting_fields import described_fields
-from tests.problem_page import HEAD, example, models, page
+from tools.problem_page import HEAD, example, models, page
 
 # Keys that make sense only beside others.
 TIMES: dict[str, Any] = {"columns": {"out_of_stock": "hours_out"}}

@@ -1,4 +1,4 @@
-"""Writes docs/problem.md from the model of the problem: `python -m tests.problem_page`."""
+"""Writes docs/problem.md from the model of the problem: `python -m tools.problem_page`."""
 
 import re
 from pathlib import Path
@@ -13,7 +13,7 @@ from lostsales.data.settings import to_toml
 PAGE = Path(__file__).parents[1] / "docs" / "problem.md"
 HEAD = """# Every key of the problem file
 
-Written by `python -m tests.problem_page` from the model `lostsales.Problem`, whose arguments have the same names.
+Written by `python -m tools.problem_page` from the model `lostsales.Problem`, whose arguments have the same names.
 
 The problem says what a table of sales cannot: when orders arrive, what things cost, what the columns are called. It is
 a TOML file; `sales.toml` beside `sales.csv` is found by itself, another is given by `--problem`. `lostsales init

@@ -1,4 +1,4 @@
-"""`python -m tests.figures`: measure figures of the documentation again that are older than the code they describe.
+"""`python -m tools.figures`: measure figures of the documentation again that are older than the code they describe.
 
 A block of figures begins with a line that says at which commit it was measured, by which command, which paths it
 describes, and how long the command takes on two cores:

@@ -1,4 +1,4 @@
-"""Writes docs/commands.md from the commands themselves: `python -m tests.commands_page`."""
+"""Writes docs/commands.md from the commands themselves: `python -m tools.commands_page`."""
 
 import inspect
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from lostsales.apps.cli import app
 PAGE = Path(__file__).parents[1] / "docs" / "commands.md"
 HEAD = """# Every command
 
-Written by `python -m tests.commands_page`; `lostsales COMMAND --help` says the same.
+Written by `python -m tools.commands_page`; `lostsales COMMAND --help` says the same.
 
 A mistake ends in one message that says what was wanted and what came, and exit code 2. Tables are CSV or Parquet, by
 their ending. With `--json` the standard output holds one JSON object and nothing else. Work of more than a second

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.figures import ROOT, Figures, differs, figures_of, renew
+from tools.figures import ROOT, Figures, differs, figures_of, renew
 
 PAGE = """# Figures
 Recorded at commit {commit} by `python measure.py`. <!-- of: measure.py; 1 min -->
@@ -118,6 +118,6 @@ def test_every_commit_that_a_page_names_is_one_that_make_figures_reads() -> None
     pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
     for page in pages:
         named = page.read_text(encoding="utf-8").count(" at commit ")
-        assert len(figures_of(page)) == named, f"{page.name}: see tests/figures.py for the form of the line"
+        assert len(figures_of(page)) == named, f"{page.name}: see tools/figures.py for the form of the line"
         for each in figures_of(page):
             assert all((ROOT / path).exists() for path in each.paths), page.name

@@ -1,4 +1,4 @@
-"""Measures all tests and writes which `make check` leaves out: `python -m tests.slowish`, on a free machine."""
+"""Measures all tests and writes which `make check` leaves out: `python -m tools.slowish`, on a free machine."""
 
 import re
 import subprocess
@@ -6,7 +6,7 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-LIST = Path(__file__).with_name("slowish.txt")
+LIST = Path(__file__).parents[1] / "tests" / "slowish.txt"
 BUDGET = 50.0  # seconds of one core for all quick tests together
 MOST = 1.0  # seconds of one quick test
 
