@@ -11,7 +11,8 @@ from typer.testing import CliRunner
 import lostsales
 from lostsales.apps.cli import app
 from lostsales.errors import LostSalesError, SettingError
-from lostsales.lab.ppo import PpoPolicy, train
+from lostsales.lab.ppo import train
+from lostsales.lab.ppo_policy import PpoPolicy
 from lostsales.policy.view import View
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import evaluate_policy

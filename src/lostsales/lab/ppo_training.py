@@ -11,7 +11,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import VecEnv
 
 from lostsales.data.progress import Progress
-from lostsales.lab.ppo import PpoPolicy
+from lostsales.lab.ppo_policy import PpoPolicy
 from lostsales.simulation.environment import BatchedShop, Observation, observation_space
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate

@@ -14,7 +14,7 @@ from lostsales.lab.experiments.design import REFERENCE, Experiment
 from lostsales.lab.experiments.folder import MANIFEST, reference_path
 from lostsales.lab.experiments.ppo_behaviour import ppo_behaviour, ppo_checksum
 from lostsales.lab.experiments.run import run_experiment
-from lostsales.lab.ppo import PpoPolicy
+from lostsales.lab.ppo_policy import PpoPolicy
 from lostsales.policy.view import View
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate

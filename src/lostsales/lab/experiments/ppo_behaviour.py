@@ -8,7 +8,7 @@ from lostsales.data.output_files import replacing
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.lab.experiments.design import Experiment
 from lostsales.lab.experiments.folder import reference_path
-from lostsales.lab.ppo import PpoPolicy
+from lostsales.lab.ppo_policy import PpoPolicy
 from lostsales.simulation.named_policies import saved_policy
 from lostsales.simulation.scenario import Scenario
 

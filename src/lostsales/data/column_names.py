@@ -1,4 +1,4 @@
-"""How well the name of a column fits a role; `names.toml` has the names."""
+"""How well the name of a column fits a role; `column_names.toml` has the names."""
 
 import re
 import tomllib
@@ -48,7 +48,7 @@ def fit(name: str, role: str) -> float:
 
 @cache
 def _vocabularies() -> dict[str, Vocabulary]:
-    keys = tomllib.loads(Path(__file__).with_name("names.toml").read_text(encoding="utf-8"))
+    keys = tomllib.loads(Path(__file__).with_name("column_names.toml").read_text(encoding="utf-8"))
     return {
         role: Vocabulary(tuple("".join(words(name)) for name in each["names"]), frozenset(each.get("never", ())))
         for role, each in keys.items()
