@@ -104,7 +104,7 @@ def processes_of(group: int) -> list[int]:
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
 def test_a_killed_calibration_leaves_no_processes(tmp_path: Path) -> None:
-    command = "calibrate", "steady", "--series", "20", "--replications", 50, "--workers", 2, "--out", "study.json"
+    command = "calibrate", "steady", "--series", "20", "--replications", 50, "--workers", 2, "--out", "study.jsonl"
     process = start(*command, folder=tmp_path)
     deadline = time.monotonic() + 120
     while len(processes_of(process.pid)) < 3 and time.monotonic() < deadline:

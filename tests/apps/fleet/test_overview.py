@@ -11,7 +11,7 @@ from lostsales.apps.fleet.fit import fit_fleet
 from lostsales.apps.fleet.fleet import Fleet
 from lostsales.apps.fleet.overview import FleetComparison, audit_fleet, known_comparison
 from lostsales.apps.fleet.report import write_report
-from lostsales.apps.fleet.store import Ledger
+from lostsales.data.journal import JournalFolder
 from lostsales.data.products import Products
 from lostsales.evaluation.fleet_gain import ShardGain, fleet_gain
 from lostsales.evaluation.interval import Interval
@@ -42,7 +42,7 @@ def test_the_audit_adds_up_to_that_of_all_rows(folder: Path) -> None:
 
 
 def test_shards_that_were_judged_are_not_judged_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ledger = Ledger(Fleet.open(folder / "store").version.folder / "compare-quick-seed0")
+    ledger = JournalFolder(Fleet.open(folder / "store").version.folder / "compare-quick-seed0")
     gain = {"value": 1.0, "low": 0.5, "high": 1.5}
     for shard in range(2):
         shown = {"products": 6, "judged": 6, "proven": 3, "gain": gain, "cash_gain": gain, "earned": gain}

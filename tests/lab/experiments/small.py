@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from lostsales.lab.experiments.design import REFERENCE, Experiment
-from lostsales.lab.experiments.journal import CellResult
+from lostsales.lab.experiments.design import REFERENCE, CellResult, Experiment
 from lostsales.lab.experiments.results import ExperimentResults
 from lostsales.simulation.scenario import Scenario
 

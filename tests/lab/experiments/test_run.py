@@ -13,16 +13,16 @@ import pandas as pd
 import pytest
 
 import lostsales
+from lostsales.data.journal import open_journal
 from lostsales.data.log import SalesLog
 from lostsales.data.progress import Progress
 from lostsales.data.sublogs import series_of
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.lab.experiments.cells import run_cell
 from lostsales.lab.experiments.claims import check_claims
-from lostsales.lab.experiments.design import BEHAVIOURS, Cell, Experiment
+from lostsales.lab.experiments.design import BEHAVIOURS, Cell, CellResult, Experiment
 from lostsales.lab.experiments.experiment import experiment
-from lostsales.lab.experiments.folder import JOURNAL, MANIFEST, READS_RESULTS, prepare_folder, read_manifest
-from lostsales.lab.experiments.journal import CellResult, open_journal
+from lostsales.lab.experiments.folder import CELLS, JOURNAL, MANIFEST, READS_RESULTS, prepare_folder, read_manifest
 from lostsales.lab.experiments.results import ExperimentResults, summarise_results
 from lostsales.lab.experiments.run import run_experiment
 from lostsales.lab.experiments.tables import write_tables
@@ -120,11 +120,11 @@ def test_incomplete_line_of_the_journal_is_cut_off(tmp_path: Path, done: tuple[P
     journal = tmp_path / JOURNAL
     text = (done[0] / JOURNAL).read_bytes()
     journal.write_bytes(text[:-20])
-    with open_journal(journal) as (_, found):
-        assert list(found.values()) == done[1][:-1]
+    with open_journal(journal, CELLS) as found:
+        assert found.entries == done[1][:-1]
     assert journal.read_bytes() == text[: text[:-20].rindex(b"\n") + 1]
     journal.write_bytes(b"nonsense\n")
-    with pytest.raises(LostSalesError, match="is damaged"), open_journal(journal):
+    with pytest.raises(LostSalesError, match="is damaged"), open_journal(journal, CELLS):
         pass
 
 
@@ -135,7 +135,7 @@ def test_a_line_of_the_journal_with_another_type_is_refused(
 ) -> None:
     first = json.loads((done[0] / JOURNAL).read_bytes().splitlines()[0])
     (tmp_path / JOURNAL).write_text(json.dumps(first | {key: value}) + "\n")
-    with pytest.raises(LostSalesError, match="is damaged"), open_journal(tmp_path / JOURNAL):
+    with pytest.raises(LostSalesError, match="is damaged"), open_journal(tmp_path / JOURNAL, CELLS):
         pass
 
 
@@ -149,7 +149,8 @@ def test_a_manifest_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
 
 def test_a_folder_is_written_by_one_process_at_a_time(tmp_path: Path) -> None:
     prepare_folder(tmp_path / "busy", small())
-    with open_journal(tmp_path / "busy" / JOURNAL), pytest.raises(LostSalesError, match="another process is running"):
+    busy = open_journal(tmp_path / "busy" / JOURNAL, CELLS)
+    with busy, pytest.raises(LostSalesError, match="another process is writing"):
         run_experiment(small(), tmp_path / "busy", workers=1)
 
 

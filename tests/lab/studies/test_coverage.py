@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from pydantic import TypeAdapter
 
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.evaluation.interval import Interval
@@ -36,7 +37,7 @@ def test_coverage_equals_hand_computed_shares() -> None:
 
 @pytest.mark.slow
 def test_resumed_study_repeats_no_replication(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    partial = tmp_path / "study.json"
+    partial = tmp_path / "study.jsonl"
     first = run_study(study(1), partial)
     numbers = []
 
@@ -48,28 +49,37 @@ def test_resumed_study_repeats_no_replication(tmp_path: Path, monkeypatch: pytes
     both = run_study(study(2), partial)
     assert numbers == [1]
     assert both[0] == first[0]
-    assert len(json.loads(partial.read_text())["replications"]) == 2
+    assert len(partial.read_text().splitlines()) == 3  # the head, and one for each log
 
 
 def test_files_of_other_studies_are_refused(tmp_path: Path) -> None:
-    partial = tmp_path / "study.json"
+    partial = tmp_path / "study.jsonl"
     run_study(study(1), partial)
     other = Study(scenario("nonlinear"), policy="uniform", series=(5,), replications=1, estimators=("fqe",))
-    with pytest.raises(LostSalesError, match="another study"):
+    with pytest.raises(LostSalesError, match="with other settings"):
         run_study(other, partial)
-    whole = json.loads(partial.read_text())
-    first = whole["replications"][0]
-    other_types = [json.dumps(whole | {"replications": [first | {key: "x"}]}) for key in ("series", "profit", "gain")]
-    for text in ("{", "[]", "[" * 100_000, *other_types):
+    head, first = partial.read_text().splitlines()
+    estimate = json.loads(first)["replications"][0]
+    wrong = [estimate | {key: "x"} for key in ("series", "profit", "gain")]
+    other_types = [json.loads(first) | {"replications": [each]} for each in wrong]
+    by_an_older_version = json.dumps({"study": study(1).fingerprint, "replications": [estimate]})
+    for text in (
+        "{",
+        "[]",
+        "[" * 100_000,
+        by_an_older_version,
+        *(f"{head}\n{json.dumps(each)}\n" for each in other_types),
+    ):
         partial.write_text(text)
         with pytest.raises(LostSalesError, match="not the file of a calibration study"):
             run_study(study(1), partial)
+        assert partial.read_text() == text
 
 
 def test_an_interval_without_an_end_is_read_again() -> None:
     ends = {"value": 1.0, "low": None, "high": None}
     saved = {"series": 5, "number": 0, "estimator": "dr", "profit": ends, "gain": None}
-    found = Replication.of(saved).profit
+    found = TypeAdapter(Replication).validate_python(saved).profit
     assert found is not None
     assert (found.value, np.isnan(found.low), np.isnan(found.high)) == (1.0, True, True)
 
@@ -85,9 +95,9 @@ def test_bad_requests_are_refused() -> None:
 
 def test_calibrate_is_the_table_of_its_study(tmp_path: Path) -> None:
     asked = study(1)
-    done = run_study(asked, tmp_path / "study.json")
+    done = run_study(asked, tmp_path / "study.jsonl")
     found = calibrate(
-        asked.scenario, series=(5,), replications=1, estimators=("fqe",), partial=str(tmp_path / "study.json")
+        asked.scenario, series=(5,), replications=1, estimators=("fqe",), partial=str(tmp_path / "study.jsonl")
     )
     assert found.study == asked
     assert found.truth == asked.truth()

@@ -30,19 +30,19 @@ def test_the_table_by_hand() -> None:
 
 
 def test_it_resumes_from_its_journal_and_refuses_that_of_another_study(tmp_path: Path) -> None:
-    journal, study = tmp_path / "study.json", ManagerStudy(SHOP, ("base-stock",), series=2, replications=1)
+    journal, study = tmp_path / "study.jsonl", ManagerStudy(SHOP, ("base-stock",), series=2, replications=1)
     (first,) = run_manager_study(study, journal)
-    kept = json.loads(journal.read_text())
-    kept["outcomes"][0]["profit"]["base-stock"] = 99.0
-    journal.write_text(json.dumps(kept))
+    head, line = journal.read_text().splitlines()
+    kept = json.loads(line) | {"profit": {"base-stock": 99.0}}
+    journal.write_text(f"{head}\n{json.dumps(kept)}\n")
     again = run_manager_study(ManagerStudy(SHOP, ("base-stock",), series=2, replications=2), journal)
     assert [each.number for each in again] == [0, 1]
     assert again[0].profit == {"base-stock": 99.0}  # taken from the journal, not learned again
     assert again[1].manager == first.manager == evaluate_policy(SHOP, ManagerPolicy.of(SHOP), 200, 1).mean_profit
-    with pytest.raises(LostSalesError, match="holds another study"):
+    with pytest.raises(LostSalesError, match="holds a study of managers' logs with other settings"):
         run_manager_study(ManagerStudy(SHOP, ("base-stock",), series=3, replications=1), journal)
     journal.write_text("[]")
-    with pytest.raises(LostSalesError, match="is not the file of a study of managers' logs"):
+    with pytest.raises(LostSalesError, match="not the file of a study of managers' logs"):
         run_manager_study(study, journal)
 
 

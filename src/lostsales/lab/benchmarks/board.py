@@ -7,7 +7,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Protocol
 
-from lostsales.data.json_files import read_json, write_json
+from lostsales.data.journal import JournalFolder
 from lostsales.data.output_files import check_utf8
 from lostsales.data.progress import Progress
 from lostsales.errors import LostSalesError, SettingError
@@ -83,27 +83,24 @@ def run_board(board: Board, folder: Path, progress: Progress | None = None) -> l
     measured: dict[str, Figures] = {}
     for done, part in enumerate(board.parts):
         report(done, len(board.parts))
-        measured[part.key] = _measured(part, folder / f"{board.name}-{part.key}.json")
+        measured[part.key] = _measured(part, f"{board.name}-{part.key}", JournalFolder(folder))
     report(len(board.parts), len(board.parts))
     return board.rows(measured)
 
 
-def _measured(part: Part, path: Path) -> Figures:
-    """What the file of a part holds, if it is of the same data, settings and version; else the part is run."""
+def _measured(part: Part, name: str, journal: JournalFolder) -> Figures:
+    """What the journal has of a part, if it is of the same data, settings and version; else the part is run."""
     of = {"fingerprint": part.fingerprint, "version": version("lostsales")}
-    if path.is_file():
-        held = read_json(path)
-        if {name: held.get(name) for name in of} == of and isinstance(held.get("figures"), dict):
-            figures: Figures = held["figures"]
-            return figures
+    held = journal.read(name) or {}
+    figures: Figures
+    if {key: held.get(key) for key in of} == of and isinstance(held.get("figures"), dict):
+        figures = held["figures"]
+        return figures
     try:
         figures = part.run()
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_json(of | {"figures": figures}, path)
     except KeyboardInterrupt:
         raise LostSalesError(f"stopped at {part.key}; the same command goes on from there") from None
-    except OSError as error:
-        raise LostSalesError(f"{path} cannot be written: {error.strerror}") from None
+    journal.add(name, of | {"figures": figures})
     return figures
 
 

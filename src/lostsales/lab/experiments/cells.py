@@ -12,9 +12,8 @@ from lostsales.data.log import SalesLog
 from lostsales.data.parallel import single_threaded, using_workers
 from lostsales.data.sublogs import series_of
 from lostsales.lab.exact.softmax_policy import SoftmaxPolicy
-from lostsales.lab.experiments.design import REFERENCE, Cell, Experiment, learner_and_settings
+from lostsales.lab.experiments.design import REFERENCE, Cell, CellResult, Experiment, learner_and_settings
 from lostsales.lab.experiments.folder import read_manifest, reference_path
-from lostsales.lab.experiments.journal import CellResult
 from lostsales.lab.experiments.ppo_behaviour import ppo_behaviour
 from lostsales.learn.fit import fit
 from lostsales.policy.policy import Policy

@@ -1,6 +1,7 @@
 """Design of an experiment: settings, cells, and seeds that do not depend on the order of the cells."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -70,6 +71,27 @@ class Cell(NamedTuple):
     episodes: int
     run: int
     method: str
+
+
+@dataclass(frozen=True)
+class CellResult:
+    """Result of a cell; `failure` is the reason where there is no value, else empty."""
+
+    behaviour: str
+    episodes: int
+    run: int
+    method: str
+    value: float | None  # mean profit a period
+    std_error: float | None  # over test episodes
+    uncensored_share: float | None
+    failure: str
+    fit_seconds: float
+    test_seconds: float
+
+    @property
+    def cell(self) -> Cell:
+        """The cell."""
+        return Cell(self.behaviour, self.episodes, self.run, self.method)
 
 
 class Experiment(Settings):

@@ -9,14 +9,16 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from lostsales.data.journal import Run
 from lostsales.data.json_files import read_json, write_json
 from lostsales.data.output_files import check_utf8
 from lostsales.data.settings import checked
 from lostsales.errors import LostSalesError, SettingError
-from lostsales.lab.experiments.design import Experiment
+from lostsales.lab.experiments.design import CellResult, Experiment
 
 MANIFEST = "manifest.json"
 JOURNAL = "cells.jsonl"
+CELLS = Run("an experiment", CellResult, None)  # of which the manifest says all
 # Code that no result of a cell depends on: it is not part of the code checksum.
 READS_RESULTS = (
     "apps/",

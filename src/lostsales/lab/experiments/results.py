@@ -7,8 +7,7 @@ from itertools import product
 import numpy as np
 
 from lostsales.evaluation.interval import student_quantile
-from lostsales.lab.experiments.design import REFERENCE, Experiment
-from lostsales.lab.experiments.journal import CellResult
+from lostsales.lab.experiments.design import REFERENCE, CellResult, Experiment
 from lostsales.types import Floats
 
 

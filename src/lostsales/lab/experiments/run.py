@@ -1,24 +1,21 @@
 """Run an experiment: solve the references once, then every unfinished cell, on several processes."""
 
 import os
-from collections.abc import Callable, Generator
-from concurrent.futures import as_completed
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import closing
 from functools import partial
 from pathlib import Path
 
+from lostsales.data.journal import Journal, open_journal
 from lostsales.data.json_files import write_json
 from lostsales.data.progress import Progress
-from lostsales.errors import LostSalesError, SettingError
+from lostsales.data.worker_processes import check_workers
+from lostsales.errors import LostSalesError
 from lostsales.lab.exact.solve import Target, criterion_of, solve_reference
 from lostsales.lab.experiments.cells import run_cell
-from lostsales.lab.experiments.design import Cell, Experiment, learner_and_settings
-from lostsales.lab.experiments.folder import JOURNAL, prepare_folder, reference_path, write_manifest
-from lostsales.lab.experiments.journal import CellResult, open_journal
+from lostsales.lab.experiments.design import Cell, CellResult, Experiment, learner_and_settings
+from lostsales.lab.experiments.folder import CELLS, JOURNAL, prepare_folder, reference_path, write_manifest
 from lostsales.lab.experiments.ppo_behaviour import keep_ppo
 from lostsales.learn.learner import LEARNERS
-from lostsales.simulation.workers import worker_pool
 
 WORKERS = min(2, os.cpu_count() or 1)
 SOLVED = "references.json"
@@ -36,36 +33,31 @@ def run_experiment(
     So an experiment can be resumed, and can grow by runs, levels and methods. Results do not depend on `workers`.
     Progress counts cells. The behaviour `ppo` needs a policy file, of which the folder keeps a copy.
     """
-    if workers < 1:
-        raise SettingError(f"workers must be at least 1, but {workers} came")
+    check_workers(workers)
     LEARNERS.check(*(learner_and_settings(method)[0] for method in experiment.methods))
     prepare_folder(folder, experiment)
-    with open_journal(folder / JOURNAL) as (journal, held):
+    with open_journal(folder / JOURNAL, CELLS) as journal:
         write_manifest(folder, experiment)
         cells = list(experiment.cells())
-        done = {cell: held[cell] for cell in cells if cell in held and not held[cell].failure}
-        left = [cell for cell in cells if cell not in done]
-        report = progress or (lambda _done, _total: None)
+        done = {each.cell: each for each in journal.entries if not each.failure}
         try:
             if "ppo" in experiment.behaviours:
                 keep_ppo(experiment, folder, ppo)
             _solve_references(experiment, folder)
-            report(len(done), len(cells))
-            with closing(_each_cell(folder, left, workers)) as finishing:  # an exception must stop the workers
-                for finished in finishing:
-                    journal.add(finished)
-                    done[finished.cell] = finished
-                    report(len(done), len(cells))
+            work = partial(run_cell, folder)
+            return journal.complete(cells, done, lambda each: each.cell, work, workers, progress)
         except KeyboardInterrupt:
-            raise LostSalesError(
-                f"stopped with {len(done):,} of {len(cells):,} cells done; the same command goes on from there"
-            ) from None
+            raise LostSalesError(f"stopped with {_done(cells, journal)}; the same command goes on from there") from None
         except BrokenProcessPool:
             raise LostSalesError(
-                f"a worker died, most likely for want of memory, with {len(done):,} of {len(cells):,} cells done; "
+                f"a worker died, most likely for want of memory, with {_done(cells, journal)}; "
                 "the same command goes on from there, and --workers 1 needs half as much"
             ) from None
-        return [done[cell] for cell in cells]
+
+
+def _done(cells: list[Cell], journal: Journal[CellResult]) -> str:
+    finished = {each.cell for each in journal.entries if not each.failure}
+    return f"{sum(cell in finished for cell in cells):,} of {len(cells):,} cells done"
 
 
 def _solve_references(experiment: Experiment, folder: Path) -> None:
@@ -92,17 +84,3 @@ def _solve_references(experiment: Experiment, folder: Path) -> None:
             "method": solved.method,
         }
     write_json(facts, folder / SOLVED)
-
-
-def _each_cell(folder: Path, cells: list[Cell], workers: int) -> Generator[CellResult]:
-    """Results of cells, in order of completion."""
-    run: Callable[[Cell], CellResult] = partial(run_cell, folder)
-    if workers == 1 or len(cells) <= 1:
-        yield from map(run, cells)
-        return
-    with worker_pool(min(workers, len(cells))) as pool:
-        try:
-            for future in as_completed([pool.submit(run, cell) for cell in cells]):
-                yield future.result()
-        finally:
-            pool.shutdown(cancel_futures=True)

@@ -1,28 +1,23 @@
 """`calibrate`: empirical coverage of the 95 % intervals of `evaluate`, in simulation, where the true value is known."""
 
-import json
-from collections.abc import Iterator
-from concurrent.futures import as_completed
 from dataclasses import asdict, dataclass, field
-from hashlib import sha256
+from functools import partial as bind
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
-from pydantic import TypeAdapter
+from pydantic import BeforeValidator
 
-from lostsales.data.finite_json import finite
-from lostsales.data.output_files import replacing
+from lostsales.data.journal import Run, fingerprint, open_journal
 from lostsales.data.parallel import single_threaded
 from lostsales.data.progress import Progress
-from lostsales.errors import LostSalesError, SettingError
+from lostsales.errors import SettingError
 from lostsales.evaluation.estimators.estimator import ESTIMATORS
 from lostsales.evaluation.evaluate import evaluate
 from lostsales.evaluation.interval import Interval
 from lostsales.simulation.named_policies import named_policy
 from lostsales.simulation.scenario import Scenario, as_scenario
 from lostsales.simulation.simulator import evaluate_policy, simulate
-from lostsales.simulation.workers import worker_pool
 
 SERIES = (5, 20, 50)
 REPLICATIONS = 200
@@ -60,12 +55,20 @@ class Study:
         """Checksum of all settings that determine a replication; how many there are does not."""
         asked = asdict(self) | {"scenario": self.scenario.model_dump(mode="json", by_alias=True)}
         asked = {key: value for key, value in asked.items() if key not in ("series", "replications")}
-        return sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
+        return fingerprint(asked)
 
     def truth(self) -> TrueProfit:
         """Monte Carlo values of the policy and of the behaviour."""
         policies = named_policy(self.policy, self.scenario), named_policy(self.behaviour, self.scenario, self.epsilon)
         return TrueProfit(*(evaluate_policy(self.scenario, each, TRUTH_EPISODES, 1).mean_profit for each in policies))
+
+
+def _with_ends(saved: Any) -> Any:
+    """JSON has null for an end that is not finite."""
+    return {name: np.nan if end is None else end for name, end in saved.items()} if isinstance(saved, dict) else saved
+
+
+SavedInterval = Annotated[Interval | None, BeforeValidator(_with_ends)]
 
 
 @dataclass(frozen=True)
@@ -75,17 +78,17 @@ class Replication:
     series: int
     number: int
     estimator: str
-    profit: Interval | None
-    gain: Interval | None
+    profit: SavedInterval
+    gain: SavedInterval
 
-    @classmethod
-    def of(cls, saved: dict[str, Any]) -> "Replication":
-        """From JSON, in which an end that is not finite is null; raises ValueError where it is no replication."""
-        intervals = {
-            key: saved[key] and {name: np.nan if end is None else end for name, end in saved[key].items()}
-            for key in ("profit", "gain")
-        }
-        return TypeAdapter(cls).validate_python(saved | intervals)
+
+@dataclass(frozen=True)
+class EvaluatedLog:
+    """All estimates from one log."""
+
+    series: int
+    number: int
+    replications: tuple[Replication, ...]
 
 
 @dataclass(frozen=True)
@@ -214,16 +217,16 @@ def run_study(
     study: Study, partial: Path | None = None, workers: int = 1, progress: Progress | None = None
 ) -> list[Replication]:
     """All replications; those in the `partial` file of the same study are not repeated."""
-    done = _read(study, partial)
     wanted = [(series, number) for series in study.series for number in range(study.replications)]
-    left = [each for each in wanted if each not in done]
-    for finished in _each_replication(study, left, workers):
-        done[finished[0].series, finished[0].number] = finished
-        if partial is not None:
-            _write(study, partial, done)
-        if progress:
-            progress(sum(each in done for each in wanted), len(wanted))
-    return [each for key in wanted for each in done[key]]
+    with open_journal(partial, Run("a calibration study", EvaluatedLog, study.fingerprint)) as journal:
+        done = {(each.series, each.number): each for each in journal.entries}
+        work = bind(_evaluated, study)
+        logs = journal.complete(wanted, done, lambda each: (each.series, each.number), work, workers, progress)
+    return [each for log in logs for each in log.replications]
+
+
+def _evaluated(study: Study, which: tuple[int, int]) -> EvaluatedLog:
+    return EvaluatedLog(*which, tuple(replicate(study, *which)))
 
 
 def replicate(study: Study, series: int, number: int) -> list[Replication]:
@@ -267,41 +270,3 @@ def coverage(study: Study, replications: list[Replication], truth: tuple[float, 
                 )
             )
     return table
-
-
-def _each_replication(study: Study, left: list[tuple[int, int]], workers: int) -> Iterator[list[Replication]]:
-    if workers < 1:
-        raise SettingError(f"workers must be at least 1, but {workers} came")
-    if workers == 1 or len(left) < 2:
-        yield from (replicate(study, *each) for each in left)
-        return
-    with worker_pool(min(workers, len(left))) as pool:
-        try:
-            for future in as_completed([pool.submit(replicate, study, *each) for each in left]):
-                yield future.result()
-        finally:
-            pool.shutdown(cancel_futures=True)
-
-
-def _read(study: Study, partial: Path | None) -> dict[tuple[int, int], list[Replication]]:
-    if partial is None or not partial.exists():
-        return {}
-    try:
-        saved = json.loads(partial.read_text())
-        same, lines = saved["study"] == study.fingerprint, [Replication.of(each) for each in saved["replications"]]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise LostSalesError(f"{partial} is not the file of a calibration study; choose another --out") from None
-    if not same:
-        raise LostSalesError(
-            f"{partial} holds another study (scenario, policy, behaviour or seed); choose another --out"
-        )
-    done: dict[tuple[int, int], list[Replication]] = {}
-    for each in lines:
-        done.setdefault((each.series, each.number), []).append(each)
-    return done
-
-
-def _write(study: Study, partial: Path, done: dict[tuple[int, int], list[Replication]]) -> None:
-    content = {"study": study.fingerprint, "replications": [asdict(each) for key in sorted(done) for each in done[key]]}
-    with replacing(partial) as temporary:
-        temporary.write_text(json.dumps(finite(content), allow_nan=False), encoding="utf-8")

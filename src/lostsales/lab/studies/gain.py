@@ -11,12 +11,12 @@ from pathlib import Path
 
 import numpy as np
 
+from lostsales.data.journal import Run, fingerprint, open_journal
 from lostsales.data.parallel import single_threaded
 from lostsales.data.progress import Progress
 from lostsales.errors import SettingError
 from lostsales.evaluation.compare import ComparedMethod, compare
 from lostsales.evaluation.interval import degrees_of_freedom, student_quantile
-from lostsales.lab.studies.journal import StudyJournal, fingerprint_of
 from lostsales.learn.fit import learner_of
 from lostsales.simulation.manager_policy import ManagerPolicy
 from lostsales.simulation.scenario import Scenario
@@ -45,7 +45,8 @@ class PromiseStudy:
     @property
     def fingerprint(self) -> str:
         """Checksum of all settings that determine a replication."""
-        return fingerprint_of(asdict(self), self.scenario)
+        asked = {key: value for key, value in asdict(self).items() if key != "replications"}
+        return fingerprint(asked | {"scenario": self.scenario.model_dump(mode="json", by_alias=True)})
 
 
 @dataclass(frozen=True)
@@ -146,5 +147,8 @@ def run_promise_study(
     study: PromiseStudy, partial: Path | None = None, workers: int = 1, progress: Progress | None = None
 ) -> list[PromiseOutcome]:
     """All outcomes; those in the `partial` file of the same study are not repeated."""
-    journal = StudyJournal(partial, "promise_study", "a study of promises", study.fingerprint, PromiseOutcome)
-    return list(journal.complete(bind(promise_outcome, study), study.replications, workers, progress))
+    run = Run("a study of promises", PromiseOutcome, study.fingerprint)
+    with open_journal(partial, run) as journal:
+        done = {each.number: each for each in journal.entries}
+        work, numbers = bind(promise_outcome, study), range(study.replications)
+        return journal.complete(numbers, done, lambda each: each.number, work, workers, progress)

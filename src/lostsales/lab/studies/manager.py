@@ -13,10 +13,10 @@ from pathlib import Path
 
 import numpy as np
 
+from lostsales.data.journal import Run, fingerprint, open_journal
 from lostsales.data.parallel import single_threaded
 from lostsales.data.progress import Progress
 from lostsales.errors import SettingError
-from lostsales.lab.studies.journal import StudyJournal, fingerprint_of
 from lostsales.learn.fit import learner_of
 from lostsales.simulation.manager_policy import ManagerPolicy
 from lostsales.simulation.scenario import Scenario
@@ -49,7 +49,8 @@ class ManagerStudy:
     @property
     def fingerprint(self) -> str:
         """Checksum of all settings that determine a replication."""
-        return fingerprint_of(asdict(self), self.scenario)
+        asked = {key: value for key, value in asdict(self).items() if key != "replications"}
+        return fingerprint(asked | {"scenario": self.scenario.model_dump(mode="json", by_alias=True)})
 
 
 @dataclass(frozen=True)
@@ -132,8 +133,10 @@ def learned_from_log(study: ManagerStudy, number: int) -> LearnedFromLog:
 
 def run_manager_study(
     study: ManagerStudy, partial_file: Path | None = None, workers: int = 1, progress: Progress | None = None
-) -> Sequence[LearnedFromLog]:
+) -> list[LearnedFromLog]:
     """All outcomes; those in the `partial_file` of the same study are not repeated."""
-    called = "a study of managers' logs"
-    journal = StudyJournal(partial_file, "manager_study", called, study.fingerprint, LearnedFromLog)
-    return journal.complete(partial(learned_from_log, study), study.replications, workers, progress)
+    run = Run("a study of managers' logs", LearnedFromLog, study.fingerprint)
+    with open_journal(partial_file, run) as journal:
+        done = {each.number: each for each in journal.entries}
+        work, numbers = partial(learned_from_log, study), range(study.replications)
+        return journal.complete(numbers, done, lambda each: each.number, work, workers, progress)

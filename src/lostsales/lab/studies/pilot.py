@@ -1,25 +1,20 @@
 """The study of pilots: how often the monitor errs, finds a gain, and raises an alarm, where the truth is known."""
 
-import json
-from collections.abc import Iterator
-from concurrent.futures import as_completed
 from dataclasses import asdict, dataclass
-from hashlib import sha256
+from functools import partial as bind
 from pathlib import Path
 from typing import Literal, get_args
 
 import numpy as np
-from pydantic import TypeAdapter
 
-from lostsales.data.output_files import replacing
+from lostsales.data.journal import Run, fingerprint, open_journal
 from lostsales.data.parallel import single_threaded
 from lostsales.data.progress import Progress
-from lostsales.errors import LostSalesError, SettingError
+from lostsales.errors import SettingError
 from lostsales.evaluation.pilot.design import PilotSettings, design_pilot
 from lostsales.evaluation.pilot.monitor import monitor
 from lostsales.evaluation.pilot.plan import TriedPolicy
 from lostsales.lab.studies.pilot_shops import PilotShop, shop_of
-from lostsales.simulation.workers import worker_pool
 
 Part = Literal["no effect", "effect", "shift"]
 PARTS: tuple[Part, ...] = get_args(Part)
@@ -52,7 +47,7 @@ class PilotStudy:
     def fingerprint(self) -> str:
         """Checksum of all settings that determine a replication."""
         asked = {key: value for key, value in asdict(self).items() if key != "replications"}
-        return sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
+        return fingerprint(asked)
 
     @property
     def of_shop(self) -> PilotShop:
@@ -98,16 +93,11 @@ def run_pilot_study(
     """Simulate all pilots; those in the `partial` file of the same study are not repeated."""
     shop = study.of_shop
     truth = shop.true_profits(study.past, 200)
-    done = _read(study, partial)
     wanted = [(part, number) for part in PARTS for number in range(study.replications)]
-    left = [each for each in wanted if each not in done]
-    for finished in _each(study, truth, left, workers):
-        done[finished.part, finished.number] = finished
-        if partial is not None:
-            _write(study, partial, done)
-        if progress:
-            progress(sum(each in done for each in wanted), len(wanted))
-    pilots = [done[each] for each in wanted]
+    with open_journal(partial, Run("a study of pilots", SimulatedPilot, study.fingerprint)) as journal:
+        done = {(each.part, each.number): each for each in journal.entries}
+        work = bind(_pilot_of, study, truth)
+        pilots = journal.complete(wanted, done, lambda each: (each.part, each.number), work, workers, progress)
     return figures(pilots, truth), pilots
 
 
@@ -141,6 +131,10 @@ def simulate_pilot(study: PilotStudy, truth: tuple[float, float], part: Part, nu
     )
 
 
+def _pilot_of(study: PilotStudy, truth: tuple[float, float], which: tuple[Part, int]) -> SimulatedPilot:
+    return simulate_pilot(study, truth, *which)
+
+
 def figures(pilots: list[SimulatedPilot], truth: tuple[float, float]) -> PilotFigures:
     """Shares and medians over the pilots."""
     by = {part: [each for each in pilots if each.part == part] for part in PARTS}
@@ -168,39 +162,3 @@ def figures(pilots: list[SimulatedPilot], truth: tuple[float, float]) -> PilotFi
         false_alarms=FALSE_SPAN * sum(len(each.alarms) for each in null) / span if span else np.nan,
         pilots=len(null),
     )
-
-
-def _each(
-    study: PilotStudy, truth: tuple[float, float], left: list[tuple[Part, int]], workers: int
-) -> Iterator[SimulatedPilot]:
-    if workers < 1:
-        raise SettingError(f"workers must be at least 1, but {workers} came")
-    if workers == 1 or len(left) < 2:
-        yield from (simulate_pilot(study, truth, *each) for each in left)
-        return
-    with worker_pool(min(workers, len(left))) as pool:
-        try:
-            for future in as_completed([pool.submit(simulate_pilot, study, truth, *each) for each in left]):
-                yield future.result()
-        finally:
-            pool.shutdown(cancel_futures=True)
-
-
-def _read(study: PilotStudy, partial: Path | None) -> dict[tuple[Part, int], SimulatedPilot]:
-    if partial is None or not partial.exists():
-        return {}
-    try:
-        saved = json.loads(partial.read_text())
-        same = saved["study"] == study.fingerprint
-        lines = TypeAdapter(list[SimulatedPilot]).validate_python(saved["pilots"])
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise LostSalesError(f"{partial} is not the file of a study of pilots; choose another --out") from None
-    if not same:
-        raise LostSalesError(f"{partial} holds another study (shop, policies, sizes or seed); choose another --out")
-    return {(each.part, each.number): each for each in lines}
-
-
-def _write(study: PilotStudy, partial: Path, done: dict[tuple[Part, int], SimulatedPilot]) -> None:
-    content = {"study": study.fingerprint, "pilots": [asdict(done[key]) for key in sorted(done)]}
-    with replacing(partial) as temporary:
-        temporary.write_text(json.dumps(content, allow_nan=False), encoding="utf-8")
