@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.special import ndtri
 
 import lostsales
 from lostsales.apps.fleet.engine import Processes
@@ -78,7 +79,7 @@ def test_the_total_of_shards_by_hand() -> None:
     assert both.proven_share == 4 / 16
     drawn = fleet_gain([shard(3.0, 3.0), shard(5.0, 4.0)], products=40, shards=4)
     # Twice the total; a product gains 0.3 and 0.5 in the two shards, of four.
-    error = np.hypot(2 * 5.0, 1.96 * 40 * np.std([0.3, 0.5], ddof=1) * np.sqrt(0.5 / 2))
+    error = np.hypot(2 * 5.0, float(ndtri(0.975)) * 40 * np.std([0.3, 0.5], ddof=1) * np.sqrt(0.5 / 2))
     assert drawn.gain.value == 16.0
     assert drawn.gain.high == pytest.approx(16 + error)
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lostsales.evaluation.interval import student_quantile
+from lostsales.data.confidence import margin
 from lostsales.lab.experiments.design import REFERENCE
 from lostsales.lab.experiments.published import Published, published_results
 from lostsales.lab.experiments.results import ExperimentResults, RunMean
@@ -61,7 +61,7 @@ def difference_to(point: Published, ours: RunMean) -> PublishedDifference:
     if ours.n > 1:
         parts = ours.std_error**4 / (ours.n - 1) + error**4 / (PUBLISHED_RUNS - 1)
         degrees = spread**4 / parts if parts else np.inf
-        reach = student_quantile(degrees, 0.975) * spread
+        reach = margin(spread, degrees)
     return PublishedDifference(
         behaviour=point.behaviour,
         method=point.method,

@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from lostsales.evaluation.interval import student_quantile
+from lostsales.data.confidence import quantile
 from lostsales.lab.experiments.against_published import differences_to_published, over_points
 from lostsales.lab.experiments.results import ExperimentResults, RunMean
 from lostsales.types import Floats
@@ -113,7 +113,7 @@ def slopes(x: Floats, values: Floats) -> Floats:
 
 def _falls(step: RunMean, steps: int) -> bool:
     """Whether a step is below 0 at the level 0.05, shared over all steps."""
-    return step.n > 1 and step.mean < -student_quantile(step.n - 1, 1 - 0.05 / steps) * step.std_error
+    return step.n > 1 and step.mean < -quantile(1 - 0.05 / steps, step.n - 1) * step.std_error
 
 
 def _reaches(results: ExperimentResults, behaviour: str, method: str) -> Claim:

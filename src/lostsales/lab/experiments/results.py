@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 
-from lostsales.evaluation.interval import student_quantile
+from lostsales.data.confidence import margin
 from lostsales.lab.experiments.design import REFERENCE, CellResult, Experiment
 from lostsales.types import Floats
 
@@ -33,7 +33,7 @@ class RunMean:
         if len(kept) < 2:
             return cls(mean, np.nan, np.nan, np.nan, len(kept))
         error = float(kept.std(ddof=1) / np.sqrt(len(kept)))
-        reach = student_quantile(len(kept) - 1, 0.975) * error
+        reach = margin(error, len(kept) - 1)
         return cls(mean, error, mean - reach, mean + reach, len(kept))
 
 

@@ -11,12 +11,13 @@ from pathlib import Path
 
 import numpy as np
 
+from lostsales.data.confidence import quantile
 from lostsales.data.journal import Run, fingerprint, open_journal
 from lostsales.data.parallel import single_threaded
 from lostsales.data.progress import Progress
 from lostsales.errors import SettingError
 from lostsales.evaluation.compare import ComparedMethod, compare
-from lostsales.evaluation.interval import degrees_of_freedom, student_quantile
+from lostsales.evaluation.interval import degrees_of_freedom
 from lostsales.learn.fit import learner_of
 from lostsales.simulation.manager_policy import ManagerPolicy
 from lostsales.simulation.scenario import Scenario
@@ -138,9 +139,9 @@ def _naive_low(found: ComparedMethod) -> float | None:
     if found.gain is None or found.contributions is None:
         return None
     degrees = degrees_of_freedom(len(found.contributions))
-    error = (found.gain.value - found.gain.low) / student_quantile(degrees, 0.975)
+    error = (found.gain.value - found.gain.low) / quantile(0.975, degrees)
     added = 0.0 if found.sensitivity is None else found.sensitivity.uncertainty
-    return found.gain.value - student_quantile(degrees, 0.95) * float(np.sqrt(max(error**2 - added**2, 0.0)))
+    return found.gain.value - quantile(0.95, degrees) * float(np.sqrt(max(error**2 - added**2, 0.0)))
 
 
 def run_promise_study(
