@@ -16,7 +16,7 @@ from lostsales.data.journal import JournalFolder
 from lostsales.data.products import Products
 from lostsales.evaluation.fleet_gain import ShardGain, fleet_gain
 from lostsales.evaluation.interval import Interval
-from lostsales.simulation.assortment import Manager
+from lostsales.simulation.assortment import AssortmentManager
 from tests.apps.fleet.shops import shop_columns, taken, write_source
 from tests.apps.running import run_json
 
@@ -62,7 +62,7 @@ def test_the_comparison_finds_what_a_better_policy_gains(tmp_path: Path) -> None
     found = run_json("fleet", "compare", tmp_path / "store", "--all", "--workers", 1)
     total = found["total"]
     fleet = Fleet.open(tmp_path / "store")
-    earned = shop.profits(Manager(shop)).mean(axis=0).sum()
+    earned = shop.profits(AssortmentManager(shop)).mean(axis=0).sum()
     assert total["gain"]["low"] > 0
     assert 0 < total["proven_share"] <= 1
     assert total["gain"]["value"] < 0.3 * earned

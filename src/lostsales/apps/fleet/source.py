@@ -17,7 +17,7 @@ from lostsales.errors import LostSalesError
 FETCHED = "fetched.parquet"
 
 
-class Source(Protocol):
+class FleetSource(Protocol):
     """Rows of all products, never held in memory whole."""
 
     @property

@@ -36,7 +36,7 @@ EPISODES, PERIODS = 80, 500  # of the simulation by which costs are compared
 BASE_STOCK, CAPPED = "best base-stock", "best capped base-stock"
 
 
-class Published(NamedTuple):
+class PublishedCosts(NamedTuple):
     """Average costs a period by lost-sale cost, in the order of LOST_COSTS; None where they were not published."""
 
     optimum: tuple[float, ...]
@@ -46,13 +46,13 @@ class Published(NamedTuple):
 
 # Cases of Zipkin (2008), Old and new methods for lost-sales inventory systems; the capped rule is that of Xin (2021).
 PUBLISHED = {
-    ("poisson", 1): Published((4.04, 5.44, 6.68, 7.84), (4.16, 5.55, 6.73, 7.86), (4.07, 5.48, 6.69, 7.84)),
-    ("poisson", 2): Published((4.40, 6.09, 7.66, 9.11), (4.64, 6.31, 7.84, 9.19), (4.40, 6.12, 7.72, 9.13)),
-    ("poisson", 3): Published((4.60, 6.53, 8.36, 10.04), (4.97, 6.86, 8.60, 10.22), (4.63, 6.62, 8.40, 10.08)),
-    ("poisson", 4): Published((4.73, 6.84, 8.89, 10.79), (5.20, 7.27, 9.24, 11.07), (4.80, 6.91, 8.96, 10.91)),
-    ("geometric", 1): Published((9.82, 14.51, 19.22, 23.87)),
-    ("geometric", 2): Published((10.24, 15.50, 20.89, 26.21)),
-    ("geometric", 3): Published((10.47, 16.14, 22.06, 27.96)),
+    ("poisson", 1): PublishedCosts((4.04, 5.44, 6.68, 7.84), (4.16, 5.55, 6.73, 7.86), (4.07, 5.48, 6.69, 7.84)),
+    ("poisson", 2): PublishedCosts((4.40, 6.09, 7.66, 9.11), (4.64, 6.31, 7.84, 9.19), (4.40, 6.12, 7.72, 9.13)),
+    ("poisson", 3): PublishedCosts((4.60, 6.53, 8.36, 10.04), (4.97, 6.86, 8.60, 10.22), (4.63, 6.62, 8.40, 10.08)),
+    ("poisson", 4): PublishedCosts((4.73, 6.84, 8.89, 10.79), (5.20, 7.27, 9.24, 11.07), (4.80, 6.91, 8.96, 10.91)),
+    ("geometric", 1): PublishedCosts((9.82, 14.51, 19.22, 23.87)),
+    ("geometric", 2): PublishedCosts((10.24, 15.50, 20.89, 26.21)),
+    ("geometric", 3): PublishedCosts((10.47, 16.14, 22.06, 27.96)),
 }
 
 

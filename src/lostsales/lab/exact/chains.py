@@ -10,7 +10,7 @@ from scipy.special import ndtr
 from lostsales.errors import SettingError
 from lostsales.policy.view import Features
 from lostsales.simulation.demand_laws import Saturating
-from lostsales.simulation.processes import Autoregressive, Cycle, FeatureProcess, MarkovChain, ReferencePrice
+from lostsales.simulation.processes import Autoregressive, CalendarCycle, FeatureProcess, MarkovChain, ReferencePrice
 from lostsales.simulation.scenario import Scenario
 from lostsales.types import Floats, Ints
 
@@ -80,7 +80,7 @@ def feature_chain(scenario: Scenario, nodes: int) -> Chain:
 
 def _states(process: FeatureProcess, nodes: int) -> float:
     """About how many values a feature has on its grid."""
-    if isinstance(process, MarkovChain | Cycle):
+    if isinstance(process, MarkovChain | CalendarCycle):
         return len(process.start) if isinstance(process, MarkovChain) else process.length
     if isinstance(process, ReferencePrice):
         return 4 * nodes + 1
@@ -102,7 +102,7 @@ def _span(process: Autoregressive) -> tuple[float, float, float]:
 def _chain_of(process: FeatureProcess, prices: Floats, nodes: int) -> Chain:
     if isinstance(process, MarkovChain):
         values, move, first = np.arange(len(process.start)), np.array(process.transition), np.array(process.start)
-    elif isinstance(process, Cycle):
+    elif isinstance(process, CalendarCycle):
         values = np.arange(process.length)
         move, first = np.roll(np.eye(process.length), 1, axis=1), np.eye(process.length)[process.start % process.length]
     elif isinstance(process, ReferencePrice):

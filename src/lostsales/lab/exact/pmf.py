@@ -4,7 +4,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from lostsales.simulation.demand_laws import Geometric, Linear, Poisson, Saturating, ScenarioLaw
-from lostsales.simulation.processes import Noise
+from lostsales.simulation.processes import DemandNoise
 from lostsales.simulation.scenario import NormalStart
 from lostsales.types import Floats
 
@@ -59,10 +59,10 @@ def _of_atoms(law: Linear | Saturating, lag_term: Floats, price: Floats, effect:
     return pmf
 
 
-def shock_cdf(noise: Noise, shock: Floats) -> Floats:
+def shock_cdf(noise: DemandNoise, shock: Floats) -> Floats:
     """P(e <= shock) of a noise with a density.
 
-    >>> shock_cdf(Noise(kind="half-normal", loc=3.5), np.array([3.5, 4.5, np.inf])).round(4)
+    >>> shock_cdf(DemandNoise(kind="half-normal", loc=3.5), np.array([3.5, 4.5, np.inf])).round(4)
     array([0.    , 0.6827, 1.    ])
     """
     if noise.kind == "lognormal":
