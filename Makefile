@@ -81,12 +81,12 @@ check-slow: $(READY)
 
 # Measures every test anew and writes which of them make check leaves out.
 slowish: $(READY)
-	$(BIN)/python -m tests.slowish
+	$(BIN)/python -m tools.slowish
 
 pages: $(READY)
-	$(BIN)/python -m tests.commands_page
-	$(BIN)/python -m tests.methods_page
-	$(BIN)/python -m tests.problem_page
+	$(BIN)/python -m tools.commands_page
+	$(BIN)/python -m tools.methods_page
+	$(BIN)/python -m tools.problem_page
 
 # The site; a broken link, a page outside the navigation or any other warning ends it.
 docs: pages
@@ -96,7 +96,7 @@ docs: pages
 # Measures the figures again that are older than the code they describe, the quickest first. MOST=MINUTES leaves those
 # that take longer, MOST=0 lists them all; DATA=FOLDER holds the data that we may not ship.
 figures: $(READY)
-	$(BIN)/python -m tests.figures $(if $(DATA),--data $(DATA)) $(if $(MOST),--most $(MOST))
+	$(BIN)/python -m tools.figures $(if $(DATA),--data $(DATA)) $(if $(MOST),--most $(MOST))
 
 bench: $(READY) $(SURVIVAL_READY)
 	$(BIN)/python -m benchmarks

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 import lostsales
-from lostsales.simulation.assortment import Assortment, Manager
+from lostsales.simulation.assortment import Assortment, AssortmentManager
 
 PERIODS = 364  # of the simulation that tells the true gain
 WANTED = 0.05  # share of the bounds that may lie above the truth
@@ -46,7 +46,7 @@ def judge(number: int, products: int = 8) -> Judged:
     if found is None:
         raise lostsales.LostSalesError(f"the log of shop {number} is too short to be judged")
     gain = found.total.period
-    profits = [shop.profits(each, PERIODS, seed=number).sum(axis=1) for each in (policy, Manager(shop))]
+    profits = [shop.profits(each, PERIODS, seed=number).sum(axis=1) for each in (policy, AssortmentManager(shop))]
     weekly = (profits[0] - profits[1]).reshape(-1, 7).mean(axis=1)
     error = float(weekly.std(ddof=1) / np.sqrt(len(weekly)))
     return Judged(number, products, gain.value, gain.low, gain.high, float(weekly.mean()), error)

@@ -4,10 +4,10 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from benchmarks.rows import Row, best_seconds
-from lostsales.simulation.exact.finite_model import FiniteModel, Resolution
-from lostsales.simulation.exact.oracle import solve_oracle
-from lostsales.simulation.exact.solve import Target, solve_reference
-from lostsales.simulation.exact.value_iteration import Criterion
+from lostsales.lab.exact.finite_model import FiniteModel, Resolution
+from lostsales.lab.exact.oracle import solve_oracle
+from lostsales.lab.exact.solve import Target, solve_reference
+from lostsales.lab.exact.value_iteration import Criterion
 from lostsales.simulation.scenario import Scenario
 from lostsales.types import Floats
 

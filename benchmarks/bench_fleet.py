@@ -27,7 +27,7 @@ from lostsales.policy.base import PolicyBase
 from lostsales.policy.file_format import load
 from lostsales.policy.policy import Observes, SavedPolicy
 from lostsales.policy.view import Action, View
-from lostsales.simulation.assortment import Assortment, Manager
+from lostsales.simulation.assortment import Assortment, AssortmentManager
 from lostsales.types import Array, Ints
 
 WEEKS = 104
@@ -68,7 +68,7 @@ def against_a_loop(folder: Path, products: int = 500, alone: int = 20) -> list[R
     by_fleet = sample.profits(load(version.policy_path(0))).mean(axis=0)
     by_loop = sample.profits(EachAlone(policies)).mean(axis=0)
     ratio = float(np.mean(by_fleet / np.maximum(by_loop, 1e-9)))
-    manager = sample.profits(Manager(sample)).mean(axis=0).sum()
+    manager = sample.profits(AssortmentManager(sample)).mean(axis=0).sum()
     earned = f"{by_fleet.sum():.1f} a day, the manager {manager:.1f}"
     return [
         Row(

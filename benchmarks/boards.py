@@ -4,8 +4,8 @@ import sys
 from pathlib import Path
 
 from benchmarks.markdown import markdown_table, results_folder
-from lostsales.simulation.benchmarks.board import BoardRow, run_board
-from lostsales.simulation.benchmarks.boards import open_board
+from lostsales.lab.benchmarks.board import BoardRow, run_board
+from lostsales.lab.benchmarks.boards import open_board
 
 
 def zipkin(rows: list[BoardRow]) -> str:

@@ -15,12 +15,12 @@ import numpy as np
 import lostsales
 from benchmarks.markdown import markdown_table
 from lostsales.data.parallel import single_threaded, using_workers
+from lostsales.data.worker_processes import worker_pool
 from lostsales.policy.policy import Policy
 from lostsales.policy.simple import EpsilonGreedy
 from lostsales.simulation.named_policies import named_policy
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import evaluate_policy
-from lostsales.simulation.workers import worker_pool
 
 SHOPS = (
     *(("released", "uniform"), ("steady", "uniform"), ("nonlinear", "uniform")),

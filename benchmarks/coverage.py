@@ -3,7 +3,7 @@
 import argparse
 
 from benchmarks.markdown import markdown_table, results_folder
-from lostsales.simulation.coverage_study import REPLICATIONS, Coverage, calibrate
+from lostsales.lab.studies.coverage import REPLICATIONS, Coverage, calibrate
 
 HEAD = ("scenario", "series", "covers", "covers the gain", "refused", "mean error (standard error)", "half width")
 

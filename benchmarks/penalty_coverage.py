@@ -16,6 +16,7 @@ import numpy as np
 from lostsales.data.economics import units_available
 from lostsales.data.log import SalesLog
 from lostsales.data.parallel import single_threaded
+from lostsales.lab.exact.solve import solve
 from lostsales.learn.cfqi.learn import CfqiResult, learn
 from lostsales.learn.cfqi.policy import QPolicy
 from lostsales.learn.cfqi.settings import PCFQI
@@ -24,7 +25,6 @@ from lostsales.policy.period import transition
 from lostsales.policy.policy import Policy
 from lostsales.policy.simple import EpsilonGreedy
 from lostsales.policy.view import Action, ClosedPeriod, View
-from lostsales.simulation.exact.solve import solve
 from lostsales.simulation.manager_policy import ManagerPolicy
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import evaluate_policy, simulate

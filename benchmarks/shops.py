@@ -1,6 +1,6 @@
 """`python -m benchmarks.shops`: what the simulated shops earn under uniform behaviour and under the exact oracle."""
 
-from lostsales.simulation.exact.solve import solve
+from lostsales.lab.exact.solve import solve
 from lostsales.simulation.presets import preset_names
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import evaluate_policy

@@ -14,6 +14,7 @@ from benchmarks.rows import Row
 from lostsales.data.problem import Problem
 from lostsales.data.receipts import with_receipts
 from lostsales.demand.law.selection import fit_demand
+from lostsales.lab.exact.solve import criterion_of, solve_reference
 from lostsales.learn.baselines.thresholds import Thresholds, position_of
 from lostsales.learn.planner.planner import Planner
 from lostsales.policy.action_grid import ActionGrid
@@ -21,7 +22,6 @@ from lostsales.policy.base import PolicyBase
 from lostsales.policy.rollout import play
 from lostsales.policy.rules import Rules
 from lostsales.policy.view import Action, View
-from lostsales.simulation.exact.solve import criterion_of, solve_reference
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import evaluate_policy, simulate
 from lostsales.types import Floats

@@ -20,13 +20,13 @@ from lostsales.demand.law.means import LinearMean
 from lostsales.demand.law.residuals import Residuals
 from lostsales.demand.law.selection import fit_demand
 from lostsales.demand.law.series_effects import SeriesEffects
+from lostsales.lab.exact.solve import criterion_of, solve_reference
 from lostsales.learn.planner.planner import Planner
 from lostsales.policy.action_grid import ActionGrid
 from lostsales.policy.base import PolicyBase
 from lostsales.policy.policy import Observes, Policy
 from lostsales.policy.rollout import Opening, Step, play
 from lostsales.policy.view import Action, Features, View
-from lostsales.simulation.exact.solve import criterion_of, solve_reference
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import evaluate_policy, simulate
 from lostsales.types import Floats

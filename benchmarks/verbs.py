@@ -20,10 +20,10 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from benchmarks.markdown import markdown_table, results_folder
+from lostsales.data.worker_processes import worker_pool
 from lostsales.data.writing import write_table
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
-from lostsales.simulation.workers import worker_pool
 
 SHAPES = "1000x20,10000x200,100000x2000,100000x1,1000000x20000,10000000x100000"  # rows x series of `steady`
 # Seconds of the processor after which a command is stopped. Nor is it tried on a log that would take longer if time

@@ -8,7 +8,7 @@ from hypothesis import settings
 settings.register_profile("lostsales", deadline=None, derandomize=True)
 settings.load_profile("lostsales")
 
-# Tests and files that make check leaves out; python -m tests.slowish measures and writes them.
+# Tests and files that make check leaves out; python -m tools.slowish measures and writes them.
 SLOWISH = frozenset(Path(__file__).with_name("slowish.txt").read_text(encoding="utf-8").split())
 
 

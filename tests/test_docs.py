@@ -21,10 +21,10 @@ from lostsales.evaluation.pilot.design import pilot
 from lostsales.learn.fit import fit
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
-from tests import commands_page, methods_page, problem_page
 from tests.apps.fleet.shops import shop_columns, taken, write_source
-from tests.commands_page import commands, examples
 from tests.learn.small import days, frame_of, small_log
+from tools import commands_page, methods_page, problem_page
+from tools.commands_page import commands, examples
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])

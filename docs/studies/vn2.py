@@ -12,7 +12,7 @@ import lostsales
 from docs.studies.replay import Books, Shop, manager, play
 from docs.studies.telling import commit, refusal, run, said, write, write_report
 from docs.studies.ways import try_ways
-from lostsales.simulation.benchmarks.vn2_data import WeeklySales, read_sales
+from lostsales.lab.benchmarks.vn2_data import WeeklySales, read_sales
 
 LEAD_TIME, HOLDING = 2, 0.2  # weeks; a unit left costs so much of a lost sale
 WEEKS, APART, WINDOWS = 8, 13, 4  # windows of the last year

@@ -40,6 +40,12 @@ if _typing.TYPE_CHECKING:
     from lostsales.evaluation.pilot.plan import Pilot as Pilot
     from lostsales.evaluation.report.contents import ReportContents as ReportContents
     from lostsales.evaluation.results import Evaluation as Evaluation
+    from lostsales.lab.exact.solve import Solution as Solution
+    from lostsales.lab.exact.solve import solve as solve
+    from lostsales.lab.experiments.experiment import experiment as experiment
+    from lostsales.lab.experiments.results import ExperimentResults as ExperimentResults
+    from lostsales.lab.studies.coverage import CoverageStudy as CoverageStudy
+    from lostsales.lab.studies.coverage import calibrate as calibrate
     from lostsales.learn.baselines.behaviour import Behaviour as Behaviour
     from lostsales.learn.baselines.last_observation import FQIDropped as FQIDropped
     from lostsales.learn.baselines.last_observation import FQIImputed as FQIImputed
@@ -60,12 +66,6 @@ if _typing.TYPE_CHECKING:
     from lostsales.policy.policy import Policy as Policy
     from lostsales.policy.policy import SavedPolicy as SavedPolicy
     from lostsales.policy.rules import Rules as Rules
-    from lostsales.simulation.coverage_study import CoverageStudy as CoverageStudy
-    from lostsales.simulation.coverage_study import calibrate as calibrate
-    from lostsales.simulation.exact.solve import Solution as Solution
-    from lostsales.simulation.exact.solve import solve as solve
-    from lostsales.simulation.experiments.experiment import experiment as experiment
-    from lostsales.simulation.experiments.results import ExperimentResults as ExperimentResults
     from lostsales.simulation.scenario import Scenario as Scenario
     from lostsales.simulation.simulator import HiddenTruth as HiddenTruth
     from lostsales.simulation.simulator import simulate as simulate
@@ -110,10 +110,10 @@ _ROOMS = {
     "policy.file_format": ("load",),
     "policy.policy": ("Policy", "SavedPolicy"),
     "policy.rules": ("Rules",),
-    "simulation.coverage_study": ("CoverageStudy", "calibrate"),
-    "simulation.exact.solve": ("Solution", "solve"),
-    "simulation.experiments.results": ("ExperimentResults",),
-    "simulation.experiments.experiment": ("experiment",),
+    "lab.studies.coverage": ("CoverageStudy", "calibrate"),
+    "lab.exact.solve": ("Solution", "solve"),
+    "lab.experiments.results": ("ExperimentResults",),
+    "lab.experiments.experiment": ("experiment",),
     "simulation.scenario": ("Scenario",),
     "simulation.simulator": ("HiddenTruth", "simulate"),
 }

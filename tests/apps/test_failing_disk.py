@@ -13,7 +13,7 @@ import pytest
 
 import lostsales
 from lostsales.errors import LostSalesError
-from lostsales.simulation.experiments.folder import JOURNAL
+from lostsales.lab.experiments.folder import JOURNAL
 from tests.apps.running import failure, run, run_json
 
 CODE = "from lostsales.apps.cli import main; main()"
@@ -68,7 +68,7 @@ def test_a_cell_that_failed_is_tried_again(tmp_path: Path, monkeypatch: pytest.M
         return lostsales.fit(log, method, **settings)
 
     with monkeypatch.context() as patched:
-        patched.setattr("lostsales.simulation.experiments.cells.fit", no_memory)
+        patched.setattr("lostsales.lab.experiments.cells.fit", no_memory)
         assert [each["reason"] for each in run_json(*asked)["failures"]] == ["MemoryError: no memory left"]
     assert run_json(*asked)["failures"] == []
     lines = (tmp_path / "folder" / JOURNAL).read_text().splitlines()
@@ -104,7 +104,7 @@ def processes_of(group: int) -> list[int]:
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
 def test_a_killed_calibration_leaves_no_processes(tmp_path: Path) -> None:
-    command = "calibrate", "steady", "--series", "20", "--replications", 50, "--workers", 2, "--out", "study.json"
+    command = "calibrate", "steady", "--series", "20", "--replications", 50, "--workers", 2, "--out", "study.jsonl"
     process = start(*command, folder=tmp_path)
     deadline = time.monotonic() + 120
     while len(processes_of(process.pid)) < 3 and time.monotonic() < deadline:

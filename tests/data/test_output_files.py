@@ -11,8 +11,8 @@ import pytest
 from lostsales.data.output_files import check_output, remove_abandoned, replacing, replacing_together
 from lostsales.data.writing import check_table
 from lostsales.errors import LostSalesError
-from lostsales.simulation.experiments.folder import prepare_folder
-from tests.simulation.experiments.small import small
+from lostsales.lab.experiments.folder import prepare_folder
+from tests.lab.experiments.small import small
 
 
 def write(path: Path, text: str) -> None:

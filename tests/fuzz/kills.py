@@ -45,7 +45,7 @@ WRITING = {
     "compare": "compare small.csv --methods newsvendor --estimator fqe --quick --rows 300 --out chosen",
     "report": "report rule small.csv --methods= --horizon 5 --windows 0 --out page.html",
     "solve": "solve newsvendor --target oracle --horizon 5 --out oracle",
-    "calibrate": "calibrate newsvendor --series 5 --replications 3 --estimator fqe --out study.json",
+    "calibrate": "calibrate newsvendor --series 5 --replications 3 --estimator fqe --out study.jsonl",
     "experiment": f"experiment newsvendor {EXPERIMENT}",
     "forecast": "forecast small.csv --horizon 3 --out forecast.csv",
     "pilot": "pilot past.csv --problem small.toml --policy rule --out pilot.json",
@@ -202,9 +202,11 @@ def check_whole(folder: Path) -> None:
             assert (folder / name).read_text().rstrip().endswith("</html>")
     if (folder / "proposed.toml").exists():
         lostsales.Problem.from_toml(folder / "proposed.toml")
-    for path in (folder / "study.json", folder / "folder" / "manifest.json"):
-        if path.exists():
-            json.loads(path.read_text())
+    if (folder / "folder" / "manifest.json").exists():
+        json.loads((folder / "folder" / "manifest.json").read_text())
+    if (folder / "study.jsonl").exists():
+        head, *_ = (folder / "study.jsonl").read_text().split("\n")[:-1]  # an incomplete last line is cut off later
+        assert json.loads(head)["run"] == "a calibration study"
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from lostsales.data.cost_features import costs_as_features
 from lostsales.data.log import SalesLog
 from lostsales.demand.censoring.runs import find_runs
 from lostsales.evaluation.cross_fitted import CrossFittedPolicy
+from lostsales.lab.exact.solve import solve
 from lostsales.learn.fit import fit
 from lostsales.learn.learner import LEARNERS
 from lostsales.policy.action_grid import ActionGrid
@@ -27,10 +28,9 @@ from lostsales.policy.history import view_of_rows
 from lostsales.policy.policy import Policy, SavedPolicy
 from lostsales.policy.simple import BaseStockRule, EpsilonGreedy, Uniform
 from lostsales.policy.view import Action, View
-from lostsales.simulation.exact.solve import solve
 from lostsales.simulation.simulator import simulate
+from tests.lab.exact.tiny import tiny
 from tests.learn.small import frame_of, scenario, small_log
-from tests.simulation.exact.tiny import tiny
 
 ROWS = 60
 

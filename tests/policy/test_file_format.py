@@ -12,13 +12,13 @@ import pytest
 
 import lostsales
 from lostsales.errors import LostSalesError
+from lostsales.lab.exact.solve import Method, Target, solve_reference
+from lostsales.lab.exact.value_iteration import Criterion
 from lostsales.policy.file_format import FORMAT, POLICIES, load, read_artefact, save
 from lostsales.policy.policy import SavedPolicy
-from lostsales.simulation.exact.solve import Method, Target, solve_reference
-from lostsales.simulation.exact.value_iteration import Criterion
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
-from tests.simulation.exact.tiny import tiny
+from tests.lab.exact.tiny import tiny
 
 DATA = Path(__file__).parent / "data"
 RELEASED = Scenario.load("released")

@@ -18,6 +18,8 @@ from lostsales.data.problem import Problem
 from lostsales.data.reading.gate import read_log
 from lostsales.data.writing import write_table
 from lostsales.errors import LogError, LostSalesError
+from lostsales.lab.exact.solve import solve_reference
+from lostsales.lab.exact.value_iteration import Criterion
 from lostsales.learn.cfqi.policy import QPolicy
 from lostsales.learn.cfqi.settings import CFQI
 from lostsales.learn.function.q_function import QFunction
@@ -28,8 +30,6 @@ from lostsales.policy.recommendation import BEYOND, OUTSIDE, UNSAFE, joined_flag
 from lostsales.policy.rules import Rules
 from lostsales.policy.simple import Uniform
 from lostsales.policy.view import Action, View
-from lostsales.simulation.exact.solve import solve_reference
-from lostsales.simulation.exact.value_iteration import Criterion
 from lostsales.simulation.simulator import simulate
 from tests.learn.small import FORBID, days, frame_of, open_rows, scenario, small_log
 

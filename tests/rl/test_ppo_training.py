@@ -4,10 +4,10 @@ import numpy as np
 import torch
 from stable_baselines3 import PPO
 
+from lostsales.lab.ppo import train
+from lostsales.lab.ppo_training import PpoSettings, ShopsVecEnv, train_ppo
 from lostsales.policy.simple import Uniform
 from lostsales.simulation.environment import RetailerEnv
-from lostsales.simulation.ppo import train
-from lostsales.simulation.ppo_training import PpoSettings, ShopsVecEnv, train_ppo
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import evaluate_policy
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lostsales.errors import SettingError
-from lostsales.simulation.exact.pmf import demand_pmf
+from lostsales.lab.exact.pmf import demand_pmf
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
 

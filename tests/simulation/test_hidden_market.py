@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from lostsales.errors import SettingError
+from lostsales.lab.exact.solve import solve
 from lostsales.simulation.environment import BatchedShop
-from lostsales.simulation.exact.solve import solve
 from lostsales.simulation.manager_policy import ManagerPolicy
 from lostsales.simulation.presets import HIDDEN_STATE, preset_names
 from lostsales.simulation.scenario import Scenario

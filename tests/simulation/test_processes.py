@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 
-from lostsales.simulation.processes import Autoregressive, Cycle, MarkovChain, Noise, ReferencePrice, levels_of
+from lostsales.simulation.processes import (
+    Autoregressive,
+    CalendarCycle,
+    DemandNoise,
+    MarkovChain,
+    ReferencePrice,
+    levels_of,
+)
 
 COUNT = 100_000
 
@@ -15,14 +22,14 @@ def rng() -> np.random.Generator:
 @pytest.mark.parametrize(
     ("noise", "mean", "deviation"),
     [
-        (Noise(kind="normal", loc=2, scale=3), 2, 3),
-        (Noise(kind="half-normal", loc=3.5, scale=1), 3.5 + np.sqrt(2 / np.pi), np.sqrt(1 - 2 / np.pi)),
-        (Noise(kind="lognormal", loc=-0.045, scale=0.3), 1, np.sqrt(np.exp(0.09) - 1)),
-        (Noise(kind="discrete", values=(0, 10), probabilities=(0.75, 0.25)), 2.5, np.sqrt(18.75)),
-        (Noise(kind="normal", loc=7, scale=0), 7, 0),
+        (DemandNoise(kind="normal", loc=2, scale=3), 2, 3),
+        (DemandNoise(kind="half-normal", loc=3.5, scale=1), 3.5 + np.sqrt(2 / np.pi), np.sqrt(1 - 2 / np.pi)),
+        (DemandNoise(kind="lognormal", loc=-0.045, scale=0.3), 1, np.sqrt(np.exp(0.09) - 1)),
+        (DemandNoise(kind="discrete", values=(0, 10), probabilities=(0.75, 0.25)), 2.5, np.sqrt(18.75)),
+        (DemandNoise(kind="normal", loc=7, scale=0), 7, 0),
     ],
 )
-def test_noise_has_the_moments_of_its_law(noise: Noise, mean: float, deviation: float) -> None:
+def test_noise_has_the_moments_of_its_law(noise: DemandNoise, mean: float, deviation: float) -> None:
     drawn = noise.draw(COUNT, rng())
     assert drawn.mean() == pytest.approx(mean, abs=4 * deviation / np.sqrt(COUNT))
     assert drawn.std() == pytest.approx(deviation, rel=0.02)
@@ -55,7 +62,7 @@ def test_an_autoregression_stays_in_its_stationary_law() -> None:
 
 
 def test_calendar_is_cyclic() -> None:
-    week = Cycle(kind="cycle", length=3, start=4)
+    week = CalendarCycle(kind="cycle", length=3, start=4)
     day = week.open(2, rng())
     assert day.tolist() == [1, 1]
     assert week.advance(week.advance(day, day, rng()), day, rng()).tolist() == [0, 0]

@@ -10,9 +10,9 @@ import pytest
 from lostsales.data.reading.gate import read_log
 from lostsales.data.writing import write_log
 from lostsales.errors import SettingError
+from lostsales.lab.exact.solve import solve
 from lostsales.policy.simple import Uniform
 from lostsales.simulation import simulator
-from lostsales.simulation.exact.solve import solve
 from lostsales.simulation.named_policies import named_policy
 from lostsales.simulation.presets import preset_names
 from lostsales.simulation.scenario import Scenario

@@ -13,8 +13,8 @@ import pytest
 from docs.studies import freshretail, orange_juice, vn2
 from docs.studies.telling import run, table
 from lostsales.errors import LostSalesError
-from lostsales.simulation.benchmarks.freshretail_days import read_days
-from lostsales.simulation.benchmarks.vn2_data import read_sales
+from lostsales.lab.benchmarks.freshretail_days import read_days
+from lostsales.lab.benchmarks.vn2_data import read_sales
 from tests.studies.layouts import write_freshretail, write_orange_juice, write_vn2
 
 PAGES = Path(__file__).parents[2] / "docs" / "studies"

@@ -64,7 +64,7 @@ def _copy(columns: dict[str, Array], path: Path, temporary: Path) -> None:
     import duckdb
 
     from lostsales.data.reading.cells import connect
-    from lostsales.data.reading.opening import identifier
+    from lostsales.data.sql_names import identifier
 
     quoted = str(temporary.absolute()).replace("'", "''")  # to DuckDB a first "~" is the home
     # DuckDB takes dates as moments only, and does not tell that a column without rows is text.

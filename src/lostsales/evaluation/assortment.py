@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lostsales.data.assortment import periods_a_week
+from lostsales.data.confidence import margin
 from lostsales.data.log import SalesLog
 from lostsales.data.products import Products
 from lostsales.evaluation.interval import Interval
@@ -242,7 +243,7 @@ class _Totals:
         if drawn == of_all:
             return found
         spread = float(np.std(self.contributions.mean(axis=0) * weights, ddof=1))
-        error = 1.96 * np.sqrt(drawn * (1 - drawn / of_all)) * spread
+        error = margin(float(np.sqrt(drawn * (1 - drawn / of_all))) * spread)
         reach = float(np.hypot(found.high - found.value, error))
         return _times(Interval(found.value, found.value - reach, found.value + reach), of_all / drawn)
 

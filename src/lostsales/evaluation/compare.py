@@ -16,9 +16,9 @@ from lostsales.evaluation.cross_fitted import CrossFittedPolicy
 from lostsales.evaluation.evaluate import checked_estimators, evaluate_on, prepare
 from lostsales.evaluation.interval import Interval
 from lostsales.evaluation.judged_rows import COMPARED_ROWS, QUICK_ROWS
+from lostsales.evaluation.log_concerns import log_concerns
 from lostsales.evaluation.prepared_log import PreparedLog
 from lostsales.evaluation.promise.advice import KEEP_CURRENT, Advice, Concern, advice, texts
-from lostsales.evaluation.promise.log_concerns import log_concerns
 from lostsales.evaluation.promise.sensitivity import Sensitivity
 from lostsales.evaluation.results import Earned, Estimand, Evaluation, assortment_json, plain
 from lostsales.evaluation.usable_policy import check_horizon

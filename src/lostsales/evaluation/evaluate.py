@@ -9,9 +9,9 @@ from lostsales.data.progress import Progress, stages
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.evaluation.estimators.estimator import ESTIMATORS
 from lostsales.evaluation.judged_rows import EVALUATED_ROWS, QUICK_ROWS, judged_rows
+from lostsales.evaluation.log_concerns import log_concerns
+from lostsales.evaluation.policy_concerns import policy_concerns
 from lostsales.evaluation.prepared_log import PreparedLog, check_log
-from lostsales.evaluation.promise.log_concerns import log_concerns
-from lostsales.evaluation.promise.policy_concerns import policy_concerns
 from lostsales.evaluation.results import Estimate, Evaluation, Overlap
 from lostsales.evaluation.task import EvaluationTask
 from lostsales.evaluation.usable_policy import check_policy

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lostsales.data.confidence import margin
 from lostsales.evaluation.interval import Interval
 from lostsales.types import Floats
-
-NORMAL = 1.96
 
 
 @dataclass(frozen=True)
@@ -85,6 +84,6 @@ def _total(of_shards: Sequence[Interval], sizes: Floats, products: int, shards: 
     error = factor * float(np.sqrt((reach**2).sum()))
     if len(value) < shards:
         spread = float(np.std(value / sizes, ddof=1)) if len(value) > 1 else np.inf
-        error = float(np.hypot(error, NORMAL * products * spread * np.sqrt((1 - len(value) / shards) / len(value))))
+        error = float(np.hypot(error, margin(products * spread * np.sqrt((1 - len(value) / shards) / len(value)))))
     centre = factor * float(value.sum())
     return Interval(centre, centre - error, centre + error)

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtrit
 
+from lostsales.data.confidence import margin, quantile
 from lostsales.types import Floats
 
 # Contributions are skewed, so that more degrees of freedom would make intervals too narrow.
@@ -31,7 +31,8 @@ class Interval:
         units = len(contributions)
         value = float(contributions.mean())
         error = float(contributions.std(ddof=1) / np.sqrt(units)) if units > 1 else np.inf
-        reach = _student(units if present is None else present, 0.975) * float(np.hypot(error, model_uncertainty))
+        degrees = degrees_of_freedom(units if present is None else present)
+        reach = margin(float(np.hypot(error, model_uncertainty)), degrees)
         return cls(value, value - reach, value + reach)
 
     def floor(self, units: int) -> float:
@@ -40,7 +41,8 @@ class Interval:
         >>> round(Interval.of(np.array([1.0, 2.0, 3.0])).floor(3), 3)
         0.314
         """
-        return self.value - (self.value - self.low) * _student(units, 0.95) / _student(units, 0.975)
+        degrees = degrees_of_freedom(units)
+        return self.value - (self.value - self.low) * quantile(0.95, degrees) / quantile(0.975, degrees)
 
     @property
     def proven(self) -> bool:
@@ -48,15 +50,6 @@ class Interval:
         return self.low > 0
 
 
-def student_quantile(degrees: float, share: float) -> float:
-    """Quantile of Student's t with so many degrees of freedom."""
-    return float(stdtrit(degrees, share))
-
-
 def degrees_of_freedom(units: int) -> int:
     """Of an interval over so many units."""
     return min(max(units - 1, 1), MOST_DEGREES)
-
-
-def _student(units: int, chance: float) -> float:
-    return student_quantile(degrees_of_freedom(units), chance)

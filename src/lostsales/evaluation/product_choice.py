@@ -8,7 +8,8 @@ cross-fitted: the products are chosen again without each fold of units, and coun
 import numpy as np
 from scipy.special import stdtr
 
-from lostsales.evaluation.interval import Interval, degrees_of_freedom, student_quantile
+from lostsales.data.confidence import quantile
+from lostsales.evaluation.interval import Interval, degrees_of_freedom
 from lostsales.types import Bools, Floats, Ints
 
 FOLDS = 5
@@ -47,7 +48,7 @@ def choose_products(contributions: Floats, shifts: Floats) -> Bools:
     total, total_error = _mean_and_error(
         np.cumsum(contributions[:, order], axis=1), root_mean_square(np.cumsum(shifts[:, order], axis=1))
     )
-    bound = total - student_quantile(degrees_of_freedom(units), 0.95) * total_error
+    bound = total - quantile(0.95, degrees_of_freedom(units)) * total_error
     best, chosen = int(bound.argmax()), np.zeros(products, dtype=bool)
     if bound[best] > 0:
         chosen[order[: best + 1]] = True

@@ -4,7 +4,7 @@ Demand of a product is a count, negative binomial or Poisson, with mean
 
     size * (price / usual price) ** elasticity * weekday factor,
 
-so that the optimum of each product is a small dynamic program (`optimal_policy`).
+so that the optimum of each product is a small dynamic program (`lab/exact/assortment.py`).
 """
 
 from dataclasses import dataclass
@@ -24,8 +24,6 @@ from lostsales.types import Array, Floats, Ints
 WEEK = 7
 PROMOTION = 0.8  # of the usual price
 PRICES = (0.8, 0.9, 1.0, 1.1)  # of the usual price, that managers used
-DISCOUNT = 0.99  # of the dynamic program
-TAIL = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +89,7 @@ class Assortment:
 
     def quantile(self, share: Floats, mean: Floats) -> Floats:
         """Demand below which a share of the law lies."""
-        return _quantile(share, mean, self.variance_ratio)
+        return count_quantile(share, mean, self.variance_ratio)
 
     # A market, as `play` asks for it.
     def open(self, series: int, rng: np.random.Generator) -> Opening:
@@ -125,7 +123,7 @@ class Assortment:
         """The table that the manager leaves, each product with its last periods, and the true demand beside it."""
         longest = int(self.periods.max())
         parts: dict[str, list[Array]] = {}
-        for period, step in enumerate(self.steps(Manager(self), longest, seed)):
+        for period, step in enumerate(self.steps(AssortmentManager(self), longest, seed)):
             rows = np.flatnonzero(longest - self.periods <= period)
             day = {
                 "series": self.names,
@@ -147,7 +145,7 @@ class Assortment:
 
 
 @dataclass(frozen=True, eq=False)
-class Manager(PolicyBase):
+class AssortmentManager(PolicyBase):
     """Orders up to a level that serves most days, with stray orders, and has promotions on some days."""
 
     shop: Assortment
@@ -168,80 +166,17 @@ class Manager(PolicyBase):
         return Action(price, shop.case * np.rint(wanted / shop.case))
 
 
-@dataclass(frozen=True, eq=False)
-class OptimalPolicy(PolicyBase):
-    """Reads the decision of each product, weekday and stock off a table."""
-
-    problem: Problem
-    price: tuple[Floats, ...]  # by product, (7, stocks)
-    level: tuple[Floats, ...]  # by product, (7, stocks) to which an order brings the stock
-    observes: Observes = "sales"
-
-    def decide(self, view: View, rng: np.random.Generator) -> Action:
-        """Price and order of every product."""
-        del rng
-        weekday, stock = int(view.features[0][0]), view.stock.astype(np.int64)
-        at = [np.minimum(each, table.shape[1] - 1) for each, table in zip(stock, self.level, strict=True)]
-        price = np.array([table[weekday, each] for table, each in zip(self.price, at, strict=True)])
-        level = np.array([table[weekday, each] for table, each in zip(self.level, at, strict=True)])
-        return Action(price, np.maximum(level - view.stock, 0.0))
-
-
-def optimal_policy(shop: Assortment, prices: tuple[float, ...] = PRICES) -> OptimalPolicy:
-    """The best policy of each product under its true law, at these prices relative to the usual one."""
-    found = [_solve(shop, product, np.array(prices)) for product in range(len(shop.names))]
-    price, level = (tuple(tables) for tables in zip(*found, strict=True))
-    return OptimalPolicy(shop.problem, price, level)
-
-
-def _solve(shop: Assortment, product: int, relative: Floats) -> tuple[Floats, Floats]:
-    """Price and order-up-to level of one product by weekday and stock, by value iteration over weeks."""
-    price = np.round(relative * shop.usual_price[product], 2)
-    mean = shop.size[product] * (price / shop.usual_price[product]) ** shop.elasticity[product]
-    means = shop.weekday[product][:, None] * mean  # (7, prices)
-    most = int(_quantile(np.array(1 - TAIL), means.max(), shop.variance_ratio[product])) + 1
-    case = int(shop.case[product])
-    stocks = np.arange(2 * most + case)
-    pmf = np.diff(_cdf(np.arange(most + 1.0), means[..., None], shop.variance_ratio[product]), prepend=0.0)
-    pmf[..., -1] += 1 - pmf.sum(axis=-1)
-    left = np.maximum(stocks[:, None] - np.arange(most + 1), 0)  # (stocks, demands)
-    sold = stocks[:, None] - left
-    profit = np.einsum("wpd,sd->wps", pmf, sold) * price[:, None]
-    profit -= shop.holding_cost[product] * np.einsum("wpd,sd->wps", pmf, left)
-    value = np.zeros((WEEK + 1, len(stocks)))
-    chosen_price, level = np.empty((WEEK, len(stocks))), np.empty((WEEK, len(stocks)))
-    while True:
-        before = value[0].copy()
-        value[WEEK] = before
-        for day in reversed(range(WEEK)):
-            ahead = value[day + 1][left]  # (stocks, demands)
-            by_price = profit[day] + DISCOUNT * np.einsum("pd,sd->ps", pmf[day], ahead)
-            net = by_price.max(axis=0) - shop.unit_cost[product] * stocks
-            best = _best_above(net, case)
-            value[day] = net[best] + shop.unit_cost[product] * stocks
-            chosen_price[day], level[day] = price[by_price.argmax(axis=0)[best]], stocks[best]
-        if np.ptp(value[0] - before) < 1e-4 * shop.usual_price[product]:
-            return chosen_price, level
-
-
-def _best_above(net: Floats, case: int) -> Ints:
-    """The best of a stock and those a whole number of cases above it, (stocks,)."""
-    best = np.arange(len(net))
-    for at in range(len(net) - case - 1, -1, -1):
-        if net[best[at + case]] > net[at]:
-            best[at] = best[at + case]
-    return best
-
-
 def _law(mean: Floats, ratio: Floats) -> tuple[Floats, Floats]:
     """Number and probability of a negative binomial with a mean and a ratio of variance to mean."""
     above = np.maximum(np.asarray(ratio) - 1, 1e-3)  # nearly Poisson
     return np.asarray(mean / above), np.asarray(1 / (1 + above))
 
 
-def _quantile(share: Floats, mean: Floats, ratio: Floats) -> Floats:
+def count_quantile(share: Floats, mean: Floats, ratio: Floats) -> Floats:
+    """Quantiles of demand of a mean and a ratio of variance to mean."""
     return np.asarray(stats.nbinom.ppf(share, *_law(mean, ratio)))
 
 
-def _cdf(demand: Floats, mean: Floats, ratio: Floats) -> Floats:
+def count_cdf(demand: Floats, mean: Floats, ratio: Floats) -> Floats:
+    """Probability of a demand of at most so much."""
     return np.asarray(stats.nbinom.cdf(demand, *_law(mean, ratio)))

@@ -7,7 +7,7 @@ from pydantic import Field
 from scipy.special import pdtr
 
 from lostsales.data.settings import Above0, NonNegative, Settings
-from lostsales.simulation.processes import Noise
+from lostsales.simulation.processes import DemandNoise
 from lostsales.types import Floats
 
 Effect = float | tuple[float, ...]
@@ -25,7 +25,7 @@ class Linear(Settings):
     second_rho: float = 0.0
     price: float = 0.0
     features: dict[str, Effect] = Field(default_factory=dict)
-    noise: Noise
+    noise: DemandNoise
     minimum: NonNegative = 0.0
     maximum: NonNegative | None = None
     integer: bool = True
@@ -56,7 +56,7 @@ class Saturating(Settings):
     price: float
     price_at: float = 0.0
     features: dict[str, Effect] = Field(default_factory=dict)
-    noise: Noise
+    noise: DemandNoise
     minimum: NonNegative = 0.0
     maximum: NonNegative | None = None
     integer: bool = True

@@ -1,6 +1,7 @@
 """Registers our environments with Gymnasium as soon as Gymnasium itself is imported, which is slow to import.
 
-`import lostsales; gymnasium.make("lostsales/Released-v0")` works in any order of the two imports.
+`import lostsales; gymnasium.make("lostsales/Released-v0")` works in any order of the two imports. Gymnasium offers no
+other way since 1.0, which no longer loads environments from the entry points of installed packages.
 """
 
 import sys
@@ -16,11 +17,11 @@ def register_environments() -> None:
     """Register now where Gymnasium is imported, else when it is."""
     if GYMNASIUM in sys.modules:
         _register()
-    elif not any(isinstance(finder, _Finder) for finder in sys.meta_path):
-        sys.meta_path.insert(0, _Finder())
+    elif not any(isinstance(finder, _GymnasiumFinder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _GymnasiumFinder())
 
 
-class _Finder(MetaPathFinder):
+class _GymnasiumFinder(MetaPathFinder):
     """Finds Gymnasium as Python does, with a loader that registers our environments after it."""
 
     def find_spec(

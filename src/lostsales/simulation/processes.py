@@ -16,7 +16,7 @@ def _sums_to_one(probabilities: tuple[float, ...]) -> bool:
     return abs(sum(probabilities) - 1) < 1e-9
 
 
-class Noise(Settings):
+class DemandNoise(Settings):
     """Shocks of demand.
 
     normal: loc + scale N; half-normal: loc + scale |N|; lognormal: exp(loc + scale N); discrete: `values` with
@@ -32,7 +32,7 @@ class Noise(Settings):
     probabilities: tuple[Probability, ...] = ()
 
     @model_validator(mode="after")
-    def _complete(self) -> "Noise":
+    def _complete(self) -> "DemandNoise":
         if self.kind == "discrete" and not (
             len(self.values) == len(self.probabilities) > 0 and _sums_to_one(self.probabilities)
         ):
@@ -134,7 +134,7 @@ class MarkovChain(Settings):
         return np.asarray(state, dtype=np.float64)
 
 
-class Cycle(Settings):
+class CalendarCycle(Settings):
     """A calendar: 0, 1, ..., length - 1, 0, ..., from `start`."""
 
     kind: Literal["cycle"]
@@ -183,12 +183,14 @@ class ReferencePrice(Settings):
         return self.memory * value_t + (1 - self.memory) * price_t
 
 
-FeatureProcess = Annotated[Autoregressive | MarkovChain | Cycle | Drift | ReferencePrice, Field(discriminator="kind")]
+FeatureProcess = Annotated[
+    Autoregressive | MarkovChain | CalendarCycle | Drift | ReferencePrice, Field(discriminator="kind")
+]
 
 
 def levels_of(process: Any) -> tuple[int, ...] | None:
     """Levels of a categorical feature (a calendar, or a chain with more than two states), else None."""
-    if isinstance(process, Cycle):
+    if isinstance(process, CalendarCycle):
         return tuple(range(process.length))
     if isinstance(process, MarkovChain) and len(process.start) > 2:
         return tuple(range(len(process.start)))

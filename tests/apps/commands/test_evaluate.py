@@ -53,7 +53,7 @@ def test_compare_names_one_and_saves_it(folder: Path, tmp_path: Path) -> None:
 
 
 def test_calibrate_shows_how_often_intervals_cover(tmp_path: Path) -> None:
-    given = ["calibrate", "nonlinear", "--series", "5", "--estimator", "fqe", "--out", tmp_path / "study.json"]
+    given = ["calibrate", "nonlinear", "--series", "5", "--estimator", "fqe", "--out", tmp_path / "study.jsonl"]
     found = json.loads(run(*given, "--replications", 1, "--json"))
     (row,) = found["coverage"]
     assert (row["series"], row["estimator"], row["replications"]) == (5, "fqe", 1)

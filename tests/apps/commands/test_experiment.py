@@ -15,13 +15,13 @@ from lostsales.apps.commands.experiment import QUICK_LEVELS
 from lostsales.apps.views.experiment import as_markdown, print_outcome, to_json
 from lostsales.apps.views.experiment_figures import figure_of_gaps, figure_of_values
 from lostsales.errors import SettingError
-from lostsales.simulation.experiments.claims import check_claims
-from lostsales.simulation.experiments.design import FEW_LEVELS, LEVELS
-from lostsales.simulation.experiments.published import published_results
-from lostsales.simulation.experiments.results import summarise_results
+from lostsales.lab.experiments.claims import check_claims
+from lostsales.lab.experiments.design import FEW_LEVELS, LEVELS
+from lostsales.lab.experiments.published import published_results
+from lostsales.lab.experiments.results import summarise_results
 from lostsales.simulation.scenario import Scenario
-from tests.simulation.experiments.small import TINY, made_up
-from tests.simulation.experiments.test_claims import AS_THE_PAPER_SAYS
+from tests.lab.experiments.small import TINY, made_up
+from tests.lab.experiments.test_claims import AS_THE_PAPER_SAYS
 
 FILES = {"results.parquet", "summary.csv", "claims.csv", "times.csv", "summary.md", "manifest.json"}
 FIGURES = {"uniform.png", "near-optimal.png", "gaps.png"}

@@ -134,9 +134,9 @@ def test_a_mistake_is_one_message(
 @pytest.mark.slow
 def test_a_study_of_pilots_resumes(tmp_path: Path) -> None:
     arguments = ("calibrate", "assorted", "--study", "pilot", "--series", 10, "--past", 20, "--replications", 1)
-    first = run_json(*arguments, "--out", tmp_path / "study.json")
+    first = run_json(*arguments, "--out", tmp_path / "study.jsonl")
     assert first["pilots"] == 1
-    journal = (tmp_path / "study.json").read_bytes()
-    assert run_json(*arguments, "--out", tmp_path / "study.json") == first
-    assert (tmp_path / "study.json").read_bytes() == journal
-    assert "wanted" in run(*arguments, "--out", tmp_path / "study.json")
+    journal = (tmp_path / "study.jsonl").read_bytes()
+    assert run_json(*arguments, "--out", tmp_path / "study.jsonl") == first
+    assert (tmp_path / "study.jsonl").read_bytes() == journal
+    assert "wanted" in run(*arguments, "--out", tmp_path / "study.jsonl")

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.special import ndtri
 
 import lostsales
 from lostsales.apps.fleet.engine import Processes
@@ -11,10 +12,10 @@ from lostsales.apps.fleet.fit import fit_fleet
 from lostsales.apps.fleet.fleet import Fleet
 from lostsales.apps.fleet.overview import FleetComparison, audit_fleet, known_comparison
 from lostsales.apps.fleet.report import write_report
-from lostsales.apps.fleet.store import Ledger
+from lostsales.data.journal import JournalFolder
 from lostsales.evaluation.fleet_gain import ShardGain, fleet_gain
 from lostsales.evaluation.interval import Interval
-from lostsales.simulation.assortment import Manager
+from lostsales.simulation.assortment import AssortmentManager
 from tests.apps.fleet.shops import shop_columns, taken, write_source
 from tests.apps.running import run_json
 
@@ -41,7 +42,7 @@ def test_the_audit_adds_up_to_that_of_all_rows(folder: Path) -> None:
 
 
 def test_shards_that_were_judged_are_not_judged_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ledger = Ledger(Fleet.open(folder / "store").version.folder / "compare-quick-seed0")
+    ledger = JournalFolder(Fleet.open(folder / "store").version.folder / "compare-quick-seed0")
     gain = {"value": 1.0, "low": 0.5, "high": 1.5}
     for shard in range(2):
         shown = {"products": 6, "judged": 6, "proven": 3, "gain": gain, "cash_gain": gain, "earned": gain}
@@ -60,7 +61,7 @@ def test_the_comparison_finds_what_a_better_policy_gains(tmp_path: Path) -> None
     found = run_json("fleet", "compare", tmp_path / "store", "--all", "--workers", 1)
     total = found["total"]
     fleet = Fleet.open(tmp_path / "store")
-    earned = shop.profits(Manager(shop)).mean(axis=0).sum()
+    earned = shop.profits(AssortmentManager(shop)).mean(axis=0).sum()
     assert total["gain"]["low"] > 0
     assert 0 < total["proven_share"] <= 1
     assert total["gain"]["value"] < 0.3 * earned
@@ -77,7 +78,7 @@ def test_the_total_of_shards_by_hand() -> None:
     assert both.proven_share == 4 / 16
     drawn = fleet_gain([shard(3.0, 3.0), shard(5.0, 4.0)], products=40, shards=4)
     # Twice the total; a product gains 0.3 and 0.5 in the two shards, of four.
-    error = np.hypot(2 * 5.0, 1.96 * 40 * np.std([0.3, 0.5], ddof=1) * np.sqrt(0.5 / 2))
+    error = np.hypot(2 * 5.0, float(ndtri(0.975)) * 40 * np.std([0.3, 0.5], ddof=1) * np.sqrt(0.5 / 2))
     assert drawn.gain.value == 16.0
     assert drawn.gain.high == pytest.approx(16 + error)
 

@@ -6,14 +6,15 @@ from pathlib import Path
 import pytest
 
 from lostsales.apps.fleet.fit import fit_fleet
-from lostsales.apps.fleet.store import Ledger, Store, checked_bytes
+from lostsales.apps.fleet.store import Store, checked_bytes
+from lostsales.data.journal import JournalFolder
 from lostsales.errors import LostSalesError
 
 
 def test_a_ledger_passes_over_files_that_are_no_entries(tmp_path: Path) -> None:
     for name in ("00000.json", "00012.json", "1x.json", "00001.json.bak"):
         (tmp_path / name).write_text("{}")
-    assert Ledger(tmp_path).shards() == [0, 12]
+    assert JournalFolder(tmp_path).numbers() == [0, 12]
 
 
 def test_a_pipe_in_a_store_is_refused_and_not_waited_for(tmp_path: Path) -> None:

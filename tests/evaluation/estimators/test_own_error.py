@@ -13,8 +13,8 @@ from lostsales.evaluation.estimators.fqe import fitted_q_evaluation
 from lostsales.evaluation.estimators.own_error import DRAWN_LOGS, OwnError, drawn_log, drawn_periods, own_error
 from lostsales.evaluation.estimators.replay import random_decisions
 from lostsales.evaluation.interval import Interval
+from lostsales.evaluation.policy_concerns import _disagreement
 from lostsales.evaluation.prepared_log import PreparedLog
-from lostsales.evaluation.promise.policy_concerns import _disagreement
 from lostsales.evaluation.results import Estimate, Overlap
 from lostsales.evaluation.task import EvaluationTask
 from lostsales.learn.baselines.behaviour import Behaviour

@@ -4,9 +4,9 @@ import numpy as np
 
 from lostsales.evaluation.pilot.clock import PilotClock
 from lostsales.evaluation.pilot.market import past_mean
-from lostsales.evaluation.pilot.panel import Outcomes, Panel
+from lostsales.evaluation.pilot.panel import Outcomes, PilotPanel
 from lostsales.evaluation.pilot.surprise import DemandBaseline, past_surprises
-from lostsales.simulation.pilot_shops import shop_of
+from lostsales.lab.studies.pilot_shops import shop_of
 from lostsales.types import Floats
 
 SERIES, LATER = 5, 200
@@ -17,8 +17,8 @@ def deviations(past: int, seed: int) -> tuple[float, float, float]:
     shop = shop_of("newsvendor", (), "base-stock:30@7", "base-stock:30@7")  # hardly a stock-out
     log = shop.roll_out(np.zeros((SERIES, past + LATER), dtype=bool), seed)
     clock = PilotClock.after(log)
-    panel, demand = Panel.of(log, clock, log.names), Outcomes.of(log, 0).demand
-    early = Panel(log, panel.names, panel.offsets[:past], panel.row[:, :past])
+    panel, demand = PilotPanel.of(log, clock, log.names), Outcomes.of(log, 0).demand
+    early = PilotPanel(log, panel.names, panel.offsets[:past], panel.row[:, :past])
     usual, price = (past_mean(early.table(each), past) for each in (demand, log.price))
     baseline = DemandBaseline.of(early, clock, demand, usual, price)
 

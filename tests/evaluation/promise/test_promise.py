@@ -11,10 +11,10 @@ from lostsales.demand.law.selection import fit_demand
 from lostsales.evaluation.compare import compare
 from lostsales.evaluation.evaluate import evaluate
 from lostsales.evaluation.interval import Interval
+from lostsales.evaluation.log_concerns import drift_of, log_concerns, memory_of
+from lostsales.evaluation.policy_concerns import run_down
 from lostsales.evaluation.prepared_log import PreparedLog, earned_profit
 from lostsales.evaluation.promise.advice import Concern, advice
-from lostsales.evaluation.promise.log_concerns import drift_of, log_concerns, memory_of
-from lostsales.evaluation.promise.policy_concerns import run_down
 from lostsales.evaluation.promise.sensitivity import Sensitivity, robustness_value, sensitivity
 from lostsales.evaluation.promise.tilted_law import tilted
 from lostsales.evaluation.results import Estimate, Overlap

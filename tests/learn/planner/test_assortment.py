@@ -10,13 +10,14 @@ import pytest
 import lostsales
 from lostsales.data.business_rules import OwnRules
 from lostsales.demand.law.demand_law import Family
+from lostsales.lab.exact.assortment import optimal_policy
 from lostsales.learn.planner.following import ByStock
 from lostsales.learn.planner.planner import Planner
 from lostsales.learn.planner.policy import PlanPolicy
 from lostsales.policy.policy import SavedPolicy
 from lostsales.policy.recommendation import UNKNOWN_SERIES, UNSEEN
 from lostsales.policy.rules import Rules
-from lostsales.simulation.assortment import Assortment, Manager, optimal_policy
+from lostsales.simulation.assortment import Assortment, AssortmentManager
 
 PLANNER = Planner(draws=1, families=(Family("linear", False, link="log"),))
 SHOP = Assortment.draw(6, 21)
@@ -48,7 +49,7 @@ def policy() -> SavedPolicy:
 
 def test_it_is_near_the_optimum_of_every_product(policy: SavedPolicy) -> None:
     found, manager, best = (
-        SHOP.profits(each, seed=3).mean(axis=0) for each in (policy, Manager(SHOP), optimal_policy(SHOP))
+        SHOP.profits(each, seed=3).mean(axis=0) for each in (policy, AssortmentManager(SHOP), optimal_policy(SHOP))
     )
     assert (found / best).mean() > 0.95
     assert found.sum() > manager.sum()

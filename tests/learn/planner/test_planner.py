@@ -9,11 +9,11 @@ import pytest
 
 import lostsales
 from lostsales.errors import SettingError
+from lostsales.lab.exact.solve import criterion_of, solve_reference
 from lostsales.learn.planner.planner import Planner
 from lostsales.learn.planner.policy import PlanPolicy
 from lostsales.policy.rollout import play
 from lostsales.policy.view import Action, ClosedPeriod
-from lostsales.simulation.exact.solve import criterion_of, solve_reference
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import evaluate_policy, simulate
 from lostsales.types import Floats

@@ -39,8 +39,8 @@ def benchmark(
     """
     from lostsales.apps.views.benchmark import print_board, to_json, write_board
     from lostsales.apps.views.console import print_json, progress
-    from lostsales.simulation.benchmarks.board import run_board
-    from lostsales.simulation.benchmarks.boards import open_board
+    from lostsales.lab.benchmarks.board import run_board
+    from lostsales.lab.benchmarks.boards import open_board
 
     board = open_board(name.value, data)
     with progress(f"running {name.value}", window=600) as report:

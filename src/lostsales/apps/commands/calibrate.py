@@ -24,7 +24,9 @@ def calibrate(
     workers: Annotated[
         int, typer.Option(min=1, max=options.MOST_WORKERS, help="Processes; results do not depend on it.")
     ] = 1,
-    out: Annotated[Path | None, typer.Option(help="File of the results; the same command resumes from it.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="File of the results (JSON lines); the same command resumes from it.")
+    ] = None,
     study: Annotated[
         Literal["intervals", "gain", "manager", "pilot"],
         typer.Option(
@@ -49,15 +51,15 @@ def calibrate(
     With `--study manager`: from what share of the manager's logs a method earns at least as much as the manager.
     With `--study pilot`: type I error, power and length of pilots, and the delay and rate of alarms.
 
-    Example: `lostsales calibrate steady --series 10 --replications 2 --out study.json`
+    Example: `lostsales calibrate steady --series 10 --replications 2 --out study.jsonl`
     """
     from lostsales.apps.commands.studies import StudyRun, study_intervals, study_managers, study_pilots, study_promises
     from lostsales.data.output_files import check_output
     from lostsales.evaluation.estimators.estimator import ESTIMATORS
-    from lostsales.simulation.coverage_study import Study
-    from lostsales.simulation.manager_study import METHODS, ManagerStudy
-    from lostsales.simulation.pilot_study import PilotStudy
-    from lostsales.simulation.promise_study import PromiseStudy
+    from lostsales.lab.studies.coverage import Study
+    from lostsales.lab.studies.gain import PromiseStudy
+    from lostsales.lab.studies.manager import METHODS, ManagerStudy
+    from lostsales.lab.studies.pilot import PilotStudy
     from lostsales.simulation.scenario import Scenario
 
     if out is not None:

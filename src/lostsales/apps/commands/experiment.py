@@ -57,10 +57,10 @@ def experiment(
     """
     from lostsales.apps.views.console import print_json, progress
     from lostsales.apps.views.experiment import print_outcome, to_json, write_outcome
-    from lostsales.simulation.experiments.design import BEHAVIOURS, LEVELS, TEST_EPISODES, Experiment, default_methods
-    from lostsales.simulation.experiments.ppo_behaviour import ppo_checksum
-    from lostsales.simulation.experiments.results import ExperimentResults
-    from lostsales.simulation.experiments.run import WORKERS, run_experiment
+    from lostsales.lab.experiments.design import BEHAVIOURS, LEVELS, TEST_EPISODES, Experiment, default_methods
+    from lostsales.lab.experiments.ppo_behaviour import ppo_checksum
+    from lostsales.lab.experiments.results import ExperimentResults
+    from lostsales.lab.experiments.run import WORKERS, run_experiment
     from lostsales.simulation.scenario import Scenario
 
     asked = Experiment(

@@ -9,7 +9,7 @@ from lostsales.apps.commands.options import MOST, MOST_SEED, Json, ScenarioName,
 from lostsales.errors import SettingError
 
 if TYPE_CHECKING:
-    from lostsales.simulation.exact.value_iteration import Criterion
+    from lostsales.lab.exact.value_iteration import Criterion
     from lostsales.simulation.scenario import Scenario
 
 EPISODES = 2_000  # in which a trained policy is compared with the exact one
@@ -57,7 +57,7 @@ def solve(
     from lostsales.apps.views.console import print_json, progress
     from lostsales.apps.views.simulation import print_solution
     from lostsales.data.output_files import check_output
-    from lostsales.simulation.exact.solve import criterion_of, solve_reference
+    from lostsales.lab.exact.solve import criterion_of, solve_reference
     from lostsales.simulation.scenario import Scenario
 
     check_output(out, named_files(scenario))
@@ -104,8 +104,8 @@ def _ppo(world: "Scenario", criterion: "Criterion", steps: int, seed: int, out: 
     from time import perf_counter
 
     from lostsales.apps.views.console import print_facts, print_json, progress
-    from lostsales.simulation.exact.solve import solve_reference
-    from lostsales.simulation.ppo import train
+    from lostsales.lab.exact.solve import solve_reference
+    from lostsales.lab.ppo import train
     from lostsales.simulation.simulator import evaluate_policy
 
     began = perf_counter()

@@ -12,10 +12,10 @@ from lostsales.apps.views.pilot_study import print_pilot_study
 from lostsales.apps.views.promise import print_promise
 from lostsales.data.progress import Progress
 from lostsales.errors import LostSalesError
-from lostsales.simulation.coverage_study import Study, coverage, run_study
-from lostsales.simulation.manager_study import ManagerStudy, manager_table, run_manager_study
-from lostsales.simulation.pilot_study import PilotStudy, run_pilot_study
-from lostsales.simulation.promise_study import PromiseStudy, PromiseTable, run_promise_study
+from lostsales.lab.studies.coverage import Study, coverage, run_study
+from lostsales.lab.studies.gain import PromiseStudy, PromiseTable, run_promise_study
+from lostsales.lab.studies.manager import ManagerStudy, manager_table, run_manager_study
+from lostsales.lab.studies.pilot import PilotStudy, run_pilot_study
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Protocol, TypeVar
 
+from lostsales.data.worker_processes import worker_pool
 from lostsales.errors import LostSalesError, SettingError
-from lostsales.simulation.workers import worker_pool
 
 AHEAD = 2  # tasks a worker that are at hand: one that runs, one that waits
 MOST_LOSSES = 3  # of workers, without a task finished in between

@@ -13,7 +13,7 @@ from lostsales.apps.fleet.fit_shard import FitTask, FittedShard, fit_shard
 from lostsales.apps.fleet.query_source import source_of
 from lostsales.apps.fleet.shard_log import ShardRows
 from lostsales.apps.fleet.sharding import partition
-from lostsales.apps.fleet.source import Source
+from lostsales.apps.fleet.source import FleetSource
 from lostsales.apps.fleet.store import (
     FORMAT,
     IDENTITY,
@@ -53,7 +53,7 @@ class FleetFit:
 
 
 def fit_fleet(
-    source: str | Path | Source,
+    source: str | Path | FleetSource,
     store: str | Path,
     method: str | Learner = DEFAULT,
     *,
@@ -71,7 +71,7 @@ def fit_fleet(
 
     Parameters
     ----------
-    source : path or Source
+    source : path or FleetSource
         A folder of Parquet files, or the address of a database.
     store : path
         The folder of the store; one that was interrupted is gone on with, a finished one gets a new version.
@@ -143,7 +143,7 @@ def _prepared(folder: Path) -> Store:
     return Store(folder)
 
 
-def _version(store: Store, source: Source, problem: Problem, settings: FleetFit, restart: bool) -> Version:
+def _version(store: Store, source: FleetSource, problem: Problem, settings: FleetFit, restart: bool) -> Version:
     """The version to go on with, or a new one whose rows lie in their shards."""
     learner = settings.learner
     identity: dict[str, Any] = {
@@ -189,7 +189,9 @@ def _plain(value: Any) -> Any:
     return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
 
 
-def _planned(store: Store, source: Source, problem: Problem, settings: FleetFit, identity: dict[str, Any]) -> Version:
+def _planned(
+    store: Store, source: FleetSource, problem: Problem, settings: FleetFit, identity: dict[str, Any]
+) -> Version:
     """A new version whose rows lie in their shards; nothing of it remains where that fails."""
     version = store.new_version()
     try:

@@ -17,8 +17,9 @@ from lostsales.data.reading.cells import connect, fetched
 from lostsales.data.reading.columns import ColumnReader
 from lostsales.data.reading.files import execute
 from lostsales.data.reading.findings import Findings, listed
-from lostsales.data.reading.opening import identifier, parquet_rows
+from lostsales.data.reading.opening import parquet_rows
 from lostsales.data.reading.table import SomeRows, Table, open_table
+from lostsales.data.sql_names import identifier
 from lostsales.errors import LostSalesError
 from lostsales.policy.coming_periods import rows_that_are_open
 from lostsales.policy.file_format import load

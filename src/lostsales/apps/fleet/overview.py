@@ -9,7 +9,8 @@ import numpy as np
 from lostsales.apps.fleet.engine import Engine
 from lostsales.apps.fleet.fleet import Fleet
 from lostsales.apps.fleet.shard_tasks import audit_shard, compare_shard, run_on_shards
-from lostsales.apps.fleet.store import Ledger, Version
+from lostsales.apps.fleet.store import Version
+from lostsales.data.journal import JournalFolder
 from lostsales.data.progress import Progress
 from lostsales.errors import LostSalesError
 from lostsales.evaluation.fleet_gain import FleetGain, ShardGain, fleet_gain
@@ -130,13 +131,13 @@ def _compared(quick: bool, seed: int) -> str:
     return f"compare{'-quick' if quick else ''}-seed{seed}"
 
 
-def _ledger(version: Version, name: str) -> Ledger:
-    return Ledger(version.folder / name)
+def _ledger(version: Version, name: str) -> JournalFolder:
+    return JournalFolder(version.folder / name)
 
 
 def _results(version: Version, name: str) -> dict[int, dict[str, Any]]:
     ledger = _ledger(version, name)
-    return {shard: found for shard in ledger.shards() if (found := ledger.read(shard)) is not None}
+    return {shard: found for shard in ledger.numbers() if (found := ledger.read(shard)) is not None}
 
 
 def _drawn(version: Version, products: int | None, seed: int) -> list[int]:

@@ -5,7 +5,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from lostsales.apps.fleet.source import FETCHED, FileSource, Source
+from lostsales.apps.fleet.source import FETCHED, FileSource, FleetSource
 from lostsales.data.databases.query import DatabaseQuery, sales_source
 from lostsales.data.output_files import replacing
 from lostsales.errors import LostSalesError
@@ -48,7 +48,7 @@ class QuerySource:
         return (target,)
 
 
-def source_of(source: str | Path, query: str | None = None) -> Source:
+def source_of(source: str | Path, query: str | None = None) -> FleetSource:
     """The source that a path means, or an address of a database with a query."""
     found = sales_source(source, query)
     return QuerySource(found) if isinstance(found, DatabaseQuery) else FileSource(Path(found))

@@ -4,9 +4,9 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
+from lostsales.apps.figures_shown import number
 from lostsales.apps.fleet.fleet import Fleet
 from lostsales.apps.fleet.overview import FleetAudit, FleetComparison
-from lostsales.apps.report.svg import number
 from lostsales.data.output_files import replacing
 from lostsales.evaluation.interval import Interval
 

@@ -8,8 +8,9 @@ from typing import Any
 from lostsales.apps.fleet.engine import Engine
 from lostsales.apps.fleet.fit import shard_rows
 from lostsales.apps.fleet.shard_log import ShardRows, read_shard
-from lostsales.apps.fleet.store import Ledger, Version
+from lostsales.apps.fleet.store import Version
 from lostsales.data.finite_json import finite
+from lostsales.data.journal import JournalFolder
 from lostsales.data.parallel import single_threaded, using_workers
 from lostsales.data.progress import Progress
 from lostsales.data.settings import checked_json
@@ -41,7 +42,7 @@ Work = Callable[[ShardTask], tuple[int, dict[str, Any]]]
 def run_on_shards(
     version: Version,
     work: Work,
-    ledger: Ledger,
+    ledger: JournalFolder,
     shards: Iterable[int],
     engine: Engine,
     progress: Progress | None,

@@ -8,15 +8,16 @@ from typing import Any, Protocol
 from lostsales.data.output_files import replacing
 from lostsales.data.reading.cells import connect
 from lostsales.data.reading.files import execute
-from lostsales.data.reading.opening import identifier, open_files, parquet_kinds
+from lostsales.data.reading.opening import open_files, parquet_kinds
 from lostsales.data.reading.paths import files_of, is_parquet, problem_beside
 from lostsales.data.reading.text import quoted
+from lostsales.data.sql_names import identifier
 from lostsales.errors import LostSalesError
 
 FETCHED = "fetched.parquet"
 
 
-class Source(Protocol):
+class FleetSource(Protocol):
     """Rows of all products, never held in memory whole."""
 
     @property

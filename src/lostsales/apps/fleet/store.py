@@ -32,7 +32,8 @@ from typing import IO, Any
 import numpy as np
 
 from lostsales.apps.fleet.sharding import Sharding, rows_file
-from lostsales.data.json_files import read_json, write_json
+from lostsales.data.journal import JournalFolder
+from lostsales.data.json_files import read_json
 from lostsales.data.output_files import replacing
 from lostsales.data.problem import Problem
 from lostsales.data.settings import StrictSettings, checked, checked_json
@@ -141,9 +142,9 @@ class Version:
         return self.folder / "policies" / f"{shard:05}.policy"
 
     @property
-    def ledger(self) -> "Ledger":
+    def ledger(self) -> JournalFolder:
         """Finished shards."""
-        return Ledger(self.folder / "ledger")
+        return JournalFolder(self.folder / "ledger")
 
     def rows_of(self, shard: int) -> bytes:
         """The rows of a shard, checked."""
@@ -156,7 +157,7 @@ class Version:
 
     def entries(self) -> dict[int, Entry]:
         """The finished shards."""
-        return {shard: entry for shard in self.ledger.shards() if (entry := self.entry(shard)) is not None}
+        return {shard: entry for shard in self.ledger.numbers() if (entry := self.entry(shard)) is not None}
 
     def is_whole(self, entry: Entry) -> bool:
         """Whether the policy of a finished shard is there as it was written."""
@@ -166,32 +167,6 @@ class Version:
             return sha256(self.policy_path(entry.shard).read_bytes()).hexdigest() == entry.sha256
         except OSError:
             return False
-
-
-@dataclass(frozen=True)
-class Ledger:
-    """Results of shards in a folder, one JSON file each."""
-
-    folder: Path
-
-    def path(self, shard: int) -> Path:
-        """The entry of a shard."""
-        return self.folder / f"{shard:05}.json"
-
-    def shards(self) -> list[int]:
-        """Shards with an entry."""
-        if not self.folder.is_dir():
-            return []
-        return sorted(int(path.stem) for path in self.folder.glob("[0-9]*.json") if path.stem.isdecimal())
-
-    def read(self, shard: int) -> dict[str, Any] | None:
-        """The entry of a shard, None where there is none."""
-        return read_json(self.path(shard)) if self.path(shard).is_file() else None
-
-    def add(self, shard: int, entry: dict[str, Any]) -> None:
-        """Write the entry of a shard."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        write_json(entry, self.path(shard))
 
 
 @dataclass(frozen=True)

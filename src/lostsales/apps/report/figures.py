@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 from markupsafe import Markup
 
-from lostsales.apps.report.svg import LETTER, Frame, Tick, label, number, numbers, path, rect, svg, ticks
+from lostsales.apps.figures_shown import number, numbers
+from lostsales.apps.report.svg import LETTER, Frame, Tick, label, path, rect, svg, ticks
 from lostsales.data.labels import spelled
 from lostsales.demand.law.price_response import PriceResponse
 from lostsales.evaluation.interval import Interval

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
+from lostsales.apps.figures_shown import number, numbers
 from lostsales.apps.report.figures import (
     draw_bars,
     draw_fit,
@@ -15,7 +16,6 @@ from lostsales.apps.report.figures import (
     draw_shift,
     draw_trace,
 )
-from lostsales.apps.report.svg import number, numbers
 from lostsales.apps.views.assortment import BEST_ROWS, shown_products
 from lostsales.apps.views.figures import ESTIMATORS, exact, rounded
 from lostsales.evaluation.assortment import amount

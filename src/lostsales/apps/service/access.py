@@ -22,7 +22,7 @@ CSRF_HEADER = "x-csrf-token"
 UNSAFE = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
 
-class Session(NamedTuple):
+class SignedIn(NamedTuple):
     """A browser that is signed in."""
 
     key_id: str
@@ -34,7 +34,7 @@ class Principal(NamedTuple):
     """Who asks, and the session where a browser does."""
 
     key: Key
-    session: Session | None = None
+    session: SignedIn | None = None
 
 
 @dataclass
@@ -42,9 +42,9 @@ class Sessions:
     """Sessions by the hash of their cookie, in memory: a restart or a sign-out ends them."""
 
     hours: float
-    _sessions: dict[str, Session] = field(default_factory=dict)
+    _sessions: dict[str, SignedIn] = field(default_factory=dict)
 
-    def open(self, key_id: str) -> tuple[str, Session]:
+    def open(self, key_id: str) -> tuple[str, SignedIn]:
         """A new session and its cookie; a key with too many loses its oldest, so that it cannot lock out others."""
         now = time.monotonic()
         own = [each for each, session in self._sessions.items() if session.key_id == key_id]
@@ -54,11 +54,14 @@ class Sessions:
             self._sessions = {each: own for each, own in self._sessions.items() if own.ends > now}
         if len(self._sessions) >= MOST_SESSIONS:
             raise Refused(503, "too many browsers are signed in", retry=60)
-        cookie, session = secrets.token_urlsafe(32), Session(key_id, secrets.token_urlsafe(32), now + 3600 * self.hours)
+        cookie, session = (
+            secrets.token_urlsafe(32),
+            SignedIn(key_id, secrets.token_urlsafe(32), now + 3600 * self.hours),
+        )
         self._sessions[_hash(cookie)] = session
         return cookie, session
 
-    def find(self, cookie: str) -> Session | None:
+    def find(self, cookie: str) -> SignedIn | None:
         """The session of a cookie, None where there is none or it has ended."""
         session = self._sessions.get(_hash(cookie))
         return session if session is not None and session.ends > time.monotonic() else None

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lostsales.apps.service import models
-from lostsales.apps.service.desk import Desk, Explained, Situation, changed
+from lostsales.apps.service.desk import Desk, ExplainedDecision, ProductToday, changed
 from lostsales.errors import LostSalesError
 from lostsales.evaluation.report.open_period import coming_features, coming_periods
 from lostsales.policy.expected import Expected
@@ -19,7 +19,7 @@ from lostsales.types import Array
 EXPECTED = ("demand", "sales", "lost", "leftover", "stockout_chance", "profit", "value")
 
 
-def situation_of(desk: Desk, asked: models.About) -> Situation:
+def situation_of(desk: Desk, asked: models.About) -> ProductToday:
     """The product that is asked about."""
     if asked.series is not None:
         return desk.situation(asked.series)
@@ -27,7 +27,7 @@ def situation_of(desk: Desk, asked: models.About) -> Situation:
     return desk.situation_of(asked.row, asked.recent)
 
 
-def explain_answer(desk: Desk, situation: Situation) -> models.ExplainAnswer:
+def explain_answer(desk: Desk, situation: ProductToday) -> models.ExplainAnswer:
     """Why this price and order."""
     found = desk.explain(situation)
     decision, view = found.decision, situation.view
@@ -127,7 +127,7 @@ def forecast_answer(desk: Desk, asked: models.ForecastRequest) -> models.Forecas
     )
 
 
-def _action(found: Explained) -> models.ActionJson:
+def _action(found: ExplainedDecision) -> models.ActionJson:
     decision = found.decision
     return _action_json(
         float(decision.price[0]), float(decision.order[0]), float(found.situation.view.stock[0]), found.expected

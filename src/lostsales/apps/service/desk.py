@@ -99,7 +99,7 @@ class ShopData:
         return cls(log, today, True, stamp, moment, left_out)
 
 
-class Situation(NamedTuple):
+class ProductToday(NamedTuple):
     """One product today, as the policy sees it."""
 
     name: str
@@ -149,28 +149,28 @@ class Desk:
         day = open_day(self.policy, self.recent if recent is None else recent, today, repeats=repeats)
         return recommended(self.policy, day, reasons=reasons)
 
-    def situation(self, name: str) -> Situation:
+    def situation(self, name: str) -> ProductToday:
         """A product of today's list."""
         at = self.morning.place.get(name)
         if at is None or self.day is None:
             raise LostSalesError(f"today's list has no product {name[:200]!r}")
         flags = tuple(text for text, holds in self.day.flags.items() if holds[at])
-        return Situation(name, self.morning.period[at], self.day.view.take(np.array([at])), flags)
+        return ProductToday(name, self.morning.period[at], self.day.view.take(np.array([at])), flags)
 
-    def situation_of(self, row: dict[str, Any], recent: Sequence[dict[str, Any]] | None) -> Situation:
+    def situation_of(self, row: dict[str, Any], recent: Sequence[dict[str, Any]] | None) -> ProductToday:
         """A row that is given with its columns."""
         known = ColumnTable.of_rows(recent, "recent") if recent else self.recent
         day = open_day(self.policy, known, ColumnTable.of_rows([row], "today"))
         flags = tuple(text for text, holds in day.flags.items() if holds[0])
         period = spelled(day.keys[self.policy.problem.columns.period][0])
-        return Situation(str(day.view.names[0]) if day.view.names is not None else "", period, day.view, flags)
+        return ProductToday(str(day.view.names[0]) if day.view.names is not None else "", period, day.view, flags)
 
-    def explain(self, situation: Situation) -> "Explained":
+    def explain(self, situation: ProductToday) -> "ExplainedDecision":
         """The decision with its reasons, and what is expected of it."""
         decision = self.policy.explain(situation.view)
         expected = self.policy.expect(situation.view, Action(decision.price, decision.order))
         flags = [text for text, holds in decision_flags(decision).items() if holds[0]]
-        return Explained(situation, decision, expected, (*situation.flags, *flags))
+        return ExplainedDecision(situation, decision, expected, (*situation.flags, *flags))
 
     @cached_property
     def knows_demand(self) -> bool:
@@ -181,10 +181,10 @@ class Desk:
         return self.policy.demand_atoms(one, np.maximum(one.stock * 0, 1.0)) is not None
 
 
-class Explained(NamedTuple):
+class ExplainedDecision(NamedTuple):
     """A decision on one row, and why."""
 
-    situation: Situation
+    situation: ProductToday
     decision: Decision
     expected: Expected | None  # None where the policy knows no law of demand
     flags: tuple[str, ...]
@@ -196,7 +196,7 @@ class Explained(NamedTuple):
         return "" if texts is None else str(texts[0])
 
 
-def changed(situation: Situation, stock: float | None) -> Situation:
+def changed(situation: ProductToday, stock: float | None) -> ProductToday:
     """The same product at another stock."""
     if stock is None:
         return situation

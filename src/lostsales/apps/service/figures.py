@@ -5,8 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 from markupsafe import Markup
 
+from lostsales.apps.figures_shown import number, numbers
 from lostsales.apps.report.figures import HEADROOM, draw_map, draw_trace, period_ticks
-from lostsales.apps.report.svg import Frame, number, numbers, ticks
+from lostsales.apps.report.svg import Frame, ticks
 from lostsales.evaluation.report.policy_map import DepthMap
 from lostsales.evaluation.report.product import ProductResponse
 from lostsales.evaluation.report.traces import Trace

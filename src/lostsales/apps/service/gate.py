@@ -69,7 +69,7 @@ class Gate:
             if scope["type"] == "lifespan":
                 await self.app(scope, receive, send)
             return
-        answer = _Answer(self, scope, receive, send)
+        answer = _Exchange(self, scope, receive, send)
         self.waiting += 1
         try:
             await self._within_time(answer)
@@ -77,7 +77,7 @@ class Gate:
             self.waiting -= 1
             self._tell(answer)
 
-    async def _within_time(self, answer: "_Answer") -> None:
+    async def _within_time(self, answer: "_Exchange") -> None:
         try:
             async with asyncio.timeout(self.settings.seconds + self.settings.body_seconds):
                 self._admit(answer)
@@ -90,7 +90,7 @@ class Gate:
             answer.error = type(error).__name__
             await answer.refuse(Refused(500))
 
-    def _admit(self, answer: "_Answer") -> None:
+    def _admit(self, answer: "_Exchange") -> None:
         scope, path = answer.scope, answer.scope["path"]
         if self.waiting > self.settings.waiting:
             raise Refused(503, "too many requests wait for an answer", retry=1)
@@ -125,7 +125,7 @@ class Gate:
         if name not in allowed:
             raise Refused(421)
 
-    def _tell(self, answer: "_Answer") -> None:
+    def _tell(self, answer: "_Exchange") -> None:
         route = getattr(answer.scope.get("route"), "path", None) or ("static" if answer.is_static else "unknown")
         seconds = time.perf_counter() - answer.started
         self.metrics.answered(answer.scope["method"], route, answer.status, seconds)
@@ -163,7 +163,7 @@ class SignIn(Refused):
         return {"Location": "/login"}
 
 
-class _Answer:
+class _Exchange:
     """One request and its answer, with the limits on its body."""
 
     def __init__(self, gate: Gate, scope: Scope, receive: Receive, send: Send) -> None:

@@ -27,7 +27,7 @@ TITLES = {
 }
 
 
-class Problem(BaseModel):
+class ProblemDetails(BaseModel):
     """Why a request was not answered."""
 
     status: int = Field(examples=[422])
@@ -53,7 +53,7 @@ class Refused(Exception):  # noqa: N818, an answer rather than an error
     def response(self) -> JSONResponse:
         """As it is sent."""
         findings = [_shortened(each) for each in self.findings[:MOST_FINDINGS]]
-        problem = Problem(status=self.status, message=_shortened(self.message), findings=findings)
+        problem = ProblemDetails(status=self.status, message=_shortened(self.message), findings=findings)
         return JSONResponse(problem.model_dump(), self.status, self.headers)
 
 
@@ -71,4 +71,4 @@ def _shortened(text: str) -> str:
 
 def documented(*statuses: int) -> dict[int | str, dict[str, object]]:
     """The refusals of a route, for its documentation."""
-    return {each: {"model": Problem, "description": TITLES[each]} for each in statuses}
+    return {each: {"model": ProblemDetails, "description": TITLES[each]} for each in statuses}

@@ -8,7 +8,7 @@ from markupsafe import Markup
 from lostsales.apps.service import models
 from lostsales.apps.service.answers import explain_answer, figure, forecast_answer, sold_at, what_if_answer
 from lostsales.apps.service.decisions import DecisionStore
-from lostsales.apps.service.desk import Desk, Situation
+from lostsales.apps.service.desk import Desk, ProductToday
 from lostsales.apps.service.figures import (
     HALF,
     NARROW,
@@ -70,13 +70,13 @@ def product_page(desk: Desk, store: DecisionStore, asked: models.WhatIfRequest) 
     }
 
 
-def _response(desk: Desk, situation: Situation, choice: ProductRange, price: float) -> Markup | None:
+def _response(desk: Desk, situation: ProductToday, choice: ProductRange, price: float) -> Markup | None:
     found = product_response(desk.policy_of(situation.name), desk.recent, situation.view, choice.prices)
     last = float(situation.view.last_price[0])
     return None if found is None else response_figure(found, price, last, Shown(desk.currency).money_name)
 
 
-def _forecast(desk: Desk, situation: Situation, trace: Trace | None) -> Figures | None:
+def _forecast(desk: Desk, situation: ProductToday, trace: Trace | None) -> Figures | None:
     try:
         found = forecast_answer(desk, models.ForecastRequest(series=situation.name, horizon=HORIZON))
     except LostSalesError:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from lostsales.apps.views.console import out as screen
 from lostsales.apps.views.console import plain_table
+from lostsales.data.confidence import margin
 from lostsales.data.output_files import replacing
-from lostsales.simulation.benchmarks.board import Board, BoardRow
+from lostsales.lab.benchmarks.board import Board, BoardRow
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -114,7 +115,7 @@ def _panel(axis: "Axes", rows: list[BoardRow], marks: dict[str, str]) -> None:
         if known:
             at = [places[case] for case in known]
             axis.plot(list(known.values()), at, mark, color=REFERENCE, markerfacecolor="none", label=by)
-    errors = [1.96 * (row.std_error or 0.0) for row in ours.values()]
+    errors = [margin(row.std_error or 0.0) for row in ours.values()]
     means = [row.ours for row in ours.values()]
     axis.errorbar(means, list(places.values()), xerr=errors, fmt="o", color=OURS, label="lostsales, 95 %", markersize=4)
     axis.set_yticks(list(places.values()), list(places), fontsize=8)

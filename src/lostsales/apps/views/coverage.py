@@ -4,7 +4,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lostsales.apps.views.console import out
-from lostsales.simulation.coverage_study import Coverage
+from lostsales.lab.studies.coverage import Coverage
 
 
 def print_coverage(title: str, rows: list[Coverage]) -> None:

@@ -14,11 +14,11 @@ from lostsales.apps.views.console import out as screen
 from lostsales.apps.views.console import plain_table
 from lostsales.apps.views.experiment_figures import draw_figures
 from lostsales.data.output_files import replacing
-from lostsales.simulation.experiments.against_published import PublishedDifference, differences_to_published
-from lostsales.simulation.experiments.claims import Claim, check_claims
-from lostsales.simulation.experiments.design import REFERENCE
-from lostsales.simulation.experiments.results import ExperimentResults, Row, summarise_results
-from lostsales.simulation.experiments.tables import write_tables
+from lostsales.lab.experiments.against_published import PublishedDifference, differences_to_published
+from lostsales.lab.experiments.claims import Claim, check_claims
+from lostsales.lab.experiments.design import REFERENCE
+from lostsales.lab.experiments.results import ExperimentResults, Row, summarise_results
+from lostsales.lab.experiments.tables import write_tables
 
 COLOURS = {"holds": "green", "not reproduced": "red", "inconclusive": "yellow"}
 MOST_LEVELS = 5  # on the screen

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from lostsales.data.output_files import replacing
-from lostsales.simulation.experiments.against_published import published_of
-from lostsales.simulation.experiments.design import REFERENCE
-from lostsales.simulation.experiments.published import Published, published_results
-from lostsales.simulation.experiments.results import ExperimentResults, Row, summarise_results
+from lostsales.lab.experiments.against_published import published_of
+from lostsales.lab.experiments.design import REFERENCE
+from lostsales.lab.experiments.published import Published, published_results
+from lostsales.lab.experiments.results import ExperimentResults, Row, summarise_results
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

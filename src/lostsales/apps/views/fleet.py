@@ -2,9 +2,9 @@
 
 from datetime import timedelta
 
+from lostsales.apps.figures_shown import number
 from lostsales.apps.fleet.overview import FleetAudit, FleetComparison
 from lostsales.apps.fleet.status import FleetStatus
-from lostsales.apps.report.svg import number
 from lostsales.apps.views.console import out, plain_table, print_facts
 from lostsales.evaluation.interval import Interval
 

@@ -1,7 +1,7 @@
 """A study of managers' logs as a person reads it."""
 
 from lostsales.apps.views.console import out, plain_table
-from lostsales.simulation.manager_study import MethodTable
+from lostsales.lab.studies.manager import MethodTable
 
 
 def print_manager_study(title: str, rows: list[MethodTable]) -> None:

@@ -2,7 +2,7 @@
 
 from lostsales.apps.views.console import out as screen
 from lostsales.apps.views.console import plain_table
-from lostsales.simulation.pilot_study import PilotFigures
+from lostsales.lab.studies.pilot import PilotFigures
 
 
 def print_pilot_study(title: str, found: PilotFigures) -> None:

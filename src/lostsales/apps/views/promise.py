@@ -1,7 +1,7 @@
 """A study of estimated gains as a person reads it."""
 
 from lostsales.apps.views.console import print_facts
-from lostsales.simulation.promise_study import PromiseTable
+from lostsales.lab.studies.gain import PromiseTable
 
 NAIVE = "without allowance for confounding"
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from lostsales.apps.views.console import print_facts
-from lostsales.simulation.exact.solve import Solution
+from lostsales.lab.exact.solve import Solution
 from lostsales.simulation.simulator import SimulationSummary
 
 MOST_DEPTHS = 6

@@ -10,8 +10,8 @@ from lostsales.data.calendar.closed_table import ClosedTable, given_closings, po
 from lostsales.data.calendar.grid import PeriodGrid
 from lostsales.data.calendar.learning import LEAST_IN_GROUP, LEAST_SERIES, LONG, SharedDays, commonest, weekly_closings
 from lostsales.data.calendar.missing import MOST_GIVEN, Missing
+from lostsales.data.column_names import fit
 from lostsales.data.labels import SERIES_SEPARATOR, coded
-from lostsales.data.proposal.names import fit
 from lostsales.types import Array, Bools, Ints
 
 # A step in time longer than this many shortest steps is a hole unless the clock explains it; months differ by less.

@@ -9,7 +9,7 @@ import numpy as np
 
 from lostsales.data.databases.address import DatabaseAddress
 from lostsales.data.databases.sessions import session
-from lostsales.data.reading.opening import identifier
+from lostsales.data.sql_names import identifier
 from lostsales.errors import LostSalesError
 from lostsales.types import Array
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 import duckdb
 
 from lostsales.data.databases.address import DatabaseAddress
+from lostsales.data.databases.sqlite import BATCH_ROWS, Sqlite
 from lostsales.data.memory import memory_limit
 from lostsales.errors import LostSalesError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-BATCH_ROWS = 65_536  # of a query on SQLite and DuckDB; PostgreSQL sends batches of some megabytes
 INSTALL = "databases need the extra [sql]: pip install 'lostsales[sql]'"
 
 
@@ -178,8 +178,6 @@ class _DuckDB:
 
 @contextmanager
 def _sqlite(address: DatabaseAddress, writes: bool) -> Iterator[Session]:
-    from lostsales.data.databases.sqlite import Sqlite
-
     path = writable_file(address) if writes else existing_file(address)
     uri = f"{path.absolute().as_uri()}?mode={'rwc' if writes else 'ro'}"
     connection = sqlite3.connect(uri, uri=True, isolation_level=None)

@@ -8,12 +8,13 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from lostsales.data.databases.sessions import BATCH_ROWS
+from lostsales.data.sql_names import identifier
 from lostsales.errors import LostSalesError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+BATCH_ROWS = 65_536  # of a query; PostgreSQL sends batches of some megabytes
 TYPES = ("integer", "real", "text", "blob")
 
 
@@ -48,7 +49,7 @@ class Sqlite:
         """The types that occur in each column."""
         if len(set(names)) < len(names):
             raise LostSalesError(f"the columns of a query must have different names, but {', '.join(names)} came")
-        quoted = ['"' + name.replace('"', '""') + '"' for name in names]
+        quoted = [identifier(name) for name in names]
         asked = ", ".join(f"max(typeof({name}) = '{kind}')" for name in quoted for kind in TYPES)
         found = self.connection.execute(f"SELECT {asked} FROM ({sql})").fetchone()
         width = len(TYPES)
@@ -72,7 +73,7 @@ class Sqlite:
 
     def load(self, name: str, table: "pa.Table") -> None:
         """Make a temporary table; moments are texts, as SQLite has no type of them."""
-        columns = ", ".join('"' + each.replace('"', '""') + '"' for each in table.column_names)
+        columns = ", ".join(identifier(each) for each in table.column_names)
         self.connection.execute(f"CREATE TEMPORARY TABLE {name} ({columns})")
         values = [[_stored(each) for each in column.to_pylist()] for column in table.columns]
         marks = ", ".join("?" * len(values))

@@ -1,8 +1,8 @@
 """The table `[columns]` of a proposed problem."""
 
+from lostsales.data.column_names import fit
 from lostsales.data.problem import Columns
 from lostsales.data.proposal.findings import TableFindings
-from lostsales.data.proposal.names import fit
 from lostsales.data.proposal.profile import Column
 from lostsales.data.proposal.roles import WORDS
 from lostsales.data.proposal.toml_text import TomlText

@@ -4,10 +4,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from lostsales.data.column_names import fit
 from lostsales.data.feature import Feature
 from lostsales.data.problem import Columns
 from lostsales.data.proposal.keys import Keys, period_sql, series_sql
-from lostsales.data.proposal.names import fit
 from lostsales.data.proposal.profile import Column, Profile
 from lostsales.data.proposal.sample import Sample
 

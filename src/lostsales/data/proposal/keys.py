@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 
+from lostsales.data.column_names import fit
 from lostsales.data.proposal.clock_facts import ClockFacts, clock_facts
-from lostsales.data.proposal.names import fit
 from lostsales.data.proposal.profile import Column, Profile
 from lostsales.data.proposal.sample import Sample
 

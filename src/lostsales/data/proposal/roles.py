@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from lostsales.data.proposal.names import fit
+from lostsales.data.column_names import fit
 from lostsales.data.proposal.profile import Column, Profile
 
 CLOSE = 0.08  # two fits that differ by less are both worth a word

@@ -16,6 +16,7 @@ from lostsales.data.reading.cells import connect
 from lostsales.data.reading.files import FileTable, execute
 from lostsales.data.reading.paths import is_parquet
 from lostsales.data.reading.text import quoted
+from lostsales.data.sql_names import identifier
 from lostsales.errors import LostSalesError
 
 DELIMITERS = ",;\t|"
@@ -251,8 +252,3 @@ def _literal(path: Path) -> str:
     """The path as SQL text, in which DuckDB's wildcards stand for themselves, and `~` for no home."""
     text = str(path.absolute()).replace("[", "[[]").replace("*", "[*]").replace("?", "[?]")
     return quoted(text)
-
-
-def identifier(column: str) -> str:
-    """A column's name as SQL writes it."""
-    return '"' + column.replace('"', '""') + '"'

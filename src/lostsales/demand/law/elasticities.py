@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lostsales.data.confidence import margin
 from lostsales.data.encoding import attribute_levels
 from lostsales.data.log import SalesLog
 from lostsales.demand.censoring.evidence import Evidence
@@ -24,7 +25,6 @@ MOST_EVALUATED = 20_000  # rows over which expected demand is averaged, of all p
 ROWS_OF_PRODUCT = 5, 60  # ... and of each, at least and at most
 ATOMS = 16
 LEAST_MOVE = 0.02  # relative change of price below which a product's price counts as never moved
-NORMAL_95 = 1.96
 MOST_LEVELS = 20  # of an attribute whose groups are shown
 STEP = 0.05  # of the slope, over which the derivative of the elasticity is taken
 
@@ -55,12 +55,12 @@ class ProductElasticities:
     @property
     def low(self) -> Floats:
         """Lower end of the 95 % band."""
-        return self.elasticity - NORMAL_95 * self.error
+        return self.elasticity - margin(self.error)
 
     @property
     def high(self) -> Floats:
         """Upper end of the 95 % band."""
-        return self.elasticity + NORMAL_95 * self.error
+        return self.elasticity + margin(self.error)
 
 
 def product_elasticities(

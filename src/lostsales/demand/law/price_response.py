@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lostsales.data.confidence import margin
 from lostsales.data.encoding import market_names
 from lostsales.data.ladders import apart
 from lostsales.data.log import SalesLog
@@ -92,8 +93,6 @@ def price_response(
     ([2.0, 4.0, 6.0], True)
 
     """
-    from scipy.special import stdtrit
-
     held = hold_out(log, gap=1)
     sample = sample_blocks(model.sample, MOST_RESAMPLED, seed)
     laws = bootstrap_laws(log, model, draws, seed, progress, fresh=True, sample=sample)
@@ -110,7 +109,7 @@ def price_response(
     drawn, of_all = (len(np.unique(held.unit[each.rows])) for each in (sample, model.evidence))
     units, shrunk = round(held.units * drawn / of_all), float(np.sqrt(drawn / of_all))
     freedom = max(min(len(laws), units) - 1, 1)  # few laws and few series both make the error itself uncertain
-    half = float(stdtrit(freedom, (1 + COVERAGE) / 2)) * shrunk * _spread(others, units)
+    half = margin(shrunk * _spread(others, units), freedom, COVERAGE)
     nearest = np.searchsorted((prices[1:] + prices[:-1]) / 2, price)
     rows = np.bincount(nearest, minlength=len(prices))
     elasticity_error = float(shrunk * _spread(_elasticity(prices, others), units))

@@ -18,8 +18,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-from scipy.special import stdtrit
 
+from lostsales.data.confidence import margin
 from lostsales.data.log import SalesLog
 from lostsales.data.splits import FoldMasks, Holdout, folds_of, hold_out
 from lostsales.demand.censoring.evidence import Evidence
@@ -57,7 +57,7 @@ class SlopeEstimate:
 
     @property
     def _reach(self) -> float:
-        return float(stdtrit(max(self.units - 1, 1), 0.975)) * self.error
+        return margin(self.error, max(self.units - 1, 1))
 
 
 @dataclass(frozen=True, eq=False)

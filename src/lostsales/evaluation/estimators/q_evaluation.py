@@ -88,7 +88,7 @@ class Steps:
     next: Floats  # (m, rank at t + 1) mean over the policy's draws
 
 
-class Start(NamedTuple):
+class EpisodeStart(NamedTuple):
     """Where episodes open at one depth."""
 
     rows: Ints  # (openings,) of the log
@@ -102,7 +102,7 @@ class FqeDesign:
 
     problem: Problem
     steps: tuple[Steps, ...]
-    start: tuple["Start", ...]  # by depth
+    start: tuple["EpisodeStart", ...]  # by depth
     money: Floats  # (rows of the log,) what rewards are divided by: Q is relative to the product
     ranks: tuple[int, ...]  # by depth
 
@@ -137,7 +137,7 @@ class FqeDesign:
         for depth, phi in enumerate(ahead):
             at = level[opening[0]] == depth
             own = opening[0][at]
-            start.append(Start(own, opening[1][at] / opening[1].sum(), units.money[own, None] * phi[where[own]]))
+            start.append(EpisodeStart(own, opening[1][at] / opening[1].sum(), units.money[own, None] * phi[where[own]]))
         return cls(log.problem, tuple(steps), tuple(start), units.money, tuple(each.shape[1] for each in ahead))
 
 

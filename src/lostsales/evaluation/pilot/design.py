@@ -15,7 +15,7 @@ from lostsales.evaluation.pilot.assignment import strata_of
 from lostsales.evaluation.pilot.clock import PilotClock
 from lostsales.evaluation.pilot.layouts import Layout, SplitBySeries, Switchback
 from lostsales.evaluation.pilot.market import PastMarket, past_mean
-from lostsales.evaluation.pilot.panel import Outcomes, Panel
+from lostsales.evaluation.pilot.panel import Outcomes, PilotPanel
 from lostsales.evaluation.pilot.plan import Design, NeededPeriods, Pilot, PilotSeries, TriedPolicy
 from lostsales.evaluation.pilot.power import POWER
 from lostsales.evaluation.pilot.precision import ProfitModel
@@ -124,7 +124,7 @@ def design_pilot(log: SalesLog, tried: TriedPolicy, settings: PilotSettings, pro
     """As `pilot`; what a pilot can tell does not depend on the policy."""
     clock = PilotClock.after(log)
     names, notes = _still_sold(log, clock)
-    panel, outcomes = Panel.of(log, clock, names), Outcomes.of(log, settings.seed, progress)
+    panel, outcomes = PilotPanel.of(log, clock, names), Outcomes.of(log, settings.seed, progress)
     profit = panel.table(outcomes.profit)
     if profit.shape[1] < LEAST_PAST:
         raise LostSalesError(
@@ -188,7 +188,7 @@ def _needed(plan: Layout, clock: PilotClock, usual: float, shares: list[float]) 
 
 
 def _series(
-    panel: Panel, outcomes: Outcomes, market: PastMarket, plan: Layout, planned: int, new: Bools
+    panel: PilotPanel, outcomes: Outcomes, market: PastMarket, plan: Layout, planned: int, new: Bools
 ) -> tuple[PilotSeries, ...]:
     window = plan.model.past_window(plan.wash_out, planned) if isinstance(plan, SplitBySeries) else panel.row.shape[1]
     profit, cash = (past_mean(panel.table(each), window) for each in (outcomes.profit, outcomes.cash))

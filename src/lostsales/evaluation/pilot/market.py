@@ -6,7 +6,7 @@ import numpy as np
 
 from lostsales.evaluation.pilot.clock import PilotClock
 from lostsales.evaluation.pilot.drift import Detector, MarketFigures, detectors
-from lostsales.evaluation.pilot.panel import Outcomes, Panel
+from lostsales.evaluation.pilot.panel import Outcomes, PilotPanel
 from lostsales.evaluation.pilot.surprise import DemandBaseline, past_surprises, weights_of
 from lostsales.types import Bools, Floats
 
@@ -24,7 +24,7 @@ class PastMarket:
     stockouts: Floats  # (series, periods)
 
     @classmethod
-    def of(cls, panel: Panel, clock: PilotClock, outcomes: Outcomes) -> "PastMarket":
+    def of(cls, panel: PilotPanel, clock: PilotClock, outcomes: Outcomes) -> "PastMarket":
         """From the rows of a log."""
         periods = panel.row.shape[1]
         usual, price = (past_mean(panel.table(each), periods) for each in (outcomes.demand, panel.log.price))

@@ -17,7 +17,7 @@ from lostsales.evaluation.pilot.monitoring import (
     Monitoring,
     Verdict,
 )
-from lostsales.evaluation.pilot.panel import Outcomes, Panel
+from lostsales.evaluation.pilot.panel import Outcomes, PilotPanel
 from lostsales.evaluation.pilot.plan import Pilot
 from lostsales.evaluation.pilot.sequential_test import Randomised, first_crossing
 from lostsales.types import Array, Bools, Floats, Ints
@@ -63,7 +63,7 @@ def monitor(pilot: Pilot | str | Path, log: SalesLog, *, seed: int = 0, progress
     plan = Pilot.load(pilot) if isinstance(pilot, str | Path) else pilot
     log.decisions("monitor")
     plan.clock.check(log)
-    panel = Panel.of(log, plan.clock, plan.names, first=0)
+    panel = PilotPanel.of(log, plan.clock, plan.names, first=0)
     _check_started(plan, panel, log)
     outcomes = Outcomes.of(log, seed, progress)
     profit, cash = (panel.table(each) for each in (outcomes.profit, outcomes.cash))
@@ -92,7 +92,7 @@ def monitor(pilot: Pilot | str | Path, log: SalesLog, *, seed: int = 0, progress
     )
 
 
-def randomised(plan: Pilot, panel: Panel, values: Floats, draws: Bools, past: str) -> tuple[Randomised, Ints]:
+def randomised(plan: Pilot, panel: PilotPanel, values: Floats, draws: Bools, past: str) -> tuple[Randomised, Ints]:
     """Estimates under all assignments at every look, and the offset of the period up to which each look counts."""
     if plan.design == "series":
         counted = plan.is_counted(panel.offsets)
@@ -106,7 +106,7 @@ def randomised(plan: Pilot, panel: Panel, values: Floats, draws: Bools, past: st
     return found, np.rint(found.progress * plan.pairs).astype(np.int64) * 2 * plan.block - 1
 
 
-def _contrasts(plan: Pilot, panel: Panel, values: Floats, pairs: int) -> Floats:
+def _contrasts(plan: Pilot, panel: PilotPanel, values: Floats, pairs: int) -> Floats:
     """Mean of the second block of each pair less that of the first, (series, pairs), of the counted periods."""
     own, counted, block = centred(values), plan.is_counted(panel.offsets), plan.block_of(panel.offsets)
     means = np.full((len(values), 2 * pairs), np.nan)
@@ -117,7 +117,7 @@ def _contrasts(plan: Pilot, panel: Panel, values: Floats, pairs: int) -> Floats:
     return np.asarray(means[:, 1::2] - means[:, ::2])
 
 
-def is_treated(plan: Pilot, panel: Panel) -> Bools:
+def is_treated(plan: Pilot, panel: PilotPanel) -> Bools:
     """Where the new policy decides by the schedule, (series, periods)."""
     block = np.clip(plan.block_of(panel.offsets), 0, plan.new.shape[1] - 1)
     return np.asarray(plan.new[:, block])
@@ -130,7 +130,7 @@ def _sequence(plan: Pilot, found: tuple[Randomised, Ints]) -> GainSequence | Non
     return GainSequence(tuple(plan.clock.name(int(each)) for each in ends), estimates)
 
 
-def _verdict(plan: Pilot, panel: Panel, found: tuple[Randomised, Ints]) -> tuple[Verdict, str | None]:
+def _verdict(plan: Pilot, panel: PilotPanel, found: tuple[Randomised, Ints]) -> tuple[Verdict, str | None]:
     """The stop that was first due; harm where both were due in one period."""
     estimates, ends = found
     crossed: dict[Verdict, int | None] = {
@@ -150,7 +150,9 @@ def _arm(profit: Floats, cash: Floats, stockouts: Floats, own: Bools) -> ArmFigu
     return ArmFigures(int(rows.any(axis=1).sum()), int(rows.sum()), *means)
 
 
-def _alarms(plan: Pilot, panel: Panel, outcomes: Outcomes, counted: Bools, before: Bools) -> tuple[MarketAlarm, ...]:
+def _alarms(
+    plan: Pilot, panel: PilotPanel, outcomes: Outcomes, counted: Bools, before: Bools
+) -> tuple[MarketAlarm, ...]:
     demand, price = plan.of_series("usual_demand"), plan.of_series("usual_price")
     surprises = plan.demand.surprises(panel, plan.clock, outcomes.demand, demand, price)
     prices = panel.table(panel.log.price) / np.where(price > 0, price, 1.0)[:, None] - 1
@@ -164,7 +166,7 @@ def _alarms(plan: Pilot, panel: Panel, outcomes: Outcomes, counted: Bools, befor
     return tuple(MarketAlarm(each.what, name[each.at], name[each.since], each.size) for each in found)
 
 
-def _missing(plan: Pilot, panel: Panel, is_new: Bools) -> tuple[MissingRows, ...]:
+def _missing(plan: Pilot, panel: PilotPanel, is_new: Bools) -> tuple[MissingRows, ...]:
     lacks = panel.row < 0
     found = []
     for at in np.flatnonzero(lacks.any(axis=1)):
@@ -183,7 +185,7 @@ def _unknown(plan: Pilot, log: SalesLog) -> tuple[str, ...]:
     return tuple(dict.fromkeys(str(name) for name in names if str(name) not in known))
 
 
-def _notes(plan: Pilot, panel: Panel) -> tuple[str, ...]:
+def _notes(plan: Pilot, panel: PilotPanel) -> tuple[str, ...]:
     notes = []
     gaps = int(panel.offsets[-1]) + 1 - len(panel.offsets)
     if gaps and not plan.clock.dated:
@@ -193,7 +195,7 @@ def _notes(plan: Pilot, panel: Panel) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _check_started(plan: Pilot, panel: Panel, log: SalesLog) -> None:
+def _check_started(plan: Pilot, panel: PilotPanel, log: SalesLog) -> None:
     if len(panel.offsets):
         return
     last = int(plan.clock.offset(log.period).max())

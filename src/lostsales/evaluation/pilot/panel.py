@@ -27,7 +27,7 @@ class Outcomes:
 
 
 @dataclass(frozen=True, eq=False)
-class Panel:
+class PilotPanel:
     """Which row of a log each series has in each period, -1 where it has none."""
 
     log: SalesLog
@@ -36,7 +36,7 @@ class Panel:
     row: Ints  # (series, periods)
 
     @classmethod
-    def of(cls, log: SalesLog, clock: PilotClock, names: Array, first: int | None = None) -> "Panel":
+    def of(cls, log: SalesLog, clock: PilotClock, names: Array, first: int | None = None) -> "PilotPanel":
         """Of the series of these names, from an offset on; periods in which none of them has a row are left out."""
         place = {str(name): at for at, name in enumerate(names)}
         of_series = np.array([place.get(str(name), -1) for name in log.names], dtype=np.int64)

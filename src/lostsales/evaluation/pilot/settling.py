@@ -3,14 +3,14 @@
 import numpy as np
 
 from lostsales.evaluation.pilot.estimators import centred
-from lostsales.evaluation.pilot.panel import Outcomes, Panel
+from lostsales.evaluation.pilot.panel import Outcomes, PilotPanel
 from lostsales.types import Floats
 
 FADED = 0.2  # of a shock to demand that may be left
 MOST_PERIODS = 14
 
 
-def settling_periods(panel: Panel, outcomes: Outcomes) -> int:
+def settling_periods(panel: PilotPanel, outcomes: Outcomes) -> int:
     """Periods after a change of policy that say nothing of it yet: lead time, cover of the stock, memory of demand."""
     log = panel.log
     sold = max(float(log.sales.mean()), 1e-9)

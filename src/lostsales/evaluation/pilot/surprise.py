@@ -7,7 +7,7 @@ from lostsales.data.labels import spelled
 from lostsales.data.log import SalesLog
 from lostsales.data.settings import StrictSettings
 from lostsales.evaluation.pilot.clock import DAY, PilotClock
-from lostsales.evaluation.pilot.panel import Panel
+from lostsales.evaluation.pilot.panel import PilotPanel
 from lostsales.types import Bools, Floats
 
 PRICE = "price"
@@ -33,7 +33,7 @@ class DemandBaseline(StrictSettings):
     @classmethod
     def of(
         cls,
-        panel: Panel,
+        panel: PilotPanel,
         clock: PilotClock,
         demand: Floats,
         usual: Floats,
@@ -58,7 +58,7 @@ class DemandBaseline(StrictSettings):
         found = np.linalg.solve(gram, own.T @ outcome)
         return cls(columns=columns, coefficients=tuple(found.tolist()), centre=tuple(centre.tolist()))
 
-    def surprises(self, panel: Panel, clock: PilotClock, demand: Floats, usual: Floats, price: Floats) -> Floats:
+    def surprises(self, panel: PilotPanel, clock: PilotClock, demand: Floats, usual: Floats, price: Floats) -> Floats:
         """Relative demand less what is expected, (series, periods); NaN where there is no row or no usual demand."""
         inputs = _inputs(panel.log, clock, self.columns)
         inputs[:, self.columns.index(PRICE)] = 0.0
@@ -70,7 +70,7 @@ class DemandBaseline(StrictSettings):
 
 
 def past_surprises(
-    panel: Panel, clock: PilotClock, demand: Floats, usual: Floats, price: Floats, own: DemandBaseline
+    panel: PilotPanel, clock: PilotClock, demand: Floats, usual: Floats, price: Floats, own: DemandBaseline
 ) -> Floats:
     """Surprises of the past as those of a pilot will be, (series, periods): of periods not learned from.
 

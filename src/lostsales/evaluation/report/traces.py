@@ -4,6 +4,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
+from lostsales.data.confidence import margin
 from lostsales.data.log import SalesLog
 from lostsales.data.sublogs import series_of
 from lostsales.demand.censoring.evidence import gather_evidence
@@ -16,7 +17,7 @@ MOST_SERIES = 5
 MOST_PERIODS = 100
 DRAWS = 200  # of each censored demand
 BAND = (0.05, 0.95)
-NORMAL_BAND = 1.645  # standard errors to either side of which 90 % lie between
+NORMAL_BAND = margin(1.0, coverage=0.9)  # standard errors to either side of which 90 % lie between
 
 
 @dataclass(frozen=True, eq=False)

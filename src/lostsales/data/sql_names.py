@@ -1,0 +1,10 @@
+"""Names as SQL writes them."""
+
+
+def identifier(name: str) -> str:
+    """The name of a column or table in quotes.
+
+    >>> print(identifier('net "list" price'))
+    "net ""list"" price"
+    """
+    return '"' + name.replace('"', '""') + '"'

@@ -1,0 +1,1 @@
+"""Checks of the claims: exact references, experiments, public benchmarks, calibration studies and PPO."""

@@ -1,0 +1,113 @@
+"""What a board is, and how it is run: part by part, each part a file, so that a run that was stopped goes on."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Protocol
+
+from lostsales.data.journal import JournalFolder
+from lostsales.data.output_files import check_utf8
+from lostsales.data.progress import Progress
+from lostsales.errors import LostSalesError, SettingError
+
+Figures = dict[str, float | list[float]]  # what a part measured, by name
+
+
+@dataclass(frozen=True)
+class BoardRow:
+    """One figure of ours beside a published one, or one of another method that is measured by the same protocol."""
+
+    board: str
+    case: str
+    figure: str  # what is measured
+    ours: float
+    std_error: float | None = None
+    count: int | None = None  # instances, windows or logs
+    published: float | None = None
+    published_by: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """As a row of a table."""
+        return asdict(self)
+
+
+class Part(Protocol):
+    """A piece of a board that is run at once."""
+
+    @property
+    def key(self) -> str:
+        """Its name, and that of its file."""
+        ...
+
+    @property
+    def fingerprint(self) -> str:
+        """Of its data and settings."""
+        ...
+
+    def run(self) -> Figures:
+        """Measure it."""
+        ...
+
+
+class Board(Protocol):
+    """A public benchmark with its data."""
+
+    @property
+    def name(self) -> str:
+        """In the command."""
+        ...
+
+    @property
+    def source(self) -> str:
+        """Who published protocol and figures, and where."""
+        ...
+
+    @property
+    def parts(self) -> Sequence[Part]:
+        """In the order in which they are run."""
+        ...
+
+    def rows(self, measured: dict[str, Figures]) -> list[BoardRow]:
+        """The table, from what all parts measured."""
+        ...
+
+
+def run_board(board: Board, folder: Path, progress: Progress | None = None) -> list[BoardRow]:
+    """Run what is not in the folder yet, and make the table; progress counts parts."""
+    check_utf8(folder)
+    if folder.exists() and not folder.is_dir():
+        raise SettingError(f"{folder} is no folder; choose another with --out")
+    report = progress or (lambda _done, _total: None)
+    measured: dict[str, Figures] = {}
+    for done, part in enumerate(board.parts):
+        report(done, len(board.parts))
+        measured[part.key] = _measured(part, f"{board.name}-{part.key}", JournalFolder(folder))
+    report(len(board.parts), len(board.parts))
+    return board.rows(measured)
+
+
+def _measured(part: Part, name: str, journal: JournalFolder) -> Figures:
+    """What the journal has of a part, if it is of the same data, settings and version; else the part is run."""
+    of = {"fingerprint": part.fingerprint, "version": version("lostsales")}
+    held = journal.read(name) or {}
+    figures: Figures
+    if {key: held.get(key) for key in of} == of and isinstance(held.get("figures"), dict):
+        figures = held["figures"]
+        return figures
+    try:
+        figures = part.run()
+    except KeyboardInterrupt:
+        raise LostSalesError(f"stopped at {part.key}; the same command goes on from there") from None
+    journal.add(name, of | {"figures": figures})
+    return figures
+
+
+def fingerprint(*contents: bytes | str) -> str:
+    """Of data and settings, in a few characters."""
+    found = sha256()
+    for each in contents:
+        found.update(each.encode() if isinstance(each, str) else each)
+        found.update(b"\0")
+    return found.hexdigest()[:20]

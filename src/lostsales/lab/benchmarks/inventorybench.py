@@ -1,0 +1,147 @@
+"""InventoryBench: 1,320 instances of one product, played period by period.
+
+Each period the policy orders, then what is due arrives, then demand comes; the reward is p sold - h left. The score of
+an instance is max(0, reward / (p total demand)).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from lostsales.data.shop import Shop
+from lostsales.demand.forecasting.moving_levels import MovingLevels
+from lostsales.lab.benchmarks.board import BoardRow, Figures, fingerprint
+from lostsales.lab.benchmarks.inventorybench_data import KINDS, LEADS, Batch, read_instances
+from lostsales.lab.benchmarks.inventorybench_supply import Deliveries, KnownSupply, SupplyBelief, start_of
+from lostsales.learn.lookahead.order_loops import Situation
+from lostsales.learn.lookahead.orders import Search, find_orders, terms_of
+from lostsales.types import Floats
+
+SHOWN, SALES_ONLY = "demand shown after each period", "only sales shown"
+# Best published in each batch, and over all instances: https://tianyipeng.github.io/InventoryBench/ (2025).
+BEST = {
+    ("real", "0"): 0.772,
+    ("real", "4"): 0.308,
+    ("real", "stochastic"): 0.353,
+    ("synthetic", "0"): 0.860,
+    ("synthetic", "4"): 0.558,
+    ("synthetic", "stochastic"): 0.411,
+}
+BEST_OVERALL = 0.538
+DEFAULT = Search()
+DISCOUNT = 0.9999  # rewards of all periods count the same
+
+
+@dataclass(frozen=True, eq=False)
+class BatchRun:
+    """A batch, on one of the two boards."""
+
+    batch: Batch
+    sales_only: bool
+    search: Search = DEFAULT
+
+    @property
+    def key(self) -> str:
+        """Its name, and that of its file."""
+        return f"{self.batch.kind}-{self.batch.lead}-{'sales' if self.sales_only else 'demand'}"
+
+    @property
+    def fingerprint(self) -> str:
+        """Of its instances and the search."""
+        batch = self.batch
+        arrays = (batch.profit, batch.holding, batch.train, batch.demand, batch.lead_times)
+        return fingerprint(self.key, repr(self.search), *(each.tobytes() for each in arrays))
+
+    def run(self) -> Figures:
+        """The score of every instance."""
+        return {"scores": play_batch(self.batch, self.sales_only, self.search).tolist()}
+
+
+@dataclass(frozen=True, eq=False)
+class InventoryBench:
+    """The board, as published and with only sales shown."""
+
+    batches: list[Batch]
+    name: str = "inventorybench"
+    source: str = (
+        "Baek, Fu, Ma and Peng (2025), AI agents for inventory control: https://github.com/TianyiPeng/InventoryBench"
+    )
+
+    @classmethod
+    def read(cls, data: Path) -> "InventoryBench":
+        """From the publisher's folder, or from one table."""
+        return cls(read_instances(data))
+
+    @property
+    def parts(self) -> Sequence[BatchRun]:
+        """Six batches on each of two boards."""
+        return [BatchRun(batch, sales_only) for sales_only in (False, True) for batch in self.batches]
+
+    def rows(self, measured: dict[str, Figures]) -> list[BoardRow]:
+        """Mean score by batch, and over all instances."""
+        found = []
+        for board, sales_only in ((SHOWN, False), (SALES_ONLY, True)):
+            scores = {
+                (batch.kind, batch.lead): np.array(measured[BatchRun(batch, sales_only).key]["scores"])
+                for batch in self.batches
+            }
+            for kind, lead in scores:
+                best = None if sales_only else BEST[kind, lead]
+                found.append(_row(board, f"{kind}, lead time {lead}", scores[kind, lead], best))
+            whole = set(scores) == {(kind, lead) for kind in KINDS for lead in LEADS}
+            best = BEST_OVERALL if whole and not sales_only else None
+            found.append(_row(board, "all instances", np.concatenate(list(scores.values())), best))
+        return found
+
+
+def _row(board: str, case: str, scores: Floats, best: float | None) -> BoardRow:
+    error = float(scores.std(ddof=1) / np.sqrt(len(scores))) if len(scores) > 1 else None
+    by = "" if best is None else "best published"
+    return BoardRow(board, case, "score", float(scores.mean()), error, len(scores), best, by)
+
+
+def play_batch(batch: Batch, sales_only: bool = False, search: Search = DEFAULT) -> Floats:
+    """The score of every instance, (instances,).
+
+    The policy is shown the demand of each period after it, or its sales; the units that arrived, not of which order,
+    and of a fixed lead time how long it is. Chances of random ones are learned as units arrive or do not.
+    """
+    n, periods = batch.demand.shape
+    deliveries, supply = Deliveries.of(batch), start_of(batch)
+    terms = terms_of(Shop(arrival="before", discount=DISCOUNT), shown=False)
+    levels = MovingLevels.start(n).after(batch.train)
+    stock, reward = np.zeros(n), np.zeros(n)
+    for t in range(periods):
+        order = find_orders(levels, _situation(batch, stock, supply, search), terms, search).order
+        arrived = deliveries.arrived(t, order)
+        supply, stock = supply.after(order, arrived), stock + arrived
+        sold = np.minimum(stock, batch.demand[:, t])
+        stock = stock - sold
+        reward += batch.profit * sold - batch.holding * stock
+        shown = sold if sales_only else batch.demand[:, t]
+        levels = levels.after(shown[:, None], ((stock <= 0) & sales_only)[:, None])
+    total = batch.profit * batch.demand.sum(axis=1)
+    return np.asarray(np.maximum(np.divide(reward, total, out=np.zeros(n), where=total > 0), 0.0))
+
+
+def _situation(batch: Batch, stock: Floats, supply: KnownSupply | SupplyBelief, search: Search) -> Situation:
+    n, nothing = len(stock), np.zeros(len(stock))
+    chances, lost = supply.law
+    periods = search.periods(chances.shape[1] - 1)
+    return Situation(
+        stock=stock,
+        pipeline=supply.waiting,
+        chances=chances,
+        lost=lost,
+        exposure=np.ones((n, periods)),
+        may_order=np.ones((n, periods), dtype=bool),
+        price=batch.profit,
+        lost_cost=nothing,
+        order_cost=nothing,
+        holding_cost=batch.holding,
+        multiple=nothing + 1.0,
+        minimum=nothing,
+        limit=nothing + np.inf,
+    )

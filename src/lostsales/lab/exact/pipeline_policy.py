@@ -1,0 +1,109 @@
+"""The optimal policies of a scenario whose orders take time: the oracle, and pi* on beliefs."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from lostsales.errors import LostSalesError
+from lostsales.lab.exact.beliefs import conditioned
+from lostsales.lab.exact.pipeline_model import PipelineModel
+from lostsales.lab.exact.solved_policies import ScenarioPolicy, SolverSettings
+from lostsales.policy.file_content import ArraySpec, Content, Header, action_sizes
+from lostsales.policy.file_format import Artefact
+from lostsales.policy.policy import Observes
+from lostsales.policy.view import Action, View
+from lostsales.types import Array, Floats, Ints
+
+
+@dataclass(frozen=True, eq=False)
+class PipelinePolicy(ScenarioPolicy):
+    """A table of actions by depth, features, last demand or belief about it, stock and pipeline.
+
+    After a stock-out pi* acts as for the belief of the grid that is nearest to the exact one.
+    """
+
+    model: PipelineModel
+    actions: Array  # (periods, depth, f, d, y, s); the last row holds for all later periods
+
+    @property
+    def observes(self) -> Observes:
+        """What the last demand is known by: true demand or the history, where it matters."""
+        if self.model.beliefs is not None:
+            return "history"
+        return "demand" if self.model.has_memory else "sales"
+
+    @property
+    def refusal(self) -> str | None:
+        """It knows the law of the scenario, not that of a shop."""
+        return "this policy can only be simulated: it knows the law of a scenario, not that of a shop"
+
+    def decide(self, view: View, rng: np.random.Generator) -> Action:  # noqa: ARG002, the protocol passes it
+        """Price and order of every series."""
+        table = self.actions[self.row(view, len(self.actions))]
+        demand = self._last_demand(view)
+        feature, stock, pipeline = self.model.state_of(view)
+        depth = np.minimum(view.depth, len(table) - 1)
+        taken = table[depth, feature, demand, stock, pipeline]
+        price, order = self.model.actions
+        return Action(price[taken], order[taken])
+
+    def _last_demand(self, view: View) -> Ints:
+        """The position of the last demand, or of the belief about it, of every series."""
+        model = self.model
+        if model.beliefs is None and not model.has_memory:
+            return np.zeros(len(view.stock), dtype=np.int64)
+        if model.beliefs is None and view.last_demand is None:
+            raise LostSalesError("the oracle decides on the true last demand, but it was not shown")
+        seen = view.last_sales if view.last_demand is None else view.last_demand
+        at = model.point[np.clip(seen, 0, len(model.point) - 1).astype(np.int64)]
+        runs = np.flatnonzero(view.depth > 0)
+        if model.beliefs is not None and len(runs):
+            belief = self._beliefs(view, runs)
+            demands = np.arange(belief.shape[1])
+            mean = belief @ demands
+            position, weight = model.beliefs.locate(mean, np.maximum(belief @ demands**2 - mean**2, 0.0))
+            at[runs] = np.take_along_axis(position, weight.argmax(axis=1)[:, None], axis=1)[:, 0]
+        return at
+
+    def _beliefs(self, view: View, rows: Ints) -> Floats:
+        """The exact law of the last demand of series in a run, (rows, demands): filtered from the anchor on."""
+        model, depth = self.model, view.depth[rows]
+        points, demands = model.point, len(model.point)
+        belief = np.zeros((len(rows), demands))
+        for back in range(int(depth.max()), 0, -1):
+            past, action = view.past[-back]
+            sold = (view.last_sales if back == 1 else view.past[1 - back].view.last_sales)[rows]
+            starts = depth == back
+            anchor = np.clip(past.last_sales[rows[starts]], 0, demands - 1).astype(np.int64)
+            belief[starts] = np.eye(demands)[anchor]
+            running = np.flatnonzero(depth >= back)
+            law = (model.first_pmf if past.period == 0 else model.pmf)[:, :, points]  # (f, p, d, D)
+            price = np.searchsorted(model.scenario.prices, action.price[rows[running]])
+            drawn = np.einsum("rd,rdD->rD", belief[running], law[model.state_of(past)[0][rows[running]], price])
+            belief[running] = conditioned(drawn, np.arange(demands) > sold[running, None])
+        return belief
+
+    @classmethod
+    def content(cls, header: Header) -> Content:
+        """What a file of this kind may hold; `from_artefact` compares the shape with the model."""
+        SolverSettings.of(header.settings).check(header.problem)
+        spec = ArraySpec(("periods", "depths", "f", "d", "y", "s"), "index", least=0, below="actions")
+        return Content({"actions": spec}, action_sizes(header.problem))
+
+    def to_artefact(self) -> Artefact:
+        """What has to be saved."""
+        arrays = {"actions": self.actions}
+        return Artefact("solved-pipeline", self.observes, self.horizon, self.problem, self.settings.to_json(), arrays)
+
+    @classmethod
+    def from_artefact(cls, artefact: Artefact) -> "PipelinePolicy":
+        """The policy again."""
+        settings, actions = SolverSettings.of(artefact.settings), artefact.arrays["actions"]
+        model = PipelineModel.of(settings.scenario, settings.grid, artefact.observes != "history")
+        if actions.shape[2:] != model.shape or len(actions) != (settings.criterion.horizon or 1):
+            raise LostSalesError(
+                f"its array 'actions' must have {model.shape} states by its scenario, but has {actions.shape[2:]}"
+            )
+        if actions.max() >= len(model.actions[0]):
+            raise LostSalesError("its array 'actions' names an action that its scenario does not have")
+        return cls(settings, model, actions)

@@ -1,0 +1,272 @@
+"""`calibrate`: empirical coverage of the 95 % intervals of `evaluate`, in simulation, where the true value is known."""
+
+from dataclasses import asdict, dataclass, field
+from functools import partial as bind
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+from pydantic import BeforeValidator
+
+from lostsales.data.journal import Run, fingerprint, open_journal
+from lostsales.data.parallel import single_threaded
+from lostsales.data.progress import Progress
+from lostsales.errors import SettingError
+from lostsales.evaluation.estimators.estimator import ESTIMATORS
+from lostsales.evaluation.evaluate import evaluate
+from lostsales.evaluation.interval import Interval
+from lostsales.simulation.named_policies import named_policy
+from lostsales.simulation.scenario import Scenario, as_scenario
+from lostsales.simulation.simulator import evaluate_policy, simulate
+
+SERIES = (5, 20, 50)
+REPLICATIONS = 200
+WANTED = 0.9  # share of the intervals that must cover
+TRUTH_EPISODES = 40_000
+
+
+class TrueProfit(NamedTuple):
+    """True mean profits a period."""
+
+    policy: float
+    behaviour: float
+
+
+@dataclass(frozen=True)
+class Study:
+    """Settings of a coverage study: logs of each size under a behaviour policy, and a policy to evaluate from each."""
+
+    scenario: Scenario
+    policy: str = "base-stock"
+    behaviour: str = "uniform"
+    epsilon: float = 0.0  # share of the behaviour's decisions that are drawn uniformly
+    series: tuple[int, ...] = SERIES
+    replications: int = REPLICATIONS
+    estimators: tuple[str, ...] = field(default_factory=lambda: ESTIMATORS.names)
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.replications < 1 or min(self.series, default=0) < 1:
+            raise SettingError("replications and numbers of series must be at least 1")
+        ESTIMATORS.check(*self.estimators)
+
+    @property
+    def fingerprint(self) -> str:
+        """Checksum of all settings that determine a replication; how many there are does not."""
+        asked = asdict(self) | {"scenario": self.scenario.model_dump(mode="json", by_alias=True)}
+        asked = {key: value for key, value in asked.items() if key not in ("series", "replications")}
+        return fingerprint(asked)
+
+    def truth(self) -> TrueProfit:
+        """Monte Carlo values of the policy and of the behaviour."""
+        policies = named_policy(self.policy, self.scenario), named_policy(self.behaviour, self.scenario, self.epsilon)
+        return TrueProfit(*(evaluate_policy(self.scenario, each, TRUTH_EPISODES, 1).mean_profit for each in policies))
+
+
+def _with_ends(saved: Any) -> Any:
+    """JSON has null for an end that is not finite."""
+    return {name: np.nan if end is None else end for name, end in saved.items()} if isinstance(saved, dict) else saved
+
+
+SavedInterval = Annotated[Interval | None, BeforeValidator(_with_ends)]
+
+
+@dataclass(frozen=True)
+class Replication:
+    """Intervals of one estimator from one log; None where it refused."""
+
+    series: int
+    number: int
+    estimator: str
+    profit: SavedInterval
+    gain: SavedInterval
+
+
+@dataclass(frozen=True)
+class EvaluatedLog:
+    """All estimates from one log."""
+
+    series: int
+    number: int
+    replications: tuple[Replication, ...]
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """Empirical coverage of the intervals of one estimator from logs of one size."""
+
+    series: int
+    estimator: str
+    replications: int
+    scored: float  # share of the logs that the estimator did not refuse
+    covers: float  # share of the intervals of the profit that contain the true value
+    covers_error: float  # standard error of that share
+    covers_gain: float  # the same of the gain over what was earned
+    error: float  # mean error of the profit
+    error_se: float
+    width: float  # mean width
+    errs: str  # sign of the bias where too few cover
+
+    @property
+    def enough(self) -> bool:
+        """True where the share that covers reaches `WANTED`."""
+        return self.covers >= WANTED
+
+
+@dataclass(frozen=True)
+class CoverageStudy:
+    """Outcome of a coverage study.
+
+    Attributes
+    ----------
+    study : Study
+        Its settings.
+    truth : TrueProfit
+        True mean profit a period of the policy and of the behaviour.
+    coverage : tuple of Coverage
+        A row for every number of series and estimator.
+
+    Examples
+    --------
+    >>> study = Study(Scenario.load("steady"))
+    >>> CoverageStudy(study, TrueProfit(policy=4.0, behaviour=-9.0), ()).to_json()["truth"]
+    4.0
+
+    """
+
+    study: Study
+    truth: TrueProfit
+    coverage: tuple[Coverage, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """The outcome as a JSON object."""
+        rows = [asdict(each) | {"enough": each.enough} for each in self.coverage]
+        truth = {"truth": self.truth.policy, "behaviour": self.truth.behaviour}
+        return {"scenario": self.study.scenario.name, **truth, "coverage": rows}
+
+
+def calibrate(
+    scenario: Scenario | str | Path,
+    policy: str = "base-stock",
+    *,
+    behaviour: str = "uniform",
+    epsilon: float = 0.0,
+    series: tuple[int, ...] = SERIES,
+    replications: int = REPLICATIONS,
+    estimators: tuple[str, ...] | None = None,
+    workers: int = 1,
+    partial: str | Path | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> CoverageStudy:
+    """Measure how often the 95 % intervals of `evaluate` contain the true value, in simulation.
+
+    Parameters
+    ----------
+    scenario : Scenario, str or Path
+        The shop: a scenario, the name of a preset, or the path of a TOML file.
+    policy : str
+        The policy to evaluate: a name such as `"base-stock:20@6"`, or the path of a policy file.
+    behaviour : str
+        The policy that makes the logs, likewise.
+    epsilon : float
+        Share of the decisions of the behaviour that are drawn uniformly.
+    series : tuple of int
+        Numbers of series in a log.
+    replications : int
+        Logs of each size.
+    estimators : tuple of str, optional
+        Estimators of `evaluate`; all unless given.
+    workers : int
+        Processes; results do not depend on it.
+    partial : str or Path, optional
+        File that keeps finished replications; those it holds already are not repeated.
+    seed : int
+        Seed of the logs.
+    progress : callable, optional
+        Called with the numbers of finished and of all replications.
+
+    Returns
+    -------
+    CoverageStudy
+        True values and the table of coverage.
+
+    Raises
+    ------
+    SettingError
+        If a number is out of range, or there is no such scenario, policy or estimator.
+    LostSalesError
+        If `partial` is the file of another study.
+
+    Examples
+    --------
+    >>> shop = Scenario.load("newsvendor", ("horizon=10",))
+    >>> found = calibrate(shop, series=(5,), replications=1, estimators=("model",))
+    >>> found.coverage[0].covers
+    1.0
+
+    """
+    chosen = ESTIMATORS.names if estimators is None else estimators
+    study = Study(as_scenario(scenario), policy, behaviour, epsilon, series, replications, chosen, seed)
+    truth = study.truth()
+    done = run_study(study, None if partial is None else Path(partial), workers, progress)
+    return CoverageStudy(study, truth, tuple(coverage(study, done, truth)))
+
+
+def run_study(
+    study: Study, partial: Path | None = None, workers: int = 1, progress: Progress | None = None
+) -> list[Replication]:
+    """All replications; those in the `partial` file of the same study are not repeated."""
+    wanted = [(series, number) for series in study.series for number in range(study.replications)]
+    with open_journal(partial, Run("a calibration study", EvaluatedLog, study.fingerprint)) as journal:
+        done = {(each.series, each.number): each for each in journal.entries}
+        work = bind(_evaluated, study)
+        logs = journal.complete(wanted, done, lambda each: (each.series, each.number), work, workers, progress)
+    return [each for log in logs for each in log.replications]
+
+
+def _evaluated(study: Study, which: tuple[int, int]) -> EvaluatedLog:
+    return EvaluatedLog(*which, tuple(replicate(study, *which)))
+
+
+def replicate(study: Study, series: int, number: int) -> list[Replication]:
+    """Simulate a log and evaluate the policy from it by every estimator."""
+    seed = int(np.random.SeedSequence([study.seed, series, number]).generate_state(1)[0])
+    behaviour = named_policy(study.behaviour, study.scenario, study.epsilon)
+    with single_threaded():
+        log, _ = simulate(study.scenario, behaviour, series, seed)
+        found = evaluate(named_policy(study.policy, study.scenario), log, estimators=study.estimators, seed=seed)
+    return [Replication(series, number, each.estimator, each.profit, each.gain) for each in found.estimates]
+
+
+def coverage(study: Study, replications: list[Replication], truth: tuple[float, float]) -> list[Coverage]:
+    """The table of coverage, by number of series and estimator."""
+    target, behaviour = truth
+    table = []
+    for series in study.series:
+        for name in study.estimators:
+            cell = [each for each in replications if (each.series, each.estimator) == (series, name)]
+            profits = [each.profit for each in cell if each.profit is not None]
+            gains = [each.gain for each in cell if each.gain is not None]
+            covers = np.array([each.low <= target <= each.high for each in profits], dtype=np.float64)
+            errors = np.array([each.value - target for each in profits])
+            share, count = (float(covers.mean()), len(profits)) if profits else (np.nan, 0)
+            mean = float(errors.mean()) if count else np.nan
+            table.append(
+                Coverage(
+                    series=series,
+                    estimator=name,
+                    replications=len(cell),
+                    scored=count / max(len(cell), 1),
+                    covers=share,
+                    covers_error=float(np.sqrt(share * (1 - share) / count)) if count else np.nan,
+                    covers_gain=float(np.mean([g.low <= target - behaviour <= g.high for g in gains]))
+                    if gains
+                    else np.nan,
+                    error=mean,
+                    error_se=float(errors.std(ddof=1) / np.sqrt(count)) if count > 1 else np.nan,
+                    width=float(np.mean([each.high - each.low for each in profits])) if profits else np.nan,
+                    errs="" if not count or share >= WANTED else "too low" if mean < 0 else "too high",
+                )
+            )
+    return table

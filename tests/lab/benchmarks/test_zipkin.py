@@ -1,0 +1,75 @@
+"""The textbook board: figures by hand, and one case against its published optimum."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lostsales.errors import LostSalesError
+from lostsales.lab.benchmarks import zipkin
+from lostsales.lab.benchmarks.board import Figures
+from lostsales.lab.benchmarks.boards import open_board
+from lostsales.lab.benchmarks.zipkin import LOST_COSTS, Case, Zipkin
+from lostsales.lab.exact.solve import solve
+
+
+def test_there_are_28_cases_and_rules_never_beat_the_optimum() -> None:
+    cases = Zipkin().cases
+    assert len({case.key for case in cases}) == 28
+    for case in cases:
+        published = case.published()
+        assert min(published.values()) == published["optimum"]
+        assert len(published) == (3 if case.law == "poisson" else 1)
+
+
+@pytest.mark.parametrize(("law", "lead_time"), [("poisson", 1), ("poisson", 3), ("geometric", 2)])
+def test_published_optima_are_those_that_the_exact_solver_finds(law: str, lead_time: int) -> None:
+    for lost in LOST_COSTS:
+        case = Case(law, lead_time, lost)
+        solved = solve(case.scenario(zipkin.MOST_ORDER[law]), average=True)
+        assert -solved.value == pytest.approx(case.published()["optimum"], abs=0.006)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("law", "lead_time"), [("poisson", 2), ("geometric", 1)])
+def test_told_the_law_the_planner_costs_the_optimum(law: str, lead_time: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(zipkin, "SIZES", ())
+    case = Case(law, lead_time, 9, episodes=20)
+    found = case.run()
+    assert found["optimum"] == pytest.approx(case.published()["optimum"], abs=0.006)
+    assert found["known"] == pytest.approx(found["optimum"], rel=0.004)
+
+
+@pytest.mark.slow
+def test_a_log_costs_a_little_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(zipkin, "SIZES", (250,))
+    case = Case("poisson", 1, 9, logs=1, episodes=10)
+    found = case.run()
+    optimum, learned = float(np.asarray(found["optimum"])), np.asarray(found["250"])
+    assert learned.shape == (1,)
+    assert 0.99 * optimum < learned[0] < 1.2 * optimum
+
+
+def test_means_are_over_logs_and_lead_times() -> None:
+    """Two lead times with two logs: 1 and 3, 5 and 7 per cent above, whatever the lost-sale cost."""
+    cases = tuple(Case("poisson", lead_time, lost, logs=2) for lead_time in (1, 2) for lost in (4, 9))
+    measured: dict[str, Figures] = {}
+    for case in cases:
+        first = 1 + 4 * (case.lead_time - 1)
+        from_logs = [10.0 + 0.1 * first, 10.0 + 0.1 * (first + 2)]
+        measured[case.key] = {"optimum": 10.0, "known": 10.05} | {str(size): from_logs for size in zipkin.SIZES}
+    rows = Zipkin(cases).rows(measured)
+    means = {row.case: row for row in rows if row.board == "mean of all cases"}
+    assert means["Poisson, law known"].ours == pytest.approx(0.5)
+    assert means["Poisson, law known"].std_error is None
+    learned = means["Poisson, from 250 rows"]
+    assert learned.ours == pytest.approx(4.0)
+    assert learned.count == 4
+    assert learned.std_error == pytest.approx(np.std([1, 3, 5, 7], ddof=1) / 2)
+    capped = [row for row in rows if row.published_by == "best capped base-stock" and row.board == "law known"]
+    assert [row.published for row in capped] == [4.07, 5.48, 4.40, 6.12]
+
+
+def test_it_takes_no_data() -> None:
+    with pytest.raises(LostSalesError, match="needs no data, but somewhere was given"):
+        open_board("zipkin", Path("somewhere"))

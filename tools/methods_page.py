@@ -1,0 +1,70 @@
+"""Writes docs/methods.md from the registry of learners: `python -m tools.methods_page`."""
+
+from pathlib import Path
+
+from lostsales.apps.views.learning import MethodFacts, method_facts
+from lostsales.data.setting_fields import SettingField
+from lostsales.learn.fit import DEFAULT
+from lostsales.learn.learner import LEARNERS, Learner
+
+PAGE = Path(__file__).parents[1] / "docs" / "methods.md"
+HEAD = f"""# Every method and its settings
+
+Written by `python -m tools.methods_page` from the registry of learners; `lostsales methods METHOD` says the same, with
+methods of other packages. The default is `{DEFAULT}`. [Choosing a method](choosing.md) says which to take.
+
+The same settings can be given in three ways:
+
+```text
+lostsales fit log.parquet --method c-fqi --set beta=5 --set rules.multiple=6 --out policy
+lostsales fit log.parquet --method c-fqi --config settings.toml --out policy
+lostsales.fit(log, lostsales.CFQI(beta=5, rules=lostsales.Rules(multiple=6)))
+```
+
+A value of `--set` is TOML (`function.ridges=[0.1, 1]`), or text where it is not. A dot leads into a table of the
+TOML file:
+
+```text
+beta = 5
+
+[rules]
+multiple = 6
+```
+
+Two things have no text and are given in Python only: `rules.mask`, a function, and `function` as a regressor.
+"""
+
+
+def page() -> str:
+    """The whole page: all methods, the settings that they share, then those of each, or of which method they are."""
+    facts = [method_facts(name) for name in LEARNERS.names]
+    shared = [each for each in facts[0].settings if each.name.split(".")[0] in Learner.model_fields]
+    lines = [HEAD, "## Methods", "", "| method | class | |", "|---|---|---|"]
+    lines += [f"| `{each.method}` | `{LEARNERS.get(each.method).__name__}` | {each.about} |" for each in facts]
+    lines += ["", "## Settings of every method", "", *_table(shared)]
+    told: dict[tuple[SettingField, ...], str] = {}
+    for each in facts:
+        lines += ["", f"## {each.method}", "", each.about, "", *_own(each, shared, told)]
+    return "\n".join(lines) + "\n"
+
+
+def _own(facts: MethodFacts, shared: list[SettingField], told: dict[tuple[SettingField, ...], str]) -> list[str]:
+    own = tuple(each for each in facts.settings if each not in shared)
+    if not own:
+        return ["No settings of its own."]
+    first = told.setdefault(own, facts.method)
+    return _table(list(own)) if first == facts.method else [f"Settings as of [{first}](#{first})."]
+
+
+def _table(settings: list[SettingField]) -> list[str]:
+    rows = [
+        (f"`{each.name}`", each.type, f"`{each.default}`" if each.default else "", each.description)
+        for each in settings
+    ]
+    return ["| setting | type | default | meaning |", "|---|---|---|---|"] + [
+        f"| {' | '.join(cell.replace('|', '/') for cell in row)} |" for row in rows
+    ]
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
