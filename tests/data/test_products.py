@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
-from lostsales.data.assortment import is_assortment, periods_a_week
 
+from lostsales.data.assortment import is_assortment, periods_a_week
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
 from lostsales.data.reading.gate import read_log

@@ -1,8 +1,8 @@
 """The findings about a table as a problem file with a comment on every line, and what is left to do."""
 
+from lostsales.data.column_names import fit
 from lostsales.data.proposal.column_lines import write_columns
 from lostsales.data.proposal.findings import TableFindings
-from lostsales.data.proposal.names import fit
 from lostsales.data.proposal.stock_lines import write_actions, write_timing
 from lostsales.data.proposal.toml_text import TomlText
 
