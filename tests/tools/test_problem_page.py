@@ -12,6 +12,7 @@ from tools.problem_page import HEAD, example, models, page
 # Keys that make sense only beside others.
 TIMES: dict[str, Any] = {"columns": {"out_of_stock": "hours_out"}}
 BESIDE: dict[str, dict[str, Any]] = {
+    "stock_includes_arrivals": {"arrival": "before"},
     "open_time": TIMES,
     "out_of_stock_pace": TIMES | {"open_time": 16},
     "column": {"columns": {"series": ["Store ID", "Product ID"]}},
