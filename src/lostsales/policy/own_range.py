@@ -105,7 +105,7 @@ class OwnRange:
         beyond = np.where(feasible, np.where(exceeds(beyond, 0.0), beyond, 0.0), np.inf)
         near = feasible & (beyond == beyond.min(axis=1, keepdims=True))
         may = near & ~exceeds(order, self.most_order[:, None])
-        return np.where(may.any(axis=1, keepdims=True), may, near)
+        return np.asarray(np.where(may.any(axis=1, keepdims=True), may, near))
 
     def unseen(self, price: Floats, order: Floats) -> Bools:
         """Decisions outside what the series has seen, (rows,); not an order of a series that never ordered."""

@@ -61,7 +61,8 @@ class SeriesFacts:
         found = levels.mean, levels.spread, price, *costs
         columns = [*(np.r_[each, np.median(each)] for each in found), _multiples(log, part, len(names)), levels.prior]
         ordered = np.bincount(own, None if log.order is None else log.order > 0, len(names))
-        return cls(names, *columns, np.r_[ordered, 1.0])
+        columns.append(np.r_[ordered, 1.0])
+        return cls(names, *columns)
 
     def rows_of(self, view: View) -> tuple[Ints, Bools]:
         """The entry of each series of a view, (rows,), and which of them are unknown."""
@@ -108,7 +109,8 @@ class SeriesFacts:
     @classmethod
     def from_arrays(cls, arrays: dict[str, Array]) -> "SeriesFacts":
         """Of a policy file."""
-        return cls(**{each.name: arrays.get(f"series_{each.name}") for each in fields(cls)})
+        names = [each.name for each in fields(cls) if f"series_{each.name}" in arrays]
+        return cls(**{name: arrays[f"series_{name}"] for name in names})
 
     @classmethod
     def content(cls) -> dict[str, ArraySpec]:
