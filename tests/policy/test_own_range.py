@@ -1,7 +1,9 @@
 """What each series has seen of prices and orders, and how far beyond a recommendation may go."""
 
 import numpy as np
+import pytest
 
+from lostsales.data.business_rules import BusinessRules
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
 from lostsales.policy.action_grid import ActionGrid
@@ -10,20 +12,20 @@ from tests.demand.logs import COSTS, log_of_draws
 
 
 def two_series(problem: Problem | None = None) -> SalesLog:
-    """One sells 2 a period at 4 to 5 and orders 0 or 3; the other sells 1 at 10 and orders 30 at a time, once 40."""
+    """One sells 2 a period at 4 to 5 and orders 0 or 3; the other sells 1 at 10 to 12 and orders 30, once 40."""
     demand, available = np.array([[2.0] * 4, [1.0] * 4]), np.full((2, 4), 9.0)
-    price = np.array([[4.0, 5.0, 4.0, 5.0], [10.0] * 4])
+    price = np.array([[4.0, 5.0, 4.0, 5.0], [10.0, 12.0, 10.0, 10.0]])
     order = np.array([[0.0, 3.0, 0.0, 3.0], [30.0, 0.0, 30.0, 40.0]])
     return log_of_draws(demand, available, problem or Problem(costs=COSTS), price=price, order=order)
 
 
-def test_limits_are_twice_what_was_seen_and_ten_periods_of_sales_unless_orders_usually_are_larger() -> None:
+def test_prices_stay_within_those_seen_and_orders_within_twice_the_largest_and_ten_periods_of_sales() -> None:
     found = OwnRange.of(two_series())
     np.testing.assert_array_equal(found.lowest_price, [4, 10])
-    np.testing.assert_array_equal(found.highest_price, [5, 10])
+    np.testing.assert_array_equal(found.highest_price, [5, 12])
     np.testing.assert_array_equal(found.largest_order, [3, 40])
-    np.testing.assert_array_equal(found.least_price, [2, 5])
-    np.testing.assert_array_equal(found.most_price, [10, 20])
+    np.testing.assert_array_equal(found.least_price, [4, 10])
+    np.testing.assert_array_equal(found.most_price, [5, 12])
     np.testing.assert_array_equal(found.most_order, [6, 60])  # twice 3 is below ten times 2; the median order is 30
 
 
@@ -45,11 +47,12 @@ def test_prices_and_orders_that_the_problem_lists_are_asked_for() -> None:
 
 def test_actions_beyond_the_limits_are_not_allowed_unless_nothing_else_is() -> None:
     found = OwnRange.of(two_series())
-    grid = ActionGrid(np.array([5.0, 25.0]), np.array([0.0, 7.0]), np.inf)
-    feasible = np.ones((2, 4), dtype=bool)
-    np.testing.assert_array_equal(found.allowed(grid, feasible), [[1, 0, 0, 0], [1, 1, 0, 0]])
-    only_dear = np.tile([False, False, True, True], (2, 1))
-    np.testing.assert_array_equal(found.allowed(grid, only_dear), only_dear)
+    grid = ActionGrid(np.array([5.0, 11.0, 25.0]), np.array([0.0, 7.0]), np.inf)
+    feasible = np.ones((2, 6), dtype=bool)
+    np.testing.assert_array_equal(found.allowed(grid, feasible), [[1, 0, 0, 0, 0, 0], [0, 0, 1, 1, 0, 0]])
+    # Where the rules leave no price of the range, the nearest to it is allowed, and no order beyond the limit.
+    only_dear = np.tile([False, False, True, True, True, True], (2, 1))
+    np.testing.assert_array_equal(found.allowed(grid, only_dear), [[0, 0, 1, 0, 0, 0], [0, 0, 1, 1, 0, 0]])
 
 
 def test_an_unknown_series_has_nothing_to_leave_and_a_given_limit() -> None:
@@ -61,3 +64,38 @@ def test_an_unknown_series_has_nothing_to_leave_and_a_given_limit() -> None:
 def test_it_comes_back_from_a_policy_file_as_it_was() -> None:
     found = OwnRange.of(two_series())
     np.testing.assert_array_equal(OwnRange.from_array(found.to_array()).most_order, found.most_order)
+
+
+def test_the_rules_allow_prices_beyond_those_seen() -> None:
+    found = OwnRange.of(two_series(), BusinessRules(price_beyond=0.1))
+    np.testing.assert_allclose(found.least_price, [3.6, 9.0])
+    np.testing.assert_allclose(found.most_price, [5.5, 13.2])
+    listed = OwnRange.of(two_series(), BusinessRules(price_ladder=(99.0,)))
+    assert np.isinf(listed.most_price).all()
+
+
+def test_prices_that_rounding_puts_outside_are_moved_to_the_range_and_the_nearest_one_where_none_is_within() -> None:
+    found = OwnRange.of(two_series())
+    prices = np.array([[3.97, 4.5, 5.04, 6.0], [3.0, 7.0, 20.0, 30.0]])
+    moved = found.prices_within(prices, BusinessRules())
+    np.testing.assert_allclose(moved, [[4.0, 4.5, 5.0, 6.0], [3.0, 10.0, 20.0, 30.0]])
+    # A price that the rules spell out stays as it is spelled.
+    np.testing.assert_array_equal(found.prices_within(prices, BusinessRules(price_endings=(0.97,))), prices)
+
+
+def test_a_product_of_one_price_keeps_it_with_a_warning() -> None:
+    demand, available = np.array([[2.0] * 4, [10.0] * 4]), np.full((2, 4), 99.0)
+    price = np.array([[4.0, 5.0, 4.0, 5.0], [10.0] * 4])
+    log = log_of_draws(demand, available, Problem(costs=COSTS), price=price, order=demand)
+    with pytest.warns(UserWarning, match="1 of 2 products were sold at one price only"):
+        found = OwnRange.of(log)
+    np.testing.assert_array_equal(found.prices_within(np.array([9.0, 11.0]), BusinessRules())[1], [10.0, 10.0])
+
+
+def test_a_product_that_sold_and_never_ordered_may_order_what_an_order_of_its_sales_covers() -> None:
+    demand, available = np.array([[12.0] * 6, [3.0] * 6]), np.full((2, 6), 99.0)
+    order = np.array([[0.0] * 6, [3.0] * 6])
+    found = OwnRange.of(log_of_draws(demand, available, Problem(costs=COSTS), order=order))
+    assert found.never_ordered.tolist() == [True, False]
+    assert found.most_order.tolist() == [120.0, 6.0]
+    assert not found.unseen(np.array([1.0, 1.0]) * found.lowest_price, np.array([24.0, 3.0])).any()

@@ -82,6 +82,13 @@ class BusinessRules(StrictSettings):
         None, description="What prices end in, such as [0.99, 0.49].", examples=[[0.99, 0.49]]
     )
     price_ladder: tuple[float, ...] | None = Field(None, description="Only these prices.", examples=[[3.49, 3.99]])
+    price_beyond: Annotated[float, Field(ge=0, le=10)] = Field(
+        0.0,
+        description="Share by which prices may leave the range at which a product was sold: with 0.1 from 10 % below "
+        "its lowest to 10 % above its highest price, among the prices of the log relative to each product's usual one. "
+        "A list of `prices` is not limited by that range.",
+        examples=[0.1],
+    )
     forbidden: tuple[tuple[float, float], ...] = Field(
         (),
         max_length=MOST_FORBIDDEN,

@@ -171,9 +171,10 @@ def _orders(log: SalesLog, order: Floats, rules: BusinessRules, relative: bool) 
         return {"orders": orders[(orders == 0) | (orders >= (rules.minimum or 0.0))]}
     size, multiple = series_scale(log)[log.series], rules.multiple or order_multiple(order)
     if relative and (size != size[:1]).any():
-        rungs = _relative_order_rungs(order / size, log.sales / size)
+        cover = int(log.problem.periods_covered().max())
+        rungs = _relative_order_rungs(order / size, log.sales / size, cover)
         return {"orders": rungs, "relative_orders": True, "order_multiple": multiple}
-    orders = _order_rungs(order, log.sales, multiple)
+    orders = _order_rungs(order, log.sales, multiple, int(log.problem.periods_covered().max()))
     if rules.multiple is not None:
         orders = np.unique(np.ceil(orders / multiple - 1e-9) * multiple)
     return {"orders": orders[(orders == 0) | (orders >= (rules.minimum or 0.0))]}
@@ -303,24 +304,27 @@ def _price_rungs(prices: Floats, spelled: Floats) -> Floats:
     return np.unique(np.quantile(prices, levels, method="nearest"))
 
 
-def _order_rungs(orders: Floats, sales: Floats, multiple: float) -> Floats:
+def _order_rungs(orders: Floats, sales: Floats, multiple: float, cover: int) -> Floats:
     """The orders themselves where they are few, else multiples from 0 to what was ordered and to twice what sold."""
     found = np.unique(orders)
-    if len(found) <= MOST_ORDERS:
+    if len(found) <= MOST_ORDERS and ((orders > 0).any() or not (sales > 0).any()):
         return found
-    most = _most(orders, sales)
+    most = _most(orders, sales, cover)
     unit = multiple or most / ORDER_RUNGS
     step = unit * np.ceil(most / (unit * ORDER_RUNGS) - 1e-9)
     return np.asarray(step * np.arange(np.ceil(most / step - 1e-9) + 1))
 
 
-def _relative_order_rungs(orders: Floats, sales: Floats) -> Floats:
+def _relative_order_rungs(orders: Floats, sales: Floats, cover: int) -> Floats:
     """Rungs up to what demand can need, not above MOST_RELATIVE times the mean sales unless orders usually are."""
     usual = float(np.median(orders[orders > 0])) if (orders > 0).any() else 0.0
     limit = MOST_RELATIVE if usual <= MOST_RELATIVE else 2 * usual
-    return np.linspace(0.0, min(max(_most(orders, sales), TINY), limit), ORDER_RUNGS + 1)
+    return np.linspace(0.0, min(max(_most(orders, sales, cover), TINY), limit), ORDER_RUNGS + 1)
 
 
-def _most(orders: Floats, sales: Floats) -> float:
-    """What demand can need in one order."""
-    return max(float(np.quantile(orders, 0.995)), 2 * float(np.quantile(sales, 0.99)))
+def _most(orders: Floats, sales: Floats, cover: int) -> float:
+    """What demand can need in one order; where none was ever placed, over the periods that it covers."""
+    needed = 2 * float(np.quantile(sales, 0.99))
+    if not (orders > 0).any():
+        needed = max(needed, 2 * cover * float(np.mean(sales)))
+    return max(float(np.quantile(orders, 0.995)), needed)

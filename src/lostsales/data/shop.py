@@ -2,11 +2,13 @@
 
 from typing import Annotated, Any, ClassVar
 
+import numpy as np
 from pydantic import BeforeValidator, Field, ValidationError, ValidationInfo, field_validator, model_validator
 
 from lostsales.data.economics import Arrival, Balance, CapacityRule
 from lostsales.data.settings import NonNegative, Number, Settings, no_truth_value
-from lostsales.data.supply import LeadTimes, Supply, arrival_of
+from lostsales.data.supply import LeadTimes, Supply, arrival_of, periods_to_order
+from lostsales.types import Ints
 
 MOST_RUNGS = 10_000
 
@@ -116,6 +118,18 @@ class Shop(Settings):
     def lead_times(self) -> LeadTimes:
         """The law of lead times."""
         return self.supply.lead_times or LeadTimes.fixed(0 if self.arrival == "before" else 1)
+
+    def periods_covered(self, phase: Ints | None = None) -> Ints:
+        """Periods until the next order would arrive, today's among them, by position in the cycle of order days.
+
+        Those of every position where none is given; (1,) where the shop has no cycle.
+
+        >>> Shop(supply={"lead_time": 2}).periods_covered(), Shop(supply={"order_days": 3}).periods_covered()
+        (array([3]), array([4, 3, 2]))
+        """
+        cycle = self.supply.order_cycle
+        wait = np.ones(1, dtype=np.int64) if cycle is None else periods_to_order(cycle)
+        return np.asarray(round(self.lead_times.mean) + (wait if phase is None or cycle is None else wait[phase]))
 
     @property
     def pipeline_length(self) -> int:

@@ -221,6 +221,18 @@ class Supply(Settings):
         return np.ones(len(phase), dtype=bool) if cycle is None else np.array(cycle)[phase]
 
 
+def periods_to_order(cycle: tuple[bool, ...]) -> Ints:
+    """Periods from each position of a cycle of order days to the next order day, at least 1.
+
+    >>> periods_to_order((True, False, False, True, False))
+    array([3, 2, 1, 2, 1])
+    """
+    days = np.flatnonzero(cycle)
+    coming = np.r_[days, days + len(cycle)]
+    now = np.arange(len(cycle))
+    return np.asarray(coming[np.searchsorted(coming, now, side="right")] - now)
+
+
 def arrival_of(supply: object) -> Literal["before", "after"] | None:
     """What a supply table, checked or not yet, says about `arrival`; None where it says nothing or is wrong."""
     lead_time = supply.get("lead_time") if isinstance(supply, dict) else getattr(supply, "lead_time", None)

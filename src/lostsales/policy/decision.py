@@ -31,6 +31,7 @@ class Decision:
     not_chosen: Bools | None = None  # what was done before is to be kept; None where the policy decides for all
     unseen: Bools | None = None  # a price or order that the series never had; None where series are alike
     untried: Bools | None = None  # one price or one order was tried near the history; None where that is not asked
+    never_ordered: Bools | None = None  # the log has no order of the series; None where series are alike
     reasons: Callable[[], dict[str, Array]] = dict  # columns of words on what drove the decision, worked out when asked
 
     @classmethod

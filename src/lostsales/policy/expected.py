@@ -1,13 +1,22 @@
-"""What an action leads to today, in expectation, for policies that know a law of demand."""
+"""Expectations of an action, for policies that have a demand model.
 
-from dataclasses import dataclass
+The profit of a decision is that of the periods until the next order would arrive, with stock and orders on their way
+valued at what they cost: units earn their margin when they are sold. What an order costs today is no loss.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lostsales.data.economics import UnitCosts, period_profit, units_available
+from lostsales.data.economics import UnitCosts, units_available
+from lostsales.data.pipelines import expected_arrivals
 from lostsales.data.shop import Shop
-from lostsales.policy.view import Action
-from lostsales.types import Bools, Floats
+from lostsales.policy.view import Action, View
+from lostsales.types import Bools, Floats, Ints
+
+# Mean demand, chance of a stock-out and mean unserved demand of today, each (rows,), given the available units (rows,).
+DemandOutlook = Callable[[Floats], tuple[Floats, Floats, Floats]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,41 +28,78 @@ class Expected:
     lost: Floats  # demand that is not served
     leftover: Floats
     stockout_chance: Floats
-    profit: Floats  # of this period
+    profit: Floats  # of the periods covered, with stock and orders on their way valued at cost
     value: Floats  # of this period and what follows, as the policy judges its own decisions
     unit_cost: Floats  # of an order
     unseen: Bools  # nothing is known of demand at this price, or the series never had such an action
+    periods: Ints  # covered: until the next order would arrive, today's among them
 
     @classmethod
     def of(
         cls,
+        view: View,
         action: Action,
-        stock: Floats,
-        outlook: tuple[Floats, Floats, Floats],
+        outlook: DemandOutlook,
         shop: Shop,
         costs: UnitCosts,
         value: Floats,
         unseen: Bools,
     ) -> "Expected":
-        """From mean demand, chance of a stock-out and mean of what is not served (the `outlook`).
+        """Expectations by the outlook of demand; demand of the later periods covered is taken to be like today's.
 
         >>> two = np.array([2.0])
         >>> found = Expected.of(
+        ...     View(0, (), 3 * two, two, two < 0, two, None),
         ...     Action(price=4 * two, order=two),
-        ...     stock=3 * two,
-        ...     outlook=(5 * two, two / 4, two),
-        ...     shop=Shop(arrival="before"),
+        ...     outlook=lambda available: (5 * two, two / 4, np.maximum(5 * two - available, 0.0)),
+        ...     shop=Shop(arrival="after"),
         ...     costs=UnitCosts(lost=1.0, order=3.0, holding=0.5),
         ...     value=two,
         ...     unseen=np.array([False]),
         ... )
-        >>> found.sales, found.leftover, found.profit
-        (array([8.]), array([0.]), array([56.]))
+        >>> found.sales, found.lost, found.periods, found.profit  # 6 and 2 units are sold at a margin of 5
+        (array([6.]), array([4.]), array([2]), array([28.]))
         """
-        demand, chance, lost = outlook
-        available = units_available(stock, action.order, shop.arrival, shop.capacity)
+        price, order = action
+        periods = np.broadcast_to(shop.periods_covered(view.order_phase), order.shape)
+        arrivals = _arrivals(view, order, shop, int(periods.max(initial=1)))
+        available = units_available(view.stock, order, shop.arrival, shop.capacity)
+        demand, chance, lost = outlook(available)
         sales = np.clip(demand - lost, 0.0, available)
         lost, leftover = demand - sales, available - sales  # so that what is demanded and available adds up
-        profit = period_profit(action.price, action.order, sales, lost, leftover, costs)
+        # A unit that arrives bears the cost of those that were paid for and never came.
+        margin = price - costs.order / (shop.supply.share * (1 - shop.lead_times.lost))
+        sold, unserved, kept = sales.copy(), lost.copy(), leftover.copy()
+        later = leftover
+        for period in range(1, arrivals.shape[1]):
+            available = later + arrivals[:, period]
+            available = available if shop.capacity is None else np.minimum(available, shop.capacity)
+            served = np.clip(demand - outlook(available)[2], 0.0, available)
+            later, covers = available - served, period < periods
+            sold += covers * served
+            unserved += covers * (demand - served)
+            kept += covers * later
+        profit = margin * sold - costs.lost * unserved - costs.holding * kept
+        # The units of an order share its fixed cost, and bear it when they are sold.
+        profit -= costs.fixed_order * np.minimum(sold / np.where(order > 0, order, 1.0), 1.0) * (order > 0)
         unit_cost = np.broadcast_to(np.asarray(costs.order, dtype=np.float64), sales.shape)
-        return cls(demand, sales, lost, leftover, chance, profit, value, unit_cost, unseen)
+        return cls(demand, sales, lost, leftover, chance, profit, value, unit_cost, unseen, periods)
+
+    def at_cost(self, order: Floats, unit_cost: Floats | None) -> "Expected":
+        """Expectations where the units of today's order (rows,) cost otherwise; what follows stays as it is."""
+        if unit_cost is None:
+            return self
+        saved = (self.unit_cost - unit_cost) * order
+        return replace(self, profit=self.profit + saved, value=self.value + saved, unit_cost=unit_cost)
+
+
+def _arrivals(view: View, order: Floats, shop: Shop, periods: int) -> Floats:
+    """Units expected to be added to the stock before the sales of each period, (rows, periods); none to today's."""
+    found = np.zeros((len(order), periods))
+    if view.pipeline is not None:
+        on_way = expected_arrivals(shop, view.pipeline)[:, : periods - 1]
+        found[:, 1 : 1 + on_way.shape[1]] += on_way
+    for wait, chance in enumerate(shop.lead_times.chances[:periods]):
+        if wait:
+            found[:, wait] += shop.supply.share * chance * order
+    return found

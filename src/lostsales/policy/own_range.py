@@ -1,16 +1,19 @@
 """What each series has seen of prices and orders, and how far beyond a recommendation may go."""
 
+import warnings
 from dataclasses import dataclass, fields
 
 import numpy as np
 
-from lostsales.data.ladders import own_multiples
+from lostsales.data.business_rules import BusinessRules
+from lostsales.data.ladders import ROUNDED_APART, own_multiples
 from lostsales.data.log import SalesLog
+from lostsales.data.products import is_assortment
 from lostsales.demand.survival.series_law import series_units
 from lostsales.policy.action_grid import ActionGrid
 from lostsales.types import Array, Bools, Floats, Ints, exceeds
 
-BEYOND = 2.0  # times the range of its own prices and orders
+BEYOND = 2.0  # times its largest order
 MOST_PERIODS = 10.0  # of its mean sales in one order, unless its orders usually are larger
 
 
@@ -27,8 +30,13 @@ class OwnRange:
     unit: Floats  # what its orders come in, 0 where in anything
 
     @classmethod
-    def of(cls, log: SalesLog) -> "OwnRange":
-        """Of the series of a log; prices and orders that the problem lists are asked for, and not limited."""
+    def of(cls, log: SalesLog, rules: BusinessRules | None = None) -> "OwnRange":
+        """Range of the series of a log.
+
+        Prices lie within those of the series, and `price_beyond` of the rules beyond; a series that never ordered may
+        order as much as an unknown one. Prices and orders that the problem or the rules list are not limited.
+        """
+        rules = BusinessRules() if rules is None else rules
         names, part = log.products.names, log.products.of_segment
         own, count = part[log.series], len(names)
         order = np.zeros(len(log)) if log.order is None else log.order
@@ -40,14 +48,18 @@ class OwnRange:
         limit, least = MOST_PERIODS * mean, _least_order(order, own, count)
         usual = _median_order(order, own, count)
         limit = np.where(usual > limit, BEYOND * usual, limit)
-        most = np.maximum(np.minimum(limit, BEYOND * largest), least)
-        any_price, any_order = log.problem.prices is not None, log.problem.orders is not None
+        covered = BEYOND * float(log.problem.periods_covered().max()) * mean  # by an order, where none was placed
+        most = np.where(largest > 0, np.maximum(np.minimum(limit, BEYOND * largest), least), np.maximum(limit, covered))
+        any_price = log.problem.prices is not None or rules.price_ladder is not None
+        any_order, further = log.problem.orders is not None, rules.price_beyond
+        if not any_price and not further and has_own_ranges(log):
+            _say_what_has_one_price(int(np.count_nonzero(highest == lowest)), count)
         found: tuple[Floats, ...] = (
             lowest,
             highest,
             largest,
-            np.zeros(count) if any_price else lowest / BEYOND,
-            np.full(count, np.inf) if any_price else BEYOND * highest,
+            np.zeros(count) if any_price else lowest * max(1 - further, 0.0),
+            np.full(count, np.inf) if any_price else highest * (1 + further),
             np.full(count, np.inf) if any_order else most,
         )
         columns = *(each[part] for each in found), own_multiples(log, series_units(log))
@@ -67,17 +79,43 @@ class OwnRange:
         """Of some of the rows."""
         return OwnRange(*(each[rows] for each in self._columns))
 
+    def prices_within(self, prices: Floats, rules: BusinessRules) -> Floats:
+        """Candidate prices (prices,) or (rows, prices) with those that rounding put outside the limits moved to them.
+
+        A row without a price within its limits has the nearest one moved to them. Prices that the rules spell out are
+        left as they are.
+
+        >>> one = np.ones(1)
+        >>> own = OwnRange(3.95 * one, 4.94 * one, one, 3.95 * one, 4.94 * one, one, one)
+        >>> own.prices_within(np.array([3.0, 3.92, 4.9, 5.5]), BusinessRules())
+        array([[3.  , 3.95, 4.9 , 5.5 ]])
+        """
+        if rules.price_endings is not None or rules.price_ladder is not None or np.isinf(self.most_price).all():
+            return prices
+        inside = np.clip(prices, self.least_price[:, None], self.most_price[:, None])
+        far = np.abs(prices - inside)
+        moves = far <= ROUNDED_APART * inside
+        nearest = far == far.min(axis=1, keepdims=True)
+        return np.where(moves | (nearest & ~moves.any(axis=1, keepdims=True)), inside, prices)
+
     def allowed(self, grid: ActionGrid, feasible: Bools) -> Bools:
-        """Feasible actions (rows, actions) within the limits; all of them in a row where none is."""
+        """Feasible actions (rows, actions) within the limits; in a row where none is, those of the nearest price."""
         price, order = grid.price, grid.order
-        may = ~exceeds(order, self.most_order[:, None]) & ~exceeds(price, self.most_price[:, None])
-        may &= feasible & ~exceeds(self.least_price[:, None], price)
-        return np.where(may.any(axis=1, keepdims=True), may, feasible)
+        beyond = np.maximum(np.maximum(price - self.most_price[:, None], self.least_price[:, None] - price), 0.0)
+        beyond = np.where(feasible, np.where(exceeds(beyond, 0.0), beyond, 0.0), np.inf)
+        near = feasible & (beyond == beyond.min(axis=1, keepdims=True))
+        may = near & ~exceeds(order, self.most_order[:, None])
+        return np.asarray(np.where(may.any(axis=1, keepdims=True), may, near))
 
     def unseen(self, price: Floats, order: Floats) -> Bools:
-        """Decisions outside what the series has seen, (rows,)."""
+        """Decisions outside what the series has seen, (rows,); not an order of a series that never ordered."""
         outside = exceeds(price, self.highest_price) | exceeds(self.lowest_price, price)
-        return np.asarray(outside | exceeds(order, self.largest_order))
+        return np.asarray(outside | (exceeds(order, self.largest_order) & (self.largest_order > 0)))
+
+    @property
+    def never_ordered(self) -> Bools:
+        """Series that have sales and no logged order, (rows,)."""
+        return np.asarray((self.largest_order == 0) & (self.most_order > 0))
 
     def to_array(self) -> Floats:
         """As a policy file holds it, (series, 7)."""
@@ -87,6 +125,20 @@ class OwnRange:
     def from_array(cls, array: Array) -> "OwnRange":
         """From `to_array`."""
         return cls(*np.asarray(array, dtype=np.float64).T)
+
+
+def has_own_ranges(log: SalesLog) -> bool:
+    """Whether the series of a log are products, and the problem leaves their prices or orders open."""
+    return (log.problem.prices is None or log.problem.orders is None) and is_assortment(log)
+
+
+def _say_what_has_one_price(products: int, total: int) -> None:
+    if 0 < products < total:  # prices that no product ever moved are no surprise
+        warnings.warn(
+            f"{products:,} of {total:,} products were sold at one price only, and keep it; `price_beyond` in [rules] "
+            "allows other prices",
+            stacklevel=7,
+        )
 
 
 def _least_order(order: Floats, own: Ints, count: int) -> Floats:

@@ -24,6 +24,7 @@ BEYOND = "a longer run of stock-outs than was learned"
 UNKNOWN_SERIES = "a series that the log never had: it is taken for a usual one"
 NOT_CHOSEN = "no proven gain for this product: keep what you do"
 UNSEEN = "a price or an order that this series never had"
+NEVER_ORDERED = "no order was ever logged for this product: candidates follow from its demand"
 UNTRIED = "one price or one order only was tried in such a case: it is kept"
 UNSAFE = "no action is safe enough: the likeliest to end the run"
 
@@ -142,6 +143,7 @@ def decision_flags(decision: Decision) -> dict[str, Bools]:
         NOT_CHOSEN: decision.not_chosen,
         UNSEEN: decision.unseen,
         UNTRIED: decision.untried,
+        NEVER_ORDERED: decision.never_ordered,
     }
     return flags | {text: rows for text, rows in some.items() if rows is not None}
 

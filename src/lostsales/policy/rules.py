@@ -45,6 +45,8 @@ class Rules(BusinessRules):
         What prices end in, such as (0.99, 0.49).
     price_ladder : tuple of float, optional
         Only these prices of the grid.
+    price_beyond : float
+        Share by which prices may leave the range at which a product was sold.
     forbidden : tuple of (price, order)
         Pairs that are not allowed.
     order_days : str, optional

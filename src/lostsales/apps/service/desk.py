@@ -250,11 +250,11 @@ def _decided(policy: SavedPolicy, day: OpenDay | None, rows: Array) -> dict[str,
     decision = policy.explain(view)
     action = Action(decision.price, decision.order)
     expected, nan = policy.expect(view, action), np.full(len(rows), np.nan)
-    demand, chance = (decision.more.get(name, nan) for name in ("expected_demand", "stockout_chance"))
-    profit = nan if expected is None else expected.profit
+    demand = decision.more.get("expected_demand", nan)
+    chance, profit = (nan, nan) if expected is None else (expected.stockout_chance, expected.profit)
     flags = {text: holds[rows] for text, holds in day.flags.items()} | decision_flags(decision)
-    flags |= {STOCKOUT_LIKELY: np.nan_to_num(chance) > LIKELY, LOSES: np.nan_to_num(profit) < 0}
-    flags |= {NOT_KNOWN: np.isnan(chance) | np.isnan(profit)}
+    not_known = np.isnan(chance) | np.isnan(profit)  # NaN compares as neither likely nor a loss
+    flags |= {STOCKOUT_LIKELY: chance > LIKELY, LOSES: profit < 0, NOT_KNOWN: not_known}
     return {
         "name": np.asarray(view.names, dtype=object).astype(str).astype(object),
         "stock": view.stock,

@@ -89,14 +89,16 @@ class ForecastRequest(About):
 
 
 class ExpectedJson(BaseModel):
-    """What is expected of an action, today and (value) from today on."""
+    """What is expected of an action: today, until the next order arrives (profit), and from today on (value)."""
 
     demand: float | None
     sales: float | None
     lost: float | None
     leftover: float | None
     stockout_chance: float | None
-    profit: float | None
+    profit: float | None = Field(
+        description="Until the next order would arrive, with stock and orders on their way valued at cost."
+    )
     value: float | None
 
 

@@ -18,8 +18,8 @@ STATUSES = ("", "accepted", "changed", "declined")
 DIGITS = re.compile(r"[0-9]+")
 LIKELY = 0.5  # chance of a stock-out from which on someone should look
 STOCKOUT_LIKELY = "a stock-out is likelier than not"
-LOSES = "expected to lose money today"
-NOT_KNOWN = "profit or stock-out chance not known"
+LOSES = "expected to lose money until the next order arrives"
+NOT_KNOWN = "the chance of a stock-out or the expected profit is not known"
 
 
 class Query(NamedTuple):
@@ -46,7 +46,7 @@ class MorningList:
     order: Floats
     demand: Floats  # expected today
     chance: Floats  # of a stock-out
-    profit: Floats  # expected today
+    profit: Floats  # expected until the next order arrives, with stock and orders on their way valued at cost
     flag: Array  # text, empty where there is nothing to beware of
     status: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # index into STATUSES, kept up to date
     lock: threading.Lock = field(default_factory=threading.Lock)

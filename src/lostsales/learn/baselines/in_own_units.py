@@ -1,7 +1,8 @@
 """Learners with one ladder for all series, where series differ: each series in its own units of quantity and price.
 
 The learner sees a log in which every series is divided by its scale and its usual price. What it decides is multiplied
-back, rounded to the orders and prices of the shop, and kept within its rules and within twice what the series has seen.
+back, rounded to the orders and prices of the shop, and kept within its rules, within the prices of the series and
+within twice its largest order.
 """
 
 from dataclasses import dataclass, replace
@@ -25,6 +26,7 @@ from lostsales.policy.action_grid import ActionGrid, room_of
 from lostsales.policy.decision import Decision
 from lostsales.policy.file_content import POSITIVE, Content, Header, NonNegative, numbers, optional, texts
 from lostsales.policy.file_format import POLICIES, Artefact, content_of
+from lostsales.policy.own_range import has_own_ranges
 from lostsales.policy.policy import SavedPolicy
 from lostsales.policy.rules import Rules, SavedRules
 from lostsales.policy.view import Action, ClosedPeriod, SeriesContext, View
@@ -94,6 +96,7 @@ class InOwnUnits(PolicyWrapper[SavedPolicy]):
             advantage=found.advantage * money,
             unknown_series=own.is_unknown,
             unseen=None if own.own_range is None else own.own_range.unseen(price, order),
+            never_ordered=None if own.own_range is None else own.own_range.never_ordered,
         )
 
     def _settled(self, view: View, own: ViewCoordinates, wanted: Action) -> Action:
@@ -119,7 +122,10 @@ class InOwnUnits(PolicyWrapper[SavedPolicy]):
         orders = ladders.orders_of(own.scale, multiple)
         grid = ActionGrid(ladders.prices_of(own.usual_price), orders, room, self.unit_cost)
         features = view.features_by_name(self.asks)
-        may = self.rules.of_view(view).feasible(grid, view.stock, view.last_price, features, limit)
+        rules = self.rules.of_view(view)
+        if own.own_range is not None:
+            grid = replace(grid, prices=own.own_range.prices_within(grid.prices, rules))
+        may = rules.feasible(grid, view.stock, view.last_price, features, limit)
         if own.own_range is not None:
             may = own.own_range.allowed(grid, may)
         far = PRICE_FIRST * np.abs(grid.price - price[:, None]) + np.abs(grid.order - order[:, None])
@@ -190,9 +196,9 @@ class InOwnUnits(PolicyWrapper[SavedPolicy]):
 def fit_in_own_units(learner: Learner, log: SalesLog, progress: Progress | None = None) -> SavedPolicy:
     """Fit a learner that has one ladder for all series, in the units of each where series differ."""
     rules = learner.rules.over(log.problem.rules).of_log(log)
-    coordinates = SeriesCoordinates.of(log, warn=False)
+    coordinates = SeriesCoordinates.of(log, warn=False, rules=rules)
     ladders = Ladders.of(log, rules) if log.order is not None else None
-    if ladders is None or not ladders.relative or log.costs is None:
+    if ladders is None or log.costs is None or not (ladders.relative or has_own_ranges(log)):
         return learner.fit(log, progress)
     ladders = ladders.coarse()
     inner = learner.model_copy(update={"rules": _unitless(rules)})

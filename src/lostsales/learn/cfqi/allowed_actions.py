@@ -1,5 +1,7 @@
 """Actions of the maximum in the targets of Q: those that the deployed policy is allowed."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from lostsales.data.log import SalesLog
@@ -70,7 +72,9 @@ def _feasible(
     """Actions that the rules allow in the periods after rows, (rows, actions)."""
     assert log.costs is not None  # or the log had been refused
     grid = actions.grid(*units, unit_cost=log.costs.at(rows + 1).order)
-    own = rules.of_names(log.names[log.series[rows]])
+    own, seen = rules.of_names(log.names[log.series[rows]]), None if limits is None else limits.rows(log.series[rows])
+    if seen is not None:
+        grid = replace(grid, prices=seen.prices_within(grid.prices, own))
     most = limits_of_rows(log, rows + 1)
     may = own.feasible(grid, np.asarray(log.stock)[rows + 1], log.price[rows], log.features_by_name(rows + 1), most)
-    return may if limits is None else limits.rows(log.series[rows]).allowed(grid, may)
+    return may if seen is None else seen.allowed(grid, may)

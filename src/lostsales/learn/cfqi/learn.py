@@ -11,7 +11,7 @@ from lostsales.data.log import SalesLog
 from lostsales.data.parallel import single_threaded
 from lostsales.data.progress import Progress
 from lostsales.data.splits import Holdout, folds_of, hold_out
-from lostsales.demand.censoring.runs import DepthRule, Runs, iterations_rule
+from lostsales.demand.censoring.runs import LEAST_ROWS, DepthRule, Runs, iterations_rule
 from lostsales.demand.survival.imputation import impute
 from lostsales.errors import LostSalesError
 from lostsales.learn.cfqi.allowed_actions import allowed_actions
@@ -27,7 +27,8 @@ from lostsales.learn.function.q_function import FunctionClass
 from lostsales.learn.training_data import TrainingData
 from lostsales.policy.action_grid import room_of
 from lostsales.policy.file_content import feature_count
-from lostsales.types import Floats
+from lostsales.policy.own_range import has_own_ranges
+from lostsales.types import Bools, Floats
 
 if TYPE_CHECKING:
     from lostsales.learn.cfqi.settings import CFQI
@@ -62,8 +63,11 @@ def _learn(log: SalesLog, settings: "CFQI", progress: Progress | None) -> CfqiRe
     depths = DepthRule(settings.max_depth, pool, settings.depth_rows if pool else 0.0)
     data = TrainingData.of(log, settings.rules, depths.cap, pool=pool, a_coordinate=depths.a_coordinate)
     data = data.priced(settings.pricing)
-    runs, actions = data.runs, OwnActions(data.ladders.coarse(), room_of(log.problem))
-    coordinates = SeriesCoordinates.of(log).in_cases(log, data.ladders, data.rules)
+    actions = OwnActions(data.ladders.coarse(), room_of(log.problem))
+    coordinates = SeriesCoordinates.of(log, rules=data.rules).in_cases(log, data.ladders, data.rules)
+    has_own = coordinates.vary or has_own_ranges(log)
+    limits = coordinates.own_range if has_own else None
+    runs = data.runs if limits is None else _without_unlogged_orders(data.runs, limits.never_ordered[log.series])
     profit = impute(
         log, demand_max=settings.demand_max, tail=settings.tail, replicates=0, runs=runs, seed=settings.seed, quick=True
     ).profit_filled
@@ -89,7 +93,6 @@ def _learn(log: SalesLog, settings: "CFQI", progress: Progress | None) -> CfqiRe
         safe = SafeActions.never(settings.safe, settings.eps, arrival_of(log.problem))
     else:
         safe = fit_safe_actions(priced, runs, holdout, coordinates, fqi, settings.safe, settings.eps)
-    limits = coordinates.own_range if coordinates.vary else None
     folds = [folds_of(holdout, part.rows) for part in parts]
     on_gains = settings.penalty in ("gains", "calibrated") and fqi.pessimistic_until > 0
     bounded = settings.support == "near"
@@ -120,7 +123,7 @@ def _learn(log: SalesLog, settings: "CFQI", progress: Progress | None) -> CfqiRe
         ranges=tuple(_range(part.block, settings.independent) for part in parts),
         usual_demand=data.usual_demand,
         method=settings.method,
-        coordinates=coordinates if coordinates.vary else None,
+        coordinates=coordinates if has_own else None,
         costs=priced.problem.features[len(log.problem.features) :],
         unit_cost=float(data.grid.unit_cost),
         depth_rule=DepthRule(cap=0) if settings.independent else depths,
@@ -128,6 +131,16 @@ def _learn(log: SalesLog, settings: "CFQI", progress: Progress | None) -> CfqiRe
     if settings.value == "replayed" and isinstance(settings.function, FunctionClass):
         policy = _with_value(policy, log, settings.seed)
     return CfqiResult(policy, fitted, tuple(parts), runs, profit)
+
+
+def _without_unlogged_orders(runs: Runs, never_ordered: Bools) -> Runs:
+    """Runs without the rows of products that never ordered, whose stock seems to come for nothing.
+
+    All rows stay where a depth would be left with too few.
+    """
+    usable = runs.usable & ~never_ordered
+    left = np.bincount(runs.learned_depth[usable], minlength=runs.max_depth + 1)
+    return replace(runs, usable=usable) if (left[: runs.max_depth + 1] >= LEAST_ROWS).all() else runs
 
 
 def _with_value(policy: QPolicy, log: SalesLog, seed: int) -> QPolicy:

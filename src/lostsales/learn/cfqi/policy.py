@@ -1,7 +1,7 @@
 """The policy of C-FQI, PC-FQI and fusion: greedy in one Q-function per depth, safe at max_depth."""
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -139,6 +139,7 @@ class QPolicy(PolicyBase):
             value = self.value(state) * money
         has_second = ~np.isnan(advantage)
         own = None if self.coordinates is None else self.coordinates.of_view(view)
+        seen = None if own is None else own.own_range
         return Decision(
             price=price,
             order=order,
@@ -152,7 +153,8 @@ class QPolicy(PolicyBase):
             beyond=view.depth > self.safe.depth,
             outside=outside,
             unknown_series=None if own is None else own.is_unknown,
-            unseen=None if own is None or own.own_range is None else own.own_range.unseen(price, order),
+            unseen=None if seen is None else seen.unseen(price, order),
+            never_ordered=None if seen is None else seen.never_ordered,
             untried=untried if self.bounded and self.supports is not None else None,
         )
 
@@ -196,10 +198,13 @@ class QPolicy(PolicyBase):
                     features = {name: values[at] for name, values in by_name.items()}
                     grid = self.actions.grid(usual, scale, None if multiple is None else multiple[at], self.unit_cost)
                     rules = self.rules.of_view(view, at)
+                    seen = None if own.own_range is None else own.own_range.rows(at)
+                    if seen is not None:
+                        grid = replace(grid, prices=seen.prices_within(grid.prices, rules))
                     most_order = None if limit is None else limit[at]
                     feasible = rules.feasible(grid, view.stock[at], last_price[at], features, most_order)
-                    if own.own_range is not None:
-                        feasible = own.own_range.rows(at).allowed(grid, feasible)
+                    if seen is not None:
+                        feasible = seen.allowed(grid, feasible)
                     untried = np.zeros(len(at), dtype=bool)
                     support = self._support(int(depth))
                     if self.bounded and support is not None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from lostsales.data.business_rules import BusinessRules
 from lostsales.data.encoding import attribute_columns
 from lostsales.data.ladders import Ladders, own_multiples
 from lostsales.data.log import SalesLog
@@ -30,7 +31,7 @@ class SeriesCoordinates:
     sizes: Floats | None = None
 
     @classmethod
-    def of(cls, log: SalesLog, warn: bool = True) -> "SeriesCoordinates":
+    def of(cls, log: SalesLog, warn: bool = True, rules: BusinessRules | None = None) -> "SeriesCoordinates":
         """From a log; all scales are 1 where its series are of one scale."""
         scale = series_scale(log)
         if (scale != scale[:1]).any():
@@ -40,7 +41,7 @@ class SeriesCoordinates:
         columns, values = attribute_columns(log)
         usual = usual_price(log)
         sizes = by_attributes(values, np.log(np.column_stack([scale, usual]))) if columns else None
-        return cls(log.names, scale, columns, values, usual, OwnRange.of(log), sizes=sizes)
+        return cls(log.names, scale, columns, values, usual, OwnRange.of(log, rules), sizes=sizes)
 
     @property
     def one_scale(self) -> bool:

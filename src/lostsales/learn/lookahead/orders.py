@@ -6,6 +6,7 @@ from functools import lru_cache
 import numpy as np
 
 from lostsales.data.shop import Shop
+from lostsales.data.supply import periods_to_order
 from lostsales.demand.forecasting.moving_level_loops import RATES
 from lostsales.demand.forecasting.moving_levels import MovingLevels, PathDraws, stratified
 from lostsales.learn.lookahead.order_loops import Draws, Situation, search_orders
@@ -45,6 +46,14 @@ def find_orders(levels: MovingLevels, situation: Situation, terms: Terms, search
     return FoundOrders(*search_orders(levels.weighted, RATES, levels.counted, situation, terms, draws))
 
 
+def demand_paths(levels: MovingLevels, situation: Situation, search: Search) -> Floats:
+    """Demands of the open period as the search draws them, (series, paths)."""
+    periods, longest = situation.exposure.shape[1], situation.chances.shape[1] - 1
+    draws = _draws(search.paths, periods, situation.pipeline.shape[1], longest, search.seed)
+    today = PathDraws(*(np.ascontiguousarray(each[:, :1]) for each in (draws.chances, draws.errors)))
+    return levels.paths(today, np.ascontiguousarray(situation.exposure[:, :1]))[:, :, 0]
+
+
 @lru_cache(maxsize=128)
 def _draws(paths: int, periods: int, columns: int, longest: int, seed: int) -> Draws:
     demand_rng, order_rng, arrival_rng = np.random.default_rng(seed).spawn(3)
@@ -65,16 +74,6 @@ def terms_of(shop: Shop, fixed_cost: float = 0.0, review: int = 1, shown: bool =
         most_on_way=np.inf if supply.capacity is None else supply.capacity,
         netted=shop.balance == "netted" and shop.arrival == "after",
         crossing=supply.crossing,
-        review=review if cycle is None else review_of(cycle),
+        review=review if cycle is None else int(periods_to_order(cycle).max()),
         shown=shown,
     )
-
-
-def review_of(cycle: tuple[bool, ...]) -> int:
-    """The longest time between two order days of a cycle, in periods.
-
-    >>> review_of((True, False, False, True, False, False, False))
-    4
-    """
-    days = np.flatnonzero(cycle)
-    return int(np.diff(np.r_[days, days[0] + len(cycle)]).max())

@@ -1,23 +1,26 @@
 """The policy that orders by sampled futures and keeps the price of each series."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field
 
 from lostsales.data.calendar.grid import DAY
+from lostsales.data.economics import UnitCosts
 from lostsales.data.problem import Problem
 from lostsales.data.settings import StrictSettings, checked_json
 from lostsales.demand.forecasting.calendar_season import INDEX_RANGE, WEEKDAYS, WEEKS, CalendarSeason
+from lostsales.demand.forecasting.moving_levels import MovingLevels
 from lostsales.errors import LostSalesError
 from lostsales.learn.lookahead.allowed_orders import nearest_allowed
 from lostsales.learn.lookahead.order_loops import Situation
-from lostsales.learn.lookahead.orders import FoundOrders, Search, find_orders, terms_of
+from lostsales.learn.lookahead.orders import FoundOrders, Search, demand_paths, find_orders, terms_of
 from lostsales.learn.lookahead.series_facts import SeriesFacts
 from lostsales.policy.action_grid import room_of
 from lostsales.policy.base import PolicyBase
 from lostsales.policy.decision import Decision
+from lostsales.policy.expected import Expected
 from lostsales.policy.file_content import Content, Header, NonNegative, numbers
 from lostsales.policy.file_format import Artefact
 from lostsales.policy.rules import Rules, SavedRules
@@ -43,6 +46,15 @@ class LookaheadSettings(StrictSettings):
     seed: Annotated[int, Field(ge=0)]
 
 
+class _Decided(NamedTuple):
+    """Decisions, and what they follow from."""
+
+    action: Action
+    found: FoundOrders
+    levels: MovingLevels
+    situation: Situation
+
+
 @dataclass(frozen=True, eq=False)
 class LookaheadPolicy(PolicyBase):
     """Orders by sampled futures; the price stays as it was, as far as the rules allow it."""
@@ -60,17 +72,44 @@ class LookaheadPolicy(PolicyBase):
 
     def decide(self, view: View, rng: np.random.Generator) -> Action:  # noqa: ARG002, the protocol passes it
         """Price and order of every series."""
-        return self._decided(view)[0]
+        return self._decided(view).action
 
     def explain(self, view: View) -> Decision:
         """The decision; its value is the profit of the periods that were looked at."""
-        action, found, is_unknown = self._decided(view)
-        decision = Decision.without_reasons(action)
-        more = {"expected_demand": found.mean_demand}
-        return replace(decision, value=found.value, unknown_series=is_unknown, more=more)
+        decided, (at, is_unknown) = self._decided(view), self.series.rows_of(view)
+        never = None if self.series.orders is None else self.series.orders[at] == 0
+        more = {"expected_demand": decided.found.mean_demand}
+        return replace(
+            Decision.without_reasons(decided.action),
+            value=decided.found.value,
+            unknown_series=is_unknown,
+            never_ordered=never,
+            more=more,
+        )
 
-    def _decided(self, view: View) -> tuple[Action, FoundOrders, Bools]:
-        at, is_unknown = self.series.rows_of(view)
+    def expect(self, view: View, action: Action, unit_cost: Floats | None = None) -> Expected:
+        """What an action leads to by the sampled demands of today.
+
+        These are of the price that is kept: nothing is known of another one, nor of the value of another order.
+        """
+        decided, at = self._decided(view), self.series.rows_of(view)[0]
+        paths = demand_paths(decided.levels, decided.situation, self.search)
+        paths = np.where((action.price == decided.action.price)[:, None], paths, np.nan)
+        value = np.where(action.order == decided.action.order, decided.found.value, np.nan)
+
+        def outlook(available: Floats) -> tuple[Floats, Floats, Floats]:
+            short = np.maximum(paths - available[:, None], 0.0)
+            chance = np.where(np.isnan(paths[:, 0]), np.nan, np.mean(short > 0, axis=1))
+            return paths.mean(axis=1), chance, short.mean(axis=1)
+
+        series = self.series
+        costs = UnitCosts(series.lost_cost[at], series.order_cost[at], series.holding_cost[at], self.fixed_cost)
+        return Expected.of(view, action, outlook, self.problem, costs, value, np.isnan(paths[:, 0])).at_cost(
+            action.order, unit_cost
+        )
+
+    def _decided(self, view: View) -> "_Decided":
+        at, _ = self.series.rows_of(view)
         last = view.last_price
         wanted_price = np.where(np.isnan(last), self.series.price[at], last)
         rules = self.rules.of_view(view)
@@ -83,7 +122,7 @@ class LookaheadPolicy(PolicyBase):
         action = nearest_allowed(
             self.problem, rules, Action(wanted_price, found.order), view, features, situation.multiple, unit_cost
         )
-        return action, found, is_unknown
+        return _Decided(action, found, levels, situation)
 
     def _situation(self, view: View, price: Floats, rules: Rules, periods: int) -> Situation:
         at, _ = self.series.rows_of(view)

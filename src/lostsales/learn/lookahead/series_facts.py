@@ -12,7 +12,7 @@ from lostsales.demand.censoring.runs import Runs
 from lostsales.demand.forecasting.calendar_season import CalendarSeason
 from lostsales.demand.forecasting.moving_levels import MEMBERS, MovingLevels
 from lostsales.demand.survival.series_law import series_units
-from lostsales.policy.file_content import POSITIVE, ArraySpec, numbers, texts
+from lostsales.policy.file_content import POSITIVE, ArraySpec, numbers, optional, texts
 from lostsales.policy.recent_demand import RecentDemand
 from lostsales.policy.view import View
 from lostsales.types import Array, Bools, Floats, Ints
@@ -42,6 +42,7 @@ class SeriesFacts:
     holding_cost: Floats
     multiple: Floats  # (series + 1,) what orders come in, 0 for any quantity
     members: Floats  # (members,) weights of the levels with different rates, pooled over series
+    orders: Floats | None = None  # (series + 1,) how many were logged, 1 for an unknown series; None in files of old
 
     @classmethod
     def of(cls, log: SalesLog, runs: Runs, season: CalendarSeason) -> "SeriesFacts":
@@ -59,6 +60,8 @@ class SeriesFacts:
         costs = [_mean(each, own, len(names)) for each in (log.costs.lost, log.costs.order, log.costs.holding)]
         found = levels.mean, levels.spread, price, *costs
         columns = [*(np.r_[each, np.median(each)] for each in found), _multiples(log, part, len(names)), levels.prior]
+        ordered = np.bincount(own, None if log.order is None else log.order > 0, len(names))
+        columns.append(np.r_[ordered, 1.0])
         return cls(names, *columns)
 
     def rows_of(self, view: View) -> tuple[Ints, Bools]:
@@ -100,18 +103,21 @@ class SeriesFacts:
 
     def to_arrays(self) -> dict[str, Array]:
         """The arrays of a policy file."""
-        return {f"series_{each.name}": getattr(self, each.name) for each in fields(self)}
+        own = {f"series_{each.name}": getattr(self, each.name) for each in fields(self)}
+        return {name: each for name, each in own.items() if each is not None}
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, Array]) -> "SeriesFacts":
         """Of a policy file."""
-        return cls(**{each.name: arrays[f"series_{each.name}"] for each in fields(cls)})
+        names = [each.name for each in fields(cls) if f"series_{each.name}" in arrays]
+        return cls(**{name: arrays[f"series_{name}"] for name in names})
 
     @classmethod
     def content(cls) -> dict[str, ArraySpec]:
         """What these arrays of a policy file may hold."""
         by_name = {each.name: numbers("series+1", least=0) for each in fields(cls)}
         by_name |= {"names": texts("series"), "level": numbers("series+1", least=POSITIVE)}
+        by_name["orders"] = optional(by_name["orders"])
         by_name["members"] = numbers(MEMBERS, least=POSITIVE)
         return {f"series_{name}": each for name, each in by_name.items()}
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lostsales.data.economics import UnitCosts, units_available
+from lostsales.data.economics import UnitCosts
 from lostsales.learn.planner.belief import Belief
 from lostsales.policy.expected import Expected
 from lostsales.policy.view import Action, View
@@ -20,16 +20,16 @@ def expected(policy: "PlanPolicy", view: View, action: Action, unit_cost: Floats
     The plan stands: another cost, as an offer of today, moves the profit of today and leaves what follows as it is.
     """
     belief, problem = policy.tracker.belief(view), policy.problem
-    available = units_available(view.stock, action.order, problem.arrival, problem.capacity)
-    outlook = policy.tracker.outlook(view.depth.astype(np.int64), belief, action.price, available)
+    depth = view.depth.astype(np.int64)
     value = policy.values_of(view, belief, action.price[:, None], action.order[:, None]).values[:, 0]
+
+    def outlook(available: Floats) -> tuple[Floats, Floats, Floats]:
+        found = policy.tracker.outlook(depth, belief, action.price, available)
+        return found.demand, found.stockout_chance, found.lost
+
     costs = _costs(policy, belief)
-    if unit_cost is not None:
-        value = value + (costs.order - unit_cost) * action.order
-        costs = UnitCosts(costs.lost, unit_cost, costs.holding, costs.fixed_order)
-    unseen = _unseen(policy, belief, action)
-    known = outlook.demand, outlook.stockout_chance, outlook.lost
-    return Expected.of(action, view.stock, known, problem, costs, value, unseen)
+    found = Expected.of(view, action, outlook, problem, costs, value, _unseen(policy, belief, action))
+    return found.at_cost(action.order, unit_cost)
 
 
 def _costs(policy: "PlanPolicy", belief: Belief) -> UnitCosts:

@@ -110,7 +110,10 @@ class PlanPolicy(PolicyBase):
         second = scored.grid.taken(found.second)
         has_second = ~np.isnan(found.advantage)
         available = units_available(view.stock, order, self.problem.arrival, self.problem.capacity)
-        outlook = self.tracker.outlook(view.depth.astype(np.int64), belief, price, available)
+        outlook, own = (
+            self.tracker.outlook(view.depth.astype(np.int64), belief, price, available),
+            belief.series.own_range,
+        )
         return Decision(
             price=price,
             order=order,
@@ -124,7 +127,8 @@ class PlanPolicy(PolicyBase):
             beyond=view.depth > self.learned_depth,
             outside=self._is_outside(view, belief),
             unknown_series=belief.series.is_unknown if self.series.differs else None,
-            unseen=None if belief.series.own_range is None else belief.series.own_range.unseen(price, order),
+            unseen=None if own is None else own.unseen(price, order),
+            never_ordered=None if own is None else own.never_ordered,
             more={
                 "last_demand": belief.mean,
                 "expected_demand": outlook.demand,
@@ -154,7 +158,8 @@ class PlanPolicy(PolicyBase):
 
     def scored_actions(self, view: View, belief: Belief, rules: Rules) -> ScoredActions:
         """Values of the actions of each row: of all, or of a coarse choice and then ever finer around the best."""
-        prices = self.ladders.prices_of(belief.series.usual_price)
+        prices, own = self.ladders.prices_of(belief.series.usual_price), belief.series.own_range
+        prices = prices if own is None else own.prices_within(prices, rules)
         multiple = rules.multiples(view, belief.series.order_multiple)
         orders = self.ladders.orders_of(belief.series.scale, multiple)
         rows, (some_prices, some_orders) = np.arange(len(prices))[:, None], self.ladders.coarse_rungs

@@ -12,7 +12,7 @@ from lostsales.data.ladders import Ladders, own_multiples
 from lostsales.data.log import SalesLog
 from lostsales.data.scale import MOST_GROUPS, by_attributes, like_groups, sizes_of
 from lostsales.demand.law.demand_law import DemandLaw
-from lostsales.policy.own_range import MOST_PERIODS, OwnRange
+from lostsales.policy.own_range import MOST_PERIODS, OwnRange, has_own_ranges
 from lostsales.policy.rules import Rules
 from lostsales.policy.view import View
 from lostsales.types import Array, Bools, Floats, Ints
@@ -125,7 +125,7 @@ class SeriesTable:
             group_spread=np.array([spread[rows].mean() for rows in by_group]),
             sizes=sizes,
             prior=prior,
-            own_range=OwnRange.of(log).rows(last) if law.are_products else None,
+            own_range=OwnRange.of(log, rules).rows(last) if law.are_products or has_own_ranges(log) else None,
         )
 
     def to_arrays(self) -> dict[str, Array]:
