@@ -105,8 +105,18 @@ def test_the_first_five_minutes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.chdir(tmp_path)
     lines = [line for _, text in blocks(ROOT / "docs" / "start.md", "sh") for line in text.splitlines()]
     assert [shlex.split(line)[1] for line in lines] == ["simulate", "audit", "impute", "fit", "simulate"]
-    for line in lines:
-        assert run(line), line
+    printed = [run(line) for line in lines]
+    (told,) = re.findall(r"earned about (-?\d+) per\s+week", (ROOT / "docs" / "start.md").read_text(encoding="utf-8"))
+    (earned,) = re.findall(r"mean profit per period\s+(\S+)", printed[0])
+    assert int(told) == round(float(earned))
+
+
+def test_the_readme_names_the_two_commands_that_set_everything_up() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    ((_, block),) = re.findall(r"^## (Two commands)\n+```text\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
+    assert re.findall(r"^make \w+", block, flags=re.MULTILINE) == ["make demo", "make test"]
+    targets = re.findall(r"^(\w[\w-]*):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert {"demo", "test"} <= set(targets)
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,9 @@ if _typing.TYPE_CHECKING:
     from lostsales.learn.baselines.last_observation import FQIImputed as FQIImputed
     from lostsales.learn.baselines.last_observation import FQIObserved as FQIObserved
     from lostsales.learn.baselines.last_observation import FQIPlugin as FQIPlugin
+    from lostsales.learn.baselines.pipeline_rules import CappedBaseStock as CappedBaseStock
+    from lostsales.learn.baselines.pipeline_rules import ConstantOrder as ConstantOrder
+    from lostsales.learn.baselines.pipeline_rules import ProjectedLevel as ProjectedLevel
     from lostsales.learn.baselines.threshold_tuning import SSP as SSP
     from lostsales.learn.baselines.threshold_tuning import BaseStock as BaseStock
     from lostsales.learn.baselines.threshold_tuning import Newsvendor as Newsvendor
@@ -53,6 +56,7 @@ if _typing.TYPE_CHECKING:
     from lostsales.learn.cfqi.settings import Fusion as Fusion
     from lostsales.learn.fit import fit as fit
     from lostsales.learn.learner import Learner as Learner
+    from lostsales.learn.lookahead.lookahead import Lookahead as Lookahead
     from lostsales.learn.planner.planner import Planner as Planner
     from lostsales.learn.replay.replay_fqi import ReplayFQI as ReplayFQI
     from lostsales.policy.chosen_products import ChosenProducts as ChosenProducts
@@ -100,10 +104,12 @@ _ROOMS = {
     "evaluation.results": ("Evaluation",),
     "learn.baselines.behaviour": ("Behaviour",),
     "learn.baselines.last_observation": ("FQIDropped", "FQIImputed", "FQIObserved", "FQIPlugin"),
+    "learn.baselines.pipeline_rules": ("CappedBaseStock", "ConstantOrder", "ProjectedLevel"),
     "learn.baselines.threshold_tuning": ("BaseStock", "Newsvendor", "SSP"),
     "learn.cfqi.settings": ("CFQI", "Fusion", "PCFQI"),
     "learn.fit": ("fit",),
     "learn.learner": ("Learner",),
+    "learn.lookahead.lookahead": ("Lookahead",),
     "learn.planner.planner": ("Planner",),
     "learn.replay.replay_fqi": ("ReplayFQI",),
     "policy.chosen_products": ("ChosenProducts",),
