@@ -23,6 +23,8 @@ if _typing.TYPE_CHECKING:
     from lostsales.demand.forecasting.forecast import forecast as forecast
     from lostsales.demand.law.demand_model import DemandModel as DemandModel
     from lostsales.demand.law.selection import fit_demand as fit_demand
+    from lostsales.demand.stockout_loss import StockoutLoss as StockoutLoss
+    from lostsales.demand.stockout_loss import stockout_loss as stockout_loss
     from lostsales.demand.survival.imputation import Imputation as Imputation
     from lostsales.demand.survival.imputation import impute as impute
     from lostsales.errors import LogError as LogError
@@ -90,6 +92,7 @@ _ROOMS = {
     "demand.forecasting.forecast": ("Forecast", "forecast"),
     "demand.law.demand_model": ("DemandModel",),
     "demand.law.selection": ("fit_demand",),
+    "demand.stockout_loss": ("StockoutLoss", "stockout_loss"),
     "demand.survival.imputation": ("Imputation", "impute"),
     "errors": ("LogError", "LostSalesError", "SettingError"),
     "evaluation.assortment": ("AssortmentGain",),

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from lostsales.data.judged_rows import COMPARED_ROWS, QUICK_ROWS
 from lostsales.data.log import SalesLog
 from lostsales.data.parallel import in_parallel, using_workers
 from lostsales.data.progress import Progress, stages
@@ -15,7 +16,6 @@ from lostsales.evaluation.assortment import AssortmentGain, amount, judged_gain
 from lostsales.evaluation.cross_fitted import CrossFittedPolicy
 from lostsales.evaluation.evaluate import checked_estimators, evaluate_on, prepare
 from lostsales.evaluation.interval import Interval
-from lostsales.evaluation.judged_rows import COMPARED_ROWS, QUICK_ROWS
 from lostsales.evaluation.prepared_log import PreparedLog
 from lostsales.evaluation.promise.advice import KEEP_CURRENT, Advice, Concern, advice, texts
 from lostsales.evaluation.promise.log_concerns import log_concerns

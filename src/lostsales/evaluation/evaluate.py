@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from lostsales.data.judged_rows import EVALUATED_ROWS, QUICK_ROWS, judged_rows
 from lostsales.data.log import SalesLog
 from lostsales.data.parallel import using_workers
 from lostsales.data.progress import Progress, stages
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.evaluation.estimators.estimator import ESTIMATORS
-from lostsales.evaluation.judged_rows import EVALUATED_ROWS, QUICK_ROWS, judged_rows
 from lostsales.evaluation.prepared_log import PreparedLog, check_log
 from lostsales.evaluation.promise.log_concerns import log_concerns
 from lostsales.evaluation.promise.policy_concerns import policy_concerns

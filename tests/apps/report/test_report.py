@@ -90,6 +90,13 @@ def test_the_gain_of_the_policy_is_held_out_as_that_of_the_methods_next_to_it(
     assert "may be in-sample" not in page
 
 
+def test_a_report_begins_with_what_stockouts_cost(folder: Path, made: tuple[dict[str, Any], str]) -> None:
+    facts, page = made
+    found = lostsales.stockout_loss(lostsales.read_log(folder / "log.parquet"))
+    assert page.index("<h1>") < page.index(found.sentence) < page.index('class="verdict')
+    assert facts["stockout_loss"]["units"] == pytest.approx(found.units)
+
+
 @pytest.mark.parametrize("rows", ["other rows", "no provenance"])
 def test_a_gain_that_may_be_in_sample_is_not_set_beside_held_out_ones(rows: str, folder: Path, tmp_path: Path) -> None:
     log = lostsales.read_log(folder / "log.parquet")

@@ -42,10 +42,10 @@ def report(
     from lostsales.apps.report.report import report as write_report
     from lostsales.apps.views.console import out as screen
     from lostsales.apps.views.console import print_facts, print_json, progress
+    from lostsales.data.judged_rows import EVALUATED_ROWS
     from lostsales.data.parallel import current_workers
     from lostsales.evaluation.compare import check_methods
     from lostsales.evaluation.costs import Q_ESTIMATORS, compare_cost, q_cost
-    from lostsales.evaluation.judged_rows import EVALUATED_ROWS
     from lostsales.learn.fit import learner_again, learner_of
     from lostsales.policy.file_format import load
 
@@ -78,10 +78,12 @@ def report(
     evaluation, compared = found.evaluation, found.comparison
     if as_json:
         facts = {"report": str(out), "bytes": size, "method": method, "sentence": evaluation.sentence}
+        facts |= {"stockout_loss": found.audit.stockout_loss.as_json()}
         facts |= {"held_out": found.held_out, "in_sample_reason": found.in_sample_reason}
         facts |= {"evaluation": evaluation.to_json()} | ({"comparison": compared.to_json()} if compared else {})
         print_json(facts)
         return
+    screen.print(found.audit.stockout_loss.sentence, highlight=False, soft_wrap=True)
     print_facts(f"{policy} on {source}", [("report", f"{out} ({size / 1e6:.1f} MB; open it in a browser)")])
     if (beside := found.comparison_sentence) is not None:
         screen.print(f"{beside[0].upper()}{beside[1:]}.", highlight=False, soft_wrap=True)
