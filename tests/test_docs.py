@@ -7,6 +7,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
@@ -232,3 +233,21 @@ def test_links_lead_somewhere(path: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)", path.read_text(encoding="utf-8")):
         if "://" not in target:
             assert (path.parent / target).exists(), f"{path.name} links to {target}"
+
+
+@pytest.mark.parametrize(
+    "folder", sorted((ROOT / "docs" / "results").glob("*/summary.csv")), ids=lambda at: at.parent.name
+)
+def test_no_method_of_an_experiment_exceeds_the_optimum_by_its_measure(folder: Path) -> None:
+    """pi* for a discount is no such optimum: it is labelled by its discount, and pages call nothing an upper bound."""
+    rows = pd.read_csv(folder).set_index("method")["mean"]
+    assert rows.drop(index=["oracle-horizon", "pi-star-horizon"]).max() <= rows["oracle-horizon"]
+    page = (folder.parent / "summary.md").read_text(encoding="utf-8")
+    assert f"| pi* for discount 0.9, measured undiscounted | {rows['pi-star']:.2f} |" in page
+    assert f"optimal for the test: undiscounted, knows the last period | {rows['pi-star-horizon']:.2f} |" in page
+
+
+def test_no_page_calls_pi_star_an_upper_bound() -> None:
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        assert not re.search(r"(pi\\?\*|pi-star|oracle)[^|\n]*upper\s+bound", text), page.name
