@@ -12,6 +12,7 @@ project = "lostsales"
 version = release = installed_version(project)
 language = "en"
 root_doc = "index"
+smartquotes = False  # a command is copied as it stands: --option, not a dash
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
 
 myst_enable_extensions = ["colon_fence", "attrs_inline"]

@@ -7,6 +7,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
@@ -105,8 +106,18 @@ def test_the_first_five_minutes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.chdir(tmp_path)
     lines = [line for _, text in blocks(ROOT / "docs" / "start.md", "sh") for line in text.splitlines()]
     assert [shlex.split(line)[1] for line in lines] == ["simulate", "audit", "impute", "fit", "simulate"]
-    for line in lines:
-        assert run(line), line
+    printed = [run(line) for line in lines]
+    (told,) = re.findall(r"earned about (-?\d+) per\s+week", (ROOT / "docs" / "start.md").read_text(encoding="utf-8"))
+    (earned,) = re.findall(r"mean profit per period\s+(\S+)", printed[0])
+    assert int(told) == round(float(earned))
+
+
+def test_the_readme_names_the_two_commands_that_set_everything_up() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    ((_, block),) = re.findall(r"^## (Two commands)\n+```text\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
+    assert re.findall(r"^make \w+", block, flags=re.MULTILINE) == ["make demo", "make test"]
+    targets = re.findall(r"^(\w[\w-]*):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert {"demo", "test"} <= set(targets)
 
 
 @pytest.mark.parametrize(
@@ -222,3 +233,21 @@ def test_links_lead_somewhere(path: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)", path.read_text(encoding="utf-8")):
         if "://" not in target:
             assert (path.parent / target).exists(), f"{path.name} links to {target}"
+
+
+@pytest.mark.parametrize(
+    "folder", sorted((ROOT / "docs" / "results").glob("*/summary.csv")), ids=lambda at: at.parent.name
+)
+def test_no_method_of_an_experiment_exceeds_the_optimum_by_its_measure(folder: Path) -> None:
+    """pi* for a discount is no such optimum: it is labelled by its discount, and pages call nothing an upper bound."""
+    rows = pd.read_csv(folder).set_index("method")["mean"]
+    assert rows.drop(index=["oracle-horizon", "pi-star-horizon"]).max() <= rows["oracle-horizon"]
+    page = (folder.parent / "summary.md").read_text(encoding="utf-8")
+    assert f"| pi* for discount 0.9, measured undiscounted | {rows['pi-star']:.2f} |" in page
+    assert f"optimal for the test: undiscounted, knows the last period | {rows['pi-star-horizon']:.2f} |" in page
+
+
+def test_no_page_calls_pi_star_an_upper_bound() -> None:
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        assert not re.search(r"(pi\\?\*|pi-star|oracle)[^|\n]*upper\s+bound", text), page.name

@@ -13,6 +13,7 @@ from pydantic import BaseModel
 
 import lostsales
 from lostsales.data.setting_fields import described_fields
+from lostsales.learn.learner import LEARNERS
 from lostsales.simulation.presets import environment_id, preset_names
 
 NAMES = [name for name in dir(lostsales) if name != "__version__"]
@@ -29,6 +30,11 @@ def takes_arguments(item: Any) -> bool:
 
 def is_error(item: Any) -> bool:
     return isinstance(item, type) and issubclass(item, Exception)
+
+
+def is_ours(method: str) -> bool:
+    """Not one that another installed package offers."""
+    return LEARNERS.get(method).__module__.startswith("lostsales.")
 
 
 def test_every_name_is_there_and_is_no_module() -> None:
@@ -48,6 +54,12 @@ def test_lazy_names_are_those_that_editors_see() -> None:
         for alias in node.names
     }
     assert imported == {name: f"lostsales.{room}" for name, room in lostsales._HOMES.items()}
+
+
+@pytest.mark.parametrize("method", [name for name in LEARNERS.names if is_ours(name)])
+def test_every_learner_of_the_registry_is_a_public_name(method: str) -> None:
+    learner = LEARNERS.get(method)
+    assert getattr(lostsales, learner.__name__) is learner
 
 
 @pytest.mark.parametrize("name", NAMES)

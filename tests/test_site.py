@@ -39,6 +39,13 @@ def test_no_page_loads_anything_from_another_host(site: Path) -> None:
         )
 
 
+def test_options_are_shown_with_their_two_hyphens(site: Path) -> None:
+    """A typographic dash in their place cannot be copied into a shell."""
+    for page in site.rglob("*.html"):
+        assert not re.findall(r"[\u2013\u2014][a-z]+(?:-[a-z]+)*\b", page.read_text(encoding="utf-8")), page.name
+    assert "--quick" in (site / "commands.html").read_text(encoding="utf-8")
+
+
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     from playwright.sync_api import sync_playwright

@@ -23,6 +23,8 @@ if _typing.TYPE_CHECKING:
     from lostsales.demand.forecasting.forecast import forecast as forecast
     from lostsales.demand.law.demand_model import DemandModel as DemandModel
     from lostsales.demand.law.selection import fit_demand as fit_demand
+    from lostsales.demand.stockout_loss import StockoutLoss as StockoutLoss
+    from lostsales.demand.stockout_loss import stockout_loss as stockout_loss
     from lostsales.demand.survival.imputation import Imputation as Imputation
     from lostsales.demand.survival.imputation import impute as impute
     from lostsales.errors import LogError as LogError
@@ -51,6 +53,9 @@ if _typing.TYPE_CHECKING:
     from lostsales.learn.baselines.last_observation import FQIImputed as FQIImputed
     from lostsales.learn.baselines.last_observation import FQIObserved as FQIObserved
     from lostsales.learn.baselines.last_observation import FQIPlugin as FQIPlugin
+    from lostsales.learn.baselines.pipeline_rules import CappedBaseStock as CappedBaseStock
+    from lostsales.learn.baselines.pipeline_rules import ConstantOrder as ConstantOrder
+    from lostsales.learn.baselines.pipeline_rules import ProjectedLevel as ProjectedLevel
     from lostsales.learn.baselines.threshold_tuning import SSP as SSP
     from lostsales.learn.baselines.threshold_tuning import BaseStock as BaseStock
     from lostsales.learn.baselines.threshold_tuning import Newsvendor as Newsvendor
@@ -59,6 +64,7 @@ if _typing.TYPE_CHECKING:
     from lostsales.learn.cfqi.settings import Fusion as Fusion
     from lostsales.learn.fit import fit as fit
     from lostsales.learn.learner import Learner as Learner
+    from lostsales.learn.lookahead.lookahead import Lookahead as Lookahead
     from lostsales.learn.planner.planner import Planner as Planner
     from lostsales.learn.replay.replay_fqi import ReplayFQI as ReplayFQI
     from lostsales.policy.chosen_products import ChosenProducts as ChosenProducts
@@ -86,6 +92,7 @@ _ROOMS = {
     "demand.forecasting.forecast": ("Forecast", "forecast"),
     "demand.law.demand_model": ("DemandModel",),
     "demand.law.selection": ("fit_demand",),
+    "demand.stockout_loss": ("StockoutLoss", "stockout_loss"),
     "demand.survival.imputation": ("Imputation", "impute"),
     "errors": ("LogError", "LostSalesError", "SettingError"),
     "evaluation.assortment": ("AssortmentGain",),
@@ -100,10 +107,12 @@ _ROOMS = {
     "evaluation.results": ("Evaluation",),
     "learn.baselines.behaviour": ("Behaviour",),
     "learn.baselines.last_observation": ("FQIDropped", "FQIImputed", "FQIObserved", "FQIPlugin"),
+    "learn.baselines.pipeline_rules": ("CappedBaseStock", "ConstantOrder", "ProjectedLevel"),
     "learn.baselines.threshold_tuning": ("BaseStock", "Newsvendor", "SSP"),
     "learn.cfqi.settings": ("CFQI", "Fusion", "PCFQI"),
     "learn.fit": ("fit",),
     "learn.learner": ("Learner",),
+    "learn.lookahead.lookahead": ("Lookahead",),
     "learn.planner.planner": ("Planner",),
     "learn.replay.replay_fqi": ("ReplayFQI",),
     "policy.chosen_products": ("ChosenProducts",),

@@ -8,13 +8,13 @@ from typing import Literal
 import numpy as np
 import pytest
 
+from lostsales.data.judged_rows import judged_rows
 from lostsales.data.problem import Problem
 from lostsales.data.splits import units_of
 from lostsales.evaluation.assortment import AssortmentGain, MoneyOver, ProductFigures, assortment_gain
 from lostsales.evaluation.compare import ComparedMethod
 from lostsales.evaluation.evaluate import evaluate, prepare
 from lostsales.evaluation.interval import Interval
-from lostsales.evaluation.judged_rows import judged_rows
 from lostsales.evaluation.promise.advice import Concern
 from lostsales.evaluation.results import Earned, Estimand, Estimate, Evaluation, Overlap
 from lostsales.policy.base import PolicyBase

@@ -14,11 +14,15 @@ import lostsales
 from lostsales.errors import LostSalesError
 from lostsales.lab.exact.solve import Method, Target, solve_reference
 from lostsales.lab.exact.value_iteration import Criterion
+from lostsales.learn.baselines.threshold_tuning import BaseStock
+from lostsales.learn.fit import fit, learner_again
 from lostsales.policy.file_format import FORMAT, POLICIES, load, read_artefact, save
 from lostsales.policy.policy import SavedPolicy
+from lostsales.policy.rules import Rules
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
 from tests.lab.exact.tiny import tiny
+from tests.learn.small import small_log
 
 DATA = Path(__file__).parent / "data"
 RELEASED = Scenario.load("released")
@@ -49,6 +53,19 @@ def test_a_loaded_policy_decides_the_same(
     (before, _), (after, _) = (simulate(scenario, each, 300, seed=5) for each in (policy, again))
     for column in ("price", "order", "stock", "sales"):
         np.testing.assert_array_equal(getattr(before, column), getattr(after, column))
+
+
+def test_a_file_says_by_which_settings_and_from_which_log_its_policy_was_learned(tmp_path: Path) -> None:
+    log, other = small_log("released", 5), small_log("released", 6)
+    settings = BaseStock(rules=Rules(multiple=5), seed=3)
+    fit(log, settings).save(tmp_path / "policy")
+    loaded = load(tmp_path / "policy")
+    assert learner_again(loaded, log) == (settings, "")
+    learner, reason = learner_again(loaded, other)
+    assert learner is None
+    assert "another log" in reason
+    loaded.save(tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "policy").read_bytes()
 
 
 def test_same_policy_same_bytes(oracle: SavedPolicy, tmp_path: Path) -> None:

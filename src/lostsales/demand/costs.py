@@ -14,6 +14,8 @@ from lostsales.demand.law.latents import DRAWS, PARTICLES
 from lostsales.demand.law.means import LANDMARKS
 from lostsales.demand.law.price_response import MOST_RESAMPLED
 from lostsales.demand.law.selection import BOOSTED_ROWS, MOST_FITTED, SCORED_ROWS
+from lostsales.demand.stockout_loss import MOST_ROWS as LOSS_ROWS
+from lostsales.demand.stockout_loss import REPLICATES
 from lostsales.demand.survival.depth_groups import depth_groups
 from lostsales.demand.survival.imputation import BATCH
 from lostsales.demand.survival.neighbourhood import BANDWIDTHS, MOST_SCORED
@@ -55,7 +57,16 @@ def audit_cost(log: SalesLog) -> Cost:
     tested = min(TESTED_ROWS, int(np.count_nonzero(runs.depth == 0)))
     pair = PAIR + PAIR_AND_COVARIATE * (log.features.shape[1] + 2)
     scored = (len(BANDWIDTHS) + 1) * min(tested, MOST_SCORED)
-    return filling + Cost(tested * pair * (scored + tested), 8.0 * COLUMNS * len(log))
+    return filling + Cost(tested * pair * (scored + tested), 8.0 * COLUMNS * len(log)) + loss_cost(log)
+
+
+def loss_cost(log: SalesLog) -> Cost:
+    """Of `stockout_loss`: a demand model, and a law for each sample of its bootstrap."""
+    if not log.censored.any():
+        return Cost(0.0, 0.0)
+    rows = min(len(log), LOSS_ROWS)
+    share = rows / max(len(log), 1)
+    return model_cost(log) * share + law_cost(log, rows) * REPLICATES
 
 
 def law_cost(log: SalesLog, rows: int | None = None) -> Cost:

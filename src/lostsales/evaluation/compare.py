@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from lostsales.data.judged_rows import COMPARED_ROWS, QUICK_ROWS
 from lostsales.data.log import SalesLog
 from lostsales.data.parallel import in_parallel, using_workers
 from lostsales.data.progress import Progress, stages
@@ -15,7 +16,6 @@ from lostsales.evaluation.assortment import AssortmentGain, amount, judged_gain
 from lostsales.evaluation.cross_fitted import CrossFittedPolicy
 from lostsales.evaluation.evaluate import checked_estimators, evaluate_on, prepare
 from lostsales.evaluation.interval import Interval
-from lostsales.evaluation.judged_rows import COMPARED_ROWS, QUICK_ROWS
 from lostsales.evaluation.log_concerns import log_concerns
 from lostsales.evaluation.prepared_log import PreparedLog
 from lostsales.evaluation.promise.advice import KEEP_CURRENT, Advice, Concern, advice, texts
@@ -233,8 +233,8 @@ def compare_on(
     """`compare` on a prepared log; a method that fails, whatever its exception, leaves the others' results."""
     if estimator is None:
         estimator = "fqe" if prepared.laws is None else "model"
-    count = QUICK_FOLDS if prepared.quick else LARGE_FOLDS if prepared.is_part else FOLDS
-    folds, held_out = cross_fit_folds(prepared.log, seed, gap=prepared.runs.max_depth + 1, count=count)
+    folds, held_out = _folds(prepared, seed)
+    count = len(folds)
     candidates, estimand = [], None
     for method, name, tick in zip(methods, _names(methods), stages(progress, [1.0] * len(methods)), strict=True):
         fitting, estimating = stages(tick, (3, 1))
@@ -296,7 +296,19 @@ def _names(methods: Methods) -> list[str]:
     return names
 
 
-def _cross_fit(learner: Learner, log: SalesLog, folds: "list[Fold]", progress: Progress) -> CrossFittedPolicy:
+def cross_fit(learner: Learner, prepared: PreparedLog, seed: int, progress: Progress) -> tuple[CrossFittedPolicy, str]:
+    """The policy that `compare` evaluates, one fit a fold, and what a fold is."""
+    folds, held_out = _folds(prepared, seed)
+    return _cross_fit(learner, prepared.log, folds, progress), held_out
+
+
+def _folds(prepared: PreparedLog, seed: int) -> tuple[list[Fold], str]:
+    """The folds of every method that is compared on a log, and what they are."""
+    count = QUICK_FOLDS if prepared.quick else LARGE_FOLDS if prepared.is_part else FOLDS
+    return cross_fit_folds(prepared.log, seed, gap=prepared.runs.max_depth + 1, count=count)
+
+
+def _cross_fit(learner: Learner, log: SalesLog, folds: list[Fold], progress: Progress) -> CrossFittedPolicy:
     """One policy a fold, fitted without it."""
     learner = learner.decisions_only()
     policies = in_parallel(lambda fold: fit_counted(learner, without(log, fold.held_out)), folds, progress)

@@ -10,10 +10,11 @@ from lostsales.data.memory import size
 from lostsales.data.splits import FOLDS
 from lostsales.data.sublogs import series_of, without
 from lostsales.demand.costs import law_cost, model_cost
+from lostsales.demand.expected_lost import DRAWS
 from lostsales.demand.law.means import LANDMARKS
 from lostsales.evaluation.compare import LARGE_FOLDS, QUICK_FOLDS
 from lostsales.evaluation.estimators.own_error import DRAWN_LOGS, PART
-from lostsales.evaluation.prepared_log import DRAWS, MOST_UNITS, QUICK_UNITS
+from lostsales.evaluation.prepared_log import MOST_UNITS, QUICK_UNITS
 from lostsales.learn.costs import fit_cost
 from lostsales.learn.learner import Learner
 

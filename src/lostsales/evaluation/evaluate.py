@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from lostsales.data.judged_rows import EVALUATED_ROWS, QUICK_ROWS, judged_rows
 from lostsales.data.log import SalesLog
 from lostsales.data.parallel import using_workers
 from lostsales.data.progress import Progress, stages
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.evaluation.estimators.estimator import ESTIMATORS
-from lostsales.evaluation.judged_rows import EVALUATED_ROWS, QUICK_ROWS, judged_rows
 from lostsales.evaluation.log_concerns import log_concerns
 from lostsales.evaluation.policy_concerns import policy_concerns
 from lostsales.evaluation.prepared_log import PreparedLog, check_log

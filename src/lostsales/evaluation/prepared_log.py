@@ -5,7 +5,7 @@ jackknife fits the law again without each resampling unit: how far a figure move
 figures and intervals derive from contributions alone.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -18,9 +18,9 @@ from lostsales.data.splits import ResamplingUnits, units_of
 from lostsales.demand.audit.behaviour import BehaviourAudit, audit_behaviour, behaviour_of
 from lostsales.demand.audit.decision_panel import DecisionPanel
 from lostsales.demand.censoring.runs import Runs, find_runs
+from lostsales.demand.expected_lost import alternative_laws, expected_lost, lost_outside, undersmoothed_law
 from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.demand.law.demand_model import DemandModel
-from lostsales.demand.law.latents import complete_latents
 from lostsales.demand.law.selection import fit_demand
 from lostsales.demand.survival.imputation import impute
 from lostsales.errors import LostSalesError
@@ -33,9 +33,6 @@ from lostsales.types import Floats
 
 MOST_UNITS = 20  # the demand law is fitted again without each
 QUICK_UNITS = 10
-DRAWS = 20  # of each censored demand
-RIVAL_ERRORS = 2.0  # standard errors behind the best within which a kind of noise is not ruled out
-SMOOTHED_MEANS = ("linear", "kernel")  # means that are replaced by the under-smoothed one
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,22 +58,7 @@ class LeaveOneOutLaws:
             return model.fit_law(law.family, weights=(unit_of != unit).astype(np.float64), start=law, seed=seed)
 
         without = in_parallel(fit_without, range(len(units)), progress)
-        alternatives = [] if law is model.law else [model.law]
-        for each in model.candidates:
-            other_noise = (each.family.multiplicative, each.family.link) != (
-                model.family.multiplicative,
-                model.family.link,
-            )
-            if other_noise and each.behind <= RIVAL_ERRORS * each.error:
-                alternatives.append(model.fit_law(each.family, seed=seed))
-        return cls(model, law, tuple(without), tuple(alternatives))
-
-
-def undersmoothed_law(model: DemandModel, seed: int) -> DemandLaw:
-    """The law that profits are computed under: that of the model, or an under-smoothed one in its place."""
-    if model.family.mean not in SMOOTHED_MEANS or model.instrumented is not None:
-        return model.law
-    return model.fit_law(replace(model.family, mean="undersmoothed", noise="smooth"), seed=seed)
+        return cls(model, law, tuple(without), alternative_laws(model, law, seed))
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,11 +89,11 @@ class PreparedLog:
         except LostSalesError as error:
             lost = impute(log, runs=runs, replicates=0, seed=seed).expected_lost
             return cls(log, runs, units, log.profit(lost), None, str(error), seed, quick=quick)
-        lost = _lost_outside(log, runs, model, seed)
+        lost = lost_outside(log, runs, model, seed)
         laws = LeaveOneOutLaws.of(model, units, seed, leaving_out)
 
         def profit(law: DemandLaw) -> Floats:
-            return log.profit(_expected_lost(log, model, law, lost, seed))
+            return log.profit(expected_lost(log, model, law, lost, seed))
 
         found = np.array(in_parallel(profit, (laws.law, *laws.without, *laws.alternatives), filling))
         own, (without, alternatives) = found[0], np.split(found[1:], [len(laws.without)])
@@ -191,18 +173,8 @@ def earned_profit(log: SalesLog, seed: int = 0) -> float:
         model = fit_demand(log, seed=seed)
     except LostSalesError:
         return float(log.profit(impute(log, runs=runs, replicates=0, seed=seed).expected_lost).mean())
-    lost = _lost_outside(log, runs, model, seed)
-    return float(log.profit(_expected_lost(log, model, undersmoothed_law(model, seed), lost, seed)).mean())
-
-
-def _lost_outside(log: SalesLog, runs: Runs, model: DemandModel, seed: int) -> Floats:
-    """Expected lost sales of censored rows that the law does not cover, 0 in others."""
-    outside = ~runs.observed.is_observed
-    outside[model.evidence.rows] = False
-    lost = np.zeros(len(log))
-    if outside.any():
-        lost[outside] = impute(log, runs=runs, replicates=0, seed=seed, only=outside).expected_lost[outside]
-    return lost
+    lost = lost_outside(log, runs, model, seed)
+    return float(log.profit(expected_lost(log, model, undersmoothed_law(model, seed), lost, seed)).mean())
 
 
 def check_log(log: SalesLog) -> None:
@@ -210,13 +182,3 @@ def check_log(log: SalesLog) -> None:
     if not isinstance(log, SalesLog):
         raise LostSalesError(f"evaluate needs a log as `read_log` returns it, but a {type(log).__name__} came")
     log.decisions("evaluate")
-
-
-def _expected_lost(log: SalesLog, model: DemandModel, law: DemandLaw, otherwise: Floats, seed: int) -> Floats:
-    """Expected lost sales of every row: under the law, and `otherwise` in rows that it does not cover."""
-    evidence, lost = model.evidence, otherwise.copy()
-    done = complete_latents(evidence, law, seed, DRAWS)
-    demand = law.demand(done.latent, law.scale[evidence.series][:, None])
-    rows = evidence.rows[evidence.is_censored]
-    lost[rows] = np.maximum(demand[evidence.is_censored] - log.censoring_level[rows, None], 0.0).mean(axis=1)
-    return lost

@@ -2,13 +2,17 @@
 
 from typing import Any
 
+from pydantic_core import PydanticSerializationError
+
 from lostsales.data.log import SalesLog
 from lostsales.data.progress import Progress
+from lostsales.data.settings import checked_json
 from lostsales.data.units import in_units, own_units, problem_in_units, unit_of
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.learn.learner import LEARNERS, Learner
 from lostsales.policy.in_units import InUnits
 from lostsales.policy.policy import SavedPolicy
+from lostsales.policy.provenance import LearnedBy, learned_by, log_digest, with_provenance
 
 DEFAULT = "planner"
 
@@ -53,7 +57,8 @@ def fit(
     """
     if not isinstance(log, SalesLog):
         raise LostSalesError(f"fit learns from a log that `read_log` gives, but a {type(log).__name__} came")
-    return fit_counted(learner_of(method, settings), log, progress)
+    learner = learner_of(method, settings)
+    return with_provenance(fit_counted(learner, log, progress), _provenance(learner, log))
 
 
 def fit_counted(learner: Learner, log: SalesLog, progress: Progress | None = None) -> SavedPolicy:
@@ -66,6 +71,29 @@ def fit_counted(learner: Learner, log: SalesLog, progress: Progress | None = Non
         return _fit(learner, log, progress)
     policy = _fit(learner.in_units(unit), in_units(log, unit, own), progress)
     return InUnits(policy, problem_in_units(policy.problem, 1 / unit), unit, own)
+
+
+def _provenance(learner: Learner, log: SalesLog) -> LearnedBy | None:
+    """Learner and log; None where a setting is code, such as a mask, which no file can hold."""
+    try:
+        return LearnedBy(method=learner.method, settings=learner.model_dump(mode="json"), log=log_digest(log))
+    except PydanticSerializationError:
+        return None
+
+
+def learner_again(policy: object, log: SalesLog) -> tuple[Learner | None, str]:
+    """The learner of a policy with its settings, None and the reason where the log is not what it learned from."""
+    found = learned_by(policy)
+    if found is None:
+        return None, "its file does not say by which settings it was learned; fit it again with this version"
+    if found.method not in LEARNERS:
+        return None, f"no installed package has its method {found.method}"
+    if found.log != log_digest(log):
+        return None, "it was learned from another log than this one, and the two may have rows in common"
+    try:
+        return checked_json(LEARNERS.get(found.method), found.settings, f"method {found.method}"), ""
+    except SettingError as error:
+        return None, f"this version cannot read its settings ({error})"
 
 
 def _fit(learner: Learner, log: SalesLog, progress: Progress | None) -> SavedPolicy:

@@ -15,6 +15,7 @@ from lostsales.policy.expected import Expected
 from lostsales.policy.file_content import Content, Header, texts
 from lostsales.policy.file_format import POLICIES, Artefact, content_of
 from lostsales.policy.policy import SavedPolicy
+from lostsales.policy.provenance import learned_by, with_provenance
 from lostsales.policy.view import Action, View
 from lostsales.policy.wrapper import PolicyWrapper
 from lostsales.types import Array, Floats
@@ -52,6 +53,10 @@ class ChosenProducts(PolicyWrapper[SavedPolicy]):
     """
 
     products: Array  # (products,) text, those that the policy should decide for
+
+    def __post_init__(self) -> None:
+        """It decides as the policy inside does, and so was learned as that was."""
+        with_provenance(self, learned_by(self.policy))
 
     @property
     def problem(self) -> Problem:

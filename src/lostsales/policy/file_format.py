@@ -1,7 +1,8 @@
 """Saved policies: one file of arrays and JSON, checked when read, and never code.
 
 The file is an npz (a zip of plain arrays, nothing pickled). Its member `metadata` is JSON: format, kind, what the
-policy observes, its horizon, its problem, the settings of its kind, and the SHA-256 of every array; `checksum` is the
+policy observes, its horizon, its problem, the settings of its kind, where known the learner with its settings, and
+the SHA-256 of every array; `checksum` is the
 SHA-256 of that JSON, and so binds everything that is read.
 
 Reading checks the structure first (members, sizes, metadata, then type and shape of every array), and what the numbers
@@ -30,6 +31,7 @@ from lostsales.data.settings import StrictSettings, checked, checked_json
 from lostsales.errors import LostSalesError
 from lostsales.policy.file_content import Content, Header
 from lostsales.policy.policy import Observes, SavedPolicy
+from lostsales.policy.provenance import LearnedBy, learned_by, with_provenance
 from lostsales.registry import Registry
 from lostsales.types import Array
 
@@ -74,6 +76,7 @@ class Artefact:
     problem: Problem
     settings: dict[str, Any]  # of the kind, as JSON can hold them
     arrays: dict[str, Array]
+    learned_by: LearnedBy | None = None  # None where a file does not say
 
 
 def arrays_of(prefix: str, arrays: dict[str, Array]) -> dict[str, Array]:
@@ -95,6 +98,7 @@ class _Metadata(StrictSettings):
     problem: dict[str, Any]
     settings: dict[str, Any]
     arrays: dict[str, str]  # SHA-256 by name
+    learned_by: LearnedBy | None = None
 
 
 def save(policy: SavedPolicy, path: str | Path) -> None:
@@ -109,6 +113,8 @@ def save(policy: SavedPolicy, path: str | Path) -> None:
         "settings": artefact.settings,
         "arrays": {name: _digest(array) for name, array in artefact.arrays.items()},
     }
+    if (learned := learned_by(policy)) is not None:
+        metadata["learned_by"] = learned.model_dump(mode="json")
     try:
         text = json.dumps(metadata, ensure_ascii=False, allow_nan=False).encode()
     except ValueError as error:
@@ -157,7 +163,7 @@ def load(path: str | Path) -> SavedPolicy:
     """
     artefact = read_artefact(Path(path))
     with _usable(path):
-        return POLICIES.get(artefact.kind).from_artefact(artefact)
+        return with_provenance(POLICIES.get(artefact.kind).from_artefact(artefact), artefact.learned_by)
 
 
 def read_artefact(path: Path) -> Artefact:
@@ -189,7 +195,9 @@ def read_artefact(path: Path) -> Artefact:
             if content is not None:
                 with _usable(path):
                     content.check_values(name, arrays[name], sizes)
-    return Artefact(metadata.kind, metadata.observes, metadata.horizon, problem, metadata.settings, arrays)
+    return Artefact(
+        metadata.kind, metadata.observes, metadata.horizon, problem, metadata.settings, arrays, metadata.learned_by
+    )
 
 
 @contextmanager

@@ -65,13 +65,53 @@ def test_a_report_says_what_the_evaluation_says_and_how_it_was_made(
     for method in ("base-stock", "newsvendor"):
         assert f"{method}, held out" in page
     first = facts["comparison"]["candidates"][0]
-    assert f"{first['method']} is best: " in page
-    assert f"{first['gain']['value']:+.2f} per period" in page
+    assert "is best" not in page
+    told = f"For comparison, the better of two simple rules ({first['method']}) would gain "
+    assert f"{told}{first['gain']['value']:+.2f} per period" in page
     for path in (log, policy, log.with_suffix(".toml")):
         assert sha256(path.read_bytes()).hexdigest() in page
     assert "--methods base-stock,newsvendor --horizon 8 --seed 0" in page
     # Nothing is fetched: no address, no import, no other file.
     assert not re.search(r"https?://|//[a-z]|@import|url\(|src=|<link(?! rel=\"icon\" href=\"data:,\")", page)
+
+
+def test_the_gain_of_the_policy_is_held_out_as_that_of_the_methods_next_to_it(
+    folder: Path, made: tuple[dict[str, Any], str]
+) -> None:
+    """The report gives the gain that `compare` gives of the same method and settings, not that on the learned rows."""
+    facts, page = made
+    log = lostsales.read_log(folder / "log.parquet")
+    (compared,) = lostsales.compare(log, [lostsales.CFQI(iterations=2)], horizon=8).candidates
+    shown = next(each for each in facts["evaluation"]["estimates"] if each["estimator"] == "model")
+    assert compared.gain is not None
+    assert shown["gain"]["value"] == pytest.approx(compared.gain.value)
+    assert facts["held_out"] == facts["comparison"]["held_out"] == "series"
+    assert "c-fqi, held out, by " in page
+    assert "may be in-sample" not in page
+
+
+def test_a_report_begins_with_what_stockouts_cost(folder: Path, made: tuple[dict[str, Any], str]) -> None:
+    facts, page = made
+    found = lostsales.stockout_loss(lostsales.read_log(folder / "log.parquet"))
+    assert page.index("<h1>") < page.index(found.sentence) < page.index('class="verdict')
+    assert facts["stockout_loss"]["units"] == pytest.approx(found.units)
+
+
+@pytest.mark.parametrize("rows", ["other rows", "no provenance"])
+def test_a_gain_that_may_be_in_sample_is_not_set_beside_held_out_ones(rows: str, folder: Path, tmp_path: Path) -> None:
+    log = lostsales.read_log(folder / "log.parquet")
+    learned_from = replace(log, price=log.price[::-1].copy()) if rows == "other rows" else log
+    policy = lostsales.fit(learned_from, "base-stock")
+    if rows == "no provenance":
+        policy = type(policy).from_artefact(policy.to_artefact())
+    found = lostsales.report(policy, log, tmp_path / "page.html", methods=("newsvendor",), horizon=8)
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert found.held_out is None
+    assert found.in_sample_reason
+    assert "may be in-sample, which is biased upwards" in page
+    own, others = (page.index(text) for text in ("base-stock, may be in-sample", "Other methods, on series held out"))
+    assert own < page.index("</table>", own) < others < page.index("newsvendor, held out", own)
+    assert "so that the two cannot be compared" in page
 
 
 @pytest.mark.slow

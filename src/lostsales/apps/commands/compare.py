@@ -41,13 +41,13 @@ def compare(
     from lostsales.apps.views.comparison import print_comparison
     from lostsales.apps.views.console import print_json, progress
     from lostsales.apps.views.left_out import print_left_out
+    from lostsales.data.judged_rows import COMPARED_ROWS, QUICK_ROWS
     from lostsales.data.memory import memory_limit
     from lostsales.data.output_files import check_output
     from lostsales.data.parallel import usual_workers
     from lostsales.evaluation.compare import check_methods, usual_methods
     from lostsales.evaluation.compare import compare as run_comparison
     from lostsales.evaluation.costs import compare_cost, rows_within
-    from lostsales.evaluation.judged_rows import COMPARED_ROWS, QUICK_ROWS
     from lostsales.learn.fit import fit, learner_of
     from lostsales.learn.left_out import left_out
     from lostsales.policy.chosen_products import ChosenProducts

@@ -37,13 +37,13 @@ def evaluate(
     """
     from lostsales.apps.views.console import print_json, progress
     from lostsales.apps.views.evaluation import print_diagnostics, print_evaluation
+    from lostsales.data.judged_rows import EVALUATED_ROWS, QUICK_ROWS
     from lostsales.data.memory import memory_limit
     from lostsales.data.parallel import using_workers, usual_workers
     from lostsales.data.progress import stages
     from lostsales.evaluation.costs import evaluate_cost, rows_within
     from lostsales.evaluation.diagnostics.diagnose import diagnose as run_diagnostics
     from lostsales.evaluation.evaluate import checked_estimators, evaluate_on, prepare
-    from lostsales.evaluation.judged_rows import EVALUATED_ROWS, QUICK_ROWS
     from lostsales.evaluation.task import EvaluationTask
     from lostsales.evaluation.usable_policy import check_policy
     from lostsales.policy.file_format import load

@@ -41,19 +41,20 @@ def impute(
     """
     from lostsales.apps.views.console import print_json, progress
     from lostsales.apps.views.imputation import print_imputation
+    from lostsales.data.judged_rows import EVALUATED_ROWS, judged_rows
     from lostsales.data.parallel import current_workers
     from lostsales.data.writing import check_table
-    from lostsales.demand.costs import impute_cost
+    from lostsales.demand.costs import impute_cost, loss_cost
+    from lostsales.demand.stockout_loss import stockout_loss
     from lostsales.demand.survival.filled_log import check_choice, summary, write_filled
     from lostsales.demand.survival.imputation import impute as run_impute
-    from lostsales.evaluation.judged_rows import EVALUATED_ROWS, judged_rows
     from lostsales.evaluation.prepared_log import earned_profit
 
     source = log_source(log, query)
     check_table(out, log_files(source, problem))
     chosen_estimator, chosen_tail = check_choice(estimator, tail)
     table = read_sales(source, problem, drop_bad_rows, dropped_rows, others=(out,))
-    cost = impute_cost(table, replicates)
+    cost = impute_cost(table, replicates) + loss_cost(table)
     seconds = expect("impute", cost, memory, f"{FEWER_ROWS} or fewer --replicates", current_workers())
     with progress("imputing", seconds=seconds) as report:
         filled = run_impute(
@@ -68,7 +69,8 @@ def impute(
         write_filled(table, filled, out)
         decidable = not table.demand_only and table.costs is not None
         few, _ = judged_rows(table, EVALUATED_ROWS, seed)
-        facts = summary(table, filled, earned_profit(few, seed) if decidable else None)
+        earned = earned_profit(few, seed) if decidable else None
+        facts = summary(table, filled, earned, stockout_loss(table, seed=seed))
     if as_json:
         print_json(facts)
     else:

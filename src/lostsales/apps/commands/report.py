@@ -42,11 +42,11 @@ def report(
     from lostsales.apps.report.report import report as write_report
     from lostsales.apps.views.console import out as screen
     from lostsales.apps.views.console import print_facts, print_json, progress
+    from lostsales.data.judged_rows import EVALUATED_ROWS
     from lostsales.data.parallel import current_workers
     from lostsales.evaluation.compare import check_methods
     from lostsales.evaluation.costs import Q_ESTIMATORS, compare_cost, q_cost
-    from lostsales.evaluation.judged_rows import EVALUATED_ROWS
-    from lostsales.learn.fit import learner_of
+    from lostsales.learn.fit import learner_again, learner_of
     from lostsales.policy.file_format import load
 
     source = log_source(log, query)
@@ -58,6 +58,8 @@ def report(
     sales = read_sales(source, problem, drop_bad_rows, dropped_rows, verb="report", others=(policy, out))
     origin = _origin(decides, policy, source, query, out, problem, methods, horizon, seed, sales.notes.dropped_file)
     learners = [learner_of(name, {}) for name in options.names(methods)]
+    own, _ = learner_again(decides, sales)
+    learners += [] if own is None else [own]
     cost = compare_cost(sales, learners, EVALUATED_ROWS) + q_cost(sales, EVALUATED_ROWS) * len(Q_ESTIMATORS)
     seconds = expect("report", cost, memory, FEWER_ROWS, current_workers())
     with progress("evaluating and drawing", seconds=seconds) as tick:
@@ -76,12 +78,17 @@ def report(
     evaluation, compared = found.evaluation, found.comparison
     if as_json:
         facts = {"report": str(out), "bytes": size, "method": method, "sentence": evaluation.sentence}
+        facts |= {"stockout_loss": found.audit.stockout_loss.as_json()}
+        facts |= {"held_out": found.held_out, "in_sample_reason": found.in_sample_reason}
         facts |= {"evaluation": evaluation.to_json()} | ({"comparison": compared.to_json()} if compared else {})
         print_json(facts)
         return
+    screen.print(found.audit.stockout_loss.sentence, highlight=False, soft_wrap=True)
     print_facts(f"{policy} on {source}", [("report", f"{out} ({size / 1e6:.1f} MB; open it in a browser)")])
     if (beside := found.comparison_sentence) is not None:
         screen.print(f"{beside[0].upper()}{beside[1:]}.", highlight=False, soft_wrap=True)
+    basis = found.basis_sentence
+    screen.print(f"{basis[0].upper()}{basis[1:]}.", highlight=False, soft_wrap=True)
     screen.print(f"{method}: {evaluation.sentence}.", style="bold", highlight=False, soft_wrap=True)
 
 

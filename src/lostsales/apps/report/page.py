@@ -92,6 +92,8 @@ def render(found: ReportContents, made: ReportOrigin) -> str:
         comparison=found.comparison,
         back_test=found.back_test,
         beside=found.comparison_sentence,
+        held_out=found.held_out,
+        basis=found.basis_sentence,
         diagnostics=found.diagnostics,
         verdict=_verdict(found),
         cards=_cards(found),
@@ -265,8 +267,9 @@ def _panels(shown: PolicyMap, found: ReportContents) -> list[dict[str, Any]]:
 
 def _gains(found: ReportContents, method: str) -> dict[str, Markup] | None:
     best = found.evaluation.best
-    shown = [] if best is None else [(f"{method}, {best.estimator}", best.gain, "method")]
-    if found.comparison is not None:
+    own = f"{method}, held out" if found.held_out else f"{method}, may be in-sample"
+    shown = [] if best is None else [(own, best.gain, "method")]
+    if found.comparison is not None and found.held_out:  # only like is drawn next to like
         shown += [(f"{each.method}, held out", each.gain, "estimator") for each in found.comparison.candidates]
     estimated = [(name, gain, kind) for name, gain, kind in shown if gain is not None]
     if not estimated:

@@ -14,6 +14,8 @@ COLOURS = {"identified": "green", "nothing hidden": "green", "only partly": "yel
 
 def print_audit(name: str, audit: Audit) -> None:
     """Rows, runs, depth, identification, assumptions and advice; the last line says whether C-FQI can learn from it."""
+    out.print(Text(audit.stockout_loss.sentence, style="bold"))
+    out.print()
     left_out = "; ".join(f"{rows:,} {reason}" for reason, rows in audit.left_out.items()) or "none"
     print_facts(
         name,

@@ -23,10 +23,10 @@ from lostsales.lab.experiments.tables import write_tables
 COLOURS = {"holds": "green", "not reproduced": "red", "inconclusive": "yellow"}
 MOST_LEVELS = 5  # on the screen
 REFERENCE_NAMES = {
-    "oracle-horizon": "oracle (observes all demand) that knows the last period",
-    "pi-star-horizon": "pi* (observes sales only) that knows the last period",
-    "oracle": "oracle, infinite horizon, discounted",
-    "pi-star": "pi*, infinite horizon, discounted",
+    "oracle-horizon": "oracle (observes all demand), optimal for the test: undiscounted, knows the last period",
+    "pi-star-horizon": "pi* (observes sales only), optimal for the test: undiscounted, knows the last period",
+    "oracle": "oracle for discount {discount:g}, measured undiscounted",
+    "pi-star": "pi* for discount {discount:g}, measured undiscounted",
     "uniform": "uniform behaviour",
     "near-optimal": "near-optimal behaviour",
     "softmax": "softmax behaviour (observes all demand)",
@@ -41,6 +41,11 @@ def write_outcome(results: ExperimentResults, folder: Path) -> list[Path]:
     with replacing(folder / "summary.md") as temporary:
         temporary.write_text(as_markdown(results, rows, claims), encoding="utf-8")
     return draw_figures(results, folder) if find_spec("matplotlib") else []
+
+
+def _reference(results: ExperimentResults, name: str) -> str:
+    """What a reference is optimal for, as every figure is measured undiscounted over the periods of the test."""
+    return REFERENCE_NAMES[name].format(discount=results.experiment.scenario.discount)
 
 
 def to_json(results: ExperimentResults, folder: Path) -> dict[str, Any]:
@@ -66,7 +71,7 @@ def print_outcome(results: ExperimentResults, folder: Path, figures: list[Path])
             table = plain_table("References: profit per period", "policy", "mean", "95 % interval")
             for row in rows:
                 if row.behaviour == REFERENCE:
-                    table.add_row(REFERENCE_NAMES[row.method], f"{row.mean:.2f}", _span(row))
+                    table.add_row(_reference(results, row.method), f"{row.mean:.2f}", _span(row))
         else:
             heads = [f"{level} episodes" for level in shown]
             table = plain_table(
@@ -99,11 +104,14 @@ def as_markdown(results: ExperimentResults, rows: list[Row], claims: list[Claim]
         *_markdown(
             ("reference", "mean", "95 % interval"),
             [
-                (REFERENCE_NAMES[row.method], f"{row.mean:.2f}", _span(row))
+                (_reference(results, row.method), f"{row.mean:.2f}", _span(row))
                 for row in rows
                 if row.behaviour == REFERENCE
             ],
         ),
+        "",
+        f"In the claims below, pi* and oracle are those for discount {asked.scenario.discount:g}, the target of the "
+        "paper's learners; a method that plans further ahead can earn more.",
     ]
     for behaviour, methods in _by_behaviour(rows):
         if behaviour != REFERENCE:

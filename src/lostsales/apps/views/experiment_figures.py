@@ -111,10 +111,11 @@ def figure_of_gaps(results: ExperimentResults) -> "Figure":
 def _references(axes: "Axes", results: ExperimentResults, rows: list[Row]) -> dict[str, float]:
     """Lines at oracle and pi*, ours in black and the published in grey; what our references earn."""
     known = {row.method: row.mean for row in rows if row.behaviour == REFERENCE}
+    discount = results.experiment.scenario.discount
     lines = [
-        ("pi*, knows the last period", known["pi-star-horizon"], ":", "black"),
-        ("oracle, exact", known["oracle"], "--", "black"),
-        ("pi*, exact", known["pi-star"], "-", "black"),
+        ("pi*, undiscounted, knows the last period", known["pi-star-horizon"], ":", "black"),
+        (f"oracle for discount {discount:g}", known["oracle"], "--", "black"),
+        (f"pi* for discount {discount:g}", known["pi-star"], "-", "black"),
     ]
     for point in published_results(results.experiment.scenario):
         if point.behaviour == REFERENCE:

@@ -3,6 +3,9 @@
 from pathlib import Path
 from typing import Any
 
+from rich.text import Text
+
+from lostsales.apps.views.console import out as screen
 from lostsales.apps.views.console import print_facts
 from lostsales.demand.survival.imputation import Imputation
 
@@ -10,7 +13,9 @@ FAR = 0.05  # relative difference that is explained
 
 
 def print_imputation(name: str, filled: Imputation, facts: dict[str, Any], out: Path) -> None:
-    """How much was censored, what the data identify of it, and where the filled log lies."""
+    """What stock-outs cost, how much was censored, what the data identify of it, and where the filled log lies."""
+    screen.print(Text(facts["stockout_loss"]["sentence"], style="bold"))
+    screen.print()
     by = f"standard errors by bootstrap over {filled.resampled}"
     rest = f"the others by a trend and the tail rule {filled.tail} up to {filled.demand_max:g}"
     lines = [

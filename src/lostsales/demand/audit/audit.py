@@ -9,7 +9,7 @@ import numpy as np
 from lostsales.data.balance import BALANCES, nets_orders, off_balance
 from lostsales.data.demand_bounds import demand_bounds
 from lostsales.data.log import LogNotes, SalesLog
-from lostsales.data.progress import Progress
+from lostsales.data.progress import Progress, stages
 from lostsales.demand.audit.behaviour import BehaviourAudit, audit_behaviour
 from lostsales.demand.audit.identifiability import (
     CLOSE_TO_ALL,
@@ -22,6 +22,7 @@ from lostsales.demand.audit.identifiability import (
 from lostsales.demand.audit.memory import DemandMemory, demand_memory
 from lostsales.demand.audit.stock_test import StockTest, stock_independence
 from lostsales.demand.censoring.runs import LEAST_ROWS, Runs, find_runs, paper_variants, run_ends, run_lengths
+from lostsales.demand.stockout_loss import StockoutLoss, stockout_loss
 from lostsales.demand.survival.imputation import Imputation, impute
 
 LEVEL = 0.05
@@ -70,6 +71,7 @@ class Audit:
     run_ends_fall_at: tuple[int, ...]
     stock_test: StockTest
     imputation: str
+    stockout_loss: StockoutLoss  # units, share of demand and margin that stock-outs cost
     collect_next: tuple[str, ...]
     conclusion: str
     memory: DemandMemory
@@ -81,6 +83,7 @@ class Audit:
         found = asdict(self)
         found["behaviour"]["sentence"] = self.behaviour.sentence
         found["notes"]["warnings"] = self.notes.warnings
+        found["stockout_loss"] = self.stockout_loss.as_json()
         return found
 
 
@@ -96,13 +99,13 @@ def audit(log: SalesLog, *, cap: int | None = None, seed: int = 0, progress: Pro
     seed : int
         Of subsamples.
     progress : callable, optional
-        Called with stock-outs done and stock-outs in total.
+        Called with (done, total).
 
     Returns
     -------
     Audit
-        Runs and depths, which balance the stock follows, where hidden demand is identified, tests of the assumptions,
-        and in words what to collect next and what the log is fit for.
+        What stock-outs cost, runs and depths, which balance the stock follows, where hidden demand is identified, tests
+        of the assumptions, and in words what to collect next and what the log is fit for.
 
     Raises
     ------
@@ -120,7 +123,8 @@ def audit(log: SalesLog, *, cap: int | None = None, seed: int = 0, progress: Pro
 
     """
     runs = find_runs(log, cap)
-    filled, sentence = _impute(log, runs, seed, progress)
+    filling, losing = stages(progress, (1, 1))
+    filled, sentence = _impute(log, runs, seed, filling)
     ends = run_ends(runs)
     balance, follows = _balance(log)
     verdicts = find_verdicts(log, runs, filled)
@@ -149,6 +153,7 @@ def audit(log: SalesLog, *, cap: int | None = None, seed: int = 0, progress: Pro
         run_ends_fall_at=ends.falls_at,
         stock_test=stock_independence(log, runs, seed),
         imputation=sentence,
+        stockout_loss=stockout_loss(log, seed=seed, runs=runs, progress=losing),
         collect_next=_collect_next(log, runs, filled, verdicts, follows, behaviour),
         conclusion=_conclusion(log, runs, behaviour),
         behaviour=behaviour,

@@ -8,6 +8,7 @@ import numpy as np
 from lostsales.data.labels import beside
 from lostsales.data.log import SalesLog
 from lostsales.data.writing import log_columns, write_table
+from lostsales.demand.stockout_loss import StockoutLoss
 from lostsales.demand.survival.imputation import Imputation
 from lostsales.demand.survival.imputers import IMPUTERS
 from lostsales.demand.survival.tail import Tail
@@ -46,11 +47,14 @@ def write_filled(log: SalesLog, filled: Imputation, path: str | Path) -> None:
     write_table(filled_columns(log, filled), path)
 
 
-def summary(log: SalesLog, filled: Imputation, earned: float | None = None) -> dict[str, Any]:
+def summary(
+    log: SalesLog, filled: Imputation, earned: float | None = None, loss: StockoutLoss | None = None
+) -> dict[str, Any]:
     """The facts behind `lostsales impute`; `earned` is the mean profit by a law of demand, as `evaluate` has it."""
     hidden = filled.hidden
     column = None if filled.profit_filled is None else float(filled.profit_filled.mean())
     return {
+        "stockout_loss": None if loss is None else loss.as_json(),
         "rows": len(log),
         "censored_rows": int(hidden.sum()),
         "identified_rows": int((hidden & filled.identified).sum()),

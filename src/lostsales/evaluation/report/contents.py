@@ -15,11 +15,11 @@ from lostsales.demand.law.price_response import PriceResponse, price_response
 from lostsales.errors import LostSalesError
 from lostsales.evaluation.assortment import amount
 from lostsales.evaluation.back_test import BackTest, BackTestWindow, back_test
-from lostsales.evaluation.compare import Comparison, Methods, check_methods, compare_on
+from lostsales.evaluation.compare import Comparison, Methods, check_methods, compare_on, cross_fit
 from lostsales.evaluation.diagnostics.diagnose import diagnose
 from lostsales.evaluation.diagnostics.diagnostic import Diagnostics
 from lostsales.evaluation.evaluate import evaluate_on, prepare
-from lostsales.evaluation.prepared_log import check_log
+from lostsales.evaluation.prepared_log import PreparedLog, check_log
 from lostsales.evaluation.report.action_changes import ActionChanges, action_changes
 from lostsales.evaluation.report.next_decisions import NextDecisions, next_decisions
 from lostsales.evaluation.report.policy_map import PolicyMaps, draw_maps
@@ -27,9 +27,12 @@ from lostsales.evaluation.report.traces import Trace, typical_traces
 from lostsales.evaluation.results import Evaluation
 from lostsales.evaluation.task import EvaluationTask
 from lostsales.evaluation.usable_policy import check_policy
+from lostsales.learn.fit import learner_again
 from lostsales.learn.learner import LEARNERS
-from lostsales.policy.policy import SavedPolicy
+from lostsales.policy.policy import Policy, SavedPolicy
 from lostsales.types import Ints
+
+SIMPLE_RULES = {"base-stock", "capped-base-stock", "constant-order", "newsvendor", "projected-level", "s-S-p"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,24 +60,33 @@ class ReportContents:
     maps: PolicyMaps
     action_changes: ActionChanges
     evaluation: Evaluation
+    held_out: str | None  # what the policy is evaluated on: "series" or "blocks in time"; None where in-sample
+    in_sample_reason: str  # why the gain is in-sample, "" where it is held out
     comparison: Comparison | None  # None where no methods were given
     back_test: BackTest | None  # of the method of the policy; None where it was not asked for or is not known
     diagnostics: Diagnostics
+
+    @property
+    def basis_sentence(self) -> str:
+        """What the gain of the policy was estimated on, in words."""
+        if self.held_out is not None:
+            return f"the gain is held out: the method was fitted again without the {self.held_out} it was evaluated on"
+        return f"the gain may be in-sample, which is biased upwards: {self.in_sample_reason}"
 
     @property
     def comparison_sentence(self) -> str | None:
         """The gain of the best method compared in words, None where none were."""
         if self.comparison is None:
             return None
-        best, others = self.comparison.candidates[0], f"evaluated on {self.comparison.held_out} held out"
+        best, held_out = self.comparison.candidates[0], f"{self.comparison.held_out} held out"
         if best.gain is None:
-            return f"none of the compared methods can be {others}"
+            return f"none of the compared methods can be evaluated on {held_out}"
         if self.evaluation.withheld:
             return "nor can the gain of the compared methods be determined"
         gain, over = (best.gain, "per period") if best.assortment is None else best.assortment.total.usual
-        sure = f"{amount(gain.value)} {over} ({amount(gain.low)} to {amount(gain.high)})"
-        proven = "a proven gain" if gain.proven and not best.concerns else "no proven gain"
-        return f"of the compared methods, {others}, {best.method} is best: {proven}, {sure}"
+        sure = f"{amount(gain.value)} {over} (95 % interval {amount(gain.low)} to {amount(gain.high)})"
+        alike = "also held out" if self.held_out is not None else f"on {held_out}, so that the two cannot be compared"
+        return f"for comparison, {_best_of(self.comparison)} would gain {sure}, {alike}"
 
 
 def report_contents(
@@ -132,12 +144,13 @@ def report_contents(
     check_log(log)
     if methods:
         check_methods(methods)
-    preparing, estimating, auditing, responding, comparing, testing = stages(
-        progress, (6, 6, 1, 1, 3 * len(methods), 6 * windows)
+    preparing, refitting, estimating, auditing, responding, comparing, testing = stages(
+        progress, (6, 3, 6, 1, 1, 3 * len(methods), 6 * windows)
     )
     prepared, notes = prepare(log, seed, preparing)
     task = EvaluationTask.of(policy, prepared, horizon, seed)
-    evaluation = evaluate_on(policy, prepared, horizon=horizon, seed=seed, notes=notes, progress=estimating)
+    judged, held_out, in_sample_reason = _held_out(policy, log, prepared, seed, refitting)
+    evaluation = evaluate_on(judged, prepared, horizon=horizon, seed=seed, notes=notes, progress=estimating)
     model = None if prepared.laws is None else prepared.laws.model
     runs = prepared.runs
     depth, is_observed = runs.depth[task.rows], runs.observed.is_observed[task.rows]
@@ -154,10 +167,42 @@ def report_contents(
         maps=draw_maps(policy, prepared.log, runs),
         action_changes=action_changes(task),
         evaluation=evaluation,
+        held_out=held_out,
+        in_sample_reason=in_sample_reason,
         comparison=compare_on(prepared, methods, horizon=horizon, seed=seed, progress=comparing) if methods else None,
         back_test=_back_test(policy, log, windows, seed, testing),
         diagnostics=diagnose(task),
     )
+
+
+def _held_out(
+    policy: SavedPolicy, log: SalesLog, prepared: PreparedLog, seed: int, progress: Progress
+) -> tuple[Policy, str | None, str]:
+    """What is evaluated: the policy fitted again on the folds of a comparison, or itself where that is not possible.
+
+    Returns that policy, what is held out or None, and the reason where nothing is.
+    """
+    learner, reason = learner_again(policy, log)
+    if learner is None:
+        return policy, None, reason
+    try:
+        judged, held_out = cross_fit(learner, prepared, seed, progress)
+    except LostSalesError as error:
+        return policy, None, f"it cannot be fitted without some of the rows ({error})"
+    return judged, held_out, ""
+
+
+def _best_of(comparison: Comparison) -> str:
+    """The best of the compared methods, with the number of those that have a gain.
+
+    Simple rules are called so, as a manager knows them.
+    """
+    names = [each.method for each in comparison.candidates if each.gain is not None]
+    if len(names) == 1:
+        return names[0]
+    kind = "simple rules" if set(names) <= SIMPLE_RULES else "methods"
+    better = f"the better of two {kind}" if len(names) == 2 else f"the best of {len(names)} {kind}"
+    return f"{better} ({names[0]})"
 
 
 def _back_test(policy: SavedPolicy, log: SalesLog, windows: int, seed: int, progress: Progress) -> BackTest | None:

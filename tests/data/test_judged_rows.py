@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from lostsales.data.judged_rows import judged_rows
 from lostsales.data.log import SalesLog
 from lostsales.errors import SettingError
-from lostsales.evaluation.judged_rows import judged_rows
 from tests.learn.small import small_log
 
 

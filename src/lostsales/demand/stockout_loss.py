@@ -1,0 +1,228 @@
+"""What stock-outs cost: units, share of demand and margin lost in a log, with 95 % intervals."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import stdtrit
+
+from lostsales.data.judged_rows import judged_rows
+from lostsales.data.log import SalesLog
+from lostsales.data.progress import Progress, stages
+from lostsales.data.share_rows import share_demand
+from lostsales.demand.censoring.runs import Runs, find_runs
+from lostsales.demand.expected_lost import DRAWS, alternative_laws, drawn_lost, lost_outside, undersmoothed_law
+from lostsales.demand.law.demand_law import DemandLaw
+from lostsales.demand.law.demand_model import bootstrap_laws
+from lostsales.demand.law.selection import fit_demand
+from lostsales.demand.survival.imputation import impute
+from lostsales.errors import LostSalesError
+from lostsales.types import Bools, Floats
+
+MOST_ROWS = 20_000  # of a larger log some series are drawn, and what they lost is scaled up
+REPLICATES = 20  # of the bootstrap behind the interval
+# Of Student's t: as for all our intervals, fewer than the replicates have, as losses are skewed.
+DEGREES = 9
+
+Bounds = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class StockoutLoss:
+    """Units, share of demand and margin that stock-outs cost in the periods of a log, see `stockout_loss`.
+
+    Examples
+    --------
+    >>> import lostsales
+    >>> log, _ = lostsales.simulate("newsvendor", episodes=10, seed=1)
+    >>> found = lostsales.stockout_loss(log)
+    >>> found.units_interval[0] < found.units < found.units_interval[1]
+    True
+
+    """
+
+    rows: int  # whose demand is censored
+    units: float | None  # None where it cannot be estimated
+    units_interval: Bounds | None  # 95 %
+    share: float | None  # of demand: sales and lost units
+    share_interval: Bounds | None
+    margin: float | None  # lost units at price minus order cost; None where costs are unknown too
+    margin_interval: Bounds | None
+    reason: str = ""  # why there is no figure, or no margin
+
+    @property
+    def sentence(self) -> str:
+        """The figures in words."""
+        if not self.rows:
+            return "No stock-outs: nothing was lost."
+        if self.units is None or self.share is None or self.units_interval is None:
+            return f"What {self.rows:,} stock-outs cost cannot be estimated: {self.reason}."
+        units = f"about {_amount(self.units)} units (95 % interval {_between(self.units_interval)})"
+        found = f"Stock-outs cost {units}, {_percent(self.share)} of demand"
+        if self.margin is None or self.margin_interval is None:
+            return f"{found}; the margin lost is not known, as {self.reason}."
+        margin = f"about {_amount(self.margin)} of margin ({_between(self.margin_interval)}; price minus order cost)"
+        return f"{found}, and {margin}."
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return asdict(self) | {"sentence": self.sentence}
+
+
+def stockout_loss(
+    log: SalesLog, *, seed: int = 0, runs: Runs | None = None, progress: Progress | None = None
+) -> StockoutLoss:
+    """Estimate how many units, what share of demand and how much margin stock-outs cost in the periods of a log.
+
+    Lost units are expected under the demand model that evaluations use. The interval is for the units lost in these
+    very periods: it counts the error of the model (a bootstrap over series, or blocks in time where series are few, and
+    the difference to rival models) and the chance in each censored demand.
+
+    Parameters
+    ----------
+    log : SalesLog
+        What `read_log` returns; a demand-only log will do. Of more than 20,000 rows some series are drawn.
+    seed : int
+        The same seed gives the same figures.
+    runs : Runs, optional
+        What `find_runs` returned for this log, where it is at hand.
+    progress : callable, optional
+        Called with (done, total).
+
+    Returns
+    -------
+    StockoutLoss
+        Figures with 95 % intervals, or the reason why there are none.
+
+    Examples
+    --------
+    >>> import lostsales
+    >>> log, _ = lostsales.simulate("newsvendor", episodes=10, seed=1)
+    >>> found = stockout_loss(log)
+    >>> found.rows == int(log.censored.sum()), 0 < found.share < 1
+    (True, True)
+
+    """
+    runs = runs or find_runs(log)
+    hidden = _hidden(log, runs)
+    rows = int(np.count_nonzero(hidden))
+    if not rows:
+        return StockoutLoss(0, 0.0, (0.0, 0.0), 0.0, (0.0, 0.0), 0.0, (0.0, 0.0))
+    if not runs.observed.any_observed:
+        nothing = "every row is a stock-out, so no demand was observed"
+        return StockoutLoss(rows, None, None, None, None, None, None, nothing)
+    part, _ = judged_rows(log, MOST_ROWS, seed)
+    part_runs = runs if part is log else find_runs(part)
+    known = part_runs.observed.any_observed and _hidden(part, part_runs).any()
+    if not known:  # too small a part: all rows
+        part, part_runs = log, runs
+    scale = float(rows / np.count_nonzero(_hidden(part, part_runs)))
+    lost = _Lost.of(part, part_runs, seed, progress)
+    units, interval = lost.total(np.ones(len(part)), scale)
+    sales = float(log.sales.sum())
+    share = tuple(each / max(sales + each, 1e-300) for each in (units, *interval))
+    margin, margin_interval, reason = None, None, "the log has no order cost: give [costs] in the problem"
+    if part.costs is not None:
+        margin, margin_interval = lost.total(part.price - part.costs.order, scale)
+        reason = ""
+    return StockoutLoss(rows, units, interval, share[0], (share[1], share[2]), margin, margin_interval, reason)
+
+
+def _hidden(log: SalesLog, runs: Runs) -> Bools:
+    """Rows whose demand is censored or known for a share of the period only."""
+    return np.asarray(~runs.observed.is_observed | log.is_share)
+
+
+@dataclass(frozen=True, eq=False)
+class _Lost:
+    """Lost units of the rows of a log under several demand laws, and their spread given the law."""
+
+    log: SalesLog
+    hidden: Bools  # (rows,)
+    expected: Floats  # (rows,)
+    resampled: Floats  # (replicates, rows) under laws of the bootstrap
+    alternatives: Floats  # (alternatives, rows)
+    draws: Floats  # (rows, draws) around their mean, 0 in rows that the law does not cover
+    error: Floats  # (rows,) standard deviation of these others, which may depend on each other in any way
+
+    @classmethod
+    def of(cls, log: SalesLog, runs: Runs, seed: int, progress: Progress | None) -> "_Lost":
+        """From a demand model, or by Beran's estimator where none can be fitted."""
+        hidden = _hidden(log, runs)
+        choosing, resampling = stages(progress, (2, 1))
+        try:
+            model = fit_demand(log, seed=seed, progress=choosing)
+        except LostSalesError:
+            filled = impute(log, runs=runs, replicates=REPLICATES, seed=seed)
+            none = np.zeros((0, len(log)))
+            return cls(log, hidden, filled.expected_lost, none, none, np.zeros((len(log), 1)), filled.error)
+        law = undersmoothed_law(model, seed)
+        covered = model.evidence.rows[model.evidence.is_censored]
+        outside = lost_outside(log, runs, model, seed)
+        error = outside.copy()  # what no law covers is good to its own size at best
+        if log.is_share.any():
+            by_share = share_demand(log)
+            outside = np.where(log.is_share, by_share.mean - log.sales, outside)
+            error = np.where(log.is_share, by_share.error, error)
+        drawn = np.repeat(outside[:, None], DRAWS, axis=1)
+
+        def lost(other: DemandLaw) -> Floats:
+            found = drawn.copy()
+            found[covered] = drawn_lost(log, model, other, seed)
+            found[log.is_share] = outside[log.is_share, None]
+            return found
+
+        own = lost(law)
+        # Fits that start at the fitted law would vary too little.
+        others = bootstrap_laws(log, model, REPLICATES, seed, resampling, fresh=True)
+        rivals = [lost(each).mean(axis=1) for each in alternative_laws(model, law, seed)]
+        return cls(
+            log,
+            hidden,
+            own.mean(axis=1),
+            np.array([lost(each).mean(axis=1) for each in others]),
+            np.array(rivals).reshape(-1, len(log)),
+            own - own.mean(axis=1, keepdims=True),
+            error,
+        )
+
+    def total(self, weight: Floats, scale: float) -> tuple[float, Bounds]:
+        """Weighted sum of what was lost, scaled up to the whole log, with its 95 % interval."""
+        value = float(self.expected @ weight)
+        variance = self._chance(weight)
+        if len(self.resampled) > 1:
+            variance += float(np.var(self.resampled @ weight, ddof=1))
+        if len(self.alternatives):
+            variance += float(np.mean((self.alternatives @ weight - value) ** 2))
+        if scale > 1:
+            variance += self._sampling(weight, value, scale)
+        reach = float(stdtrit(DEGREES, 0.975)) * float(np.sqrt(variance))
+        low = value - reach if np.any(weight < 0) else max(value - reach, 0.0)
+        return scale * value, (scale * low, scale * (value + reach))
+
+    def _chance(self, weight: Floats) -> float:
+        """Variance of the lost units themselves given the law: series are independent, rows of one are not."""
+        series = len(self.log.names)
+        by_series = np.array([np.bincount(self.log.series, weight * each, series) for each in self.draws.T])
+        within = float(np.sum(by_series.var(axis=0, ddof=1))) if len(by_series) > 1 else 0.0
+        return float(within + (np.abs(weight) @ self.error) ** 2)
+
+    def _sampling(self, weight: Floats, value: float, scale: float) -> float:
+        """Variance by which series were drawn, for a log that is `scale` times larger."""
+        series = len(self.log.names)
+        lost = np.bincount(self.log.series, weight * self.expected, series)
+        rows = np.bincount(self.log.series, self.hidden, series)
+        left = lost - value / rows.sum() * rows
+        return float(series / max(series - 1, 1) * (left @ left) * (1 - 1 / scale))
+
+
+def _amount(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 10 else f"{value:,.1f}"
+
+
+def _between(bounds: Bounds) -> str:
+    return f"{_amount(bounds[0])} to {_amount(bounds[1])}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %" if share >= 0.1 else f"{100 * share:.1f} %"
