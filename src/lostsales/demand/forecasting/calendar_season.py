@@ -52,7 +52,7 @@ class CalendarSeason:
 
     @classmethod
     def learned(cls, demand: Floats, exposure: Floats, dates: Array, step: int) -> "CalendarSeason":
-        """Estimate the indices from demands (series, periods) at dates (periods,); rows without exposure are skipped."""
+        """Estimate the indices from demands (series, periods) at dates (periods,); exposure 0 leaves a demand out."""
         demand, index = demand * (exposure > 0), {"weekday": np.ones(WEEKDAYS), "week": np.ones(WEEKS)}
         for name, place, days in (("weekday", weekday_of(dates), WEEKDAYS), ("week", week_of(dates), WEEKS * 7)):
             columns = max(days * DAY // step, 1)
