@@ -3,9 +3,9 @@
 import numpy as np
 
 from lostsales.evaluation.pilot.clock import PilotClock
+from lostsales.evaluation.pilot.demand_baseline import DemandBaseline, past_residuals
 from lostsales.evaluation.pilot.market import past_mean
 from lostsales.evaluation.pilot.panel import Outcomes, Panel
-from lostsales.evaluation.pilot.demand_baseline import DemandBaseline, past_residuals
 from lostsales.simulation.pilot_shops import shop_of
 from lostsales.types import Floats
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from lostsales.evaluation.pilot.clock import PilotClock
+from lostsales.evaluation.pilot.demand_baseline import DemandBaseline, past_residuals, weights_of
 from lostsales.evaluation.pilot.drift import Detector, MarketFigures, detectors
 from lostsales.evaluation.pilot.panel import Outcomes, Panel
-from lostsales.evaluation.pilot.demand_baseline import DemandBaseline, past_residuals, weights_of
 from lostsales.types import Bools, Floats
 
 
