@@ -219,8 +219,8 @@ class NewDecision(_Asked):
     reason: Annotated[Text, Field(max_length=MOST_REASON)] = Field("", examples=["a delivery is late"])
     recommended: Recommended | None = Field(
         None,
-        description="Recommendation that was seen: needed to accept, and for products that are not in today's list. If the "
-        "active version recommends something else, the status is 409 and nothing is stored.",
+        description="Recommendation that was seen: needed to accept, and for products that are not in today's list. "
+        "If the active version recommends something else, the status is 409 and nothing is stored.",
         examples=[{"price": 5.0, "order": 11.0, "version": "policy-0f3b6c1d2e4a"}],
     )
     id: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{8,64}$")] | None = Field(

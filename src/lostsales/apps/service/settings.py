@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-MEGABYTE = 1_000_000
+MEGABYTE = 1_000_000  # bytes
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
 

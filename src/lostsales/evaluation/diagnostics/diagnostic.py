@@ -31,6 +31,6 @@ class Diagnostics:
         return next(each for each in self.items if each.key == key)
 
     def to_json(self) -> list[Any]:
-        """As JSON can hold it."""
+        """Content for JSON."""
         found: list[Any] = plain(self.items)
         return found

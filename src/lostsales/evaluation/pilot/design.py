@@ -30,7 +30,7 @@ from lostsales.types import Array, Bools, Floats, Ints
 GAIN = 0.05  # gain to detect by default, as a share of the past profit
 SHARES = (0.01, 0.02, 0.03, 0.05, 0.1, 0.2)  # gains in the table of needed periods
 LEAST_PAST = 10  # past periods that a design needs
-LEAST_POWER, MOST_POWER = 0.5, 0.99
+LEAST_POWER, MOST_POWER = 0.5, 0.99  # that may be asked for
 MOST_NUMBER = (1 << 63) - 1  # largest int64
 MOST_NAMED = 5  # series named in a note
 RECENT_SHARE, RECENT_PERIODS = 0.1, 7  # a series is still sold if it has a row in this last part of the past
