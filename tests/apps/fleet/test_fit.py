@@ -157,7 +157,7 @@ def test_a_shard_that_cannot_be_learned_is_decided_by_its_neighbour(
 def test_a_fleet_of_which_nothing_can_be_learned_is_one_error(tmp_path: Path) -> None:
     shop, columns = shop_columns(3, periods=5)
     source = write_source(tmp_path / "source", columns, shop)
-    with pytest.raises(LostSalesError, match="no product could be fitted; of the first: 5 rows, and 10 are needed"):
+    with pytest.raises(LostSalesError, match="no product could be fitted; the first one: 5 rows, and 10 are needed"):
         fitted(source, tmp_path / "store")
     assert Store.at(tmp_path / "store").current_name() is None
 
@@ -218,7 +218,7 @@ def test_a_store_of_another_problem_is_refused(source: Path, tmp_path: Path) -> 
 
 def test_a_folder_that_is_no_store_is_left_alone(source: Path) -> None:
     before = tree(source)
-    with pytest.raises(LostSalesError, match="is there and is no store"):
+    with pytest.raises(LostSalesError, match="exists and is not a store"):
         fitted(source, source)
     assert tree(source) == before
 

@@ -37,7 +37,9 @@ def test_a_password_is_never_shown(text: str, shown: str) -> None:
     ],
 )
 def test_what_cannot_be_taken_apart_is_refused_without_being_repeated(text: str) -> None:
-    with pytest.raises(LostSalesError, match=r"a database has an address such as postgresql://user@host/name") as told:
+    with pytest.raises(
+        LostSalesError, match=r"the address of a database must be such as postgresql://user@host/name"
+    ) as told:
         DatabaseAddress.of(text)
     assert "s3" not in str(told.value)
     assert "cret" not in str(told.value)
@@ -66,5 +68,5 @@ def test_files_are_relative_with_three_slashes_and_absolute_with_four(
 
 def test_other_texts_are_no_addresses() -> None:
     assert not any(map(is_address, ("log.csv", "C:/log.csv", "s3://bucket/log.csv", "", None, 5)))
-    with pytest.raises(LostSalesError, match=r"a query needs a database, but log.csv is none that is known"):
+    with pytest.raises(LostSalesError, match=r"a query needs a database, but log.csv is not one"):
         DatabaseAddress.of("log.csv")

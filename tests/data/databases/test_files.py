@@ -73,7 +73,7 @@ def test_batches_hold_some_rows_at_a_time(kind: str, tmp_path: Path) -> None:
     [
         ("SELECT nothing FROM sales", "cannot be read: .*nothing"),
         ("SELECT * FROM sales WHERE 1 = 0", "a log needs at least one row"),
-        ("DROP TABLE sales", "cannot be read|must give rows"),
+        ("DROP TABLE sales", "cannot be read|must return rows"),
         ("", "needs a query"),
         ("SELECT series, series FROM sales", "different names|missing column"),
         ("SELECT * FROM sales; DROP TABLE sales", "cannot be read"),
@@ -143,7 +143,9 @@ def test_decisions_are_written_once_for_every_run(kind: str, tmp_path: Path) -> 
     assert stored(path, kind) == once
     assert stored(path, kind, "price, advantage") == [(2.5, 0.25), (3.0, None)]
     other = COLUMNS | {"price": np.array([2.5, 9.0])}
-    with pytest.raises(LostSalesError, match=r"the run 'monday' is in lostsales_decisions of .* for 1 of these rows"):
+    with pytest.raises(
+        LostSalesError, match=r"the run 'monday' is already in lostsales_decisions of .* for 1 of these rows"
+    ):
         write_decisions(address, other, KEYS, "monday")
     assert stored(path, kind) == once
     assert write_decisions(address, other, KEYS, "tuesday") == 2
@@ -159,7 +161,7 @@ def test_a_run_is_named_by_what_it_decided(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("table", ["", "a.b.c", ".", "a\0b"])
 def test_a_table_has_a_name(table: str, tmp_path: Path) -> None:
-    with pytest.raises(LostSalesError, match=r"a table is a name such as lostsales_decisions"):
+    with pytest.raises(LostSalesError, match=r"a table must be a name such as lostsales_decisions"):
         write_decisions(DatabaseAddress.of(f"sqlite:///{tmp_path}/x.db"), COLUMNS, KEYS, "run", table)
     assert not list(tmp_path.iterdir())
 

@@ -151,7 +151,7 @@ def test_decisions_are_written_once_for_every_run(address: str, server: Any) -> 
     place = DatabaseAddress.of(address)
     assert write_decisions(place, COLUMNS, KEYS, "monday", "plans.decisions") == 2
     assert write_decisions(place, COLUMNS, KEYS, "monday", "plans.decisions") == 0
-    with pytest.raises(LostSalesError, match=r"with other decisions for 1 of these rows: name another run"):
+    with pytest.raises(LostSalesError, match=r"with different decisions for 1 of these rows: name another run"):
         write_decisions(place, COLUMNS | {"order": np.array([4.0, 6.0])}, KEYS, "monday", "plans.decisions")
     assert write_decisions(place, COLUMNS, KEYS, "tuesday", "plans.decisions") == 2
     assert "0.25" in server.psql("SELECT advantage FROM plans.decisions WHERE run = 'monday' AND series = 'a'")

@@ -262,7 +262,7 @@ def test_a_demand_that_the_netted_balance_gives_back_is_not_imputed() -> None:
 
 @pytest.mark.parametrize("estimator", ["beran", "marginal"])
 def test_nothing_but_stock_outs_is_refused(estimator: str) -> None:
-    with pytest.raises(LostSalesError, match="every row is a stock-out: no demand is known"):
+    with pytest.raises(LostSalesError, match="every row is a stock-out: no demand is observed"):
         impute(log_of_flags("xxx", "xx"), estimator=estimator)
 
 

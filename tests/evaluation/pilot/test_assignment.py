@@ -1,4 +1,4 @@
-"""The lottery: balanced in every stratum and pair, reproducible, and as likely for everyone."""
+"""Randomisation: balanced in every stratum and pair, reproducible, and equally likely for every series."""
 
 import numpy as np
 import pytest
@@ -36,7 +36,7 @@ def test_the_same_seed_draws_the_same_and_another_does_not() -> None:
     assert (first != other).any()
 
 
-def test_every_assignment_of_a_small_lottery_is_drawn_as_often() -> None:
+def test_every_assignment_of_a_small_pilot_is_drawn_equally_often() -> None:
     draws = draw_series(np.array([0, 0, 0, 0, 1, 1]), 12_000, np.random.default_rng(0))
     _, counts = np.unique(draws, axis=0, return_counts=True)
     assert len(counts) == assignments_of(np.array([0, 0, 0, 0, 1, 1])) == 12

@@ -60,12 +60,12 @@ def test_memory_and_a_short_past_raise_the_threshold() -> None:
 
 
 def test_figures_of_a_market_by_hand() -> None:
-    surprise = np.array([[0.2, np.nan], [0.4, -0.1], [0.9, 0.9]])
+    residual = np.array([[0.2, np.nan], [0.4, -0.1], [0.9, 0.9]])
     price = np.array([[-0.1, 0.0], [0.2, 0.1], [5.0, 5.0]])
     stockout = np.array([[1.0, np.nan], [0.0, 1.0], [1.0, 1.0]])
     counted = np.ones((3, 2), dtype=bool)
     before = np.array([[True, True], [True, True], [False, False]])
-    found = MarketFigures.of(surprise, price, stockout, np.array([1.0, 3.0, 4.0]), counted, before)
+    found = MarketFigures.of(residual, price, stockout, np.array([1.0, 3.0, 4.0]), counted, before)
     np.testing.assert_allclose(found.demand, [(0.2 + 1.2 + 3.6) / 8, (-0.3 + 3.6) / 7])
     np.testing.assert_allclose(found.demand_before, [(0.2 + 1.2) / 4, -0.1])
     np.testing.assert_allclose(found.stockouts, [0.5, 1.0])

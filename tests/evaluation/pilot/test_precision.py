@@ -63,7 +63,7 @@ def test_one_look_needs_what_the_textbook_says() -> None:
     assert needed_drift(40, 9, 1e9) > needed_drift(40, 17, 1e9) > needed_drift(40, 10**6, 1e9)
 
 
-def test_a_lottery_that_cannot_tell_needs_an_infinite_gain() -> None:
+def test_too_few_assignments_need_an_infinite_gain() -> None:
     assert needed_drift(5, 10, 20.0) == float("inf")
 
 

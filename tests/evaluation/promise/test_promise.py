@@ -11,7 +11,7 @@ from lostsales.demand.law.selection import fit_demand
 from lostsales.evaluation.compare import compare
 from lostsales.evaluation.evaluate import evaluate
 from lostsales.evaluation.interval import Interval
-from lostsales.evaluation.log_concerns import drift_of, log_concerns, memory_of
+from lostsales.evaluation.log_concerns import drift_of, log_concerns
 from lostsales.evaluation.policy_concerns import run_down
 from lostsales.evaluation.prepared_log import PreparedLog, earned_profit
 from lostsales.evaluation.promise.advice import Concern, advice
@@ -74,12 +74,12 @@ def test_a_gain_by_stock_that_is_run_down_is_doubted() -> None:
 
 def test_a_drift_and_a_longer_memory_are_noticed() -> None:
     two_lag = DecisionPanel.of(simulate("two-lag", "manager", 14, 1)[0])
-    assert "more than the last period" in memory_of(two_lag)
+    assert "more than the last period" in second_lag_of(two_lag)
     assert drift_of(two_lag) == ""
     drift = DecisionPanel.of(simulate(Scenario.load("drift", ("features.market.step=0.2",)), "manager", 14, 1)[0])
     assert "it rises from the start" in drift_of(drift)
     clean = DecisionPanel.of(simulate(Scenario.load("confounded", ("strength=0",)), "manager", 14, 1)[0])
-    assert memory_of(clean) == drift_of(clean) == ""
+    assert second_lag_of(clean) == drift_of(clean) == ""
 
 
 @pytest.mark.filterwarnings("ignore:the policy keeps the usual price")

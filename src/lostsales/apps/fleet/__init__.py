@@ -1,1 +1,1 @@
-"""Fleets: products by the hundred thousand, in shards that are learned one by one, and a store of their policies."""
+"""Fleets: hundreds of thousands of products, in shards that are learned one by one, and a store of their policies."""

@@ -1,8 +1,8 @@
-"""Where the tasks of a fleet run: in this process, in several, or on a Ray cluster. Results do not depend on it.
+"""Execution of the tasks of a fleet: in this process, in several, or on a Ray cluster, with the same results.
 
-A task is a function of what it is given, and its result comes back to the driver, the only one that writes. So nothing
-must be shared between machines, a worker that outlives its driver cannot disturb the next one, and a task that was
-lost with its worker is run again.
+A task is a pure function, and its result returns to the driver, the only one that writes. So machines need not share
+anything, a worker that outlives its driver cannot disturb the next one, and a task that was lost with its worker is
+run again.
 """
 
 import logging
@@ -17,9 +17,9 @@ from typing import Any, Protocol, TypeVar
 from lostsales.data.worker_processes import worker_pool
 from lostsales.errors import LostSalesError, SettingError
 
-AHEAD = 2  # tasks a worker that are at hand: one that runs, one that waits
-MOST_LOSSES = 3  # of workers, without a task finished in between
-SECONDS_TO_CONNECT = 10.0
+AHEAD = 2  # submitted tasks per worker: one that runs, one that waits
+MOST_LOSSES = 3  # failures of workers in a row, without a task finished in between
+SECONDS_TO_CONNECT = 10.0  # to a Ray cluster
 RETRIES = 5  # of a task whose node was lost
 
 Task = TypeVar("Task")
@@ -27,10 +27,10 @@ Result = TypeVar("Result")
 
 
 class Engine(Protocol):
-    """Runs tasks, each once, in any order."""
+    """Executor of tasks, each once, in any order."""
 
     def run(self, work: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
-        """Results in order of completion; tasks are taken as workers get free."""
+        """Results in order of completion; tasks are taken as workers become free."""
         ...
 
 
@@ -41,7 +41,7 @@ class Processes:
     workers: int
 
     def run(self, work: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
-        """A worker that dies is replaced, and what it worked on is done again."""
+        """Run tasks; a worker that dies is replaced, and its tasks are run again."""
         if self.workers == 1:
             yield from map(work, tasks)
             return
@@ -82,7 +82,7 @@ class Ray:
     address: str
 
     def run(self, work: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
-        """One core a task; those of a node that is lost are run again on another."""
+        """Run tasks on one core each; those of a lost node are run again on another."""
         ray = _import_ray()
         own = not ray.is_initialized()
         if own:
@@ -108,7 +108,7 @@ class Ray:
     def _run(self, ray: Any, remote: Any, tasks: Iterable[Task]) -> Iterator[Any]:
         waiting, running = iter(tasks), list[Any]()
         while True:
-            # Nodes come and go, so the room is asked for each time.
+            # Nodes come and go, so the number of cores is queried each time.
             cores = max(1, int(ray.cluster_resources().get("CPU", 1)))
             running += [remote.remote(task) for task in islice(waiting, max(AHEAD * cores - len(running), 0))]
             if not running:
@@ -118,7 +118,7 @@ class Ray:
 
 
 def _check_reachable(address: str) -> None:
-    """Ray itself would wait for minutes where nobody listens."""
+    """Raise if nothing listens at the address: Ray itself would wait for minutes."""
     host, colon, port = address.rpartition("://")[2].rpartition(":")
     if not colon or not port.isdecimal():
         return  # auto, local, or a name that Ray knows
@@ -129,7 +129,7 @@ def _check_reachable(address: str) -> None:
 
 
 def engine_of(workers: int, ray: str | None) -> Engine:
-    """Ray where an address is given, else processes."""
+    """Ray engine if an address is given, else processes."""
     if workers < 1:
         raise SettingError(f"workers must be at least 1, but {workers} came")
     if ray is None:

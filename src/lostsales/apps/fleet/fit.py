@@ -37,13 +37,13 @@ from lostsales.learn.fit import DEFAULT, learner_of
 from lostsales.learn.learner import Learner
 
 SHARD_SIZE = 500  # products (docs/decisions/fleet.md)
-LEAST_ROWS = 10  # of a product, below which its own rows say less than its shard's
-SAMPLE = 5_000  # rows that are looked at before any work
+LEAST_ROWS = 10  # of a product, below which its shard says more about it than its own rows
+SAMPLE = 5_000  # rows that are checked before any work
 
 
 @dataclass(frozen=True)
 class FleetFit:
-    """How a fleet is learned."""
+    """Settings of learning a fleet."""
 
     learner: Learner
     by: tuple[str, ...] = ()
@@ -67,32 +67,32 @@ def fit_fleet(
     engine: Engine | None = None,
     progress: Progress | None = None,
 ) -> Version:
-    """Learn every product of a source, and make the result the current version of a store.
+    """Learn a policy for every product of a source, and make the result the current version of a store.
 
     Parameters
     ----------
     source : path or FleetSource
         A folder of Parquet files, or the address of a database.
     store : path
-        The folder of the store; one that was interrupted is gone on with, a finished one gets a new version.
+        The folder of the store; an interrupted version is resumed, a finished one is followed by a new version.
     method : str or Learner
         As for `fit`.
     query : str, optional
-        The rows, where the source is a database; a finished query is asked again for the next version.
+        The query for the rows, if the source is a database; it is run again for the next version.
     problem : Problem or path, optional
         As for `read_log`.
     by : tuple of str
-        Columns, the coarsest first: products are learned together where they agree in these.
+        Columns, the coarsest first: products with equal values are learned together.
     shard_size : int
-        Products of a shard, at most about.
+        Approximate largest number of products in a shard.
     least_rows : int
-        A product with fewer is not learned from.
+        Products with fewer rows are not learned from.
     drop_bad_rows : bool
-        Leave out bad rows only; else a product with a bad row is not learned.
+        Leave out bad rows only; by default a product with a bad row is left out.
     restart : bool
-        Throw away an unfinished version that was begun with other settings or rows.
+        Delete an unfinished version that was begun with other settings or rows.
     engine : Engine, optional
-        Where the work is done; in this process unless given.
+        Executor of the work; by default this process.
     progress : callable, optional
         Called with products done and products in total.
 
@@ -104,8 +104,8 @@ def fit_fleet(
     Raises
     ------
     LostSalesError
-        Where the source cannot be read, another process writes to the store, the store is of another problem, or no
-        product at all could be learned.
+        The source cannot be read, another process writes to the store, the store is of another problem, or no product
+        could be learned.
 
     Examples
     --------
@@ -132,19 +132,19 @@ def fit_fleet(
 
 
 def _prepared(folder: Path) -> Store:
-    """The folder of a store, made where there is none."""
+    """Store in a folder, which is created if it does not exist."""
     check_utf8(folder)
     if folder.exists() and not (folder / "versions").is_dir() and (not folder.is_dir() or any(folder.iterdir())):
-        raise LostSalesError(f"{folder} is there and is no store; choose another name with --out")
+        raise LostSalesError(f"{folder} exists and is not a store; choose another name with --out")
     try:
         (folder / "versions").mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise LostSalesError(f"{folder} cannot be made: {error.strerror}") from None
+        raise LostSalesError(f"{folder} cannot be created: {error.strerror}") from None
     return Store(folder)
 
 
 def _version(store: Store, source: FleetSource, problem: Problem, settings: FleetFit, restart: bool) -> Version:
-    """The version to go on with, or a new one whose rows lie in their shards."""
+    """Version to resume, or a new one with its rows in shards."""
     learner = settings.learner
     identity: dict[str, Any] = {
         "lostsales": installed("lostsales"),
@@ -183,7 +183,7 @@ def _differing(found: dict[str, Any], wanted: dict[str, Any]) -> list[str]:
 
 
 def _plain(value: Any) -> Any:
-    """Lists and tuples alike."""
+    """Value with tuples as lists, for comparison."""
     if isinstance(value, dict):
         return {key: _plain(each) for key, each in value.items()}
     return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
@@ -192,7 +192,7 @@ def _plain(value: Any) -> Any:
 def _planned(
     store: Store, source: FleetSource, problem: Problem, settings: FleetFit, identity: dict[str, Any]
 ) -> Version:
-    """A new version whose rows lie in their shards; nothing of it remains where that fails."""
+    """Create a new version with its rows in shards; on failure nothing of it remains."""
     version = store.new_version()
     try:
         files = source.parquet_files(version.folder)
@@ -219,12 +219,12 @@ def _planned(
 
 
 def _check_sample(files: tuple[Path, ...], problem: Problem, name: str) -> None:
-    """The columns are there, and are such that a decision can be learned from them."""
+    """Check that the columns are there, and that a decision can be learned from them."""
     with connect() as connection:
         sample = open_query(connection, name, f"SELECT * FROM {parquet_rows(files)} LIMIT {SAMPLE}")
         check_columns(sample, problem)
         log = None
-        with suppress(LogError):  # what some rows alone contradict, their shards will tell
+        with suppress(LogError):  # contradictions in single rows are reported by their shards
             log, _ = read_good_series(sample, problem, drop_bad_rows=True)
     if log is not None:
         log.decisions("fit")
@@ -255,16 +255,16 @@ def _fitted(version: Version, engine: Engine, shards: list[int]) -> Generator[Fi
 
 
 def shard_rows(version: Version, shard: int) -> ShardRows:
-    """The rows of a shard for a task."""
+    """Rows of a shard for a task."""
     manifest = version.manifest
     return ShardRows(shard, version.rows_of(shard), manifest.problem, manifest.least_rows, manifest.drop_bad_rows)
 
 
 def _finish(version: Version, entries: dict[int, Entry]) -> None:
-    """Write what is known of all shards together; the last file says that the version is whole."""
+    """Write the files of the whole version; the last one marks it as finished."""
     if not any(entry.learned for entry in entries.values()):
         reason = next(failure.reason for entry in entries.values() for failure in entry.failures)
-        raise LostSalesError(f"no product could be fitted; of the first: {reason}")
+        raise LostSalesError(f"no product could be fitted; the first one: {reason}")
     write_failures(version, dict(sorted(entries.items())))
     checksums = {f"{shard:05}": entries[shard].sha256 for shard in version.shards}
     learned = sum(entry.learned for entry in entries.values())

@@ -1,4 +1,4 @@
-"""Learning one shard: a function of its rows and settings alone, so that it may run anywhere, and again."""
+"""Learning one shard: a pure function of its rows and settings, so that it may run anywhere, and again."""
 
 import warnings
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from lostsales.policy.policy import SavedPolicy
 
 @dataclass(frozen=True)
 class FitTask:
-    """A shard to learn."""
+    """Shard to learn, with method and settings."""
 
     rows: ShardRows
     method: str
@@ -30,7 +30,7 @@ class FitTask:
 
 @dataclass(frozen=True)
 class FittedShard:
-    """The entry in the ledger, and the file of the policy."""
+    """Entry in the ledger, and file of the policy."""
 
     entry: Entry
     policy: bytes | None
@@ -64,7 +64,7 @@ def fit_shard(task: FitTask) -> FittedShard:
 
 
 def _learn(task: FitTask, log: SalesLog) -> tuple[SavedPolicy, tuple[str, ...]]:
-    """The policy, and what to know beside it."""
+    """Policy of a log, and notes on it."""
     learner = checked_json(LEARNERS.get(task.method), task.settings, f"method {task.method}")
     with single_threaded(), using_workers(1), warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")

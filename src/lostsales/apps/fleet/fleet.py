@@ -1,4 +1,4 @@
-"""A finished version of a store, for those who decide with it."""
+"""Finished version of a store, for recommendations."""
 
 from collections import OrderedDict
 from collections.abc import Iterable
@@ -32,9 +32,9 @@ MOST_LOADED = 8  # policies in memory, about 60 MB each with the planner
 
 @dataclass(eq=False)
 class Fleet:
-    """The policies of a fleet, loaded as they are needed and checked against the ledger.
+    """Policies of a fleet, loaded when needed and checked against the ledger.
 
-    A version that was opened stays as it is, whatever is fitted or activated meanwhile.
+    An opened version stays the same, whatever is fitted or activated meanwhile.
 
     Examples
     --------
@@ -57,7 +57,7 @@ class Fleet:
 
     @classmethod
     def open(cls, store: str | Path, version: str | None = None, most_loaded: int = MOST_LOADED) -> "Fleet":
-        """The current version of a store, or another by its name."""
+        """Open the current version of a store, or another by its name."""
         found = Store.at(store).version(version)
         if not found.is_finished:
             raise LostSalesError(f"version {found.name} of {store} is not finished; the same `fleet fit` resumes it")
@@ -65,17 +65,17 @@ class Fleet:
 
     @property
     def name(self) -> str:
-        """The name of the version."""
+        """Name of the version."""
         return self.version.name
 
     @property
     def problem(self) -> Problem:
-        """The problem of all products."""
+        """Problem of all products."""
         return self.version.problem
 
     @cached_property
     def products(self) -> dict[str, Array]:
-        """Every product: `series`, the attributes of `--by` as `by_...`, `shard` and `rows`."""
+        """Table of products: `series`, the attributes of `--by` as `by_...`, `shard` and `rows`."""
         path = self.version.folder / "products.parquet"
         with connect() as connection:
             sql = parquet_rows((path,))
@@ -84,7 +84,7 @@ class Fleet:
 
     @cached_property
     def entries(self) -> dict[int, Entry]:
-        """The ledger."""
+        """Entries of the ledger by shard."""
         return self.version.entries()
 
     @cached_property
@@ -93,7 +93,7 @@ class Fleet:
 
     @cached_property
     def _shard_of_group(self) -> dict[tuple[str, ...], int]:
-        """The first shard of each combination of the attributes by which products are together."""
+        """First shard of each combination of the attributes of `--by`."""
         by = [self.products[f"by_{name}"].tolist() for name in self.version.manifest.by]
         found: dict[tuple[str, ...], int] = {}
         for *group, shard in zip(*by, self.products["shard"].tolist(), strict=True):
@@ -102,14 +102,14 @@ class Fleet:
 
     @cached_property
     def _policy_shard(self) -> dict[int, int]:
-        """The shard whose policy decides for each shard."""
+        """Shard whose policy decides for each shard."""
         found = {shard: policy_shard(self.entries, shard) for shard in self.version.shards}
         return {shard: own for shard, own in found.items() if own is not None}
 
     def shards_of(self, table: Table) -> Ints:
-        """The shard whose policy decides for each row of a table, (rows,).
+        """Shard whose policy decides for each row of a table, (rows,).
 
-        A product that the fleet never had belongs to the shard of its attributes, else to the first.
+        An unknown product belongs to the shard of its attributes, else to the first.
         """
         parts = self.problem.columns.series_parts
         if missing := [column for column in parts if column not in table.columns]:
@@ -134,7 +134,7 @@ class Fleet:
         return [self._shard_of_group.get(group, 0) for group in groups]
 
     def policy(self, shard: int) -> SavedPolicy:
-        """The policy of a shard, from memory where it was asked for lately."""
+        """Policy of a shard, from memory if it was used recently."""
         with self._lock:
             if shard in self._loaded:
                 self._loaded.move_to_end(shard)
@@ -156,7 +156,7 @@ class Fleet:
         return as_frame(self.recommendation(recent, today), today)
 
     def recommendation(self, recent: Any, today: Any) -> Recommendation:
-        """The recommendation of rows in memory or in files, each by the policy of its shard."""
+        """Recommendation for rows in memory or in files, each by the policy of its shard."""
         open_rows = open_table(today)
         closed_rows = None if recent is None else open_table(recent)
         shard_of = self.shards_of(open_rows)
@@ -174,7 +174,7 @@ class Fleet:
 
 
 def in_order(problem: Problem, parts: Iterable[tuple[Ints, Recommendation]]) -> Recommendation:
-    """The recommendations of parts of today's rows as one, in the order of the rows."""
+    """Merge the recommendations of parts of today's rows, in the order of the rows."""
     every = list(parts)
     if not every:
         raise LostSalesError("today must have at least one row, but it has none")

@@ -1,4 +1,4 @@
-"""A fleet as a whole: its audit, what its policies gain, and where, from the results of its shards."""
+"""Overview of a fleet from the results of its shards: audit, and gains of its policies by group and product."""
 
 from collections import Counter
 from dataclasses import asdict, dataclass
@@ -19,54 +19,54 @@ from lostsales.evaluation.promise.advice import Advice, Concern, advice
 from lostsales.evaluation.results import plain
 
 ALL = "all products"
-MOST_DOUBTFUL = 0.1  # share of the shards with the same doubt that false alarms explain
-LEAST_SHARDS = 4  # that are drawn, as two say little about the others
+MOST_DOUBTFUL = 0.1  # share of shards with the same doubt that may be false alarms
+LEAST_SHARDS = 4  # drawn at least, as two say little about the others
 
 
 @dataclass(frozen=True)
 class FleetAudit:
-    """What can be learned from the rows of a fleet."""
+    """Audit of a fleet: products, stock-outs, prices, failures and advice."""
 
     products: int
     products_learned: int
     rows: int
     stockout_share: float  # of rows
     products_of_one_price: int  # whose price never varied
-    cash: float | None  # a period, of all products
+    cash: float | None  # per period, of all products
     failures: dict[str, int]  # products by reason
     balance: dict[str, int]  # shards by the balance that their stock follows
     advice: dict[str, int]  # shards by what to collect next
-    notes: dict[str, int]  # shards by what to know beside their policies
+    notes: dict[str, int]  # shards by note on their policies
     by: dict[str, dict[str, float]]  # products, rows, cash and share of stock-outs by group
 
     def as_json(self) -> dict[str, Any]:
-        """As JSON can hold it."""
+        """Content for JSON."""
         return asdict(self)
 
 
 @dataclass(frozen=True)
 class FleetComparison:
-    """What the policies of a fleet gain, judged on products held out from each fit."""
+    """Gain of the policies of a fleet, estimated on products held out from each fit."""
 
     method: str
     total: FleetGain
-    by: dict[str, FleetGain]  # of groups all of whose shards are of one
+    by: dict[str, FleetGain]  # by group
     products: tuple[dict[str, Any], ...]  # judged: series, rows, earned, gain, verdict; the greatest gain first
     not_judged: dict[str, int]  # shards by reason
     doubts: dict[str, int]  # shards by reason to doubt their gain
 
     @property
     def verdict(self) -> Advice:
-        """What to do with the fleet; a few doubtful shards of many are false alarms."""
+        """Recommendation for the fleet; a few doubtful shards among many are false alarms."""
         doubtful = max(self.doubts.values(), default=0) > MOST_DOUBTFUL * self.total.shards_judged
         concerns = [Concern("amber", text) for text in self.doubts] if doubtful else []
         return advice(self.total.gain, concerns)
 
     def as_json(self) -> dict[str, Any]:
-        """As JSON can hold it."""
+        """Content for JSON."""
         totals = {"total": _gain_json(self.total), "by": {name: _gain_json(each) for name, each in self.by.items()}}
-        told = {"not_judged": self.not_judged, "doubts": self.doubts, "verdict": self.verdict}
-        return {"method": self.method, **totals, **told, "products": list(self.products)}
+        notes = {"not_judged": self.not_judged, "doubts": self.doubts, "verdict": self.verdict}
+        return {"method": self.method, **totals, **notes, "products": list(self.products)}
 
 
 def _gain_json(found: FleetGain) -> dict[str, Any]:
@@ -75,14 +75,14 @@ def _gain_json(found: FleetGain) -> dict[str, Any]:
 
 
 def audit_fleet(fleet: Fleet, engine: Engine, progress: Progress | None = None) -> FleetAudit:
-    """Audit every shard; those that were audited before are not again."""
+    """Audit every shard that has not been audited yet, and summarise."""
     version = fleet.version
     found = run_on_shards(version, audit_shard, _ledger(version, "audit"), version.shards, engine, progress)
     return _audit(fleet, found)
 
 
 def known_audit(fleet: Fleet) -> FleetAudit | None:
-    """The audit, None before it was made."""
+    """Audit of the fleet, None if it is not complete yet."""
     found = _results(fleet.version, "audit")
     return _audit(fleet, found) if len(found) == len(fleet.version.shards) else None
 
@@ -96,22 +96,22 @@ def compare_fleet(
     quick: bool = False,
     seed: int = 0,
 ) -> FleetComparison:
-    """Judge the method of the fleet on products held out from it.
+    """Evaluate the method of the fleet on products held out from it.
 
     Parameters
     ----------
     fleet : Fleet
         What `Fleet.open` gives.
     engine : Engine
-        Where the work is done.
+        Executor of the work.
     progress : callable, optional
         Called with products done and products in total.
     products : int, optional
-        Judge from shards, drawn at random, with about so many products; all unless given.
+        Approximate number of products to evaluate, in shards drawn at random; by default all.
     quick : bool
-        A first look, from fewer rows of each shard.
+        Use fewer rows of each shard, for a first impression.
     seed : int
-        Of the draw and of the comparison.
+        Seed of the draw and of the comparison.
 
     """
     version = fleet.version
@@ -122,7 +122,7 @@ def compare_fleet(
 
 
 def known_comparison(fleet: Fleet, quick: bool = False, seed: int = 0) -> FleetComparison | None:
-    """The comparison of the shards that were judged, None before there are any."""
+    """Comparison of the shards evaluated so far, None if there are none."""
     found = _results(fleet.version, _compared(quick, seed))
     return _comparison(fleet, found) if found else None
 
@@ -151,7 +151,7 @@ def _drawn(version: Version, products: int | None, seed: int) -> list[int]:
 
 
 def _groups(fleet: Fleet) -> dict[str, str]:
-    """The group of every product, by the attributes that say what is learned together."""
+    """Group of every product, by the attributes of `--by`."""
     by = [fleet.products[f"by_{name}"].tolist() for name in fleet.version.manifest.by]
     names = fleet.products["series"].tolist()
     texts = [" / ".join(group) for group in zip(*by, strict=True)] if by else [ALL] * len(names)
@@ -212,7 +212,7 @@ def _comparison(fleet: Fleet, found: dict[int, dict[str, Any]]) -> FleetComparis
 
 
 def _by_group(fleet: Fleet, gains: dict[int, ShardGain], group_of: dict[str, str]) -> dict[str, FleetGain]:
-    """The gain of each group whose shards are its own; where small groups share a shard, of them together."""
+    """Gain of each group; small groups that share a shard are one."""
     members: dict[int, set[str]] = {}
     for name, shard in zip(fleet.products["series"].tolist(), fleet.products["shard"].tolist(), strict=True):
         members.setdefault(shard, set()).add(group_of[name])

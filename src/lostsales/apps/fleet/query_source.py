@@ -1,4 +1,4 @@
-"""The rows of a fleet from a database: fetched once, batch by batch, into a Parquet file of the store."""
+"""Rows of a fleet from a database: fetched once, batch by batch, into a Parquet file of the store."""
 
 from dataclasses import dataclass
 from hashlib import sha256
@@ -13,19 +13,19 @@ from lostsales.errors import LostSalesError
 
 @dataclass(frozen=True)
 class QuerySource:
-    """A query on a database; what it returns may change, so a finished version is never taken for its rows."""
+    """Query on a database; its rows may change, so that a finished version is never assumed to have them."""
 
     query: DatabaseQuery
     is_fixed: bool = False
 
     @property
     def name(self) -> str:
-        """The address."""
+        """Address of the database, without secrets."""
         return str(self.query)
 
     @property
     def problem_file(self) -> Path | None:
-        """None: a problem must be given."""
+        """Problem file: None, the problem must be given."""
         return None
 
     def identity(self) -> dict[str, Any]:
@@ -49,6 +49,6 @@ class QuerySource:
 
 
 def source_of(source: str | Path, query: str | None = None) -> FleetSource:
-    """The source that a path means, or an address of a database with a query."""
+    """Source of a path, or of the address of a database with a query."""
     found = sales_source(source, query)
     return QuerySource(found) if isinstance(found, DatabaseQuery) else FileSource(Path(found))

@@ -1,4 +1,4 @@
-"""The decisions of a day for all products of a fleet: rows are put into their shards once, then each shard decides."""
+"""Recommendations for all products of a fleet: rows are split by shard once, then each shard decides."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -22,13 +22,13 @@ from lostsales.policy.coming_periods import rows_that_are_open
 from lostsales.policy.recommendation import Recommendation, recommendation
 from lostsales.types import Ints
 
-ROW = "lostsales row"  # the column of a part with the place of each row in its table
-SMALL = 5_000  # rows, for which starting workers takes longer than deciding
+ROW = "lostsales row"  # column with the row number in the original table
+SMALL = 5_000  # rows below which starting workers takes longer than deciding
 
 
 @dataclass(frozen=True)
 class DecideTask:
-    """The rows of one shard in a folder of parts."""
+    """Rows of one shard in a folder of parts."""
 
     store: str
     version: str
@@ -40,12 +40,12 @@ class DecideTask:
 
 @dataclass(frozen=True, kw_only=True)
 class _Part(FileTable):
-    """Some rows of a table, which are named by their place in it."""
+    """Part of a table, with row numbers of the whole table in messages."""
 
     rows_in_file: Ints
 
     def place(self, row: int) -> str:
-        """The name of a row in messages."""
+        """Name of a row in messages."""
         return f"row {self.rows_in_file[row]}"
 
 
@@ -65,9 +65,9 @@ def recommend_fleet(
     recent : path or None
         Completed rows of the products: a file, a folder or a pattern.
     today : path
-        One open row a product.
+        One open row per product.
     engine : Engine, optional
-        Where the shards decide; in this process unless given.
+        Executor of the shards; by default this process.
     progress : callable, optional
         Called with products decided and products in total.
 
@@ -104,7 +104,7 @@ def recommend_fleet(
 
 
 def decide(task: DecideTask) -> tuple[Ints, Recommendation]:
-    """The decisions of a shard, and the rows of today that they are for."""
+    """Recommendation of a shard, and today's rows that it is for."""
     policy = _opened(task.store, task.version).policy(task.shard)
     with single_threaded(), connect() as connection:
         today = _table(connection, task.today, task.names[0])
@@ -119,7 +119,7 @@ def _opened(store: str, version: str) -> Fleet:
 
 
 def _write_parts(fleet: Fleet, path: Path, folder: Path) -> dict[int, int]:
-    """Write the rows of each shard as one Parquet file; how many rows each has."""
+    """Write the rows of each shard as one Parquet file, and return the number of rows of each."""
     table = open_files(files_of(path))
     shard_of = fleet.shards_of(table)
     connection = table.connection

@@ -1,4 +1,4 @@
-"""The page of a fleet: where the profit is made, the worst products, and warnings."""
+"""Page of a fleet: where the profit is made, the worst products, and warnings."""
 
 from math import isfinite
 from pathlib import Path
@@ -10,7 +10,7 @@ from lostsales.apps.fleet.overview import FleetAudit, FleetComparison
 from lostsales.data.output_files import replacing
 from lostsales.evaluation.interval import Interval
 
-MOST_GROUPS, MOST_PRODUCTS, MOST_LINES = 40, 25, 12
+MOST_GROUPS, MOST_PRODUCTS, MOST_LINES = 40, 25, 12  # rows of the tables: the page does not grow with the fleet
 
 
 def write_report(fleet: Fleet, audit: FleetAudit, comparison: FleetComparison | None, path: Path, command: str) -> None:
@@ -44,7 +44,7 @@ def write_report(fleet: Fleet, audit: FleetAudit, comparison: FleetComparison | 
 
 
 def _groups(audit: FleetAudit, comparison: FleetComparison | None) -> list[dict[str, Any]]:
-    """The groups in order of their cash, each with its share of it, and its gain where it is known."""
+    """Groups sorted by cash, each with its share of the total, and its gain if known."""
     gains = {} if comparison is None else comparison.by
     total = sum(max(each["cash"], 0.0) for each in audit.by.values()) or 1.0
     return [
@@ -73,7 +73,7 @@ def _verdict(comparison: FleetComparison | None, currency: str | None) -> dict[s
 
 
 def _flags(audit: FleetAudit) -> list[tuple[str, dict[str, int], str]]:
-    """What to beware of: title, counts by text, and what is counted."""
+    """Warnings: title, counts by text, and what is counted."""
     found = [
         ("Products that could not be fitted", audit.failures, "products"),
         ("Warnings of the fits", audit.notes, "shards"),

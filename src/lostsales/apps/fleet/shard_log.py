@@ -1,4 +1,4 @@
-"""The log of a shard, and the products of it that cannot be learned from."""
+"""Log of a shard, and the products that cannot be learned from."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,7 +20,7 @@ from lostsales.errors import LogError
 
 @dataclass(frozen=True)
 class ShardRows:
-    """The rows of a shard with all that says how to read them: the same on every machine."""
+    """Rows of a shard with the settings to read them, self-contained for any machine."""
 
     shard: int
     rows: bytes  # a Parquet file
@@ -31,7 +31,7 @@ class ShardRows:
 
 @dataclass(frozen=True, eq=False)
 class ShardLog:
-    """The log of the products that can be learned from, None where there are none; of the others the reason by name."""
+    """Log of the learnable products, None if there are none; for the others the reason by name."""
 
     log: SalesLog | None
     failures: dict[str, str]
@@ -40,7 +40,7 @@ class ShardLog:
 
 
 def read_shard(given: ShardRows) -> ShardLog:
-    """Read the rows of a shard; a product with bad rows or with too few leaves the others alone."""
+    """Read the rows of a shard; a product with bad or too few rows does not affect the others."""
     problem = checked(Problem, given.problem, "the problem of the fleet")
     with TemporaryDirectory(prefix="lostsales-") as folder:
         path = Path(folder) / f"{given.shard:05}.parquet"
@@ -48,7 +48,7 @@ def read_shard(given: ShardRows) -> ShardLog:
         table = replace(open_files((path,)), name=f"shard {given.shard}")
         try:
             log, failures = read_good_series(table, problem, drop_bad_rows=given.drop_bad_rows)
-        except LogError as error:  # about all of them
+        except LogError as error:  # concerns all products
             reader = ColumnReader(table, Findings(table.name), problem.format)
             names = reader.series(problem.columns.series_parts)[1].tolist()
             log, failures = None, dict.fromkeys(names, "; ".join(error.findings))
@@ -63,7 +63,7 @@ def read_shard(given: ShardRows) -> ShardLog:
 
 
 def _too_few(log: SalesLog, least: int) -> dict[str, str]:
-    """Products with fewer rows than are needed."""
+    """Products with fewer rows than needed, with the reason."""
     products = log.products
     counted = zip(products.names.tolist(), products.counts().tolist(), strict=True)
     return {name: f"{rows:.0f} rows, and {least} are needed" for name, rows in counted if rows < least}

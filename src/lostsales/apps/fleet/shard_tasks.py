@@ -1,4 +1,4 @@
-"""What else is done to every shard, with the same ledger as learning: audit and comparison."""
+"""Audit and comparison of every shard, resumable like learning."""
 
 import warnings
 from collections.abc import Callable, Iterable
@@ -27,7 +27,7 @@ from lostsales.learn.learner import LEARNERS
 
 @dataclass(frozen=True)
 class ShardTask:
-    """A shard, and what is to be done with it."""
+    """Shard to audit or compare, with method and settings."""
 
     rows: ShardRows
     method: str
@@ -50,7 +50,7 @@ def run_on_shards(
     quick: bool = False,
     seed: int = 0,
 ) -> dict[int, dict[str, Any]]:
-    """The result of each shard; those in the ledger are not done again. Progress counts products."""
+    """Results of shards; those in the ledger are not computed again. Progress counts products."""
     manifest, wanted = version.manifest, list(shards)
     entries = version.entries()
     done = {shard: found for shard in wanted if (found := ledger.read(shard)) is not None}
@@ -70,7 +70,7 @@ def run_on_shards(
 
 
 def audit_shard(task: ShardTask) -> tuple[int, dict[str, Any]]:
-    """The audit of a shard, and what its log shows of each product."""
+    """Audit of a shard, and facts on each of its products."""
     log = read_shard(task.rows).log
     if log is None:
         return task.rows.shard, {"audit": None, "products": {}}
@@ -82,7 +82,7 @@ def audit_shard(task: ShardTask) -> tuple[int, dict[str, Any]]:
 
 
 def compare_shard(task: ShardTask) -> tuple[int, dict[str, Any]]:
-    """The gain of the method of the fleet in a shard, by product and in all, on products held out from the fit."""
+    """Gain of the fleet's method in a shard, by product and in total, on products held out from the fit."""
     log = read_shard(task.rows).log
     shard = task.rows.shard
     if log is None:
@@ -115,7 +115,7 @@ def compare_shard(task: ShardTask) -> tuple[int, dict[str, Any]]:
 
 
 def _shard_gain(found: AssortmentGain, cash_gain: Interval, doubtful: bool) -> ShardGain:
-    """Money of a period, over all products of the shard; none is proven where there is a concern."""
+    """Gain per period over all products of the shard; no product is proven if there is a concern."""
     return ShardGain(
         products=found.products_in_log,
         judged=sum(each.gain is not None for each in found.products),

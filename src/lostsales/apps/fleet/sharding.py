@@ -1,7 +1,7 @@
-"""Shards: which products are learned together, and the rows of each shard as one Parquet file.
+"""Shards: groups of products that are learned together, and the rows of each as one Parquet file.
 
 One pass counts the rows of every product, one sorts the rows by shard, product and period and writes them. DuckDB sorts
-on disk where memory does not suffice; only the list of products is held in memory.
+on disk if memory does not suffice; only the list of products is held in memory.
 """
 
 import shutil
@@ -26,31 +26,31 @@ from lostsales.data.writing import failed_write
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.types import Array, Ints
 
-MOST_ROWS = 300_000  # of a shard
-LEAST_PRODUCTS = 20  # of a shard by attributes: smaller groups join their neighbours
-SORTING_MEMORY = 2 * 2**30
+MOST_ROWS = 300_000  # of a shard (docs/decisions/fleet.md)
+LEAST_PRODUCTS = 20  # of a shard by attributes: smaller groups join their neighbours (docs/decisions/fleet.md)
+SORTING_MEMORY = 2 * 2**30  # bytes for DuckDB's sort; more goes to disk
 
 
 @dataclass(frozen=True, eq=False)
 class Sharding:
-    """Products and the shard of each, in order of shards; every array (products,)."""
+    """Shard of each product, sorted by shard; every array is (products,)."""
 
-    names: Array  # text, as the log names the series
-    by: dict[str, Array]  # attributes that say what is learned together, text
+    names: Array  # text, names of the series in the log
+    by: dict[str, Array]  # attributes of `--by`, text
     rows: Ints
     shard: Ints
-    nameless: int  # rows that name no product
+    nameless: int  # rows without a product name
 
     @property
     def shards(self) -> int:
-        """How many there are."""
+        """Number of shards."""
         return int(self.shard.max(initial=-1)) + 1
 
 
 def partition(
     paths: tuple[Path, ...], problem: Problem, by: tuple[str, ...], size: int, folder: Path, name: str
 ) -> tuple[Sharding, tuple[str, ...]]:
-    """Write the rows of every shard to `folder`, one Parquet file each; the shards, and the checksum of each file."""
+    """Write the rows of every shard to `folder`, one Parquet file each; return the shards and the files' checksums."""
     check_utf8(folder)
     work = folder.with_name("sorting")
     work.mkdir()
@@ -75,16 +75,16 @@ def partition(
 
 
 def rows_file(folder: Path, shard: int) -> Path:
-    """The file of a shard's rows."""
+    """File of a shard's rows."""
     return folder / f"{shard:05}.parquet"
 
 
 def assign(by: list[Array], names: Array, rows: Ints, size: int) -> Ints:
-    """The shard of each product, (products,).
+    """Shard of each product, (products,).
 
-    Products of the same attributes are together, in shards of at most about `size` products and `MOST_ROWS` rows; a
-    group of fewer than `LEAST_PRODUCTS` joins the next ones that share all attributes but the last, then but the last
-    two, and so on. Within a group products are spread over shards by a checksum of their names.
+    Products with the same attributes are together, in shards of about `size` products and `MOST_ROWS` rows at most; a
+    group of fewer than `LEAST_PRODUCTS` joins the next ones that share all attributes except the last, then except the
+    last two, and so on. Within a group products are spread over shards by a checksum of their names.
 
     >>> names = np.array(["a", "b", "c", "d"], dtype=object)
     >>> store = np.array(["x", "x", "y", "y"], dtype=object)
@@ -104,7 +104,7 @@ def assign(by: list[Array], names: Array, rows: Ints, size: int) -> Ints:
 
 
 def _groups(values: list[tuple[str, ...]], least: int) -> list[list[int]]:
-    """Products of equal attributes, small groups joined within what they share."""
+    """Products with equal attributes; small groups are joined with those that share the first attributes."""
     found: dict[tuple[str, ...], list[int]] = {}
     for at in sorted(range(len(values)), key=values.__getitem__):
         found.setdefault(values[at], []).append(at)
@@ -119,13 +119,14 @@ def _groups(values: list[tuple[str, ...]], least: int) -> list[list[int]]:
 
 
 def _columns(connection: duckdb.DuckDBPyConnection, problem: Problem, by: tuple[str, ...], name: str) -> list[str]:
-    """The columns that learning reads."""
+    """Columns that learning reads."""
     have = tuple(column for column, *_ in execute(connection, name, "DESCRIBE log").fetchall())
     wanted = [*problem.columns.series_parts, problem.columns.period]
     if missing := [column for column in wanted if column not in have]:
         raise LostSalesError(f"{name} must have the column {', '.join(map(repr, missing))}; it has {listed(have)}")
     if unknown := [column for column in by if column not in have]:
-        raise SettingError(f"--by must name columns, but {', '.join(map(repr, unknown))} is none; {listed(have)} are")
+        named = ", ".join(map(repr, unknown))
+        raise SettingError(f"--by must name columns, but {named} is none; the columns are {listed(have)}")
     return [column for column in have if column in problem.reads]
 
 
@@ -165,7 +166,7 @@ def _assign(
 
 
 def _labels(connection: duckdb.DuckDBPyConnection, problem: Problem, name: str) -> tuple[Ints, Array]:
-    """The products of the table `counted` as the gate names series."""
+    """Names of the products in the table `counted`, as the reader names series."""
     findings = Findings(name)
     reader = ColumnReader(open_query(connection, name, "SELECT * FROM counted"), findings, problem.format)
     labels = reader.series(problem.columns.series_parts)
@@ -180,7 +181,7 @@ def _write(
     work: Path,
     name: str,
 ) -> None:
-    """All rows, sorted; on one thread, so that every shard is one file."""
+    """Write all rows, sorted; on one thread, so that every shard is one file."""
     keys = [identifier(part) for part in problem.columns.series_parts]
     order = ", ".join(["shard", *keys, identifier(problem.columns.period)])
     chosen = ", ".join(f"log.{identifier(column)}" for column in columns)
@@ -199,7 +200,7 @@ def _write(
 def _check_once(
     connection: duckdb.DuckDBPyConnection, problem: Problem, shard: Path, paths: tuple[Path, ...], name: str
 ) -> None:
-    """No two rows of a shard have the same product and period."""
+    """Raise if two rows of a shard have the same product and period."""
     names = [*problem.columns.series_parts, problem.columns.period]
     columns = ", ".join(map(identifier, names))
     again = f"SELECT {columns} FROM {parquet_rows((shard,))} GROUP BY ALL HAVING count(*) > 1 ORDER BY ALL LIMIT 1"

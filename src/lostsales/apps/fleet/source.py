@@ -1,4 +1,4 @@
-"""Where the rows of a fleet come from; whatever it is, it is read as Parquet files."""
+"""Sources of the rows of a fleet, all read as Parquet files."""
 
 from dataclasses import dataclass
 from hashlib import file_digest
@@ -18,29 +18,29 @@ FETCHED = "fetched.parquet"
 
 
 class FleetSource(Protocol):
-    """Rows of all products, never held in memory whole."""
+    """Rows of all products, never all in memory."""
 
     @property
     def name(self) -> str:
-        """The name in messages."""
+        """Name in messages."""
         ...
 
     @property
     def problem_file(self) -> Path | None:
-        """The problem that belongs to it, where there is one."""
+        """Problem file that belongs to the source, None if there is none."""
         ...
 
     @property
     def is_fixed(self) -> bool:
-        """Whether the same identity means the same rows."""
+        """True if the same identity means the same rows."""
         ...
 
     def identity(self) -> dict[str, Any]:
-        """What tells it from others, as JSON can hold it."""
+        """Identity of the source, for JSON."""
         ...
 
     def parquet_files(self, folder: Path) -> tuple[Path, ...]:
-        """Parquet files of all rows; rows that lie elsewhere are fetched into a folder."""
+        """Parquet files of all rows; rows from elsewhere are fetched into a folder."""
         ...
 
 
@@ -53,12 +53,12 @@ class FileSource:
 
     @property
     def name(self) -> str:
-        """The path."""
+        """Path as text."""
         return str(self.path)
 
     @property
     def problem_file(self) -> Path | None:
-        """The TOML file beside it."""
+        """TOML file next to the rows."""
         return problem_beside(self.path)
 
     def identity(self) -> dict[str, Any]:
@@ -66,7 +66,7 @@ class FileSource:
         return {"files": {path.name: _checksum(path) for path in files_of(self.path)}}
 
     def parquet_files(self, folder: Path) -> tuple[Path, ...]:
-        """The files, of which CSV is written as Parquet first; every file must have the same columns and types."""
+        """Parquet files; CSV is converted first. Every file must have the same columns and types."""
         paths = files_of(self.path)
         if is_parquet(paths[0]):
             _check_kinds(paths)
@@ -89,7 +89,7 @@ def _checksum(path: Path) -> str:
 
 
 def _check_kinds(paths: tuple[Path, ...]) -> None:
-    """A column has one type in all files, so that a value is the same text, number or date whatever file it is in."""
+    """Raise unless each column has one type in all files, so that equal values are equal in every file."""
     with connect() as connection:
         first = parquet_kinds(connection, paths[0])
         for path in paths[1:]:
@@ -101,5 +101,5 @@ def _check_kinds(paths: tuple[Path, ...]) -> None:
                 if kind != first[column]:
                     raise LostSalesError(
                         f"a column must have one type in all files, but {column!r} is {first[column]} in {paths[0]} "
-                        f"and {kind} in {path}: write both alike"
+                        f"and {kind} in {path}: write both with the same type"
                     )

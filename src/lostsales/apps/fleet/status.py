@@ -1,4 +1,4 @@
-"""How far a store is, read beside its writer."""
+"""Progress of a store, readable while it is written."""
 
 from collections import Counter
 from dataclasses import asdict, dataclass
@@ -7,12 +7,12 @@ from typing import Any
 
 from lostsales.apps.fleet.store import Entry, Store, Version
 
-LATEST = 20  # shards over which the speed is taken
+LATEST = 20  # last shards over which the speed is measured
 
 
 @dataclass(frozen=True)
 class FleetStatus:
-    """The newest version of a store, and what there is beside it."""
+    """Progress of the newest version of a store, and the other versions."""
 
     store: str
     version: str | None  # the newest, finished or not
@@ -32,12 +32,12 @@ class FleetStatus:
     failures: dict[str, int]  # products by reason, the most frequent first
 
     def as_json(self) -> dict[str, Any]:
-        """As JSON can hold it."""
+        """Content for JSON."""
         return asdict(self)
 
 
 def status_of(folder: str | Path) -> FleetStatus:
-    """The status of a store."""
+    """Status of a store."""
     store = Store.at(folder)
     versions = store.versions()
     newest = versions[-1] if versions else None
@@ -67,7 +67,7 @@ def status_of(folder: str | Path) -> FleetStatus:
 
 
 def _speed(version: Version, entries: dict[int, Entry]) -> float | None:
-    """Products a second by the times at which the last entries were written."""
+    """Products per second, by the times at which the last entries were written."""
     times = sorted((version.ledger.path(shard).stat().st_mtime, entry.products) for shard, entry in entries.items())
     first, *rest = times[-LATEST - 1 :] or [(0.0, 0)]
     seconds = rest[-1][0] - first[0] if rest else 0.0

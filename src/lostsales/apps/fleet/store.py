@@ -1,20 +1,20 @@
-"""The store of a fleet: versions, each with its rows, policies and ledger; one writer, any number of readers.
+"""Store of a fleet: versions, each with its rows, policies and ledger; one writer, any number of readers.
 
     STORE/
       lock                     locked by the process that writes
-      current                  the name of the version that readers take
+      current                  the name of the version that readers use
       versions/00001/
-        fleet.json             settings and problem; written when the rows lie in their shards
+        fleet.json             settings and problem; written when the rows are in their shards
         products.parquet       every product with its shard
         rows/00000.parquet     the rows of a shard
         policies/00000.policy  its policy
-        ledger/00000.json      that it is finished: checksum of the policy, failures
+        ledger/00000.json      written when it is finished: checksum of the policy, failures
         failures.parquet       products that could not be learned, with the reason
-        finished.json          checksums of the ledger; the version is whole
+        finished.json          checksums of the policies; the version is complete
 
-A file comes into place by renaming, whole or not at all. A shard is finished when its entry is in the ledger; a version
-is used when `current` names it. No file holds a time, a path or the name of a worker: the same rows, settings and seed
-give the same bytes.
+Files are put into place by renaming, whole or not at all. A shard is finished when its entry is in the ledger; a
+version is used when `current` names it. No file contains a time, a path or the name of a worker: the same rows,
+settings and seed give the same bytes.
 """
 
 import re
@@ -41,31 +41,31 @@ from lostsales.data.writing import write_table
 from lostsales.errors import LostSalesError
 
 FORMAT = 1
-PATIENCE = 1.0  # seconds, as one who asks for the status holds the lock for a moment
+PATIENCE = 1.0  # seconds to wait for the lock, which a status query holds for a moment
 _VERSION = re.compile(r"[0-9]{5}")
 
 
 class Failure(StrictSettings):
-    """A product that could not be learned."""
+    """Product that could not be learned."""
 
     series: str
     reason: str
 
 
 class Entry(StrictSettings):
-    """A finished shard in the ledger; without a checksum it has no policy, as none of its products could be learned."""
+    """Finished shard in the ledger; without a checksum it has no policy, as none of its products could be learned."""
 
     shard: int
     products: int
     learned: int
     rows: int
     sha256: str | None  # of the file of the policy
-    notes: tuple[str, ...]  # what to know beside the policy
+    notes: tuple[str, ...]  # on the policy
     failures: tuple[Failure, ...]
 
 
 class Manifest(StrictSettings):
-    """What a version was made of; `settings` are those of the method."""
+    """Source, settings and sizes of a version; `settings` are those of the method."""
 
     format: int
     lostsales: str
@@ -79,12 +79,12 @@ class Manifest(StrictSettings):
     drop_bad_rows: bool
     products: int
     rows: int
-    nameless_rows: int  # that name no product
+    nameless_rows: int  # without a product name
     shard_rows: tuple[str, ...]  # checksums of the files of rows, by shard
 
     @property
     def identity(self) -> dict[str, Any]:
-        """All that was given; the rest follows from it."""
+        """Inputs of the version; the rest follows from them."""
         return self.model_dump(include={*IDENTITY})
 
 
@@ -95,28 +95,28 @@ IDENTITY = (
 
 @dataclass(frozen=True)
 class Version:
-    """One version of a store."""
+    """Version of a store."""
 
     folder: Path
 
     @property
     def name(self) -> str:
-        """Its number as text."""
+        """Number of the version as text."""
         return self.folder.name
 
     @property
     def is_planned(self) -> bool:
-        """The rows lie in their shards."""
+        """True if the rows are in their shards."""
         return (self.folder / "fleet.json").is_file()
 
     @property
     def is_finished(self) -> bool:
-        """Every shard is finished."""
+        """True if every shard is finished."""
         return (self.folder / "finished.json").is_file()
 
     @cached_property
     def manifest(self) -> Manifest:
-        """What it was made of."""
+        """Manifest of the version."""
         path = self.folder / "fleet.json"
         keys = read_json(path)
         if isinstance(keys.get("format"), int) and keys["format"] > FORMAT:
@@ -125,42 +125,42 @@ class Version:
 
     @cached_property
     def problem(self) -> Problem:
-        """The problem of all shards."""
+        """Problem of all shards."""
         return checked(Problem, self.manifest.problem, f"the problem of {self.folder}")
 
     @property
     def shards(self) -> range:
-        """The numbers of the shards."""
+        """Numbers of the shards."""
         return range(len(self.manifest.shard_rows))
 
     def rows_path(self, shard: int) -> Path:
-        """The rows of a shard."""
+        """Path of the rows of a shard."""
         return rows_file(self.folder / "rows", shard)
 
     def policy_path(self, shard: int) -> Path:
-        """The policy of a shard."""
+        """Path of the policy of a shard."""
         return self.folder / "policies" / f"{shard:05}.policy"
 
     @property
     def ledger(self) -> JournalFolder:
-        """Finished shards."""
+        """Ledger of the finished shards."""
         return JournalFolder(self.folder / "ledger")
 
     def rows_of(self, shard: int) -> bytes:
-        """The rows of a shard, checked."""
+        """Rows of a shard, after a check of their checksum."""
         return checked_bytes(self.rows_path(shard), self.manifest.shard_rows[shard])
 
     def entry(self, shard: int) -> Entry | None:
-        """What the ledger says of a shard; None where it is not finished."""
+        """Entry of a shard in the ledger; None if it is not finished."""
         found = self.ledger.read(shard)
         return None if found is None else checked_json(Entry, found, str(self.ledger.path(shard)))
 
     def entries(self) -> dict[int, Entry]:
-        """The finished shards."""
+        """Entries of the finished shards."""
         return {shard: entry for shard in self.ledger.numbers() if (entry := self.entry(shard)) is not None}
 
     def is_whole(self, entry: Entry) -> bool:
-        """Whether the policy of a finished shard is there as it was written."""
+        """Return True if the policy of a finished shard is intact."""
         if entry.sha256 is None:
             return True
         try:
@@ -171,13 +171,13 @@ class Version:
 
 @dataclass(frozen=True)
 class Store:
-    """The folder of a store."""
+    """Folder with the versions of a fleet."""
 
     folder: Path
 
     @classmethod
     def at(cls, folder: str | Path) -> "Store":
-        """The store in a folder, which must be one."""
+        """Store in a folder; raise if it is none."""
         store = cls(Path(folder))
         if not (store.folder / "versions").is_dir():
             raise LostSalesError(
@@ -186,11 +186,11 @@ class Store:
         return store
 
     def versions(self) -> list[Version]:
-        """All versions whose rows lie in their shards, the oldest first."""
+        """Versions with their rows in shards, the oldest first."""
         return [version for version in self._folders() if version.is_planned]
 
     def version(self, name: str | None = None) -> Version:
-        """The version of a name, else the current one."""
+        """Version by name, by default the current one."""
         if name is None and (name := self.current_name()) is None:
             raise LostSalesError(f"{self.folder} has no finished version; the same `fleet fit` resumes the first")
         version = Version(self.folder / "versions" / name)
@@ -200,7 +200,7 @@ class Store:
         return version
 
     def current_name(self) -> str | None:
-        """The version that readers take."""
+        """Name of the version that readers use, None if there is none."""
         path = self.folder / "current"
         try:
             if path.exists() and not path.is_file():
@@ -212,14 +212,14 @@ class Store:
             raise LostSalesError(f"{path} cannot be read: {error}") from None
 
     def activate(self, version: Version) -> None:
-        """Let readers take a version; those who opened another keep it."""
+        """Make a version current; readers that opened another keep it."""
         if not version.is_finished:
             raise LostSalesError(f"version {version.name} of {self.folder} is not finished")
         with replacing(self.folder / "current") as temporary:
             temporary.write_text(f"{version.name}\n", encoding="ascii")
 
     def new_version(self) -> Version:
-        """An empty folder for the next version; what an interrupted start left there is removed."""
+        """Create an empty folder for the next version; leftovers of an interrupted start are removed."""
         versions = self._folders()
         if versions and not versions[-1].is_planned:
             shutil.rmtree(versions[-1].folder)
@@ -235,7 +235,7 @@ class Store:
 
     @property
     def is_being_written(self) -> bool:
-        """Whether a process writes to it at this moment."""
+        """True if a process is writing to the store."""
         try:
             with self.lock(patience=0.0):
                 return False
@@ -244,7 +244,7 @@ class Store:
 
     @contextmanager
     def lock(self, patience: float = PATIENCE) -> Iterator[None]:
-        """One writer at a time; the lock ends with the process, however that ends."""
+        """Lock the store for one writer; the lock ends with the process, however that ends."""
         with (self.folder / "lock").open("ab") as file:
             end = monotonic() + patience
             while not _locked(file):
@@ -267,7 +267,7 @@ def _locked(file: IO[bytes]) -> bool:
 
 
 class StoreLockedError(LostSalesError):
-    """Another process writes to the store."""
+    """Error if another process writes to the store."""
 
 
 def write_products(version: Version, sharding: Sharding) -> None:
@@ -277,7 +277,7 @@ def write_products(version: Version, sharding: Sharding) -> None:
 
 
 def write_failures(version: Version, entries: dict[int, Entry]) -> None:
-    """Write the products that could not be learned, with the reason and what decides for them instead."""
+    """Write the products that could not be learned, with the reason and their fallback."""
     found: list[tuple[Failure, Entry | None]] = [
         (failure, entry) for entry in entries.values() for failure in entry.failures
     ]
@@ -296,7 +296,7 @@ def write_failures(version: Version, entries: dict[int, Entry]) -> None:
 
 
 def fallback(entry: Entry | None, lent: dict[int, int | None]) -> str:
-    """What decides for a product that could not be learned."""
+    """Fallback of a product that could not be learned, in words."""
     if entry is None:
         return "none"
     shard = lent[entry.shard]
@@ -305,13 +305,13 @@ def fallback(entry: Entry | None, lent: dict[int, int | None]) -> str:
 
 
 def policy_shard(entries: dict[int, Entry], shard: int) -> int | None:
-    """The shard whose policy decides for the products of a shard: its own, else the nearest that has one."""
+    """Shard whose policy decides for the products of a shard: itself, else the nearest with a policy."""
     with_policy = [each for each, entry in entries.items() if entry.sha256 is not None]
     return min(with_policy, key=lambda each: (abs(each - shard), each), default=None)
 
 
 def checked_bytes(path: Path, checksum: str) -> bytes:
-    """The content of a file, which must have a checksum."""
+    """Content of a file; raise if it does not match the checksum."""
     try:
         if path.exists() and not path.is_file():
             raise LostSalesError(f"{path} cannot be read: it is no regular file")

@@ -1,4 +1,4 @@
-"""Who asks: bearer keys for systems, sessions in a cookie for browsers, and how often each may ask."""
+"""Authentication and rate limits: bearer keys for systems, session cookies for browsers."""
 
 import hmac
 import secrets
@@ -15,15 +15,15 @@ from lostsales.apps.service.keys import LOCAL, Key, KeyRing, Scope
 from lostsales.apps.service.problems import Refused
 from lostsales.apps.service.settings import ServiceSettings
 
-MOST_SESSIONS = 10_000
+MOST_SESSIONS = 10_000  # of all keys: bounds memory
 MOST_OF_KEY = 100  # sessions of one key
-MOST_ADDRESSES = 100_000
+MOST_ADDRESSES = 100_000  # buckets of a rate limit: bounds memory
 CSRF_HEADER = "x-csrf-token"
 UNSAFE = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
 
 class SignedIn(NamedTuple):
-    """A browser that is signed in."""
+    """Session of a browser that is signed in."""
 
     key_id: str
     csrf: str
@@ -31,7 +31,7 @@ class SignedIn(NamedTuple):
 
 
 class Principal(NamedTuple):
-    """Who asks, and the session where a browser does."""
+    """Key of the caller, and the session if it is a browser."""
 
     key: Key
     session: SignedIn | None = None
@@ -45,7 +45,7 @@ class Sessions:
     _sessions: dict[str, SignedIn] = field(default_factory=dict)
 
     def open(self, key_id: str) -> tuple[str, SignedIn]:
-        """A new session and its cookie; a key with too many loses its oldest, so that it cannot lock out others."""
+        """Open a session; a key with too many loses its oldest, so that it cannot lock out others."""
         now = time.monotonic()
         own = [each for each, session in self._sessions.items() if session.key_id == key_id]
         for each in own[: max(0, len(own) + 1 - MOST_OF_KEY)]:
@@ -62,7 +62,7 @@ class Sessions:
         return cookie, session
 
     def find(self, cookie: str) -> SignedIn | None:
-        """The session of a cookie, None where there is none or it has ended."""
+        """Session of a cookie, None if there is none or it has ended."""
         session = self._sessions.get(_hash(cookie))
         return session if session is not None and session.ends > time.monotonic() else None
 
@@ -77,7 +77,7 @@ def _hash(text: str) -> str:
 
 @dataclass
 class RateLimit:
-    """Token buckets: `burst` at once, then `rate` a second."""
+    """Token buckets: `burst` at once, then `rate` per second."""
 
     rate: float
     burst: float
@@ -85,7 +85,7 @@ class RateLimit:
     _buckets: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     def take(self, name: str, cost: float = 1.0) -> float:
-        """Take from the bucket of a name; how long to wait where it is empty, else 0."""
+        """Take from the bucket of a name; return the seconds to wait if it is empty, else 0."""
         now = time.monotonic()
         tokens, since = self._buckets.get(name, (self.burst, now))
         tokens = min(self.burst, tokens + (now - since) * self.rate)
@@ -100,18 +100,18 @@ class RateLimit:
 
 @dataclass
 class Doorkeeper:
-    """Tells who asks, and refuses strangers and those who ask too often."""
+    """Authenticates callers, and refuses unknown ones and those who exceed the rate."""
 
     settings: ServiceSettings
-    ring: KeyRing | None  # None: this machine alone, and no keys
+    ring: KeyRing | None  # None: only this machine, without keys
     sessions: Sessions
     by_key: RateLimit
     refused: RateLimit
-    local_csrf: str = field(default_factory=lambda: secrets.token_urlsafe(32))  # of forms where there are no keys
+    local_csrf: str = field(default_factory=lambda: secrets.token_urlsafe(32))  # of forms if there are no keys
 
     @classmethod
     def of(cls, settings: ServiceSettings) -> "Doorkeeper":
-        """By the settings."""
+        """Build from the settings."""
         return cls(
             settings=settings,
             ring=None if settings.keys is None else KeyRing(settings.keys),
@@ -122,11 +122,11 @@ class Doorkeeper:
 
     @property
     def cookie_name(self) -> str:
-        """Of the session; behind TLS a name that browsers bind to this host and to https."""
+        """Name of the session cookie; behind TLS one that browsers bind to this host and to https."""
         return "__Host-lostsales" if self.settings.behind_tls else "lostsales"
 
     def known(self, bearer: str | None, cookie: str | None, address: str) -> Principal | None:
-        """Who shows a key or a cookie; None where neither is shown, or the cookie is of no session."""
+        """Caller by key or cookie; None if there is neither, or the cookie has no session."""
         if bearer is not None:
             return Principal(self.key_of(bearer, address))
         session = None if cookie is None else self.sessions.find(cookie)
@@ -136,7 +136,7 @@ class Doorkeeper:
         return None if key is None else Principal(key, session)
 
     def key_of(self, secret: str, address: str) -> Key:
-        """The key that a secret is of, or a refusal; many refusals slow an address down."""
+        """Key of a secret, or a refusal; many refusals slow an address down."""
         if self.ring is None:
             return LOCAL
         key = self.ring.find(secret, datetime.now(UTC), time.monotonic())
@@ -148,14 +148,14 @@ class Doorkeeper:
         return key
 
     def check_rate(self, principal: Principal | None, address: str) -> None:
-        """Refuse who asks too often."""
+        """Refuse callers that exceed the rate."""
         wait = self.by_key.take(address if principal is None else principal.key.id)
         if wait:
-            raise Refused(429, f"more than {self.settings.rate:g} requests a second", retry=int(wait) + 1)
+            raise Refused(429, f"more than {self.settings.rate:g} requests per second", retry=int(wait) + 1)
 
 
 def principal_of(request: Request) -> Principal:
-    """Who asks; the gate has let them in."""
+    """Caller of a request that the gate has admitted."""
     principal: Principal | None = request.scope.get("principal")
     if principal is None:
         raise Refused(401)
@@ -163,7 +163,7 @@ def principal_of(request: Request) -> Principal:
 
 
 def needs(scope: Scope) -> Callable[[Request], Awaitable[Principal]]:
-    """A dependency of a route that asks for a scope, and of browsers for their token where something changes."""
+    """Dependency of a route that requires a scope, and a CSRF token of browsers if something changes."""
 
     async def check(request: Request) -> Principal:  # in the loop: a thread would take longer than the check
         principal = principal_of(request)

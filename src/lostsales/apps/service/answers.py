@@ -1,4 +1,4 @@
-"""Answers about one product: why, what if, and what is to come."""
+"""Answers about one product: explanation, what-if and forecast."""
 
 import math
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ EXPECTED = ("demand", "sales", "lost", "leftover", "stockout_chance", "profit", 
 
 
 def situation_of(desk: Desk, asked: models.About) -> ProductToday:
-    """The product that is asked about."""
+    """Situation of the product in a request."""
     if asked.series is not None:
         return desk.situation(asked.series)
     assert asked.row is not None
@@ -28,7 +28,7 @@ def situation_of(desk: Desk, asked: models.About) -> ProductToday:
 
 
 def explain_answer(desk: Desk, situation: ProductToday) -> models.ExplainAnswer:
-    """Why this price and order."""
+    """Explain a recommended price and order."""
     found = desk.explain(situation)
     decision, view = found.decision, situation.view
     return models.ExplainAnswer(
@@ -56,9 +56,9 @@ def explain_answer(desk: Desk, situation: ProductToday) -> models.ExplainAnswer:
 
 
 def what_if_answer(desk: Desk, asked: models.WhatIfRequest) -> models.WhatIfAnswer:
-    """Another action, or the same at another stock or cost, against the recommendation as it stands.
+    """Compare another action, stock or cost with the recommendation.
 
-    Nothing is known at a price beyond those that the product was sold at.
+    Outcomes are unknown at prices outside the range that the product was sold at.
     """
     situation = situation_of(desk, asked)
     as_it_is = desk.explain(situation)
@@ -95,7 +95,7 @@ def what_if_answer(desk: Desk, asked: models.WhatIfRequest) -> models.WhatIfAnsw
 
 
 def sold_at(desk: Desk, name: str) -> tuple[float, float]:
-    """Lowest and highest price that a product was sold at: in its own rows, or where it has none in those of all."""
+    """Lowest and highest price that a product was sold at; those of all products if it has no rows."""
     if desk.recent is None:
         return 0.0, math.inf
     log = desk.recent.log
@@ -105,7 +105,7 @@ def sold_at(desk: Desk, name: str) -> tuple[float, float]:
 
 
 def forecast_answer(desk: Desk, asked: models.ForecastRequest) -> models.ForecastAnswer:
-    """Demand of the coming periods; features go on as they did."""
+    """Forecast demand of the coming periods; features continue as before."""
     situation = situation_of(desk, asked)
     price = float(desk.policy.explain(situation.view).price[0]) if asked.price is None else asked.price
     levels = sorted(set(asked.levels))
@@ -149,13 +149,13 @@ def _action_json(price: float, order: float, stock: float, expected: Expected | 
 
 
 def figure(value: Any) -> float | None:
-    """A figure of JSON, which has none that is not finite."""
+    """Number for JSON, None if it is not finite."""
     number = float(value)
     return number if math.isfinite(number) else None
 
 
 def json_rows(rows: Sequence[dict[str, Any]], keys: Sequence[str], columns: dict[str, Array]) -> list[dict[str, Any]]:
-    """The columns of a recommendation as one object a row, under the keys of the rows that were asked."""
+    """Columns of a recommendation as one object per row, with the keys of the requested rows."""
     lists = {name: _plain(values) for name, values in columns.items()}
     named = [(name if name not in keys else f"recommended_{name}", values) for name, values in lists.items()]
     return [

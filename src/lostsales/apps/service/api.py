@@ -1,4 +1,4 @@
-"""The routes for systems, under /v1."""
+"""Routes for systems, under /v1."""
 
 import io
 import math
@@ -20,8 +20,9 @@ from lostsales.policy.recommendation import Recommendation
 
 ARROW = "application/vnd.apache.arrow.stream"
 PARQUET = "application/vnd.apache.parquet"
-MOST_UNPACKED = 20  # times the size of a body that a table may have in memory, and ...
-FREE_UNPACKED = 64_000_000  # ... bytes that any may have
+# Largest table in memory: FREE_UNPACKED bytes plus MOST_UNPACKED times the size of the body.
+MOST_UNPACKED = 20
+FREE_UNPACKED = 64_000_000
 
 router = APIRouter(prefix="/v1", responses=documented(400, 401, 403, 413, 422, 429, 503))
 Reader = Annotated[Principal, Depends(needs("read"))]
@@ -31,7 +32,7 @@ TABLE = {"type": "string", "format": "binary"}
 
 
 async def service_of(request: Request) -> Service:
-    """The service behind the application."""
+    """Service of the application."""
     service: Service = request.app.state.service
     return service
 
@@ -44,7 +45,7 @@ Here = Annotated[Service, Depends(service_of)]
     response_model=models.RecommendAnswer,
     responses={
         200: {
-            "description": "One row for each that was asked.",
+            "description": "One row for each requested row.",
             "content": {ARROW: {"schema": TABLE}, PARQUET: {"schema": TABLE}},
             "headers": {"X-Policy-Version": {"schema": {"type": "string"}}},
         },
@@ -64,8 +65,8 @@ Here = Annotated[Service, Depends(service_of)]
 async def recommend(request: Request, service: Here, _: Reader) -> Response:
     """Price and order for open rows: JSON, or an Arrow stream or a Parquet file for many.
 
-    An Arrow or Parquet body has the columns of today's rows, and is answered by a table of the same kind; the history
-    of its series is that of the service.
+    An Arrow or Parquet body has the columns of today's rows, and is answered by a table of the same kind; the service
+    uses its own history of these series.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     body = await request.body()
@@ -93,7 +94,7 @@ async def recommend(request: Request, service: Here, _: Reader) -> Response:
 
 @router.post("/explain")
 async def explain(asked: models.About, service: Here, _: Reader) -> models.ExplainAnswer:
-    """Why this price and order: belief, runner-up, what is expected to be sold, lost and kept."""
+    """Explain a price and order: belief, runner-up, expected sales, lost sales and leftover stock."""
     desk = service.desk
     found: models.ExplainAnswer = await service.run(lambda: explain_answer(desk, situation_of(desk, asked)))
     return found
@@ -101,7 +102,7 @@ async def explain(asked: models.About, service: Here, _: Reader) -> models.Expla
 
 @router.post("/what-if")
 async def what_if(asked: models.WhatIfRequest, service: Here, _: Reader) -> models.WhatIfAnswer:
-    """Another price, order, unit cost or stock against the recommendation."""
+    """Compare another price, order, unit cost or stock with the recommendation."""
     desk = service.desk
     found: models.WhatIfAnswer = await service.run(lambda: what_if_answer(desk, asked))
     return found
@@ -109,7 +110,7 @@ async def what_if(asked: models.WhatIfRequest, service: Here, _: Reader) -> mode
 
 @router.post("/forecast")
 async def forecast(asked: models.ForecastRequest, service: Here, _: Reader) -> models.ForecastAnswer:
-    """Demand of the coming periods at one price, by the law that the policy has learned."""
+    """Demand of the coming periods at one price, by the policy's demand model."""
     desk = service.desk
     found: models.ForecastAnswer = await service.run(lambda: forecast_answer(desk, asked))
     return found
@@ -117,7 +118,7 @@ async def forecast(asked: models.ForecastRequest, service: Here, _: Reader) -> m
 
 @router.get("/policies")
 async def policies(service: Here, _: Reader) -> models.PoliciesAnswer:
-    """The versions of the policy, with what `lostsales evaluate` said of them."""
+    """Versions of the policy, with the results of `lostsales evaluate`."""
     found: models.PoliciesAnswer = await service.run(lambda: _policies(service))
     return found
 
@@ -133,14 +134,14 @@ async def roll_back(asked: models.ActivateRequest, service: Here, who: Admin) ->
 async def activate(
     version: Annotated[str, Path(pattern=PATTERN)], asked: models.ActivateRequest, service: Here, who: Admin
 ) -> models.ActivateAnswer:
-    """Make a version the active one; requests that have begun keep theirs, and none is lost."""
+    """Activate a version; requests in progress keep theirs, and none is lost."""
     desk = await service.run(lambda: service.activate(version, who.key.name, asked.reason))
     return models.ActivateAnswer(active=desk.version.version, previous=_name(service))
 
 
 @router.post("/decisions", status_code=201, responses=documented(409))
 async def decide(asked: models.DecisionsRequest, service: Here, who: Decider) -> models.StoredAnswer:
-    """Store what people decided; when the answer comes it is on disk."""
+    """Store decisions; they are on disk before the answer is sent."""
     desk = service.desk
     done = await service.decide([stored(desk, each, who.key.name) for each in asked.decisions])
     return models.StoredAnswer(decisions=[models.DecisionJson(**decision_json(each)) for each in done])
@@ -156,7 +157,7 @@ async def decisions(
     before: Annotated[int, Query(ge=0, le=2**62)] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> models.DecisionsAnswer:
-    """What was recommended, what people made of it and why, the newest first."""
+    """Recommendations, decisions on them and reasons, the newest first."""
     found = await service.run(
         lambda: service.store.decisions(series=series, period=period, status=status, before=before, limit=limit)
     )
@@ -186,7 +187,7 @@ def _name(service: Service) -> str | None:
 
 
 def finite(value: Any) -> Any:
-    """JSON without figures that are not finite."""
+    """Content for JSON, with None for numbers that are not finite."""
     if isinstance(value, dict):
         return {str(key): finite(each) for key, each in value.items()}
     if isinstance(value, list):
@@ -195,7 +196,7 @@ def finite(value: Any) -> Any:
 
 
 def findings_of(error: ValidationError | Any) -> list[str]:
-    """Each finding with its place, and without the value that came."""
+    """Findings with their place, without the value."""
     return [
         f"{'.'.join(str(part) for part in each['loc']) or 'the body'}: {each['msg'].removeprefix('Value error, ')}"
         for each in error.errors(include_url=False, include_context=False, include_input=False)
@@ -204,7 +205,7 @@ def findings_of(error: ValidationError | Any) -> list[str]:
 
 def _check_rows(service: Service, rows: int) -> None:
     if rows > service.settings.most_rows:
-        raise Refused(413, f"a request may have {service.settings.most_rows:,} rows, and this has {rows:,}")
+        raise Refused(413, f"a request may have at most {service.settings.most_rows:,} rows, but this has {rows:,}")
 
 
 def _json(content: dict[str, Any], version: str) -> Response:
@@ -226,7 +227,7 @@ async def _recommend_table(service: Service, body: bytes, kind: str) -> Response
 
 
 def _read_table(service: Service, body: bytes, kind: str) -> Any:
-    """A table of bytes from outside: its size is looked at before its values, and its values before they are used."""
+    """Read an untrusted table: its size is checked before its values, and its values before they are used."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -272,7 +273,7 @@ def _written(found: Recommendation, kind: str) -> bytes:
 
 
 def _arrow(values: Any) -> Any:
-    """Values for Arrow; texts as such, also where all are missing."""
+    """Values for Arrow; text stays text even if all values are missing."""
     import pyarrow as pa
 
     return pa.array(values, type=pa.string() if values.dtype == np.dtype(object) else None)

@@ -1,4 +1,4 @@
-"""The application: routes behind the gate."""
+"""Web application: routes behind the gate."""
 
 import asyncio
 import contextlib
@@ -20,13 +20,13 @@ from lostsales.errors import LostSalesError
 
 ABOUT = """Prices and orders by a policy of `lostsales`, and the decisions of people on them.
 
-A key is shown as `Authorization: Bearer lsk_...`. Every answer of a policy says which version gave it. What cannot be
-answered has one shape: status, message, findings.
+Send a key as `Authorization: Bearer lsk_...`. Every answer of a policy names its version. All errors have one shape:
+status, message, findings.
 """
 
 
 def create_app(service: Service, log: TextIO | None = None) -> Gate:
-    """The application of a service, behind its gate."""
+    """Create the application of a service, behind its gate."""
 
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -58,7 +58,7 @@ def create_app(service: Service, log: TextIO | None = None) -> Gate:
 
 
 async def _watch(service: Service, gate: Gate) -> None:
-    """Read the shop's files again when they have changed, and write into the log what came of it."""
+    """Reload the shop's files when they have changed, and log the result."""
     while True:
         await asyncio.sleep(service.settings.reload_seconds)
         before = service.refused
@@ -78,17 +78,17 @@ def _add_probes(app: FastAPI, service: Service) -> None:
 
     @app.get("/healthz", tags=["probes"], responses=documented(503))
     async def health() -> models.HealthAnswer:
-        """The process answers, and the thread that stores decisions runs."""
+        """Liveness: the process answers, and the thread that stores decisions runs."""
         if not service.store.is_writing:
             raise Refused(503, "decisions cannot be stored any more: the service must be restarted")
         return models.HealthAnswer(status="ok")
 
     @app.get("/readyz", tags=["probes"], responses=documented(503))
     async def ready() -> models.HealthAnswer:
-        """A policy is loaded, decisions can be stored, and the newest data of the shop are used."""
+        """Readiness: a policy is loaded, decisions can be stored, and the newest data of the shop are used."""
         if not await asyncio.get_running_loop().run_in_executor(None, service.store.is_alive):
             raise Refused(503, "decisions cannot be stored", retry=10)
-        if service.refused is not None:  # why is told to those with a key, on the list
+        if service.refused is not None:  # the list shows the reason to callers with a key
             raise Refused(503, f"newer data were refused: the list is of {service.desk.data.moment}", retry=60)
         return models.HealthAnswer(status="ok")
 
@@ -106,12 +106,12 @@ def _add_probes(app: FastAPI, service: Service) -> None:
 
     @app.get("/openapi.json", include_in_schema=False, dependencies=[Depends(needs("read"))])
     async def schema() -> dict[str, Any]:
-        """The description of this service."""
+        """OpenAPI description of this service."""
         return _described(app)
 
 
 def _described(app: FastAPI) -> dict[str, Any]:
-    """OpenAPI of the routes for systems, with the key that they ask for."""
+    """OpenAPI of the routes for systems, with their authentication."""
     found = app.openapi()
     found["components"]["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
     found["security"] = [{"key": []}]

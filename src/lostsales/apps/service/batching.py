@@ -1,4 +1,4 @@
-"""Small requests decided together: what comes within milliseconds, or while the policy decides, is its next batch.
+"""Batching of small requests: those that arrive within milliseconds, or while a batch is decided, form the next batch.
 
 A decision on thirty rows takes little longer than one on a single row.
 """
@@ -34,13 +34,13 @@ class Decided(NamedTuple):
 class _Waiting:
     rows: Rows
     kind: tuple[tuple[str, str], ...]
-    alone: bool  # it names a series twice, and is told so
+    alone: bool  # it names a series twice, which is an error of its own
     future: "asyncio.Future[Decided]"
 
 
 @dataclass
 class Batcher:
-    """Decides for small requests; every batch is decided by one desk."""
+    """Collector of small requests; every batch is decided by one desk."""
 
     desk: Callable[[], Desk]  # the active one
     executor: Executor
@@ -51,7 +51,7 @@ class Batcher:
         return len(self._waiting)
 
     async def decide(self, rows: Rows) -> Decided:
-        """Columns for some rows, or the error of the gate about them."""
+        """Decide for some rows, or raise the error of reading them."""
         loop = asyncio.get_running_loop()
         parts = self.desk().policy.problem.columns.series_parts
         names = {SERIES_SEPARATOR.join(spelled(row.get(part)) for part in parts) for row in rows}
@@ -82,7 +82,7 @@ class Batcher:
         self._start(loop)
 
     def _next_batch(self) -> list[_Waiting]:
-        """Requests of the same columns; two of them may ask about the same series."""
+        """Next requests with the same columns; two of them may name the same series."""
         batch: list[_Waiting] = []
         left: list[_Waiting] = []
         count = 0
@@ -103,7 +103,7 @@ class Batcher:
 
 
 def _kind(rows: Rows) -> tuple[tuple[str, str], ...]:
-    """Columns with the kind of their values, so that a batch reads like each of its requests."""
+    """Columns with the type of their values, so that a batch reads like each of its requests."""
     kinds = {
         (name, "number" if isinstance(value, int | float) and not isinstance(value, bool) else type(value).__name__)
         for row in rows
@@ -113,7 +113,7 @@ def _kind(rows: Rows) -> tuple[tuple[str, str], ...]:
 
 
 def _decide(desk: Desk, requests: list[Rows]) -> list[Decided | LostSalesError]:
-    """One decision for all requests; where that is refused, for each half of them, so that each has its own error."""
+    """Decide for all requests; if that is refused, for each half of them, so that each gets its own error."""
     try:
         rows = [row for each in requests for row in each]
         columns = desk.recommend(ColumnTable.of_rows(rows, "today"), repeats=len(requests) > 1).columns

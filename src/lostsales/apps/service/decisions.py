@@ -1,6 +1,6 @@
-"""Decisions of people: what was recommended, what they made of it and why, in SQLite or PostgreSQL.
+"""Store of people's decisions on recommendations, with reasons, in SQLite or PostgreSQL.
 
-One thread writes. It takes everything that waits into one transaction, and tells those who wait once that is on disk.
+One thread writes. It puts all waiting requests into one transaction, and answers them once that is on disk.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ from lostsales.errors import LostSalesError, SettingError
 
 Status = Literal["accepted", "changed", "declined"]
 POSTGRES = ("postgresql://", "postgres://")
-BUSY_SECONDS = 20
+BUSY_SECONDS = 20  # to wait for a busy database, and for the writer to end
 MOST_TOGETHER = 500  # requests in one transaction
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS lostsales_decisions (
@@ -50,7 +50,7 @@ class StoredDecision:
     status: Status
     recommended_price: float | None
     recommended_order: float | None
-    price: float | None  # None where it was declined
+    price: float | None  # None if it was declined
     order: float | None
     reason: str
     seq: int = 0  # given by the store, rising
@@ -58,7 +58,7 @@ class StoredDecision:
 
 @dataclass(frozen=True)
 class Activation:
-    """A version that was made the active one."""
+    """Activation of a version."""
 
     time: str
     who: str
@@ -69,7 +69,7 @@ class Activation:
 
 
 class Connection(Protocol):
-    """As much of a database connection as is used, of sqlite3 or psycopg."""
+    """Database connection of sqlite3 or psycopg, as far as it is used."""
 
     def execute(self, sql: str, parameters: Any = ...) -> Any:
         """Run one statement."""
@@ -94,7 +94,7 @@ class Connection(Protocol):
 
 @dataclass(frozen=True)
 class _Database:
-    """How to connect, and in what its language differs."""
+    """Connection and SQL dialect of a database."""
 
     connect: Callable[[], Connection]
     mark: str  # of a parameter
@@ -133,7 +133,7 @@ class DecisionStore:
         self._thread.start()
 
     def close(self) -> None:
-        """Write what waits, and end."""
+        """Write what is waiting, and end."""
         self._waiting.put(None)
         self._thread.join(BUSY_SECONDS)
         self._reader.close()
@@ -141,11 +141,11 @@ class DecisionStore:
             self._lock.close()
 
     def add(self, decisions: Sequence[StoredDecision]) -> "Future[list[StoredDecision]]":
-        """Store decisions; the future is done once they are on disk. One whose id is known is returned as it is."""
+        """Store decisions; the future is done once they are on disk. A known id returns the stored decision."""
         return self._submit(lambda connection: [self._add(connection, each) for each in decisions])
 
     def add_many(self, decisions: Sequence[StoredDecision]) -> "Future[int]":
-        """Store decisions of new ids in one transaction, as quickly as it can be."""
+        """Store decisions with new ids in one transaction, as fast as possible."""
         rows = [_values(each) for each in decisions]
 
         def work(connection: Connection) -> int:
@@ -162,7 +162,7 @@ class DecisionStore:
     def decisions(
         self, *, series: str = "", period: str = "", status: str = "", before: int = 0, limit: int = 100
     ) -> list[StoredDecision]:
-        """The newest first; those `before` a number of the store for the next page."""
+        """Decisions, the newest first; `before` is a sequence number, for the next page."""
         where = {"series = ": series, "period = ": period, "status = ": status, "seq < ": before}
         given = {column: value for column, value in where.items() if value}
         condition = " AND ".join(f"{column}{self._database.mark}" for column in given) or "1 = 1"
@@ -170,22 +170,22 @@ class DecisionStore:
         return [_decision(row) for row in self._read(sql, tuple(given.values()))]
 
     def latest(self, period: str) -> dict[str, StoredDecision]:
-        """The last decision on every product in a period, by series."""
+        """Last decision on every product in a period, by series."""
         sql = f"SELECT * FROM lostsales_decisions WHERE period = {self._database.mark} ORDER BY seq"
         return {row[5]: _decision(row) for row in self._read(sql, (period,))}
 
     def activations(self, limit: int = 100) -> list[Activation]:
-        """The newest first."""
+        """Activations, the newest first."""
         rows = self._read(f"SELECT * FROM lostsales_activations ORDER BY seq DESC LIMIT {int(limit)}", ())
         return [Activation(*(*row[1:], row[0])) for row in rows]
 
     @property
     def is_writing(self) -> bool:
-        """Whether the thread that writes is there."""
+        """True if the writing thread is alive."""
         return self._thread.is_alive()
 
     def is_alive(self) -> bool:
-        """Whether it can be read and written."""
+        """Return True if the store can be read and written."""
         try:
             self._read("SELECT 1", ())
             return self.is_writing
@@ -208,7 +208,7 @@ class DecisionStore:
         with self._reading:
             try:
                 rows: list[tuple[Any, ...]] = self._reader.execute(sql, parameters).fetchall()
-                self._reader.rollback()  # so that the next question sees what was written meanwhile
+                self._reader.rollback()  # so that the next query sees what was written meanwhile
             except Exception:
                 self._reader = _again(self._reader, self._database)
                 raise
@@ -227,7 +227,7 @@ class DecisionStore:
                 while len(together) < MOST_TOGETHER:
                     together.append(self._waiting.get_nowait())
             going = None not in together
-            # Who gave up waiting is passed over; from here on a future cannot be cancelled any more.
+            # Cancelled requests are skipped; from here on a future cannot be cancelled any more.
             jobs = [job for job in together if job is not None and job[1].set_running_or_notify_cancel()]
             try:
                 self._write(jobs)
@@ -238,7 +238,7 @@ class DecisionStore:
         self._writer.close()
 
     def _write(self, jobs: list[tuple[Work, "Future[Any]"]]) -> None:
-        """All in one transaction; where that fails, each alone, so that one does not spoil the others."""
+        """Write all jobs in one transaction; if that fails, each alone, so that one does not spoil the others."""
         try:
             results = [work(self._writer) for work, _ in jobs]
             self._writer.commit()
@@ -297,10 +297,10 @@ def _postgres(url: str) -> _Database:
 
 
 def _locked(path: Path) -> IO[bytes]:
-    """A lock on the decisions of one service; it ends with the process, however that ends."""
+    """Lock on the decisions of one service; it ends with the process, however that ends."""
     if path.is_dir() or not path.parent.is_dir():
         raise SettingError(f"decisions are stored in a file of a folder that exists, but {path} came")
-    check_output(path)  # before there is a lock beside it
+    check_output(path)  # before a lock file is created next to it
     name = path.with_name(f".{path.name}.lock")
     try:
         lock = os.fdopen(os.open(name, os.O_CREAT | os.O_WRONLY | os.O_NOFOLLOW, 0o666), "ab")
@@ -315,7 +315,7 @@ def _locked(path: Path) -> IO[bytes]:
 
 
 def _shown(target: str) -> str:
-    """A target without the password of a URL."""
+    """Target without the password of a URL."""
     if not target.startswith(POSTGRES):
         return target
     head, _, tail = target.partition("://")

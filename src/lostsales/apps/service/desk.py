@@ -1,4 +1,4 @@
-"""A desk: one version of a policy with the history and today's rows of its shop; everything that is asked of it."""
+"""Desk: one version of a policy with the history and today's rows of its shop, and the queries on them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -43,7 +43,7 @@ CHUNK = 20_000  # rows decided at once
 
 @dataclass(frozen=True)
 class ShopFiles:
-    """Where the history and today's rows of a shop come from."""
+    """Files with the history, today's rows and the problem of a shop."""
 
     log: Path | None
     today: Path | None
@@ -51,19 +51,19 @@ class ShopFiles:
 
     @classmethod
     def beside(cls, folder: Path, log: Path | None, today: Path | None, problem: Path | None) -> "ShopFiles":
-        """Those that are given, else those that lie beside the policy."""
+        """Given files, else those next to the policy."""
         return cls(log or _first(folder, LOGS), today or _first(folder, TODAYS), problem)
 
     @property
     def stamp(self) -> tuple[tuple[int, int, int], ...]:
-        """Changes when a file does."""
+        """Stamp of the files that changes when one of them does."""
         paths = [path for path in (self.log, self.today, self.problem) if isinstance(path, Path)]
         stats = [path.stat() for path in paths if path.exists()]
         return tuple((each.st_mtime_ns, each.st_size, each.st_ino) for each in stats)
 
     @property
     def moment(self) -> str:
-        """Time of the newest data, empty where there are none."""
+        """Time of the newest data, empty if there are none."""
         paths = [path for path in (self.log, self.today) if path is not None and path.exists()]
         newest = max((path.stat().st_mtime for path in paths), default=None)
         return "" if newest is None else datetime.fromtimestamp(newest, UTC).strftime("%Y-%m-%d %H:%M UTC")
@@ -75,10 +75,10 @@ def _first(folder: Path, names: Sequence[str]) -> Path | None:
 
 @dataclass(frozen=True, eq=False)
 class ShopData:
-    """The history of a shop and today's rows, read once for all versions."""
+    """History of a shop and today's rows, read once for all versions."""
 
     log: SalesLog | None
-    today: Table | None  # None where neither a file nor the log tells it
+    today: Table | None  # None if neither a file nor the log has it
     is_derived: bool  # today's rows follow from the log
     stamp: tuple[tuple[int, int, int], ...] = ()
     moment: str = ""  # time of the newest file
@@ -100,7 +100,7 @@ class ShopData:
 
 
 class ProductToday(NamedTuple):
-    """One product today, as the policy sees it."""
+    """Product today, as the policy sees it."""
 
     name: str
     period: str
@@ -110,7 +110,7 @@ class ProductToday(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Desk:
-    """One version of a policy over the data of a shop; nothing in it changes but the marks of decisions."""
+    """Version of a policy with the data of a shop; immutable except for the marks of decisions."""
 
     version: PolicyVersion
     policy: SavedPolicy
@@ -122,7 +122,7 @@ class Desk:
 
     @classmethod
     def of(cls, version: PolicyVersion, policy: SavedPolicy, data: ShopData) -> "Desk":
-        """Decide for all of today's rows but those of products with bad ones."""
+        """Decide for all of today's rows, except products with bad rows."""
         recent = None
         if data.log is not None:
             check_policy(policy, data.log, None)
@@ -134,23 +134,23 @@ class Desk:
         return cls(version, policy, data, recent, day, _morning(policy, day, open_rows), left_out)
 
     def policy_of(self, name: str) -> SavedPolicy:
-        """The policy that decides for a product: of a fleet, that of its shard."""
+        """Policy that decides for a product: in a fleet, that of its shard."""
         return self.policy.policy_of(name) if isinstance(self.policy, FleetPolicy) else self.policy
 
     @property
     def currency(self) -> str:
-        """How money is written, empty where the problem does not say."""
+        """Currency, empty if the problem does not name one."""
         return self.policy.problem.format.currency or ""
 
     def recommend(
         self, today: Any, recent: Any = None, *, reasons: bool = False, repeats: bool = False
     ) -> Recommendation:
-        """Decide for rows; their history is `recent`, or else that of the desk."""
+        """Decide for rows; their history is `recent`, by default that of the desk."""
         day = open_day(self.policy, self.recent if recent is None else recent, today, repeats=repeats)
         return recommended(self.policy, day, reasons=reasons)
 
     def situation(self, name: str) -> ProductToday:
-        """A product of today's list."""
+        """Situation of a product of today's list."""
         at = self.morning.place.get(name)
         if at is None or self.day is None:
             raise LostSalesError(f"today's list has no product {name[:200]!r}")
@@ -158,7 +158,7 @@ class Desk:
         return ProductToday(name, self.morning.period[at], self.day.view.take(np.array([at])), flags)
 
     def situation_of(self, row: dict[str, Any], recent: Sequence[dict[str, Any]] | None) -> ProductToday:
-        """A row that is given with its columns."""
+        """Situation of a row with its columns."""
         known = ColumnTable.of_rows(recent, "recent") if recent else self.recent
         day = open_day(self.policy, known, ColumnTable.of_rows([row], "today"))
         flags = tuple(text for text, holds in day.flags.items() if holds[0])
@@ -166,7 +166,7 @@ class Desk:
         return ProductToday(str(day.view.names[0]) if day.view.names is not None else "", period, day.view, flags)
 
     def explain(self, situation: ProductToday) -> "ExplainedDecision":
-        """The decision with its reasons, and what is expected of it."""
+        """Decision on a situation with its reasons and expected outcome."""
         decision = self.policy.explain(situation.view)
         expected = self.policy.expect(situation.view, Action(decision.price, decision.order))
         flags = [text for text, holds in decision_flags(decision).items() if holds[0]]
@@ -174,7 +174,7 @@ class Desk:
 
     @cached_property
     def knows_demand(self) -> bool:
-        """Whether the policy can say what another action would lead to."""
+        """True if the policy has a demand model, so that outcomes of other actions are known."""
         if self.day is None:
             return True  # asked, it answers for itself
         one = self.day.view.take(np.array([0]))
@@ -182,29 +182,29 @@ class Desk:
 
 
 class ExplainedDecision(NamedTuple):
-    """A decision on one row, and why."""
+    """Decision on one row, with reasons."""
 
     situation: ProductToday
     decision: Decision
-    expected: Expected | None  # None where the policy knows no law of demand
+    expected: Expected | None  # None if the policy has no demand model
     flags: tuple[str, ...]
 
     @property
     def reason(self) -> str:
-        """What drove the price, in words; empty where the policy does not say."""
+        """Reason of the price in words; empty if the policy gives none."""
         texts = self.decision.reasons().get("price_reason")
         return "" if texts is None else str(texts[0])
 
 
 def changed(situation: ProductToday, stock: float | None) -> ProductToday:
-    """The same product at another stock."""
+    """Situation with another stock."""
     if stock is None:
         return situation
     return situation._replace(view=replace(situation.view, stock=np.array([float(stock)])))
 
 
 def _good_day(policy: SavedPolicy, recent: RecentRows | None, data: ShopData) -> tuple[OpenDay, Table, dict[str, str]]:
-    """Today as far as its rows can be used, those rows, and why each other product is left out."""
+    """Usable part of today, its rows, and the reason for each product left out."""
     today, left_out = data.today, dict(data.left_out)
     assert today is not None
     rows = _without(policy, today, left_out)
@@ -220,7 +220,7 @@ def _good_day(policy: SavedPolicy, recent: RecentRows | None, data: ShopData) ->
 
 
 def _without(policy: SavedPolicy, today: Table, names: dict[str, str]) -> Table:
-    """Today's rows of the other products."""
+    """Today's rows without some products."""
     parts = policy.problem.columns.series_parts
     if not names or not set(parts) <= set(today.columns):
         return today
@@ -271,7 +271,7 @@ def _decided(policy: SavedPolicy, day: OpenDay | None, rows: Array) -> dict[str,
 
 
 def _some(flags: dict[str, Bools]) -> dict[str, Bools]:
-    """Those that hold anywhere, and one at least."""
+    """Flags that apply to any row, but at least one."""
     return {text: holds for text, holds in flags.items() if holds.any()} or dict(list(flags.items())[:1])
 
 
@@ -282,7 +282,7 @@ def _nothing() -> dict[str, Array]:
 
 
 def _on_order(today: Table) -> Floats:
-    """What is on its way, by the columns on_order_1, on_order_2, ... of today's rows."""
+    """Units on order, by the columns on_order_1, on_order_2, ... of today's rows."""
     total = np.zeros(today.rows)
     for column in today.columns:
         if column.startswith("on_order"):

@@ -28,7 +28,7 @@ Asked = Annotated[Query, Depends(list_query)]
 
 @router.get("/today.csv")
 async def export(service: Here, _: Reader, asked: Asked) -> Response:
-    """Today's list as CSV, with what was decided."""
+    """Today's list as CSV, with the decisions."""
     desk = service.desk
     rows = desk.morning.rows(asked)
     periods = np.unique(desk.morning.period.astype(str)).tolist() if len(desk.morning) else []
@@ -70,7 +70,7 @@ def _export_lines(service: Service, rows: Ints, latest: dict[str, StoredDecision
 
 
 def _plain(values: Array) -> list[Any]:
-    """Texts, and figures with an empty cell where there is none."""
+    """Cells: text, or numbers with an empty cell if unknown."""
     if values.dtype.kind == "O":
         return list(values.tolist())
     return [each if each == each else "" for each in np.round(values, 6).tolist()]
@@ -78,7 +78,7 @@ def _plain(values: Array) -> list[Any]:
 
 @router.get("/decisions.csv")
 async def export_decisions(service: Here, _: Reader) -> Response:
-    """The whole trail as CSV, the newest first."""
+    """Trail of all decisions as CSV, the newest first."""
 
     def lines() -> Iterator[list[Any]]:
         names = list(models.DecisionJson.model_fields)
@@ -93,7 +93,7 @@ async def export_decisions(service: Here, _: Reader) -> Response:
 
 
 def _csv(name: str, lines: Iterator[list[Any]]) -> Response:
-    """Texts that a spreadsheet would take for a formula get an apostrophe before them."""
+    """CSV response; text that a spreadsheet would treat as a formula gets an apostrophe."""
 
     def text() -> Iterator[str]:  # in a thread of the server, part by part
         sink = io.StringIO()

@@ -1,4 +1,4 @@
-"""The figures of a product's page."""
+"""Figures of a product's page."""
 
 from collections.abc import Sequence
 
@@ -14,18 +14,18 @@ from lostsales.evaluation.report.traces import Trace
 
 WIDE, HALF, NARROW = 980.0, 460.0, 350.0  # pixels
 PAST = 14  # periods before a forecast
-NARROW_PERIODS = 40  # of a trace on a phone
+NARROW_PERIODS = 40  # shown on a phone
 
 Figures = dict[str, Markup]  # wide and narrow
 
 
 def trace_figures(trace: Trace) -> Figures:
-    """Sales, stock and hidden demand."""
+    """Sales, stock and imputed demand over time."""
     return {"wide": draw_trace(trace, WIDE), "narrow": draw_trace(trace.last(NARROW_PERIODS), NARROW)}
 
 
 def response_figure(response: ProductResponse, price: float, last_price: float, money: str) -> Markup:
-    """Expected demand by price with the band of what may come; sales of the past, and the recommended price."""
+    """Expected demand by price with its prediction band; past sales, and the recommended price."""
     prices = response.prices
     most = max(float(response.high.max()), float(response.seen_sales.max(initial=0)), 1.0) * HEADROOM
     edge = 0.06 * (float(prices[-1] - prices[0]) or 1.0)
@@ -46,7 +46,7 @@ def response_figure(response: ProductResponse, price: float, last_price: float, 
 
 
 def forecast_figure(trace: Trace | None, rows: Sequence[dict[str, object]], width: float) -> Markup:
-    """The last sales as bars, then the forecast of demand with its band."""
+    """Last sales as bars, then the demand forecast with its band."""
     past = 0 if trace is None else min(PAST, len(trace.sales))
     mean, low, high = (np.array([float(str(row[name])) for row in rows]) for name in ("mean", "q10", "q90"))
     before = np.zeros(0) if trace is None else trace.sales[len(trace.sales) - past :]

@@ -1,4 +1,4 @@
-"""The policies of a fleet as one policy: every product is decided by the policy of its shard."""
+"""Policies of a fleet as one policy: every product is decided by the policy of its shard."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
@@ -17,12 +17,12 @@ from lostsales.policy.policy import Observes, SavedPolicy
 from lostsales.policy.view import Action, View
 from lostsales.types import Array, Floats, Ints
 
-OPTIONAL = tuple(each.name for each in fields(Decision) if each.default is None)  # marks that not all policies give
+OPTIONAL = tuple(each.name for each in fields(Decision) if each.default is None)  # columns that not all policies have
 Part = TypeVar("Part")
 
 
 class Shards(Protocol):
-    """As much of a fleet as is used."""
+    """Fleet, as far as it is used."""
 
     @property
     def problem(self) -> Problem:
@@ -41,7 +41,7 @@ class Shards(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class FleetPolicy(PolicyBase):
-    """Decides by shard; a product that the fleet never had is decided by the first one, as an unknown series."""
+    """Policy by shard; an unknown product is decided by the first shard, as an unknown series."""
 
     fleet: Shards
     shard_of: dict[str, int]  # by the name of the product
@@ -65,12 +65,12 @@ class FleetPolicy(PolicyBase):
 
     @property
     def asks(self) -> tuple[Feature, ...]:
-        """What the first policy asks for, as all do."""
+        """Inputs that the policies need, the same for all."""
         return self.fleet.policy(self.first).asks
 
     @property
     def usual_demand(self) -> float:
-        """That of the first policy: for products of which nothing is known."""
+        """Usual demand of the first policy, for unknown products."""
         return self.fleet.policy(self.first).usual_demand
 
     def policy_of(self, name: str) -> SavedPolicy:
@@ -78,7 +78,7 @@ class FleetPolicy(PolicyBase):
         return self.fleet.policy(self.shard_of.get(name, self.first))
 
     def summary(self) -> dict[str, Any]:
-        """That of the first policy, and how many products there are."""
+        """Summary of the first policy, with the number of products."""
         return self.fleet.policy(self.first).summary() | {"products": len(self.shard_of)}
 
     def decide(self, view: View, rng: np.random.Generator) -> Action:
@@ -88,7 +88,7 @@ class FleetPolicy(PolicyBase):
         return Action(price, order)
 
     def explain(self, view: View) -> Decision:
-        """The decisions of the policies, put together."""
+        """Decisions of the policies, merged."""
         parts, back = self._by_shard(view, lambda policy, part, _: policy.explain(part))
         names = [each.name for each in fields(Decision) if each.name not in (*OPTIONAL, "more", "reasons")]
         columns: dict[str, Any] = {name: _joined([getattr(part, name) for part in parts], back) for name in names}
@@ -102,7 +102,7 @@ class FleetPolicy(PolicyBase):
         return Decision(**columns, more=more, reasons=reasons)
 
     def expect(self, view: View, action: Action, unit_cost: Floats | None = None) -> Expected | None:
-        """What the policies expect, None where one of them cannot say."""
+        """Expected outcomes of the policies, None if one of them has no demand model."""
         parts, back = self._by_shard(
             view,
             lambda policy, part, rows: policy.expect(
@@ -117,7 +117,7 @@ class FleetPolicy(PolicyBase):
         )
 
     def demand_atoms(self, view: View, price: Floats) -> Floats | None:
-        """What the policies hold possible, as many atoms as the fewest of them have."""
+        """Demand atoms of the policies, as many as the policy with the fewest has."""
         parts, back = self._by_shard(view, lambda policy, part, rows: policy.demand_atoms(part, price[rows]))
         known = [part for part in parts if part is not None]
         if len(known) < len(parts):
@@ -137,7 +137,7 @@ class FleetPolicy(PolicyBase):
         raise LostSalesError(f"a fleet is opened from its store, and not from a file of kind {artefact.kind}")
 
     def _by_shard(self, view: View, ask: Callable[[SavedPolicy, View, Ints], Part]) -> tuple[list[Part], Ints]:
-        """The answers of the policies, and where each row of the view stands among them."""
+        """Answers of the policies, and the position of each row of the view in them."""
         names = np.full(len(view.stock), "") if view.names is None else view.names
         shard = np.array([self.shard_of.get(str(name), self.first) for name in names], dtype=np.int64)
         rows = [np.flatnonzero(shard == each) for each in np.unique(shard)]
@@ -150,7 +150,7 @@ def _joined(parts: list[Array], back: Ints) -> Array:
 
 
 def _optional(parts: list[Array | None], decisions: list[Decision], back: Ints) -> Array | None:
-    """A mark that some policies do not give, and then for none of their rows."""
+    """Merge an optional column; False for the rows of policies without it."""
     if all(part is None for part in parts):
         return None
     none = [np.zeros(len(each.price), dtype=bool) for each in decisions]
@@ -158,5 +158,5 @@ def _optional(parts: list[Array | None], decisions: list[Decision], back: Ints) 
 
 
 def _common(columns: list[dict[str, Array]]) -> list[str]:
-    """Names that all have."""
+    """Names common to all."""
     return [name for name in columns[0] if all(name in each for each in columns)]

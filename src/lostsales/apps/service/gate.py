@@ -1,4 +1,4 @@
-"""The gate before all routes: who asks, how much and how fast; headers of every answer, a log line, and metrics."""
+"""Gate before all routes: authentication, limits on size and rate, headers of every answer, log lines and metrics."""
 
 import asyncio
 import contextlib
@@ -27,7 +27,7 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 OPEN = frozenset({"/healthz", "/readyz", "/login"})
 STATIC = "/static/"
 MACHINES = ("/v1/", "/metrics", "/openapi.json")
-BOOT, NUMBERS = secrets.token_hex(4), itertools.count(1)  # of which the id of a request is made
+BOOT, NUMBERS = secrets.token_hex(4), itertools.count(1)  # parts of the id of a request
 MOST_PATH = 4000  # characters of path and query
 CONTENT_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
@@ -45,7 +45,7 @@ HEADERS = {
 
 
 class Gate:
-    """An ASGI application around another."""
+    """ASGI application around another."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class Gate:
         self.headers = [(name.encode(), value.encode()) for name, value in headers.items()]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer, whatever comes."""
+        """Answer a request, whatever it is."""
         if scope["type"] != "http":
             if scope["type"] == "lifespan":
                 await self.app(scope, receive, send)
@@ -117,7 +117,7 @@ class Gate:
             raise SignIn
 
     def _check_host(self, host: str) -> None:
-        """Refuse names that are not ours: a page elsewhere may point its own name at this machine."""
+        """Refuse unknown host names: another site may point its own name at this machine (DNS rebinding)."""
         name = urlsplit(f"//{host}").hostname or "" if host and "@" not in host else ""
         allowed = set(self.settings.hosts) | (LOOPBACK if self.settings.is_local else set())
         if self.doorkeeper.ring is not None and not self.settings.hosts:
@@ -152,19 +152,19 @@ class Gate:
 
 
 class SignIn(Refused):
-    """A browser that has to sign in first."""
+    """Redirect of a browser that has to sign in first."""
 
     def __init__(self) -> None:
         super().__init__(401)
 
     @property
     def headers(self) -> dict[str, str]:
-        """To the page for it."""
+        """Headers that redirect to the sign-in page."""
         return {"Location": "/login"}
 
 
 class _Exchange:
-    """One request and its answer, with the limits on its body."""
+    """Request and its answer, with the limits on its body."""
 
     def __init__(self, gate: Gate, scope: Scope, receive: Receive, send: Send) -> None:
         self.gate, self.scope = gate, scope
@@ -179,20 +179,20 @@ class _Exchange:
 
     @property
     def address(self) -> str:
-        """Of the client."""
+        """Address of the client."""
         return str((self.scope.get("client") or ("unknown",))[0])
 
     @property
     def is_static(self) -> bool:
-        """Whether a file of the page is asked for."""
+        """True if a static file is requested."""
         return str(self.scope["path"]).startswith(STATIC)
 
     def header(self, name: bytes) -> str:
-        """A header of the request, empty where there is none."""
+        """Header of the request, empty if there is none."""
         return str(self._headers.get(name, b"").decode("latin-1"))
 
     async def receive(self) -> Message:
-        """The next part of the body, as long as it comes in time and is not too large."""
+        """Receive the next part of the body, if it arrives in time and is not too large."""
         left = self.deadline - time.monotonic()
         try:
             async with asyncio.timeout(max(left, 0.001)) if not self.has_started else contextlib.nullcontext():
@@ -208,7 +208,7 @@ class _Exchange:
         return message
 
     async def send(self, message: Message) -> None:
-        """Send a part of the answer; who does not take it is left."""
+        """Send a part of the answer; give up on clients that do not read it."""
         if message["type"] == "http.response.start":
             self.has_started, self.status = True, message["status"]
             headers = [*message.get("headers", ()), *self.gate.headers, (b"x-request-id", self.identity.encode())]
@@ -221,7 +221,7 @@ class _Exchange:
             await self._send(message)
 
     async def refuse(self, refused: Refused) -> None:
-        """Answer with a refusal, unless an answer has begun; what is left of the body is not read."""
+        """Answer with a refusal, unless an answer has begun; the rest of the body is not read."""
         if self.has_started:
             return
         response = refused.response()
@@ -232,6 +232,6 @@ class _Exchange:
 
 
 def _check_origin(origin: str, host: str) -> None:
-    """Refuse what a page of another site sends; systems send no origin."""
+    """Refuse requests from pages of other sites; systems send no origin."""
     if origin and urlsplit(origin).netloc != host:
         raise Refused(403, "this came from a page of another site")

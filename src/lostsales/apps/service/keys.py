@@ -19,11 +19,11 @@ Scope = Literal["read", "decide", "admin"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 PREFIX = "lsk"
 MOST_FILE = 1_000_000  # bytes
-CHECK_SECONDS = 1.0  # between two looks at the file
+CHECK_SECONDS = 1.0  # between two checks of the file
 
 
 class Key(BaseModel):
-    """What is stored of a key: enough to know it again, and nothing to make it from."""
+    """Stored key: a hash that recognises the secret and does not reveal it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -35,11 +35,11 @@ class Key(BaseModel):
     expires: AwareDatetime | None = None
 
     def allows(self, scope: Scope) -> bool:
-        """Admins may decide, and who may decide may read."""
+        """Return True if the key has the scope: admin includes decide, and decide includes read."""
         return any(SCOPES.index(own) >= SCOPES.index(scope) for own in self.scopes)
 
     def is_expired(self, now: datetime) -> bool:
-        """Whether it no longer opens anything."""
+        """Return True if the key has expired."""
         return self.expires is not None and now >= self.expires
 
 
@@ -71,7 +71,7 @@ def read_keys(path: Path) -> list[Key]:
 
 
 def create_key(path: Path, name: str, scopes: tuple[Scope, ...], days: float | None) -> tuple[str, Key]:
-    """Add a key to a file, which is made where there is none; the secret is returned and kept nowhere."""
+    """Add a key to a file, which is created if needed; the secret is returned and not stored."""
     known = read_keys(path) if path.exists() else []
     if any(each.name == name for each in known):
         raise SettingError(f"{path} has a key named {name!r} already; take another name, or revoke that one first")
@@ -113,7 +113,7 @@ def _hash(secret: str) -> str:
 
 @dataclass
 class KeyRing:
-    """The keys of a file, read again when it changes: a revoked key ends at once."""
+    """Keys of a file, read again when it changes: a revoked key ends at once."""
 
     path: Path
     _stamp: tuple[int, int, int] = (0, 0, 0)
@@ -126,9 +126,9 @@ class KeyRing:
             raise SettingError(f"{self.path} has no keys; `lostsales keys create --keys {self.path}` adds one")
 
     def find(self, secret: str, now: datetime, clock: float) -> Key | None:
-        """The key that a bearer shows, None where there is none; an expired one is returned, for the caller to refuse.
+        """Key of a bearer secret, None if it is unknown or expired.
 
-        Hashes are compared in constant time, also where there is no key of that id.
+        Hashes are compared in constant time, even if there is no key with that id.
         """
         parts = secret.split("_", 2)
         identity, text = (parts[1], parts[2]) if len(parts) == 3 and parts[0] == PREFIX else ("", "")
@@ -137,7 +137,7 @@ class KeyRing:
         return key if same and key is not None and not key.is_expired(now) else None
 
     def by_id(self, identity: str, now: datetime, clock: float) -> Key | None:
-        """The key of a session, None where it was revoked or has expired."""
+        """Key of a session, None if it was revoked or has expired."""
         key = self._current(clock).get(identity)
         return None if key is None or key.is_expired(now) else key
 

@@ -2,7 +2,7 @@
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
-SECONDS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
+SECONDS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)  # buckets of the latency histogram
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
@@ -33,12 +33,12 @@ class Metrics:
         self.waiting = Gauge("lostsales_requests_waiting", "Requests without an answer yet.", registry=self.registry)
 
     def answered(self, method: str, route: str, status: int, seconds: float) -> None:
-        """A request was answered."""
+        """Count an answered request."""
         self._requests.labels(method if method in METHODS else "other", route, str(status)).inc()
         self._seconds.labels(route).observe(seconds)
 
     def activated(self, version: str, products: int, exceptions: int, left_out: int) -> None:
-        """A version is the active one."""
+        """Record the active version."""
         self.active.clear()
         self.active.labels(version).set(1)
         self.products.set(products)
@@ -46,5 +46,5 @@ class Metrics:
         self.left_out.set(left_out)
 
     def text(self) -> bytes:
-        """As Prometheus reads them."""
+        """Metrics in the text format of Prometheus."""
         return generate_latest(self.registry)

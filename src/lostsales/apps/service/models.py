@@ -1,9 +1,10 @@
-"""What the service is asked and what it answers, as JSON."""
+"""Requests and answers of the service, as JSON."""
 
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
+# Limits of a request: characters of a name and a reason, rows of history, decisions.
 MOST_NAME = 500
 MOST_REASON = 1000
 MOST_RECENT = 10_000
@@ -33,20 +34,20 @@ class _Answer(BaseModel):
 
 
 class RecommendRequest(_Asked):
-    """Open rows, one a series, with the columns of the log: series, period, features, stock."""
+    """Open rows, one per series, with the columns of the log: series, period, features, stock."""
 
     rows: list[Row] = Field(min_length=1, examples=[[ROW]])
     recent: list[Row] | None = Field(
         None,
         max_length=MOST_RECENT,
-        description="Closed rows of these series; the service's own history unless given.",
+        description="Closed rows of these series; by default the service's own history.",
         examples=[[RECENT]],
     )
-    reasons: bool = Field(False, description="Say in words what drove each price.")
+    reasons: bool = Field(False, description="Add a reason for each price, in words.")
 
 
 class RecommendAnswer(_Answer):
-    """One row for each that was asked, in the same order."""
+    """Recommendations, one for each requested row, in the same order."""
 
     rows: list[dict[str, Any]] = Field(
         examples=[[{"series": "3", "period": 50, "price": 6.0, "order": 11.0, "value": 1040.2, "flag": ""}]]
@@ -54,7 +55,7 @@ class RecommendAnswer(_Answer):
 
 
 class About(_Asked):
-    """One product: of today's list by its name, or as a row with its columns."""
+    """Product: by its name in today's list, or as a row with its columns."""
 
     series: Annotated[Text, Field(max_length=MOST_NAME)] | None = Field(None, examples=["3"])
     row: Row | None = Field(None, examples=[None])
@@ -70,11 +71,11 @@ class About(_Asked):
 
 
 class WhatIfRequest(About):
-    """Another price, order, unit cost or stock; what is not given is as recommended for that stock."""
+    """Alternative price, order, unit cost or stock; the default is the recommendation for that stock."""
 
     price: Amount | None = Field(None, examples=[5.5])
     order: Amount | None = Field(None, examples=[8])
-    unit_cost: Amount | None = Field(None, description="Of today's order.", examples=[None])
+    unit_cost: Amount | None = Field(None, description="Unit cost of today's order.", examples=[None])
     stock: Amount | None = Field(None, examples=[None])
 
 
@@ -85,11 +86,11 @@ class ForecastRequest(About):
     levels: list[Annotated[float, Field(gt=0, lt=100)]] = Field(
         default=[10, 50, 90], min_length=1, max_length=20, description="Quantiles, in percent.", examples=[[10, 50, 90]]
     )
-    price: Amount | None = Field(None, description="The recommended one unless given.", examples=[None])
+    price: Amount | None = Field(None, description="By default the recommended price.", examples=[None])
 
 
 class ExpectedJson(BaseModel):
-    """What is expected of an action: today, until the next order arrives (profit), and from today on (value)."""
+    """Expected outcome of an action, today and (value) from today on."""
 
     demand: float | None
     sales: float | None
@@ -103,18 +104,18 @@ class ExpectedJson(BaseModel):
 
 
 class ActionJson(BaseModel):
-    """A price and an order, with what is expected of them."""
+    """Price and order, with their expected outcome."""
 
     price: float
     order: float
     stock: float
     unit_cost: float | None = None
-    expected: ExpectedJson | None = Field(description="Null where the policy has no demand model.")
-    unseen: bool = Field(False, description="Nothing is known of demand there, or the product never had this.")
+    expected: ExpectedJson | None = Field(description="Null if the policy has no demand model.")
+    unseen: bool = Field(False, description="Demand is unknown there, or the product never had this price or order.")
 
 
 class BeliefJson(BaseModel):
-    """What is believed of the last period."""
+    """Belief about the last period."""
 
     last_sales: float | None
     last_stockout: bool
@@ -123,17 +124,17 @@ class BeliefJson(BaseModel):
 
 
 class RunnerUpJson(BaseModel):
-    """The next best action."""
+    """Next best action."""
 
     price: float | None
     order: float | None
     advantage: float | None = Field(
-        description="By which the recommendation was ahead when actions were compared; penalties are taken off."
+        description="Lead of the recommendation when actions were compared; penalties are subtracted."
     )
 
 
 class ExplainAnswer(_Answer):
-    """Why this price and order."""
+    """Explanation of a price and order."""
 
     series: str
     period: str
@@ -143,12 +144,12 @@ class ExplainAnswer(_Answer):
     value: float | None
     penalty: float | None
     safe_action: bool
-    reason: str = Field(description="What drove the price; empty where the policy does not say.")
+    reason: str = Field(description="Reason of the price; empty if the policy gives none.")
     flags: list[str]
 
 
 class WhatIfAnswer(_Answer):
-    """Another action against the recommendation as it stands."""
+    """Comparison of another action with the recommendation."""
 
     series: str
     period: str
@@ -158,12 +159,12 @@ class WhatIfAnswer(_Answer):
 
 
 class ForecastAnswer(_Answer):
-    """Demand, not sales, at one price; a row has period, mean and one column a level, such as q10."""
+    """Forecast of demand, not sales, at one price; a row has period, mean and quantiles such as q10."""
 
     series: str
     price: float
     rows: list[dict[str, Any]] = Field(examples=[[{"period": "50", "mean": 9.1, "q10": 6, "q50": 9, "q90": 12}]])
-    carried_over: list[str] = Field(description="Features taken as in the last period, as they follow no cycle.")
+    carried_over: list[str] = Field(description="Features kept as in the last period, as they follow no cycle.")
 
 
 class VersionJson(BaseModel):
@@ -187,20 +188,20 @@ class PoliciesAnswer(BaseModel):
 
 
 class ActivateRequest(_Asked):
-    """Why a version is made the active one."""
+    """Reason to activate a version."""
 
     reason: Annotated[Text, Field(max_length=MOST_REASON)] = Field("", examples=["proven better on held-out weeks"])
 
 
 class ActivateAnswer(BaseModel):
-    """The version that answers from now on."""
+    """Version that answers from now on."""
 
     active: str
     previous: str | None
 
 
 class Recommended(_Asked):
-    """What was recommended, as the person or system that decides has seen it."""
+    """Recommendation that the person or system who decides has seen."""
 
     price: Amount
     order: Amount
@@ -208,24 +209,24 @@ class Recommended(_Asked):
 
 
 class NewDecision(_Asked):
-    """What a person makes of a recommendation."""
+    """Decision of a person on a recommendation."""
 
     series: Annotated[Text, Field(min_length=1, max_length=MOST_NAME)] = Field(examples=["3"])
     period: Annotated[Text, Field(min_length=1, max_length=50)] | int | None = Field(
-        None, description="That of today's list unless given.", examples=[50]
+        None, description="By default the period of today's list.", examples=[50]
     )
     status: Literal["accepted", "changed", "declined"] = Field(examples=["changed"])
-    price: Amount | None = Field(None, description="Of a changed decision.", examples=[5.5])
-    order: Amount | None = Field(None, description="Of a changed decision.", examples=[8])
+    price: Amount | None = Field(None, description="Price of a changed decision.", examples=[5.5])
+    order: Amount | None = Field(None, description="Order of a changed decision.", examples=[8])
     reason: Annotated[Text, Field(max_length=MOST_REASON)] = Field("", examples=["a delivery is late"])
     recommended: Recommended | None = Field(
         None,
-        description="What was seen: needed to accept, and for products that are not in today's list. Status 409 and "
-        "nothing stored where the active version recommends something else.",
+        description="Recommendation that was seen: needed to accept, and for products that are not in today's list. "
+        "If the active version recommends something else, the status is 409 and nothing is stored.",
         examples=[{"price": 5.0, "order": 11.0, "version": "policy-0f3b6c1d2e4a"}],
     )
     id: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{8,64}$")] | None = Field(
-        None, description="Of your choice; the same id is stored once.", examples=["5f0c2a1be7d94c0c"]
+        None, description="Id of your choice; the same id is stored once.", examples=["5f0c2a1be7d94c0c"]
     )
 
     @model_validator(mode="after")
@@ -272,12 +273,12 @@ class DecisionsAnswer(BaseModel):
 
 
 class StoredAnswer(BaseModel):
-    """Decisions that are on disk now."""
+    """Stored decisions, now on disk."""
 
     decisions: list[DecisionJson]
 
 
 class HealthAnswer(BaseModel):
-    """Whether the service can answer."""
+    """Health of the service."""
 
     status: Literal["ok", "starting", "failing"]

@@ -1,4 +1,4 @@
-"""The morning list: every product of today as columns, sorted, filtered and searched without a database."""
+"""Morning list: every product of today as columns, sorted, filtered and searched without a database."""
 
 import re
 import threading
@@ -16,14 +16,14 @@ Show = Literal["all", "exceptions", "open", "decided"]
 SHOWS: tuple[Show, ...] = get_args(Show)
 STATUSES = ("", "accepted", "changed", "declined")
 DIGITS = re.compile(r"[0-9]+")
-LIKELY = 0.5  # chance of a stock-out from which on someone should look
+LIKELY = 0.5  # stock-out probability above which a product is flagged
 STOCKOUT_LIKELY = "a stock-out is likelier than not"
 LOSES = "expected to lose money until the next order arrives"
 NOT_KNOWN = "the chance of a stock-out or the expected profit is not known"
 
 
 class Query(NamedTuple):
-    """What is shown of the list, and in which order."""
+    """Filter, search and sort order of the list."""
 
     show: Show = "all"
     search: str = ""
@@ -33,7 +33,7 @@ class Query(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class MorningList:
-    """Today's products; every array is (products,), and figures that nobody knows are NaN."""
+    """Today's products; every array is (products,), with NaN for unknown numbers."""
 
     name: Array  # text
     period: Array  # text
@@ -64,7 +64,7 @@ class MorningList:
 
     @cached_property
     def place(self) -> dict[str, int]:
-        """Where a product stands, by name."""
+        """Position of each product, by name."""
         return {name: at for at, name in enumerate(self.name.tolist())}
 
     @cached_property
@@ -73,11 +73,11 @@ class MorningList:
 
     @cached_property
     def _natural_names(self) -> Array:
-        """Names with their numbers in order: 9 before 10."""
+        """Sort keys of names in natural order: 9 before 10."""
         return np.array([DIGITS.sub(lambda found: found[0].zfill(12), name) for name in self._lowered], dtype=object)
 
     def rows(self, query: Query) -> Ints:
-        """The products that a query shows, in its order."""
+        """Rows that a query shows, in its order."""
         rows = self._order(query.sort, query.descending)
         mask = self._shown(query.show)
         if query.search:
@@ -86,16 +86,16 @@ class MorningList:
         return np.asarray(rows[mask[rows]])
 
     def acceptable(self, query: Query) -> Ints:
-        """The products among them that are unflagged and not decided yet."""
+        """Rows of a query that are unflagged and not decided yet."""
         rows = self.rows(query)
         return np.asarray(rows[~self.is_flagged[rows] & (self.status[rows] == 0)])
 
     def counts(self) -> dict[Show, int]:
-        """How many products each choice shows."""
+        """Number of products that each filter shows."""
         return {show: int(np.count_nonzero(self._shown(show))) for show in SHOWS}
 
     def mark(self, decisions: Iterable[StoredDecision]) -> None:
-        """Take note of decisions; those on other periods do not count."""
+        """Mark decided products; decisions on other periods are ignored."""
         with self.lock:
             for each in decisions:
                 at = self.place.get(each.series)
@@ -112,7 +112,7 @@ class MorningList:
         return np.ones(len(self), dtype=bool)
 
     def _order(self, sort: str, descending: bool) -> Ints:
-        """Rows by a column, those without a figure last; found once for each column."""
+        """Rows sorted by a column, unknown values last; cached for each column."""
         if (sort, descending) not in self._orders:
             values = self._natural_names if sort == "name" else getattr(self, sort)
             found = np.argsort(values if values.dtype.kind != "O" else values.astype(str), kind="stable")

@@ -1,4 +1,4 @@
-"""Numbers as people read them, with unit and currency."""
+"""Formatting of numbers for people, with unit and currency."""
 
 import math
 from dataclasses import dataclass
@@ -8,13 +8,13 @@ NOT_KNOWN = "not known"
 
 @dataclass(frozen=True)
 class Shown:
-    """Numbers of one shop."""
+    """Number formats of one shop."""
 
-    currency: str  # empty where the problem does not say
+    currency: str  # empty if the problem does not name one
 
     @property
     def money_name(self) -> str:
-        """The name of money in a heading."""
+        """Name of money in a heading."""
         return self.currency or "money"
 
     def units(self, value: float | None) -> str:
@@ -62,7 +62,7 @@ class Shown:
         return "< 1 %" if 0 < value < 0.01 else f"{value:.0%}".replace("%", " %")
 
     def field(self, value: float) -> str:
-        """A figure as it stands in a field, where people change it.
+        """Number for an input field.
 
         >>> Shown("").field(4.0), Shown("").field(1 / 3)
         ('4', '0.3333333333')

@@ -1,4 +1,4 @@
-"""The pages for people: server-rendered, readable without the script, which only makes them quicker."""
+"""Pages for people: server-rendered, usable without the script, which only makes them faster."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -26,7 +26,7 @@ from lostsales.apps.service.service import Service, digest, stored
 from lostsales.apps.views.figures import ESTIMATORS
 
 PAGE = 50  # rows of a page
-TRAIL = 50
+TRAIL = 50  # decisions of a page
 STATIC_TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
 YEAR = "public, max-age=31536000, immutable"
 
@@ -52,7 +52,7 @@ def _static(name: str) -> bytes:
 
 @cache
 def _static_address(name: str) -> str:
-    """With a mark that changes when the file does, so that browsers may keep it."""
+    """Address of a static file with a hash of its content, so that browsers may cache it."""
     return f"/static/{name}?{sha256(_static(name)).hexdigest()[:12]}"
 
 
@@ -79,7 +79,7 @@ async def _shown(request: Request, template: str, content: dict[str, Any], statu
 
 @router.get("/static/{name}")
 async def static(name: str) -> Response:
-    """A file of the pages."""
+    """Static file of the pages."""
     kind = STATIC_TYPES.get(name.rpartition(".")[2])
     if kind is None or name not in _static_names():
         raise Refused(404)
@@ -97,7 +97,7 @@ async def list_query(
     sort: Annotated[str, Query(max_length=20)] = "name",
     dir: Annotated[str, Query(max_length=4)] = "",  # noqa: A002, a short word in the address
 ) -> ListQuery:
-    """What the address says about the list; what it should not say is passed over."""
+    """Query of the list from the address; invalid parts are ignored."""
     known: Show = next((each for each in SHOWS if each == show), "all")
     return ListQuery(known, q.strip(), sort if sort in MorningList.SORTS else "name", dir == "desc")
 
@@ -115,7 +115,7 @@ async def today(
     fragment: bool = False,
     done: Annotated[int, Query(ge=0, le=10**9)] = 0,
 ) -> Response:
-    """The morning list."""
+    """Morning list."""
     desk = service.desk
     rows = desk.morning.rows(asked)
     pages = max(1, -(-len(rows) // PAGE))
@@ -171,7 +171,7 @@ async def product(
     stock: float | None = None,
     unit_cost: float | None = None,
 ) -> Response:
-    """One product: past, price response, forecast, policy, why, what-if, and the decisions on it."""
+    """Product page: past, price response, forecast, policy, explanation, what-if, and the decisions on it."""
     desk = service.desk
     if series not in desk.morning.place:
         return await _message(request, 404, "No such product", "Today's list has no product of this name.")
@@ -182,7 +182,7 @@ async def product(
 
 
 async def _form(request: Request, csrf: Annotated[str, Form(max_length=200)] = "") -> None:
-    """A form that this service made, for this browser."""
+    """Check that this service made the form, for this browser."""
     principal = principal_of(request)
     doorkeeper: Doorkeeper = request.app.state.doorkeeper
     check_csrf(doorkeeper.local_csrf if principal.session is None else principal.session.csrf, csrf)
@@ -211,7 +211,7 @@ async def decide(
     id: Annotated[str | None, Form(pattern="^[A-Za-z0-9_-]{8,64}$")] = None,  # noqa: A002, as in the API
     back: Annotated[str, Form(max_length=2000)] = "/",
 ) -> Response:
-    """Store one decision on what was shown, and go back; figures that were typed are a change, whichever button."""
+    """Store one decision on what was shown, and go back; typed numbers are a change, whichever button was used."""
     who = _may(request, "decide")
     fields = Shown("").field(shown_price), Shown("").field(shown_order)
     if status == "accepted" and any(typed not in ("", own) for typed, own in zip((price, order), fields, strict=True)):
@@ -239,7 +239,7 @@ async def decide(
 async def _not_stored(
     request: Request, service: Service, series: str, refused: Refused, typed: dict[str, str]
 ) -> Response:
-    """The page of the product as it is now, with the reason and what was typed; systems get the refusal itself."""
+    """Page of the product as it is now, with the reason and the typed values; systems get the refusal itself."""
     if _wants_json(request) or series not in service.desk.morning.place:
         raise refused
     desk = service.desk
@@ -253,7 +253,7 @@ def _wants_json(request: Request) -> bool:
 
 
 def _done(request: Request, address: str) -> Response:
-    """Go on to an address: a browser by itself, the script of a page by its own means."""
+    """Redirect to an address: a browser by itself, the script of a page by JSON."""
     return JSONResponse({"next": address}) if _wants_json(request) else RedirectResponse(address, 303)
 
 
@@ -261,7 +261,7 @@ def _done(request: Request, address: str) -> Response:
 async def accept_unflagged(
     request: Request, service: Here, asked: Asked, shown: Annotated[str, Form(max_length=64)] = ""
 ) -> Response:
-    """Accept all that are unflagged among those that the list shows, if they are still as it showed them."""
+    """Accept all unflagged products that the list shows, if they are still as it showed them."""
     who = _may(request, "decide")
     count = await service.accept_all(asked, shown, who.key.name)
     return _done(request, _link(asked, done=count))
@@ -276,7 +276,7 @@ async def decisions(
     status: Annotated[str, Query(max_length=20)] = "",
     before: Annotated[int, Query(ge=0, le=2**62)] = 0,
 ) -> Response:
-    """The trail of decisions."""
+    """Trail of decisions."""
     known, name = status if status in get_args(Status) else "", series.replace("\x00", "")
     found = await service.run(lambda: service.store.decisions(series=name, status=known, before=before, limit=TRAIL))
     further = found[-1].seq if len(found) == TRAIL else None
@@ -286,7 +286,7 @@ async def decisions(
 
 @router.get("/policies")
 async def policies(request: Request, service: Here, _: Reader) -> Response:
-    """The versions of the policy with their evaluation."""
+    """Versions of the policy with their evaluation."""
     versions, activations = await service.run(lambda: (service.folder.versions(), service.store.activations(20)))
     listed = [
         {"version": each, "active": each.version == service.desk.version.version, "facts": service.evaluation_of(each)}
@@ -310,7 +310,7 @@ async def activate(
     version: Annotated[str, Form(max_length=100)] = "",
     reason: Annotated[str, Form(max_length=models.MOST_REASON)] = "",
 ) -> Response:
-    """Activate a version, which may be the one before."""
+    """Activate a version, possibly the previous one."""
     who = _may(request, "admin").key.name
     await service.run(lambda: service.activate(version, who, reason))
     return _done(request, "/policies")
@@ -318,7 +318,7 @@ async def activate(
 
 @router.get("/login")
 async def sign_in_page(request: Request) -> Response:
-    """Where a browser shows its key."""
+    """Sign-in page."""
     if request.scope.get("principal") is not None:
         return RedirectResponse("/", 303)
     return await _shown(request, "login.html", {"refused": ""})
@@ -326,7 +326,7 @@ async def sign_in_page(request: Request) -> Response:
 
 @router.post("/login")
 async def sign_in(request: Request, key: Annotated[str, Form(max_length=300)] = "") -> Response:
-    """A session for the browser that shows a key."""
+    """Open a session for a browser with a key."""
     doorkeeper: Doorkeeper = request.app.state.doorkeeper
     address = str((request.scope.get("client") or ("unknown",))[0])
     try:
@@ -361,13 +361,13 @@ async def _message(request: Request, status: int, title: str, text: str) -> HTML
 
 
 def _inside(address: str) -> str:
-    """An address of this service; anything else is the list."""
+    """Address within this service; anything else becomes the list."""
     plain = address.startswith("/") and not address.startswith(("//", "/\\")) and address.isprintable()
     return address if plain and "\\" not in address else "/"
 
 
 async def for_people(request: Request, refused: Refused) -> Response | None:
-    """A refusal as a page, where a browser asked for one."""
+    """Refusal as a page, if a browser asked for one."""
     if "text/html" not in request.headers.get("accept", "") or request.url.path.startswith("/v1/"):
         return None
     text = " ".join([f"{refused.message[:1].upper()}{refused.message[1:]}.", *refused.findings])

@@ -1,4 +1,4 @@
-"""Answers to what cannot be answered: one shape, with no path, no query and no trace of the code."""
+"""Error responses: one shape, without path, query or traceback."""
 
 from collections.abc import Sequence
 
@@ -7,8 +7,8 @@ from pydantic import BaseModel, Field
 
 from lostsales.errors import LogError, LostSalesError
 
-MOST_FINDINGS = 20
-MOST_LETTERS = 500
+MOST_FINDINGS = 20  # in a response
+MOST_LETTERS = 500  # of a message or finding
 TITLES = {
     400: "the request cannot be read",
     401: "a key is needed",
@@ -28,7 +28,7 @@ TITLES = {
 
 
 class ProblemDetails(BaseModel):
-    """Why a request was not answered."""
+    """Error response."""
 
     status: int = Field(examples=[422])
     message: str = Field(examples=["the request cannot be used"])
@@ -38,7 +38,7 @@ class ProblemDetails(BaseModel):
 
 
 class Refused(Exception):  # noqa: N818, an answer rather than an error
-    """An answer other than the one that was asked for."""
+    """Refusal of a request."""
 
     def __init__(self, status: int, message: str = "", findings: Sequence[str] = (), retry: int | None = None) -> None:
         super().__init__(message)
@@ -46,19 +46,19 @@ class Refused(Exception):  # noqa: N818, an answer rather than an error
 
     @property
     def headers(self) -> dict[str, str]:
-        """Headers that belong to the answer."""
+        """Headers of the response."""
         found = {} if self.retry is None else {"Retry-After": str(self.retry)}
         return found | ({"WWW-Authenticate": "Bearer"} if self.status == 401 else {})
 
     def response(self) -> JSONResponse:
-        """As it is sent."""
+        """Response in JSON."""
         findings = [_shortened(each) for each in self.findings[:MOST_FINDINGS]]
         problem = ProblemDetails(status=self.status, message=_shortened(self.message), findings=findings)
         return JSONResponse(problem.model_dump(), self.status, self.headers)
 
 
 def refusal_of(error: LostSalesError) -> Refused:
-    """What the library refuses: rows and columns named as the gate names them."""
+    """Refusal for an error of the library, with its rows and columns."""
     if isinstance(error, LogError):
         return Refused(422, "the rows cannot be used (rows count from 0)", error.findings)
     return Refused(422, TITLES[422], (str(error),))
@@ -70,5 +70,5 @@ def _shortened(text: str) -> str:
 
 
 def documented(*statuses: int) -> dict[int | str, dict[str, object]]:
-    """The refusals of a route, for its documentation."""
+    """Refusals of a route, for its documentation."""
     return {each: {"model": ProblemDetails, "description": TITLES[each]} for each in statuses}

@@ -1,4 +1,4 @@
-"""What the page of one product shows, worked out."""
+"""Content of the page of one product."""
 
 from typing import Any
 
@@ -32,11 +32,11 @@ from lostsales.evaluation.report.traces import Trace
 
 HORIZON = 7  # periods of the forecast
 STEPS = 200  # of a slider, at most
-DECISIONS = 20
+DECISIONS = 20  # shown on the page
 
 
 def product_page(desk: Desk, store: DecisionStore, asked: models.WhatIfRequest) -> dict[str, Any]:
-    """All that the template of a product needs."""
+    """Variables of the product template."""
     name = str(asked.series)
     situation = desk.situation(name)
     why = explain_answer(desk, situation)
@@ -85,7 +85,7 @@ def _forecast(desk: Desk, situation: ProductToday, trace: Trace | None) -> Figur
 
 
 def _sliders(instead: models.WhatIfAnswer, choice: ProductRange, capacity: float | None) -> list[dict[str, Any]]:
-    """What can be changed, within which range and by which step."""
+    """Sliders of the what-if form: name, range and step."""
     action = instead.instead
     cost = action.unit_cost or 0.0
     stocks = max(4 * max(action.stock, 1.0), float(choice.orders[-1]), 10.0)
@@ -106,7 +106,7 @@ def _slider(name: str, title: str, kind: str, low: float, high: float, step: flo
 
 
 def _step(prices: Any) -> float:
-    """A step of whole cents that reaches every price, where they are of whole cents."""
+    """Step of a price slider: whole cents that reach every price, if prices are in whole cents."""
     gaps = np.diff(prices)
     least = float(gaps.min()) if len(gaps) else 0.01
     if (np.abs(prices * 100 - np.rint(prices * 100)) > 1e-6).any():

@@ -1,4 +1,4 @@
-"""The server: uvicorn with one process, whose connections must say in time and in few bytes what they want."""
+"""Server: uvicorn in one process, with limits on the time and size of request heads."""
 
 import asyncio
 from typing import Any
@@ -15,7 +15,7 @@ TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\
 
 
 class TimedProtocol(HttpToolsProtocol):
-    """Closes connections whose head of a request does not come in time, or has no end."""
+    """HTTP protocol that closes connections whose request head is late or endless."""
 
     head_seconds = 20.0
     _late: asyncio.TimerHandle | None = None
@@ -39,12 +39,12 @@ class TimedProtocol(HttpToolsProtocol):
                 self.transport.close()
 
     def on_message_begin(self) -> None:
-        """A further request on the connection has its own time."""
+        """Restart the clock for a further request on the connection."""
         super().on_message_begin()
         self._expect_head()
 
     def on_headers_complete(self) -> None:
-        """The head is here; the body has limits of its own."""
+        """Stop the clock: the head is complete, and the body has its own limits."""
         self._stop_clock()
         self._is_head = False
         super().on_headers_complete()
@@ -75,7 +75,7 @@ class TimedProtocol(HttpToolsProtocol):
 
 
 def server_of(app: Gate, settings: ServiceSettings) -> uvicorn.Server:
-    """The server of an application."""
+    """Server of an application."""
     protocol = type("Timed", (TimedProtocol,), {"head_seconds": settings.body_seconds})
     config = uvicorn.Config(
         app,
@@ -98,7 +98,7 @@ def server_of(app: Gate, settings: ServiceSettings) -> uvicorn.Server:
 
 
 def serve(app: Gate, settings: ServiceSettings, started: Any = None) -> None:
-    """Serve until the process is told to end; `started` is called with the address once it listens."""
+    """Serve until the process is stopped; `started` is called with the port once it listens."""
     server = server_of(app, settings)
 
     async def run() -> None:

@@ -1,4 +1,4 @@
-"""The state of a service: the active desk, which is replaced as a whole, and what belongs to it."""
+"""State of a service: the active desk, which is replaced as a whole, versions, decisions and metrics."""
 
 import asyncio
 import json
@@ -29,8 +29,8 @@ from lostsales.errors import LogError, LostSalesError
 from lostsales.types import Ints
 
 CHANGED = "this has changed"
-EVALUATION = ".evaluation.json"  # beside a policy, as `lostsales evaluate --json` prints it
-MOST_EVALUATION = 20_000_000  # bytes
+EVALUATION = ".evaluation.json"  # next to a policy, output of `lostsales evaluate --json`
+MOST_EVALUATION = 20_000_000  # bytes of such a file
 Result = TypeVar("Result")
 
 
@@ -42,13 +42,13 @@ class RefusedData(NamedTuple):
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The reasons without names and values of rows, which the log must not have."""
+        """Reasons without names and values of rows, which must not appear in the log."""
         return tuple(each.partition(", but ")[0] for each in self.reasons)
 
 
 @dataclass
 class Service:
-    """One policy with its versions, its shop and the decisions on it."""
+    """Policy with its versions, its shop and the decisions on it."""
 
     settings: ServiceSettings
     folder: PolicyFolder | StoreVersions
@@ -94,12 +94,12 @@ class Service:
         self.batcher = Batcher(lambda: self.desk, self.executor)
 
     def close(self) -> None:
-        """End: what was acknowledged is on disk already."""
+        """Shut down; everything acknowledged is on disk already."""
         self.executor.shutdown(wait=False, cancel_futures=True)
         self.store.close()
 
     async def run(self, work: Any, *arguments: Any) -> Any:
-        """Something that takes long, in a thread and within the time."""
+        """Run long work in a thread, within the time limit."""
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(self.settings.seconds):
@@ -110,9 +110,9 @@ class Service:
             raise refusal_of(error) from None
 
     def activate(self, version: str, who: str, reason: str) -> Desk:
-        """Make a version the active one: it decides for all of today's rows first, then takes the place of the other.
+        """Activate a version: it decides for all of today's rows first, then replaces the other.
 
-        Requests that have begun are answered by the version with which they began.
+        Requests in progress are answered by the version with which they began.
         """
         with self._changing:
             known = {each.version: each for each in self.folder.versions()}
@@ -121,7 +121,7 @@ class Service:
             before = self.desk.version.version
             if version == before:
                 return self.desk
-            # With the data that are shown: newer ones may be broken, and a version must be left all the same.
+            # With the data on display: newer ones may be broken, which must not prevent leaving a version.
             desk = Desk.of(known[version], self.folder.load(known[version]), self.desk.data)
             self.store.add_activation(Activation(_now(), who, version, before, reason)).result()
             self._show(desk)
@@ -131,19 +131,19 @@ class Service:
 
     @property
     def previous(self) -> PolicyVersion | None:
-        """The version to go back to: the one before the active one, never one that was left by going back."""
+        """Version to roll back to: the one before the active one, never one that was left by a roll-back."""
         known = {each.version: each for each in self.folder.versions()}
         return next((known[each] for each in reversed(self.line[:-1]) if each in known), None)
 
     def roll_back(self, who: str, reason: str) -> Desk:
-        """Activate the version before."""
+        """Activate the previous version."""
         previous = self.previous
         if previous is None:
             raise Refused(409, "there is no version before this one")
         return self.activate(previous.version, who, reason or "rolled back")
 
     def reload_if_changed(self) -> bool:
-        """Read the shop's files again where they have changed; those that cannot be used are told, and the old stay."""
+        """Reload the shop's files if they have changed; unusable ones are reported, and the old data stay."""
         with self._changing:
             try:
                 if self.desk.data.stamp == self.files.stamp:
@@ -170,7 +170,7 @@ class Service:
         self.metrics.activated(desk.version.version, len(desk.morning), exceptions, len(desk.left_out))
 
     async def decide(self, decisions: Sequence[StoredDecision]) -> list[StoredDecision]:
-        """Store decisions; when this returns they are on disk."""
+        """Store decisions; they are on disk when this returns."""
         try:
             stored = await asyncio.wrap_future(self.store.add(decisions))
         except LostSalesError as error:
@@ -179,12 +179,12 @@ class Service:
         return stored
 
     async def accept_all(self, query: Query, shown: str, who: str) -> int:
-        """Accept every unflagged product that a query shows and nobody has decided on, if they are as `shown`."""
+        """Accept every unflagged, undecided product that a query shows, if they are as `shown`."""
         count: int = await self.run(self._accept_all, self.desk, query, shown, who)
         return count
 
     def _accept_all(self, desk: Desk, query: Query, shown: str, who: str) -> int:
-        with self._deciding:  # two who press the button at once do not store everything twice
+        with self._deciding:  # two simultaneous requests must not store everything twice
             rows = desk.morning.acceptable(query)
             if digest(desk, rows) != shown:
                 raise Refused(409, f"{CHANGED} since the list was loaded: nothing was stored, look at it again")
@@ -202,7 +202,7 @@ class Service:
             self.metrics.decisions.labels(status).inc(count)
 
     def evaluation_of(self, version: PolicyVersion) -> dict[str, Any] | None:
-        """What `lostsales evaluate --json` said of a version, where it lies beside the policy and is not older."""
+        """Output of `lostsales evaluate --json` for a version, if it is next to the policy and not older."""
         path = version.path.with_name(f"{version.path.name}{EVALUATION}")
         try:
             stat = path.stat()
@@ -215,7 +215,7 @@ class Service:
 
 
 def _line(activations: list[Activation], active: str) -> list[str]:
-    """The versions that led to the active one, by activations of which the newest is the first."""
+    """Versions that led to the active one, from activations sorted from new to old."""
     line: list[str] = []
     for each in reversed(activations):
         line = _followed(line or [each.previous], each.version)
@@ -223,7 +223,7 @@ def _line(activations: list[Activation], active: str) -> list[str]:
 
 
 def _followed(line: list[str], version: str) -> list[str]:
-    """A line of versions with one more; going back to one of them forgets those after it.
+    """Append a version to the line; going back to an earlier one drops those after it.
 
     >>> _followed(["a", "b"], "c"), _followed(["a", "b", "c"], "a")
     (['a', 'b', 'c'], ['a'])
@@ -232,7 +232,7 @@ def _followed(line: list[str], version: str) -> list[str]:
 
 
 def _without_contributions(found: dict[str, Any]) -> dict[str, Any]:
-    """An evaluation without the figures of single units, which are many."""
+    """Evaluation without contributions of single resampling units, which are many."""
     kept = {name: each for name, each in found.items() if name not in ("contributions", "no_figure")}
     return {
         name: _without_contributions(each)
@@ -249,7 +249,7 @@ def _now() -> str:
 
 
 def accepted(desk: Desk, at: int, who: str) -> StoredDecision:
-    """The recommendation for a product of the list, accepted."""
+    """Acceptance of the recommendation for a product of the list."""
     listed = desk.morning
     price, order = float(listed.price[at]), float(listed.order[at])
     version, name, period = desk.version.version, str(listed.name[at]), str(listed.period[at])
@@ -257,7 +257,7 @@ def accepted(desk: Desk, at: int, who: str) -> StoredDecision:
 
 
 def digest(desk: Desk, rows: Ints) -> str:
-    """A mark of the recommendations for some products of the list, which changes when any of them does."""
+    """Hash of the recommendations for some products of the list."""
     listed = desk.morning
     texts = [desk.version.version, *listed.name[rows].tolist(), *listed.period[rows].tolist()]
     figures = listed.price[rows].tobytes() + listed.order[rows].tobytes()
@@ -265,12 +265,12 @@ def digest(desk: Desk, rows: Ints) -> str:
 
 
 def decision_json(decision: StoredDecision) -> dict[str, Any]:
-    """A stored decision as the service shows it."""
+    """Stored decision for JSON."""
     return asdict(decision)
 
 
 def stored(desk: Desk, given: models.NewDecision, who: str) -> StoredDecision:
-    """What is stored of a new decision: of a listed product what the desk recommends, refused if another was shown."""
+    """Record of a new decision; refused if a listed product has another recommendation than the one that was seen."""
     at = desk.morning.place.get(given.series)
     period = None if given.period is None else str(given.period)
     if at is not None:

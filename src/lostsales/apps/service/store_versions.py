@@ -13,17 +13,17 @@ from lostsales.errors import SettingError
 from lostsales.policy.policy import SavedPolicy
 
 FINISHED = "finished.json"
-MOST_LOADED = 64  # policies in memory
+MOST_LOADED = 64  # policies of shards in memory
 
 
 def is_store(path: Path) -> bool:
-    """Whether a path is the store of a fleet."""
+    """Return True if a path is the store of a fleet."""
     return (path / "versions").is_dir()
 
 
 @dataclass
 class StoreVersions:
-    """The versions of a store, as those of a folder of policies."""
+    """Versions of a store, with the interface of `PolicyFolder`."""
 
     folder: Path
 
@@ -40,7 +40,7 @@ class StoreVersions:
         return tuple(found)
 
     def initial(self, recorded: str | None) -> PolicyVersion:
-        """The version that was activated last, else the current one of the store."""
+        """Version that was activated last, else the current one of the store."""
         versions = self.versions()
         if not versions:
             raise SettingError(f"the store {self.folder} has no finished version; `lostsales fleet fit` makes one")
@@ -50,11 +50,11 @@ class StoreVersions:
         return (active or [each for each in versions if each.name == name] or list(versions))[0]
 
     def load(self, version: PolicyVersion) -> SavedPolicy:
-        """The policies of a version as one."""
+        """Policies of a version as one."""
         return FleetPolicy.of(Fleet.open(self.folder, version.name, MOST_LOADED))
 
     def rows(self, version: PolicyVersion) -> tuple[Path, Problem]:
-        """The rows that a version was learned from, and their problem."""
+        """Rows that a version was learned from, and their problem."""
         return version.path / "rows", Fleet.open(self.folder, version.name, MOST_LOADED).problem
 
 

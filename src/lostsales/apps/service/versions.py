@@ -1,4 +1,4 @@
-"""Versions of a policy: the policy files of a folder, each known by its name and its checksum."""
+"""Versions of a policy: the policy files of a folder, each identified by name and checksum."""
 
 import re
 import zipfile
@@ -13,13 +13,12 @@ from lostsales.policy.policy import SavedPolicy
 
 DIGITS = 12  # of the checksum
 PATTERN = r"^[A-Za-z0-9._]{1,60}-[0-9a-f]{12}$"
-MOST_FILES = 1_000
-TRIES = 3
+MOST_FILES = 1_000  # of a folder that are looked at
 
 
 @dataclass(frozen=True)
 class PolicyVersion:
-    """A policy file as it was when it was looked at."""
+    """Policy file at the time it was read."""
 
     version: str  # name and checksum
     name: str
@@ -31,7 +30,7 @@ class PolicyVersion:
 
 @dataclass
 class PolicyFolder:
-    """The policy files of a folder; a file may be replaced, and is then another version."""
+    """Policy files of a folder; a replaced file is another version."""
 
     folder: Path
     first: Path | None = None  # the file that was named
@@ -39,7 +38,7 @@ class PolicyFolder:
 
     @classmethod
     def of(cls, path: Path) -> "PolicyFolder":
-        """Of a policy file and those beside it, or of a folder of policy files."""
+        """Folder of a policy file and its neighbours, or a folder of policy files."""
         if path.is_dir():
             return cls(path)
         if not path.is_file():
@@ -59,7 +58,7 @@ class PolicyFolder:
         return tuple(sorted(found, key=lambda each: each.modified, reverse=True))
 
     def initial(self, recorded: str | None) -> PolicyVersion:
-        """The version to begin with: the one that was activated last, else the file that was named, else the newest."""
+        """Initial version: the one that was activated last, else the named file, else the newest."""
         versions = self.versions()
         if not versions:
             raise SettingError(
@@ -70,7 +69,7 @@ class PolicyFolder:
         return (active or named or list(versions))[0]
 
     def load(self, version: PolicyVersion) -> SavedPolicy:
-        """The policy of a version, as it was looked at."""
+        """Policy of a version; raise if its file was replaced."""
         policy = load(version.path)
         if policy.refusal is not None:
             raise LostSalesError(policy.refusal)

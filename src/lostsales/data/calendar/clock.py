@@ -1,4 +1,4 @@
-"""The table `[clock]` of a problem: when the shop is closed, as given, and as found in a log."""
+"""The table `[clock]` of a problem: closed periods, as given and as learned from a log."""
 
 from collections.abc import Iterable
 from datetime import date, datetime
@@ -17,7 +17,7 @@ _WANTED = 'a weekday such as "Sunday", a date such as "2026-12-25", a whole-numb
 
 
 def _day(value: Any) -> str | int:
-    """A date as text, or the whole number of a period."""
+    """Parse a date (as ISO text) or a whole-number period."""
     if isinstance(value, int | np.integer) and not isinstance(value, bool) and abs(int(value)) <= MOST_NUMBER:
         return int(value)
     try:
@@ -28,7 +28,7 @@ def _day(value: Any) -> str | int:
 
 
 def _closing(value: Any) -> str | int:
-    """A weekday by its English name or the first three letters of it, a day, or `learn`."""
+    """Parse a weekday by its English name or first three letters, a date, a whole-number period, or `learn`."""
     if isinstance(value, str):
         word = value.strip().lower()
         if word == LEARN:
@@ -56,14 +56,14 @@ class ClosedPeriods(Settings):
 
 
 class Calendars(Settings):
-    """What a log was read with: the clock of its periods, and the closed ones of each series."""
+    """Calendars of a log: the grid of its periods, and the closed periods of each series."""
 
     is_dated: bool = True
-    step: Annotated[int, Field(ge=0)] = 0  # in microseconds, or whole numbers; 0 where nothing is known
+    step: Annotated[int, Field(ge=0)] = 0  # in microseconds, or whole numbers; 0 if unknown
     anchor: int = 0  # the period at position 0
-    week: Annotated[int, Field(ge=0, le=7 * 24 * 60)] = 0  # steps in a week; 0 where there is no such cycle
-    closed: tuple[ClosedPeriods, ...] = ()  # the first is that of series without an own one
-    of_series: dict[str, int] = Field(default_factory=dict)  # the position in `closed` of the others
+    week: Annotated[int, Field(ge=0, le=7 * 24 * 60)] = 0  # steps in a week; 0 if there is no such cycle
+    closed: tuple[ClosedPeriods, ...] = ()  # the first is the default
+    of_series: dict[str, int] = Field(default_factory=dict)  # position in `closed` of series without the default
 
     @model_validator(mode="after")
     def _fits(self) -> "Calendars":
@@ -84,7 +84,7 @@ class Calendars(Settings):
 
 
 class Clock(Settings):
-    """When the shop is closed: no gap in a series. Costs of holding and lost sales accrue over open periods only.
+    """Closed periods of the shop: they are no gap, and holding and lost-sales costs accrue over open periods only.
 
     Examples
     --------
@@ -97,7 +97,7 @@ class Clock(Settings):
         LEARN,
         description="`learn`: a weekday that a series (nearly) always lacks, and days that all series of the table or "
         "of a `column` lack, fewer than 14 in a row; `none`: every missing period is a gap; or a list of weekdays, "
-        "dates and whole-number periods, with `learn` among them where the rest is to be learned.",
+        "dates and whole-number periods, with `learn` among them if the rest is to be learned.",
         examples=[["Sunday", "2026-12-25", "2026-12-26"]],
     )
     open: tuple[Day, ...] = Field(
@@ -105,7 +105,7 @@ class Clock(Settings):
     )
     column: str | None = Field(
         None,
-        description="What shares a calendar, such as the store: a column of the series, or an attribute. Unless given, "
+        description="What shares a calendar, such as the store: a column of the series, or an attribute. By default, "
         "the one that explains most of the missing periods.",
         examples=["Store ID"],
     )
@@ -119,10 +119,10 @@ class Clock(Settings):
     @field_validator("closed", mode="before")
     @classmethod
     def _listed(cls, closed: Any) -> Any:
-        """A weekday or a date alone as the list of it."""
+        """Turn a single weekday or date into a list."""
         return closed if isinstance(closed, list | tuple) or closed in (LEARN, NONE) else [closed]
 
     def closings(self, value: str = "") -> tuple[str | int, ...]:
-        """The list of a value of the column, or of all others; `none` is an empty list."""
+        """Closings listed for a value of the column, or the default list; `none` is an empty list."""
         closed = self.closed if isinstance(self.closed, tuple) else (LEARN,) if self.closed == LEARN else ()
         return self.own.get(value, closed)

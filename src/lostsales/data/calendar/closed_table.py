@@ -1,4 +1,4 @@
-"""Closed periods of many series for look-up by arrays."""
+"""Closed periods of many series as arrays for look-up."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from lostsales.types import Bools, Ints
 
 @dataclass(frozen=True, eq=False)
 class ClosedTable:
-    """The closed periods of calendars."""
+    """Closed periods of calendars."""
 
     weekly: Bools  # (calendars, week) positions within a week
     calendar: Ints  # (single closings,)
@@ -21,7 +21,7 @@ class ClosedTable:
 
     @classmethod
     def of(cls, closed: Sequence[ClosedPeriods], week: int) -> "ClosedTable":
-        """Of calendars, each a row."""
+        """Build the table from a list of calendars."""
         weekly = np.zeros((len(closed), week), dtype=bool)
         for calendar, each in enumerate(closed):
             weekly[calendar, list(each.weekly)] = True
@@ -30,7 +30,7 @@ class ClosedTable:
         return cls(weekly, np.repeat(np.arange(len(closed)), counts), np.array(single, dtype=np.int64))
 
     def has(self, calendar: Ints, position: Ints) -> Bools:
-        """Whether a position is closed in a calendar, (n,)."""
+        """Mask of positions that are closed in their calendar, (n,)."""
         week = self.weekly.shape[1]
         found = self.weekly[calendar, position % week] if week else np.zeros(len(position), dtype=bool)
         if not len(self.position) or not len(position):
@@ -44,7 +44,7 @@ class ClosedTable:
 
 
 def given_closings(closings: Sequence[str | int], grid: PeriodGrid) -> ClosedPeriods:
-    """A list of weekdays and days as positions."""
+    """Positions of the weekdays and days in a list of closings."""
     weekdays = [WEEKDAYS.index(each) for each in closings if each in WEEKDAYS]
     weekly = np.flatnonzero(np.isin(grid.weekday(np.arange(grid.week)), weekdays)) if grid.is_dated else ()
     days = [each for each in closings if each not in WEEKDAYS and each != LEARN]
@@ -52,7 +52,7 @@ def given_closings(closings: Sequence[str | int], grid: PeriodGrid) -> ClosedPer
 
 
 def positions_of(days: Sequence[str | int], grid: PeriodGrid) -> list[int]:
-    """The positions of days, rising: all of a day where periods are shorter, those of its own name where longer."""
+    """Sorted positions of days: all periods of a day if they are shorter, only a period that begins on it if longer."""
     found: set[int] = set()
     for each in days:
         period = np.array([date.fromisoformat(each) if isinstance(each, str) else each])

@@ -16,12 +16,12 @@ MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
 )
-WAVES = 2  # of a year, by which demand may rise and fall
-LONGEST_PERIOD = 31  # days
+WAVES = 2  # harmonics of the year with which demand may rise and fall
+LONGEST_PERIOD = 31  # days of a period in which holidays are counted
 
 
 def calendar_features(words: tuple[str, ...]) -> tuple[dict[str, Any], ...]:
-    """The fields of the features that the words of a calendar give, or an error that names the word that gives none.
+    """Fields of the calendar features that the words name; an unknown word raises an error.
 
     >>> [each["name"] for each in calendar_features(("weekday", "week"))]
     ['weekday', 'year_sin_1', 'year_cos_1', 'year_sin_2', 'year_cos_2']
@@ -46,9 +46,9 @@ def calendar_features(words: tuple[str, ...]) -> tuple[dict[str, Any], ...]:
 
 
 def calendar_values(name: str, word: str, period: Array, step: int) -> Floats:
-    """A feature of a calendar at periods (rows,), datetime64; a period of `step` microseconds begins at its date.
+    """Calendar feature at periods (rows,), datetime64; a period lasts `step` microseconds from its date on.
 
-    Of a longer period than a day, "holidays" counts the days; the weekday is that of the first day.
+    For periods longer than a day, "holidays" counts the days; the weekday is that of the first day.
     """
     days = _days(period, step)
     if word == WEEKDAY:
@@ -68,13 +68,13 @@ def calendar_values(name: str, word: str, period: Array, step: int) -> Floats:
 
 
 def _days(period: Array, step: int) -> Array:
-    """The day of each period; where these last a day, local midnight in universal time counts as the nearest."""
+    """Day of each period; if periods last a day or more, local midnight in UTC is rounded to the nearest day."""
     moments = period.astype("datetime64[us]").astype(np.int64) + (DAY // 2 if step >= DAY else 0)
     return np.asarray((moments // DAY).astype("datetime64[D]"))
 
 
 def _share_of_year(days: Array) -> Floats:
-    """From 0 on the first of January to below 1; a leap day makes its year longer."""
+    """Fraction of the year that has passed, 0 on January 1; leap years are a day longer."""
     years = days.astype("datetime64[Y]")
     first, following = years.astype("datetime64[D]"), (years + 1).astype("datetime64[D]")
     return np.asarray((days - first).astype(np.float64) / (following - first).astype(np.float64))
@@ -87,7 +87,7 @@ def _are_holidays(country: str, days: Array) -> Bools:
 
 @cache
 def _holidays(country: str, year: int) -> Ints:
-    """The public holidays of a year as days since 1970."""
+    """Public holidays of a year as days since 1970."""
     found = sorted(_country(country)(years=year))
     return np.array(found, dtype="datetime64[D]").astype(np.int64)
 
@@ -97,13 +97,13 @@ def _check_country(country: str) -> None:
         _country(country)(years=2024)
     except NotImplementedError:
         raise ValueError(
-            f"calendar names the holidays of {country!r}, which is no country of the package holidays: give a code "
-            "such as US, DE or, with a part of the country, DE-BY"
+            f"calendar names the holidays of {country!r}, which the package holidays does not know: give a country "
+            "code such as US or DE, or a region such as DE-BY"
         ) from None
 
 
 def _country(country: str) -> Any:
-    """The calendar of a country, or of a part of it, in the package `holidays`."""
+    """Calendar of a country or region in the package `holidays`."""
     try:
         from holidays import country_holidays
     except ImportError:

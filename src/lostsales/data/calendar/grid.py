@@ -11,10 +11,10 @@ from lostsales.types import Array, Ints
 MINUTE = 60_000_000  # microseconds
 DAY = 1440 * MINUTE
 WEEK_DAYS = 7
-# Local days in universal time are an hour longer or shorter twice a year.
+# Relative tolerance of a step: local days in UTC are an hour (4 %) longer or shorter twice a year.
 _JITTER = 0.05
-MOST_CLOSED = 14  # days; what is missing for so long is no closing
-MOST_CLOSED_UNKNOWN = 2  # the same in periods whose length is not known: whole numbers without a cycle of seven
+MOST_CLOSED = 14  # days; a gap of this length or more is not learned as a closing
+MOST_CLOSED_UNKNOWN = 2  # same bound in periods of unknown length: whole numbers without a cycle of seven
 
 
 @dataclass(frozen=True)
@@ -24,11 +24,11 @@ class PeriodGrid:
     is_dated: bool
     step: int  # microseconds, or whole numbers
     anchor: int  # the period at position 0, in the first week of all or earlier
-    week: int  # steps in a week; 0 where they do not divide it
+    week: int  # steps in a week; 0 if they do not divide it
 
     @classmethod
     def of(cls, period: Array, steps: Ints) -> "PeriodGrid | None":
-        """The grid of a log's periods and of the steps between them; None where it has none (months, moments)."""
+        """Grid of a log's periods, given the steps between them; None if there is none (months, timestamps)."""
         is_dated = period.dtype.kind == "M"
         unit = int(steps.min())
         first, last = int(period.min().astype(np.int64)), int(period.max().astype(np.int64))
@@ -46,7 +46,7 @@ class PeriodGrid:
 
     @classmethod
     def known(cls, calendars: Calendars, period: Array) -> "PeriodGrid | None":
-        """That of a log that was read before; None where there is none, or periods do not lie on it."""
+        """Grid of a log read earlier; None if it has none, or if periods do not lie on it."""
         if not calendars.step or calendars.is_dated != (period.dtype.kind == "M"):
             return None
         grid = cls(calendars.is_dated, calendars.step, calendars.anchor, calendars.week)
@@ -59,17 +59,17 @@ class PeriodGrid:
         return (from_anchor + self.step // 2) // self.step
 
     def period(self, position: Ints) -> Array:
-        """Back from positions to dates or whole numbers."""
+        """Dates or whole numbers of positions."""
         found = np.asarray(position, dtype=np.int64) * self.step + self.anchor
         return found.astype("datetime64[us]") if self.is_dated else found
 
     def weekday(self, position: Ints) -> Ints:
-        """0 for Monday; local midnight in universal time counts as the nearest day."""
+        """Weekday, 0 for Monday; local midnight in UTC is rounded to the nearest day."""
         days = (self.period(position).astype(np.int64) + (DAY // 2 if self.step >= DAY else 0)) // DAY
         return (days + 3) % WEEK_DAYS
 
     def most_missing(self, *, weekly: bool) -> int:
-        """Periods in a row, less than which may be a closing; `weekly` where a cycle of seven was found."""
+        """Upper bound (exclusive) on the consecutive periods of a closing; `weekly` if a cycle of seven was found."""
         if self.is_dated:
             return -(-MOST_CLOSED * DAY // self.step)
         return MOST_CLOSED if weekly else MOST_CLOSED_UNKNOWN

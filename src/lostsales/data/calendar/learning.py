@@ -1,4 +1,4 @@
-"""Closings learned from what is missing: weekdays that a series lacks, and days that all series of a shop lack."""
+"""Closings learned from missing periods: weekdays that a series lacks, and days that all series of a shop lack."""
 
 from dataclasses import dataclass
 
@@ -7,21 +7,21 @@ import numpy as np
 from lostsales.data.calendar.missing import Missing
 from lostsales.types import Bools, Floats, Ints
 
-LACKS = 0.5  # how much more often a closed weekday is missing than the open ones
+LACKS = 0.5  # least excess of the missing share of a closed weekday over that of open ones
 LACKS_TOGETHER = 0.9  # share of the series that lack a day on which all are closed
-LEAST_SERIES = 2  # that a closing of the whole shop shows in
-LEAST_IN_GROUP = 3  # the same of a column that was not named
-LEAST_WEEKS = 4  # in which a series shows its own weekdays; until then it has those of most others
-CHANCE = 0.05  # of one closing that is none in a whole log
-FOLLOWS = 0.5  # share of the stocks that must follow over a longer closing
-LONG = 4  # periods in a row, beyond which the stock must follow: on a holiday deliveries and waste may move it
+LEAST_SERIES = 2  # series that must show a closing of the whole shop
+LEAST_IN_GROUP = 3  # same for a group of a column that the user did not name
+LEAST_WEEKS = 4  # weeks a series needs to have weekdays of its own; until then it has those of most others
+CHANCE = 0.05  # expected false closings in a whole log
+FOLLOWS = 0.5  # share of the series whose stock must balance over a longer closing
+LONG = 4  # periods in a row, beyond which the stock must balance: over a holiday, deliveries and waste may move it
 
 
 def weekly_closings(series: Ints, position: Ints, missing: Missing, n_series: int, week: int) -> tuple[Bools, Bools]:
     """Positions within a week that each series nearly always lacks (series, week), and series with few weeks.
 
-    A position is closed where the share of weeks that lack it lies half above that of the open positions, and where as
-    many would not be missing by chance at the rate of these.
+    A position is closed if the share of weeks that lack it exceeds that of the open positions by `LACKS`, and if a
+    binomial test at the missing rate of the open positions rejects chance.
     """
     from scipy.special import bdtrc
 
@@ -43,19 +43,19 @@ def weekly_closings(series: Ints, position: Ints, missing: Missing, n_series: in
 
 @dataclass(frozen=True, eq=False)
 class SharedDays:
-    """Rows and missing periods, from which days are learned on which series are closed together."""
+    """Rows and missing periods from which days with joint closings are learned."""
 
     series: Ints  # (rows,)
     position: Ints  # (rows,) from 0
     missing: Missing
-    off_balance: Floats | None  # (missing,) 1 where the stock does not follow over the gap; None where it tells nothing
+    off_balance: Floats | None  # (missing,) 1 where the stock does not balance over the gap; None if uninformative
     span: int  # positions in all
 
     def closed(self, group: Ints, unexplained: Bools, least: int) -> Ints:
-        """Days on which all of a group of series are closed, as group * span + position, rising.
+        """Days on which a whole group of series is closed, as sorted group * span + position.
 
-        `group` is that of each series. A day counts where at least 9 in 10 series of the group that could have it lack
-        it, where that is no chance at the rate at which single series lack days, and where their stock follows over it.
+        `group` is the group of each series. A day is closed if at least 9 in 10 series of the group that could have it
+        lack it, if chance is rejected at the rate at which single series lack days, and if their stock balances.
         """
         lacked = group[self.missing.series] * self.span + self.missing.position
         days = np.unique(lacked[unexplained])
@@ -67,7 +67,7 @@ class SharedDays:
         had = group[self.series] * self.span + self.position
         present = np.bincount(np.searchsorted(days, had[is_asked[had]]), minlength=len(days))
         together = (lacking >= least) & (lacking >= LACKS_TOGETHER * (lacking + present))
-        alone = len(np.unique(self.missing.gap[own][~together[at]]))  # gaps: days in a row have one reason
+        alone = len(np.unique(self.missing.gap[own][~together[at]]))  # gaps, not days: consecutive days have one cause
         rate = (alone + 1) / (len(self.series) + len(lacked) + 2)
         together &= rate**lacking * len(is_asked) < CHANCE
         if self.off_balance is not None:
@@ -77,7 +77,7 @@ class SharedDays:
 
 
 def commonest(group: Ints, pattern: Ints, counted: Bools) -> Ints:
-    """The pattern that most counted series of each one's group have; its own where the group has none, (series,)."""
+    """Most frequent pattern among the counted series of each series' group, else its own pattern, (series,)."""
     width = int(pattern.max(initial=0)) + 1
     keys, counts = np.unique(group[counted] * width + pattern[counted], return_counts=True)
     order = np.lexsort((counts, keys // width))

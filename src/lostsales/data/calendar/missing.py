@@ -1,4 +1,4 @@
-"""The periods that are missing between the rows of a series."""
+"""Missing periods between the rows of a series."""
 
 from dataclasses import dataclass
 
@@ -6,13 +6,13 @@ import numpy as np
 
 from lostsales.types import Bools, Ints
 
-MOST_GIVEN = 366  # periods in a row that may be given as closed
-MOST_A_ROW = 50  # missing periods
+MOST_GIVEN = 366  # consecutive periods that may be given as closed
+MOST_A_ROW = 50  # missing periods per row of the log, beyond which no gap is examined: bounds memory
 
 
 @dataclass(frozen=True, eq=False)
 class Missing:
-    """Every missing period of the gaps that are not too long, gap by gap."""
+    """Missing periods of all gaps that are not too long, gap by gap."""
 
     row: Ints  # (gaps,) the row before each gap
     length: Ints  # (gaps,) missing periods
@@ -22,9 +22,9 @@ class Missing:
 
     @classmethod
     def between(cls, codes: Ints, position: Ints, most: int) -> "Missing":
-        """Of rows in order of series and period; gaps of `most` and more missing periods are left out.
+        """Find the missing periods of rows sorted by series and period; gaps of `most` or more periods are left out.
 
-        Of moments that lie far apart (receipts by the minute) there would be too many: then no gap is looked at.
+        If timestamps are far apart (receipts by the minute) there would be too many: then no gap is examined.
         """
         skipped = np.diff(position) - 1
         row = np.flatnonzero((codes[1:] == codes[:-1]) & (skipped > 0) & (skipped < most))
@@ -36,11 +36,11 @@ class Missing:
         return cls(row, length, gap, codes[before], position[before] + 1 + within)
 
     def some(self, gaps: Bools) -> "Missing":
-        """Those of some gaps."""
+        """Select gaps."""
         kept = gaps[self.gap]
         renumbered = (np.cumsum(gaps) - 1)[self.gap[kept]]
         return Missing(self.row[gaps], self.length[gaps], renumbered, self.series[kept], self.position[kept])
 
     def all_of_gap(self, holds: Bools) -> Bools:
-        """Gaps for all of whose missing periods something holds, (gaps,)."""
+        """Gaps in which `holds` is true for every missing period, (gaps,)."""
         return np.asarray(np.bincount(self.gap, ~holds, minlength=len(self.row)) == 0)

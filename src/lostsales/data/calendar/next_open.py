@@ -1,4 +1,4 @@
-"""Whether a period is the next open one after another, by known calendars or by the stock."""
+"""Next open periods, by known calendars or by the stock."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ from lostsales.types import Array, Bools
 
 
 def closed_between(calendars: Calendars, names: Sequence[str], before: Array, after: Array) -> Bools:
-    """Where every period between one of a series and a later one of it is closed, (series,)."""
+    """Mask of series for which every period between `before` and `after` is closed, (series,)."""
     pairs = np.stack([before, after], axis=1).reshape(-1)
     grid = PeriodGrid.known(calendars, pairs)
     found = np.zeros(len(names), dtype=bool)
@@ -27,7 +27,7 @@ def closed_between(calendars: Calendars, names: Sequence[str], before: Array, af
 
 
 def next_open_periods(calendars: Calendars, names: Sequence[str], period: Array) -> Array | None:
-    """The next period of each series that its calendar has not closed, (series,); None where the clock is unknown."""
+    """Next open period of each series by its calendar, (series,); None if the clock is unknown."""
     grid = PeriodGrid.known(calendars, period)
     if grid is None:
         return None
@@ -42,9 +42,10 @@ def next_open_periods(calendars: Calendars, names: Sequence[str], period: Array)
 
 
 def closed_by_stock(before: Array, follows: Bools, idle_share: float) -> Bools:
-    """Where the shop was closed since a period `before`, as the stock of (nearly) all series shows that lack the same.
+    """Mask of series closed since their last period `before`, inferred from the stock, (series,).
 
-    `follows` says whether the stock is what the last row left; `idle_share` of the open periods leave it so as well.
+    A closing is inferred if the stock of (nearly) all series with the same last period is what their last row left
+    (`follows`), unless that is likely by chance: in a share `idle_share` of open periods stock does not change either.
     """
     _, same, series = np.unique(before, return_inverse=True, return_counts=True)
     following = np.bincount(same.reshape(-1), follows, minlength=len(series))

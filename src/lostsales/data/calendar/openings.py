@@ -1,4 +1,4 @@
-"""Which gaps between the rows of a series are closings, and which are holes."""
+"""Classification of the gaps between the rows of a series: closings, or holes in the data."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,41 +14,41 @@ from lostsales.data.column_names import fit
 from lostsales.data.labels import SERIES_SEPARATOR, coded
 from lostsales.types import Array, Bools, Ints
 
-# A step in time longer than this many shortest steps is a hole unless the clock explains it; months differ by less.
+# A step longer than this multiple of the shortest one is a hole unless the clock explains it; months differ by less.
 HOLE = 1.5
-MOST_CELLS = 100_000_000  # series or groups times positions that are looked at
-LIKELY = 0.5  # fit of a column's name
-MOST_OFF_BALANCE = 0.05  # share of rows off the balance beyond which it says nothing about closings
+MOST_CELLS = 100_000_000  # series or groups times positions: bounds memory
+LIKELY = 0.5  # match of a column's name with "item" from which on the column names products, not places
+MOST_OFF_BALANCE = 0.05  # share of rows off the stock balance, beyond which the balance is not used to find closings
 
 
 @dataclass(frozen=True, eq=False)
 class ClockRows:
-    """Rows in order of series and period, as far as the clock needs them."""
+    """Columns that the clock needs, sorted by series and period."""
 
     series: Ints  # (rows,) index into names, rising
     names: Sequence[str]  # (series,)
     period: Array  # (rows,) int64 or datetime64[us]
     columns: dict[str, tuple[Ints, Array]]  # what may share a calendar: codes (series,) and texts
-    off_balance: Bools | None = None  # (rows - 1,) the stock of the next row does not follow; None where unknown
+    off_balance: Bools | None = None  # (rows - 1,) the stock of the next row does not balance; None if unknown
 
     @property
     def has_next(self) -> Bools:
-        """Rows but the last that have a next row in their series."""
+        """Mask of rows, without the last, that have a next row in their series, (rows - 1,)."""
         return np.asarray(self.series[1:] == self.series[:-1])
 
 
 @dataclass(frozen=True, eq=False)
 class Openings:
-    """What was found."""
+    """Holes and calendars of a log."""
 
     is_hole: Bools  # (rows - 1,) between a row and the next
     calendars: Calendars
-    on_closed: Bools  # (rows,) rows of a period that is given as closed
+    on_closed: Bools  # (rows,) rows in a period that was given as closed
     refusal: str = ""  # why closings cannot be given for these periods
 
 
 def find_openings(clock: Clock, rows: ClockRows) -> Openings:
-    """The holes in the periods of each series, and the calendars that explain the other gaps."""
+    """Find the holes in the periods of each series, and the calendars that explain the other gaps."""
     has_next, n_rows = rows.has_next, len(rows.series)
     steps = np.diff(rows.period).astype(np.int64)
     known = PeriodGrid.known(clock.calendars, rows.period)
@@ -72,13 +72,13 @@ def find_openings(clock: Clock, rows: ClockRows) -> Openings:
 
 
 def on_given_closed(clock: Clock, rows: ClockRows) -> Bools:
-    """Rows of a period that is given as closed, by the calendars of a log that was read before, (rows,)."""
+    """Mask of rows in a period given as closed, on the grid of a log read earlier, (rows,)."""
     grid = PeriodGrid.known(clock.calendars, rows.period)
     return np.zeros(len(rows.series), dtype=bool) if grid is None else _Finder(clock, rows, grid, True).on_given()
 
 
 def shared_columns(parts: Sequence[str], names: Array, attributes: dict[str, Array]) -> dict[str, tuple[Ints, Array]]:
-    """What may share a calendar: the columns that name a series together, and attributes; codes (series,) and texts.
+    """Columns whose values may share a calendar (parts of the series name, attributes): codes (series,) and texts.
 
     >>> shared_columns(("store", "item"), np.array(["x / 1", "x / 2"], dtype=object), {})["store"]
     (array([0, 0]), array(['x'], dtype=object))
@@ -89,7 +89,7 @@ def shared_columns(parts: Sequence[str], names: Array, attributes: dict[str, Arr
 
 
 class _Finder:
-    """One log and its clock."""
+    """Search for the closings of one log."""
 
     def __init__(self, clock: Clock, rows: ClockRows, grid: PeriodGrid, is_known: bool) -> None:
         self.clock, self.rows, self.grid = clock, rows, grid
@@ -114,16 +114,16 @@ class _Finder:
         return Openings(is_hole, self._calendars(*calendars), self.on_given())
 
     def on_given(self) -> Bools:
-        """Rows of a period that is given as closed."""
+        """Mask of rows in a period that was given as closed."""
         given = ClosedTable.of(self.given, self.grid.week).has(self.given_of[self.rows.series], self.position)
         return given & ~np.isin(self.position, positions_of(self.clock.open, self.grid))
 
     def _given(self) -> tuple[list[ClosedPeriods], Ints, Bools]:
-        """The lists of closings, that of each series, and the series whose other closings are learned."""
+        """Given closings, the index of each series into them, and the series whose other closings are learned."""
         clock, texts = self.clock, np.asarray(self.rows.names, dtype=object)
         if (
             clock.column is not None and clock.column not in self.rows.columns
-        ):  # the rows do not say which list is theirs
+        ):  # the rows do not show which list applies
             learns = np.full(self.n_series, LEARN in clock.closings())
             return [ClosedPeriods()], np.zeros(self.n_series, dtype=np.int64), learns
         if clock.column is not None:
@@ -138,7 +138,7 @@ class _Finder:
     def _learn(
         self, missing: Missing, closed: Bools, table: ClosedTable
     ) -> tuple[tuple[list[ClosedPeriods], Ints], Bools]:
-        """Calendars with what is learned of the missing periods, and which of these are closed."""
+        """Calendars with the learned closings, and the missing periods that they explain."""
         rows, grid, n_series, week = self.rows, self.grid, self.n_series, self.grid.week
         weekly = table.weekly[self.base_of] if week else np.zeros((n_series, 0), dtype=bool)
         is_new = np.zeros(n_series, dtype=bool)
@@ -165,7 +165,7 @@ class _Finder:
     def _shared_days(
         self, missing: Missing, short: Bools, closed: Bools, pattern: Ints
     ) -> tuple[Ints, Sequence[int], dict[int, list[int]], Bools]:
-        """Days on which series are closed together: the group of each series, the days of all and of each group."""
+        """Days of joint closings: group of each series, days of the shop, days of each group, explained periods."""
         rows, first = self.rows, int(self.position.min())
         off = self._off_balance()
         days = SharedDays(
@@ -188,11 +188,11 @@ class _Finder:
         return group, (shop_days + first).tolist(), group_days, closed
 
     def _groups(self, days: SharedDays, unexplained: Bools, pattern: Ints) -> tuple[Ints, Ints]:
-        """The groups of series that explain most of what is missing by the fewest closed days, and these days."""
+        """Grouping of series that explains most missing periods by the fewest closed days, and these days."""
         column = self.clock.column
         best = np.zeros(self.n_series, dtype=np.int64), np.zeros(0, dtype=np.int64)
         fewest = int(np.count_nonzero(unexplained))
-        # A product is missing in all stores where it is out of the assortment; only places close.
+        # A delisted product is missing in all stores at once; only places close.
         places = {name for name in self.rows.columns if fit(name, "item") < LIKELY} if column is None else {column}
         groups = {name: codes for name, (codes, _) in self.rows.columns.items() if name in places}
         if column in groups:
@@ -211,7 +211,7 @@ class _Finder:
         return best
 
     def _off_balance(self) -> Bools | None:
-        """Where the next stock does not follow; None where it does not between consecutive periods either."""
+        """Mask of rows whose next stock does not balance; None if consecutive periods do not balance either."""
         off = self.rows.off_balance
         if off is None:
             return None
@@ -221,14 +221,14 @@ class _Finder:
     def _merged(
         self, weekly: Ints, base: ClosedPeriods, shop: Sequence[int], group: Sequence[int], learns: bool
     ) -> ClosedPeriods:
-        """All closings of a calendar; single ones only where no weekly one has them."""
+        """Merge the closings of a calendar; single days that are closed every week are dropped."""
         places = set(weekly.tolist())
         days = {*base.single, *(shop if learns else ()), *(group if learns else ())}
         single = sorted(day for day in days if not places or day % self.grid.week not in places)
         return ClosedPeriods(weekly=tuple(sorted(places)), single=tuple(single))
 
     def _calendars(self, closed: list[ClosedPeriods], of_series: Ints) -> Calendars:
-        """The different calendars, the commonest first, which is also that of unknown series."""
+        """Distinct calendars, the most frequent first: it is also the default of unknown series."""
         if not any(each.weekly or each.single for each in closed):
             return Calendars()
         keys = {(each.weekly, each.single): index for index, each in reversed(list(enumerate(closed)))}

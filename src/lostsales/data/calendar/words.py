@@ -1,4 +1,4 @@
-"""Calendars of openings in words."""
+"""Closings in words."""
 
 from dataclasses import dataclass
 
@@ -9,12 +9,12 @@ from lostsales.data.calendar.grid import DAY, WEEK_DAYS, PeriodGrid
 from lostsales.data.labels import spelled
 from lostsales.types import Array
 
-MOST_SHOWN = 5
+MOST_SHOWN = 5  # calendars listed before "and N further calendars"
 
 
 @dataclass(frozen=True)
 class Closings:
-    """When some series are closed."""
+    """Closings that some series share."""
 
     series: int  # how many share it
     example: str  # one of them
@@ -24,7 +24,7 @@ class Closings:
 
 
 def closings(calendars: Calendars, names: Array) -> tuple[Closings, ...]:
-    """The calendars of series in words, the commonest first; none where nothing is closed."""
+    """Closings of all series in words, the most frequent first; empty if nothing is closed."""
     if not calendars.closed:
         return ()
     different = np.unique(names.astype(str))
@@ -41,7 +41,7 @@ def closings(calendars: Calendars, names: Array) -> tuple[Closings, ...]:
 
 
 def closing_lines(found: tuple[Closings, ...]) -> list[str]:
-    """A line a calendar; who it belongs to where there are several."""
+    """One line per calendar, with its series if there are several calendars."""
     if len(found) < 2:
         return [each.words for each in found]
     lines = [f"{each.words}: {each.series:,} series, such as {each.example}" for each in found[:MOST_SHOWN]]
@@ -49,7 +49,7 @@ def closing_lines(found: tuple[Closings, ...]) -> list[str]:
 
 
 def _every(closed: ClosedPeriods, grid: PeriodGrid) -> tuple[tuple[str, ...], int]:
-    """The days that are closed every week, and how many periods of the other days are."""
+    """Days that are closed every week, and the number of closed periods on other weekdays."""
     if not grid.is_dated:
         return ("7th period",) * len(closed.weekly), 0
     counts = np.bincount(grid.weekday(np.array(closed.weekly, dtype=np.int64)), minlength=WEEK_DAYS)

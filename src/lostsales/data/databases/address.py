@@ -1,4 +1,4 @@
-"""Addresses of databases: how to reach them, and how to show them without what is secret."""
+"""Addresses of databases, and how they are shown without passwords."""
 
 import os
 import re
@@ -24,7 +24,7 @@ _HIDDEN = "***"
 
 @dataclass(frozen=True)
 class DatabaseAddress:
-    """Where a database is; its text has no password.
+    """Address of a database; its text never contains a password.
 
     Examples
     --------
@@ -39,12 +39,12 @@ class DatabaseAddress:
     secrets: tuple[str, ...] = field(default=(), repr=False)
 
     def __str__(self) -> str:
-        """As messages and artefacts show it."""
+        """Text for messages and artefacts, without secrets."""
         return self.shown
 
     @classmethod
     def of(cls, text: str) -> "DatabaseAddress":
-        """From an address, or from the path of a database file that is there."""
+        """Parse an address, or the path of an existing database file."""
         scheme = text.partition(":")[0].lower()
         if scheme not in SCHEMES:
             return cls._of_file(_kind_of(Path(text)), Path(text))
@@ -54,7 +54,7 @@ class DatabaseAddress:
     @classmethod
     def _of_file(cls, kind: Kind, path: Path) -> "DatabaseAddress":
         if not path.name or "\0" in str(path):
-            raise LostSalesError(f"a database has an address such as {WANTED}, but {str(path)!r} came")
+            raise LostSalesError(f"the address of a database must be such as {WANTED}, but {str(path)!r} came")
         return cls(kind, f"{kind}:///{path}", str(path))
 
     @classmethod
@@ -71,13 +71,13 @@ class DatabaseAddress:
         secrets = [password, *(value for key, value in pairs if key not in SHOWN)]
         plain = urlencode([(key, value) for key, value in pairs if key in SHOWN], safe="/:,")
         shown = urlunsplit((parts.scheme, f"{name}@{host}" if name else host, parts.path, plain, ""))
-        if not parts.netloc:  # which urlunsplit leaves out with its slashes
+        if not parts.netloc:  # urlunsplit then leaves out the slashes too
             shown = shown.replace(":", "://", 1) if "://" not in shown else shown
         found = {each for secret in secrets for each in (secret, unquote(secret)) if each}
         return cls("postgresql", shown, text, tuple(sorted(found, key=len, reverse=True)))
 
     def without_secrets(self, message: str) -> str:
-        """A message of a driver, without passwords and without the address as it was given."""
+        """Remove passwords and the original address from a driver's message."""
         message = message.replace(self.place, self.shown)
         for secret in (*self.secrets, os.environ.get("PGPASSWORD", "")):
             message = message.replace(secret, _HIDDEN) if secret else message
@@ -85,12 +85,12 @@ class DatabaseAddress:
 
     @property
     def file(self) -> Path | None:
-        """The file of the database, where it is one."""
+        """File of the database; None for a server."""
         return None if self.kind == "postgresql" else Path(self.place)
 
 
 def is_address(text: object) -> bool:
-    """Whether a text is the address of a database.
+    """Return True for the address of a database.
 
     >>> is_address("duckdb:///shop.duckdb"), is_address("shop.csv")
     (True, False)
@@ -99,7 +99,7 @@ def is_address(text: object) -> bool:
 
 
 def without_passwords(message: str) -> str:
-    """A message that may repeat an address, as where a file was wanted.
+    """Remove passwords from a message that may repeat an address, for example one about a missing file.
 
     >>> without_passwords("there is no file postgresql:/ann:secret@db/shop?password=secret")
     'there is no file postgresql:/ann@db/shop?password=***'
@@ -113,17 +113,17 @@ def without_passwords(message: str) -> str:
 
 
 def _no_address() -> LostSalesError:
-    """Which does not repeat what came: it may hold a password."""
+    """Error for an unreadable address; it does not repeat the text, which may contain a password."""
     return LostSalesError(
-        f"a database has an address such as {WANTED}, but another text came; signs of a password such as @ / : # are "
-        "written as %40 %2F %3A %23, and better it stands in PGPASSWORD or ~/.pgpass"
+        f"the address of a database must be such as {WANTED}; write @ / : # in a password as %40 %2F %3A %23, or "
+        "better, put the password into PGPASSWORD or ~/.pgpass"
     )
 
 
 def _path(text: str) -> Path:
-    """`sqlite:///shop.db` and `sqlite:shop.db` are relative, `sqlite:////shop.db` and `sqlite:/shop.db` are not.
+    """Path in an address: `sqlite:///shop.db` and `sqlite:shop.db` are relative, `sqlite:////shop.db` is absolute.
 
-    Three slashes before a path that is only there from the root mean that one.
+    `sqlite:/shop.db` is absolute as well. Three slashes before a path that exists only from the root mean that one.
     """
     rest = text.partition(":")[2]
     if not rest.startswith("//"):
@@ -136,7 +136,7 @@ def _path(text: str) -> Path:
 
 
 def _kind_of(path: Path) -> Kind:
-    """By the first bytes of a file."""
+    """Recognise the kind of a database file by its first bytes."""
     try:
         with path.open("rb") as file:
             head = file.read(16) if path.is_file() else b""
@@ -146,4 +146,4 @@ def _kind_of(path: Path) -> Kind:
         return "sqlite"
     if head[8:12] == DUCKDB_HEAD:
         return "duckdb"
-    raise LostSalesError(f"a query needs a database, but {path} is none that is known: its address is such as {WANTED}")
+    raise LostSalesError(f"a query needs a database, but {path} is not one: give an address such as {WANTED}")

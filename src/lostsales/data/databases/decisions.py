@@ -1,4 +1,4 @@
-"""Decisions into a table of a database: in one transaction, once for every run, series and period."""
+"""Writing decisions to a table of a database: in one transaction, once for every run, series and period."""
 
 import json
 from hashlib import sha256
@@ -24,10 +24,10 @@ INCOMING = "lostsales_incoming"
 def write_decisions(
     address: DatabaseAddress, columns: dict[str, Array], keys: tuple[str, ...], run: str, table: str = TABLE
 ) -> int:
-    """Insert the rows that are not there yet, and return how many; all of them or none.
+    """Insert the rows that are not there yet, all of them or none, and return their number.
 
-    A row is named by its run and the columns in `keys`. The table is made where there is none. The same rows again
-    change nothing; other decisions under the name of a run that is there are an error.
+    A row is identified by its run and the columns in `keys`. The table is created if it does not exist. Writing the
+    same rows again changes nothing; different decisions under the name of an existing run are an error.
     """
     if RUN in columns:
         raise LostSalesError(f"the table of decisions has a column {RUN!r} of its own: rename that of today's table")
@@ -45,8 +45,8 @@ def write_decisions(
         other = transaction.number(f"SELECT count(*) FROM ({incoming} EXCEPT SELECT {names} FROM {target}) AS other")
         if other:
             raise LostSalesError(
-                f"the run {run!r} is in {table} of {address} with other decisions for {other:,} of these rows: name "
-                "another run (--run)"
+                f"the run {run!r} is already in {table} of {address}, with different decisions for {other:,} of these "
+                "rows: name another run (--run)"
             )
         added = transaction.number(f"SELECT count(*) FROM {target}") - before
         transaction.execute(f"DROP TABLE {INCOMING}")
@@ -54,14 +54,14 @@ def write_decisions(
 
 
 def run_name(policy: Path, columns: dict[str, Array]) -> str:
-    """The name of a run by what it decided: the same policy on the same day has the same."""
+    """Name of a run, a hash of policy and decisions: the same policy on the same day gives the same name."""
     digest = sha256(policy.read_bytes())
     digest.update(json.dumps({name: each.tolist() for name, each in columns.items()}, default=str).encode())
     return digest.hexdigest()[:16]
 
 
 def _arrow(columns: dict[str, Array], run: str) -> "pa.Table":
-    """The rows with their run; what is no number is missing."""
+    """Rows with their run as an Arrow table; NaN and infinity become missing values."""
     import pyarrow as pa
 
     arrays = {name: pa.array(_plain(each), from_pandas=True) for name, each in columns.items()}
@@ -70,7 +70,7 @@ def _arrow(columns: dict[str, Array], run: str) -> "pa.Table":
 
 
 def _plain(values: Array) -> Array:
-    """Days as days; objects, which name series, as texts where they are not all of one plain type."""
+    """Values that every database can store: dates without a time of day as days, infinite numbers as NaN."""
     if values.dtype.kind == "M":
         days = values.astype("datetime64[D]")
         return days if (days == values).all() else values.astype("datetime64[us]")
@@ -80,8 +80,8 @@ def _plain(values: Array) -> Array:
 
 
 def _target(table: str) -> tuple[str, str]:
-    """A table, perhaps of a schema, and the name of its key, as SQL writes them."""
+    """Table name, with its schema if it has one, and index name, both quoted for SQL."""
     parts = table.split(".")
     if not all(part.strip() and "\0" not in part for part in parts) or len(parts) > 2:
-        raise LostSalesError(f"a table is a name such as {TABLE} or schema.name, but {table!r} came")
+        raise LostSalesError(f"a table must be a name such as {TABLE} or schema.name, but {table!r} came")
     return ".".join(map(identifier, parts)), identifier(f"{parts[-1]}_key")

@@ -1,4 +1,4 @@
-"""A query as a source of rows: whole, as a table for the gate, or batch by batch where it is too large for that."""
+"""A query as a source of rows: as one table, or batch by batch if it does not fit in memory."""
 
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -14,7 +14,7 @@ from lostsales.errors import LostSalesError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-FIRST_DAY, LAST_DAY = -719_162, 2_932_896  # of the years 1 to 9999, counted from 1970
+FIRST_DAY, LAST_DAY = -719_162, 2_932_896  # first and last day of the years 1 to 9999, counted from 1970
 MICROSECONDS_A_DAY = 86_400_000_000
 
 
@@ -33,19 +33,19 @@ class DatabaseQuery:
     sql: str = field(repr=False)
 
     def __str__(self) -> str:
-        """As messages show it."""
+        """Address of the database, without secrets."""
         return str(self.address)
 
     @property
     def name(self) -> str:
-        """As a page shows it."""
+        """Name for pages: the address, without secrets."""
         return str(self)
 
     @contextmanager
     def batches(self, columns: Collection[str] | None = None) -> Iterator[Iterator["pa.RecordBatch"]]:
-        """The rows in record batches of plain types, never all of them at once; of some columns only, if any are given.
+        """Rows in record batches of plain types, never all at once; only the given columns, if any.
 
-        A batch has some megabytes, or 65,536 rows.
+        A batch has a few megabytes, or 65,536 rows.
         """
         with session(self.address) as transaction:
             reader = transaction.reader(self.sql)
@@ -68,7 +68,7 @@ class DatabaseQuery:
 
 
 def sales_source(source: Any, query: str | None) -> Any:
-    """The source of a log: a query where one is given or the source is an address, else what came."""
+    """Source of a log: a query if one is given or the source is an address, else the source unchanged."""
     if isinstance(source, DatabaseQuery):
         return source
     if query is None and not is_address(source):
@@ -84,7 +84,7 @@ def sales_source(source: Any, query: str | None) -> Any:
 
 
 def _plain(batch: "pa.RecordBatch", columns: Collection[str] | None) -> "pa.RecordBatch":
-    """The batch in types that every library knows; numbers of many digits are text, which the gate reads exactly."""
+    """Batch in types that every library knows; decimals become text, which is parsed exactly when the log is read."""
     import pyarrow as pa
 
     fields = [each for each in batch.schema if columns is None or each.name in columns] or list(batch.schema)[:1]
@@ -98,7 +98,7 @@ def _plain_column(array: Any, described: "pa.Field") -> Any:
     metadata = described.metadata or {}
     if (
         metadata.get(b"POSTGRESQL:type") == b"money"
-    ):  # which comes as whole cents, or whatever the server's currency has
+    ):  # arrives as whole cents, or the smallest unit of the server's currency
         raise LostSalesError(f"column {described.name!r} is of type money, which has no unit here: cast it to numeric")
     if isinstance(array.type, pa.UuidType):
         return pa.array([None if each is None else str(each) for each in array.to_pylist()], pa.string())
@@ -109,7 +109,7 @@ def _plain_column(array: Any, described: "pa.Field") -> Any:
 
 
 def _check_moments(array: Any, name: str) -> None:
-    """Raise where a date or time is infinite, which drivers give as a number beyond all years."""
+    """Raise if a date or time is infinite; drivers return that as a number outside the years 1 to 9999."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -1,4 +1,4 @@
-"""Sessions with a database: one transaction, read-only unless it is opened to write, and errors without secrets."""
+"""Sessions with a database: one transaction, read-only by default, and errors without secrets."""
 
 import re
 import sqlite3
@@ -21,14 +21,14 @@ INSTALL = "databases need the extra [sql]: pip install 'lostsales[sql]'"
 
 
 class Session(Protocol):
-    """What a transaction can do."""
+    """Transaction of a database."""
 
     def execute(self, sql: str) -> None:
         """Run a statement."""
         ...
 
     def number(self, sql: str) -> int:
-        """The one number that a query gives."""
+        """Return the single number that a query selects."""
         ...
 
     def reader(self, sql: str) -> "pa.RecordBatchReader":
@@ -42,16 +42,16 @@ class Session(Protocol):
 
 @contextmanager
 def session(address: DatabaseAddress, *, writes: bool = False) -> Iterator[Session]:
-    """One transaction, which is committed at the end where it writes; what goes wrong is one error."""
-    with told(address, "written to" if writes else "read"):
+    """Open one transaction; commit it at the end if it writes, and turn driver errors into LostSalesError."""
+    with driver_errors(address, "written to" if writes else "read"):
         opened = {"postgresql": _postgresql, "sqlite": _sqlite, "duckdb": _duckdb}[address.kind]
         with opened(address, writes) as found:
             yield found
 
 
 @contextmanager
-def told(address: DatabaseAddress, verb: str) -> Iterator[None]:
-    """What a driver raises becomes one error, with the address and the reason and without secrets."""
+def driver_errors(address: DatabaseAddress, verb: str) -> Iterator[None]:
+    """Turn errors of a driver into a LostSalesError with the address and the reason, without secrets."""
     try:
         yield
     except ImportError:
@@ -68,7 +68,7 @@ _DRIVERS = ("adbc_driver_manager", "_duckdb", "duckdb", "sqlite3", "pyarrow")
 
 
 def _reason(error: Exception) -> str:
-    """The first line of a message that says something, without the names of the layers that it came through."""
+    """First non-empty line of an error message, without the prefixes of the driver's layers."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
     reason = re.sub(r"^[A-Z_]+: (?=.)|\[libpq\] ", "", lines[0])
     reason = re.sub(r"^Failed to (?:prepare|execute) query(?: '.*?')?: ", "", reason)
@@ -76,7 +76,7 @@ def _reason(error: Exception) -> str:
 
 
 def existing_file(address: DatabaseAddress) -> Path:
-    """The file of a database that is read: drivers would make one that is not there."""
+    """File of a database to read; drivers would create a missing one."""
     path = Path(address.place)
     if not path.is_file():
         raise LostSalesError(f"there is no database {path}")
@@ -84,7 +84,7 @@ def existing_file(address: DatabaseAddress) -> Path:
 
 
 def writable_file(address: DatabaseAddress) -> Path:
-    """The file of a database that is written to: a regular one, or none yet."""
+    """File of a database to write to: a regular file, or a new one."""
     path = Path(address.place)
     if path.is_symlink() or (path.exists() and not path.is_file()):
         raise LostSalesError(f"{path} cannot be written to: it is no regular file")
@@ -110,7 +110,7 @@ def _postgresql(address: DatabaseAddress, writes: bool) -> Iterator[Session]:
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """After an error the connection may be gone, and then there is nothing to take back."""
+    """Ignore driver errors: after a failure the connection may be gone, and there is nothing to roll back."""
     try:
         yield
     except Exception as error:
@@ -168,7 +168,7 @@ class _DuckDB:
     def reader(self, sql: str) -> "pa.RecordBatchReader":
         found = self.connection.sql(sql)
         if found is None:
-            raise LostSalesError("a query must give rows, but this one gives none")
+            raise LostSalesError("a query must return rows, but this statement returns none")
         return found.to_arrow_reader(BATCH_ROWS)
 
     def load(self, name: str, table: "pa.Table") -> None:

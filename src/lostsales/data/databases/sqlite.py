@@ -1,7 +1,7 @@
-"""SQLite as Arrow: every value has a type of its own there, so a column has the narrowest that holds all of them.
+"""SQLite as Arrow: SQLite types every value, so a column gets the narrowest type that holds all of its values.
 
-The ADBC driver of SQLite writes the numbers of a column that also has text with seven digits, and takes the type of a
-column from its first rows; so this one is ours, on the driver of the standard library.
+The ADBC driver for SQLite rounds numbers to seven digits in a column that also has text, and takes the type of a
+column from its first rows. This reader uses the driver of the standard library instead.
 """
 
 import sqlite3
@@ -19,7 +19,7 @@ TYPES = ("integer", "real", "text", "blob")
 
 
 class Sqlite:
-    """A transaction."""
+    """Transaction of a SQLite database."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.connection = connection
@@ -29,17 +29,17 @@ class Sqlite:
         self.connection.execute(sql)
 
     def number(self, sql: str) -> int:
-        """The one number that a query gives."""
+        """Return the single number that a query selects."""
         return int(self.connection.execute(sql).fetchone()[0])
 
     def reader(self, sql: str) -> "pa.RecordBatchReader":
-        """The rows of a query; it is asked twice, first for the types of its columns."""
+        """Read the rows of a query, which runs twice: first for the types of its columns."""
         import pyarrow as pa
 
         sql = sql.strip().rstrip(";")
         described = self.connection.execute(f"SELECT * FROM ({sql}) LIMIT 0").description
         if described is None:
-            raise LostSalesError("a query must give rows, but this one gives none")
+            raise LostSalesError("a query must return rows, but this statement returns none")
         names = [name for name, *_ in described]
         kinds = [_column(found) for found in self._types(sql, names)]
         schema = pa.schema([(name, kind) for name, (kind, _) in zip(names, kinds, strict=True)])
@@ -72,7 +72,7 @@ class Sqlite:
             yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
     def load(self, name: str, table: "pa.Table") -> None:
-        """Make a temporary table; moments are texts, as SQLite has no type of them."""
+        """Make a temporary table; dates and times are stored as text, as SQLite has no type for them."""
         columns = ", ".join(identifier(each) for each in table.column_names)
         self.connection.execute(f"CREATE TEMPORARY TABLE {name} ({columns})")
         values = [[_stored(each) for each in column.to_pylist()] for column in table.columns]
@@ -81,7 +81,7 @@ class Sqlite:
 
 
 def _column(found: set[str]) -> tuple["pa.DataType", Callable[[Any], Any] | None]:
-    """The type of a column in which these occur, and how its values become that."""
+    """Arrow type of a column with values of these types, and the conversion to it (None if none is needed)."""
     import pyarrow as pa
 
     if "blob" in found:

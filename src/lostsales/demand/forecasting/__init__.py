@@ -1,1 +1,1 @@
-"""Forecasts of demand by series: a level that moves, seasons that series share, and counts around them."""
+"""Demand forecasts by series: a moving level, shared seasonal indices, and count distributions around them."""

@@ -1,4 +1,4 @@
-"""Forecasts of the members of a bank: levels with several forgetting rates, and trends of some of them."""
+"""Member forecasts of a bank of exponential smoothings: levels with several forgetting rates, some with a trend."""
 
 import numpy as np
 
@@ -8,26 +8,27 @@ from lostsales.demand.forecasting.season import seasonal_index
 from lostsales.demand.forecasting.spread import Spread
 from lostsales.types import Floats, Ints
 
-HALF_LIVES = np.array([1.5, 3.0, 6.0, 12.0, 24.0, 52.0, 104.0, 416.0])  # periods
+HALF_LIVES = np.array([1.5, 3.0, 6.0, 12.0, 24.0, 52.0, 104.0, 416.0])  # forgetting rates, in periods
 DECAYS = 0.5 ** (1.0 / HALF_LIVES)
-TRENDS = (3, 4)  # rates whose trend is a member as well
+TRENDS = (3, 4)  # indices of the rates that have a second member with a trend
 MEMBERS = len(HALF_LIVES) + len(TRENDS)
-PRIOR = 0.3  # periods that the next slower level counts for
-MOST_TREND = 2.0  # times the level, up or down
-DAMPING = 0.95  # of a trend, a period
+PRIOR = 0.3  # weight of the next slower level as a prior, in periods
+MOST_TREND = 2.0  # largest factor by which a trend may raise or lower the level
+DAMPING = 0.95  # factor of a trend per period
 
 
 def member_forecasts(panel: Panel, ends: Ints, targets: Ints, season_prior: float, spread: Spread) -> Floats:
-    """Mean demand in columns (series, horizons) from rows up to `ends` (series,), (series, horizons, members).
+    """Forecast mean demand in columns `targets` (series, horizons) from the origins `ends` (series,).
 
-    What came after the last of `ends` is not looked at. Stock-outs are read by the spread of demand around its mean.
+    Returns (series, horizons, members). Nothing after the last origin is used. Stock-outs update a level by the
+    conditional mean demand under `spread`.
     """
     known = int(ends.max()) + 1
     demand, exposure = panel.demand[:, :known], panel.exposure[:, :known]
     index, own = seasonal_index(demand, exposure, panel.cycles, int(targets.max()) + 1, season_prior)
     censored = panel.censored[:, :known]
     mean = demand[~censored].sum() / max(float(exposure[~censored].sum()), 1e-9)
-    usual = np.full(len(demand), max(float(mean), 1e-9))  # of a series that shows nothing yet
+    usual = np.full(len(demand), max(float(mean), 1e-9))  # level of a series without observations
     levels, smoothed = filter_levels(
         demand, exposure, censored, index, own, ends, DECAYS, PRIOR, usual, spread.factors, panel.integer
     )

@@ -1,4 +1,4 @@
-"""Seasonal indices that all series share, by the date of a period: of weekdays, and of the weeks of a year."""
+"""Seasonal indices that all series share, by date: weekdays and weeks of the year."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,13 +13,13 @@ from lostsales.demand.forecasting.season import LEAST_CYCLES, LEAST_WINDOW, cent
 from lostsales.types import Array, Floats, Ints
 
 WEEKDAYS, WEEKS = 7, 52
-INDEX_RANGE = 1e-3, 1e6
-MONDAY = 3  # 1970-01-01 was a Thursday
+INDEX_RANGE = 1e-3, 1e6  # bounds of an index, which must stay positive
+MONDAY = 3  # offset of weekdays: 1970-01-01 was a Thursday
 
 
 @dataclass(frozen=True, eq=False)
 class CalendarSeason:
-    """What weekday and week do to demand, 1 where nothing.
+    """Seasonal indices of weekdays and weeks of the year; 1 means no effect.
 
     Examples
     --------
@@ -29,7 +29,7 @@ class CalendarSeason:
 
     """
 
-    step: int  # microseconds from one period to the next, 0 where periods are no dates
+    step: int  # microseconds from one period to the next, 0 if periods are no dates
     weekday: Floats  # (7,)
     week: Floats  # (52,)
 
@@ -40,7 +40,7 @@ class CalendarSeason:
 
     @classmethod
     def of(cls, log: SalesLog) -> "CalendarSeason":
-        """From the demands of a log that are not censored; an index is told from its noise by its repetition."""
+        """Estimate the indices from the uncensored demands of a log, shrunk by their variation between cycles."""
         clock = PeriodColumns.of(log, log.products)
         if clock.grid is None or not clock.grid.is_dated or clock.grid.step > WEEKDAYS * DAY:
             return cls.none()
@@ -51,7 +51,7 @@ class CalendarSeason:
 
     @classmethod
     def learned(cls, demand: Floats, exposure: Floats, dates: Array, step: int) -> "CalendarSeason":
-        """From demands (series, periods) of dates (periods,); an exposure of 0 leaves one out."""
+        """Estimate the indices from demands (series, periods) at dates (periods,); exposure 0 leaves a demand out."""
         demand, index = demand * (exposure > 0), {"weekday": np.ones(WEEKDAYS), "week": np.ones(WEEKS)}
         for name, place, days in (("weekday", weekday_of(dates), WEEKDAYS), ("week", week_of(dates), WEEKS * 7)):
             columns = max(days * DAY // step, 1)
@@ -64,29 +64,29 @@ class CalendarSeason:
 
     @cached_property
     def is_none(self) -> bool:
-        """True where no index differs from 1."""
+        """True if no index differs from 1."""
         return self.step == 0 or bool((self.weekday == 1).all() and (self.week == 1).all())
 
     def index(self, dates: Array) -> Floats:
-        """The index of dates, of their shape."""
+        """Index of dates, in their shape."""
         if self.is_none or dates.dtype.kind != "M":
             return np.ones(dates.shape)
         return np.asarray(self.weekday[weekday_of(dates)] * self.week[week_of(dates)])
 
     def coming(self, dates: Array, periods: int) -> Floats:
-        """The index of periods from dates on, (dates, periods)."""
+        """Index of the periods that start at dates, (dates, periods)."""
         if dates.dtype.kind != "M":
             return np.ones((len(dates), periods))
         return self.index(dates[:, None] + np.arange(periods) * np.timedelta64(self.step, "us"))
 
 
 def weekday_of(dates: Array) -> Ints:
-    """From Monday, 0, on."""
+    """Weekday, 0 for Monday."""
     return np.asarray((dates.astype("datetime64[D]").astype(np.int64) + MONDAY) % WEEKDAYS)
 
 
 def week_of(dates: Array) -> Ints:
-    """Of the year, from 0, by the middle of a week that begins there; its last days belong to the last one."""
+    """Week of the year, from 0, by the middle of the seven days from each date on; the last days are in week 51."""
     middle = dates.astype("datetime64[D]") + np.timedelta64(3, "D")
     day = (middle - middle.astype("datetime64[Y]").astype("datetime64[D]")).astype(np.int64)
     return np.asarray(np.minimum(day // 7, WEEKS - 1))

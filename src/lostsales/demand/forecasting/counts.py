@@ -1,7 +1,7 @@
-"""Counts in compiled code: negative binomial quantiles, and what a stock-out tells about a mean.
+"""Count distributions in compiled code: negative binomial quantiles, and moments of demand given a stock-out.
 
-A count with mean m and variance v above m is negative binomial with size m^2 / (v - m); with v = m it is Poisson's.
-Where quantities are not counted, the gamma law with the same mean and variance takes its place.
+A count with mean m and variance v above m is negative binomial with size m^2 / (v - m); with v = m it is Poisson.
+If quantities are not counted, a gamma distribution with the same mean and variance is used instead.
 """
 
 import math
@@ -11,17 +11,17 @@ import numpy as np
 from lostsales._jit import compiled
 from lostsales.types import Bools, Floats
 
-MANY = 400.0  # beyond this mean, terms are too many to add up and the gamma law is as good
+MANY = 400.0  # mean beyond which quantiles are those of a gamma distribution: as good, without summing many terms
 FAR = 100.0  # a bound above this is treated as one on a continuous demand
-FAR_BELOW = 3.0  # times a bound, a mean of which the bound says nothing
-NEGLIGIBLE = 1e-12
-NEARLY_POISSON = 1e-9  # variance beyond that of Poisson's law, relative to it
-LANES = 32  # quantiles that are sought side by side
+FAR_BELOW = 3.0  # a bound below the mean by this factor is uninformative
+NEGLIGIBLE = 1e-12  # rounding error allowed in a cumulative probability
+NEARLY_POISSON = 1e-9  # relative excess over the Poisson variance, up to which a count is treated as Poisson
+LANES = 32  # quantiles searched together, so that the compiler vectorises the loop
 
 
 @compiled
 def count_quantile(level: float, mean: float, variance: float) -> float:
-    """The least count that is not exceeded with probability `level`."""
+    """Quantile of a count at probability `level`: the least count with P(D <= count) >= level."""
     if mean <= 0.0:
         return 0.0
     if mean > MANY:
@@ -32,7 +32,7 @@ def count_quantile(level: float, mean: float, variance: float) -> float:
     p = 1.0 if poisson else mean / variance
     term = math.exp(-mean) if poisson else math.exp(size * math.log(p))
     total, count = term, 0.0
-    # The tail beyond so many standard deviations is below every level that is asked for.
+    # Search limit: the tail beyond 60 standard deviations is below every tail probability in use.
     most = mean + 60.0 * math.sqrt(variance) + 60.0
     while total < level - NEGLIGIBLE and count < most:
         term *= mean / (count + 1.0) if poisson else (size + count) / (count + 1.0) * (1.0 - p)
@@ -43,15 +43,15 @@ def count_quantile(level: float, mean: float, variance: float) -> float:
 
 @compiled
 def small_count_quantiles(level: Floats, mean: Floats, variance: Floats, found: Floats) -> None:
-    """Fill `found` (rows,) with `count_quantile` of rows, to the last bit; means are at most MANY.
+    """Fill `found` (rows,) with `count_quantile` of rows, equal to the last bit; means are at most MANY.
 
-    Of many rows side by side the same term is added, which a processor does at once.
+    Terms are added for LANES rows at a time, which the compiler vectorises.
     """
     size, other, term = np.empty(LANES), np.empty(LANES), np.empty(LANES)
     total, goal, most, count = np.empty(LANES), np.empty(LANES), np.empty(LANES), np.empty(LANES)
     for low in range(0, len(mean), LANES):
         rows = min(LANES, len(mean) - low)
-        count[:], total[:], goal[:] = 0.0, 0.0, -1.0  # a goal that is reached, where there is nothing to seek
+        count[:], total[:], goal[:] = 0.0, 0.0, -1.0  # a goal already reached: nothing to search
         for j in range(rows):
             m, v = mean[low + j], variance[low + j]
             if v - m > NEARLY_POISSON * m:
@@ -75,7 +75,7 @@ def small_count_quantiles(level: Floats, mean: Floats, variance: Floats, found: 
 
 @compiled
 def normal_quantile(level: float) -> float:
-    """By bisection: levels are few and this is quick enough."""
+    """Quantile of the standard normal distribution, by bisection: few are needed, so this is fast enough."""
     low, high = -9.0, 9.0
     for _ in range(60):
         middle = 0.5 * (low + high)
@@ -88,7 +88,7 @@ def normal_quantile(level: float) -> float:
 
 @compiled
 def gamma_quantile(z: float, mean: float, variance: float) -> float:
-    """Of the gamma law with this mean and variance, by the cube root of Wilson and Hilferty; `z` is the normal one."""
+    """Quantile of a gamma distribution by the Wilson-Hilferty approximation; `z` is the standard normal quantile."""
     shape = mean * mean / max(variance, 1e-12 * mean * mean)
     ninth = 1.0 / (9.0 * shape)
     root = 1.0 - ninth + z * math.sqrt(ninth)
@@ -97,7 +97,7 @@ def gamma_quantile(z: float, mean: float, variance: float) -> float:
 
 @compiled
 def quantiles(level: float, mean: Floats, variance: Floats, integer: bool) -> Floats:
-    """The quantile at one level of laws of demand, one a row, (rows,)."""
+    """Quantiles of demand at one probability, one per row, (rows,)."""
     found, z = np.empty(len(mean)), normal_quantile(level)
     for i in range(len(mean)):
         if integer and mean[i] <= MANY:
@@ -125,9 +125,9 @@ def chance_at_least(least: float, mean: float, variance: float, integer: bool) -
 
 @compiled
 def log_score(demand: float, mean: float, variance: float, censored: bool, integer: bool) -> float:
-    """Log likelihood of a demand, or of at least so much where it is `censored`.
+    """Log likelihood of a demand, or of D >= demand if it is `censored`.
 
-    What does not depend on the law is left out. Where demand is not counted, it is that of a normal law.
+    Constants are left out. Demand that is not counted has a normal distribution here.
     """
     m = max(mean, 1e-9)
     v = max(variance, m * (1.0 + 1e-6)) if integer else max(variance, 1e-12)
@@ -141,7 +141,7 @@ def log_score(demand: float, mean: float, variance: float, censored: bool, integ
 
 @compiled
 def log_scores(demand: Floats, mean: Floats, variance: Floats, seen: Bools, censored: Bools, integer: bool) -> Floats:
-    """`log_score` of rows, (rows,); 0 where nothing is seen."""
+    """Log likelihoods of rows by `log_score`, (rows,); 0 if not seen."""
     found = np.zeros(len(demand))
     for i in range(len(demand)):
         if seen[i]:
@@ -151,11 +151,11 @@ def log_scores(demand: Floats, mean: Floats, variance: Floats, seen: Bools, cens
 
 @compiled
 def demand_at_least(least: float, mean: float, variance: float, integer: bool) -> tuple[float, float]:
-    """E[D | D >= least], and the information of the event as a share of that of D itself.
+    """Conditional mean E[D | D >= least], and the information of the event relative to that of D itself.
 
-    By Louis's identity the information about the mean that is lost is the variance of D given the event over its
-    variance; without a bound nothing is learned, and the share is 0. A bound far below the mean counts as none: where
-    every period is sold out each would raise the mean a little, without end.
+    By Louis's identity the share of information about the mean that is lost is Var(D | D >= least) / Var(D); without
+    a bound nothing is learned, and the relative information is 0. A bound far below the mean is ignored: if every
+    period is sold out, each would raise the mean a little, without end.
     """
     if mean <= 0.0 or FAR_BELOW * least <= mean:
         return mean, 0.0
@@ -179,7 +179,7 @@ def demand_at_least(least: float, mean: float, variance: float, integer: bool) -
 
 @compiled
 def expected_at_least(least: Floats, mean: Floats, variance: Floats, integer: bool) -> Floats:
-    """E[D | D >= least] of rows, (rows,)."""
+    """Conditional means E[D | D >= least] of rows, (rows,)."""
     found = np.empty(len(least))
     for i in range(len(least)):
         found[i] = demand_at_least(least[i], mean[i], variance[i], integer)[0]
@@ -188,7 +188,7 @@ def expected_at_least(least: Floats, mean: Floats, variance: Floats, integer: bo
 
 @compiled
 def drawn_at_least(least: Floats, mean: Floats, variance: Floats, chance: Floats, integer: bool) -> Floats:
-    """Demands given D >= least: the quantile at a chance (rows,) between that of the bound and 1."""
+    """Draws of demand given D >= least, by inversion of uniform draws `chance` (rows,)."""
     found = np.empty(len(least))
     for i in range(len(least)):
         above = chance_at_least(least[i], mean[i], variance[i], integer)
@@ -205,6 +205,6 @@ def _normal_at_least(least: float, mean: float, variance: float) -> tuple[float,
     sd = math.sqrt(variance)
     z = (least - mean) / sd
     tail = 0.5 * math.erfc(z / math.sqrt(2.0))
-    # Far out the inverse Mills ratio is z + 1 / z.
+    # Asymptote of the inverse Mills ratio.
     hazard = math.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi) / tail if tail > 1e-12 else z + 1.0 / z
     return mean + sd * hazard, min(max(hazard * (hazard - z), 0.0), 1.0)

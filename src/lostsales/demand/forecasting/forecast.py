@@ -1,4 +1,4 @@
-"""`forecast`: demand of the coming periods by series, with quantiles of counts."""
+"""The function `forecast`: demand of the coming periods by series, with quantiles."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,16 +21,16 @@ from lostsales.demand.forecasting.season import LEAST_CYCLES
 from lostsales.errors import SettingError
 from lostsales.types import Array, Floats
 
-MOST_AHEAD = 1_000  # periods
+MOST_AHEAD = 1_000  # largest horizon, in periods
 
 
 class ForecastFacts(Settings):
-    """How a forecast was made."""
+    """Facts about how a forecast was made."""
 
     series: int
-    periods: int  # looked back on
+    periods: int  # length of the history used
     stockouts: int  # rows whose demand is at least their sales, or unknown
-    origins: int  # earlier ones, from which forecasts were made again
+    origins: int  # earlier origins at which the forecast was repeated
     season: tuple[int, ...]  # lengths of the cycles, in periods
     own_season: bool  # series have indices of their own
     half_life: float  # periods, the usual one of the mixture
@@ -39,7 +39,7 @@ class ForecastFacts(Settings):
 
 @dataclass(frozen=True, eq=False)
 class Forecast:
-    """Demand, not sales, of the coming periods, one row a series and period.
+    """Forecast of demand, not sales, one row per series and period.
 
     Examples
     --------
@@ -52,15 +52,15 @@ class Forecast:
     """
 
     columns: Columns  # names of the key columns
-    names: Array  # (rows,) text, of the series
+    names: Array  # (rows,) text, series
     period: Array  # (rows,)
     mean: Floats  # (rows,)
-    quantiles: dict[float, Floats]  # by level in per cent, each (rows,)
+    quantiles: dict[float, Floats]  # by probability in per cent, each (rows,)
     how: ForecastFacts
 
     @property
     def keys(self) -> dict[str, Array]:
-        """The columns that name a row, under the names that the log has them under."""
+        """Key columns of a row, under their names in the log."""
         parts = self.columns.series_parts
         split = [str(name).split(SERIES_SEPARATOR, len(parts) - 1) for name in self.names]
         named = {name: np.array([each[at] for each in split], dtype=object) for at, name in enumerate(parts)}
@@ -68,21 +68,21 @@ class Forecast:
 
     @property
     def table(self) -> dict[str, Array]:
-        """The columns of a long table: keys, mean and a column for each level, such as q90."""
+        """Columns of a long table: keys, mean and one column per quantile, such as q90."""
         keys = self.keys
         found = {"mean": self.mean} | {f"q{level:g}": values for level, values in self.quantiles.items()}
         return keys | beside(found, keys, "forecast_")
 
     @property
     def text_table(self) -> dict[str, Array]:
-        """The table for a text file or a screen, where moments that are days are written as such."""
+        """Table for a text file or a screen; timestamps at midnight are written as dates."""
         if self.period.dtype.kind != "M":
             return self.table
         days = self.period.astype("datetime64[D]")
         return self.table | ({self.columns.period: days} if (days == self.period).all() else {})
 
     def to_frame(self, backend: Literal["pandas", "polars", "pyarrow"] = "pandas") -> Any:
-        """The table as one of pandas, polars or pyarrow."""
+        """Table as a pandas, polars or pyarrow frame."""
         import narwhals as nw
 
         return nw.from_dict(self.table, backend=backend).to_native()
@@ -99,10 +99,10 @@ def forecast(
 ) -> Forecast:
     """Forecast the demand of every series, with quantiles.
 
-    Demand is a level times a season. The level follows the demand that was seen with several forgetting rates, and
-    through stock-outs by what they tell of it; their weights, the season that series share and the spread around the
-    mean are those with which forecasts from earlier periods of the log did best. Prices and features are expected to
-    be as they were.
+    Demand is a level times a seasonal index. The level is estimated with several forgetting rates; a stock-out updates
+    it by the conditional mean demand. The weights of the rates, the shared seasonal indices and the spread around the
+    mean are those that forecast best from earlier origins of the log. Prices and features are assumed to stay as they
+    were.
 
     Parameters
     ----------
@@ -110,26 +110,26 @@ def forecast(
         What `read_log` returns, or what it reads; a table needs no more than `series`, `period` and `sales`, or
         `unique_id`, `ds` and `y`.
     horizon : int
-        Periods to look ahead, from the last of each series on; closed ones are left out.
+        Periods to forecast, from the last one of each series on; closed periods are left out.
     levels : sequence of float
         Quantiles, in per cent.
     season : int, optional
-        Periods after which demand comes back, 1 for none; weekdays, weeks of the year and months by the dates unless
-        given, and none where periods are plain numbers.
+        Length of the seasonal cycle in periods, 1 for none. By default weekdays, weeks of the year and months follow
+        from the dates, and there is no season if periods are plain numbers.
     seed : int
-        Of the sample of forecasts by which seasons and spreads are chosen.
+        Seed of the sample of forecasts on which seasons and spreads are chosen.
     progress : callable, optional
         Called with work done and work in total.
 
     Returns
     -------
     Forecast
-        Mean and quantiles, whole where demand is counted.
+        Mean and quantiles; quantiles are whole numbers if demand is.
 
     Raises
     ------
     SettingError
-        A setting cannot be.
+        A setting is out of range.
     LogError
         The table cannot be used.
 

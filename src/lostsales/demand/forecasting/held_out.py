@@ -1,4 +1,4 @@
-"""Forecasts from earlier origins, held against what was seen later."""
+"""Forecasts from earlier origins, with the demand observed later."""
 
 from dataclasses import dataclass
 
@@ -11,10 +11,10 @@ from lostsales.demand.forecasting.panel import Panel
 from lostsales.demand.forecasting.spread import Spread
 from lostsales.types import Bools, Floats, Ints
 
-MOST_ORIGINS, LEAST_ORIGINS = 52, 6
-MOST_CELLS = 4_000_000  # of series, origins and horizons that are forecast again
+MOST_ORIGINS, LEAST_ORIGINS = 52, 6  # a year of weeks if time allows; never fewer than 6
+MOST_CELLS = 4_000_000  # series x periods x members x origins to filter, in hundreds: bounds the time
 LEAST_HISTORY = 4  # periods before an origin
-LEAST_EXPOSURE = 0.5  # of a period whose demand tells how good a forecast was
+LEAST_EXPOSURE = 0.5  # share of time on sale from which on a period is used to score forecasts
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,14 +22,14 @@ class HeldOut:
     """Member forecasts from earlier origins for some horizons."""
 
     horizons: Ints  # (horizons,)
-    mean: Floats  # (origins, series, horizons, members), for the time on sale
+    mean: Floats  # (origins, series, horizons, members), over the time on sale
     demand: Floats  # (origins, series, horizons)
-    seen: Bools  # (origins, series, horizons) the demand, or what it was at least, is known
-    censored: Bools  # (origins, series, horizons) it was at least that
+    seen: Bools  # (origins, series, horizons) the demand or a lower bound is known
+    censored: Bools  # (origins, series, horizons) it is a lower bound
 
 
 def origins_of(panel: Panel, horizons: Ints, most: int = MOST_ORIGINS) -> Ints:
-    """Columns from which to forecast again, the last ones or, where they are too many, evenly spaced ones."""
+    """Columns of earlier origins: the last ones, thinned evenly if there are too many."""
     columns = panel.demand.shape[1]
     cells = len(panel.demand) * columns * MEMBERS
     most = int(np.clip(100 * MOST_CELLS // max(cells, 1), LEAST_ORIGINS, most))
@@ -47,7 +47,7 @@ def hold_out(
     spread: Spread,
     progress: Progress | None = None,
 ) -> HeldOut:
-    """Forecast again from every origin with what was known then."""
+    """Forecast from every origin with the data known then."""
     columns = panel.demand.shape[1]
 
     def forecast_at(origin: int) -> Floats:

@@ -1,4 +1,4 @@
-"""What is learned from forecasts of earlier origins: seasons of series, weights of members, and spreads."""
+"""Estimation on forecasts from earlier origins: seasonal prior, weights of members, and spreads."""
 
 from dataclasses import dataclass, replace
 
@@ -14,30 +14,31 @@ from lostsales.demand.forecasting.season import LEAST_WINDOW, centred_level
 from lostsales.demand.forecasting.spread import Spread, choose_spread, likeliest_spread, quantile_loss
 from lostsales.types import Floats, Ints
 
-SEASON_PRIORS = (np.inf, 300.0, 100.0, 30.0)  # units that the shared index of a position counts for in a series
-FEW_ORIGINS = 13  # and
-FEW_SERIES = 1_000  # on which that is chosen
+SEASON_PRIORS = (np.inf, 300.0, 100.0, 30.0)  # weight of the shared seasonal index in a series, in sold units
+# Origins and series on which the seasonal prior is chosen.
+FEW_ORIGINS = 13
+FEW_SERIES = 1_000
 
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """Of a bank of levels, for some horizons."""
+    """Estimated parameters of a bank of levels, for some horizons."""
 
     season_prior: float
     weights: Floats  # (series, horizons, members)
     spreads: tuple[Spread, ...]  # (horizons,)
     own: Floats  # (series, horizons) factors of the spread
-    reading: Spread  # by which stock-outs are read
+    reading: Spread  # with which stock-outs update the levels
 
     @property
     def half_life(self) -> float:
-        """The usual one of the last horizon: the geometric mean over the weights, in periods."""
+        """Half-life at the last horizon, in periods: the geometric mean over the weights of the levels."""
         weights = self.weights[:, -1, : len(HALF_LIVES)].mean(axis=0)
         return float(np.exp(np.log(HALF_LIVES) @ weights / weights.sum()))
 
 
 def learn(panel: Panel, horizons: Ints, origins: Ints, seed: int, progress: Progress | None) -> Learned:
-    """All of it; equal weights and the first spread where the log is too short to forecast anything again."""
+    """Estimate all parameters; equal weights and the first spread if the log is too short for earlier origins."""
     n, rng, first = len(panel.names), np.random.default_rng(seed), first_spread(panel, seed)
     if not len(origins):
         weights = np.full((n, len(horizons), MEMBERS), 1.0 / MEMBERS)
@@ -50,7 +51,7 @@ def learn(panel: Panel, horizons: Ints, origins: Ints, seed: int, progress: Prog
 
 
 def first_spread(panel: Panel, seed: int) -> Spread:
-    """Of demands around the mean of the periods about them, from those that are known."""
+    """Spread of the uncensored demands around their centred moving average."""
     seen = (panel.exposure >= LEAST_EXPOSURE) & ~panel.censored
     exposure = np.where(seen, panel.exposure, 0.0)
     level = centred_level(np.where(seen, panel.demand, 0.0), exposure, LEAST_WINDOW)
@@ -58,7 +59,7 @@ def first_spread(panel: Panel, seed: int) -> Spread:
 
 
 def _reading_spread(panel: Panel, first: Spread, rng: np.random.Generator) -> Spread:
-    """The spread with the best likelihood of known demands and bounds, one period ahead on a few origins."""
+    """Maximum likelihood spread of demands and bounds, one period ahead on a few origins."""
     some, next_period = _some(panel, rng), np.array([1])
     held_out = hold_out(some, next_period, origins_of(some, next_period, FEW_ORIGINS), np.inf, first)
     mean = (held_out.mean * mixture_weights(held_out, first)).sum(axis=3)
@@ -86,7 +87,7 @@ def _from_held_out(held_out: HeldOut, prior: float, first: Spread, rng: np.rando
 
 
 def _season_prior(panel: Panel, horizons: Ints, spread: Spread, rng: np.random.Generator, progress: Progress) -> float:
-    """How much a series has a season of its own: the prior with the least loss of the mean of all members."""
+    """Prior of the seasonal index of a series: the one with the least quantile loss of the mean of all members."""
     if not panel.cycles:
         return np.inf
     some = _some(panel, rng)
@@ -102,7 +103,7 @@ def _season_prior(panel: Panel, horizons: Ints, spread: Spread, rng: np.random.G
 
 
 def _some(panel: Panel, rng: np.random.Generator) -> Panel:
-    """Some series at random, where they are many."""
+    """Random sample of the series if there are many."""
     if len(panel.names) <= FEW_SERIES:
         return panel
     series = np.sort(rng.choice(len(panel.names), FEW_SERIES, replace=False))

@@ -1,4 +1,4 @@
-"""The filter of levels in compiled code: a bank of forgetting rates, updated through stock-outs."""
+"""Filters of levels in compiled code: a bank of forgetting rates, updated by demands and stock-outs."""
 
 import numpy as np
 
@@ -21,16 +21,16 @@ def filter_levels(
     spread: tuple[float, float],
     integer: bool,
 ) -> tuple[Floats, Floats]:
-    """Levels of every series after its period `ends`, (series, rates), and the same smoothed once more.
+    """Levels of every series after its period `ends`, (series, rates), and these levels smoothed once more.
 
-    With rate k, demand of s periods ago counts decay_k^s: the level is the posterior mean of a Poisson rate that has a
-    gamma prior and whose past is discounted (power discounting). The prior is worth `prior` periods at the next slower
-    level, for the slowest at `usual`. Of a stock-out the mean demand given its bound counts, for the share of a period
-    that its information is of that of a demand.
+    With rate k, demand of s periods ago has weight decay_k^s: the level is the posterior mean of a Poisson rate with a
+    gamma prior and a discounted past (power discounting). The prior is worth `prior` periods at the next slower
+    level, for the slowest at `usual`. A stock-out enters by its conditional mean demand, weighted by its information
+    relative to that of an observed demand.
 
-    `demand`, `exposure` and `censored` are (series, periods). A period is exposed for its share of time on sale, times
-    its seasonal index (rows, periods), of which a series has the row `own`. Rates are ordered from fast to slow. The
-    variance of a demand is `spread`: so many times the mean and its square, and where it is counted the mean more.
+    `demand`, `exposure` and `censored` are (series, periods). The exposure of a period is its share of time on sale
+    times its seasonal index (rows, periods); `own` is the row of each series in it. Rates are ordered from fast to
+    slow. `spread` has the factors of mean and squared mean in the variance; counts have the mean in addition.
     """
     n, rates = len(demand), len(decays)
     levels, smoothed = np.empty((n, rates)), np.empty((n, rates))
@@ -78,13 +78,13 @@ def level_paths(
     usual: Floats,
     spread: tuple[float, float],
     integer: bool,
-    memory: float,
+    discount: float,
 ) -> Floats:
-    """The level before each row, (rows, 2): the mixture of all rates, and the slowest.
+    """Level before each row, (rows, 2): the mixture of all rates, and the slowest.
 
-    Rows are in order of series and period. Rates are weighted by the likelihood that they had for the demands so far,
-    discounted by `memory` (dynamic model averaging). `total`, `weight` and `score` (series, rates) are where each
-    series stands before its first row, and afterwards where it stands after its last; see `filter_levels`.
+    Rows are sorted by series and period. Rates are weighted by the likelihood of the demands so far, discounted by
+    `discount` (dynamic model averaging). `total`, `weight` and `score` (series, rates) are the state of each series
+    before its first row, updated in place to that after its last; see `filter_levels`.
     """
     rates, found = len(decays), np.empty((len(demand), 2))
     levels = np.empty(rates)
@@ -104,7 +104,7 @@ def level_paths(
             if exposure[row] <= 0.0:
                 continue
             variance = (spread[0] + integer + spread[1] * mean) * mean
-            score[i, k] = memory * score[i, k] + log_score(demand[row], mean, variance, censored[row], integer)
+            score[i, k] = discount * score[i, k] + log_score(demand[row], mean, variance, censored[row], integer)
             if censored[row]:
                 expected, known = demand_at_least(demand[row], mean, variance, integer)
                 total[i, k] += expected - mean + known * mean

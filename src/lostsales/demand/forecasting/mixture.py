@@ -1,4 +1,4 @@
-"""Weights of the members of a bank: those that would have forecast best, common to all series and then of each."""
+"""Weights of the members of a bank by their forecasts from earlier origins, first common, then of each series."""
 
 import numpy as np
 
@@ -8,18 +8,18 @@ from lostsales.demand.forecasting.held_out import HeldOut
 from lostsales.demand.forecasting.spread import Spread
 from lostsales.types import Bools, Floats
 
-STEPS = 200
+STEPS = 200  # of the quadratic program
 ROUNDS = 4  # of imputing the demand of stock-outs
-MEMORY = 0.9  # of the scores of a series, from one origin to the next
-LEAST = 0.02  # of the common weight of a member, in equal parts, so that a series can turn to any
+FORGETTING = 0.9  # discount of the scores of a series from one origin to the next
+LEAST = 0.02  # share of the common weights that is spread equally, so that a series can move to any member
 
 
 def mixture_weights(held_out: HeldOut, spread: Spread) -> Floats:
     """Weights of the members, (series, horizons, members), that sum to 1.
 
-    The common weights minimise the squared error of the weighted mean, relative to the variance that is expected; of
-    stock-outs the mean demand given their bound counts. A series departs from them by the likelihood that the members
-    had for its last demands (dynamic model averaging).
+    The common weights minimise the squared error of the weighted mean, relative to the expected variance; stock-outs
+    enter by their conditional mean demand. A series departs from them by the likelihood of its last demands under
+    each member (dynamic model averaging).
     """
     n, horizons, members = held_out.mean.shape[1:]
     weights = np.empty((n, horizons, members))
@@ -53,7 +53,7 @@ def _own_weights(mean: Floats, demand: Floats, seen: Bools, censored: Bools, spr
         centre = mean[:, :, k].reshape(-1)
         found = log_scores(flat[0], centre, spread.variance(centre, 1.0), flat[1], flat[2], spread.integer)
         score[:, :, k] = found.reshape(origins, n)
-    recent = MEMORY ** np.arange(origins - 1, -1, -1.0)
+    recent = FORGETTING ** np.arange(origins - 1, -1, -1.0)
     total = np.tensordot(recent, score, axes=1) + np.log(common)
     weights = np.exp(total - total.max(axis=1, keepdims=True))
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
@@ -63,7 +63,7 @@ def _own_weights(mean: Floats, demand: Floats, seen: Bools, censored: Bools, spr
 def least_error_weights(products: Floats, steps: int) -> Floats:
     """Weights w >= 0 with sum 1 that minimise w' P w, (members,).
 
-    From equal weights on, each step moves weight from the worst member that has any to the best, as much as helps.
+    Starting from equal weights, each step moves the optimal weight from the worst member that has any to the best.
     """
     members = len(products)
     w = np.full(members, 1.0 / members)

@@ -1,8 +1,8 @@
-"""Moving levels in compiled code: their update by demands and stock-outs, and paths of demand that they hold possible.
+"""Moving levels in compiled code: their update by demands and stock-outs, and sample paths of future demand.
 
 Each member is an exponential smoothing with multiplicative errors (Hyndman, Koehler, Ord and Snyder, 2008): demand is
-mean (1 + error), and the level moves by a rate times the error. Some have a trend, some go back to the slowest level.
-A count has the variance of Poisson's law on top.
+mean (1 + error), and the level moves by a rate times the error. Some have a trend, some revert to the slowest level.
+Counts have the Poisson variance in addition.
 """
 
 import math
@@ -14,7 +14,8 @@ from lostsales._jit import compiled
 from lostsales.demand.forecasting.counts import chance_at_least, demand_at_least, small_count_quantiles
 from lostsales.types import Bools, Floats, Ints
 
-# Rate of the level, rate of its trend, and share of the way back to the slowest level that it goes in a period.
+# Smoothing rate of the level, of its trend, and reversion to the slowest level per period. Members and reversion rates
+# were selected on nine windows of the VN2 history (docs/public-benchmarks.md).
 RATES = np.array(
     [
         [0.02, 0.0, 0.0],
@@ -28,25 +29,25 @@ RATES = np.array(
         [0.2, 0.0, 0.1],
     ]
 )
-DAMPING = 0.9  # of a trend, a period
-MEMORY = 0.95  # weight of a squared error against that of the next period
-FEW = 30.0  # a mean below which a count is negative binomial; above, a whole number around it
-LEAST_LEVEL = 0.05  # of counts
-LEAST_EXCESS = 1e-4  # variance beyond Poisson's, relative to the squared mean
-FREEDOM = 5.0  # degrees of Student's law of errors in a score
+DAMPING = 0.9  # factor of a trend per period
+VARIANCE_DECAY = 0.95  # discount of squared errors per period
+FEW = 30.0  # mean below which a count is negative binomial; above it, demand is a rounded continuous draw
+LEAST_LEVEL = 0.05  # lower bound of the level of counts
+LEAST_EXCESS = 1e-4  # lower bound of the variance beyond Poisson's, relative to the squared mean
+FREEDOM = 5.0  # degrees of freedom of the Student distribution of errors in a score
 LOG_DENSITY = math.lgamma((FREEDOM + 1) / 2) - math.lgamma(FREEDOM / 2) - 0.5 * math.log(FREEDOM * math.pi)
-FAULTY = 0.02  # share of stock-outs that tell nothing, so that a single one does not rule a member out
-LARGEST_ERROR = 4.0
+FAULTY = 0.02  # assumed share of false stock-outs, so that a single one does not rule a member out
+LARGEST_ERROR = 4.0  # bound of the relative error of a drawn demand
 
 
 class LevelState(NamedTuple):
-    """What is known of every member, each (series, members), and how many periods a series has shown, (series,)."""
+    """State of every member, each (series, members), and number of observed periods, (series,)."""
 
     level: Floats
     trend: Floats
-    squares: Floats  # sum of squared relative errors beyond Poisson's, the older the less
-    weight: Floats  # of these
-    score: Floats  # log likelihood of demands, the older the less
+    squares: Floats  # discounted sum of squared relative errors beyond Poisson's
+    weight: Floats  # discounted number of these
+    score: Floats  # discounted log likelihood of demands
     shown: Ints  # (series,)
 
 
@@ -62,8 +63,8 @@ def observe(
 ) -> None:
     """Update a state by periods (series, periods), in place; a demand of NaN is skipped.
 
-    A period is exposed for its seasonal index times its share of time on sale. Of a stock-out the mean demand given
-    that it was at least so large counts.
+    The exposure of a period is its seasonal index times its share of time on sale. A stock-out enters by its
+    conditional mean demand.
     """
     least_level = LEAST_LEVEL if counted else 1e-9
     for i in range(len(demand)):
@@ -94,10 +95,10 @@ def observe(
                 state.score[i, k] = forgetting * state.score[i, k] + score
                 if not censored[i, t]:
                     square = min(error * error, 9.0 * relative + 0.25) - noise
-                    state.squares[i, k] = max(MEMORY * state.squares[i, k] + square, 0.0)
-                    state.weight[i, k] = MEMORY * state.weight[i, k] + 1.0
+                    state.squares[i, k] = max(VARIANCE_DECAY * state.squares[i, k] + square, 0.0)
+                    state.weight[i, k] = VARIANCE_DECAY * state.weight[i, k] + 1.0
                 error = max(error, -1.0)
-                if not counted or mean >= FEW:  # large errors of small counts are their law, and no outliers
+                if not counted or mean >= FEW:  # large relative errors of small counts are no outliers
                     error = min(error, 3.0 * math.sqrt(relative) + 0.3)
                 if rates[k, 1] > 0.0:
                     state.trend[i, k] = DAMPING * state.trend[i, k] + rates[k, 1] * base * error
@@ -108,7 +109,7 @@ def observe(
 
 @compiled
 def log_density(units: float, mean: float, relative: float, counted: bool) -> float:
-    """Of a demand: negative binomial where it is a small count, else Student's law, relative to the squared mean."""
+    """Log density of a demand: negative binomial for small counts, else Student; `relative` is variance over mean^2."""
     if counted and mean < FEW:
         size = 1.0 / max(relative - 1.0 / mean, LEAST_EXCESS)
         p = size / (size + mean)
@@ -120,7 +121,7 @@ def log_density(units: float, mean: float, relative: float, counted: bool) -> fl
 
 @compiled
 def shares_of(score: Floats) -> Floats:
-    """The weight of each member by its score, (members,)."""
+    """Weights of the members by their scores, (members,)."""
     shares: Floats = np.exp(score - score.max())
     shares /= shares.sum()
     return shares
@@ -137,10 +138,10 @@ def draw_paths(
     counted: bool,
     paths: Floats,
 ) -> None:
-    """Fill `paths` (paths, periods) with demands that a series may have, whose periods are exposed so (periods,).
+    """Fill `paths` (paths, periods) with sampled demands of series i; `exposure` is (periods,).
 
-    Every path follows a member, as many of them as its weight says, and the level moves along the path by its own
-    errors. `chances` and `errors` (paths, periods) are draws from the uniform law, and of errors with variance 1.
+    Every path follows one member, in proportion to the weights, and the level moves along the path by its own errors.
+    `chances` are uniform draws and `errors` draws with variance 1, both (paths, periods).
     """
     n, periods = paths.shape
     shares, least_level, slowest = shares_of(state.score[i]), LEAST_LEVEL if counted else 1e-9, state.level[i, 0]

@@ -1,4 +1,4 @@
-"""Moving levels of many series: what each has shown so far, and paths of demand that it may take from here."""
+"""Moving levels of many series: filtered state, and sample paths of future demand."""
 
 from dataclasses import dataclass, field, replace
 
@@ -7,26 +7,27 @@ import numpy as np
 from lostsales.demand.forecasting.moving_level_loops import RATES, LevelState, draw_paths, observe
 from lostsales.types import Bools, Floats, Ints
 
-FORGETTING = 0.93  # weight of a score against that of the next period
-USUAL_SPREAD = 0.35  # standard deviation of demand relative to its mean, before a series has shown its own
-USUAL_WEIGHT = 4.0  # periods that it counts for
-KNOWN_LEVEL = 4  # periods that a level counts for that is known beforehand
+# Discount of scores per period; 0.90 and 0.96 were no better on nine windows of VN2 (docs/public-benchmarks.md).
+FORGETTING = 0.93
+USUAL_SPREAD = 0.35  # prior standard deviation of demand relative to its mean
+USUAL_WEIGHT = 4.0  # weight of that prior, in periods
+KNOWN_LEVEL = 4  # weight of a level known in advance, in periods
 STUDENT = 6  # degrees of freedom of the errors of a path
 MEMBERS = len(RATES)
-EQUAL_SERIES = 1.0  # series of equal weights that each member counts for when weights are pooled
-ROUNDS = 50  # of expectation and maximisation
+EQUAL_SERIES = 1.0  # pseudo-count of each member when weights are pooled
+ROUNDS = 50  # of expectation-maximisation
 
 
 @dataclass(frozen=True, eq=False)
 class PathDraws:
-    """Common random numbers of paths: every series meets the same, so that none depends on which others there are."""
+    """Common random numbers of paths: all series share them, so that no series depends on which others there are."""
 
-    chances: Floats  # (paths, periods) of the uniform law
-    errors: Floats  # (paths, periods) of Student's law with variance 1
+    chances: Floats  # (paths, periods) uniform
+    errors: Floats  # (paths, periods) Student with variance 1
 
     @classmethod
     def of(cls, paths: int, periods: int, rng: np.random.Generator) -> "PathDraws":
-        """Stratified in each period."""
+        """Draw numbers that are stratified in each period."""
         from scipy.special import stdtrit
 
         chances = stratified(paths, periods, rng)
@@ -34,10 +35,10 @@ class PathDraws:
 
 
 def stratified(paths: int, columns: int, rng: np.random.Generator) -> Floats:
-    """The middles of equal shares of [0, 1], each once in a column, (paths, columns), even in several columns too.
+    """Latin hypercube sample (paths, columns): midpoints of equal parts of [0, 1], each once in a column.
 
-    Points of a scrambled Sobol sequence, of which the ranks are kept. A first column that sorts them is left out, so
-    that any run of neighbouring paths is even as well.
+    The ranks of a scrambled Sobol sequence, which is also even over several columns. Paths are sorted by an extra
+    first column, which is left out, so that any run of neighbouring paths is even as well.
     """
     from scipy.stats.qmc import Sobol
 
@@ -48,7 +49,7 @@ def stratified(paths: int, columns: int, rng: np.random.Generator) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class MovingLevels:
-    """Levels with several rates and trends, weighted by how well each foretold the demand of its series.
+    """Mixture of levels with several rates and trends, weighted by the likelihood of the demand of each series.
 
     Examples
     --------
@@ -61,7 +62,7 @@ class MovingLevels:
     state: LevelState
     counted: bool = True  # demand comes in whole units
     forgetting: float = FORGETTING
-    prior: Floats = field(default_factory=lambda: np.full(MEMBERS, 1.0 / MEMBERS))  # (members,) weights before demands
+    prior: Floats = field(default_factory=lambda: np.full(MEMBERS, 1.0 / MEMBERS))  # (members,) prior weights
 
     @classmethod
     def start(
@@ -72,10 +73,11 @@ class MovingLevels:
         spread: Floats | None = None,
         prior: Floats | None = None,
     ) -> "MovingLevels":
-        """Nothing seen yet.
+        """Initial state, before any demand.
 
-        Where a `level` (series,) is known, and not NaN, it counts as some periods; so does a `spread` (series,), the
-        variance beyond Poisson's relative to the squared mean. Members have weights (members,) beforehand.
+        A `level` (series,) known in advance (not NaN) has the weight of `KNOWN_LEVEL` periods, a `spread` (series,),
+        the variance beyond Poisson's relative to the squared mean, that of `USUAL_WEIGHT`. `prior` has the weights of
+        the members (members,).
         """
         shape, least = (series, len(RATES)), 0.5 if counted else 0.0
         known = np.zeros(series, dtype=bool) if level is None else np.isfinite(level)
@@ -94,15 +96,15 @@ class MovingLevels:
 
     @classmethod
     def joined(cls, parts: list["MovingLevels"]) -> "MovingLevels":
-        """The series of all parts."""
+        """Concatenate the series of all parts."""
         state = LevelState._make(map(np.concatenate, zip(*(part.state for part in parts), strict=True)))
         return replace(parts[0], state=state)
 
     def after(self, demand: Floats, censored: Bools | None = None, exposure: Floats | None = None) -> "MovingLevels":
-        """The levels after further periods (series, periods), NaN where a series has none.
+        """Update the levels by further periods (series, periods), NaN where a series has none.
 
-        A censored demand is at least so large. A period is exposed for its seasonal index times its share of time on
-        sale, 1 unless given.
+        A censored demand is a lower bound. The exposure of a period is its seasonal index times its share of time on
+        sale, 1 by default.
         """
         state = LevelState._make(each.copy() for each in self.state)
         censored = np.zeros(demand.shape, dtype=bool) if censored is None else censored
@@ -112,9 +114,9 @@ class MovingLevels:
         return replace(self, state=state)
 
     def pooled(self) -> "MovingLevels":
-        """With the prior weights of members under which the scores of all series are likeliest (empirical Bayes).
+        """Estimate the prior weights of the members from the scores of all series (empirical Bayes).
 
-        The weights are those of a mixture, by expectation and maximisation; few series leave them near equal.
+        They are mixture weights by expectation-maximisation; with few series they stay nearly equal.
         """
         likelihood = np.exp(self.state.score - self.state.score.max(axis=1, keepdims=True))
         weights = np.full(MEMBERS, 1.0 / MEMBERS)
@@ -125,17 +127,17 @@ class MovingLevels:
         return replace(self, prior=weights)
 
     def take(self, rows: Ints) -> "MovingLevels":
-        """Some of the series."""
+        """Select series."""
         return replace(self, state=LevelState._make(each[rows] for each in self.state))
 
     @property
     def weighted(self) -> LevelState:
-        """The state, whose scores count the prior weights."""
+        """State with the prior weights added to the scores."""
         return self.state._replace(score=self.state.score + np.log(self.prior))
 
     @property
     def mean(self) -> Floats:
-        """The level of each series, (series,)."""
+        """Mean level of each series, (series,)."""
         return np.asarray((self._shares * self.state.level).sum(axis=1))
 
     @property
@@ -150,7 +152,7 @@ class MovingLevels:
         return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
     def paths(self, draws: PathDraws, exposure: Floats | None = None) -> Floats:
-        """Demands of the coming periods, (series, paths, periods), exposed so, (series, periods)."""
+        """Sample demands of the coming periods, (series, paths, periods); `exposure` is (series, periods)."""
         n, (paths, periods) = len(self.state.shown), draws.chances.shape
         exposure = np.ones((n, periods)) if exposure is None else exposure
         state, found = self.weighted, np.empty((n, paths, periods))

@@ -1,4 +1,4 @@
-"""A log as a panel: demand by product and period, with what is hidden of it."""
+"""A log as a panel: demand by product and period, with censoring."""
 
 from dataclasses import dataclass
 
@@ -9,30 +9,30 @@ from lostsales.demand.censoring.observed import observe
 from lostsales.demand.forecasting.periods import Cycle, PeriodColumns
 from lostsales.types import Array, Bools, Floats, Ints
 
-MOST_COLUMNS = 1_500  # periods that are looked back on
-COUNTS_A_PERIOD = 10.0  # usual demand, in units of which a demand that is not counted is measured
+MOST_COLUMNS = 1_500  # most periods of history
+COUNTS_A_PERIOD = 10.0  # mean to which demand that is not counted is scaled
 
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """Demand of products (rows) in periods (columns), the last of which is the last of all."""
+    """Demand of products (rows) in periods (columns); the last column is the last period of any product."""
 
     names: Array  # (products,) text
-    demand: Floats  # (products, columns) what was seen, in units of `unit`; 0 where nothing was
-    exposure: Floats  # (products, columns) share of the period that it was seen for, 0 where nothing was
-    censored: Bools  # (products, columns) demand was at least that
-    silent: Bools  # (products, columns) a stock-out without sales, which tells nothing
+    demand: Floats  # (products, columns) demand or its lower bound, in multiples of `unit`; 0 where unknown
+    exposure: Floats  # (products, columns) share of the period on sale, 0 where demand is unknown
+    censored: Bools  # (products, columns) demand is a lower bound
+    silent: Bools  # (products, columns) an uninformative stock-out without sales
     last: Ints  # (products,) column of the last row of each
     coming: Ints  # (products, horizon) columns of the periods to forecast
     coming_period: Array  # (products, horizon)
     cycles: tuple[Cycle, ...]
-    integer: bool  # demand is counted, in numbers that are not too large to add up
-    unit: float  # 1 where it is
-    whole: bool  # demand is whole, be it counted or large
+    integer: bool  # demand is modelled as a count: whole, and not too large
+    unit: float  # 1 for counts
+    whole: bool  # sales are whole numbers, counts or larger
 
 
 def panel_of(log: SalesLog, horizon: int, season: int | None) -> Panel:
-    """The panel of a log: rows that say nothing have no exposure, stock-outs are at least their sales."""
+    """Panel of a log: uninformative rows have no exposure, and sales of stock-outs are lower bounds."""
     products = log.products
     at = PeriodColumns.of(log, products)
     observed = observe(log)
@@ -45,7 +45,7 @@ def panel_of(log: SalesLog, horizon: int, season: int | None) -> Panel:
     coming, period = at.coming(log, products, last + at.column.max() + 1 - width, horizon)
     coming = coming - (int(at.column.max()) + 1 - width)
     integer = observed.integer
-    # A count above a level is at least the next one.
+    # A count strictly above the available stock is at least one more.
     least = observed.available + (integer & (observed.censored_above >= observed.available))
     seen = np.where(observed.is_observed, observed.demand, least)
     unit = 1.0 if integer else max(float(seen.mean()) / COUNTS_A_PERIOD, 1e-12)

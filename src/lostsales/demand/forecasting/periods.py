@@ -1,4 +1,4 @@
-"""Periods of a log on one clock for all series: columns of a table, coming ones, and the cycles that they lie in."""
+"""Periods of a log on one clock for all series: columns of a panel, coming periods, and seasonal cycles."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -12,35 +12,35 @@ from lostsales.data.products import Products
 from lostsales.types import Array, Ints
 
 YEAR = 365.25 * DAY  # microseconds
-WEEKS = 52  # of a year; its last day or two belong to the last
+WEEKS = 52  # in a year; its last day or two belong to the last week
 MONTHS = 12
-MOST_CLOSED = 60  # periods in a row that are looked through for the next open one
+MOST_CLOSED = 60  # closed periods beyond twice the horizon that are searched for open ones
 
 
 class Cycle(NamedTuple):
-    """A season that comes again: the position of a column within it."""
+    """Seasonal cycle: the position of each column within it."""
 
     length: int  # positions
-    columns: int  # periods, which are more where a position has several
-    shift: Ints | int  # (columns,) positions, or where a cycle of whole steps begins
+    columns: int  # periods; more than `length` if a position has several
+    shift: Ints | int  # (columns,) positions, or the position of column 0 if it advances by 1 per column
 
     def position(self, columns: Ints) -> Ints:
-        """Of columns, (columns,)."""
+        """Position of columns within the cycle, (columns,)."""
         return (columns + self.shift) % self.length if isinstance(self.shift, int) else self.shift[columns]
 
 
 @dataclass(frozen=True)
 class PeriodColumns:
-    """Where each row of a log stands on the clock of all, and back."""
+    """Columns of the rows of a log on a common clock."""
 
-    column: Ints  # (rows,) from 0, the first period of all
-    grid: PeriodGrid | None  # None where periods are months, or on no clock
+    column: Ints  # (rows,) from 0, the first period of any series
+    grid: PeriodGrid | None  # None if periods are months, or irregular
     is_monthly: bool
     first: int  # position of column 0 on the grid, or month
 
     @classmethod
     def of(cls, log: SalesLog, products: Products) -> "PeriodColumns":
-        """Of a log; periods on no clock are counted back from the last of each product."""
+        """Assign columns to the rows of a log; irregular periods are counted back from the last of each product."""
         steps = _steps(log, products)
         grid = None
         if not len(steps) or steps.min() > 0:
@@ -89,7 +89,7 @@ class PeriodColumns:
         return (last.astype(np.int64)[:, None] + step * ahead).astype(log.period.dtype)
 
     def cycles(self, columns: int, season: int | None) -> tuple[Cycle, ...]:
-        """The seasons that the dates tell, the shortest first; of whole numbers the one that is given."""
+        """Seasonal cycles that follow from the dates, the shortest first, or the given `season` alone."""
         if season is not None:
             return (Cycle(season, season, 0),) if season > 1 else ()
         if self.is_monthly:
@@ -104,7 +104,7 @@ class PeriodColumns:
         if step <= DAY:
             found.append(Cycle(WEEK_DAYS, max(WEEK_DAYS * DAY // step, 1), self.grid.weekday(every + self.first)))
         length = WEEKS if step <= WEEK_DAYS * DAY else max(round(YEAR / step), 1)
-        # The day in the middle of a period that begins around midnight.
+        # Half a day later: a period may begin slightly before midnight.
         day = (periods + np.timedelta64(DAY // 2, "us")) - periods.astype("datetime64[Y]")
         place = (day.astype(np.int64) * length / (length * 7 * DAY if length == WEEKS else YEAR)).astype(np.int64)
         return (
@@ -113,12 +113,12 @@ class PeriodColumns:
 
 
 def _steps(log: SalesLog, products: Products) -> Ints:
-    """Between consecutive rows of a product, also over a hole, in microseconds or whole numbers."""
+    """Steps between consecutive rows of a product, also across a hole, in microseconds or whole numbers."""
     steps = np.diff(log.period.astype(np.int64))
     return np.asarray(steps[np.diff(products.of_row) == 0])
 
 
 def _one_step(log: SalesLog) -> PeriodGrid | None:
-    """A clock of one row a product: steps of days, or of one."""
+    """Grid of a log with one row per product: steps of a day, or of 1."""
     is_dated = log.period.dtype.kind == "M"
     return PeriodGrid.of(log.period, np.array([DAY if is_dated else 1]))

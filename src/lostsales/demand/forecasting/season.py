@@ -1,24 +1,24 @@
-"""Seasonal indices: what a weekday, a week or a month does to demand, shared by all series and then by each its own."""
+"""Seasonal indices of weekdays, weeks or months, shared by all series, and those of each series around them."""
 
 import numpy as np
 
 from lostsales.demand.forecasting.periods import Cycle
 from lostsales.types import Floats, Ints
 
-OVERDISPERSION = 0.2  # of demand around its mean, in the weights of series of different size
-LEAST_WINDOW = 28  # periods of a level from which a season is told
-LEAST_CYCLES = 1.05  # that a season must have been seen for
-FEW_REPEATS = 4  # positions seen twice, with fewer of which noise is judged from neighbours
-OF_A_MEAN = 0.5  # periods at the mean of a series that a window of its level is worth
+OVERDISPERSION = 0.2  # of negative binomial demand, in the weights of series of different size
+LEAST_WINDOW = 28  # least window of the centred moving average, in periods
+LEAST_CYCLES = 1.05  # cycles that a history must cover for a season
+FEW_REPEATS = 4  # with fewer positions seen twice, noise is estimated from neighbouring periods
+OF_A_MEAN = 0.5  # weight of the overall mean of a series in its centred level, in periods
 
 
 def seasonal_index(
     demand: Floats, exposure: Floats, cycles: tuple[Cycle, ...], columns: int, prior: float
 ) -> tuple[Floats, Ints]:
-    """The index of every column, shared (1, columns) or of each series (series, columns), and the row of each series.
+    """Index of every column, shared (1, columns) or by series (series, columns), and the row of each series in it.
 
-    Cycles come one after the other, each from what those before leave over. `prior` are the units that each position
-    of a series counts for the shared index, infinite where series have none of their own.
+    Cycles are estimated one after the other, each after removing those before. `prior` is the weight of the shared
+    index at each position of a series, in sold units; infinite if series have no index of their own.
     """
     n, periods = demand.shape
     index = np.ones((1, columns))
@@ -36,7 +36,7 @@ def seasonal_index(
 
 
 def centred_level(demand: Floats, exposure: Floats, window: int) -> Floats:
-    """The mean demand of each series over a window around each period, moved inwards at the ends, (series, periods)."""
+    """Centred moving average of each series, (series, periods); the window is moved inwards at the ends."""
     n, periods = demand.shape
     start = np.clip(np.arange(periods) - window // 2, 0, max(periods - window, 0))
     end = np.minimum(start + window, periods)
@@ -48,10 +48,10 @@ def centred_level(demand: Floats, exposure: Floats, window: int) -> Floats:
 
 
 def shared_index(demand: Floats, exposure: Floats, level: Floats, position: Ints, length: int) -> Floats:
-    """The index of each position of a cycle, (length,): demand over level, drawn to 1 by what is noise in it.
+    """Index of each position of a cycle, (length,): ratio of demand to level, shrunk towards 1 by its noise.
 
-    The ratio of each period is the mean over series, weighted as for a negative binomial demand. Noise is what the same
-    position differs between cycles; where hardly any is seen twice, what neighbours differ.
+    The ratio of each period is a mean over series, weighted as for negative binomial demand. Noise is the variance of
+    a position between cycles; if hardly any position is seen twice, that between neighbouring periods.
     """
     weight = 1.0 / (1.0 + OVERDISPERSION * level)
     seen, wanted = (demand * weight).sum(axis=0), (exposure * level * weight).sum(axis=0)
@@ -68,7 +68,7 @@ def shared_index(demand: Floats, exposure: Floats, level: Floats, position: Ints
 
 
 def _noise(ratio: Floats, position: Ints, index: Floats, times: Ints) -> float:
-    """The variance of an index around the true one."""
+    """Estimated sampling variance of an index."""
     repeated = int(np.count_nonzero(times > 1))
     if repeated >= min(len(times), FEW_REPEATS):
         repeats = times[position] > 1
@@ -80,9 +80,9 @@ def _noise(ratio: Floats, position: Ints, index: Floats, times: Ints) -> float:
 
 
 def own_index(demand: Floats, expected: Floats, shared: Floats, position: Ints, prior: float) -> Floats:
-    """Indices of each series, (series, length): its demand over what the shared index expects.
+    """Indices of each series, (series, length): shared index times demand over its expectation.
 
-    The prior is that of a gamma law with mean 1, as if `prior` units had been expected and sold at each position; where
+    The prior is a gamma distribution with mean 1, as if `prior` units had been expected and sold at each position; if
     it is infinite, all series have the shared index, (1, length).
     """
     if not np.isfinite(prior):

@@ -1,4 +1,4 @@
-"""The spread of demand around its forecast, chosen by the loss of quantiles on earlier origins."""
+"""Spread of demand around its forecast, chosen by the quantile loss on earlier origins."""
 
 from dataclasses import dataclass
 from itertools import product
@@ -8,21 +8,23 @@ import numpy as np
 from lostsales.demand.forecasting.counts import log_scores, quantiles
 from lostsales.types import Bools, Floats
 
-SCORED_LEVELS = (0.1, 0.3, 0.5, 0.7, 0.9)
-MOST_SCORED = 4_000  # forecasts on which a spread is chosen, and
-MOST_SERIES = 1_000  # series that they are of
-LINEAR = (0.02, 0.1, 0.3, 1.0, 3.0, 10.0)  # variance beyond the mean, times the mean
-QUADRATIC = (1e-4, 1e-3, 0.003, 0.01, 0.03, 0.07, 0.15, 0.3, 0.6, 1.2)  # times its square
-PRIORS = (5.0, 20.0, 100.0)  # forecasts that the common spread counts for in that of a series
-LARGEST_ERROR = 10.0  # squared, relative to the common variance: a single one does not make a series noisy
-OWN_RANGE = (0.1, 10.0)
-DEFAULT_PRIOR = 20.0
-USUAL = 0.1, 0.15  # linear and quadratic, where too little was seen to tell
+SCORED_LEVELS = (0.1, 0.3, 0.5, 0.7, 0.9)  # probabilities of the scored quantiles
+# Forecasts and series on which a spread is chosen.
+MOST_SCORED = 4_000
+MOST_SERIES = 1_000
+# Grid of the search: factors of mean and squared mean in the variance beyond Poisson's.
+LINEAR = (0.02, 0.1, 0.3, 1.0, 3.0, 10.0)
+QUADRATIC = (1e-4, 1e-3, 0.003, 0.01, 0.03, 0.07, 0.15, 0.3, 0.6, 1.2)
+PRIORS = (5.0, 20.0, 100.0)  # grid of the weight of the common spread in that of a series, in forecasts
+LARGEST_ERROR = 10.0  # bound of a squared error relative to the common variance: one outlier makes no series noisy
+OWN_RANGE = (0.1, 10.0)  # bounds of the factor of a series
+DEFAULT_PRIOR = 20.0  # weight of the common spread before one was chosen, in forecasts
+USUAL = 0.1, 0.15  # linear and quadratic factor if there are too few observations to choose them
 
 
 @dataclass(frozen=True)
 class Spread:
-    """Variance of demand with mean m: own (linear m + quadratic m^2), and where demand is counted m more."""
+    """Variance function of demand with mean m: own (linear m + quadratic m^2), plus m for counts."""
 
     linear: float
     quadratic: float
@@ -31,20 +33,20 @@ class Spread:
 
     @property
     def factors(self) -> tuple[float, float]:
-        """Of the mean and of its square."""
+        """Factors of mean and squared mean in the variance."""
         return self.linear, self.quadratic
 
     def variance(self, mean: Floats, own: Floats | float) -> Floats:
-        """Of demands with these means, and factors `own` of their series."""
+        """Variance of demands with these means; `own` are the factors of their series."""
         return np.asarray(own * self._excess(mean) + (mean if self.integer else 0.0))
 
     def _excess(self, mean: Floats) -> Floats:
         return self.linear * mean + self.quadratic * mean * mean + 1e-12
 
     def own(self, mean: Floats, demand: Floats, seen: Bools) -> Floats:
-        """The factor of each series, (series,), from forecasts (origins, series): excess variance over the common one.
+        """Factor of each series, (series,), from forecasts (origins, series): excess variance over the common one.
 
-        A forecast counts by what the excess is of its variance; `prior` of them at the common spread are added.
+        A forecast is weighted by the share of the excess in its variance; `prior` forecasts with factor 1 are added.
         """
         excess = self._excess(mean)
         known = np.where(seen, excess / self.variance(mean, 1.0), 0.0)
@@ -55,9 +57,9 @@ class Spread:
 
 
 def choose_spread(mean: Floats, demand: Floats, seen: Bools, integer: bool, rng: np.random.Generator) -> Spread:
-    """The spread with the least loss of quantiles, from forecasts (origins, series) of one horizon.
+    """Spread with the least quantile loss, from forecasts (origins, series) of one horizon.
 
-    Factors of series are learned from the first half of the origins and judged on the second.
+    Factors of series are estimated on the first half of the origins and scored on the second.
     """
     first = Spread(*USUAL, integer)
     half, n = (len(mean) + 1) // 2, mean.shape[1]
@@ -80,7 +82,7 @@ def choose_spread(mean: Floats, demand: Floats, seen: Bools, integer: bool, rng:
 
 
 def likeliest_spread(mean: Floats, demand: Floats, censored: Bools, integer: bool, otherwise: Spread) -> Spread:
-    """The spread with the largest likelihood of demands and of bounds, (rows,)."""
+    """Maximum likelihood spread of demands and lower bounds, (rows,)."""
     if not len(mean):
         return otherwise
     seen = np.ones(len(mean), dtype=bool)
@@ -90,9 +92,9 @@ def likeliest_spread(mean: Floats, demand: Floats, censored: Bools, integer: boo
 
 
 def quantile_loss(demand: Floats, mean: Floats, variance: Floats, integer: bool) -> float:
-    """The pinball loss of quantiles at several levels, near the continuous ranked probability score.
+    """Pinball loss of quantiles at several probabilities, approximately the continuous ranked probability score.
 
-    Errors count relative to the root of the mean, as large series would decide alone.
+    Errors are divided by the root of the mean; otherwise large series would decide alone.
     """
     if not len(demand):
         return 0.0

@@ -1,1 +1,1 @@
-"""Survival analysis of hidden demand: Kaplan-Meier, Beran's estimator, imputation."""
+"""Survival analysis of censored demand: Kaplan-Meier, Beran's estimator, imputation."""

@@ -3,8 +3,8 @@
 SF(c | x) = prod over z <= c of (1 - sum of w_j(x) of events at z / sum of w_j(x) at risk at z), with the weights
 w_j(x) = (1 - |x_j - x|^2 / h^2)^+ . Coordinates are in units of demand, so that the sum of x - x_j is how much more
 demand is expected at x than at x_j: aligned neighbours are moved by it, which removes the first order of the bias
-(as a local linear fit does for a mean). Where series differ, a neighbour is also scaled: its residual takes the
-standard deviation of the row, and the bandwidth is in these. The loops run in compiled code, a chunk a thread.
+(as a local linear fit does for a mean). If series differ, a neighbour is also scaled: its residual takes the
+standard deviation of the row, and the bandwidth is in these. The loops run in compiled code, one chunk per thread.
 """
 
 import os
@@ -22,10 +22,9 @@ from lostsales.demand.survival.neighbour_loops import LocalKernel, OwnRows, Samp
 from lostsales.demand.survival.tail import TAIL_CODES, Bound
 from lostsales.types import Bools, Floats, Ints
 
-# The bandwidth of a row grows until it has so many neighbours with observed demand.
-LEAST_EVENTS = 10
+LEAST_EVENTS = 10  # neighbours with observed demand; the bandwidth of a row grows until it has as many
 THREADS = min(2, os.cpu_count() or 1)
-CHUNK = 256
+CHUNK = 256  # rows per task of a thread
 NO_RESAMPLES = np.zeros((1, 0))
 
 
@@ -33,9 +32,9 @@ NO_RESAMPLES = np.zeros((1, 0))
 class CensoredSample:
     """Right-censored demands with their points in covariate space, and the bound on demand."""
 
-    rows: Sample  # in order of the first coordinate, in which the neighbours of a point lie close together
+    rows: Sample  # sorted by the first coordinate, so that the neighbours of a point lie close together
     bound: Bound
-    order: Ints  # (rows,) in which the rows came
+    order: Ints  # (rows,) original order of the rows
     scaled: bool = False  # series differ: rows have a mean and a standard deviation of their own
 
     @classmethod
@@ -57,7 +56,7 @@ class CensoredSample:
         return cls(Sample._make(column[order] for column in columns), bound, order, own is not None)
 
     def unmoved(self, own: OwnRows) -> "CensoredSample":
-        """The same rows with means and standard deviations of their series, given in the order in which rows came."""
+        """Copy with means and standard deviations of the series, given in the original order of the rows."""
         return replace(self, rows=self.rows._replace(mean=own.mean[self.order], sd=own.sd[self.order]))
 
     def _kernel(self, bandwidth: float, least_events: int = LEAST_EVENTS, aligned: bool = True) -> LocalKernel:
@@ -73,12 +72,12 @@ class CensoredSample:
         )
 
     def _own(self, own: OwnRows | None, rows: int) -> OwnRows:
-        """Where series do not differ, no row has anything of its own."""
+        """Statistics of rows: as given, or standard ones if series do not differ."""
         ones = np.ones(rows)
         return OwnRows(0.0 * ones, ones, ones, self.bound.demand_max * ones) if own is None else own
 
     def curve(self, point: Floats, bandwidth: float, *, aligned: bool = True) -> SurvivalCurve:
-        """The whole curve at one point of covariate space."""
+        """Survival curve at one point of covariate space."""
         near, bound = work_arrays(len(self.rows.demand)), self.bound
         count = neighbours(point, self.rows, 0, 0, self._kernel(bandwidth, aligned=aligned), near)
         return kaplan_meier(
@@ -100,7 +99,7 @@ class CensoredSample:
         progress: Progress | None = None,
         own: OwnRows | None = None,
     ) -> tuple[Floats, Floats]:
-        """E[D | D > point] - least at every row (Lemma 4), and its standard error.
+        """Mean excess E[D | D > point] - least at every row (Lemma 4), and its standard error.
 
         The error is the standard deviation over the resamples in `counts` (replicates, units).
         """
@@ -111,9 +110,9 @@ class CensoredSample:
     def support(
         self, points: Floats, point: Floats, least: Floats, radius: float, own: OwnRows | None = None
     ) -> tuple[Floats, Ints]:
-        """What rows within `radius` show, unaligned, of demand above `point`, at every row.
+        """Support of demand above `point` by unaligned neighbours within `radius`, at every row.
 
-        Returns the share of that mass which the tail rule places, and how many observed demands lie above `least`.
+        Returns the share of that mass which the tail rule places, and the number of observed demands above `least`.
         """
         found = self._over_rows(points, point, least, self._kernel(radius, 0, False), NO_RESAMPLES, None, own)
         return found.tail_share, found.events_above
@@ -152,7 +151,7 @@ class CensoredSample:
     ) -> Floats:
         """Integral over c in [0, least) of (1{D > c} - SF(c | x))^2, by neighbours that are not held out with the row.
 
-        Whether D > c is known for every c below what was available, stock-out or not, and what was available does not
+        For every c below the available stock, 1{D > c} is known, stock-out or not, and the available stock does not
         depend on demand given the rest. So this threshold-weighted CRPS is proper for censored data.
         """
         scores, kernel, of_rows = np.empty(len(points)), self._kernel(bandwidth), self._own(own, len(points))
@@ -173,7 +172,7 @@ class CensoredSample:
         bandwidth: float,
         own: OwnRows | None = None,
     ) -> tuple[Floats, Floats]:
-        """Cumulative hazard up to each row's demand, and the neighbours' mean of what was available, both held out."""
+        """Cumulative hazard up to each row's demand, and the neighbours' mean available stock, both held out."""
         hazard, supply, kernel = np.empty(len(points)), np.empty(len(points)), self._kernel(bandwidth)
         of_rows = self._own(own, len(points))
 

@@ -1,4 +1,4 @@
-"""The compiled loops behind Beran's estimator: functionals of the product-limit curve of a row's neighbours."""
+"""Compiled loops of Beran's estimator: functionals of the product-limit curve of a row's neighbours."""
 
 from typing import NamedTuple
 
@@ -22,11 +22,11 @@ from lostsales.types import Bools, Floats, Ints
 _tail_area, _tail_rate = compiled(rule.tail_area), compiled(rule.tail_rate)
 _excess_without_mass = compiled(rule.excess_without_mass)
 
-MOST_TAIL = 0.1  # share of the mass above a stock that the tail rule may place
+MOST_TAIL = 0.1  # largest share of the mass above a stock that the tail rule may place
 
 
 class Excess(NamedTuple):
-    """Output of `mean_excess_loop`, one entry a row."""
+    """Output of `mean_excess_loop`, one entry per row."""
 
     mean: Floats  # E[D | D > point] - least
     tail_share: Floats  # of the mass above `point`, placed by the tail rule
@@ -36,7 +36,7 @@ class Excess(NamedTuple):
 
 @compiled
 def tied(level: Floats, is_event: Bools, weight: Floats, count: int, i: int, at: float) -> tuple[int, float, float]:
-    """The first neighbour beyond the level `at`, and the weight of the events at it and of all that leave there."""
+    """First neighbour beyond the level `at`, weight of the events at it, and weight of all that leave the risk set."""
     events, gone = 0.0, 0.0
     while i < count and level[i] == at:
         gone += weight[i]
@@ -60,7 +60,7 @@ def _with_tail(
             return np.nan, share
         rate = _tail_rate(tail, survival, last)
         if kernel.scaled and tail == TAIL_EXPONENTIAL:
-            # What lies below the point says little about the hazard above; little mass left shows that hazard itself.
+            # The hazard below the point says little about that above; if little mass is left, the latter is observed.
             above = -np.log(share) / (last - point) if share <= MOST_TAIL and last > point else 0.0
             rate = above if above > 0.0 else max(rate, 1.0 / kernel.sd)
         area += _tail_area(survival, last, start, demand_max, rate, integer)
@@ -73,7 +73,7 @@ def _with_tail(
 def excess_of(
     level: Floats, is_event: Bools, weight: Floats, count: int, point: float, least: float, kernel: LocalKernel
 ) -> tuple[float, float]:
-    """Mean excess E[D | D > point] - least of neighbours in order, and the tail rule's share of the mass above."""
+    """Mean excess E[D | D > point] - least of sorted neighbours, and the tail rule's share of the mass above."""
     at_risk = weight[:count].sum()
     survival, at_point, area, last = 1.0, 1.0, 0.0, 0.0
     i = 0
@@ -112,7 +112,7 @@ def _resampled_error(
 ) -> float:  # fmt: skip
     """Standard deviation of the mean excess over resamples.
 
-    All curves advance together, level by level, so that the inner loops run over resamples, which lie side by side.
+    All curves advance together, level by level, so that the inner loops run over resamples, contiguous in memory.
     """
     row, weight, level, is_event = near
     replicates = drawn.shape[1]
@@ -152,7 +152,7 @@ def _resampled_error(
             at_point[:] = survival
     total, square = 0.0, 0.0
     for r in range(replicates):
-        # A resample with nothing at risk carries no information: the row's own curve stands in.
+        # A resample with nothing at risk carries no information: the row's own curve is used.
         value = 0.0
         if any_weight[r]:
             again, _ = _with_tail(survival[r], at_point[r], area[r], last, point, least, kernel)
@@ -183,7 +183,7 @@ def mean_excess_loop(
         count = neighbours(points[row], sample, 0, 0, kernel, near)
         out.mean[row], out.tail_share[row] = excess_of(level, is_event, weight, count, point[row], least[row], kernel)
         while kernel.scaled and kernel.aligned and out.tail_share[row] > MOST_TAIL and count < len(sample.points):
-            # Residuals that are moved and scaled come from afar rather than from a rule.
+            # Moved and scaled residuals from distant rows are better than the tail rule.
             kernel = wider(kernel)
             count = neighbours(points[row], sample, 0, 0, kernel, near)
             out.mean[row], out.tail_share[row] = excess_of(
@@ -231,7 +231,7 @@ def hazard_loop(
     points: Floats, shown: Floats, lower: Ints, upper: Ints, own: OwnRows, sample: Sample, common: LocalKernel,
     hazard: Floats, supply: Floats,
 ) -> None:  # fmt: skip
-    """Cumulative hazard up to `shown`, and the neighbours' mean of what was available, row by row."""
+    """Cumulative hazard up to `shown`, and the neighbours' mean available stock, row by row."""
     near = work_arrays(len(sample.points))
     row_of, weight, level, is_event = near
     for row in range(len(points)):

@@ -1,4 +1,4 @@
-"""Covariates of a hidden demand, as matrices."""
+"""Covariates of a censored demand, as matrices."""
 
 import numpy as np
 
@@ -34,12 +34,12 @@ def market_covariates(log: SalesLog, rows: Ints) -> Floats:
 
 
 def own_market_covariates(log: SalesLog, law: SeriesLaw, rows: Ints) -> Floats:
-    """Covariates of rows without history where series differ: those of their series, and the market."""
+    """Covariates of rows without history if series differ: those of their series, and the market."""
     return np.column_stack([law.columns(log, rows), *_own_market(log, law, rows)])
 
 
 def own_covariates(log: SalesLog, runs: Runs, law: SeriesLaw, rows: Ints, depth: int) -> Floats:
-    """Covariates of rows at one depth where series differ: those of `block_covariates`, relative to the series."""
+    """Covariates of rows at one depth if series differ: those of `block_covariates`, relative to the series."""
     columns = [law.columns(log, rows), law.log_quantity(log, rows, runs.anchor_demand[rows])]
     for back in range(depth + 1):
         columns += _own_market(log, law, rows - back)

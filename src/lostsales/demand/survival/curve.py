@@ -18,9 +18,9 @@ from lostsales.types import Bools, Floats
 
 @dataclass(frozen=True, eq=False)
 class SurvivalCurve:
-    """SF(c) = P(D > c), a right-continuous step function on [0, demand_max].
+    """Survival curve SF(c) = P(D > c), a right-continuous step function on [0, demand_max].
 
-    It is identified up to `end`, the largest observation; the tail rule says how the mass beyond lies.
+    It is identified up to `end`, the largest observation; the tail rule places the mass beyond.
     """
 
     times: Floats  # (steps,) rising
@@ -32,7 +32,7 @@ class SurvivalCurve:
 
     @property
     def _left(self) -> float:
-        """SF(end)."""
+        """Survival at the end, SF(end)."""
         return float(self.survival[-1]) if len(self.survival) else 1.0
 
     @property
@@ -41,7 +41,7 @@ class SurvivalCurve:
         return float(tail_rate(TAIL_CODES[self.tail], self._left, self.end))
 
     def __call__(self, level: Floats | float) -> Floats:
-        """SF at each level."""
+        """Survival SF at each level."""
         level = np.asarray(level, dtype=np.float64)
         steps = np.r_[1.0, self.survival]
         inside: Floats = steps[np.searchsorted(self.times, level, side="right")]
@@ -54,10 +54,10 @@ class SurvivalCurve:
         return np.where(level >= self.demand_max, 0.0, np.where(level > self.end, tail, inside))
 
     def mean_excess(self, point: float, least: float) -> float:
-        """E[D | D > point] - least = integral of SF from `least` to demand_max, over SF(point) (Lemma 4).
+        """Mean excess E[D | D > point] - least: integral of SF from `least` to demand_max, over SF(point) (Lemma 4).
 
-        For integer demand the integral of the steps is the sum of SF(c) over c >= least. Where the curve leaves no
-        mass above `point`, the tail rule places all of it.
+        For integer demand the integral of the steps is the sum of SF(c) over c >= least. If the curve leaves no mass
+        above `point`, the tail rule places all of it.
         """
         above, tail = float(self(point)), TAIL_CODES[self.tail]
         if not above > 0:
@@ -82,9 +82,9 @@ def kaplan_meier(
     tail: Tail = "to_max",
     integer: bool = True,
 ) -> SurvivalCurve:
-    """The product-limit estimator: SF(c) = prod over z <= c of (1 - events at z / at risk at z).
+    """Kaplan-Meier (product-limit) estimator: SF(c) = prod over z <= c of (1 - events at z / at risk at z).
 
-    At a tie events come first: what was censored at z was still at risk when demand reached z.
+    Ties: events come first, as a demand censored at z was still at risk when demand reached z.
 
     >>> curve = kaplan_meier(np.array([1.0, 2.0, 2.0, 3.0]), np.array([True, True, False, True]))
     >>> curve(np.array([0.0, 1.0, 2.0, 3.0]))
@@ -99,7 +99,7 @@ def kaplan_meier(
     at_risk = np.cumsum(np.add.reduceat(weight, first)[::-1])[::-1]
     steps = events > 0
     survival = np.cumprod(np.maximum(1 - events[steps] / at_risk[steps], 0.0))
-    # Rounding must not leave mass where everything at risk had the event.
+    # Rounding must not leave mass if everything at risk had the event.
     survival[survival < 1e-12] = 0.0
     end = float(levels[-1])
     return SurvivalCurve(levels[steps], survival, end, end if demand_max is None else demand_max, tail, integer)

@@ -1,4 +1,4 @@
-"""Rows whose hidden demand follows one law: those of a depth, with the covariates of that depth."""
+"""Groups of rows that share one model of censored demand: those of a depth, with the covariates of that depth."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,18 +18,17 @@ from lostsales.demand.survival.covariates import (
 from lostsales.demand.survival.series_law import SeriesLaw
 from lostsales.types import Bools, Floats, Ints
 
-# A depth needs so many rows for each of its covariates to have a law of its own.
-ROWS_A_COVARIATE = 3
-# Deeper rows share a law: what happened longer ago tells little, and covariates grow with the depth.
+ROWS_A_COVARIATE = 3  # rows per covariate that a depth needs for a model of its own
+# Deeper rows share a model: older periods carry little information, and the covariates grow with the depth.
 MOST_DEPTHS = 20
-# By default a law is learned from at most so many rows: more narrow no error that matters, and slow every filled row.
+# Rows to learn from by default: more would not reduce an error that matters, and slow down every imputed row.
 MOST_ROWS = 10_000
-MOST_CELLS, LEAST_SAMPLED = 200_000, 2_000  # rows times covariates; fewer rows are not sampled for their covariates
+MOST_CELLS, LEAST_SAMPLED = 200_000, 2_000  # rows times covariates to learn from, but at least this many rows
 
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Rows to learn from and rows to fill; covariates are made as they are needed, not for the whole log."""
+    """Rows to learn from and rows to impute; covariates are computed when needed, not for the whole log."""
 
     name: str
     learn: Ints  # (learn,) rows
@@ -47,9 +46,9 @@ def depth_groups(
     most_rows: int = MOST_ROWS,
     law: SeriesLaw | None = None,
 ) -> list[Group]:
-    """One group a depth; depths with too few rows share one, and so do rows before the first observed demand.
+    """Split rows into one group per depth; depths with few rows share one, as do rows before the first observed demand.
 
-    Where `only` is given, only those rows are to be filled; `law` is that of each series where series differ.
+    `only` restricts the rows to impute; `law` is the demand model of each series if series differ.
     """
     rng = np.random.default_rng(seed)
     whole = not_truncated(log, runs) & runs.observed.is_learnable
@@ -57,7 +56,7 @@ def depth_groups(
 
     def group(name: str, rows: Bools, covariates: Callable[[Ints], Floats], learn: Bools, has_history: bool) -> Group:
         chosen = np.flatnonzero(learn if learn.any() else rows)
-        # Deep histories have many covariates, each of which takes its time in every comparison of two rows.
+        # Deep histories have many covariates, and each one costs time in every comparison of two rows.
         most = min(most_rows, max(LEAST_SAMPLED, MOST_CELLS // max(covariates(chosen[:1]).shape[1], 1)))
         if len(chosen) > most:
             chosen = np.sort(rng.choice(chosen, most, replace=False))
@@ -76,7 +75,7 @@ def depth_groups(
 
 
 def _separate_depths(log: SalesLog, runs: Runs) -> int:
-    """Depths 0, 1, ... below this have enough rows, and so do the deeper ones together, if there are any."""
+    """Number of depths 0, 1, ... with enough rows of their own, such that the deeper ones together have enough too."""
     at_depth = np.bincount(runs.depth[(runs.depth >= 0) & runs.observed.is_learnable], minlength=1)
     width = len(market(log, np.zeros(1, dtype=np.int64))) + 1
     needed = np.maximum(LEAST_ROWS, ROWS_A_COVARIATE * width * np.arange(1, len(at_depth) + 1))
@@ -89,7 +88,7 @@ def _separate_depths(log: SalesLog, runs: Runs) -> int:
 
 
 def not_truncated(log: SalesLog, runs: Runs) -> Bools:
-    """All rows but those in which the rule of the longest run may show a truncated demand as an observed one."""
+    """Mask of rows, except those where the longest-run rule may record a truncated demand as an observed one."""
     longest, observed = log.problem.longest_run, runs.observed
     if longest is None:
         return np.ones(len(log), dtype=bool)

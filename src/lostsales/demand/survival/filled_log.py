@@ -1,4 +1,4 @@
-"""The filled log as a table, and its summary."""
+"""Imputed log as a table, and its summary."""
 
 from pathlib import Path
 from typing import Any, get_args
@@ -17,7 +17,7 @@ from lostsales.types import Array
 
 
 def check_choice(estimator: str, tail: str | None) -> tuple[str, Tail | None]:
-    """The names of an estimator and, where one is given, a tail rule, or an error that lists them."""
+    """Check the names of an estimator and a tail rule (None for the default); an error lists the valid ones."""
     tails: dict[str | None, Tail | None] = {None: None} | {each: each for each in get_args(Tail)}
     for what, name, names in (("estimator", estimator, IMPUTERS.names), ("tail", tail, get_args(Tail))):
         if name is not None and name not in names:
@@ -26,9 +26,9 @@ def check_choice(estimator: str, tail: str | None) -> tuple[str, Tail | None]:
 
 
 def filled_columns(log: SalesLog, filled: Imputation) -> dict[str, Array]:
-    """The columns of the log and what was filled in; `tail` names the rule of rows that are not identified.
+    """Columns of the log and the imputed ones; `tail` names the rule used for rows that are not identified.
 
-    A column that is named like one of the log is called `imputed_` and its name.
+    An imputed column whose name is taken by a column of the log gets the prefix `imputed_`.
     """
     unknown, own = np.full(len(log), np.nan), log_columns(log)
     filled_in: dict[str, Array] = {
@@ -43,14 +43,14 @@ def filled_columns(log: SalesLog, filled: Imputation) -> dict[str, Array]:
 
 
 def write_filled(log: SalesLog, filled: Imputation, path: str | Path) -> None:
-    """Write the filled log as Parquet or CSV."""
+    """Write the imputed log as Parquet or CSV."""
     write_table(filled_columns(log, filled), path)
 
 
 def summary(
     log: SalesLog, filled: Imputation, earned: float | None = None, loss: StockoutLoss | None = None
 ) -> dict[str, Any]:
-    """The facts behind `lostsales impute`; `earned` is the mean profit by a law of demand, as `evaluate` has it."""
+    """Summary for `lostsales impute`; `earned` is the mean profit under a demand model, as in `evaluate`."""
     hidden = filled.hidden
     column = None if filled.profit_filled is None else float(filled.profit_filled.mean())
     return {

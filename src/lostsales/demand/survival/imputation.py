@@ -18,17 +18,14 @@ from lostsales.demand.survival.tail import Bound, Tail
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.types import Bools, Floats, Ints
 
-# Covariates are made for so many rows at a time.
-BATCH = 50_000
-# The most rows that a law is learned from, and on which its bandwidth is chosen, where it must be quick.
-QUICK_ROWS, QUICK_SCORED = 5_000, 200
-# The least probability of an interval for which the law within it is used.
-LEAST_WITHIN = 1e-6
+BATCH = 50_000  # rows whose covariates are in memory at a time
+QUICK_ROWS, QUICK_SCORED = 5_000, 200  # rows to learn from and to choose the bandwidth on, with `quick`
+LEAST_WITHIN = 1e-6  # probability of an interval below which its midpoint is used instead of the conditional mean
 
 
 @dataclass(frozen=True, eq=False)
 class Imputation:
-    """A log with its hidden demand filled in; a row that hid nothing is as it was.
+    """Imputed demand of a log; rows without censoring keep their demand.
 
     Attributes are arrays (rows,) unless noted; `filled_log.filled_columns` gives them as columns of a table.
 
@@ -45,8 +42,8 @@ class Imputation:
     expected_demand: Floats  # (rows,) E[D_t | stock-out, history]
     expected_lost: Floats  # (rows,)
     error: Floats  # (rows,) standard error of both, by bootstrap
-    identified: Bools  # (rows,) by the data; where not, a model or the tail rule extrapolates
-    profit_filled: Floats | None  # (rows,) surrogate profit; None where the log has no stock or costs
+    identified: Bools  # (rows,) by the data; otherwise a model or the tail rule extrapolates
+    profit_filled: Floats | None  # (rows,) surrogate profit; None if the log has no stock or costs
     profit_filled_se: Floats | None  # (rows,)
     tail: Tail
     demand_max: float
@@ -68,29 +65,29 @@ def impute(
     quick: bool = False,
     progress: Progress | None = None,
 ) -> Imputation:
-    """Fill in the demand that stock-outs hid: E[D_t | stock-out, history] for every censored row.
+    """Impute the demand that stock-outs hid: E[D_t | stock-out, history] for every censored row.
 
     Parameters
     ----------
     log : SalesLog
-        What `read_log` returns; a demand-only log will do.
+        What `read_log` returns; a demand-only log is enough.
     estimator : str
-        "beran" (conditional Kaplan-Meier), "marginal" (one curve a depth), "cox" or "aft" (models of the survival
+        "beran" (conditional Kaplan-Meier), "marginal" (one curve per depth), "cox" or "aft" (models of the survival
         library), or any name in `IMPUTERS`.
     demand_max : float, optional
-        The largest demand that can be; by default the largest sale of the log. Where series differ in size or price,
-        each has a largest demand of its own, in proportion.
+        Largest possible demand; by default the largest sale of the log. If series differ in size or price, each has a
+        largest demand of its own, in proportion.
     tail : {"to_max", "exponential", "last", "refuse"}, optional
-        How mass lies that no observed demand places, see `lostsales.demand.survival.tail`; by default "to_max", and
-        "exponential" where series differ in size or price.
+        Placement of the mass beyond the observed demands, see `lostsales.demand.survival.tail`; by default "to_max",
+        and "exponential" if series differ in size or price.
     replicates : int
         Bootstrap samples of series behind the standard errors; with 0 these are NaN.
     seed : int
-        Of the bootstrap and of subsamples.
+        Seed of the bootstrap and of subsamples.
     runs : Runs, optional
-        What `find_runs` returned for this log, where it is at hand.
+        What `find_runs` returned for this log, if available.
     only : array of bool, optional
-        Rows to fill, (rows,); other stock-outs stay NaN and count as not identified.
+        Rows to impute, (rows,); other stock-outs stay NaN and are not identified.
     quick : bool
         Curves from at most 5,000 rows with a bandwidth chosen on 200, and `identified` is not computed for filled rows:
         enough to learn a policy.
@@ -190,9 +187,9 @@ def impute(
 def _keep_within(
     observed: Observed, rows: Ints, lost: Floats, error: Floats, fill: Fill, covariates: Floats, spread: Floats
 ) -> None:
-    """Where a hidden demand has an upper end, the mean of a normal law within its interval, in place.
+    """Replace imputed demands that have an upper bound by the mean of a truncated normal distribution, in place.
 
-    That law has the mean of demand given the covariates and the spread of demand around it.
+    It has the conditional mean of demand given the covariates, and the spread of demand around it.
     """
     at = np.flatnonzero(np.isfinite(observed.at_most[rows]))
     if not len(at):
@@ -210,7 +207,7 @@ def _no_progress(_done: int, _total: int) -> None:
 
 
 def normal_mean_between(mean: Floats, spread: Floats | float, low: Floats, high: Floats) -> Floats:
-    """E[X | low < X <= high] of normal X; the middle of an interval that the law all but rules out.
+    """Mean E[X | low < X <= high] of normal X; the midpoint if the interval has nearly no probability.
 
     >>> normal_mean_between(np.array([0.0, 0.0]), 1.0, np.array([-1.0, 0.0]), np.array([1.0, np.inf])).round(3)
     array([0.   , 0.798])
@@ -226,7 +223,7 @@ def normal_mean_between(mean: Floats, spread: Floats | float, low: Floats, high:
 
 def _demand_max(log: SalesLog, observed: Observed, given: float | None) -> float:
     if not observed.any_observed:
-        raise LostSalesError("every row is a stock-out: no demand is known, so nothing tells how much was lost")
+        raise LostSalesError("every row is a stock-out: no demand is observed, so lost sales cannot be estimated")
     least = np.where(observed.is_observed, observed.demand, observed.available)
     row = int(np.argmax(least))
     most = float(least[row])
@@ -239,7 +236,7 @@ def _demand_max(log: SalesLog, observed: Observed, given: float | None) -> float
 
 
 def _profit(log: SalesLog, lost: Floats, error: Floats) -> tuple[Floats | None, Floats | None]:
-    """The surrogate profit of Equation 12 and its standard error; None where the log has no orders or costs."""
+    """Surrogate profit of Equation 12 and its standard error; None if the log has no orders or costs."""
     if log.order is None or log.costs is None:
         return None, None
     return log.profit(lost), log.costs.lost * error

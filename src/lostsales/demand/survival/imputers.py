@@ -1,7 +1,7 @@
-"""Imputers: estimators of the mean of hidden demands, by name.
+"""Imputers: estimators of the mean of censored demands, by name.
 
-An imputer is called once for every group of rows with an `ImputerData` and returns a `Fill`. `IMPUTERS` finds ours and
-those of other packages (entry points "lostsales.imputers").
+An imputer is called once for every group of rows with an `ImputerData` and returns a `Fill`. `IMPUTERS` finds the
+built-in ones and those of other packages (entry points "lostsales.imputers").
 """
 
 from collections.abc import Callable
@@ -17,29 +17,29 @@ from lostsales.demand.survival.tail import Bound
 from lostsales.registry import Registry
 from lostsales.types import Bools, Floats, Ints
 
-# Covariates (rows, covariates), censoring points and units available of rows to fill, and a progress callback, to the
-# mean excess E[D | D > point] - available of each row and its standard error.
+# Maps covariates (rows, covariates), censoring points and available units of rows to impute, and a progress callback,
+# to the mean excess E[D | D > point] - available of each row and its standard error.
 Fill = Callable[[Floats, Floats, Floats, Progress], tuple[Floats, Floats]]
 
 
 @dataclass(frozen=True, eq=False)
 class ImputerData:
-    """What an imputer may use: the rows of one group, right-censored."""
+    """Right-censored rows of one group, the data of an imputer."""
 
     covariates: Floats  # (rows, covariates)
-    demand: Floats  # (rows,) observed demand, the middle of its interval, or the point above which it was censored
+    demand: Floats  # (rows,) observed demand, the midpoint of its interval, or the censoring point
     is_event: Bools  # (rows,) demand is observed, or lies in an interval
     available: Floats  # (rows,) units available
-    unit: Ints  # (rows,) what a bootstrap draws together
+    unit: Ints  # (rows,) resampling unit of the bootstrap
     counts: Floats  # (replicates, units) how often each resample draws a unit
     bound: Bound
-    neighbourhood: Neighbourhood  # all rows are neighbours unless the estimator is "beran"
+    neighbourhood: Neighbourhood  # all rows are neighbours, except for the estimator "beran"
 
     @classmethod
     def of(
         cls, group: Group, observed: Observed, holdout: Holdout, counts: Floats, bound: Bound, near: Neighbourhood
     ) -> "ImputerData":
-        """From the rows that a group learns from."""
+        """Collect the rows that a group learns from."""
         rows = group.learn
         demand, is_event = observed.sample
         return cls(
@@ -55,7 +55,7 @@ class ImputerData:
 
     @property
     def row_counts(self) -> Floats:
-        """How often each resample draws a row, (replicates, rows)."""
+        """Number of times each resample draws a row, (replicates, rows)."""
         return self.counts[:, self.unit]
 
 

@@ -1,4 +1,4 @@
-"""Cox and accelerated-failure-time models of hidden demand, by the survival library lifelines."""
+"""Cox and accelerated-failure-time models of censored demand, by the survival library lifelines."""
 
 import warnings
 from collections.abc import Callable
@@ -13,16 +13,16 @@ from lostsales.demand.survival.tail import TAIL_CODES, TAIL_EXPONENTIAL, TAIL_LA
 from lostsales.errors import LostSalesError
 from lostsales.types import Bools, Floats
 
-PENALTY = 0.01
+PENALTY = 0.01  # ridge penalty on standardised covariates, besides covariates / rows
 GRID = 1_000  # cells in which a smooth curve is integrated
 CELLS = 4_000_000  # rows times cells in memory at a time
 
-# SF at levels (rows, 1) or (cells,) for rows whose covariates are given, the other way round broadcast.
+# SF at levels (rows, 1) or (cells,), broadcast over rows with the given covariates.
 Survival = Callable[[Floats, Floats], Floats]
 
 
 class Regression:
-    """A regression model of demand's survival curve, fitted once and once a resample; calling it fills rows."""
+    """Regression model of the survival curve of demand, fitted to the sample and each resample; a call imputes rows."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class Regression:
     def __call__(
         self, covariates: Floats, point: Floats, least: Floats, progress: Progress | None = None
     ) -> tuple[Floats, Floats]:
-        """Mean excess of hidden demands and its standard error over the resamples."""
+        """Mean excess of censored demands and its standard error over the resamples."""
         columns = self._columns(covariates)
         excess = self._excess(*self.whole, columns, point, least)
         values = []
@@ -62,7 +62,7 @@ class Regression:
         return np.asarray((covariates[:, self.varies] - self.centre) / self.scale)
 
     def _fit(self, learn: Floats, weights: Floats) -> tuple[Survival, float]:
-        """The survival curve given covariates, and the level up to which it is identified."""
+        """Survival curve given covariates, and the level up to which it is identified."""
         try:
             import pandas as pd
             from lifelines import CoxPHFitter, LogNormalAFTFitter
@@ -78,7 +78,7 @@ class Regression:
         fitter: Any = CoxPHFitter(penalizer=penalty) if self.model == "cox" else LogNormalAFTFitter(penalizer=penalty)
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # what matters of them ends in an exception
+                warnings.simplefilter("ignore")  # those that matter end in an exception
                 fitter.fit(frame, "demand", "is_event", weights_col="weight", robust=False)
         except Exception as error:  # noqa: BLE001, the library raises many kinds
             reason = str(error).strip().splitlines()[0]
@@ -89,7 +89,7 @@ class Regression:
 
     @property
     def _shift(self) -> float:
-        """A failure time must be positive; a whole demand d stands for the times from d to d + 1."""
+        """Shift that makes failure times positive; an integer demand d represents the times from d to d + 1."""
         return 1.0 if self.bound.integer else 1e-3 * max(self.bound.demand_max, 1e-9)
 
     def _times(self) -> Floats:
@@ -121,7 +121,7 @@ class Regression:
         cells = int(np.ceil(most)) if integer and most <= GRID else GRID
         edges = np.arange(cells + 1.0) if integer and most <= GRID else np.linspace(0, most, cells + 1)
         low, high = np.maximum(edges[:-1], least), np.maximum(np.minimum(edges[1:], most), least)
-        # A step function is read at the left edge of a step, a smooth one in the middle.
+        # A step function is evaluated at the left edge of a step, a smooth one in the middle.
         level = np.broadcast_to(edges[:-1], low.shape) if integer else (low + high) / 2
         left = survival(columns, np.array([[end]]))
         rate = -np.log(np.clip(left, 1e-300, 1.0)) / max(end, 1e-300) if tail == TAIL_EXPONENTIAL else 0.0 * left
@@ -136,9 +136,9 @@ class Regression:
 
 
 def _cox_curve(fitter: Any) -> Survival:
-    """SF(c | x) = prod over z <= c of (1 - h(z))^risk(x), which without covariates is Kaplan-Meier's curve.
+    """Survival curve SF(c | x) = prod over z <= c of (1 - h(z))^risk(x); without covariates it is Kaplan-Meier's.
 
-    The library's own exp(-H(c) risk(x)) leaves too much mass where many demands are tied.
+    The library's own exp(-H(c) risk(x)) leaves too much mass if many demands are tied.
     """
     baseline = fitter.baseline_hazard_
     times, hazard = baseline.index.to_numpy(dtype=np.float64), baseline.iloc[:, 0].to_numpy()

@@ -1,4 +1,4 @@
-"""The metric in which rows are neighbours: covariates in units of demand, by censored least squares."""
+"""Metric that defines neighbours: covariates in units of demand, by censored least squares."""
 
 from dataclasses import dataclass
 
@@ -7,8 +7,8 @@ import numpy as np
 from lostsales.demand.survival.curve import kaplan_meier
 from lostsales.types import Bools, Floats, Ints
 
-RIDGE = 1e-3
-ITERATIONS = 10
+RIDGE = 1e-3  # penalty on standardised slopes, per row
+ITERATIONS = 10  # of Buckley and James's estimator
 
 
 @dataclass(frozen=True, eq=False)
@@ -16,19 +16,19 @@ class Metric:
     """Coordinates in units of demand: each covariate times its slope."""
 
     slopes: Floats  # (covariates,)
-    spread: float  # residual standard deviation, 1 where there is none
-    columns: Ints  # covariates with a slope, the one of the largest effect first
+    spread: float  # residual standard deviation, 1 if it is 0
+    columns: Ints  # covariates with a slope, the largest effect first
 
     def __call__(self, covariates: Floats) -> Floats:
-        """Rows as points, whose distance is a difference in expected demand, coordinate by coordinate."""
+        """Points of rows; each coordinate of their difference is a difference in expected demand."""
         return np.ascontiguousarray(covariates[:, self.columns] * self.slopes[self.columns])
 
 
 def learn_metric(covariates: Floats, demand: Floats, is_event: Bools) -> Metric:
-    """Slopes of demand by the estimator of Buckley and James (1979), with a light ridge.
+    """Slopes of demand by the estimator of Buckley and James (1979), with a small ridge penalty.
 
-    Each iteration fills censored demands with their mean given the last slopes and the Kaplan-Meier curve of the
-    residuals, then fits again. A covariate that never varies has slope 0.
+    Each iteration imputes censored demands by their mean given the last slopes and the Kaplan-Meier curve of the
+    residuals, then fits again. A constant covariate has slope 0.
     """
     centre, scale = covariates.mean(axis=0), covariates.std(axis=0)
     varies = scale > 1e-12 * (1 + np.abs(centre))
@@ -50,7 +50,7 @@ def learn_metric(covariates: Floats, demand: Floats, is_event: Bools) -> Metric:
 
 
 def _mean_above(residual: Floats, is_event: Bools) -> Floats:
-    """E[e | e > own value] under the Kaplan-Meier curve of the residuals, the largest counted as an event."""
+    """Conditional means E[e | e > own value] under the Kaplan-Meier curve of the residuals; the largest is an event."""
     is_event = is_event | (residual == residual.max())
     curve = kaplan_meier(residual, is_event, integer=False)
     mass = -np.diff(np.r_[1.0, curve.survival])

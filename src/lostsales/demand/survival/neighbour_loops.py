@@ -1,4 +1,4 @@
-"""The compiled search for the neighbours of a row, in order of their demand."""
+"""Compiled search for the neighbours of a row, sorted by their demand."""
 
 from typing import NamedTuple
 
@@ -7,51 +7,51 @@ import numpy as np
 from lostsales._jit import compiled
 from lostsales.types import Bools, Floats, Ints
 
-GROWTH = 1.5
-FEW_LEVELS = 1_000  # beyond these levels are sorted in buckets, in linear time
-MOST_BUCKETS = 4096  # of such a sort ...
-MOST_INSERTED = 64  # ... and entries of one that are sorted by insertion
-WIDEST = 1e4
+GROWTH = 1.5  # factor by which the bandwidth grows until enough neighbours have observed demand
+FEW_LEVELS = 1_000  # more levels than these are sorted in buckets, in linear time
+MOST_BUCKETS = 4096  # buckets of such a sort ...
+MOST_INSERTED = 64  # ... and entries of a bucket that are sorted by insertion
+WIDEST = 1e4  # most that the bandwidth may grow in all
 
 
 class Sample(NamedTuple):
-    """Right-censored demands in order of their first coordinate."""
+    """Right-censored demands, sorted by their first coordinate."""
 
     points: Floats  # (rows, coordinates) in units of demand
     demand: Floats  # (rows,)
     is_event: Bools  # (rows,) demand is observed, not censored
     clock: Ints  # (rows,) see Holdout
-    unit: Ints  # (rows,) what a bootstrap draws together
+    unit: Ints  # (rows,) resampling unit of the bootstrap
     available: Floats  # (rows,)
-    mean: Floats  # (rows,) expected demand, used where series differ
+    mean: Floats  # (rows,) expected demand, used if series differ
     sd: Floats  # (rows,) and its standard deviation
 
 
 class OwnRows(NamedTuple):
-    """What a row has of its own where series differ in size, one entry a row."""
+    """Mean, standard deviation, bandwidth scale and largest demand of rows if series differ, one entry per row."""
 
     mean: Floats  # expected demand
     sd: Floats  # standard deviation of demand around it
     width: Floats  # unit of the bandwidth
-    most: Floats  # the largest demand that can be
+    most: Floats  # largest possible demand
 
 
 class LocalKernel(NamedTuple):
-    """Which rows of the sample are neighbours, and what becomes of their demand."""
+    """Kernel of one row: bandwidth, and transformation of the neighbours' demand."""
 
     bandwidth: float
-    least_events: int  # the bandwidth grows until so many neighbours have observed demand
+    least_events: int  # the bandwidth grows until this many neighbours have observed demand
     aligned: bool  # demands are moved by the difference in expected demand
     integer: bool
     demand_max: float
     tail: int  # one of the TAIL_ constants
     scaled: bool = False  # series differ: residuals of neighbours are scaled to the standard deviation of the row
-    mean: float = 0.0  # expected demand of the row, where scaled ...
+    mean: float = 0.0  # expected demand of the row, if scaled ...
     sd: float = 1.0  # ... and its standard deviation
 
 
 class Neighbours(NamedTuple):
-    """Work arrays of the size of the sample, of which the first `count` entries are filled, in order of level."""
+    """Work arrays of the size of the sample; the first `count` entries are used, sorted by level."""
 
     row: Ints
     weight: Floats
@@ -61,7 +61,7 @@ class Neighbours(NamedTuple):
 
 @compiled
 def kernel_of(kernel: LocalKernel, own: OwnRows, row: int) -> LocalKernel:
-    """The kernel of one row."""
+    """Kernel of one row."""
     return LocalKernel(
         kernel.bandwidth * own.width[row], kernel.least_events, kernel.aligned, kernel.integer, own.most[row],
         kernel.tail, kernel.scaled, own.mean[row], own.sd[row],
@@ -70,7 +70,7 @@ def kernel_of(kernel: LocalKernel, own: OwnRows, row: int) -> LocalKernel:
 
 @compiled
 def wider(kernel: LocalKernel) -> LocalKernel:
-    """The same kernel with a larger bandwidth."""
+    """Kernel with twice the bandwidth."""
     return LocalKernel(
         2.0 * kernel.bandwidth, kernel.least_events, kernel.aligned, kernel.integer, kernel.demand_max, kernel.tail,
         kernel.scaled, kernel.mean, kernel.sd,
@@ -79,13 +79,13 @@ def wider(kernel: LocalKernel) -> LocalKernel:
 
 @compiled
 def work_arrays(rows: int) -> Neighbours:
-    """Room for all rows of a sample."""
+    """Empty work arrays for all rows of a sample."""
     return Neighbours(np.empty(rows, dtype=np.int64), np.empty(rows), np.empty(rows), np.empty(rows, dtype=np.bool_))
 
 
 @compiled
 def _first_from(points: Floats, value: float) -> int:
-    """The first of the points, in order of their first coordinate, that does not lie below `value`."""
+    """Index of the first point (sorted by first coordinate) that is not below `value`."""
     low, high = 0, len(points)
     while low < high:
         middle = (low + high) // 2
@@ -98,7 +98,7 @@ def _first_from(points: Floats, value: float) -> int:
 
 @compiled
 def _squared_distance(first: Floats, second: Floats, enough: float) -> float:
-    """The squared distance of two points, or what is found of it once that is `enough`."""
+    """Squared distance of two points, or a partial sum of at least `enough`."""
     distance, axis = 0.0, 0
     while axis < len(first) and distance < enough:
         distance += (first[axis] - second[axis]) ** 2
@@ -108,7 +108,7 @@ def _squared_distance(first: Floats, second: Floats, enough: float) -> float:
 
 @compiled
 def _has_events(point: Floats, sample: Sample, lower: int, upper: int, h: float, least_events: int) -> bool:
-    """Whether so many rows with observed demand lie within h of `point`."""
+    """Return True if at least `least_events` rows with observed demand lie within h of `point`."""
     points, is_event, clock = sample.points, sample.is_event, sample.clock
     count = 0
     if least_events <= 0:
@@ -128,7 +128,7 @@ def _has_events(point: Floats, sample: Sample, lower: int, upper: int, h: float,
 
 @compiled
 def _distance_of_events(point: Floats, sample: Sample, lower: int, upper: int, least_events: int) -> float:
-    """Squared distance of the nearest so many rows with observed demand, infinite where there are fewer."""
+    """Squared distance to the `least_events`-th nearest row with observed demand, infinite if there are fewer."""
     points, is_event, clock = sample.points, sample.is_event, sample.clock
     nearest = np.full(least_events, np.inf)
     for at in range(len(points)):
@@ -163,7 +163,7 @@ def _near(point: Floats, sample: Sample, lower: int, upper: int, h: float, row: 
 
 @compiled
 def _rising(values: Floats) -> Ints:
-    """The order in which values rise, ties in their own order: in buckets, as most levels are tied or evenly spread."""
+    """Stable argsort by buckets, in linear time as most levels are tied or evenly spread."""
     count = len(values)
     order = np.arange(count)
     low, high = np.inf, -np.inf
@@ -183,7 +183,7 @@ def _rising(values: Floats) -> Ints:
         bucket = int((values[at] - low) * per_value)
         order[place[bucket]] = at
         place[bucket] += 1
-    # Within a bucket by insertion, which leaves ties as they are; levels far out in a tail may crowd one bucket.
+    # Within a bucket by insertion, which is stable; levels far out in a tail may crowd one bucket.
     for bucket in range(buckets):
         start, stop = ends[bucket], ends[bucket + 1]
         low, high = np.inf, -np.inf
@@ -204,10 +204,10 @@ def _rising(values: Floats) -> Ints:
 
 @compiled
 def neighbours(point: Floats, sample: Sample, lower: int, upper: int, kernel: LocalKernel, near: Neighbours) -> int:
-    """Fill `near` with the neighbours of `point` in order of demand, and return how many there are.
+    """Fill `near` with the neighbours of `point`, sorted by demand, and return their number.
 
     Rows with a clock in [lower, upper) are left out. Aligned, each demand is moved by the difference in expected demand
-    to `point`, in whole units where demand is integer. Scaled, its residual takes the standard deviation of the row.
+    to `point`, in whole units if demand is integer. Scaled, its residual takes the standard deviation of the row.
     """
     points, demand, is_event = sample.points, sample.demand, sample.is_event
     row, weight, level, event = near

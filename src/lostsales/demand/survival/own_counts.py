@@ -1,4 +1,4 @@
-"""A log whose series differ in size, with the quantities of each counted in its own unit."""
+"""Log whose series differ in size, with the quantities of each in multiples of its own unit."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,16 +14,16 @@ from lostsales.types import Floats
 
 @dataclass(frozen=True, eq=False)
 class OwnCounts:
-    """The log in counts of each series; as it came where series do not differ or have no unit of their own."""
+    """Log in counts of each series; unchanged if series do not differ or have no unit."""
 
     log: SalesLog
     runs: Runs
-    unit: Floats | float  # (rows,) what a count is in the log as it came
+    unit: Floats | float  # (rows,) quantity of one count in the original log
     differ: bool  # series differ in size or price
 
     @classmethod
     def of(cls, log: SalesLog, runs: Runs) -> "OwnCounts":
-        """Of a log and its runs."""
+        """Count the quantities of a log in the unit of each series."""
         if not series_differ(log):
             return cls(log, runs, 1.0, False)
         units = series_units(log)
@@ -37,10 +37,10 @@ class OwnCounts:
         return cls(own, find_runs(own, runs.cap), units[log.series], True)
 
     def law(self, demand_max: float | None, seed: int) -> SeriesLaw | None:
-        """The law of each series, None where series do not differ.
+        """Demand model of each series, None if series do not differ.
 
-        The largest demand of a series is its largest sale, and larger in proportion where `demand_max` is larger than
-        the largest sale of all.
+        The largest demand of a series is its largest sale, or more in proportion if `demand_max` exceeds the largest
+        sale of the log.
         """
         if not self.differ:
             return None

@@ -1,4 +1,4 @@
-"""The metric where series differ: covariates in shares of demand, around the level of each series."""
+"""Metric if series differ: covariates by their relative effect on demand, around the level of each series."""
 
 from dataclasses import dataclass, replace
 
@@ -8,28 +8,28 @@ from lostsales.demand.survival.neighbour_loops import OwnRows
 from lostsales.demand.survival.series_law import OWN_COLUMNS, CensoredFit, bounded_exp, ridge_step, standardised
 from lostsales.types import Bools, Floats, Ints
 
-ITERATIONS = 10
-# A difference in relative standard deviation keeps rows of two series apart by so many times itself: residuals of rare
-# demands are skewed, those of frequent ones are not.
+ITERATIONS = 10  # of Buckley and James's estimator
+# Weight of a difference in relative standard deviation in the distance of two rows: residuals of intermittent demand
+# are skewed, those of frequent demand are not.
 DISPERSION_WEIGHT = 4.0
 
 
 @dataclass(frozen=True, eq=False)
 class OwnMetric:
-    """Log-linear mean and standard deviation of demand given series and covariates; coordinates in shares of demand."""
+    """Log-linear model of mean and standard deviation given series and covariates; coordinates are relative demand."""
 
     slopes: Floats  # (covariates,) of the logarithm of demand
     intercept: float
     noise: float  # factor on the variance of the series
-    columns: Ints  # coordinates that differ between rows, the one of the largest effect first; without, all are alike
+    columns: Ints  # coordinates that differ between rows, the largest effect first; empty: one point for all rows
 
     @property
     def spread(self) -> float:
-        """The bandwidth is in standard deviations of each row."""
+        """Scale of the bandwidth: 1, as it is in standard deviations of each row."""
         return 1.0
 
     def __call__(self, covariates: Floats) -> Floats:
-        """Rows as points, whose distance is a difference in the logarithm of expected demand."""
+        """Points of rows; their distance is a difference in the logarithm of expected demand."""
         if not len(self.columns):
             return np.zeros((len(covariates), 1))
         return np.ascontiguousarray(_coordinates(covariates, self.slopes)[:, self.columns])
@@ -45,13 +45,13 @@ class OwnMetric:
         return OwnRows(level * relative, level * sd, spread, most)
 
     def unmoved(self, covariates: Floats) -> OwnRows:
-        """The same with the mean and standard deviation of the series: rows of a series are not moved at all."""
+        """Mean and standard deviation of the series instead of the row, so that rows of one series are not moved."""
         level, _, poisson, proportional, most = covariates[:, :OWN_COLUMNS].T
         level, spread = np.exp(level), np.sqrt(poisson + proportional)
         return OwnRows(level, level * spread, spread, most)
 
     def without_covariates(self) -> "OwnMetric":
-        """All rows at one point, at the level of their series."""
+        """Metric with all rows at one point, at the level of their series."""
         return replace(self, columns=self.columns[:0])
 
 
@@ -62,7 +62,7 @@ def _coordinates(covariates: Floats, slopes: Floats) -> Floats:
 
 
 def learn_own_metric(covariates: Floats, demand: Floats, is_event: Bools) -> OwnMetric:
-    """Slopes of the logarithm of demand that all series share, by Buckley and James's estimator."""
+    """Slopes of log demand common to all series, by Buckley and James's estimator."""
     log_level, effect, poisson, proportional, _ = covariates[:, :OWN_COLUMNS].T
     level = np.exp(log_level)
     design, centre, scale, varies = standardised(covariates[:, OWN_COLUMNS:])

@@ -1,12 +1,12 @@
-"""Level, responses and dispersion of each series, where series differ in size or price.
+"""Mixed model of demand by series (level, slopes, dispersion), for series that differ in size or price.
 
 Demand D of a row of series s has mean m = exp(a_s + (b + d_s)'x), with x the logarithm of the price relative to the
 usual price of the series and the features, and variance k_s (alpha u_s m + beta m^2), with u_s the unit in which its
 quantities are counted: Poisson noise and noise in proportion, in a ratio that all series share. Level a_s, slopes d_s
-and dispersion k_s of a series are drawn towards those of all series by as much as its data ask (a mixed model whose
-variances are estimated). A season of one's own matters: a manager who stocks up for it makes stock-outs follow what a
-common season leaves unexplained. Multiplying the quantities or prices of one series by a number multiplies its law and
-leaves the others as they are.
+and dispersion k_s of a series are shrunk towards those of all series (partial pooling with estimated variances). A
+season of its own matters: a manager who stocks up for it makes stock-outs depend on what a common season leaves
+unexplained. The model is equivariant: multiplying the quantities or prices of one series by a number scales its
+distribution and leaves the others unchanged.
 """
 
 from dataclasses import dataclass
@@ -23,34 +23,34 @@ from lostsales.demand.law.series_effects import USUAL_VARIANCE, mixed_model
 from lostsales.demand.survival.curve import kaplan_meier
 from lostsales.types import Array, Bools, Floats, Ints
 
-OWN_COLUMNS = 5  # of `SeriesLaw.columns`
-ITERATIONS = 15
-RIDGE = 1e-3
-LEVEL_VARIANCE, FEATURE_VARIANCE = 1.0, 0.01  # between series, of the logarithm of demand: where the estimate starts
+OWN_COLUMNS = 5  # width of `SeriesLaw.columns`
+ITERATIONS = 15  # of imputing, regression and mixed model
+RIDGE = 1e-3  # penalty on common coefficients, relative to the total weight
+LEVEL_VARIANCE, FEATURE_VARIANCE = 1.0, 0.01  # starting values: variances of log demand between series
 INNER_STEPS = 3  # of the mixed model, in each iteration
-LOG_VARIANCE = 4.0  # of the logarithm of a variance, over the rows behind it: 2 for normal residuals, more for counts
-LEAST_SPREAD = 0.2  # prior standard deviation of the logarithm of a dispersion, at least
-MOST_LOG = 4.0  # a mean lies within this many logarithms of the level
-BINS, LEAST_IN_BIN = 6, 200  # of residuals by dispersion: those of rare demands are skewed
-MOST_ROWS = 1_000_000
-LEAST_SCALE = 0.5  # share of the scale that is added to a quantity before its logarithm
+LOG_VARIANCE = 4.0  # variance of a log variance times its rows: 2 for normal residuals, more for counts
+LEAST_SPREAD = 0.2  # lower bound of the prior standard deviation of a log dispersion
+MOST_LOG = 4.0  # bound of the logarithm of a mean relative to the level
+BINS, LEAST_IN_BIN = 6, 200  # bins of residuals by dispersion (those of intermittent demand are skewed), rows in each
+MOST_ROWS = 1_000_000  # rows to learn from: bounds time and memory
+LEAST_SCALE = 0.5  # added to a relative quantity before its logarithm, which is then finite at 0
 
 
 @dataclass(frozen=True, eq=False)
 class SeriesLaw:
-    """What divides quantities and prices of each series, and the law of its demand; arrays are (series,)."""
+    """Scale, usual price and demand model of each series; arrays are (series,)."""
 
     scale: Floats
     usual_price: Floats
-    log_level: Floats  # of the mean, with price and features at their mean
-    slopes: Floats  # (series, inputs) own less common, on the logarithm of the relative price and the features
-    centre: Floats  # (inputs,) which these slopes are around
-    poisson: Floats  # variance of demand at its level, relative to the level: of counts ...
-    proportional: Floats  # ... and of noise in proportion
-    most: Floats  # the largest demand that can be
+    log_level: Floats  # log of the mean, with price and features at their mean
+    slopes: Floats  # (series, inputs) own less common slopes on the log relative price and the features
+    centre: Floats  # (inputs,) means of the inputs
+    poisson: Floats  # variance of demand at its level, relative to the squared level: Poisson part ...
+    proportional: Floats  # ... and proportional part
+    most: Floats  # largest possible demand
 
     def log_price(self, log: SalesLog, rows: Ints) -> Floats:
-        """Logarithm of the relative price; the price itself where some price is not positive."""
+        """Logarithm of the relative price; the relative price itself if some price is not positive."""
         return relative_price(log.price[rows], self.usual_price[log.series[rows]], bool((log.price > 0).all()))
 
     def log_quantity(self, log: SalesLog, rows: Ints, quantity: Floats) -> Floats:
@@ -58,7 +58,7 @@ class SeriesLaw:
         return np.asarray(np.log(LEAST_SCALE + quantity / self.scale[log.series[rows]]))
 
     def columns(self, log: SalesLog, rows: Ints) -> Floats:
-        """Covariates of rows that come from their series, (rows, OWN_COLUMNS)."""
+        """Covariates of rows that depend on their series, (rows, OWN_COLUMNS)."""
         series = log.series[rows]
         return np.column_stack(
             [
@@ -72,23 +72,23 @@ class SeriesLaw:
 
 
 def own_inputs(log: SalesLog, rows: Ints, usual: Floats) -> Floats:
-    """What series respond to in their own way: price and features, (rows, inputs)."""
+    """Inputs with slopes by series: relative price and features, (rows, inputs)."""
     price = relative_price(log.price[rows], usual[log.series[rows]], bool((log.price > 0).all()))
     return np.column_stack([price, *feature_columns(log.problem.features, log.features[rows].T)])
 
 
 def relative_price(price: Floats, usual: Floats, positive: bool) -> Floats:
-    """Logarithm of prices relative to the usual ones; the price itself where some price is not positive."""
+    """Logarithm of prices relative to the usual ones; the ratio itself if some price is not positive."""
     return np.log(price / usual) if positive else price / usual
 
 
 def series_differ(log: SalesLog) -> bool:
-    """Whether series differ in size or price, so that each has a law of its own."""
+    """Return True if series differ in size or price, so that each has a demand model of its own."""
     return any(bool((each != each[:1]).any()) for each in (series_scale(log), usual_price(log)))
 
 
 def series_units(log: SalesLog) -> Floats:
-    """What all quantities of a series are multiples of, 0 where they have no unit, (series,)."""
+    """Greatest common divisor of the quantities of each series, 0 if there is none, (series,)."""
     names, part = log.products.names, log.products.of_segment
     columns = [each for each in (log.sales, log.stock, log.order) if each is not None]
     own = part[log.series]
@@ -107,7 +107,7 @@ def _unit(quantities: Floats) -> float:
 
 
 def fit_series_law(log: SalesLog, runs: Runs, most: Floats, headroom: float = 1.0, seed: int = 0) -> SeriesLaw:
-    """The law of each series, from all rows of the log that teach; `most` is the largest demand of each, (series,)."""
+    """Fit the demand model of each series to all learnable rows; `most` is the largest demand of each, (series,)."""
     names, part = log.products.names, log.products.of_segment
     scale, usual, unit = series_scale(log), usual_price(log), series_units(log)
     if (scale == scale[:1]).all():
@@ -151,7 +151,7 @@ def fit_series_law(log: SalesLog, runs: Runs, most: Floats, headroom: float = 1.
 
 
 def _largest(fit: "CensoredFit", mean: Floats, variance: Floats, own: Ints, count: int) -> Floats:
-    """The largest demand of each series if it had the largest residual of all, relative to its scale."""
+    """Largest demand of each series, relative to its scale, if it had the largest residual of all series."""
     spread = np.sqrt(variance)
     largest = ((fit.demand - mean) / spread).max()
     found = np.zeros(count)
@@ -160,14 +160,14 @@ def _largest(fit: "CensoredFit", mean: Floats, variance: Floats, own: Ints, coun
 
 
 def _some_rows(rows: Ints, seed: int) -> Ints:
-    """All rows, or of very many about the same share of each series."""
+    """All rows, or a uniform sample if there are very many."""
     if len(rows) <= MOST_ROWS:
         return rows
     return np.sort(np.random.default_rng(seed).choice(rows, MOST_ROWS, replace=False))
 
 
 def _variances(width: Floats, varies: Bools) -> tuple[Floats, Floats]:
-    """Variances of level and slopes between series to start from, and those of pseudo-products, (1 + inputs,).
+    """Starting values of the variances of level and slopes between series, and those of pseudo-products, (1 + inputs,).
 
     The first input is the price.
     """
@@ -179,7 +179,7 @@ def _variances(width: Floats, varies: Bools) -> tuple[Floats, Floats]:
 
 
 def standardised(columns: Floats) -> tuple[Floats, Floats, Floats, Bools]:
-    """Columns less their mean over their spread, behind an intercept; with mean, spread and whether each varies."""
+    """Standardised columns with an intercept; also mean and standard deviation, and a mask of columns that vary."""
     centre, scale = columns.mean(axis=0), columns.std(axis=0)
     varies = scale > 1e-12 * (1 + np.abs(centre))
     design = np.where(varies, (columns - centre) / np.where(varies, scale, 1.0), 0.0)
@@ -187,12 +187,12 @@ def standardised(columns: Floats) -> tuple[Floats, Floats, Floats, Bools]:
 
 
 def bounded_exp(values: Floats) -> Floats:
-    """Means relative to the level from their logarithms."""
+    """Exponential of bounded values: means relative to the level from their logarithms."""
     return np.asarray(np.exp(np.clip(values, -MOST_LOG, MOST_LOG)))
 
 
 def ridge_step(design: Floats, weight: Floats, score: Floats) -> Floats:
-    """A Newton step of the coefficients of a log-linear mean."""
+    """Newton step of the coefficients of a log-linear mean, with a ridge penalty."""
     gram = design.T @ (design * weight[:, None])
     gram += RIDGE * weight.sum() * np.eye(len(gram)) + 1e-12 * np.eye(len(gram))
     return np.asarray(np.clip(np.linalg.solve(gram, design.T @ score), -1, 1))
@@ -200,7 +200,7 @@ def ridge_step(design: Floats, weight: Floats, score: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Noise:
-    """Variance of demand given its mean, both relative to the scale: own_s (count_share u m + proportional m^2)."""
+    """Variance function of demand, relative to the scale: own_s (count_share u m + proportional m^2)."""
 
     own: Floats  # (series,)
     count_share: float
@@ -208,7 +208,7 @@ class Noise:
 
     @classmethod
     def of(cls, own: Ints, count: int, mean: Floats, unit: Floats, square: Floats) -> "Noise":
-        """From the squared residuals: two shares that all series have, and a factor of each."""
+        """Estimate from squared residuals: two common shares, and a factor of each series."""
         columns = unit * mean, mean**2, np.maximum(square, 0.0)
         of_counts, of_mean, total = (np.bincount(own, each, count) for each in columns)
         rows = np.bincount(own, minlength=count)
@@ -219,16 +219,16 @@ class Noise:
         return cls(_drawn_together((1 + ratio) / (1 + np.maximum(rows - 2, 0)), rows), *shares)
 
     def variance(self, mean: Floats, unit: Floats, own: Ints) -> Floats:
-        """Of rows."""
+        """Variance of rows with these means."""
         return np.asarray(self.own[own] * (self.count_share * unit * mean + self.proportional * mean**2) + TINY)
 
     def skewness_order(self, unit: Floats, own: Ints) -> Floats:
-        """What orders rows by the dispersion of their series."""
+        """Sort key of rows: relative dispersion of their series."""
         return np.asarray(self.own[own] * (self.count_share * unit + self.proportional))
 
 
 def _drawn_together(factor: Floats, rows: Array) -> Floats:
-    """Factors on a variance drawn towards their mean logarithm, by as much as they differ beyond chance."""
+    """Variance factors shrunk towards their mean logarithm (empirical Bayes)."""
     logs, chance = np.log(np.clip(factor, 1e-4, 1e4)), LOG_VARIANCE / np.maximum(rows, 1)
     spread = max(float(np.var(logs) - np.mean(chance)), LEAST_SPREAD**2)
     weight = 1 / (chance + spread)
@@ -237,7 +237,7 @@ def _drawn_together(factor: Floats, rows: Array) -> Floats:
 
 
 def _shares(of_counts: Array, of_mean: Array, total: Array, rows: Array) -> tuple[float, float]:
-    """Non-negative least squares of total = a of_counts + b of_mean, each series in proportion to its own size."""
+    """Non-negative least squares of total = a of_counts + b of_mean, with relative errors of each series."""
     from scipy.optimize import nnls
 
     found = np.array([0.5, 0.05])
@@ -256,17 +256,17 @@ class CensoredFit:
 
     demand: Floats  # (rows,)
     is_event: Bools  # (rows,)
-    unit: Floats  # (rows,) of quantity, relative to the scale
+    unit: Floats  # (rows,) unit of quantity, relative to the scale
 
     @classmethod
     def of(cls, demand: Floats, is_event: Bools, unit: Floats) -> "CensoredFit":
-        """Demands as they are."""
+        """Wrap demands."""
         return cls(demand, is_event, unit)
 
     def filled(self, mean: Floats, variance: Floats, order: Floats) -> tuple[Floats, Floats]:
-        """Demands with censored ones at their mean given the rest (Buckley and James), and squared residuals.
+        """Demands with censored ones at their conditional mean (Buckley and James), and squared residuals.
 
-        Residuals are standardised, and censored ones follow the Kaplan-Meier curve of those with a like `order`.
+        Residuals are standardised; censored ones follow the Kaplan-Meier curve of residuals with a similar `order`.
         """
         spread = np.sqrt(variance)
         residual = (self.demand - mean) / spread
@@ -278,7 +278,7 @@ class CensoredFit:
 
 
 def _bins(order: Floats) -> list[Ints]:
-    """Rows in bins of rising order, ties together."""
+    """Rows in quantile bins of `order`, ties together."""
     count = int(np.clip(len(order) // LEAST_IN_BIN, 1, BINS))
     edges = np.unique(np.quantile(order, np.linspace(0, 1, count + 1)[1:-1])) if count > 1 else np.zeros(0)
     place = np.searchsorted(edges, order, side="right")
@@ -286,7 +286,7 @@ def _bins(order: Floats) -> list[Ints]:
 
 
 def moments_above(residual: Floats, is_event: Bools) -> tuple[Floats, Floats]:
-    """E[e | e > own value] and E[e^2 | e > own value] under the Kaplan-Meier curve, the largest counted as an event."""
+    """Moments E[e | e > own value] and E[e^2 | e > own value] under the Kaplan-Meier curve; the largest is an event."""
     is_event = is_event | (residual == residual.max())
     curve = kaplan_meier(residual, is_event, integer=False)
     mass = -np.diff(np.r_[1.0, curve.survival])

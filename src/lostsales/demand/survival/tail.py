@@ -1,9 +1,9 @@
-"""The tail rule: how demand lies beyond the largest observation, where a survival curve is not identified.
+"""Tail rules: placement of the mass beyond the largest observation, where a survival curve is not identified.
 
-Where mass is left beyond the largest observation, it lies up to `demand_max` as the rule says: all of it at
-`demand_max` ("to_max"), falling at the mean hazard so far ("exponential", in whole steps where demand is integer), all
-of it just above the largest observation ("last", Efron's rule, a lower bound), or nowhere ("refuse": every answer that
-needs it is NaN). The functions are scalar, so that compiled loops and plain curves share them.
+The mass left there lies at `demand_max` ("to_max"), decays up to `demand_max` at the mean hazard so far
+("exponential", in whole steps if demand is integer), lies just above the largest observation ("last", Efron's rule, a
+lower bound), or is not placed ("refuse": every result that needs it is NaN). The functions are scalar, so that
+compiled loops and plain curves share them.
 """
 
 from typing import Literal, NamedTuple
@@ -22,7 +22,7 @@ TAIL_CODES: dict[Tail, int] = {
 
 
 class Bound(NamedTuple):
-    """The largest demand that can be, and the tail rule up to it."""
+    """Largest possible demand, and the tail rule up to it."""
 
     demand_max: float
     tail: Tail
@@ -35,7 +35,7 @@ def tail_rate(tail: int, left: float, end: float) -> float:
 
 
 def tail_area(left: float, end: float, start: float, stop: float, rate: float, integer: bool) -> float:
-    """Integral over [start, stop) of the tail left * exp(-rate (c - end)), in whole steps where demand is integer."""
+    """Integral over [start, stop) of the tail left * exp(-rate (c - end)), in whole steps if demand is integer."""
     if rate == 0.0:
         return left * (stop - start)
     if not integer:
@@ -48,5 +48,5 @@ def tail_area(left: float, end: float, start: float, stop: float, rate: float, i
 
 
 def excess_without_mass(tail: int, room: float) -> float:
-    """Mean excess where the curve leaves no mass above the point; `room` is what lies between there and demand_max."""
+    """Mean excess if the curve leaves no mass above the point; `room` is the distance from there to demand_max."""
     return np.nan if tail == TAIL_REFUSE else 0.0 if tail == TAIL_LAST else room

@@ -1,1 +1,1 @@
-"""The terms of the paper's regret bound, measured for a log and a given policy, each with what to do about it."""
+"""Terms of the paper's regret bound, measured for a log and a given policy, each with advice."""

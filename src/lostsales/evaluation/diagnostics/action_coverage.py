@@ -1,4 +1,4 @@
-"""The feature space of Q at each depth, and how well the log covers the policy's actions in it."""
+"""Feature space of Q at each depth, and coverage of the policy's actions by the log in it."""
 
 from dataclasses import dataclass
 
@@ -10,12 +10,12 @@ from lostsales.evaluation.task import EvaluationTask
 from lostsales.learn.cfqi.policy import q_functions
 from lostsales.types import Floats
 
-MOST_ROWS = 1_000  # of a depth, from which its feature space is measured
+MOST_ROWS = 1_000  # sampled at a depth to measure its feature space: bounds time
 
 
 @dataclass(frozen=True, eq=False)
 class DepthMeasurement:
-    """The function class of a depth, and the posterior variance of the policy's actions over that of the log's."""
+    """Function class of a depth, and ratio of the posterior variances at the policy's and at the logged actions."""
 
     rows: int  # of the log at this depth
     eigenvalues: Floats  # (measured rows or rank,) falling, of the Gram matrix of all these rows
@@ -47,7 +47,7 @@ def measure_depth(task: EvaluationTask, depth: int) -> DepthMeasurement:
     inverse = np.linalg.inv(gram + ridge * np.eye(len(gram)))
 
     def variance(action: Floats, own: bool = False) -> float:
-        """Mean of k_post / ridge; of the log's `own` actions with each left out."""
+        """Mean of k_post / ridge; leave-one-out for the log's `own` actions."""
         asked = mapped.features(history, scale(action))
         leverage = np.einsum("ij,jk,ik->i", asked, inverse, asked)
         leverage = leverage / np.maximum(1 - leverage / share, 1e-3) if own else leverage
@@ -63,7 +63,7 @@ def measure_depth(task: EvaluationTask, depth: int) -> DepthMeasurement:
 
 
 def _settings(task: EvaluationTask, depth: int) -> FqeSettings:
-    """Kernel and ridge of the policy's own Q where it has one, else those of fitted Q-evaluation."""
+    """Kernel and ridge of the policy's own Q if it has one, else those of fitted Q-evaluation."""
     own = q_functions(task.policy)
     if depth >= len(own):
         return FqeSettings(seed=task.seed)
@@ -72,7 +72,7 @@ def _settings(task: EvaluationTask, depth: int) -> FqeSettings:
 
 
 def coverage_ratio(measured: list[DepthMeasurement]) -> Diagnostic:
-    """The largest ratio of posterior variances over the depths."""
+    """Coverage: the largest ratio of posterior variances over the depths."""
     ratio = np.array([each.ratio for each in measured])
     worst = int(ratio.argmax())
     meaning = (

@@ -1,10 +1,10 @@
-"""Terms of the safe action at max_depth: boundary and termination action penalties (BAP, TAP).
+"""Penalties of the safe action at max_depth: boundary and termination action penalties (BAP, TAP).
 
 Both are (1 - discount^n) / (1 - discount)^2 times an expectation over a depth I and the discounted visits d_I of
 histories at it. With P(I = i) = discount^i (1 - discount) / (1 - discount^n), and every period at one depth, they are
 sums over periods: BAP = E sum_t discount^t AD_t, and TAP = E sum_t discount^t TAD_t with TAD_t = E sum_{k=1}^{K-1}
 discount^k AD_{t+k}, where AD_t is the discrepancy at depth n and 0 elsewhere. The visits are those of the log; after
-the last of an episode AD is taken to be its discounted mean.
+the last one of an episode, AD is assumed to be its discounted mean.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ from lostsales.types import Floats
 
 
 def action_discrepancy(task: EvaluationTask) -> Floats | None:
-    """AD of every row in `task.rows` (Definition 13): what the action at max_depth gives up, 0 elsewhere."""
+    """Action discrepancy AD of every row in `task.rows` (Definition 13): loss in Q at max_depth, 0 elsewhere."""
     log, runs, policy, deepest = task.prepared.log, task.prepared.runs, task.policy, boundary_depth(task.policy)
     if deepest is None or not isinstance(policy, QPolicy):
         return None  # series of different scale have no one Q to compare actions by
@@ -32,7 +32,7 @@ def action_discrepancy(task: EvaluationTask) -> Floats | None:
 
 
 def value_given_up(policy: QPolicy, view: View, action: Floats) -> Floats:
-    """The greatest Q^(n)(h, .) less that of the given actions (rows, 2); Q - U where the policy is greedy in that."""
+    """Greatest Q^(n)(h, .) less that of the given actions (rows, 2); Q - U if the policy is greedy in that."""
     rows, learned = np.arange(len(view.stock)), len(policy.q) - 1
     pairs, q = policy.actions.coordinates(1.0, 1.0), policy.q[learned]
     run_length = view.depth.astype(np.float64)[:, None] if policy.pools else None
@@ -45,7 +45,7 @@ def value_given_up(policy: QPolicy, view: View, action: Floats) -> Floats:
 
 
 def boundary_penalty(task: EvaluationTask, discrepancy: Floats | None) -> Diagnostic:
-    """BAP (Corollary 3)."""
+    """Boundary action penalty BAP (Corollary 3)."""
     value = None if discrepancy is None else _discounted_mean(task, discrepancy) / (1 - task.estimand.discount)
     return _penalty(
         task, "bap", "boundary action penalty", value,
@@ -55,7 +55,7 @@ def boundary_penalty(task: EvaluationTask, discrepancy: Floats | None) -> Diagno
 
 
 def termination_penalty(task: EvaluationTask, discrepancy: Floats | None) -> Diagnostic:
-    """TAP (Corollary 2), with the given policy and its own Q in place of those of the best policy."""
+    """Termination action penalty TAP (Corollary 2), with the given policy and its Q instead of the best policy's."""
     value = None
     if discrepancy is not None:
         rounds = iterations_rule(int(task.prepared.runs.usable.sum()), task.prepared.log.problem.discount)
@@ -68,7 +68,7 @@ def termination_penalty(task: EvaluationTask, discrepancy: Floats | None) -> Dia
 
 
 def _periods_since_start(task: EvaluationTask) -> Floats:
-    """Periods since the start of its episode, of every row in `task.rows`."""
+    """Periods since the start of the episode, for every row in `task.rows`."""
     place = np.arange(len(task.rows))
     opens = np.isin(task.rows, task.opening_rows)
     return np.asarray(place - np.maximum.accumulate(np.where(opens, place, 0)), dtype=np.float64)
@@ -82,8 +82,8 @@ def _discounted_mean(task: EvaluationTask, values: Floats) -> float:
 def _discounted_sum_ahead(task: EvaluationTask, values: Floats, most: int) -> float:
     """Mean over episodes of sum_s discount^s min(s, most) values_s, in an episode that never ends.
 
-    The value of period s is ahead of the s periods before it, of at most `most` of them. These weights grow with s, so
-    beyond the log it is the values that are taken to be their mean, not what they add.
+    The value of period s lies ahead of the s periods before it, of at most `most` of them. These weights grow with s,
+    so beyond the log the values are assumed to equal their mean, not their contributions.
     """
     discount, period = task.estimand.discount, _periods_since_start(task)
     mean, total = _discounted_mean(task, values), discount * (1 - discount**most) / (1 - discount) ** 2

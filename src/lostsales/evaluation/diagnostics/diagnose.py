@@ -1,4 +1,4 @@
-"""`diagnose`: all terms of the regret bound; those of the unknown best policy are computed for the given one."""
+"""The function `diagnose`: all terms of the regret bound, with the given policy instead of the unknown best one."""
 
 from dataclasses import replace
 
@@ -23,7 +23,7 @@ from lostsales.learn.cfqi.policy import q_policy
 
 
 def diagnose(task: EvaluationTask) -> Diagnostics:
-    """Measure every term for a policy and a log, at the depths of the policy where it has a Q-function of each."""
+    """Measure every term for a policy and a log, at the depths of the policy's Q-functions if it has them."""
     learned, rule = q_policy(task.policy), ANY_DEPTH
     if learned is not None:
         rule = learned.depth_rule

@@ -1,4 +1,4 @@
-"""A measured term of the regret bound."""
+"""Measured term of the regret bound."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,13 +9,13 @@ from lostsales.types import Floats
 
 @dataclass(frozen=True, eq=False)
 class Diagnostic:
-    """One term."""
+    """Term of the regret bound, with its meaning and advice."""
 
     key: str
     title: str
-    value: float | None  # None where it cannot be measured
+    value: float | None  # None if it cannot be measured
     by_depth: Floats | None  # (depths,)
-    plug_in: bool  # computed for the given policy or behaviour in place of the unknown best one
+    plug_in: bool  # computed for the given policy or behaviour instead of the unknown best one
     meaning: str  # what it says of this log
     advice: str  # what to do about it
 
@@ -31,6 +31,6 @@ class Diagnostics:
         return next(each for each in self.items if each.key == key)
 
     def to_json(self) -> list[Any]:
-        """As JSON can hold it."""
+        """Content for JSON."""
         found: list[Any] = plain(self.items)
         return found

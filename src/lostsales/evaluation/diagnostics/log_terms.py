@@ -1,4 +1,4 @@
-"""Terms of the log alone: partition shares, max_depth, regret beyond it, imputation, iterations."""
+"""Diagnostics of the log alone: partition shares, max_depth, regret beyond it, imputation, iterations."""
 
 import numpy as np
 
@@ -10,11 +10,11 @@ from lostsales.evaluation.diagnostics.diagnostic import Diagnostic
 from lostsales.evaluation.prepared_log import PreparedLog
 from lostsales.types import Ints
 
-DIVISIONS = 40  # of the log into halves, for the stability of max_depth
+DIVISIONS = 40  # random divisions of the log into halves, for the stability of max_depth
 
 
 def partition_shares(prepared: PreparedLog) -> Diagnostic:
-    """The shares rho of the rows by depth (Assumption 10)."""
+    """Shares rho of the rows by depth (Assumption 10)."""
     runs = prepared.runs
     rows = np.bincount(runs.learned_depth[runs.usable], minlength=runs.max_depth + 1)
     share = rows / max(rows.sum(), 1)
@@ -25,12 +25,12 @@ def partition_shares(prepared: PreparedLog) -> Diagnostic:
 
 
 def depth_instability(prepared: PreparedLog, seed: int, rule: DepthRule = ANY_DEPTH) -> Diagnostic:
-    """The chance omega that two logs of the shop give different max_depth (Assumption 8), from halves of this one.
+    """Probability omega that two logs of the shop give different max_depth (Assumption 8), from halves of this one.
 
     A bootstrap with replacement is not consistent for a maximum: it never shows a longer run than the log does. Two
     disjoint halves are independent logs, so the share of random divisions in which they differ is unbiased for logs of
-    half the size (which ask for half as many rows a depth), whatever the law of runs. The most likely max_depth has a
-    chance of at least 1 - omega.
+    half the size (which need half as many rows per depth), whatever the distribution of runs. The most likely max_depth
+    has a probability of at least 1 - omega.
     """
     log, units, runs = prepared.log, prepared.units, prepared.runs
     of_row = units.of_row if units.by == BY_BLOCKS else log.series
@@ -55,12 +55,12 @@ def depth_instability(prepared: PreparedLog, seed: int, rule: DepthRule = ANY_DE
 
 
 def _part(log: SalesLog, units: ResamplingUnits, of_row: Ints, chosen: Ints) -> SalesLog:
-    """The rows of some units."""
+    """Rows of the chosen resampling units."""
     return without(log, ~np.isin(of_row, chosen)) if units.by == BY_BLOCKS else series_of(log, np.sort(chosen))
 
 
 def unidentifiable_regret(prepared: PreparedLog) -> Diagnostic:
-    """E_cov (Corollary 1) with the alpha_1 of the behaviour."""
+    """Coverage regret E_cov (Corollary 1) with the alpha_1 of the behaviour."""
     runs, discount = prepared.runs, prepared.log.problem.discount
     ends = run_ends(runs).chance
     title = "bound on regret that more data of this shop does not reduce"
@@ -78,13 +78,13 @@ def unidentifiable_regret(prepared: PreparedLog) -> Diagnostic:
 
 
 def imputation_error(prepared: PreparedLog) -> Diagnostic:
-    """Jackknife standard error of the mean profit that is due to the demand law alone."""
+    """Jackknife standard error of the mean profit that is due to the demand model alone."""
     title = "error of imputed lost sales, in profit per period"
     if prepared.profit_without is None:
         return Diagnostic(
             "imputation", title, None, None, False, f"no demand model: {prepared.refusal}", "more uncensored rows"
         )
-    means = prepared.profit_without.mean(axis=1)  # over all rows: only the law differs
+    means = prepared.profit_without.mean(axis=1)  # over all rows: only the demand model differs
     units = len(means)
     error = float(np.sqrt((units - 1) / units * np.sum((means - means.mean()) ** 2)))
     mean = abs(float(prepared.profit.mean()))
@@ -96,7 +96,7 @@ def imputation_error(prepared: PreparedLog) -> Diagnostic:
 
 
 def iterations(prepared: PreparedLog) -> Diagnostic:
-    """The number K of iterations (Theorem 1)."""
+    """Number K of iterations (Theorem 1)."""
     runs, discount = prepared.runs, prepared.log.problem.discount
     rows = int(runs.usable.sum())
     rule = iterations_rule(rows, discount)

@@ -1,4 +1,4 @@
-"""Terms of the size of the function class: effective dimension, information gain, and the statistical error."""
+"""Complexity of the function class: effective dimension, information gain, and the statistical error."""
 
 import numpy as np
 
@@ -6,12 +6,12 @@ from lostsales.evaluation.diagnostics.action_coverage import DepthMeasurement
 from lostsales.evaluation.diagnostics.diagnostic import Diagnostic
 from lostsales.types import Floats
 
-LEAST_ROWS = 10  # a direction, below which the kernel is too rich for the rows
+LEAST_ROWS = 10  # rows per effective dimension, below which the kernel is too complex for the rows
 CONFIDENCE = 0.05  # epsilon of the bound
 
 
 def dimension(measured: list[DepthMeasurement]) -> Diagnostic:
-    """The largest effective dimension d* over the depths."""
+    """Effective dimension d*, the largest over the depths."""
     d_star = np.array([effective_dimension(each.eigenvalues, each.ridge) for each in measured], dtype=np.float64)
     meaning = f"the Q of {measured[0].kernel} at depth 0 has about {d_star[0]:.0f} directions that the data identify"
     crowded = any(d * LEAST_ROWS > each.rows for d, each in zip(d_star, measured, strict=True))
@@ -20,7 +20,7 @@ def dimension(measured: list[DepthMeasurement]) -> Diagnostic:
 
 
 def effective_dimension(eigenvalues: Floats, noise: float) -> int:
-    """The least j with j >= sum over k > j of eigenvalue_k / noise, of a Gram matrix (Definition 4).
+    """Effective dimension of a Gram matrix: least j with j >= sum over k > j of eigenvalue_k / noise (Definition 4).
 
     >>> effective_dimension(np.array([5.0, 1.0, 0.5, 0.1]), 1.0)
     2
@@ -30,7 +30,7 @@ def effective_dimension(eigenvalues: Floats, noise: float) -> int:
 
 
 def gain_in_information(measured: list[DepthMeasurement]) -> Diagnostic:
-    """The information gain of the log's rows at each depth, in place of the greatest over all sets of as many."""
+    """Information gain of the log's rows at each depth, instead of the maximum over all sets of as many rows."""
     gain = np.array([information_gain(each.eigenvalues, each.ridge) for each in measured])
     a_row = gain[0] / max(measured[0].rows, 1)
     meaning = f"the rows of depth 0 give {gain[0]:.3g} nats about Q, {a_row:.2g} per row; at most the paper's maximum"
@@ -39,7 +39,7 @@ def gain_in_information(measured: list[DepthMeasurement]) -> Diagnostic:
 
 
 def information_gain(eigenvalues: Floats, noise: float) -> float:
-    """Half of log det(I + Gram / noise) (Definition 5).
+    """Information gain: half of log det(I + Gram / noise) (Definition 5).
 
     >>> round(information_gain(np.array([3.0, 1.0]), 1.0), 4)
     1.0397
@@ -55,7 +55,7 @@ def statistical_error(
     depth: Diagnostic,
     rows: int,
 ) -> Diagnostic:
-    """E_stat of Theorem 2 from the other terms; the theorem leaves out constants, so it is a rate."""
+    """Statistical error E_stat of Theorem 2 from the other terms; a rate, as the theorem leaves out constants."""
     title = "statistical error, without constants"
     d_star, ratio, share = (each.value or 0.0 for each in (dimension, coverage, shares))
     if not share:
@@ -71,7 +71,7 @@ def statistical_error(
 
 
 def leading_term(d_star: float, coverage: float, rows: float, epsilon: float = CONFIDENCE) -> float:
-    """The greater of d* (d* + log 1/epsilon) sqrt(C_cov / rows) and sqrt(d* (d* + log 1/epsilon) (1 + d*) / rows).
+    """Leading term: max of d* (d* + log 1/epsilon) sqrt(C_cov / rows), sqrt(d* (d* + log 1/epsilon) (1 + d*) / rows).
 
     `rows` are those of the smallest depth, rho NT.
     """

@@ -1,8 +1,8 @@
-"""The lottery of a pilot: which series, or which blocks of periods, try the new policy.
+"""Randomisation of a pilot: which series, or which blocks of periods, try the new policy.
 
 Series are sorted by past profit and cut into strata, and half of each stratum tries the new policy. In a switchback
 every series changes between the policies from block to block: of each pair of successive blocks one is new, and in each
-pair half of the series begin with it. An assignment is drawn from a seed, and so are the others that it is judged by.
+pair half of the series begin with it. The assignment and those that it is compared with are drawn from a seed.
 """
 
 from math import comb
@@ -11,17 +11,16 @@ import numpy as np
 
 from lostsales.types import Bools, Floats, Ints
 
-# Assignments that a lottery should be able to draw, so that a share of 2.5 % of them is many.
-ENOUGH = 5_000
+ENOUGH = 5_000  # possible assignments that a randomisation should have, so that 2.5 % of them are many
 DRAWS = 5_000  # assignments that the observed one is compared with, itself included
 MOST_CELLS = 100_000_000  # of the table of drawn assignments; with more series fewer are drawn
-LEAST_DRAWS = 1_000
-ALL = 100  # units of a stratum beyond which there are many assignments
-MANY = 1e9  # assignments that need not be counted any more
+LEAST_DRAWS = 1_000  # of assignments, even for very many series
+ALL = 100  # series of a stratum, beyond which its assignments are not counted exactly: they are many
+MANY = 1e9  # cap on the number of possible assignments
 
 
 def stratum_size(series: int) -> int:
-    """The smallest even size of strata with which the lottery has enough outcomes; all series where none has.
+    """Smallest even size of strata with enough possible assignments; one stratum for all series if none has.
 
     >>> stratum_size(100), stratum_size(20), stratum_size(10)
     (2, 4, 10)
@@ -33,7 +32,7 @@ def stratum_size(series: int) -> int:
 
 
 def strata_of(past_profit: Floats) -> Ints:
-    """Strata of series of like past profit, (series,); the last may hold up to twice as many.
+    """Strata of series with similar past profit, (series,); the last may have up to twice as many.
 
     >>> strata_of(np.arange(40.0)[::-1])[[0, 39]].tolist()
     [19, 0]
@@ -47,7 +46,7 @@ def strata_of(past_profit: Floats) -> Ints:
 
 
 def assignments_of(strata: Ints) -> float:
-    """How many assignments of series the lottery can draw.
+    """Number of possible assignments of series.
 
     >>> assignments_of(np.array([0, 0, 0, 0, 1, 1, 1]))
     36.0
@@ -59,7 +58,7 @@ def assignments_of(strata: Ints) -> float:
 
 
 def switches_of(series: int, pairs: int) -> float:
-    """How many assignments of the pairs of a switchback the lottery can draw.
+    """Number of possible assignments of the pairs of a switchback.
 
     >>> switches_of(1, 6), switches_of(4, 2)
     (64.0, 36.0)
@@ -68,12 +67,12 @@ def switches_of(series: int, pairs: int) -> float:
 
 
 def draws_for(units: int) -> int:
-    """How many assignments of so many units are compared."""
+    """Number of assignments to compare, given the number of randomised units."""
     return int(np.clip(MOST_CELLS // max(units, 1), LEAST_DRAWS, DRAWS))
 
 
 def draw_series(strata: Ints, draws: int, rng: np.random.Generator) -> Bools:
-    """Assignments of series to the new policy, (draws, series): half of every stratum, the odd one by lot.
+    """Assignments of series to the new policy, (draws, series): half of every stratum, an odd one at random.
 
     >>> draw_series(np.array([0, 0, 1, 1]), 3, np.random.default_rng(0)).sum(axis=1).tolist()
     [2, 2, 2]
@@ -91,7 +90,7 @@ def draw_series(strata: Ints, draws: int, rng: np.random.Generator) -> Bools:
 
 
 def draw_switches(series: int, pairs: int, draws: int, rng: np.random.Generator) -> Bools:
-    """Where the second block of a pair is the new one, (draws, series, pairs): in half of the series of each pair.
+    """Assignments of the new policy to the second block of pairs, (draws, series, pairs): half of the series per pair.
 
     >>> draw_switches(4, 3, 2, np.random.default_rng(0)).sum(axis=1).tolist()
     [[2, 2, 2], [2, 2, 2]]

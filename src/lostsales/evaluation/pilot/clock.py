@@ -1,4 +1,4 @@
-"""Periods of a pilot: how far a row lies from the start, in periods, and what a period is called."""
+"""Periods of a pilot: offset from its start, and name."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ DAY = 86_400_000_000  # microseconds
 
 @dataclass(frozen=True)
 class PilotClock:
-    """The first period of a pilot and the usual step from one to the next; moments count in microseconds."""
+    """First period of a pilot and usual step to the next; timestamps are in microseconds."""
 
     start: int
     step: int
@@ -23,7 +23,7 @@ class PilotClock:
 
     @classmethod
     def after(cls, log: SalesLog) -> "PilotClock":
-        """A pilot that starts right after the last period of a log."""
+        """Clock of a pilot that starts right after the last period of a log."""
         steps = np.diff(log.period.astype(np.int64))[log.has_next[:-1]]
         if not len(steps):
             raise LostSalesError("a pilot needs series of at least two periods in the log, and this log has none")
@@ -33,12 +33,12 @@ class PilotClock:
 
     @property
     def is_daily(self) -> bool:
-        """True where a period is a day."""
+        """True if a period is a day."""
         return self.dated and self.step == DAY
 
     @property
     def periods_a_week(self) -> float | None:
-        """None where periods are plain numbers."""
+        """Periods per week; None if periods are plain numbers."""
         return WEEK / self.step if self.dated else None
 
     def offset(self, period: Array) -> Ints:
@@ -46,17 +46,17 @@ class PilotClock:
         return np.rint((period.astype(np.int64) - self.start) / self.step).astype(np.int64)
 
     def name(self, offset: int) -> str:
-        """The period so far from the start, as the log writes it."""
+        """Name of the period at an offset, as the log writes it."""
         at = self.start + offset * self.step
         return spelled(np.datetime64(at, "us")) if self.dated else str(at)
 
     def label(self, offset: int) -> "np.datetime64 | int":
-        """The period as a value of a table."""
+        """Period at an offset, as a value of a table."""
         at = self.start + offset * self.step
         return np.datetime64(at, "us") if self.dated else at
 
     def check(self, log: SalesLog) -> None:
-        """Raise where the periods of a log are of another kind."""
+        """Raise if the periods of a log are of another kind."""
         if (log.period.dtype.kind == "M") != self.dated:
             kinds = ("moments in time", "plain numbers")
             wanted, came = kinds if self.dated else kinds[::-1]

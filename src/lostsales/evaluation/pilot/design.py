@@ -1,4 +1,4 @@
-"""`pilot`: design a pilot from a log: who tries the new policy and when, and how long it takes to tell."""
+"""The function `pilot`: design a pilot from a log: which series try the new policy, when and how long."""
 
 from dataclasses import dataclass
 from hashlib import sha256
@@ -25,18 +25,18 @@ from lostsales.policy.file_format import load
 from lostsales.policy.policy import SavedPolicy
 from lostsales.types import Array, Bools, Floats, Ints
 
-GAIN = 0.05  # of the past profit
-SHARES = (0.01, 0.02, 0.03, 0.05, 0.1, 0.2)  # gains of the table
-LEAST_PAST = 10  # periods
-LEAST_POWER, MOST_POWER = 0.5, 0.99
-MOST_NUMBER = (1 << 63) - 1
-MOST_NAMED = 5
-RECENT_SHARE, RECENT_PERIODS = 0.1, 7  # of the past in which a series that is still sold has a row
+GAIN = 0.05  # gain to detect by default, as a share of the past profit
+SHARES = (0.01, 0.02, 0.03, 0.05, 0.1, 0.2)  # gains in the table of needed periods
+LEAST_PAST = 10  # past periods that a design needs
+LEAST_POWER, MOST_POWER = 0.5, 0.99  # that may be asked for
+MOST_NUMBER = (1 << 63) - 1  # largest int64
+MOST_NAMED = 5  # series named in a note
+RECENT_SHARE, RECENT_PERIODS = 0.1, 7  # a series is still sold if it has a row in this last part of the past
 
 
 @dataclass(frozen=True)
 class PilotSettings:
-    """What is asked of a pilot, as in `pilot`."""
+    """Settings of a pilot, as in `pilot`."""
 
     gain: float = GAIN
     periods: int | None = None
@@ -68,7 +68,7 @@ def pilot(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Pilot:
-    """Design a pilot: which series or periods try a new policy, and how long it takes to tell a gain.
+    """Design a pilot: which series or periods try a new policy, and how long it takes to detect a gain.
 
     Parameters
     ----------
@@ -79,15 +79,16 @@ def pilot(
     gain : float
         The gain to detect, as a share of the past profit.
     periods : int, optional
-        Length of the pilot; as long as the gain needs unless given.
+        Length of the pilot; by default as long as the gain needs.
     design : {"series", "switchback"}, optional
-        Split by series, or switches over time; the split unless there are fewer than ten series.
+        Split by series, or switches over time; by default the split, with fewer than ten series the switchback.
     wash_out : int, optional
-        Periods after a change of policy that are not counted; by lead time, stock cover and memory unless given.
+        Periods after a change of policy that are not counted; by default from lead time, stock cover and
+        autocorrelation of demand.
     power : float
         Probability of detecting the gain.
     seed : int
-        Of the lottery; the same seed gives the same pilot.
+        Seed of the randomisation; the same seed gives the same pilot.
     progress : callable, optional
         Called with (done, total).
 
@@ -121,7 +122,7 @@ def pilot(
 
 
 def design_pilot(log: SalesLog, tried: TriedPolicy, settings: PilotSettings, progress: Progress | None = None) -> Pilot:
-    """As `pilot`; what a pilot can tell does not depend on the policy."""
+    """Design a pilot, as `pilot` does; what it can detect does not depend on the policy."""
     clock = PilotClock.after(log)
     names, notes = _still_sold(log, clock)
     panel, outcomes = PilotPanel.of(log, clock, names), Outcomes.of(log, settings.seed, progress)
@@ -170,7 +171,7 @@ def design_pilot(log: SalesLog, tried: TriedPolicy, settings: PilotSettings, pro
 
 
 def _layout(design: Design, profit: Floats, clock: PilotClock, wash_out: int, power: float) -> Layout:
-    """The split or the switches, with the precision that past profits (series, periods) promise."""
+    """Layout of a design, with the precision estimated from past profits (series, periods)."""
     model = ProfitModel.of(profit, by_series=design == "series")
     if design == "series":
         return SplitBySeries(model, clock, wash_out, power, strata_of(np.nanmean(profit, axis=1)))
@@ -208,7 +209,7 @@ def _series(
 
 
 def _past_rows(new: Bools, plan: Layout, planned: int, offsets: Ints) -> tuple[Bools, Bools]:
-    """Rows (series, periods) of the past that would count, and go on as before, had the schedule been followed then."""
+    """Masks (series, periods) of past rows that would count, and be controls, had the schedule been followed then."""
     if isinstance(plan, SplitBySeries):
         is_new = np.repeat(new, len(offsets), axis=1)
         return np.ones_like(is_new), ~is_new
@@ -219,7 +220,7 @@ def _past_rows(new: Bools, plan: Layout, planned: int, offsets: Ints) -> tuple[B
 
 
 def _still_sold(log: SalesLog, clock: PilotClock) -> tuple[Array, tuple[str, ...]]:
-    """The names of series with a row in the last part of the log, and a note on the others."""
+    """Names of series with a row in the last part of the log, and a note on the others."""
     products, offset = log.products, clock.offset(log.period)
     last = np.full(len(products), np.iinfo(np.int64).min)
     np.maximum.at(last, products.of_row, offset)

@@ -1,12 +1,12 @@
-"""Alarms on a market that changes: demand, its response to price, and the share of stock-outs.
+"""Change detection in the market: demand, its response to price, and the share of stock-outs.
 
-Each is one figure a period, compared with its past by a two-sided cumulative sum of log-likelihood ratios (CUSUM, Page
-1954). Price response and stock-outs are those of rows that go on as before. Demand is that of all rows, and an alarm on
-it counts only where rows that go on as before show it too: what the new policy does is no change of the market.
+Each is one figure per period, compared with its past by a two-sided cumulative sum of log-likelihood ratios (CUSUM,
+Page 1954). Price response and stock-outs are those of control rows. Demand is that of all rows, and an alarm on it
+counts only if the control rows show it too: an effect of the new policy is no change of the market.
 
-Where a figure remembers, a lasting shift shows in its innovations with all its size once, and with what memory leaves
-of it from then on. The threshold is found by resampling the innovations of the past, with mean, deviation and memory
-estimated anew from as many periods, so that figures that go on as before have the expected number of alarms.
+If a figure is autocorrelated, a lasting shift appears in its innovations with its full size once, and reduced by the
+autocorrelation from then on. The threshold is found by resampling the innovations of the past, with mean, deviation
+and autocorrelation estimated again from as many periods, so that unchanged figures have the expected number of alarms.
 """
 
 from dataclasses import dataclass
@@ -17,61 +17,61 @@ from pydantic import Field
 from lostsales.data.settings import StrictSettings
 from lostsales.types import Bools, Floats
 
-SHIFT = 0.3  # of demand, that is to be found
-USUAL_SHIFT = 1.0  # of other figures, in standard deviations
-# Expected number of alarms without change in so many periods: together they stay below one.
+SHIFT = 0.3  # relative shift of demand to detect
+USUAL_SHIFT = 1.0  # shift of other figures to detect, in standard deviations
+# Expected number of false alarms in SPAN periods without a change: below one in total.
 FALSE_ALARMS, SPAN = {"demand": 0.5, "price response": 0.15, "stock-outs": 0.15}, 200
-PATHS, BISECTIONS = 500, 10
-CLIP = 3.5  # standard deviations beyond which an outlier counts no more
-LEAST_SIGNAL, MOST_SIGNAL = 0.5, 2.5  # of a shift, in standard deviations of an innovation
-LEAST_PERIODS = 10
-MOST_PERIODS = 400  # of the past, beyond which its figures count as known
-MOST_MEMORY = 0.9
+PATHS, BISECTIONS = 500, 10  # of the simulation and the search for a threshold
+CLIP = 3.5  # bound of an innovation in standard deviations: outliers are winsorised
+LEAST_SIGNAL, MOST_SIGNAL = 0.5, 2.5  # bounds of a shift, in standard deviations of an innovation
+LEAST_PERIODS = 10  # of the past, below which a figure is not monitored
+MOST_PERIODS = 400  # of the past that are used: the error of its moments no longer matters
+MOST_AUTOCORRELATION = 0.9  # bound of the estimate
 LEAST_PRICE_SPREAD = 0.01  # relative deviation of prices below which no response is monitored
-MOST_THRESHOLD = 100.0
+MOST_THRESHOLD = 100.0  # upper end of the search
 
 
 class Detector(StrictSettings):
-    """The past of a figure, and when a cumulative sum is an alarm."""
+    """Moments of a figure in the past, and the threshold of its cumulative sum."""
 
-    name: str = Field(description="What it watches.")
-    mean: float = Field(description="Of the figure, a period of the past.")
+    name: str = Field(description="Monitored figure.")
+    mean: float = Field(description="Mean of the figure per period of the past.")
     deviation: float = Field(gt=0, description="Standard deviation of the figure.")
-    memory: float = Field(ge=0, lt=1, description="Correlation of a period with the next.")
-    shift: float = Field(gt=0, description="Shift that it looks for, in standard deviations of the figure.")
+    memory: float = Field(ge=0, lt=1, description="Autocorrelation of the figure at lag 1.")
+    shift: float = Field(gt=0, description="Shift to detect, in standard deviations of the figure.")
     threshold: float = Field(gt=0, description="Cumulative sum that is an alarm.")
 
     @classmethod
     def of(cls, name: str, figures: Floats, shift: float | None = None, least: float = 0.0) -> "Detector | None":
-        """From the figures of past periods; `shift` is the change to be found, `least` the least deviation."""
+        """Calibrate on the figures of past periods; `shift` is the change to detect, `least` the least deviation."""
         known = figures[np.isfinite(figures)][-MOST_PERIODS:]
         if len(known) < LEAST_PERIODS or max(float(known.std(ddof=1)), least) <= 0:
             return None
-        mean, deviation, memory = (float(each[0]) for each in _moments(known[:, None], least))
+        mean, deviation, rho = (float(each[0]) for each in _moments(known[:, None], least))
         size = USUAL_SHIFT if shift is None else shift / deviation
-        innovations = _innovations(known, mean, deviation, memory)
-        threshold = threshold_for(innovations, memory, size, FALSE_ALARMS[name])
-        return cls(name=name, mean=mean, deviation=deviation, memory=memory, shift=size, threshold=threshold)
+        innovations = _innovations(known, mean, deviation, rho)
+        threshold = threshold_for(innovations, rho, size, FALSE_ALARMS[name])
+        return cls(name=name, mean=mean, deviation=deviation, memory=rho, shift=size, threshold=threshold)
 
 
 def _moments(figures: Floats, least: float = 0.0) -> tuple[Floats, Floats, Floats]:
-    """Mean, deviation and memory of columns, each (columns,); an estimated mean makes memory seem less than it is."""
+    """Mean, deviation and first autocorrelation rho of columns, each (columns,), corrected for the estimated mean."""
     mean, deviation = figures.mean(axis=0), np.maximum(figures.std(axis=0, ddof=1), max(least, 1e-300))
     around = (figures - mean) / deviation
-    memory = (around[1:] * around[:-1]).mean(axis=0)
-    return mean, deviation, np.clip(memory + (1 + 3 * memory) / len(figures), 0.0, MOST_MEMORY)
+    rho = (around[1:] * around[:-1]).mean(axis=0)
+    return mean, deviation, np.clip(rho + (1 + 3 * rho) / len(figures), 0.0, MOST_AUTOCORRELATION)
 
 
-def _innovations(figures: Floats, mean: Floats | float, deviation: Floats | float, memory: Floats | float) -> Floats:
-    """What each period adds to what the one before lets expect, in standard deviations; the first is left out."""
+def _innovations(figures: Floats, mean: Floats | float, deviation: Floats | float, rho: Floats | float) -> Floats:
+    """Standardised innovations of a first-order autoregression; the first period is left out."""
     around = (figures - mean) / deviation
-    return np.clip((around[1:] - memory * around[:-1]) / np.sqrt(1 - memory**2), -CLIP, CLIP)
+    return np.clip((around[1:] - rho * around[:-1]) / np.sqrt(1 - rho**2), -CLIP, CLIP)
 
 
-def _signal(shift: Floats | float, memory: Floats | float) -> tuple[Floats, Floats]:
-    """Means of the innovations after a shift: of the first, and of all that follow."""
-    first = np.clip(shift / np.sqrt(1 - memory**2), LEAST_SIGNAL, MOST_SIGNAL)
-    return first, np.clip(first * (1 - memory), LEAST_SIGNAL / 2, MOST_SIGNAL)
+def _signal(shift: Floats | float, rho: Floats | float) -> tuple[Floats, Floats]:
+    """Means of the innovations after a shift: of the first one, and of all later ones."""
+    first = np.clip(shift / np.sqrt(1 - rho**2), LEAST_SIGNAL, MOST_SIGNAL)
+    return first, np.clip(first * (1 - rho), LEAST_SIGNAL / 2, MOST_SIGNAL)
 
 
 def _ratios(innovation: Floats, signal: Floats) -> Floats:
@@ -81,7 +81,7 @@ def _ratios(innovation: Floats, signal: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Alarm:
-    """A lasting change."""
+    """Alarm on a lasting change."""
 
     what: str
     at: int  # index of the period in which it was found
@@ -91,9 +91,9 @@ class Alarm:
 
 
 def alarms(detector: Detector, figures: Floats) -> list[Alarm]:
-    """Every alarm in the figures of periods; after one the sums start anew. NaN is no period."""
+    """All alarms in the figures of periods; the sums restart after each. Periods with NaN are skipped."""
     periods = np.flatnonzero(np.isfinite(figures))
-    # The mean stands before the first period, whose own past is not known here.
+    # The mean serves as the unknown period before the first.
     known = np.r_[detector.mean, figures[periods]]
     innovations = _innovations(known, detector.mean, detector.deviation, detector.memory)
     first, later = _signal(detector.shift, detector.memory)
@@ -114,18 +114,18 @@ def alarms(detector: Detector, figures: Floats) -> list[Alarm]:
     return found
 
 
-def threshold_for(innovations: Floats, memory: float, shift: float, false_alarms: float) -> float:
-    """Threshold at which a stationary figure with these innovations has so many alarms in `SPAN` periods."""
+def threshold_for(innovations: Floats, rho: float, shift: float, false_alarms: float) -> float:
+    """Threshold at which a stationary figure with these innovations has `false_alarms` alarms in `SPAN` periods."""
     rng = np.random.default_rng(0)
     own = (innovations - innovations.mean()) / max(float(innovations.std()), 1e-300)
     periods = len(innovations) + 1
     noise = rng.choice(own, (periods + SPAN, PATHS))
-    noise[1:] *= np.sqrt(1 - memory**2)
+    noise[1:] *= np.sqrt(1 - rho**2)
     for at in range(1, len(noise)):
-        noise[at] += memory * noise[at - 1]
-    mean, deviation, remembered = _moments(noise[:periods])
-    later = _innovations(noise[periods - 1 :], mean, deviation, remembered)
-    first_signal, later_signal = _signal(shift / np.maximum(deviation, 1e-9), remembered)
+        noise[at] += rho * noise[at - 1]
+    mean, deviation, estimated = _moments(noise[:periods])
+    later = _innovations(noise[periods - 1 :], mean, deviation, estimated)
+    first_signal, later_signal = _signal(shift / np.maximum(deviation, 1e-9), estimated)
     starts, goes_on = (_ratios(later, each).transpose(1, 0, 2) for each in (first_signal, later_signal))
     low, high = 0.5, MOST_THRESHOLD
     for _ in range(BISECTIONS):
@@ -147,47 +147,47 @@ def _alarm_count(starts: Floats, goes_on: Floats, threshold: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class MarketFigures:
-    """The figures of periods that alarms watch, each (periods,); NaN where a period has no row to tell."""
+    """Monitored figures, each (periods,); NaN in periods without a row."""
 
-    demand: Floats  # of the usual demand of each series, less what price and features explain
-    demand_before: Floats  # the same of rows that go on as before
-    price_response: Floats  # product of these deviations with those of the price, of rows that go on as before
-    stockouts: Floats  # share of the rows that go on as before
+    demand: Floats  # residuals of demand relative to the usual demand of each series
+    demand_before: Floats  # residuals of the control rows
+    price_response: Floats  # product of the residuals with the deviations of the price, in control rows
+    stockouts: Floats  # share of the control rows
 
     @classmethod
     def of(
-        cls, surprise: Floats, price: Floats, stockout: Floats, weight: Floats, counted: Bools, before: Bools
+        cls, residual: Floats, price: Floats, stockout: Floats, weight: Floats, counted: Bools, before: Bools
     ) -> "MarketFigures":
-        """From tables (series, periods): surprises of demand, relative prices and stock-outs, and which rows count."""
-        known = np.isfinite(surprise)
+        """Compute figures from tables (series, periods): demand residuals, prices, stock-outs, masks of rows."""
+        known = np.isfinite(residual)
         own = np.where(before & known, weight[:, None], 0.0)
         moves = np.where(before & known, price, 0.0)
         size = np.sqrt((own * moves**2).sum(axis=0))
         rows = (before & known).sum(axis=0)
         with np.errstate(divide="ignore", invalid="ignore"):
             return cls(
-                _weighted_mean(surprise, np.where(counted & known, weight[:, None], 0.0)),
-                _weighted_mean(surprise, own),
-                np.where(size > 0, (own * np.nan_to_num(surprise) * moves).sum(axis=0) / size, np.nan),
+                _weighted_mean(residual, np.where(counted & known, weight[:, None], 0.0)),
+                _weighted_mean(residual, own),
+                np.where(size > 0, (own * np.nan_to_num(residual) * moves).sum(axis=0) / size, np.nan),
                 np.where(rows > 0, np.where(before & known, stockout, 0.0).sum(axis=0) / rows, np.nan),
             )
 
     def confirms(self, alarm: Alarm) -> bool:
-        """Whether rows that go on as before show at least half of a shift of demand: else the new policy caused it."""
+        """Return True if control rows show at least half of a shift of demand; otherwise the new policy caused it."""
         own = self.demand_before[alarm.since : alarm.at + 1]
         usual = alarm.level - alarm.size
         return bool(np.isfinite(own).any() and (np.nanmean(own) - usual) * np.sign(alarm.size) >= abs(alarm.size) / 2)
 
 
 def _weighted_mean(values: Floats, weight: Floats) -> Floats:
-    """Over series, (periods,); NaN where no series has weight."""
+    """Weighted mean over series, (periods,); NaN if no series has weight."""
     total = weight.sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(total > 0, (weight * np.nan_to_num(values)).sum(axis=0) / total, np.nan)
 
 
 def detectors(figures: MarketFigures, price_spread: float, rows_a_period: float) -> tuple[Detector, ...]:
-    """Those that the past can tell."""
+    """Detectors of the figures that vary enough in the past."""
     share = float(np.nanmean(figures.stockouts)) if np.isfinite(figures.stockouts).any() else 0.0
     likely = (share * rows_a_period + 0.5) / (rows_a_period + 1)
     least = float(np.sqrt(likely * (1 - likely) / max(rows_a_period, 1.0)))

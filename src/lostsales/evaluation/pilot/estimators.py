@@ -1,7 +1,7 @@
-"""The gain of a pilot under every drawn assignment, as the coefficient of the assignment in a least-squares fit.
+"""Gain of a pilot under every drawn assignment, as the coefficient of the assignment in a least-squares fit.
 
-Both designs share one formula. With outcomes y of units, assignments a and a projection M that takes out what is known
-(in a split by series the past profit of each series, as CUPED and ANCOVA do; in a switchback the mean of each pair of
+Both designs share one formula. With outcomes y of units, assignments a and a projection M that removes covariates (in
+a split by series the past profit of each series, as CUPED and ANCOVA do; in a switchback the mean of each pair of
 blocks), the estimate is a'My / a'Ma (Frisch and Waugh).
 """
 
@@ -14,7 +14,7 @@ LEAST_UNITS = 4  # series with rows below which nothing is estimated
 
 
 def centred(values: Floats) -> Floats:
-    """Values (series, periods) less the mean of their period, where there are several series; NaN stays.
+    """Values (series, periods) less the mean of their period, if there are several series; NaN stays.
 
     >>> centred(np.array([[1.0, np.nan], [3.0, 5.0]])).tolist()
     [[-1.0, nan], [1.0, 0.0]]
@@ -40,7 +40,7 @@ def by_series(profit: Floats, past: Floats, draws: Bools, progress: Floats) -> R
     """Estimates of a split by series at every period of `profit` (series, periods).
 
     `past` (series,) is the covariate; `draws` (draws, series) are assignments, the observed one first; `progress`
-    (periods,) is the share of the planned periods. Periods up to which too few series have rows are no looks.
+    (periods,) is the share of the planned periods. There is no look before enough series have rows.
     """
     periods = profit.shape[1]
     assigned = np.where(np.isfinite(profit), draws[0].astype(np.float64)[:, None], np.nan)
@@ -59,14 +59,14 @@ def by_series(profit: Floats, past: Floats, draws: Bools, progress: Floats) -> R
         with np.errstate(divide="ignore", invalid="ignore"):
             found = np.where(size > 1e-9, (values @ own.T) / size, 0.0)
         effect[looks], overlap[looks] = np.split(found, 2)
-    # Rows that are missing make the observed assignment's own coefficient differ from 1 by a little.
+    # Missing rows make the observed assignment's own coefficient differ slightly from 1.
     scale = overlap[:, :1]
     kept = enough & (np.abs(np.nan_to_num(scale[:, 0])) > 1e-9)
     return Randomised(effect[kept] / scale[kept], overlap[kept] / scale[kept], progress[kept])
 
 
 def _basis(past: Floats) -> Floats:
-    """An orthonormal basis of the constant and the past, (series, 1 or 2)."""
+    """Orthonormal basis of the constant and the past, (series, 1 or 2)."""
     spread = past - past.mean()
     columns = [np.ones(len(past))] + ([spread] if np.ptp(past) > 1e-12 * (1 + np.abs(past).max()) else [])
     return np.linalg.qr(np.column_stack(columns))[0]
@@ -76,14 +76,14 @@ def by_switches(contrast: Floats, draws: Bools, planned: int) -> Randomised:
     """Estimates of a switchback after every pair of blocks.
 
     `contrast` (series, pairs) is the mean of the second block less that of the first, NaN where a block has no row;
-    `draws` (draws, series, pairs) say where the second is the new one, the observed assignment first.
+    `draws` (draws, series, pairs) are True if the second is the new one, the observed assignment first.
     """
     present = np.isfinite(contrast)
     signs = np.where(draws, 1.0, -1.0) * present
     counts = np.maximum(present.sum(axis=0), 1)
 
     def less_pair_mean(values: Floats) -> Floats:
-        """Where one series alone is left in a pair, there is no mean to take out."""
+        """Remove the mean of each pair, unless only one series is left in it."""
         mean = values.sum(axis=-2, keepdims=True) / counts
         return np.asarray(np.where(counts > 1, values - mean, values) * present)
 

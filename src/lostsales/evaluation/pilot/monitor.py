@@ -1,4 +1,4 @@
-"""`monitor`: the gain of a pilot so far, whether to stop, and whether the market has changed."""
+"""The function `monitor`: the gain of a pilot so far, whether to stop, and whether the market has changed."""
 
 from pathlib import Path
 
@@ -22,11 +22,11 @@ from lostsales.evaluation.pilot.plan import Pilot
 from lostsales.evaluation.pilot.sequential_test import Randomised, first_crossing
 from lostsales.types import Array, Bools, Floats, Ints
 
-MOST_NAMED = 5
+MOST_NAMED = 5  # series named in a message
 
 
 def monitor(pilot: Pilot | str | Path, log: SalesLog, *, seed: int = 0, progress: Progress | None = None) -> Monitoring:
-    """Look at a pilot, as often as one likes: the gain so far, whether to stop, and alarms on the market.
+    """Monitor a pilot, as often as you like: the gain so far, whether to stop, and alarms on the market.
 
     Parameters
     ----------
@@ -35,14 +35,14 @@ def monitor(pilot: Pilot | str | Path, log: SalesLog, *, seed: int = 0, progress
     log : SalesLog
         The log since the start of the pilot; rows from before are used to estimate lost sales only.
     seed : int
-        Of the estimation of lost sales.
+        Seed of the estimation of lost sales.
     progress : callable, optional
         Called with (done, total).
 
     Returns
     -------
     Monitoring
-        Gain, verdict, alarms, and what is missing.
+        Gain, verdict, alarms, and missing rows.
 
     Raises
     ------
@@ -93,7 +93,7 @@ def monitor(pilot: Pilot | str | Path, log: SalesLog, *, seed: int = 0, progress
 
 
 def randomised(plan: Pilot, panel: PilotPanel, values: Floats, draws: Bools, past: str) -> tuple[Randomised, Ints]:
-    """Estimates under all assignments at every look, and the offset of the period up to which each look counts."""
+    """Estimates under all assignments at every look, and the offset of the last period of each look."""
     if plan.design == "series":
         counted = plan.is_counted(panel.offsets)
         offsets = panel.offsets[counted]
@@ -107,7 +107,7 @@ def randomised(plan: Pilot, panel: PilotPanel, values: Floats, draws: Bools, pas
 
 
 def _contrasts(plan: Pilot, panel: PilotPanel, values: Floats, pairs: int) -> Floats:
-    """Mean of the second block of each pair less that of the first, (series, pairs), of the counted periods."""
+    """Mean of the second block of each pair less that of the first, over counted periods, (series, pairs)."""
     own, counted, block = centred(values), plan.is_counted(panel.offsets), plan.block_of(panel.offsets)
     means = np.full((len(values), 2 * pairs), np.nan)
     for number in range(2 * pairs):
@@ -118,7 +118,7 @@ def _contrasts(plan: Pilot, panel: PilotPanel, values: Floats, pairs: int) -> Fl
 
 
 def is_treated(plan: Pilot, panel: PilotPanel) -> Bools:
-    """Where the new policy decides by the schedule, (series, periods)."""
+    """Mask of rows that the schedule assigns to the new policy, (series, periods)."""
     block = np.clip(plan.block_of(panel.offsets), 0, plan.new.shape[1] - 1)
     return np.asarray(plan.new[:, block])
 
@@ -131,7 +131,7 @@ def _sequence(plan: Pilot, found: tuple[Randomised, Ints]) -> GainSequence | Non
 
 
 def _verdict(plan: Pilot, panel: PilotPanel, found: tuple[Randomised, Ints]) -> tuple[Verdict, str | None]:
-    """The stop that was first due; harm where both were due in one period."""
+    """First stop that was due, harm if both were due in one period; and its period."""
     estimates, ends = found
     crossed: dict[Verdict, int | None] = {
         "harm": first_crossing(estimates, "harm"),
@@ -154,10 +154,10 @@ def _alarms(
     plan: Pilot, panel: PilotPanel, outcomes: Outcomes, counted: Bools, before: Bools
 ) -> tuple[MarketAlarm, ...]:
     demand, price = plan.of_series("usual_demand"), plan.of_series("usual_price")
-    surprises = plan.demand.surprises(panel, plan.clock, outcomes.demand, demand, price)
+    residuals = plan.demand.residuals(panel, plan.clock, outcomes.demand, demand, price)
     prices = panel.table(panel.log.price) / np.where(price > 0, price, 1.0)[:, None] - 1
     stockouts = panel.table(panel.log.censored * 1.0)
-    figures = MarketFigures.of(surprises, prices, stockouts, plan.of_series("weight"), counted, before)
+    figures = MarketFigures.of(residuals, prices, stockouts, plan.of_series("weight"), counted, before)
     tables = {"demand": figures.demand, "price response": figures.price_response, "stock-outs": figures.stockouts}
     name = [plan.clock.name(int(offset)) for offset in panel.offsets]
     found = [each for detector in plan.detectors for each in alarms(detector, tables[detector.name])]
@@ -191,7 +191,7 @@ def _notes(plan: Pilot, panel: PilotPanel) -> tuple[str, ...]:
     if gaps and not plan.clock.dated:
         notes.append(f"{gaps} periods since the start have no row of any series")
     if plan.design == "switchback" and panel.offsets[-1] >= plan.periods:
-        notes.append("rows after the planned end are not counted: the schedule does not say whose they are")
+        notes.append("rows after the planned end are not counted: the schedule does not cover them")
     return tuple(notes)
 
 

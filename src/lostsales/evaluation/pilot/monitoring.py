@@ -1,4 +1,4 @@
-"""What monitoring a pilot finds: gains with their bounds, the verdict, alarms, and what is missing."""
+"""Result of monitoring a pilot: gains with their bounds, the verdict, alarms, and missing rows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,11 +17,11 @@ Verdict = Literal["go on", "success", "harm", "undecided"]
 
 @dataclass(frozen=True)
 class ArmFigures:
-    """What one arm earned in the counted periods."""
+    """Profit and stock-outs of one arm in the counted periods."""
 
     series: int
     rows: int
-    profit: float  # a period and series; NaN where it has no row
+    profit: float  # per period and series; NaN without rows
     cash: float
     stockouts: float  # share of the rows
 
@@ -32,8 +32,8 @@ class MissingRows:
 
     series: str
     policy: str  # of its first missing period
-    periods: int  # how many
-    first: str  # the first of them
+    periods: int  # number of missing periods
+    first: str  # first missing period
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class MarketAlarm:
 
     @property
     def extent(self) -> str:
-        """How large it is, in words."""
+        """Size of the change in words."""
         return {
             "demand": f"{self.size:+.0%} of the usual demand",
             "stock-outs": f"{self.size:+.0%} of the rows",
@@ -55,12 +55,12 @@ class MarketAlarm:
 
     @property
     def sentence(self) -> str:
-        """In words."""
+        """Alarm in words."""
         return f"{self.what}: {self.extent} since {self.since}, found in {self.found}"
 
 
 def changes(alarms: Sequence[MarketAlarm]) -> tuple[str, ...]:
-    """In words every change of the market once; a change that lasts raises its alarm again and again.
+    """Changes of the market in words, each once, though a lasting change raises its alarm repeatedly.
 
     >>> first, again = MarketAlarm("demand", "5", "3", 0.3), MarketAlarm("demand", "9", "6", 0.4)
     >>> changes((first, again))
@@ -77,9 +77,9 @@ def changes(alarms: Sequence[MarketAlarm]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, eq=False)
 class GainSequence:
-    """The gain after every look, with bounds that hold at all looks together, a period and series."""
+    """Gain per period and series after every look, with bounds that hold at all looks simultaneously."""
 
-    periods: tuple[str, ...]  # (looks,) up to which each look counts
+    periods: tuple[str, ...]  # (looks,) last period of each look
     estimates: Randomised
 
     @cached_property
@@ -89,13 +89,13 @@ class GainSequence:
 
     @property
     def last(self) -> Interval:
-        """At the last look; infinite bounds where nothing is refuted yet."""
+        """Interval at the last look; infinite bounds if no gain is rejected yet."""
         return Interval(*(float(each[-1]) for each in (self.sequence.value, self.sequence.low, self.sequence.high)))
 
 
 @dataclass(frozen=True, eq=False)
 class Monitoring:
-    """A pilot so far: the gain with its bounds, the verdict, and alarms.
+    """State of a pilot: the gain with its bounds, the verdict, and alarms.
 
     Attributes
     ----------
@@ -106,13 +106,13 @@ class Monitoring:
     periods : int
         Periods since the start.
     verdict : str
-        "go on", "success", "harm", or "undecided" where the planned end is past.
+        "go on", "success", "harm", or "undecided" after the planned end.
     decided : str or None
         The period in which a stop was first due.
     profit, cash : GainSequence or None
-        The gains, lost sales at their expected cost and without it; None before there is anything to count.
+        Gains with lost sales at their expected cost, and without it; None before the first counted period.
     new, before : ArmFigures
-        What both arms earned.
+        Figures of both arms.
     alarms : tuple of MarketAlarm
         Lasting changes of the market.
     missing : tuple of MissingRows
@@ -120,7 +120,7 @@ class Monitoring:
     unknown : tuple of str
         Series of the log that are not in the pilot.
     notes : tuple of str
-        What a reader must know.
+        Remarks for the reader.
 
     Examples
     --------
@@ -152,7 +152,7 @@ class Monitoring:
 
     @property
     def gain_share(self) -> Interval | None:
-        """The gain in profit as a share of the past profit; None where that is not positive."""
+        """Gain in profit as a share of the past profit; None if that is not positive."""
         if self.profit is None or self.pilot.profit <= 0:
             return None
         last = self.profit.last
@@ -160,7 +160,7 @@ class Monitoring:
 
     @property
     def sentence(self) -> str:
-        """The verdict in words."""
+        """Verdict in words."""
         if self.profit is None:
             return f"go on: nothing to count yet, {self.periods} of {self.pilot.periods} periods"
         last = self.profit.last
@@ -174,7 +174,7 @@ class Monitoring:
         }[self.verdict]
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON can hold it."""
+        """Content for JSON."""
         gains = {name: None if each is None else _gain_json(each) for name, each in self._gains.items()}
         return {
             "verdict": self.verdict,

@@ -1,4 +1,4 @@
-"""Rows of a log as tables of series by periods, with what was earned and demanded in each."""
+"""Rows of a log as tables of series by periods, with profit and demand of each."""
 
 from dataclasses import dataclass
 
@@ -13,22 +13,22 @@ from lostsales.types import Array, Floats, Ints
 
 @dataclass(frozen=True, eq=False)
 class Outcomes:
-    """What each row earned and demanded."""
+    """Profit, cash and demand of each row."""
 
     profit: Floats  # (rows,) lost sales at their expected cost
     cash: Floats  # (rows,) as observed
-    demand: Floats  # (rows,) expected where a stock-out hid it
+    demand: Floats  # (rows,) expected demand if censored
 
     @classmethod
     def of(cls, log: SalesLog, seed: int, progress: Progress | None = None) -> "Outcomes":
-        """Lost sales by Beran's estimator, from all rows of the log alike, whatever policy decided."""
+        """Estimate lost sales by Beran's estimator, from all rows of the log alike, whatever policy decided."""
         filled = impute(log, replicates=0, quick=True, seed=seed, progress=progress)
         return cls(log.profit(filled.expected_lost), log.cash, filled.expected_demand)
 
 
 @dataclass(frozen=True, eq=False)
 class PilotPanel:
-    """Which row of a log each series has in each period, -1 where it has none."""
+    """Index of the row of each series and period, -1 if there is none."""
 
     log: SalesLog
     names: Array  # (series,) text
@@ -37,7 +37,7 @@ class PilotPanel:
 
     @classmethod
     def of(cls, log: SalesLog, clock: PilotClock, names: Array, first: int | None = None) -> "PilotPanel":
-        """Of the series of these names, from an offset on; periods in which none of them has a row are left out."""
+        """Arrange the rows of the named series from an offset on; periods without any row are left out."""
         place = {str(name): at for at, name in enumerate(names)}
         of_series = np.array([place.get(str(name), -1) for name in log.names], dtype=np.int64)
         series, offset = of_series[log.series], clock.offset(log.period)
@@ -48,5 +48,5 @@ class PilotPanel:
         return cls(log, names, offsets, row)
 
     def table(self, values: Array) -> Floats:
-        """Values of rows by series and period, NaN where there is no row."""
+        """Values of rows by series and period, NaN if there is no row."""
         return np.where(self.row >= 0, values[np.maximum(self.row, 0)], np.nan)

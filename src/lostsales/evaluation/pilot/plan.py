@@ -1,4 +1,4 @@
-"""`Pilot`: a designed pilot with its schedule, as a file."""
+"""The class `Pilot`: a designed pilot with its schedule, as a file."""
 
 import json
 from hashlib import sha256
@@ -14,14 +14,14 @@ from lostsales.data.writing import write_tables
 from lostsales.errors import LostSalesError
 from lostsales.evaluation.pilot.assignment import draw_series, draw_switches, draws_for
 from lostsales.evaluation.pilot.clock import PilotClock
+from lostsales.evaluation.pilot.demand_baseline import DemandBaseline
 from lostsales.evaluation.pilot.drift import Detector
-from lostsales.evaluation.pilot.surprise import DemandBaseline
 from lostsales.types import Array, Bools, Floats, Ints
 
 FORMAT = 1
 NEW, AS_BEFORE = "new", "as before"
-MOST_PERIODS = 1_000_000  # of a pilot
-MOST_MOMENT = 9 * 10**18  # of a period, which int64 can hold
+MOST_PERIODS = 1_000_000  # of a pilot in a file
+MOST_MOMENT = 9 * 10**18  # latest period in a file, which int64 can hold
 
 Design = Literal["series", "switchback"]
 
@@ -31,35 +31,35 @@ class PilotSeries(StrictSettings):
 
     name: str = Field(description="Its name in the log.")
     stratum: int = Field(ge=0, description="Number of its stratum; series of similar past profit share one.")
-    new: tuple[bool, ...] = Field(min_length=1, description="Where it tries the new policy, by block of periods.")
-    past_profit: float = Field(description="Mean profit a period before the pilot, the covariate of the estimate.")
-    past_cash: float = Field(description="The same in cash.")
-    usual_demand: float = Field(ge=0, description="Mean demand a period before the pilot.")
+    new: tuple[bool, ...] = Field(min_length=1, description="True in the blocks in which it tries the new policy.")
+    past_profit: float = Field(description="Mean profit per period before the pilot, the covariate of the estimate.")
+    past_cash: float = Field(description="Mean cash per period before the pilot.")
+    usual_demand: float = Field(ge=0, description="Mean demand per period before the pilot.")
     usual_price: float = Field(ge=0, description="Mean price before the pilot.")
-    weight: float = Field(ge=0, description="In the alarms: more, the steadier its demand.")
+    weight: float = Field(ge=0, description="Weight in the alarms: inverse variance of its demand, within bounds.")
 
 
 class NeededPeriods(StrictSettings):
-    """How long a gain takes to be found."""
+    """Periods that a pilot needs to detect a gain."""
 
-    share: float | None = Field(description="The gain as a share of the past profit; null where that is not positive.")
-    gain: float = Field(description="The gain a period and series.")
+    share: float | None = Field(description="The gain as a share of the past profit; null if that is not positive.")
+    gain: float = Field(description="The gain per period and series.")
     periods: int | None = Field(
-        description="Periods needed to detect it with the power of the design; null where none do."
+        description="Periods needed to detect it with the power of the design; null if none suffice."
     )
-    weeks: float | None = Field(description="The same in weeks, where periods are dates.")
+    weeks: float | None = Field(description="Weeks needed, if periods are dates.")
 
 
 class TriedPolicy(StrictSettings):
     """The policy that is tried."""
 
-    file: str | None = Field(description="Its file, where it has one.")
+    file: str | None = Field(description="Its file, if it has one.")
     method: str = Field(description="The method that learned it, or its kind.")
     sha256: str | None = Field(description="Checksum of the file.")
 
 
 class Pilot(StrictSettings):
-    """A pilot: who tries a new policy and when, how long, and what it will be able to tell.
+    """Design of a pilot: which series try a new policy, when and how long, and the gain that it can detect.
 
     Examples
     --------
@@ -74,39 +74,39 @@ class Pilot(StrictSettings):
 
     format: int = Field(FORMAT, description="Version of the file.")
     design: Design = Field(description="Split by series, or blocks of periods in which every series switches.")
-    seed: int = Field(ge=0, description="Of the randomisation.")
-    start: int = Field(description="The first period; a moment counts in microseconds since 1970.")
-    step: int = Field(gt=0, description="From one period to the next.")
-    dated: bool = Field(description="True where periods are moments.")
+    seed: int = Field(ge=0, description="Seed of the randomisation.")
+    start: int = Field(description="The first period; timestamps are in microseconds since 1970.")
+    step: int = Field(gt=0, description="Step from one period to the next.")
+    dated: bool = Field(description="True if periods are timestamps.")
     periods: int = Field(ge=1, le=MOST_PERIODS, description="Planned length, periods that are not counted included.")
     wash_out: int = Field(ge=0, le=MOST_PERIODS, description="Periods after a change of policy that are not counted.")
     block: int = Field(
         ge=1, le=MOST_PERIODS, description="Periods between two changes; all of them in a split by series."
     )
     policy: TriedPolicy = Field(description="The policy that is tried.")
-    series: tuple[PilotSeries, ...] = Field(min_length=1, description="Of the pilot.")
-    profit: float = Field(description="Mean profit a period and series before the pilot.")
-    cash: float = Field(description="Mean cash a period and series before the pilot.")
+    series: tuple[PilotSeries, ...] = Field(min_length=1, description="Series of the pilot.")
+    profit: float = Field(description="Mean profit per period and series before the pilot.")
+    cash: float = Field(description="Mean cash per period and series before the pilot.")
     power: float = Field(gt=0, lt=1, description="Power: probability of detecting the gains of the table.")
-    findable: float | None = Field(description="Gain that the planned length finds with this power; null where none.")
-    needed: tuple[NeededPeriods, ...] = Field(description="Periods that other gains take.")
-    demand: DemandBaseline = Field(description="What demand is expected to be.")
-    detectors: tuple[Detector, ...] = Field(description="Of a market that changes.")
-    notes: tuple[str, ...] = Field((), description="What a reader must know.")
+    findable: float | None = Field(description="Gain that the planned length detects with this power; null if none.")
+    needed: tuple[NeededPeriods, ...] = Field(description="Periods needed for other gains.")
+    demand: DemandBaseline = Field(description="Model of expected demand.")
+    detectors: tuple[Detector, ...] = Field(description="Detectors of changes in the market.")
+    notes: tuple[str, ...] = Field((), description="Remarks for the reader.")
 
     @property
     def clock(self) -> PilotClock:
-        """Its periods."""
+        """Clock of its periods."""
         return PilotClock(self.start, self.step, self.dated)
 
     @property
     def names(self) -> Array:
-        """Of the series, (series,)."""
+        """Names of the series, (series,)."""
         return np.array([each.name for each in self.series], dtype=object)
 
     @property
     def new(self) -> Bools:
-        """Where the new policy is tried, (series, blocks)."""
+        """Assignment to the new policy, (series, blocks)."""
         return np.array([each.new for each in self.series])
 
     @property
@@ -115,11 +115,11 @@ class Pilot(StrictSettings):
         return len(self.series[0].new) // 2
 
     def of_series(self, what: str) -> Floats:
-        """A figure of every series, (series,)."""
+        """Column of the series table, (series,)."""
         return np.array([getattr(each, what) for each in self.series], dtype=np.float64)
 
     def block_of(self, offsets: Ints) -> Ints:
-        """The block of periods, by their offset; the last one goes on in a split by series."""
+        """Block of periods, by their offset; in a split by series the last block never ends."""
         return (
             np.minimum(offsets // self.block, len(self.series[0].new) - 1)
             if self.design == "series"
@@ -127,14 +127,14 @@ class Pilot(StrictSettings):
         )
 
     def is_counted(self, offsets: Ints) -> Bools:
-        """Whether periods say something of the policy of their block: not right after a change, nor off the plan."""
+        """Mask of counted periods: not in the wash-out after a change, nor outside the schedule."""
         if self.design == "series":
             return np.asarray(offsets >= self.wash_out)
         inside = (offsets >= 0) & (offsets < self.block * len(self.series[0].new))
         return np.asarray(inside & (offsets % self.block >= self.wash_out))
 
     def draws(self) -> Bools:
-        """Assignments by the lottery, the observed one first: (draws, series), or (draws, series, pairs)."""
+        """Random assignments, the observed one first: (draws, series), or (draws, series, pairs)."""
         rng = np.random.default_rng([self.seed, 1])
         if self.design == "series":
             strata = np.array([each.stratum for each in self.series])
@@ -144,7 +144,7 @@ class Pilot(StrictSettings):
         return np.concatenate([self.new[:, 1::2][None], drawn])
 
     def schedule(self) -> dict[str, Array]:
-        """The schedule as columns: who decides by which policy from when to when, and from when on it is counted."""
+        """Schedule as columns: series, policy, first and last period, first counted period."""
         clock, blocks = self.clock, len(self.series[0].new)
         ends = [self.periods if self.design == "series" else (block + 1) * self.block for block in range(blocks)]
         names, policies, strata, spans = [], [], [], []
@@ -169,7 +169,7 @@ class Pilot(StrictSettings):
         }
 
     def to_json(self) -> dict[str, Any]:
-        """What people and machines read of it: the design, its lottery and what it can find."""
+        """Content for JSON: the design, its randomisation, and the gains it can detect."""
         keys = ("design", "seed", "periods", "wash_out", "block", "profit", "cash", "power", "findable", "notes")
         series = [{"name": each.name, "stratum": each.stratum, "new": list(each.new)} for each in self.series]
         span = {"from": self.clock.name(0), "to": self.clock.name(self.periods - 1)}
@@ -177,7 +177,7 @@ class Pilot(StrictSettings):
         return shown | span | {"needed": [each.model_dump() for each in self.needed], "series": series}
 
     def save(self, path: str | Path, schedule: str | Path | None = None) -> None:
-        """Write the pilot as JSON with a checksum, and beside it, or as given, its schedule as a table."""
+        """Write the pilot as JSON with a checksum, and its schedule as a table, by default next to it."""
         beside = schedule_beside(Path(path)) if schedule is None else Path(schedule)
         content: dict[str, Any] = {"pilot": self.model_dump(mode="json")}
         content["sha256"] = _checksum(content["pilot"])
@@ -200,7 +200,7 @@ class Pilot(StrictSettings):
         return pilot
 
     def _contradiction(self) -> str | None:
-        """What cannot be so of a file whose checksum is right."""
+        """Contradiction in a file with a valid checksum, None if there is none."""
         blocks = {len(each.new) for each in self.series}
         if len(blocks) > 1:
             return "its series differ in their numbers of blocks"
@@ -214,7 +214,7 @@ class Pilot(StrictSettings):
 
 
 def schedule_beside(path: Path) -> Path:
-    """Where the schedule lies unless it is given: pilot.schedule.csv beside pilot or pilot.json."""
+    """Default path of the schedule: pilot.schedule.csv next to pilot or pilot.json."""
     return path.with_name(f"{path.stem if path.suffix == '.json' else path.name}.schedule.csv")
 
 

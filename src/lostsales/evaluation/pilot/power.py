@@ -1,4 +1,4 @@
-"""How large a gain must be, in standard errors at the planned end, to be found with a given chance."""
+"""Detectable gain, in standard errors at the planned end, for a given power."""
 
 from functools import lru_cache
 
@@ -8,11 +8,11 @@ from scipy.special import ndtr, stdtrit
 from lostsales.evaluation.pilot.sequential_test import crossings, spent
 from lostsales.types import Floats
 
-POWER = 0.8
-PATHS = 10_000
+POWER = 0.8  # by default
+PATHS = 10_000  # simulated, docs/decisions/pilot.md
 LOOKS = (1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 60)  # numbers of looks that are simulated: more change nothing
-MOST_DRIFT = 50.0
-MANY = 1e9  # assignments beyond which nothing changes
+MOST_DRIFT = 50.0  # standard errors, beyond which a gain is not detectable
+MANY = 1e9  # cap on the number of assignments
 # A randomisation test of few units asks for a little more than Student's: the gain itself spreads the estimates under
 # other assignments. Simulated, docs/decisions/pilot.md.
 FEW_UNITS = 0.5
@@ -20,7 +20,7 @@ FEW_UNITS = 0.5
 
 @lru_cache(maxsize=256)
 def needed_drift(looks: int, degrees: int, assignments: float, power: float = POWER) -> float:
-    """Gain in standard errors of the planned end that the sequential test finds with this power; inf where never.
+    """Gain in standard errors at the planned end that the sequential test detects with this power; inf if none.
 
     Estimates are a Brownian motion over the information, whose paths are simulated. A randomisation test of few units
     is as demanding as Student's: its thresholds are in units of a standard error that has as many degrees of freedom.
@@ -42,7 +42,7 @@ def needed_drift(looks: int, degrees: int, assignments: float, power: float = PO
 
 
 def _thresholds(paths: Floats, error: Floats) -> Floats:
-    """What a path must exceed to cross at each look, (looks,)."""
+    """Threshold that a path must exceed to cross at each look, (looks,)."""
     crossed = crossings(paths, error)
     own = [paths[look, crossed == look] for look in range(len(paths))]
     return np.array([each.min() if len(each) else np.inf for each in own])

@@ -1,8 +1,8 @@
-"""Standard errors of the estimates of a pilot, from the variance and memory of the log's own profits.
+"""Standard errors of the estimates of a pilot, from variance and autocorrelation of the log's profits.
 
 Profits of a series around the mean of all series are a level plus a stationary autoregression. Its autocovariances give
-the variance of any mean over periods, the covariance of past and pilot included, and so the standard error of the very
-estimators that the monitor uses.
+the variance of any mean over periods, the covariance of past and pilot included, and so the standard error of the
+estimators that `monitor` uses.
 """
 
 from dataclasses import dataclass
@@ -13,18 +13,18 @@ from scipy.linalg import solve_toeplitz
 from lostsales.evaluation.pilot.estimators import centred
 from lostsales.types import Floats
 
-LEAST_SERIES = 4  # of which a slope on past profit can be taken out
+LEAST_SERIES = 4  # with more series a slope on past profit is removed
 MOST_LAGS = 8  # of the autoregression
-LEAST_PERIODS_A_LAG = 6
+LEAST_PERIODS_A_LAG = 6  # past periods per lag of the autoregression
 CORRECTIONS = 10  # iterations of the correction for estimated means
-MOST_MEMORY = 0.98  # sum of coefficients beyond which an autoregression has no mean to speak of
-FORGOTTEN = 1e-6  # share of the variance below which autocovariances count as none
-PAST_SHARES = (1.0, 0.5, 0.25)  # of the past that may serve as the covariate
+MOST_SUM = 0.98  # bound of the sum of coefficients, so that the autoregression is stationary
+FORGOTTEN = 1e-6  # share of the variance below which autocovariances are treated as 0
+PAST_SHARES = (1.0, 0.5, 0.25)  # candidates: last part of the past whose mean is the covariate
 
 
 @dataclass(frozen=True, eq=False)
 class ProfitModel:
-    """Level and memory of the profit of a series, in a shop of so many."""
+    """Variance model of profits: levels of series plus an autoregression."""
 
     series: int
     periods: int  # of the past
@@ -34,17 +34,17 @@ class ProfitModel:
 
     @classmethod
     def of(cls, profit: Floats, by_series: bool = True) -> "ProfitModel":
-        """From the profits (series, periods) of the past, NaN where there is no row.
+        """Estimate from past profits (series, periods), NaN if there is no row.
 
-        Shocks that all series share are taken out, and in a split by series those that are in proportion to past
-        profit too, as its covariate does.
+        Shocks that all series share are removed, and in a split by series also those proportional to past profit, as
+        its covariate does.
         """
         series, periods = profit.shape
         own = centred(profit)
         level = np.nanmean(own, axis=1, keepdims=True)
         within = own - level
         within = _less_proportional(within, level) if by_series and series > LEAST_SERIES else within
-        left = (2 if by_series and series > LEAST_SERIES else 1) if series > 1 else 0  # degrees of freedom taken out
+        left = (2 if by_series and series > LEAST_SERIES else 1) if series > 1 else 0  # degrees of freedom removed
         within = within * np.sqrt(series / (series - left))
         lags = int(np.clip(periods // LEAST_PERIODS_A_LAG, 0, MOST_LAGS))
         coefficients, autocovariance = _autoregression(_autocovariances(within, lags), periods, np.isfinite(own).sum())
@@ -55,17 +55,17 @@ class ProfitModel:
         return cls(series, periods, np.array(between), coefficients, autocovariance)
 
     def autocovariances(self, lags: int) -> Floats:
-        """Up to a lag, (lags,): beyond those estimated they follow the autoregression."""
+        """Autocovariances up to a lag, (lags,): beyond the estimated ones they follow the autoregression."""
         return _extended(self.coefficients, self.autocovariance, lags)
 
     def past_window(self, wash_in: int, planned: int) -> int:
-        """The number of last periods whose mean is the best covariate."""
+        """Number of last periods whose mean is the best covariate."""
         windows = past_windows(self.periods)
         variances = [self._variance(at, window, wash_in, planned) for at, window in enumerate(windows)]
         return windows[int(np.argmin(variances))]
 
     def error_by_series(self, wash_in: int, planned: int) -> float:
-        """Standard error of the gain after so many measured periods of a split by series."""
+        """Standard error of the gain after `planned` counted periods of a split by series."""
         variance = min(
             self._variance(at, window, wash_in, planned) for at, window in enumerate(past_windows(self.periods))
         )
@@ -74,7 +74,7 @@ class ProfitModel:
         return float(np.sqrt(variance * slope * (1 / half + 1 / (self.series - half))))
 
     def _variance(self, at: int, window: int, wash_in: int, planned: int) -> float:
-        """Of the mean of a series over the pilot, less what its past mean explains."""
+        """Variance of the mean of a series over the pilot, given its past mean."""
         gamma = self.autocovariances(window + wash_in + planned)
         of_past, of_pilot = (_variance_of_mean(gamma, length) for length in (window, planned))
         pairs = np.arange(1, window + planned)  # of a past and a pilot period, by their distance
@@ -85,13 +85,13 @@ class ProfitModel:
         return max(level + of_pilot - explained, 0.0)
 
     def error_by_switches(self, wash_out: int, block: int, pairs: int) -> float:
-        """Standard error of the gain after so many pairs of blocks of a switchback."""
+        """Standard error of the gain after `pairs` pairs of blocks of a switchback."""
         weights = np.zeros(2 * block)
         weights[wash_out:block] = -1 / (block - wash_out)
         weights[block + wash_out :] = 1 / (block - wash_out)
         gamma = self.autocovariances(2 * block)
         variance = float(weights @ gamma[np.abs(np.subtract.outer(*2 * [np.arange(2 * block)]))] @ weights)
-        left = pairs if self.series == 1 else (self.series - 1) * pairs  # of several series the mean is taken out
+        left = pairs if self.series == 1 else (self.series - 1) * pairs  # with several series their mean is removed
         return float(np.sqrt(max(variance, 0.0) / left))
 
 
@@ -111,7 +111,7 @@ def past_windows(periods: int) -> tuple[int, ...]:
 
 
 def _less_proportional(values: Floats, level: Floats) -> Floats:
-    """Values (series, periods) less what of each period is in proportion to the level of series (series, 1).
+    """Residuals of values (series, periods) after a regression of each period on the level of series (series, 1).
 
     >>> values, level = np.array([[2.0, 1.0], [4.0, 0.0], [6.0, 1.0]]), np.array([[1.0], [2.0], [3.0]])
     >>> _less_proportional(values, level).round(3).tolist()
@@ -134,10 +134,10 @@ def _autocovariances(within: Floats, lags: int) -> Floats:
 
 
 def _autoregression(measured: Floats, periods: int, rows: int) -> tuple[Floats, Floats]:
-    """Coefficients by Yule and Walker's equations, and autocovariances, of the order with the least AIC.
+    """Coefficients by the Yule-Walker equations, and autocovariances, of the order with the least AIC.
 
-    Residuals around an estimated mean have autocovariances that are too small by the variance of that mean, which
-    follows from the autoregression itself: the correction is repeated until it agrees.
+    Autocovariances around an estimated mean are too small by the variance of that mean, which follows from the
+    autoregression itself: the correction is iterated.
     """
     best = np.inf, np.zeros(0), measured[:1]
     for order in range(len(measured)):
@@ -157,9 +157,9 @@ def _autoregression(measured: Floats, periods: int, rows: int) -> tuple[Floats, 
 
 
 def _stable(phi: Floats) -> Floats:
-    """Coefficients whose sum stays below 1: a mean exists."""
+    """Coefficients scaled so that their sum stays below 1: a mean exists."""
     total = float(np.abs(phi).sum()) if phi.sum() < 0 else float(phi.sum())
-    return np.asarray(phi * (MOST_MEMORY / total) if total > MOST_MEMORY else phi)
+    return np.asarray(phi * (MOST_SUM / total) if total > MOST_SUM else phi)
 
 
 def _extended(phi: Floats, gamma: Floats, lags: int) -> Floats:

@@ -1,10 +1,10 @@
-"""A randomisation test that may be looked at after every period, and the confidence sequence that inverts it.
+"""Sequential randomisation test with a look after every period, and the confidence sequence that inverts it.
 
-The estimate of a pilot is compared with what it would be under other assignments that the same lottery could have
-drawn. Each look may spend a further part of the error: of the assignments that have not crossed yet, so many may cross
-as the part allows, those with the largest estimates. The observed assignment is one of them. Where the policy changes
-nothing, every assignment is as likely to be the observed one, so that the chance that it ever crosses is at most the
-error: exact for any number of series, any law of profit and any dependence over time (Fisher's sharp null; error
+The estimate of a pilot is compared with those under other assignments that the same randomisation could have drawn.
+Each look may spend a further part of the error: among the assignments that have not crossed yet, those with the
+largest estimates cross, up to that part. The observed assignment is one of them. If the policy has no effect, every
+assignment is equally likely to be the observed one, so that the probability that it ever crosses is at most the error:
+exact for any number of series, any distribution of profit and any dependence over time (Fisher's sharp null; error
 spending of Lan and DeMets, 1983).
 
 For an effect of `gain` on every unit, outcomes less `gain` times the observed assignment follow the null. Estimates are
@@ -19,13 +19,13 @@ import numpy as np
 
 from lostsales.types import Floats, Ints
 
-ERROR = 0.05  # that any look ever errs, on either side
+ERROR = 0.05  # probability that any look ever errs, on either side
 PLANNED = 0.9  # share of the error that is spent by the planned end; the rest later, so that a pilot may go on
-# Harm is tested early on; for success most of the error is kept for the planned end, where it costs no power.
+# Power of time in error spending: harm is tested early; for success most error is kept for the end, for power.
 EXPONENT = {"harm": 1.0, "success": 2.0}
-GRID = 80  # gains at which the confidence sequence is drawn
-BISECTIONS = 30
-ROUNDING = 1e-9  # of the range of estimates, within which they count as equal
+GRID = 80  # gains at which the confidence sequence is evaluated
+BISECTIONS = 30  # between two of them
+ROUNDING = 1e-9  # share of the range of estimates, within which they are treated as equal
 
 Side = Literal["success", "harm"]
 
@@ -40,7 +40,7 @@ class Randomised:
 
     @property
     def estimate(self) -> Floats:
-        """The gain at every look, (looks,)."""
+        """Gain at every look, (looks,)."""
         return self.effect[:, 0]
 
 
@@ -55,7 +55,7 @@ def spent(progress: Floats, side: Side, error: float = ERROR / 2) -> Floats:
 
 
 def first_crossing(found: Randomised, side: Side, gain: float = 0.0) -> int | None:
-    """The look at which a gain is refuted: by a larger one (success) or a smaller one (harm); None where it is not."""
+    """Look at which a gain is rejected, as too small (success) or too large (harm); None if it is not."""
     sign = 1.0 if side == "success" else -1.0
     estimates = sign * (found.effect - gain * found.overlap)
     crossed = crossings(estimates, spent(found.progress, side))
@@ -63,7 +63,7 @@ def first_crossing(found: Randomised, side: Side, gain: float = 0.0) -> int | No
 
 
 def crossings(estimates: Floats, error: Floats) -> Ints:
-    """The look at which each of exchangeable paths crosses, (paths,), -1 where it never does.
+    """Look at which each of the exchangeable paths crosses, (paths,), -1 if it never does.
 
     Up to each look at most a share `error` of the paths crosses: the largest estimates of those that have not yet.
     Equal estimates cross together or not at all.
@@ -87,7 +87,7 @@ def crossings(estimates: Floats, error: Floats) -> Ints:
 
 @dataclass(frozen=True, eq=False)
 class ConfidenceSequence:
-    """A gain with 95 % bounds that hold at all looks together; infinite where nothing is refuted yet."""
+    """Gain with 95 % bounds that hold at all looks simultaneously; infinite if no gain is rejected yet."""
 
     value: Floats  # (looks,)
     low: Floats  # (looks,)
@@ -95,14 +95,14 @@ class ConfidenceSequence:
 
 
 def confidence_sequence(found: Randomised) -> ConfidenceSequence:
-    """All gains that no look so far refutes."""
+    """Confidence sequence: all gains that no look so far rejects."""
     low = _bounds(found, "success")
     high = -_bounds(Randomised(-found.effect, found.overlap, found.progress), "harm")
     return ConfidenceSequence(found.estimate, low, high)
 
 
 def _bounds(found: Randomised, side: Side) -> Floats:
-    """Greatest gain that is refuted from above up to each look, (looks,): estimates are compared by their size."""
+    """Lower bound at each look, (looks,): greatest gain that is rejected as too small up to it."""
     error = spent(found.progress, side)
     looks = len(error)
 
@@ -115,7 +115,7 @@ def _bounds(found: Randomised, side: Side) -> Floats:
     bottom = float(found.estimate[-1]) - 3 * spread
     grid = np.linspace(bottom, top, GRID)
     bounds, best = np.full(looks, -np.inf), looks
-    for at in range(GRID - 1, -1, -1):  # from the greatest gain down: each is refuted at some look or not at all
+    for at in range(GRID - 1, -1, -1):  # from the greatest gain down: each is rejected at some look or not at all
         look = refuted_at(float(grid[at]))
         if look < best:
             inside, outside = float(grid[at]), float(grid[min(at + 1, GRID - 1)])
@@ -127,7 +127,7 @@ def _bounds(found: Randomised, side: Side) -> Floats:
 
 
 def _bisected(refuted_at: Callable[[float], int], inside: float, outside: float, looks: int) -> float:
-    """The greatest gain between two that is refuted by the last look."""
+    """Greatest gain between two that is rejected by the last look."""
     for _ in range(BISECTIONS):
         middle = (inside + outside) / 2
         inside, outside = (middle, outside) if refuted_at(middle) < looks else (inside, middle)

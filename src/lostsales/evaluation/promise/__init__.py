@@ -1,1 +1,1 @@
-"""What may be promised: doubts about the log and the figures, their sensitivity to hidden causes, and the advice."""
+"""Advice on a gain: concerns about log and estimates, sensitivity to unobserved confounders, recommendation."""

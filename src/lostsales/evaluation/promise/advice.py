@@ -1,4 +1,4 @@
-"""Concerns about a gain, and what to do: deploy, prove it in a pilot first, or keep what is done."""
+"""Concerns about a gain, and what to do: deploy, prove it in a pilot first, or keep the current practice."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,20 +10,20 @@ Level = Literal["amber", "red"]
 Advice = Literal["deploy", "pilot", "keep"]
 KEEP_CURRENT = "keep the current practice"
 PILOT_FIRST = "run a pilot first"
-LIKELY = 0.5  # of the reach of its interval by which a gain that is not proven must exceed zero to be worth a pilot
+LIKELY = 0.5  # an unproven gain is worth a pilot if it exceeds this share of the distance to its lower bound
 
 
 @dataclass(frozen=True)
 class Concern:
-    """A reason to doubt a gain: a red one withholds it, an amber one keeps it from being called proven."""
+    """Reason to doubt a gain: a red one withholds it, an amber one keeps it from being called proven."""
 
     level: Level
     text: str
-    by_pilot: bool = True  # a pilot would settle it; else the log must be put right first
+    by_pilot: bool = True  # a pilot would settle it; else the log must be corrected first
 
 
 def advice(gain: Interval | None, concerns: Sequence[Concern]) -> Advice:
-    """Deploy what has a proven gain and no concern; a pilot where a gain is likely but not proven.
+    """Recommendation: deploy if the gain is proven and there is no concern, a pilot if it is likely but not proven.
 
     >>> advice(Interval(2.0, 1.0, 3.0), ()), advice(Interval(4.64, -0.23, 9.51), ())
     ('deploy', 'pilot')
@@ -40,5 +40,5 @@ def advice(gain: Interval | None, concerns: Sequence[Concern]) -> Advice:
 
 
 def texts(concerns: Sequence[Concern], level: Level) -> str:
-    """The concerns of a level in one line, empty where there are none."""
+    """Concerns of a level in one line, empty if there are none."""
     return "; ".join(each.text for each in concerns if each.level == level)

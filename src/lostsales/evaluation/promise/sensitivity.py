@@ -1,8 +1,8 @@
-"""How strong a hidden cause of prices and demand would have to be to erase a gain, against the observed ones.
+"""Sensitivity of a gain to an unobserved confounder of prices and demand, compared with the observed covariates.
 
-The strength is a partial R2: the share of what the observed causes leave of the prices, and of demand, that the hidden
-cause explains. A cause that explains the share R of both bends the slope on the price by sd(demand) / sd(price) *
-R / sqrt(1 - R), both standard deviations of what is left (Cinelli and Hazlett, 2020, Making Sense of Sensitivity).
+The strength is a partial R2: the share of the residual variance of prices, and of demand, that the confounder
+explains. A confounder with partial R2 of R for both biases the slope on the price by sd(demand) / sd(price) *
+R / sqrt(1 - R), both standard deviations of residuals (Cinelli and Hazlett, 2020, Making Sense of Sensitivity).
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from lostsales.types import Floats
 
 @dataclass(frozen=True)
 class ObservedCause:
-    """Partial R2 of an observed cause with prices and with demand."""
+    """Partial R2 of an observed covariate with prices and with demand."""
 
     name: str
     price: float
@@ -25,20 +25,21 @@ class ObservedCause:
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """The hidden cause that would erase a gain, and the strongest observed one."""
+    """Confounder that would erase a gain, and the strongest observed covariate."""
 
-    erased_at: float | None  # partial R2 with prices and demand alike; None where no bend of the price response does
+    erased_at: float | None  # partial R2 with prices and demand alike; None if no bias of the price response does
     strongest: ObservedCause | None
-    uncertainty: float = 0.0  # of the gain, by a hidden cause that no test rules out or by a wrong law
+    uncertainty: float = 0.0  # of the gain, by a confounder that no test rules out or by a wrong demand model
 
     @property
     def sentence(self) -> str:
-        """In words; empty where there is no gain to erase."""
+        """Sentence; empty if there is no gain to erase."""
         if self.erased_at == 0:
             return ""
         if self.erased_at is None:
             return (
-                "no unobserved confounder of the prices would erase the gain: it does not depend on the price response"
+                "the gain does not depend on how customers react to prices, so no unobserved confounder of the prices "
+                "would erase it"
             )
         erases = f"an unobserved confounder with a partial R2 of {self.erased_at:.0%} for prices and for demand"
         if self.strongest is None:
@@ -48,7 +49,7 @@ class Sensitivity:
 
 
 def robustness_value(bend: float) -> float:
-    """The partial R2 with both at which a slope is bent so far, in units of sd(demand) / sd(price).
+    """Robustness value: partial R2 with both that biases a slope by `bend`, in units of sd(demand) / sd(price).
 
     >>> round(robustness_value(0.5 / np.sqrt(1 - 0.5)), 6)
     0.5
@@ -57,9 +58,9 @@ def robustness_value(bend: float) -> float:
 
 
 def sensitivity(panel: DecisionPanel, gain: float, slope: float, shifts: Floats, wrong: float = 0.0) -> Sensitivity:
-    """Of a gain that moves by `shifts` where the price response is bent by `slope` either way.
+    """Sensitivity of a gain that changes by `shifts` if the price response is biased by `slope` either way.
 
-    `wrong` is the error by a law that is known to be wrong.
+    `wrong` is the error of a demand model that is known to be wrong.
     """
     loss = -float(np.min(shifts, initial=0.0))
     uncertainty = float(np.hypot(np.max(np.abs(shifts), initial=0.0), wrong))
@@ -75,7 +76,7 @@ def sensitivity(panel: DecisionPanel, gain: float, slope: float, shifts: Floats,
 
 
 def observed_causes(panel: DecisionPanel) -> tuple[ObservedCause, ...]:
-    """Every feature and the last sales, each beside the others."""
+    """Partial R2 of every feature and the last sales, each given the others."""
     groups = _groups(panel)
     found = []
     for name, own in groups.items():
@@ -84,8 +85,8 @@ def observed_causes(panel: DecisionPanel) -> tuple[ObservedCause, ...]:
         if np.count_nonzero(kept) <= others.shape[1] + own.shape[1] + 2:
             continue
         price = _partial_r2(panel.price[kept], own[kept], others[kept])
-        beside = np.column_stack([others, panel.price])[kept]
-        found.append(ObservedCause(name, price, _partial_r2(panel.demand[kept], own[kept], beside)))
+        controls = np.column_stack([others, panel.price])[kept]
+        found.append(ObservedCause(name, price, _partial_r2(panel.demand[kept], own[kept], controls)))
     return tuple(found)
 
 
@@ -100,7 +101,7 @@ def _groups(panel: DecisionPanel) -> dict[str, Floats]:
 
 
 def _left_of(panel: DecisionPanel, column: Floats) -> Floats:
-    """What the observed causes (and of demand the price) leave of prices or demand."""
+    """Residuals of prices or demand given the observed covariates, and of demand also given the price."""
     causes = np.column_stack(list(_groups(panel).values()))
     if column is not panel.price:
         causes = np.column_stack([causes, panel.price])

@@ -1,4 +1,4 @@
-"""Laws of demand with another response to the price: what a hidden cause behind the prices may have bent."""
+"""Demand models with another response to the price, as an unobserved confounder of prices may have biased it."""
 
 from dataclasses import dataclass, replace
 
@@ -10,12 +10,12 @@ from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.demand.law.means import Mean
 from lostsales.types import Floats
 
-PRICE, MEMORY = -2, -1  # columns of the inputs of a mean
+PRICE, LAST_DEMAND = -2, -1  # columns of the inputs of a mean
 
 
 @dataclass(frozen=True, eq=False)
 class TiltedMean:
-    """A mean plus a slope on one of its inputs, around the usual value of that."""
+    """Mean with an additional slope on one of its inputs, around the mean of that input."""
 
     mean: Mean
     slope: float
@@ -23,22 +23,22 @@ class TiltedMean:
     column: int = PRICE
 
     def __call__(self, inputs: Floats) -> Floats:
-        """The mean of every row."""
+        """Mean of every row."""
         return self.mean(inputs) + self.slope * (inputs[:, self.column] - self.centre)
 
     def refit(self, inputs: Floats, latent: Floats, weights: Floats) -> Mean:
-        """The mean inside, without the slope."""
+        """Refit the original mean, without the slope."""
         return self.mean.refit(inputs, latent, weights)
 
     def extrapolate(self, other: Mean, step: float) -> Mean:  # noqa: ARG002, the protocol passes it
-        """The other: a tilted mean is not iterated."""
+        """Return the other mean: a tilted mean is not iterated."""
         return other
 
 
 def tilted(law: DemandLaw, evidence: Evidence, slope: float) -> DemandLaw:
-    """The law with `slope` more demand (in units of scale) a unit of relative price, around the mean price of the log.
+    """Add `slope` to the effect of the relative price on relative demand, around the mean price of the log.
 
-    Where the price multiplies demand, the slope is in proportion to mean demand.
+    If the price acts multiplicatively, the slope is relative to mean demand.
     """
     price = law.price_input(evidence.price)
     if law.family.is_log:
@@ -48,16 +48,16 @@ def tilted(law: DemandLaw, evidence: Evidence, slope: float) -> DemandLaw:
 
 
 def with_memory(law: DemandLaw, evidence: Evidence, slope: float) -> DemandLaw:
-    """The law with `slope` more on the last demand as it takes that, around its mean in the log."""
+    """Add `slope` to the coefficient of the last demand, around its mean in the log."""
     lag = evidence.lag / law.scale[evidence.series]
     centre = float(np.mean(law.memory_input(lag[~np.isnan(lag)])))
-    return replace(law, mean=TiltedMean(law.mean, slope, centre, MEMORY))
+    return replace(law, mean=TiltedMean(law.mean, slope, centre, LAST_DEMAND))
 
 
 def hidden_slope(link: PriceLink | None) -> float:
-    """One standard error of the bias that a lasting hidden cause may have put into the price response; 0 unless tested.
+    """Standard error of the bias of the price response by a persistent confounder; 0 if it was not tested.
 
-    Such a cause links yesterday's and tomorrow's prices to demand by about half of its bias or more
+    Such a confounder correlates yesterday's and tomorrow's prices with demand by about half of its bias or more
     (docs/decisions/promise.md), and an interval reaches at least two standard errors.
 
     >>> hidden_slope(PriceLink(value=0.03, error=0.12)), hidden_slope(PriceLink(value=-0.3, error=0.12))

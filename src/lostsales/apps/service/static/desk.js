@@ -108,7 +108,7 @@
       });
       const told = await answer.json();
       if (answer.ok) await finish(form, told.next);
-      else if (answer.status === 409 && form.elements.price) { // the server shows the new figures beside those typed
+      else if (answer.status === 409 && form.elements.price) { // the server shows the new figures next to those typed
         for (const [name, value] of data) if (!form.elements[name] || name === "status") form.append(Object.assign(document.createElement("input"), { type: "hidden", name, value }));
         form.submit();
       } else if (answer.status === 409 && list) {
@@ -230,7 +230,7 @@
     form.addEventListener("submit", (event) => { event.preventDefault(); work(); });
   }
 
-  // What a mark of a figure stands for, beside the pointer or the finger.
+  // Tooltip of a mark in a figure, next to the pointer or the finger.
   const tip = one("#tip");
   const place = (event) => {
     const told = event.target instanceof Element && event.target.closest("[data-tip]");

@@ -1,4 +1,4 @@
-"""What demand is expected to be, relative to the usual demand of each series, by price, features and weekday."""
+"""Linear model of demand relative to the usual demand of each series: price, features, weekday; and its residuals."""
 
 import numpy as np
 from pydantic import Field
@@ -11,23 +11,23 @@ from lostsales.evaluation.pilot.panel import PilotPanel
 from lostsales.types import Bools, Floats
 
 PRICE = "price"
-RIDGE = 1e-6
-WEEK, FOLDS, LEAST_WEEKS = 7, 5, 4
+RIDGE = 1e-6  # per row
+WEEK, FOLDS, LEAST_WEEKS = 7, 5, 4  # cross-fitting: periods of a block, folds, and blocks that it needs
 MOST_WEIGHT = 4.0  # of a series, relative to the median one
 
 
 class DemandBaseline(StrictSettings):
-    """A linear model of relative demand, learned from the past and kept."""
+    """Linear model of relative demand, estimated on the past and kept."""
 
     columns: tuple[str, ...] = Field(description="The price, features, levels of features, and weekdays.")
-    coefficients: tuple[float, ...] = Field(description="Of the columns.")
+    coefficients: tuple[float, ...] = Field(description="Coefficient of each column.")
     centre: tuple[float, ...] = Field(description="Mean of each column.")
 
     @property
     def contradiction(self) -> str | None:
-        """What cannot be so, as in a file that was made by hand."""
+        """Contradiction in a file that was edited by hand, None if there is none."""
         if PRICE not in self.columns or not len(self.columns) == len(self.coefficients) == len(self.centre):
-            return "what is expected of demand needs a coefficient and a centre for every column, the price among them"
+            return "the demand model needs a coefficient and a centre for every column, the price among them"
         return None
 
     @classmethod
@@ -40,9 +40,9 @@ class DemandBaseline(StrictSettings):
         price: Floats,
         used: Bools | None = None,
     ) -> "DemandBaseline":
-        """From the rows of the past; `demand` (rows,), usual demand and price of each series (series,).
+        """Fit to past rows; `demand` is (rows,), usual demand and price of each series are (series,).
 
-        `used` are the periods of the panel to learn from, all unless given.
+        `used` is a mask of the periods of the panel to learn from, by default all.
         """
         columns = _column_names(panel.log, clock)
         counts = (panel.row >= 0) & (True if used is None else used)
@@ -59,7 +59,7 @@ class DemandBaseline(StrictSettings):
         return cls(columns=columns, coefficients=tuple(found.tolist()), centre=tuple(centre.tolist()))
 
     def surprises(self, panel: PilotPanel, clock: PilotClock, demand: Floats, usual: Floats, price: Floats) -> Floats:
-        """Relative demand less what is expected, (series, periods); NaN where there is no row or no usual demand."""
+        """Relative demand less its expectation, (series, periods); NaN if there is no row or no usual demand."""
         inputs = _inputs(panel.log, clock, self.columns)
         inputs[:, self.columns.index(PRICE)] = 0.0
         expected = panel.table((inputs - np.array(self.centre)) @ np.array(self.coefficients))
@@ -69,29 +69,28 @@ class DemandBaseline(StrictSettings):
         return np.asarray(relative - expected)
 
 
-def past_surprises(
+def past_residuals(
     panel: PilotPanel, clock: PilotClock, demand: Floats, usual: Floats, price: Floats, own: DemandBaseline
 ) -> Floats:
-    """Surprises of the past as those of a pilot will be, (series, periods): of periods not learned from.
+    """Cross-fitted residuals of the past, (series, periods), comparable with those of a pilot.
 
-    In the periods that it was learned from, a baseline with seven weekdays leaves too little: of 60 periods the
-    deviation was 6 % too small, that of later ones 6 % too large, and alarms three times as many. A short past is
-    judged by its own baseline.
+    In-sample residuals of a baseline with seven weekdays are too small: over 60 periods their deviation was 6 % too
+    small, that of later ones 6 % too large, and alarms were three times as many. A short past uses in-sample ones.
     """
     fold = np.arange(panel.row.shape[1]) // WEEK % FOLDS
     if len(fold) < LEAST_WEEKS * WEEK:
-        return own.surprises(panel, clock, demand, usual, price)
+        return own.residuals(panel, clock, demand, usual, price)
     found = np.full(panel.row.shape, np.nan)
     for each in np.unique(fold):
         others = DemandBaseline.of(panel, clock, demand, usual, price, fold != each)
-        found[:, fold == each] = others.surprises(panel, clock, demand, usual, price)[:, fold == each]
+        found[:, fold == each] = others.residuals(panel, clock, demand, usual, price)[:, fold == each]
     return found
 
 
-def weights_of(surprises: Floats) -> Floats:
-    """Of series by the steadiness of their demand, (series,): the inverse of the variance, within bounds."""
-    counts = np.isfinite(surprises).sum(axis=1)
-    variance = np.array([np.nanvar(own) if count > 1 else np.nan for own, count in zip(surprises, counts, strict=True)])
+def weights_of(residuals: Floats) -> Floats:
+    """Weights of series, (series,): inverse variances of their residuals, bounded."""
+    counts = np.isfinite(residuals).sum(axis=1)
+    variance = np.array([np.nanvar(own) if count > 1 else np.nan for own, count in zip(residuals, counts, strict=True)])
     if not np.isfinite(variance).any() or np.nanmedian(variance) <= 0:
         return np.where(counts > 0, 1.0, 0.0)
     usual = float(np.nanmedian(variance))
@@ -103,9 +102,9 @@ def _relative(price: Floats, usual: Floats) -> Floats:
 
 
 def _column_names(log: SalesLog, clock: PilotClock) -> tuple[str, ...]:
-    """The price, numeric features, all levels of a categorical feature but the first, weekdays but one.
+    """Names of the columns: price, numeric features, levels of features and weekdays, both without the first.
 
-    Plain numbers may count days, so that every seventh of them is taken for the same day.
+    Plain numbers may count days, so that every seventh of them is treated as the same weekday.
     """
     found = [PRICE]
     for feature in log.problem.features:
@@ -115,7 +114,7 @@ def _column_names(log: SalesLog, clock: PilotClock) -> tuple[str, ...]:
 
 
 def _inputs(log: SalesLog, clock: PilotClock, columns: tuple[str, ...]) -> Floats:
-    """The columns of every row, (rows, columns); 0 where the log does not have one, and for the price."""
+    """Columns of every row, (rows, columns); 0 if the log does not have one, and for the price."""
     found: dict[str, Floats] = {}
     for at, feature in enumerate(log.problem.features):
         values = log.features[:, at]

@@ -3,9 +3,9 @@
 import numpy as np
 
 from lostsales.evaluation.pilot.clock import PilotClock
+from lostsales.evaluation.pilot.demand_baseline import DemandBaseline, past_residuals
 from lostsales.evaluation.pilot.market import past_mean
 from lostsales.evaluation.pilot.panel import Outcomes, PilotPanel
-from lostsales.evaluation.pilot.surprise import DemandBaseline, past_surprises
 from lostsales.lab.studies.pilot_shops import shop_of
 from lostsales.types import Floats
 
@@ -22,15 +22,15 @@ def deviations(past: int, seed: int) -> tuple[float, float, float]:
     usual, price = (past_mean(early.table(each), past) for each in (demand, log.price))
     baseline = DemandBaseline.of(early, clock, demand, usual, price)
 
-    def deviation(surprises: Floats) -> float:
-        return float(surprises.mean(axis=0).std())
+    def deviation(residuals: Floats) -> float:
+        return float(residuals.mean(axis=0).std())
 
-    own = baseline.surprises(panel, clock, demand, usual, price)
-    fair = past_surprises(early, clock, demand, usual, price, baseline)
+    own = baseline.residuals(panel, clock, demand, usual, price)
+    fair = past_residuals(early, clock, demand, usual, price, baseline)
     return deviation(own[:, :past]), deviation(fair), deviation(own[:, past:])
 
 
-def test_surprises_of_the_past_deviate_as_later_ones_do() -> None:
+def test_residuals_of_the_past_deviate_as_later_ones_do() -> None:
     own, fair, later = np.mean([deviations(35, seed) for seed in range(4)], axis=0)
     assert own < 0.95 * later
     assert abs(fair / later - 1) < 0.1
