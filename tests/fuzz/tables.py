@@ -134,7 +134,7 @@ def audited(log: SalesLog) -> None:
 def imputed(log: SalesLog) -> None:
     """As `impute` does."""
     from lostsales.apps.views.console import print_json
-    from lostsales.demand.survival.filled_log import summary
+    from lostsales.demand.filled_log import summary
     from lostsales.demand.survival.imputation import impute
 
     print_json(summary(log, impute(log, replicates=2)))

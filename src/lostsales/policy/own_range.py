@@ -5,10 +5,10 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
+from lostsales.data.assortment import is_assortment
 from lostsales.data.business_rules import BusinessRules
 from lostsales.data.ladders import ROUNDED_APART, own_multiples
 from lostsales.data.log import SalesLog
-from lostsales.data.products import is_assortment
 from lostsales.demand.survival.series_law import series_units
 from lostsales.policy.action_grid import ActionGrid
 from lostsales.types import Array, Bools, Floats, Ints, exceeds

@@ -9,7 +9,7 @@ import pandas as pd
 from lostsales.data.problem import Problem
 from lostsales.policy.rollout import Opening
 from lostsales.policy.view import Action, View
-from lostsales.simulation.assortment import WEEK, Assortment, Manager
+from lostsales.simulation.assortment import WEEK, Assortment, AssortmentManager
 
 LEAD_TIME = 2
 COVER = LEAD_TIME + WEEK  # until the order of next week arrives
@@ -34,7 +34,7 @@ class WeeklyShop(Assortment):
 
 
 @dataclass(frozen=True, eq=False)
-class WeeklyManager(Manager):
+class WeeklyManager(AssortmentManager):
     """Orders up to the demand of the cover and a safety stock; prices as any manager of an assortment."""
 
     def decide(self, view: View, rng: np.random.Generator) -> Action:

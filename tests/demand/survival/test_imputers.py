@@ -7,7 +7,7 @@ import pytest
 
 from lostsales.data.progress import Progress
 from lostsales.data.writing import write_log
-from lostsales.demand.survival.filled_log import check_choice
+from lostsales.demand.filled_log import check_choice
 from lostsales.demand.survival.imputation import impute
 from lostsales.demand.survival.imputers import IMPUTERS, Fill, ImputerData
 from lostsales.errors import SettingError

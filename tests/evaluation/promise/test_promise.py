@@ -11,7 +11,7 @@ from lostsales.demand.law.selection import fit_demand
 from lostsales.evaluation.compare import compare
 from lostsales.evaluation.evaluate import evaluate
 from lostsales.evaluation.interval import Interval
-from lostsales.evaluation.log_concerns import drift_of, log_concerns
+from lostsales.evaluation.log_concerns import drift_of, log_concerns, second_lag_of
 from lostsales.evaluation.policy_concerns import run_down
 from lostsales.evaluation.prepared_log import PreparedLog, earned_profit
 from lostsales.evaluation.promise.advice import Concern, advice

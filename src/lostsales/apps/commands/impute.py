@@ -45,8 +45,8 @@ def impute(
     from lostsales.data.parallel import current_workers
     from lostsales.data.writing import check_table
     from lostsales.demand.costs import impute_cost, loss_cost
+    from lostsales.demand.filled_log import check_choice, summary, write_filled
     from lostsales.demand.stockout_loss import stockout_loss
-    from lostsales.demand.survival.filled_log import check_choice, summary, write_filled
     from lostsales.demand.survival.imputation import impute as run_impute
     from lostsales.evaluation.prepared_log import earned_profit
 

@@ -58,7 +58,7 @@ class DemandBaseline(StrictSettings):
         found = np.linalg.solve(gram, own.T @ outcome)
         return cls(columns=columns, coefficients=tuple(found.tolist()), centre=tuple(centre.tolist()))
 
-    def surprises(self, panel: PilotPanel, clock: PilotClock, demand: Floats, usual: Floats, price: Floats) -> Floats:
+    def residuals(self, panel: PilotPanel, clock: PilotClock, demand: Floats, usual: Floats, price: Floats) -> Floats:
         """Relative demand less its expectation, (series, periods); NaN if there is no row or no usual demand."""
         inputs = _inputs(panel.log, clock, self.columns)
         inputs[:, self.columns.index(PRICE)] = 0.0
