@@ -11,7 +11,7 @@ import pytest
 
 from lostsales.data.reading.gate import read_log
 from lostsales.data.writing import write_log
-from lostsales.demand.survival import filled_log as filled_module
+from lostsales.demand import filled_log as filled_module
 from lostsales.demand.survival.imputation import impute
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
