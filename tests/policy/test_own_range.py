@@ -56,8 +56,3 @@ def test_an_unknown_series_has_nothing_to_leave_and_a_given_limit() -> None:
     found = OwnRange.of(two_series()).take(np.array([0, -1]), np.array([False, True]), np.full(2, 70.0))
     np.testing.assert_array_equal(found.most_order, [6, 70])
     np.testing.assert_array_equal(found.unseen(np.array([9.0, 9.0]), np.zeros(2)), [True, False])
-
-
-def test_it_comes_back_from_a_policy_file_as_it_was() -> None:
-    found = OwnRange.of(two_series())
-    np.testing.assert_array_equal(OwnRange.from_array(found.to_array()).most_order, found.most_order)

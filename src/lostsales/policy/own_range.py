@@ -1,6 +1,7 @@
 """What each series has seen of prices and orders, and how far beyond a recommendation may go."""
 
 from dataclasses import dataclass, fields
+from typing import Annotated
 
 import numpy as np
 
@@ -8,9 +9,11 @@ from lostsales.data.ladders import own_multiples
 from lostsales.data.log import SalesLog
 from lostsales.demand.survival.series_law import series_units
 from lostsales.policy.action_grid import ActionGrid
-from lostsales.types import Array, Bools, Floats, Ints, exceeds
+from lostsales.saved_fields import numbers
+from lostsales.types import Bools, Floats, Ints, exceeds
 
 BEYOND = 2.0  # times the range of its own prices and orders
+BY_SERIES = numbers("series", least=0, infinite=True)
 MOST_PERIODS = 10.0  # of its mean sales in one order, unless its orders usually are larger
 
 
@@ -18,13 +21,13 @@ MOST_PERIODS = 10.0  # of its mean sales in one order, unless its orders usually
 class OwnRange:
     """By series or row: the prices and orders that it had, and those that may be recommended to it."""
 
-    lowest_price: Floats
-    highest_price: Floats
-    largest_order: Floats
-    least_price: Floats  # that may be recommended, 0 where any may
-    most_price: Floats  # inf where any may
-    most_order: Floats  # inf where any may
-    unit: Floats  # what its orders come in, 0 where in anything
+    lowest_price: Annotated[Floats, BY_SERIES]
+    highest_price: Annotated[Floats, BY_SERIES]
+    largest_order: Annotated[Floats, BY_SERIES]
+    least_price: Annotated[Floats, BY_SERIES]  # that may be recommended, 0 where any may
+    most_price: Annotated[Floats, BY_SERIES]  # inf where any may
+    most_order: Annotated[Floats, BY_SERIES]  # inf where any may
+    unit: Annotated[Floats, BY_SERIES]  # what its orders come in, 0 where in anything
 
     @classmethod
     def of(cls, log: SalesLog) -> "OwnRange":
@@ -78,15 +81,6 @@ class OwnRange:
         """Decisions outside what the series has seen, (rows,)."""
         outside = exceeds(price, self.highest_price) | exceeds(self.lowest_price, price)
         return np.asarray(outside | exceeds(order, self.largest_order))
-
-    def to_array(self) -> Floats:
-        """As a policy file holds it, (series, 7)."""
-        return np.column_stack(self._columns)
-
-    @classmethod
-    def from_array(cls, array: Array) -> "OwnRange":
-        """From `to_array`."""
-        return cls(*np.asarray(array, dtype=np.float64).T)
 
 
 def _least_order(order: Floats, own: Ints, count: int) -> Floats:

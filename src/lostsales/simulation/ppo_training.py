@@ -12,7 +12,7 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from lostsales.data.progress import Progress
 from lostsales.simulation.environment import BatchedShop, Observation, observation_space
-from lostsales.simulation.ppo import PpoPolicy
+from lostsales.simulation.ppo import PpoPolicy, PpoTraining
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
 from lostsales.types import Floats, Ints
@@ -130,5 +130,5 @@ def train_ppo(scenario: Scenario, settings: PpoSettings, progress: Progress | No
         scale=env.scale,
         weights=tuple(layer.weight.detach().numpy().astype(np.float64) for layer in layers),
         biases=tuple(layer.bias.detach().numpy().astype(np.float64) for layer in layers),
-        trained={"steps": settings.steps, "discount": settings.discount, "seed": settings.seed},
+        trained=PpoTraining(steps=settings.steps, discount=settings.discount, seed=settings.seed),
     )

@@ -2,10 +2,13 @@
 
 from dataclasses import dataclass
 from itertools import product
+from typing import Annotated
 
 import numpy as np
+from pydantic import Field
 
 from lostsales.demand.forecasting.counts import log_scores, quantiles
+from lostsales.saved_fields import NonNegative
 from lostsales.types import Bools, Floats
 
 SCORED_LEVELS = (0.1, 0.3, 0.5, 0.7, 0.9)
@@ -19,15 +22,18 @@ OWN_RANGE = (0.1, 10.0)
 DEFAULT_PRIOR = 20.0
 USUAL = 0.1, 0.15  # linear and quadratic, where too little was seen to tell
 
+# Variance beyond that of a count, as a share of it: less is lost in rounding, and then divided by.
+Excess = Annotated[float, Field(ge=1e-6, le=1e6)]
+
 
 @dataclass(frozen=True)
 class Spread:
     """Variance of demand with mean m: own (linear m + quadratic m^2), and where demand is counted m more."""
 
-    linear: float
-    quadratic: float
+    linear: Excess
+    quadratic: Excess
     integer: bool
-    prior: float = DEFAULT_PRIOR
+    prior: NonNegative = DEFAULT_PRIOR
 
     @property
     def factors(self) -> tuple[float, float]:
