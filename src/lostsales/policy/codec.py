@@ -14,7 +14,7 @@ import numpy as np
 from pydantic import create_model
 
 from lostsales.data.settings import StrictSettings, checked_json
-from lostsales.errors import LostSalesError
+from lostsales.errors import LostSalesError, SettingError
 from lostsales.policy.policy import POLICIES, SavedPolicy
 from lostsales.saved_fields import NOT_SAVED, POSITIVE, SOME_POLICY, ArraySpec, AsJson, Axis, Length, OneOf, Sizes
 from lostsales.types import Array
@@ -112,7 +112,7 @@ def _encoded_record(value: Any, place: str, arrays: dict[str, Array]) -> dict[st
     plain = {name: getattr(value, name) for name, each in declared.items() if each.what == "json"}
     try:
         found = _settings_of(cls)(**plain).model_dump(mode="json", by_alias=True)
-    except LostSalesError as error:
+    except SettingError as error:
         raise LostSalesError(f"the policy cannot be saved: {error}") from None
     for name, each in declared.items():
         if each.what not in ("json", "not saved"):

@@ -75,13 +75,7 @@ def save(policy: SavedPolicy, path: str | Path) -> None:
         "policy": keys,
         "arrays": {name: _digest(array) for name, array in arrays.items()},
     }
-    try:
-        text = json.dumps(metadata, ensure_ascii=False, allow_nan=False).encode()
-    except ValueError as error:
-        raise LostSalesError(
-            f"the policy cannot be saved: it holds a figure that is not finite ({error}), as prices, costs or "
-            "quantities that are too large lead to"
-        ) from None
+    text = json.dumps(metadata, ensure_ascii=False, allow_nan=False).encode()
     members: dict[str, Any] = {f"array_{name}": array for name, array in arrays.items()}
     members |= {"metadata": np.frombuffer(text, np.uint8), "checksum": np.array(sha256(text).hexdigest())}
     with replacing(Path(path)) as temporary:

@@ -190,14 +190,15 @@ class Rules(BusinessRules):
         return found
 
 
-def _of_series(rules: Rules) -> Rules:
+def _savable(rules: Rules) -> Rules:
+    rules.saved()  # or they have a mask
     if any("series" not in each.where for each in rules.own):
         raise ValueError("the rules of some products must name their series")
     return rules
 
 
 # In a policy file, where `of_log` has added the names of series.
-SavedRules = Annotated[Rules, AfterValidator(_of_series), PlainSerializer(Rules.saved)]
+SavedRules = Annotated[Rules, AfterValidator(_savable), PlainSerializer(Rules.saved)]
 
 
 def _by_row(rule: float) -> Floats:
