@@ -24,8 +24,9 @@ from lostsales.data.sublogs import series_of
 from lostsales.data.writing import write_table
 from lostsales.learn.fit import fit
 from lostsales.policy.base import PolicyBase
+from lostsales.policy.codec import Draft, encode
 from lostsales.policy.file_format import load
-from lostsales.policy.policy import Observes, SavedPolicy
+from lostsales.policy.policy import POLICIES, Observes, SavedPolicy
 from lostsales.policy.view import Action, View
 from lostsales.simulation.assortment import Assortment, AssortmentManager
 from lostsales.types import Array, Ints
@@ -184,12 +185,13 @@ def copied_store(folder: Path, shards: int, products: int = 500, recent: int = 4
 
 def _renamed(policy: SavedPolicy, shard: int) -> SavedPolicy:
     """The policy with other names of its products, wherever its file has them."""
-    artefact = policy.to_artefact()
-    arrays: dict[str, Array] = {}
-    for key, array in artefact.arrays.items():
+    kind, (keys, saved) = POLICIES.name_of(type(policy)), encode(policy)
+    if "own" in keys:
+        keys["own"] = {f"{shard} {key}": unit for key, unit in keys["own"].items()}
+    draft, arrays = Draft(kind, keys), dict[str, Array]()
+    for key, array in saved.items():
         is_names = array.dtype.kind == "U" and array.ndim == 1 and array.size and str(array[0]).startswith("product ")
-        arrays[key] = np.array([f"{shard} {each}" for each in array]) if is_names else array
-    settings = dict(artefact.settings)
-    if "own" in settings:
-        settings["own"] = {f"{shard} {key}": unit for key, unit in settings["own"].items()}
-    return type(policy).from_artefact(replace(artefact, arrays=arrays, settings=settings))
+        named = np.array([f"{shard} {each}" for each in array]) if is_names else array
+        draft.places[key].check_shape((named.dtype, named.shape))
+        arrays[key] = named
+    return draft.built({key: draft.places[key].checked(array) for key, array in arrays.items()})

@@ -67,6 +67,15 @@ class Registry(Generic[Item]):
                 ) from None
         return self._registered[name]
 
+    def name_of(self, item: Item) -> str:
+        """The name of an item, without importing those of other names."""
+        place = f"{getattr(item, '__module__', '')}:{getattr(item, '__qualname__', '')}"
+        names = [name for name, each in self._registered.items() if each is item]
+        names += [name for name, point in self._installed.items() if point.value == place]
+        if not names:
+            raise SettingError(f"no {self.what} is registered for {place}: declare it in the entry points {self.group}")
+        return names[0]
+
 
 def _package(point: EntryPoint) -> str:
     return point.dist.name if point.dist is not None else "?"

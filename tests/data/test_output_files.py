@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from lostsales.data import output_files
 from lostsales.data.output_files import check_output, remove_abandoned, replacing, replacing_together
 from lostsales.data.writing import check_table
 from lostsales.errors import LostSalesError
@@ -167,7 +168,7 @@ def counted(do):
             os.kill(os.getpid(), 9)
         return do(*args, **kwargs)
     return call
-for name in ("open", "close", "fsync", "rename", "replace", "unlink"):
+for name in ("open", "close", "fsync", "link", "rename", "replace", "unlink"):
     setattr(os, name, counted(getattr(os, name)))
 with replacing_together(folder / "truth", folder / "log") as temporaries:
     for temporary in temporaries:
@@ -193,6 +194,40 @@ def test_killed_at_any_step_no_log_stands_beside_the_truth_of_another_run(tmp_pa
     else:
         pytest.fail("the writer never came to its end")
     assert seen == {"old", None, "new"}
+
+
+SLOW = """
+import sys, time
+from pathlib import Path
+from lostsales.data.output_files import replacing
+with replacing(Path(sys.argv[1])) as temporary:
+    temporary.write_text("half of it")
+    print("written", flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "O_TMPFILE"), reason="the system has no files without a name")
+def test_a_writer_that_is_killed_leaves_nothing_behind(tmp_path: Path) -> None:
+    (tmp_path / "log").write_text("old")
+    command = [sys.executable, "-c", SLOW, str(tmp_path / "log")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as writer:  # noqa: S603, our own code
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == b"written\n"
+        writer.kill()
+    assert names(tmp_path) == ["log"]
+    assert (tmp_path / "log").read_text() == "old"
+
+
+def test_where_files_must_have_a_name_those_of_a_killed_writer_go_with_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(output_files, "OPEN_FILES", tmp_path / "nowhere")
+    (tmp_path / ".lostsales-0123456789abcdef.part").write_text("half of it")
+    with replacing(tmp_path / "log") as temporary:
+        assert temporary.parent == tmp_path
+        temporary.write_text("done")
+    assert names(tmp_path) == ["log"]
 
 
 def test_temporary_files_of_a_running_process_are_left_to_it(tmp_path: Path) -> None:

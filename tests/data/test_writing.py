@@ -125,3 +125,10 @@ def test_a_path_with_quotes_is_written(tmp_path: Path) -> None:
     path = tmp_path / "it's a log.csv"
     write_table({"a": np.array([1, 2])}, path)
     assert path.read_text() == "a\n1\n2\n"
+
+
+@pytest.mark.parametrize("name", ["log.csv", "log.parquet"])
+def test_columns_that_differ_only_in_case_are_refused_and_nothing_is_written(name: str, tmp_path: Path) -> None:
+    with pytest.raises(LostSalesError, match="columns 'Size' and 'size' differ only in upper and lower case; rename"):
+        write_table({"Size": np.zeros(2), "price": np.ones(2), "size": np.ones(2)}, tmp_path / name)
+    assert list(tmp_path.iterdir()) == []

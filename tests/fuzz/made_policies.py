@@ -1,7 +1,4 @@
-"""Policies as this build makes them: products of their own units, ranges and rules, a shop's clock, a supply.
-
-The stored policies of `tests/compatibility` are of a build that had none of these.
-"""
+"""Policies of every kind: products of their own units, ranges and rules, a shop's clock, a supply."""
 
 import tomllib
 from collections.abc import Callable
@@ -11,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from lostsales.simulation.ppo import PpoPolicy, PpoTraining
 
 import lostsales
 from lostsales.data.units import problem_in_units
@@ -67,10 +65,11 @@ def log() -> lostsales.SalesLog:
 
 def question(name: str = "") -> tuple[pd.DataFrame, pd.DataFrame]:
     """Recent rows, and an open day with a product that the log never had."""
-    if "lead times" in name:
-        rows = frame_of(log_with_lead_times("order days" in name))
+    if "lead times" in name or "released" in name:
+        rows = frame_of(log_of_scenario() if "released" in name else log_with_lead_times("order days" in name))
         is_last = rows["period"] == rows["period"].max()
-        return rows[~is_last], rows[is_last][["series", "period", "stock"]]
+        features = [each.name for each in log_of_scenario().problem.features] if "released" in name else []
+        return rows[~is_last], rows[is_last][["series", "period", *features, "stock"]]
     last = table().groupby("series").tail(1)
     today = last.assign(period="2026-03-26")[["series", "department", "period", "stock", "order_cost"]]
     unknown = today.head(1).assign(series="a new one", department="bakery")
@@ -101,13 +100,31 @@ def log_with_weekdays() -> lostsales.SalesLog:
 
 def scenario_of(name: str) -> str:
     """The scenario in which a solved policy is asked, as TOML."""
-    tiny = (Path(__file__).parents[1] / "compatibility" / "stored" / "tiny-after" / "scenario.toml").read_text()
+    tiny = (Path(__file__).parent / "data" / "tiny-after.toml").read_text()
     return tiny + ("[supply]\nlead_time = 2\n" if "lead times" in name else "")
 
 
-def _solved(target: Any, name: str) -> Any:
-    scenario = lostsales.Scenario.model_validate(tomllib.loads(scenario_of(name)))
-    return lostsales.solve(scenario, target, horizon=scenario.horizon).policy
+def _scenario(name: str) -> lostsales.Scenario:
+    return lostsales.Scenario.model_validate(tomllib.loads(scenario_of(name)))
+
+
+def _solved(target: Any, name: str, method: Any = "auto") -> Any:
+    scenario = _scenario(name)
+    return lostsales.solve(scenario, target, horizon=scenario.horizon, method=method).policy
+
+
+def _network() -> PpoPolicy:
+    """Two layers from three observations to two prices and three orders."""
+    rng = np.random.default_rng(1)
+    weights, biases = (rng.normal(size=(4, 3)), rng.normal(size=(5, 4))), (np.zeros(4), np.zeros(5))
+    trained = PpoTraining(steps=0, discount=0.9, seed=0)
+    return PpoPolicy(_scenario("").problem, np.zeros(3), np.ones(3), weights, biases, trained)
+
+
+@cache
+def log_of_scenario() -> lostsales.SalesLog:
+    """A shop with a grid of prices and orders for all series, features and a capacity."""
+    return lostsales.simulate("released", episodes=8, seed=1)[0]
 
 
 def _fitted(method: str, of: lostsales.SalesLog, **settings: Any) -> Any:
@@ -124,6 +141,10 @@ def _with_lead_times(method: str) -> Any:
 
 def _fitted_quickly(method: str, of: lostsales.SalesLog) -> Any:
     return _fitted(method, of, iterations=2, function={"most_rank": 20, "kernels": [KERNEL]})
+
+
+def _of_scenario(method: str, **function: Any) -> Any:
+    return _fitted(method, log_of_scenario(), iterations=2, function={"most_rank": 20, "kernels": [KERNEL]} | function)
 
 
 def _in_dozens(policy: Any) -> InUnits:
@@ -164,6 +185,17 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "base-stock in dozens for some": lambda: ChosenProducts(
         made("base-stock in dozens"), np.array(["tea"], dtype=object)
     ),
+    "s-S-p released": lambda: _fitted("s-S-p", log_of_scenario()),
+    "behaviour released": lambda: _fitted("behaviour", log_of_scenario()),
+    "fqi-plugin released": lambda: _of_scenario("fqi-plugin"),
+    "pc-fqi released": lambda: _of_scenario("pc-fqi"),
+    "pc-fqi linear released": lambda: _of_scenario("pc-fqi", kind="linear"),
+    "c-fqi polynomial released": lambda: _of_scenario("c-fqi", kernels=[{"kind": "polynomial", "coefficient": 0.1}]),
+    "planner released": lambda: _fitted("planner", log_of_scenario(), draws=1),
+    f"{SOLVED} oracle": lambda: _solved("oracle", ""),
+    f"{SOLVED} pi-star on beliefs": lambda: _solved("pi-star", "", "beliefs"),
+    f"{SOLVED} pi-star on histories": lambda: _solved("pi-star", "", "histories"),
+    f"{SOLVED} by a network": _network,
     f"{SOLVED} oracle with lead times": lambda: _solved("oracle", "with lead times"),
     f"{SOLVED} pi-star with lead times": lambda: _solved("pi-star", "with lead times"),
 }

@@ -23,9 +23,6 @@ import numpy as np
 from tests.fuzz.made_policies import LONG, MAKERS, made_file
 from tests.fuzz.running import main
 
-MADE = 0.4  # share of the files that come from policies of this build
-STORED = Path(__file__).parents[1] / "compatibility" / "stored"
-
 Members = dict[str, Any]
 HOSTILE_NUMBERS = (
     0,
@@ -80,12 +77,8 @@ def policy_case(seed: int, number: int, folder: Path) -> str:
 
 
 def _origin(rng: np.random.Generator) -> Path:
-    """A policy that an earlier build stored, or one that this build makes."""
-    if rng.random() < MADE:
-        makers = [name for name in MAKERS if name not in LONG or os.environ.get("FUZZ_LONG")]
-        return made_file(makers[rng.integers(len(makers))])
-    stored = sorted(STORED.glob("*/*.policy"))
-    return stored[rng.integers(len(stored))]
+    makers = [name for name in MAKERS if name not in LONG or os.environ.get("FUZZ_LONG")]
+    return made_file(makers[rng.integers(len(makers))])
 
 
 def used(path: Path, origin: Path) -> bool:
@@ -137,7 +130,7 @@ def _renamed(today: Any) -> dict[str, Any]:
 
 
 def write_hostile(origin: Path, path: Path, rng: np.random.Generator) -> str:
-    """Write one change of a stored policy, and say which."""
+    """Write one change of a policy, and say which."""
     change = CHANGES[rng.integers(len(CHANGES))]
     change(origin, path, rng)
     return change.__name__
@@ -315,7 +308,7 @@ def _digest(array: Any) -> str:
 def _place(metadata: dict[str, Any], rng: np.random.Generator) -> tuple[Any, Any]:
     """A table or list somewhere in the metadata, and one of its keys."""
     table: Any = metadata
-    wanted = ("settings", "settings", "problem", "horizon", "observes", "format", "kind")
+    wanted = ("policy", "policy", "policy", "policy", "policy", "format", "kind")
     keys: Any = [key for key in wanted if key in metadata]  # a change before may have taken one away
     key: Any = keys[rng.integers(len(keys))]
     while isinstance(table[key], dict | list) and len(table[key]) and rng.random() < 0.9:

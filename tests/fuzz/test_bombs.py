@@ -10,7 +10,8 @@ import duckdb
 import pytest
 
 from lostsales.data.memory import memory_limit
-from tests.fuzz.policy_files import STORED, npy
+from tests.fuzz.made_policies import made_file
+from tests.fuzz.policy_files import npy
 
 HEADER = b"series,period,stock,price,order,sales\n"
 READ = """
@@ -76,7 +77,7 @@ def test_a_parquet_file_of_150_million_rows(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_policy_of_four_megabytes_that_unpacks_to_four_gigabytes(tmp_path: Path) -> None:
     path = tmp_path / "policy"
-    path.write_bytes((STORED / "pocket" / "planner-linear-mean.policy").read_bytes())
+    path.write_bytes(made_file("planner").read_bytes())
     zeros = bytes(1 << 24)
     with (
         zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED, compresslevel=9) as archive,

@@ -12,7 +12,7 @@ import lostsales
 from lostsales.apps.cli import app
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.lab.ppo import train
-from lostsales.lab.ppo_policy import PpoPolicy
+from lostsales.lab.ppo_policy import PpoPolicy, PpoTraining
 from lostsales.policy.view import View
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import evaluate_policy
@@ -26,7 +26,7 @@ STORED = json.loads((Path(__file__).parent / "data" / "tiny_network.json").read_
 def tiny(centre: Floats, scale: Floats) -> PpoPolicy:
     """A network of 4 inputs and 2 + 3 outputs with outputs computed by torch."""
     weights, biases = (tuple(np.array(each) for each in STORED[kind]) for kind in ("weights", "biases"))
-    return PpoPolicy(WORLD.problem, centre, scale, weights, biases, {"steps": 0, "discount": 0.9, "seed": 0})
+    return PpoPolicy(WORLD.problem, centre, scale, weights, biases, PpoTraining(steps=0, discount=0.9, seed=0))
 
 
 def test_network_outputs_equal_those_of_torch() -> None:

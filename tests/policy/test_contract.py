@@ -23,9 +23,8 @@ from lostsales.learn.learner import LEARNERS
 from lostsales.policy.action_grid import ActionGrid
 from lostsales.policy.chosen_products import ChosenProducts
 from lostsales.policy.decision import Decision
-from lostsales.policy.file_format import POLICIES
 from lostsales.policy.history import view_of_rows
-from lostsales.policy.policy import Policy, SavedPolicy
+from lostsales.policy.policy import POLICIES, Policy, SavedPolicy
 from lostsales.policy.simple import BaseStockRule, EpsilonGreedy, Uniform
 from lostsales.policy.view import Action, View
 from lostsales.simulation.simulator import simulate
@@ -189,7 +188,7 @@ def test_a_saved_policy_loads_and_decides_the_same(name: str, tmp_path: Path) ->
     policy, view = built(name), view_for(name)
     policy.save(tmp_path / "policy")
     again = lostsales.load(tmp_path / "policy")
-    assert POLICIES.get(policy.to_artefact().kind) is type(again) is type(policy)
+    assert POLICIES.get(POLICIES.name_of(type(policy))) is type(again) is type(policy)
     assert (again.observes, again.asks, again.horizon) == (policy.observes, policy.asks, policy.horizon)
     assert (again.problem, again.usual_demand) == (policy.problem, policy.usual_demand)
     assert again.summary() == policy.summary()

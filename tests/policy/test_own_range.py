@@ -61,11 +61,6 @@ def test_an_unknown_series_has_nothing_to_leave_and_a_given_limit() -> None:
     np.testing.assert_array_equal(found.unseen(np.array([9.0, 9.0]), np.zeros(2)), [True, False])
 
 
-def test_it_comes_back_from_a_policy_file_as_it_was() -> None:
-    found = OwnRange.of(two_series())
-    np.testing.assert_array_equal(OwnRange.from_array(found.to_array()).most_order, found.most_order)
-
-
 def test_the_rules_allow_prices_beyond_those_seen() -> None:
     found = OwnRange.of(two_series(), BusinessRules(price_beyond=0.1))
     np.testing.assert_allclose(found.least_price, [3.6, 9.0])

@@ -102,7 +102,7 @@ def test_saved_rules_are_the_same_again() -> None:
         forbidden=((2.0, 8.0),),
         order_days="delivery",
     )
-    assert Rules.of_saved(json.loads(json.dumps(rules.saved()))) == rules
+    assert Rules.model_validate_json(json.dumps(rules.saved())) == rules
 
 
 def test_nothing_feasible_is_a_setting_error() -> None:
@@ -154,7 +154,7 @@ def test_products_have_rules_of_their_own_by_attribute_and_by_name() -> None:
     np.testing.assert_array_equal(np.flatnonzero(may[2]), [0, 2, 4, 6])
     least = [order for order in np.flatnonzero(may[1]) if 0 < order < 4]
     assert not least
-    again = Rules.of_saved(rules.saved())
+    again = Rules.model_validate(rules.saved())
     np.testing.assert_array_equal(again.of_names(names).feasible(grid, np.zeros(3), np.full(3, np.nan)), may)
 
 
@@ -165,7 +165,7 @@ def test_a_series_that_the_log_never_had_has_the_rules_of_its_attributes() -> No
     rules = Rules(multiple=2, own=(OwnRules(where={"department": (level,)}, multiple=3), named)).of_log(log)
     names = np.array(["new", "new", str(log.names[0])], dtype=object)
     given = {"department": np.array([level, "another", level], dtype=object)}
-    for each in (rules, Rules.of_saved(rules.saved())):
+    for each in (rules, Rules.model_validate(rules.saved())):
         np.testing.assert_array_equal(each.of_names(names, given).multiple, [3, 2, 5])
         np.testing.assert_array_equal(each.of_names(names).multiple, [2, 2, 5])  # of which no attributes are known
 

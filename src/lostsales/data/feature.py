@@ -42,6 +42,11 @@ class Feature(Settings):
         return self
 
 
+def feature_count(features: tuple[Feature, ...]) -> int:
+    """Columns of features: one a level of a category."""
+    return sum(len(each.levels or ()) or 1 if each.kind == "categorical" else 1 for each in features)
+
+
 def with_features(keys: dict[str, Any], columns: list[str]) -> dict[str, Any]:
     """The keys of a problem with further columns as features, those that are features already aside."""
     features = keys.get("features", ())

@@ -5,7 +5,7 @@ as the log spells its prices, and orders in the log's multiples up to what deman
 or in size, the rungs are relative to each series' usual price and size, and are rounded in the units of the series.
 """
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import numpy as np
@@ -14,8 +14,9 @@ from pydantic import AfterValidator, Field
 from lostsales.data.business_rules import BusinessRules
 from lostsales.data.log import SalesLog
 from lostsales.data.scale import TINY, series_scale, usual_price
-from lostsales.data.settings import MOST_NUMBER, StrictSettings
-from lostsales.errors import SettingError
+from lostsales.data.settings import MOST_NUMBER
+from lostsales.errors import LostSalesError, SettingError
+from lostsales.saved_fields import MOST_ACTIONS, numbers
 from lostsales.types import Bools, Floats, Ints
 
 MOST_PRICES = 24  # so many different prices in a log are a ladder themselves; of more, some are chosen
@@ -39,27 +40,17 @@ def _no_fraction_of_nothing(step: float) -> float:
 _Step = Annotated[float, Field(ge=0, le=MOST_NUMBER), AfterValidator(_no_fraction_of_nothing)]
 
 
-class LadderSettings(StrictSettings):
-    """All but the rungs, as a policy file holds it."""
-
-    relative_prices: bool
-    relative_orders: bool
-    price_step: _Step
-    price_endings: Annotated[tuple[_Step, ...], Field(min_length=1, max_length=100)]
-    order_multiple: _Step
-
-
 @dataclass(frozen=True, eq=False)
 class Ladders:
     """Rungs of price and order, relative to the usual price and the size of a series where series differ in these."""
 
-    prices: Floats  # (prices,) rising
-    orders: Floats  # (orders,) rising
+    prices: Annotated[Floats, numbers("ladder prices", least=0, rising=True)]
+    orders: Annotated[Floats, numbers("ladder orders", least=0, rising=True)]
     relative_prices: bool = False
     relative_orders: bool = False
-    price_step: float = 0.0  # a relative price is rounded to a multiple of this plus an ending; 0: not rounded
-    price_endings: tuple[float, ...] = (0.0,)
-    order_multiple: float = 1.0  # of relative orders
+    price_step: _Step = 0.0  # a relative price is rounded to a multiple of this plus an ending; 0: not rounded
+    price_endings: Annotated[tuple[_Step, ...], Field(min_length=1, max_length=100)] = (0.0,)
+    order_multiple: _Step = 1.0  # of relative orders
 
     @classmethod
     def of(cls, log: SalesLog, rules: BusinessRules | None = None, relative: bool = True) -> "Ladders":
@@ -115,14 +106,13 @@ class Ladders:
         in_cases = case * np.minimum(step * np.arange(len(self.orders)), most)
         return np.where(multiple > 0, in_cases, self.orders * size)
 
-    def settings(self) -> dict[str, Any]:
-        """All but the rungs, as a policy file holds it."""
-        return {name: value for name, value in asdict(self).items() if name not in ("prices", "orders")}
-
-    @classmethod
-    def of_settings(cls, prices: Floats, orders: Floats, settings: dict[str, Any]) -> "Ladders":
-        """From rungs and `settings`."""
-        return cls(prices, orders, **settings | {"price_endings": tuple(settings["price_endings"])})
+    def validate(self) -> None:
+        """Raise where a file has more pairs than a policy can compare."""
+        if len(self.prices) * len(self.orders) > MOST_ACTIONS:
+            raise LostSalesError(
+                f"it decides among {len(self.prices):,} prices and {len(self.orders):,} orders; at most "
+                f"{MOST_ACTIONS:,} pairs can be"
+            )
 
     def at_usual_price(self, log: SalesLog) -> "Ladders":
         """With the price nearest to the usual one of a log alone."""

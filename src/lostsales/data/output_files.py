@@ -17,6 +17,7 @@ from typing import Literal
 
 from lostsales.errors import LostSalesError
 
+OPEN_FILES = Path("/proc/self/fd")
 NEW_FILE = 0o666  # less the umask
 _TEMPORARY = re.compile(r"\.lostsales-[0-9a-f]{16}\.part")
 _KINDS = {
@@ -87,8 +88,9 @@ def replacing_together(*paths: Path) -> Iterator[tuple[Path, ...]]:
             yield temporaries
             for temporary, path in zip(temporaries, paths, strict=True):
                 _finish(temporary, path)
+            named = [stack.enter_context(_named(*each)) for each in zip(temporaries, paths, strict=True)]
             with _out_of_the_way(paths[-1]) if len(paths) > 1 else nullcontext():
-                for temporary, path in zip(temporaries, paths, strict=True):
+                for temporary, path in zip(named, paths, strict=True):
                     temporary.replace(path)
     except OSError as error:
         raise _cannot_write(paths[-1], error) from None
@@ -157,11 +159,22 @@ def _write_probe(path: Path) -> None:
 
 @contextmanager
 def _temporary(path: Path) -> Iterator[Path]:
-    """A new empty file beside `path`, as readable as it or less, locked as long as the block runs."""
-    mode = _mode_of(path)
+    """A new empty file beside `path`, as readable as it or less, locked as long as the block runs.
+
+    Where the system allows it, the file has no name until it is complete: a process that is killed leaves nothing.
+    """
+    mode = NEW_FILE if (old := _mode_of(path)) is None else old
+    nameless = _nameless_file(path.parent, mode)
+    if nameless is not None:
+        try:
+            _lock(nameless)
+            yield OPEN_FILES / str(nameless)
+        finally:
+            os.close(nameless)
+        return
     while True:
         temporary = _temporary_name(path)
-        descriptor = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, NEW_FILE if mode is None else mode)
+        descriptor = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode)
         if _lock(descriptor) != "taken" and _is_at(descriptor, temporary):
             break
         os.close(descriptor)  # another process took it for abandoned
@@ -170,6 +183,30 @@ def _temporary(path: Path) -> Iterator[Path]:
     finally:
         temporary.unlink(missing_ok=True)
         os.close(descriptor)
+
+
+def _nameless_file(folder: Path, mode: int) -> int | None:
+    """An open file of a folder without a name; None where the system or the file system has no such files."""
+    if not hasattr(os, "O_TMPFILE") or not OPEN_FILES.is_dir():
+        return None
+    try:
+        return os.open(folder, os.O_TMPFILE | os.O_WRONLY, mode)
+    except OSError:  # a read-only or full disk is found by the file that is tried next
+        return None
+
+
+@contextmanager
+def _named(temporary: Path, path: Path) -> Iterator[Path]:
+    """The same file under a temporary name, which is removed where the block does not move it."""
+    if temporary.parent != OPEN_FILES:
+        yield temporary
+        return
+    name = _temporary_name(path)
+    os.link(temporary, name, src_dir_fd=int(temporary.name))  # with a descriptor, links to open files are followed
+    try:
+        yield name
+    finally:
+        name.unlink(missing_ok=True)
 
 
 def _finish(temporary: Path, path: Path) -> None:

@@ -53,11 +53,24 @@ def write_tables(tables: dict[Path, dict[str, Array]], texts: dict[Path, str] | 
     for path in tables:
         if path.suffix not in FORMATS:
             raise LostSalesError(f"{path} must end in .parquet or .csv")
+    for path, columns in tables.items():
+        _check_names(path, columns)
     with replacing_together(*(texts or {}), *tables) as temporaries:
         for temporary, text in zip(temporaries, (texts or {}).values(), strict=False):
             temporary.write_text(text, encoding="utf-8")
         for temporary, (path, columns) in zip(temporaries[len(texts or {}) :], tables.items(), strict=True):
             _copy(columns, path, temporary)
+
+
+def _check_names(path: Path, columns: Iterable[str]) -> None:
+    """Raise where two columns would get one name: the writer of tables does not tell upper case from lower case."""
+    by_name: dict[str, str] = {}
+    for name in columns:
+        if (other := by_name.setdefault(name.lower(), name)) != name:
+            raise LostSalesError(
+                f"{path} cannot be written: its columns {other!r} and {name!r} differ only in upper and lower case; "
+                "rename one of them"
+            )
 
 
 def _copy(columns: dict[str, Array], path: Path, temporary: Path) -> None:

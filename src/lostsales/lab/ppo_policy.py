@@ -8,18 +8,17 @@ import numpy as np
 from pydantic import Field
 
 from lostsales.data.problem import Problem
-from lostsales.data.settings import StrictSettings, checked_json
+from lostsales.data.settings import StrictSettings
 from lostsales.errors import LostSalesError
-from lostsales.policy.action_grid import ActionGrid
+from lostsales.policy.action_grid import ActionGrid, action_sizes
 from lostsales.policy.base import PolicyBase
-from lostsales.policy.file_content import POSITIVE, Content, Header, action_sizes, numbers
-from lostsales.policy.file_format import Artefact
 from lostsales.policy.view import Action, View
-from lostsales.types import Array, Floats, Ints
+from lostsales.saved_fields import NOT_SAVED, POSITIVE, Length, numbers
+from lostsales.types import Floats, Ints
 
 
 class PpoTraining(StrictSettings):
-    """The training, in a policy file."""
+    """The training."""
 
     steps: Annotated[int, Field(ge=0)]
     discount: Annotated[float, Field(ge=0, le=1)]
@@ -35,12 +34,12 @@ class PpoPolicy(PolicyBase):
     """
 
     problem: Problem
-    centre: Floats  # (inputs,) subtracted from an observation
-    scale: Floats  # (inputs,) divisor
-    weights: tuple[Floats, ...]  # by layer, (outputs, inputs)
-    biases: tuple[Floats, ...]  # by layer, (outputs,)
-    trained: dict[str, Any]  # steps, discount and seed of the training
-    sampled: bool = False  # of a behaviour; a file does not say so
+    centre: Annotated[Floats, numbers("inputs")]  # subtracted from an observation
+    scale: Annotated[Floats, numbers("inputs", least=POSITIVE)]  # divisor
+    weights: Annotated[tuple[Annotated[Floats, numbers("?", "?")], ...], Length("layers")]  # (outputs, inputs)
+    biases: Annotated[tuple[Annotated[Floats, numbers("?")], ...], Length("layers")]  # (outputs,)
+    trained: PpoTraining
+    sampled: Annotated[bool, NOT_SAVED] = False  # of a behaviour; a file does not say so
     observes: Literal["demand"] = "demand"
     usual_demand: ClassVar[float] = 0.0  # never asked for, as it does not recommend
 
@@ -73,30 +72,16 @@ class PpoPolicy(PolicyBase):
         return np.asarray((up_to <= rng.random((len(logits), 1)) * up_to[:, -1:]).sum(axis=1))
 
     @classmethod
-    def content(cls, header: Header) -> Content:
-        """What a file of this kind may hold: the layers of one network."""
-        checked_json(PpoTraining, header.settings, "its settings")
-        layers = sum(name.startswith("bias_") for name in header.names)
-        sizes = action_sizes(header.problem) | {"width 0": len(header.problem.features) + 2}
-        arrays = {"centre": numbers("width 0"), "scale": numbers("width 0", least=POSITIVE)}
-        for layer in range(layers):
-            width = f"width {layer + 1}" if layer < layers - 1 else "prices+orders"
-            arrays |= {f"weight_{layer}": numbers(width, f"width {layer}"), f"bias_{layer}": numbers(width)}
-        if not layers:
-            raise LostSalesError("it has no network")
-        return Content(arrays, sizes)
+    def axis_sizes(cls, saved: dict[str, Any]) -> dict[str, int]:
+        """The grid of the problem, and what is observed of it."""
+        return action_sizes(saved["problem"]) | {"inputs": len(saved["problem"].features) + 2}
 
-    def to_artefact(self) -> Artefact:
-        """What has to be saved."""
-        arrays: dict[str, Array] = {"centre": self.centre, "scale": self.scale}
-        for layer, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
-            arrays |= {f"weight_{layer}": weight, f"bias_{layer}": bias}
-        return Artefact("ppo", self.observes, None, self.problem, self.trained, arrays)
-
-    @classmethod
-    def from_artefact(cls, artefact: Artefact) -> "PpoPolicy":
-        """The policy again."""
-        arrays = artefact.arrays
-        layers = range(sum(name.startswith("bias_") for name in arrays))
-        weights, biases = (tuple(arrays[f"{kind}_{each}"] for each in layers) for kind in ("weight", "bias"))
-        return cls(artefact.problem, arrays["centre"], arrays["scale"], weights, biases, artefact.settings)
+    def validate(self) -> None:
+        """Raise where the layers are no network from observations to prices and orders."""
+        width = len(self.centre)
+        for weight, bias in zip(self.weights, self.biases, strict=True):
+            if weight.shape != (len(bias), width):
+                raise LostSalesError("its layers do not fit each other")
+            width = len(bias)
+        if not self.weights or width != len(self.grid.prices) + len(self.grid.orders):
+            raise LostSalesError("its network does not lead to its prices and orders")

@@ -11,7 +11,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import VecEnv
 
 from lostsales.data.progress import Progress
-from lostsales.lab.ppo_policy import PpoPolicy
+from lostsales.lab.ppo_policy import PpoPolicy, PpoTraining
 from lostsales.simulation.environment import BatchedShop, Observation, observation_space
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
@@ -130,5 +130,5 @@ def train_ppo(scenario: Scenario, settings: PpoSettings, progress: Progress | No
         scale=env.scale,
         weights=tuple(layer.weight.detach().numpy().astype(np.float64) for layer in layers),
         biases=tuple(layer.bias.detach().numpy().astype(np.float64) for layer in layers),
-        trained={"steps": settings.steps, "discount": settings.discount, "seed": settings.seed},
+        trained=PpoTraining(steps=settings.steps, discount=settings.discount, seed=settings.seed),
     )

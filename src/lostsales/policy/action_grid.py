@@ -5,8 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from lostsales.data.shop import Shop
-from lostsales.errors import SettingError
+from lostsales.errors import LostSalesError, SettingError
 from lostsales.policy.view import Action
+from lostsales.saved_fields import MOST_ACTIONS
 from lostsales.types import RELATIVE_TOLERANCE, Bools, Floats, Ints, exceeds
 
 
@@ -97,3 +98,13 @@ def keep_largest(allowed: Bools, values: Floats) -> Bools:
     """
     largest = np.where(allowed, values, -np.inf).max(axis=1, keepdims=True)
     return np.asarray(allowed & (values == largest))
+
+
+def action_sizes(shop: Shop) -> dict[str, int]:
+    """The numbers of prices, orders and actions of a shop's grid, by the names that policy files have for them."""
+    prices, orders = len(shop.prices or ()), len(shop.orders or ())
+    if not 0 < prices * orders <= MOST_ACTIONS:
+        raise LostSalesError(
+            f"it decides among {prices} prices and {orders} orders; at most {MOST_ACTIONS:,} pairs can be"
+        )
+    return {"prices": prices, "orders": orders, "actions": prices * orders}

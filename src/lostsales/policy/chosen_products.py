@@ -1,34 +1,21 @@
 """A policy for some of the products of a shop: for the others it says so, and the manager decides as before."""
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from lostsales.data.ladders import Ladders
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
-from lostsales.data.settings import StrictSettings, checked_json
-from lostsales.errors import LostSalesError
 from lostsales.policy.decision import Decision
 from lostsales.policy.expected import Expected
-from lostsales.policy.file_content import Content, Header, texts
-from lostsales.policy.file_format import POLICIES, Artefact, content_of
 from lostsales.policy.policy import SavedPolicy
 from lostsales.policy.provenance import learned_by, with_provenance
 from lostsales.policy.view import Action, View
 from lostsales.policy.wrapper import PolicyWrapper
+from lostsales.saved_fields import texts
 from lostsales.types import Array, Floats
-
-KIND = "chosen-products"
-ARRAY = "chosen_products"
-
-
-class ChosenProductsSettings(StrictSettings):
-    """The settings in a policy file."""
-
-    kind: str
-    settings: dict[str, Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +39,7 @@ class ChosenProducts(PolicyWrapper[SavedPolicy]):
 
     """
 
-    products: Array  # (products,) text, those that the policy should decide for
+    products: Annotated[Array, texts("products")]  # those that the policy should decide for
 
     def __post_init__(self) -> None:
         """It decides as the policy inside does, and so was learned as that was."""
@@ -103,34 +90,3 @@ class ChosenProducts(PolicyWrapper[SavedPolicy]):
     def demand_atoms(self, view: View, price: Floats) -> Floats | None:
         """What the policy inside holds possible."""
         return self.policy.demand_atoms(view, price)
-
-    def to_artefact(self) -> Artefact:
-        """The content of the policy inside, with the names of the products."""
-        own = self.policy.to_artefact()
-        settings = {"kind": own.kind, "settings": own.settings}
-        arrays = own.arrays | {ARRAY: self.products.astype(str)}
-        return Artefact(KIND, own.observes, own.horizon, own.problem, settings, arrays)
-
-    @classmethod
-    def content(cls, header: Header) -> Content | None:
-        """What a file of the policy inside may hold, and the names of the products."""
-        settings = _settings(header.settings)
-        inside = content_of(
-            settings.kind, replace(header, settings=settings.settings, names=header.names - frozenset((ARRAY,)))
-        )
-        return None if inside is None else replace(inside, arrays=inside.arrays | {ARRAY: texts("chosen products")})
-
-    @classmethod
-    def from_artefact(cls, artefact: Artefact) -> "ChosenProducts":
-        """The policy of a file."""
-        settings = _settings(artefact.settings)
-        arrays = {name: array for name, array in artefact.arrays.items() if name != ARRAY}
-        inside = replace(artefact, kind=settings.kind, settings=settings.settings, arrays=arrays)
-        return cls(POLICIES.get(settings.kind).from_artefact(inside), artefact.arrays[ARRAY].astype(object))
-
-
-def _settings(keys: dict[str, Any]) -> ChosenProductsSettings:
-    settings = checked_json(ChosenProductsSettings, keys, "its settings")
-    if settings.kind == KIND:
-        raise LostSalesError("a policy for chosen products holds another kind of policy, not one of its own")
-    return settings

@@ -1,12 +1,11 @@
 """Saved policies: one file of arrays and JSON, checked when read, and never code.
 
-The file is an npz (a zip of plain arrays, nothing pickled). Its member `metadata` is JSON: format, kind, what the
-policy observes, its horizon, its problem, the settings of its kind, where known the learner with its settings, and
-the SHA-256 of every array; `checksum` is the
+The file is an npz (a zip of plain arrays, nothing pickled). Its member `metadata` is JSON: format, kind, the fields of
+the policy that are no arrays, the learner with its settings if known, and the SHA-256 of every array; `checksum` is the
 SHA-256 of that JSON, and so binds everything that is read.
 
 Reading checks the structure first (members, sizes, metadata, then type and shape of every array), and what the numbers
-may be (`file_content`) before a policy is made of them.
+may be (`policy/codec.py`) before a policy is made of them.
 """
 
 import json
@@ -17,25 +16,21 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import IO, Annotated, Any, NoReturn
+from typing import IO, Any, NoReturn
 
 import numpy as np
-from pydantic import Field
 
 from lostsales.data.output_files import replacing
-from lostsales.data.problem import Problem
-from lostsales.data.settings import StrictSettings, checked, checked_json
+from lostsales.data.settings import StrictSettings, checked_json
 from lostsales.errors import LostSalesError
-from lostsales.policy.file_content import Content, Header
-from lostsales.policy.policy import Observes, SavedPolicy
+from lostsales.policy.codec import Draft, encode
+from lostsales.policy.policy import POLICIES, SavedPolicy
 from lostsales.policy.provenance import LearnedBy, learned_by, with_provenance
-from lostsales.registry import Registry
 from lostsales.types import Array
 
-FORMAT = 1
+FORMAT = 2
 MOST_METADATA = 16 << 20  # bytes
 MOST_MEMBERS = 100_000
 MOST_NPY_HEADER = 10_000  # bytes
@@ -62,67 +57,30 @@ _DAMAGE = (
     MemoryError,
 )
 
-# A file names the kind of its policy, and an installed package holds the code: reading a file runs none of its own.
-POLICIES = Registry[type[SavedPolicy]]("lostsales.policies", "kind of policy")
-
-
-@dataclass(frozen=True, eq=False)
-class Artefact:
-    """What is saved of a policy."""
-
-    kind: str
-    observes: Observes
-    horizon: int | None  # None: it decides the same in every period
-    problem: Problem
-    settings: dict[str, Any]  # of the kind, as JSON can hold them
-    arrays: dict[str, Array]
-    learned_by: LearnedBy | None = None  # None where a file does not say
-
-
-def arrays_of(prefix: str, arrays: dict[str, Array]) -> dict[str, Array]:
-    """The arrays whose name starts with a prefix, under the rest of the name.
-
-    >>> arrays_of("a", {"a_x": 1, "b_x": 2})
-    {'x': 1}
-    """
-    return {name.removeprefix(f"{prefix}_"): each for name, each in arrays.items() if name.startswith(f"{prefix}_")}
-
 
 class _Metadata(StrictSettings):
     """The JSON of a policy file."""
 
     format: int
     kind: str
-    observes: Observes
-    horizon: Annotated[int, Field(ge=1)] | None
-    problem: dict[str, Any]
-    settings: dict[str, Any]
+    policy: dict[str, Any]
     arrays: dict[str, str]  # SHA-256 by name
     learned_by: LearnedBy | None = None
 
 
 def save(policy: SavedPolicy, path: str | Path) -> None:
     """Write a policy to a file, which takes its place only when it is whole."""
-    artefact = policy.to_artefact()
+    keys, arrays = encode(policy)
     metadata = {
         "format": FORMAT,
-        "kind": artefact.kind,
-        "observes": artefact.observes,
-        "horizon": artefact.horizon,
-        "problem": artefact.problem.model_dump(mode="json"),
-        "settings": artefact.settings,
-        "arrays": {name: _digest(array) for name, array in artefact.arrays.items()},
+        "kind": POLICIES.name_of(type(policy)),
+        "policy": keys,
+        "arrays": {name: _digest(array) for name, array in arrays.items()},
     }
     if (learned := learned_by(policy)) is not None:
         metadata["learned_by"] = learned.model_dump(mode="json")
-    try:
-        text = json.dumps(metadata, ensure_ascii=False, allow_nan=False).encode()
-    except ValueError as error:
-        raise LostSalesError(
-            f"the policy cannot be saved: it holds a figure that is not finite ({error}), as prices, costs or "
-            "quantities that are too large lead to"
-        ) from None
-    members: dict[str, Any] = {f"array_{name}": array for name, array in artefact.arrays.items()}
+    text = json.dumps(metadata, ensure_ascii=False, allow_nan=False).encode()
+    members: dict[str, Any] = {f"array_{name}": array for name, array in arrays.items()}
     members |= {"metadata": np.frombuffer(text, np.uint8), "checksum": np.array(sha256(text).hexdigest())}
     with replacing(Path(path)) as temporary:
         with temporary.open("wb") as file:
@@ -149,7 +107,7 @@ def load(path: str | Path) -> SavedPolicy:
     Raises
     ------
     LostSalesError
-        Where the file is damaged, altered, of a newer format or of a kind that no installed package has.
+        Where the file is damaged, altered, of another format or of a kind that no installed package has.
 
     Examples
     --------
@@ -161,13 +119,7 @@ def load(path: str | Path) -> SavedPolicy:
     True
 
     """
-    artefact = read_artefact(Path(path))
-    with _usable(path):
-        return with_provenance(POLICIES.get(artefact.kind).from_artefact(artefact), artefact.learned_by)
-
-
-def read_artefact(path: Path) -> Artefact:
-    """The checked content of a policy file."""
+    path = Path(path)
     if not path.is_file():
         raise LostSalesError(f"there is no policy file {path}")
     with _whole(path), path.open("rb") as file, zipfile.ZipFile(file) as archive:
@@ -181,23 +133,19 @@ def read_artefact(path: Path) -> Artefact:
         if set(members) != set(metadata.arrays) or set(members.values()) != {f"array_{name}" for name in members}:
             raise LostSalesError(f"{path} is damaged or was altered: its arrays are not those that its metadata name")
         with _usable(path):
-            problem = checked(Problem, metadata.problem, "its problem")
-            content = content_of(metadata.kind, Header(problem, metadata.settings, frozenset(metadata.arrays)))
-            sizes = {}
-            if content is not None:
-                content.check_names(members)
-                sizes = content.check_shapes({name: _described(archive, member) for name, member in members.items()})
+            draft = Draft(metadata.kind, metadata.policy)
+            draft.check_names(members)
+            for name, place in draft.places.items():
+                place.check_shape(_described(archive, members[name]))
         arrays: dict[str, Array] = {}
-        for name, member in members.items():
-            arrays[name] = _read(archive, member)
-            if _digest(arrays[name]) != metadata.arrays[name]:
+        for name, place in draft.places.items():
+            array = _read(archive, members[name])
+            if _digest(array) != metadata.arrays[name]:
                 raise LostSalesError(f"{path} is damaged or was altered: its arrays do not match their checksums")
-            if content is not None:
-                with _usable(path):
-                    content.check_values(name, arrays[name], sizes)
-    return Artefact(
-        metadata.kind, metadata.observes, metadata.horizon, problem, metadata.settings, arrays, metadata.learned_by
-    )
+            with _usable(path):
+                arrays[name] = place.checked(array)
+    with _usable(path):
+        return with_provenance(draft.built(arrays), metadata.learned_by)
 
 
 @contextmanager
@@ -249,6 +197,8 @@ def _most_bytes(path: Path) -> int:
 
 def _metadata(text: bytes, path: Path) -> _Metadata:
     keys = json.loads(text, parse_constant=_refuse_constant)
+    if isinstance(keys, dict) and isinstance(keys.get("format"), int) and keys["format"] < FORMAT:
+        raise LostSalesError(f"{path} was saved by lostsales 0.4 or older; fit the policy again")
     if isinstance(keys, dict) and isinstance(keys.get("format"), int) and keys["format"] > FORMAT:
         raise LostSalesError(
             f"{path} was saved by a newer lostsales: its format is {keys['format']}, the latest known is {FORMAT}"
@@ -265,15 +215,6 @@ def _metadata(text: bytes, path: Path) -> _Metadata:
 
 def _refuse_constant(text: str) -> NoReturn:
     raise ValueError(f"{text} is not JSON")
-
-
-def content_of(kind: str, header: Header) -> Content | None:
-    """What a file of a kind may hold; None where another package does not say."""
-    declares = getattr(POLICIES.get(kind), "content", None)
-    if declares is None:
-        return None
-    content: Content | None = declares(header)
-    return content
 
 
 def _described(archive: zipfile.ZipFile, member: str) -> tuple[np.dtype[Any], tuple[int, ...]]:

@@ -9,32 +9,19 @@ from pydantic import Field
 from lostsales.data.ladders import Ladders
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
-from lostsales.data.settings import StrictSettings, checked_json
-from lostsales.data.units import DIGITS, counted, in_units, problem_in_units
-from lostsales.errors import LostSalesError
+from lostsales.data.units import DIGITS, counted, in_units
 from lostsales.policy.decision import Decision
 from lostsales.policy.expected import Expected
-from lostsales.policy.file_content import MOST, Content, Header, Positive
-from lostsales.policy.file_format import POLICIES, Artefact, content_of
 from lostsales.policy.policy import SavedPolicy
 from lostsales.policy.view import Action, ClosedPeriod, SeriesContext, View
 from lostsales.policy.wrapper import PolicyWrapper
+from lostsales.saved_fields import MOST, Positive
 from lostsales.types import Floats
 
-KIND = "in-units"
 # Columns of a decision that are quantities, and those that are money for a number of units.
 QUANTITIES = frozenset({"order", "runner_up_order", "last_demand", "expected_demand", "expected_lost"})
 MONEY = frozenset({"value", "penalty", "advantage"})
 EXPECTED = ("demand", "sales", "lost", "leftover", "profit", "value")  # quantities and money of an expectation
-
-
-class InUnitsSettings(StrictSettings):
-    """The settings in a policy file."""
-
-    unit: Positive
-    own: dict[str, Annotated[float, Field(ge=1, le=MOST)]] = Field(default_factory=dict)
-    kind: str
-    settings: dict[str, Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,8 +52,10 @@ class Rescaled(PolicyWrapper[SavedPolicy]):
 class InUnits(Rescaled):
     """Asks in counts of one unit, or of a unit of each product."""
 
-    unit: float
-    own: dict[str, float] = field(default_factory=dict)  # units of products, in the unit of the shop
+    unit: Positive
+    own: dict[str, Annotated[float, Field(ge=1, le=MOST)]] = field(
+        default_factory=dict
+    )  # units of products, in the unit of the shop
 
     @property
     def usual_demand(self) -> float:
@@ -110,34 +99,6 @@ class InUnits(Rescaled):
     def units(self, view: View) -> Floats:
         """The unit of each series of a view."""
         return self.unit * factors(view, self.own)
-
-    def to_artefact(self) -> Artefact:
-        """The content of the policy inside, with the unit."""
-        own = self.policy.to_artefact()
-        settings = {"unit": self.unit, "own": self.own, "kind": own.kind, "settings": own.settings}
-        return Artefact(KIND, own.observes, own.horizon, self.problem, settings, own.arrays)
-
-    @classmethod
-    def content(cls, header: Header) -> Content | None:
-        """What a file of the policy inside may hold."""
-        settings = _settings(header.settings)
-        inside = replace(header, problem=problem_in_units(header.problem, settings.unit), settings=settings.settings)
-        return content_of(settings.kind, inside)
-
-    @classmethod
-    def from_artefact(cls, artefact: Artefact) -> "InUnits":
-        """The policy of a file."""
-        settings = _settings(artefact.settings)
-        problem = problem_in_units(artefact.problem, settings.unit)
-        inside = replace(artefact, kind=settings.kind, problem=problem, settings=settings.settings)
-        return cls(POLICIES.get(settings.kind).from_artefact(inside), artefact.problem, settings.unit, settings.own)
-
-
-def _settings(keys: dict[str, Any]) -> InUnitsSettings:
-    settings = checked_json(InUnitsSettings, keys, "its settings")
-    if settings.kind == KIND:
-        raise LostSalesError("a policy in units holds another kind of policy, not one of its own")
-    return settings
 
 
 def _of_shop(columns: dict[str, Any], unit: Floats) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import dataclass, fields
+from typing import Annotated
 
 import numpy as np
 
@@ -11,9 +12,11 @@ from lostsales.data.ladders import ROUNDED_APART, own_multiples
 from lostsales.data.log import SalesLog
 from lostsales.demand.survival.series_law import series_units
 from lostsales.policy.action_grid import ActionGrid
-from lostsales.types import Array, Bools, Floats, Ints, exceeds
+from lostsales.saved_fields import numbers
+from lostsales.types import Bools, Floats, Ints, exceeds
 
 BEYOND = 2.0  # times its largest order
+BY_SERIES = numbers("series", least=0, infinite=True)
 MOST_PERIODS = 10.0  # of its mean sales in one order, unless its orders usually are larger
 
 
@@ -21,13 +24,13 @@ MOST_PERIODS = 10.0  # of its mean sales in one order, unless its orders usually
 class OwnRange:
     """By series or row: the prices and orders that it had, and those that may be recommended to it."""
 
-    lowest_price: Floats
-    highest_price: Floats
-    largest_order: Floats
-    least_price: Floats  # that may be recommended, 0 where any may
-    most_price: Floats  # inf where any may
-    most_order: Floats  # inf where any may
-    unit: Floats  # what its orders come in, 0 where in anything
+    lowest_price: Annotated[Floats, BY_SERIES]
+    highest_price: Annotated[Floats, BY_SERIES]
+    largest_order: Annotated[Floats, BY_SERIES]
+    least_price: Annotated[Floats, BY_SERIES]  # that may be recommended, 0 where any may
+    most_price: Annotated[Floats, BY_SERIES]  # inf where any may
+    most_order: Annotated[Floats, BY_SERIES]  # inf where any may
+    unit: Annotated[Floats, BY_SERIES]  # what its orders come in, 0 where in anything
 
     @classmethod
     def of(cls, log: SalesLog, rules: BusinessRules | None = None) -> "OwnRange":
@@ -116,15 +119,6 @@ class OwnRange:
     def never_ordered(self) -> Bools:
         """Series that have sales and no logged order, (rows,)."""
         return np.asarray((self.largest_order == 0) & (self.most_order > 0))
-
-    def to_array(self) -> Floats:
-        """As a policy file holds it, (series, 7)."""
-        return np.column_stack(self._columns)
-
-    @classmethod
-    def from_array(cls, array: Array) -> "OwnRange":
-        """From `to_array`."""
-        return cls(*np.asarray(array, dtype=np.float64).T)
 
 
 def has_own_ranges(log: SalesLog) -> bool:

@@ -1,7 +1,7 @@
 """The protocols of policies: what they observe, decide, explain and save."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -12,10 +12,8 @@ from lostsales.data.problem import Problem
 from lostsales.policy.decision import Decision
 from lostsales.policy.expected import Expected
 from lostsales.policy.view import Action, View
+from lostsales.registry import Registry
 from lostsales.types import Floats
-
-if TYPE_CHECKING:
-    from lostsales.policy.file_format import Artefact
 
 Observes = Literal["sales", "history", "demand"]
 
@@ -114,15 +112,6 @@ class SavedPolicy(Policy, Protocol):
         """What `fit` reports of it, by name."""
         ...
 
-    def to_artefact(self) -> "Artefact":
-        """The content of a policy file."""
-        ...
-
-    @classmethod
-    def from_artefact(cls, artefact: "Artefact") -> Self:
-        """The policy of a file."""
-        ...
-
     def save(self, path: str | Path) -> None:
         """Write it to a file for `lostsales.load`."""
         ...
@@ -130,3 +119,7 @@ class SavedPolicy(Policy, Protocol):
     def recommend(self, recent: Any, today: Any) -> Any:
         """Price and order for today's open rows."""
         ...
+
+
+# A file names the kind of its policy, and an installed package holds the code: reading a file runs none of its own.
+POLICIES = Registry[type[SavedPolicy]]("lostsales.policies", "kind of policy")

@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, PlainSerializer
 
 from lostsales.data.business_rules import OWN_RULES, BusinessRules, OwnRules
 from lostsales.data.log import SalesLog
-from lostsales.data.settings import checked
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.policy.action_grid import ActionGrid
 from lostsales.policy.view import View
@@ -183,11 +182,6 @@ class Rules(BusinessRules):
             )
         return self.model_dump(mode="json", by_alias=True, exclude_defaults=True)
 
-    @classmethod
-    def of_saved(cls, keys: dict[str, Any]) -> "Rules":
-        """The rules of a policy file."""
-        return checked(cls, keys, "the rules of a policy")
-
     def _masked(self, mask: Callable[[MaskQuery], Bools], query: MaskQuery, shape: tuple[int, ...]) -> Bools:
         found = np.asarray(mask(query))
         if found.shape != shape or found.dtype != np.bool_:
@@ -198,14 +192,15 @@ class Rules(BusinessRules):
         return found
 
 
-def _of_series(rules: Rules) -> Rules:
+def _savable(rules: Rules) -> Rules:
+    rules.saved()  # or they have a mask
     if any("series" not in each.where for each in rules.own):
         raise ValueError("the rules of some products must name their series")
     return rules
 
 
-# In the settings of a policy file, where `of_log` has added the names of series.
-SavedRules = Annotated[Rules, AfterValidator(_of_series)]
+# In a policy file, where `of_log` has added the names of series.
+SavedRules = Annotated[Rules, AfterValidator(_savable), PlainSerializer(Rules.saved)]
 
 
 def _by_row(rule: float) -> Floats:

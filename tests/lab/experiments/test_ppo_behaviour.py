@@ -14,7 +14,7 @@ from lostsales.lab.experiments.design import REFERENCE, Experiment
 from lostsales.lab.experiments.folder import MANIFEST, reference_path
 from lostsales.lab.experiments.ppo_behaviour import ppo_behaviour, ppo_checksum
 from lostsales.lab.experiments.run import run_experiment
-from lostsales.lab.ppo_policy import PpoPolicy
+from lostsales.lab.ppo_policy import PpoPolicy, PpoTraining
 from lostsales.policy.view import View
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
@@ -27,7 +27,7 @@ PRICES, ORDERS = np.log([0.75, 0.25]), np.log([0.2, 0.3, 0.5])
 def policy(orders: tuple[float, ...] = tuple(ORDERS)) -> PpoPolicy:
     """One layer: the same distributions whatever is observed; a file of it has no other mark."""
     problem, bias = Scenario.load(TINY).problem, np.r_[PRICES, orders]
-    trained = {"steps": 0, "discount": 0.9, "seed": 0}
+    trained = PpoTraining(steps=0, discount=0.9, seed=0)
     return PpoPolicy(problem, np.zeros(3), np.ones(3), (np.zeros((5, 3)),), (bias,), trained)
 
 

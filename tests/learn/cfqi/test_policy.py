@@ -15,6 +15,7 @@ from lostsales.learn.fit import fit
 from lostsales.learn.function.kernels import Kernel
 from lostsales.learn.function.q_function import FunctionClass, QFunction
 from lostsales.policy.action_grid import ActionGrid
+from lostsales.policy.codec import encode
 from lostsales.policy.history import blocks_of_view
 from lostsales.policy.rules import Rules
 from lostsales.policy.view import View
@@ -42,7 +43,7 @@ class Chances:
 
 
 def safe(
-    kind: Safe, arrival: str, depth: int = 3, chances: tuple[float, ...] | None = None, eps: float = 0.05
+    kind: Safe, arrival: Any, depth: int = 3, chances: tuple[float, ...] | None = None, eps: float = 0.05
 ) -> SafeActions:
     return SafeActions(kind, None if chances is None else cast(QFunction, Chances(chances)), eps, depth, arrival)
 
@@ -257,17 +258,11 @@ def test_the_summary_says_which_penalty_it_is_and_whose(
     assert lostsales.load(tmp_path / "policy").summary() == policy.summary()
 
 
-def test_policies_of_old_say_which_penalty_they_have() -> None:
-    stored = Path(__file__).parents[2] / "compatibility" / "stored"
-    assert lostsales.load(stored / "rules" / "pc-fqi.policy").summary()["penalty"] == "by support (ours)"
-
-
 def test_only_a_pessimistic_policy_carries_what_penalties_need() -> None:
-    plain, pessimistic = (
-        learned("steady", method=method, max_depth=1).to_artefact().arrays for method in ("c-fqi", "pc-fqi")
-    )
-    assert not [name for name in plain if "doubt" in name]
-    assert sorted(name.partition("_")[0] for name in pessimistic if name.endswith("doubt_matrix")) == ["0", "1"]
+    plain, pessimistic = (encode(learned("steady", method=each, max_depth=1))[1] for each in ("c-fqi", "pc-fqi"))
+    assert not [name for name in plain if "uncertainty" in name]
+    found = [name for name in pessimistic if name.startswith("q.") and name.endswith("variance.matrix")]
+    assert found == [f"q.{depth}.basis.uncertainty.variance.matrix" for depth in (0, 1)]
 
 
 def test_damaged_files_are_refused(tmp_path: Path) -> None:
@@ -281,7 +276,7 @@ def test_damaged_files_are_refused(tmp_path: Path) -> None:
     path.write_bytes(whole)
     with np.load(path, allow_pickle=False) as file:
         members = {name: file[name] for name in file.files}
-    members["array_0_weights"] = members["array_0_weights"] * 1.01
+    members["array_q.0.weights"] = members["array_q.0.weights"] * 1.01
     with path.open("wb") as target:
         np.savez(target, **members)
     with pytest.raises(LostSalesError, match="arrays do not match their checksums"):

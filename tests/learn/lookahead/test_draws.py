@@ -6,8 +6,8 @@ import pytest
 import lostsales
 from lostsales.demand.forecasting.calendar_season import INDEX_RANGE, CalendarSeason
 from lostsales.errors import LostSalesError
-from lostsales.learn.lookahead.orders import Search
-from lostsales.learn.lookahead.policy import MOST_AHEAD, MOST_PATHS, check_draws
+from lostsales.learn.lookahead.orders import MOST_AHEAD, MOST_PATHS, Search
+from lostsales.learn.lookahead.policy import check_draws
 
 
 def test_futures_that_do_not_fit_into_memory_are_refused() -> None:

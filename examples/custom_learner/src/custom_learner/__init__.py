@@ -7,14 +7,15 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from lostsales import Learner, Problem, Rules, SalesLog
+from lostsales import Learner, Problem, SalesLog
 from lostsales.data.progress import Progress
 from lostsales.learn.training_data import TrainingData
 from lostsales.policy.action_grid import ActionGrid
 from lostsales.policy.base import PolicyBase
 from lostsales.policy.decision import Decision
-from lostsales.policy.file_format import Artefact
+from lostsales.policy.rules import SavedRules
 from lostsales.policy.view import Action, View
+from lostsales.saved_fields import NonNegative
 
 PRICE_FIRST = 1e9  # the nearest allowed price counts before the nearest allowed order
 
@@ -44,11 +45,11 @@ class SalesQuantilePolicy(PolicyBase):
     """Order up to one level at the last price, or the nearest action that the rules allow."""
 
     problem: Problem
-    rules: Rules
-    order_up_to: float
-    first_price: float
-    most_stock: float  # in the log
-    usual_demand: float
+    rules: SavedRules
+    order_up_to: NonNegative  # the declarations say what a policy file may hold
+    first_price: NonNegative
+    most_stock: NonNegative  # in the log
+    usual_demand: NonNegative
     observes: Literal["history"] = "history"  # the last price is part of the history
 
     @cached_property
@@ -74,15 +75,3 @@ class SalesQuantilePolicy(PolicyBase):
     def summary(self) -> dict[str, Any]:
         """What `lostsales fit` prints."""
         return {"order_up_to": self.order_up_to, "first_price": self.first_price}
-
-    def to_artefact(self) -> Artefact:
-        """The content of the file: JSON settings, and arrays where a policy has them."""
-        names = ("order_up_to", "first_price", "most_stock", "usual_demand")
-        settings = {name: getattr(self, name) for name in names} | {"rules": self.rules.saved()}
-        return Artefact("sales-quantile", self.observes, None, self.problem, settings, arrays={})
-
-    @classmethod
-    def from_artefact(cls, artefact: Artefact) -> "SalesQuantilePolicy":
-        """The policy of a file."""
-        settings = artefact.settings | {"rules": Rules.of_saved(artefact.settings["rules"])}
-        return cls(problem=artefact.problem, **settings)

@@ -15,7 +15,7 @@ from lostsales.data.progress import Progress
 from lostsales.errors import LostSalesError
 from lostsales.evaluation.report.contents import ReportContents, report_contents
 from lostsales.policy.file_format import load
-from lostsales.policy.policy import SavedPolicy
+from lostsales.policy.policy import POLICIES, SavedPolicy
 
 METHODS = ("base-stock", "newsvendor")
 
@@ -108,7 +108,7 @@ def check_page(path: Path, inputs: Iterable[Path | None] = ()) -> None:
 def method_of(policy: SavedPolicy) -> str:
     """The method that learned a policy, or what kind of policy it is where that says it."""
     method: str | None = policy.summary().get("method")
-    return method or policy.to_artefact().kind
+    return method or POLICIES.name_of(type(policy))
 
 
 def origin_of(

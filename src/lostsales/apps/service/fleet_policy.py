@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -12,7 +13,6 @@ from lostsales.errors import LostSalesError
 from lostsales.policy.base import PolicyBase
 from lostsales.policy.decision import Decision
 from lostsales.policy.expected import Expected
-from lostsales.policy.file_format import Artefact
 from lostsales.policy.policy import Observes, SavedPolicy
 from lostsales.policy.view import Action, View
 from lostsales.types import Array, Floats, Ints
@@ -127,14 +127,9 @@ class FleetPolicy(PolicyBase):
         same = [part if part.shape[1] == fewest else np.quantile(part, levels, axis=1).T for part in known]
         return _joined(same, back)
 
-    def to_artefact(self) -> Artefact:
+    def save(self, path: str | Path) -> None:  # noqa: ARG002, the protocol passes it
         """Refused: a fleet is its store."""
         raise LostSalesError("the policies of a fleet are saved in its store")
-
-    @classmethod
-    def from_artefact(cls, artefact: Artefact) -> "FleetPolicy":
-        """Refused: a fleet is its store."""
-        raise LostSalesError(f"a fleet is opened from its store, and not from a file of kind {artefact.kind}")
 
     def _by_shard(self, view: View, ask: Callable[[SavedPolicy, View, Ints], Part]) -> tuple[list[Part], Ints]:
         """Answers of the policies, and the position of each row of the view in them."""

@@ -7,6 +7,7 @@ import numpy as np
 from lostsales.data.log import SalesLog
 from lostsales.demand.censoring.observed import Observed, observe
 from lostsales.errors import SettingError
+from lostsales.saved_fields import Depth, NonNegative
 from lostsales.types import Bools, Floats, Ints
 
 # A depth with fewer rows than this cannot be learned.
@@ -17,9 +18,9 @@ LEAST_ROWS = 20
 class DepthRule:
     """How deep a learner learns a log, and what becomes of deeper rows; see `find_runs`."""
 
-    cap: int | None = None  # K; that of Theorem 1 where it is None
+    cap: Depth | None = None  # K; that of Theorem 1 where it is None
     pool: bool = True
-    a_coordinate: float = 0.0
+    a_coordinate: NonNegative = 0.0
 
 
 ANY_DEPTH = DepthRule()  # as deep as there are rows

@@ -2,14 +2,17 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Annotated
 
 import numpy as np
+from pydantic import Field
 
 from lostsales.data.calendar.grid import DAY
 from lostsales.data.log import SalesLog
 from lostsales.demand.forecasting.panel import panel_of
 from lostsales.demand.forecasting.periods import PeriodColumns
 from lostsales.demand.forecasting.season import LEAST_CYCLES, LEAST_WINDOW, centred_level, shared_index
+from lostsales.saved_fields import numbers
 from lostsales.types import Array, Floats, Ints
 
 WEEKDAYS, WEEKS = 7, 52
@@ -29,9 +32,11 @@ class CalendarSeason:
 
     """
 
-    step: int  # microseconds from one period to the next, 0 if periods are no dates
-    weekday: Floats  # (7,)
-    week: Floats  # (52,)
+    step: Annotated[
+        int, Field(ge=0, le=WEEKDAYS * DAY)
+    ]  # microseconds from one period to the next, 0 where periods are no dates
+    weekday: Annotated[Floats, numbers(WEEKDAYS, least=INDEX_RANGE[0], most=INDEX_RANGE[1])]
+    week: Annotated[Floats, numbers(WEEKS, least=INDEX_RANGE[0], most=INDEX_RANGE[1])]
 
     @classmethod
     def none(cls) -> "CalendarSeason":

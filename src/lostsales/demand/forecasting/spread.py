@@ -2,10 +2,13 @@
 
 from dataclasses import dataclass
 from itertools import product
+from typing import Annotated
 
 import numpy as np
+from pydantic import Field
 
 from lostsales.demand.forecasting.counts import log_scores, quantiles
+from lostsales.saved_fields import NonNegative
 from lostsales.types import Bools, Floats
 
 SCORED_LEVELS = (0.1, 0.3, 0.5, 0.7, 0.9)  # probabilities of the scored quantiles
@@ -21,15 +24,18 @@ OWN_RANGE = (0.1, 10.0)  # bounds of the factor of a series
 DEFAULT_PRIOR = 20.0  # weight of the common spread before one was chosen, in forecasts
 USUAL = 0.1, 0.15  # linear and quadratic factor if there are too few observations to choose them
 
+# Variance beyond that of a count, as a share of it: less is lost in rounding, and then divided by.
+Excess = Annotated[float, Field(ge=1e-6, le=1e6)]
+
 
 @dataclass(frozen=True)
 class Spread:
     """Variance function of demand with mean m: own (linear m + quadratic m^2), plus m for counts."""
 
-    linear: float
-    quadratic: float
+    linear: Excess
+    quadratic: Excess
     integer: bool
-    prior: float = DEFAULT_PRIOR
+    prior: NonNegative = DEFAULT_PRIOR
 
     @property
     def factors(self) -> tuple[float, float]:

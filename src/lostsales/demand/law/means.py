@@ -6,13 +6,14 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from threading import Lock
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
 
 import numpy as np
 
 from lostsales.data.parallel import single_threaded
 from lostsales.errors import SettingError
 from lostsales.registry import Registry
+from lostsales.saved_fields import NOT_SAVED, POSITIVE, NonNegative, Number, numbers
 from lostsales.types import Floats
 
 LANDMARKS = 60
@@ -53,9 +54,10 @@ MEANS = Registry[FitMean]("lostsales.means", "demand mean", first=("linear", "ke
 class LinearMean:
     """Least squares, with a normal prior around 0 for some slopes; a column that never varies has slope 0."""
 
-    intercept: float
-    slopes: Floats
-    prior: Floats | None = None  # (inputs,) standard deviation of each slope before the data, infinite where it is free
+    intercept: Number
+    slopes: Annotated[Floats, numbers("inputs")]
+    # (inputs,) standard deviation of each slope before the data, infinite where it is free
+    prior: Annotated[Floats | None, NOT_SAVED] = None
 
     def __call__(self, inputs: Floats) -> Floats:
         """The mean of every row."""
@@ -122,13 +124,13 @@ class KernelMean:
     """Least squares plus kernel ridge regression of its residuals, in the span of some landmarks."""
 
     linear: LinearMean
-    centre: Floats
-    scale: Floats
-    landmarks: Floats  # (landmarks, inputs) standardised
-    root: Floats  # (landmarks, rank): kernel to features
-    coefficient: float
-    ridge: float
-    weights: Floats  # (rank,)
+    centre: Annotated[Floats, numbers("inputs")]
+    scale: Annotated[Floats, numbers("inputs", least=POSITIVE, infinite=True)]
+    landmarks: Annotated[Floats, numbers("landmarks", "inputs")]  # standardised
+    root: Annotated[Floats, numbers("landmarks", "rank")]  # kernel to features
+    coefficient: NonNegative
+    ridge: NonNegative
+    weights: Annotated[Floats, numbers("rank")]
 
     def __call__(self, inputs: Floats) -> Floats:
         """The mean of every row."""

@@ -22,7 +22,7 @@ from lostsales.evaluation.pilot.precision import ProfitModel
 from lostsales.evaluation.pilot.settling import settling_periods
 from lostsales.evaluation.usable_policy import check_policy
 from lostsales.policy.file_format import load
-from lostsales.policy.policy import SavedPolicy
+from lostsales.policy.policy import POLICIES, SavedPolicy
 from lostsales.types import Array, Bools, Floats, Ints
 
 GAIN = 0.05  # gain to detect by default, as a share of the past profit
@@ -235,7 +235,7 @@ def _still_sold(log: SalesLog, clock: PilotClock) -> tuple[Array, tuple[str, ...
 
 def _tried(policy: SavedPolicy | str | Path, decides: SavedPolicy) -> TriedPolicy:
     file = Path(policy) if isinstance(policy, str | Path) else None
-    method: str = decides.summary().get("method") or decides.to_artefact().kind
+    method: str = decides.summary().get("method") or POLICIES.name_of(type(decides))
     return TriedPolicy(
         file=None if file is None else file.name,
         method=method,

@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Annotated
 
 import numpy as np
+from pydantic import Field
 
 from lostsales.data.economics import next_stock, period_profit, units_available
 from lostsales.errors import SettingError
@@ -22,10 +24,12 @@ COUNT_TAIL = 1e-12  # probability of demand beyond its range, of laws of counts
 class Resolution:
     """Resolution of the discretisation where the scenario itself is not finite."""
 
-    nodes: int = 9  # values of a continuous feature
-    orders_deep: float = 2.0  # without a capacity, the stock range is the opening plus this many largest orders
-    widths: int = 5  # of a belief about censored demand, from 0 to the widest
-    means: int = 4  # of such beliefs within one widest
+    nodes: Annotated[int, Field(ge=1, le=1_000)] = 9  # values of a continuous feature
+    orders_deep: Annotated[float, Field(ge=0, le=1_000)] = (
+        2.0  # without a capacity, the stock range is the opening plus this many largest orders
+    )
+    widths: Annotated[int, Field(ge=2, le=1_000)] = 5  # of a belief about censored demand, from 0 to the widest
+    means: Annotated[int, Field(ge=1, le=1_000)] = 4  # of such beliefs within one widest
 
     def coarser(self) -> "Resolution":
         """About half as fine, to estimate the discretisation error by the change of the value."""

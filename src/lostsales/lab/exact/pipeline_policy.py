@@ -1,17 +1,17 @@
 """The optimal policies of a scenario whose orders take time: the oracle, and pi* on beliefs."""
 
 from dataclasses import dataclass
+from typing import Annotated, Any
 
 import numpy as np
 
 from lostsales.errors import LostSalesError
 from lostsales.lab.exact.beliefs import conditioned
 from lostsales.lab.exact.pipeline_model import PipelineModel
-from lostsales.lab.exact.solved_policies import ScenarioPolicy, SolverSettings
-from lostsales.policy.file_content import ArraySpec, Content, Header, action_sizes
-from lostsales.policy.file_format import Artefact
+from lostsales.lab.exact.solved_policies import ScenarioPolicy
 from lostsales.policy.policy import Observes
 from lostsales.policy.view import Action, View
+from lostsales.saved_fields import NOT_SAVED, indices
 from lostsales.types import Array, Floats, Ints
 
 
@@ -22,8 +22,10 @@ class PipelinePolicy(ScenarioPolicy):
     After a stock-out pi* acts as for the belief of the grid that is nearest to the exact one.
     """
 
-    model: PipelineModel
-    actions: Array  # (periods, depth, f, d, y, s); the last row holds for all later periods
+    model: Annotated[PipelineModel, NOT_SAVED]
+    sees_demand: bool  # an oracle
+    # the last row holds for all later periods
+    actions: Annotated[Array, indices("periods", "depths", "f", "d", "y", "s", below="actions", compact=True)]
 
     @property
     def observes(self) -> Observes:
@@ -84,26 +86,16 @@ class PipelinePolicy(ScenarioPolicy):
         return belief
 
     @classmethod
-    def content(cls, header: Header) -> Content:
-        """What a file of this kind may hold; `from_artefact` compares the shape with the model."""
-        SolverSettings.of(header.settings).check(header.problem)
-        spec = ArraySpec(("periods", "depths", "f", "d", "y", "s"), "index", least=0, below="actions")
-        return Content({"actions": spec}, action_sizes(header.problem))
+    def derived(cls, saved: dict[str, Any]) -> dict[str, Any]:
+        """The model, which follows from the settings."""
+        return {"model": PipelineModel.of(saved["settings"].scenario, saved["settings"].grid, saved["sees_demand"])}
 
-    def to_artefact(self) -> Artefact:
-        """What has to be saved."""
-        arrays = {"actions": self.actions}
-        return Artefact("solved-pipeline", self.observes, self.horizon, self.problem, self.settings.to_json(), arrays)
-
-    @classmethod
-    def from_artefact(cls, artefact: Artefact) -> "PipelinePolicy":
-        """The policy again."""
-        settings, actions = SolverSettings.of(artefact.settings), artefact.arrays["actions"]
-        model = PipelineModel.of(settings.scenario, settings.grid, artefact.observes != "history")
-        if actions.shape[2:] != model.shape or len(actions) != (settings.criterion.horizon or 1):
+    def validate(self) -> None:
+        """Raise where a file has another table than the model."""
+        shape, periods = self.actions.shape, self.settings.criterion.horizon or 1
+        if shape[2:] != self.model.shape or len(self.actions) != periods:
             raise LostSalesError(
-                f"its array 'actions' must have {model.shape} states by its scenario, but has {actions.shape[2:]}"
+                f"its array 'actions' must have {self.model.shape} states by its scenario, but has {shape[2:]}"
             )
-        if actions.max() >= len(model.actions[0]):
+        if self.actions.max() >= len(self.model.actions[0]):
             raise LostSalesError("its array 'actions' names an action that its scenario does not have")
-        return cls(settings, model, actions)

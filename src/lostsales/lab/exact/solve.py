@@ -205,7 +205,8 @@ def _with_pipeline(
     error = 0.0
     if coarse.shape != model.shape:
         error = 2 * abs(solved.value - solve_pipeline(coarse, criterion, first_row, _stage(progress, 0)).value)
-    return PipelinePolicy(SolverSettings(scenario, grid, criterion), model, solved.actions), solved.value, error
+    settings, sees_demand = SolverSettings(scenario, grid, criterion), target == "oracle"
+    return PipelinePolicy(settings, model, sees_demand, solved.actions), solved.value, error
 
 
 def _oracle(settings: SolverSettings, first_row: bool, progress: Progress | None) -> tuple[SavedPolicy, float]:
@@ -227,8 +228,8 @@ def _beliefs(settings: SolverSettings, first_row: bool, progress: Progress | Non
         model, belief_model.opening(following[0], settings.criterion.discount), actions[0][0], first_row
     )
     tables = _with_first([each[:1] for each in actions], first)
-    kept = [tuple(layer.astype(np.float32) for layer in each) for each in following]
-    kept = [kept[0]] * (len(tables) - len(kept)) + kept
+    after = [following[0]] * (len(tables) - len(following)) + list(following)
+    kept = tuple(np.array(layer, dtype=np.float32) for layer in zip(*after, strict=True))
     return BeliefPolicy(settings, model, belief_model, np.array(tables)[:, 0], kept), value
 
 

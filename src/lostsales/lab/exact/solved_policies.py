@@ -1,50 +1,23 @@
 """Policies of the exact references."""
 
-from abc import ABC, abstractmethod
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
 from lostsales.data.problem import Problem
-from lostsales.data.settings import StrictSettings, checked, checked_json
 from lostsales.errors import LostSalesError
 from lostsales.lab.exact.belief_filter import beliefs_of_runs, decide_on_belief
 from lostsales.lab.exact.finite_model import FiniteModel, Resolution
 from lostsales.lab.exact.pi_star import BeliefModel
 from lostsales.lab.exact.value_iteration import Criterion
+from lostsales.policy.action_grid import action_sizes
 from lostsales.policy.base import PolicyBase
-from lostsales.policy.file_content import ArraySpec, Content, Header, action_sizes, indices, numbers
-from lostsales.policy.file_format import Artefact
 from lostsales.policy.view import Action, View
+from lostsales.saved_fields import NOT_SAVED, Axis, indices, numbers, wholes
 from lostsales.simulation.scenario import Scenario
 from lostsales.types import Array, Floats, Ints
-
-
-class SavedResolution(StrictSettings):
-    """A `Resolution` in a policy file."""
-
-    nodes: Annotated[int, Field(ge=1, le=1_000)]
-    orders_deep: Annotated[float, Field(ge=0, le=1_000)]
-    widths: Annotated[int, Field(ge=2, le=1_000)]
-    means: Annotated[int, Field(ge=1, le=1_000)]
-
-
-class SavedCriterion(StrictSettings):
-    """A `Criterion` in a policy file."""
-
-    discount: Annotated[float, Field(ge=0, le=1)]
-    horizon: Annotated[int, Field(ge=1)] | None
-
-
-class SavedSolution(StrictSettings):
-    """The settings in a policy file."""
-
-    scenario: dict[str, Any]
-    grid: SavedResolution
-    criterion: SavedCriterion
-    max_depth: Annotated[int, Field(ge=0, le=1_000)] | None
 
 
 @dataclass(frozen=True)
@@ -54,27 +27,12 @@ class SolverSettings:
     scenario: Scenario
     grid: Resolution
     criterion: Criterion
-    max_depth: int | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """The settings as a JSON object."""
-        scenario = self.scenario.model_dump(mode="json", by_alias=True)
-        criterion = asdict(self.criterion)
-        return {"scenario": scenario, "grid": asdict(self.grid), "criterion": criterion, "max_depth": self.max_depth}
+    max_depth: Annotated[int, Field(ge=0, le=1_000)] | None = None
 
     @classmethod
-    def of(cls, settings: dict[str, Any]) -> "SolverSettings":
-        """From the output of `to_json`."""
-        saved = checked_json(SavedSolution, settings, "its settings")
-        scenario = checked(Scenario, saved.scenario, "its scenario")
-        grid, criterion = Resolution(**saved.grid.model_dump()), Criterion(**saved.criterion.model_dump())
-        return cls(scenario, grid, criterion, saved.max_depth)
-
-    def check(self, problem: Problem) -> None:
-        """Raise where the scenario has another problem than the policy file."""
-        if self.scenario.problem != problem:
-            raise LostSalesError("its scenario and its problem differ")
-        action_sizes(problem)
+    def axis_sizes(cls, saved: dict[str, Any]) -> dict[str, int]:
+        """The grid of the scenario."""
+        return action_sizes(saved["scenario"].problem)
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,27 +60,15 @@ class ScenarioPolicy(PolicyBase):
 
 
 @dataclass(frozen=True, eq=False)
-class SolvedPolicy(ScenarioPolicy, ABC):
+class SolvedPolicy(ScenarioPolicy):
     """Base of the policies whose orders take no time."""
 
-    model: FiniteModel
-
-    @abstractmethod
-    def to_artefact(self) -> Artefact:
-        """What has to be saved."""
+    model: Annotated[FiniteModel, NOT_SAVED]
 
     @classmethod
-    def content(cls, header: Header) -> Content:
-        """What a file of this kind may hold; `from_artefact` compares the shapes with the model."""
-        settings = SolverSettings.of(header.settings)
-        settings.check(header.problem)
-        layers = sum(name.startswith("layer_") for name in header.names)
-        return Content(cls.arrays(layers), action_sizes(header.problem), may_be_empty=("stock-outs",))
-
-    @staticmethod
-    @abstractmethod
-    def arrays(layers: int) -> dict[str, ArraySpec]:
-        """The arrays in a policy file."""
+    def derived(cls, saved: dict[str, Any]) -> dict[str, Any]:
+        """The model, which follows from the settings."""
+        return {"model": FiniteModel.of(saved["settings"].scenario, saved["settings"].grid)}
 
     @property
     def refusal(self) -> str | None:
@@ -138,7 +84,7 @@ class SolvedPolicy(ScenarioPolicy, ABC):
 class OraclePolicy(SolvedPolicy):
     """A table of actions by depth, features, true last demand and stock."""
 
-    actions: Array  # (periods, depth, f, d, y)
+    actions: Annotated[Array, indices("periods", "depths", "f", "d", "y", below="actions", compact=True)]
     observes: Literal["demand"] = "demand"
     refusal = PolicyBase.refusal
 
@@ -151,34 +97,22 @@ class OraclePolicy(SolvedPolicy):
         demand, stock = self.demand_position(view.last_demand), self.model.position(view.stock)
         return Action(*self.model.decode(table[depth, self.model.state_of(view), demand, stock]))
 
-    @staticmethod
-    def arrays(layers: int) -> dict[str, ArraySpec]:  # noqa: ARG004, one signature
-        """The arrays in a policy file."""
-        return {"actions": indices("periods", "depths", "f", "d", "y", below="actions")}
-
-    def to_artefact(self) -> Artefact:
-        """What has to be saved."""
-        arrays = {"actions": self.actions}
-        return Artefact("oracle", self.observes, self.horizon, self.problem, self.settings.to_json(), arrays)
-
-    @classmethod
-    def from_artefact(cls, artefact: Artefact) -> "OraclePolicy":
-        """The policy again."""
-        settings = SolverSettings.of(artefact.settings)
-        model, actions = FiniteModel.of(settings.scenario, settings.grid), artefact.arrays["actions"]
-        features, stocks, demands = model.shape
-        _check_shape("actions", actions.shape[2:], (features, demands, stocks))
-        _check_periods(settings, actions)
-        return cls(settings, model, actions)
+    def validate(self) -> None:
+        """Raise where a file has another table than the model."""
+        features, stocks, demands = self.model.shape
+        _check_shape("actions", self.actions.shape[2:], (features, demands, stocks))
+        _check_periods(self.settings, self.actions)
 
 
 @dataclass(frozen=True, eq=False)
 class BeliefPolicy(SolvedPolicy):
     """pi*: a table where the last demand is observed, else greedy one step ahead for the exact belief."""
 
-    belief_model: BeliefModel
-    actions: Array  # (periods, f, d, y) where the last demand is observed
-    following: list[tuple[Array, ...]]  # the value after each period, one float32 (f, belief, y) a layer
+    belief_model: Annotated[BeliefModel, NOT_SAVED]
+    # where the last demand is observed
+    actions: Annotated[Array, indices("periods", "f", "d", "y", below="actions", compact=True)]
+    # by layer, the value after each period, (periods, f, belief, y)
+    following: tuple[Annotated[Array, numbers("periods", "f", "?", "?", compact=True)], ...]
     observes: Literal["history"] = "history"
 
     def decide(self, view: View, rng: np.random.Generator) -> Action:  # noqa: ARG002, the protocol passes it
@@ -189,6 +123,7 @@ class BeliefPolicy(SolvedPolicy):
         runs = np.flatnonzero(view.depth > 0)
         if len(runs):
             beliefs, which = beliefs_of_runs(self.model, view, runs)
+            following = tuple(each[row] for each in self.following)
             layer = np.minimum(view.depth[runs], self.belief_model.layers)
             cell = np.stack([layer, which, feature[runs], stock[runs]])
             different, of_cell = np.unique(cell, axis=1, return_inverse=True)
@@ -198,49 +133,39 @@ class BeliefPolicy(SolvedPolicy):
                 _, belief, state, units = different[:, at]
                 discount = self.settings.criterion.discount
                 best[at] = decide_on_belief(
-                    self.belief_model, self.following[row], discount, int(depth), beliefs[belief], state, units
+                    self.belief_model, following, discount, int(depth), beliefs[belief], state, units
                 )
             action[runs] = best[of_cell.reshape(-1)]
         return Action(*self.model.decode(action))
 
-    @staticmethod
-    def arrays(layers: int) -> dict[str, ArraySpec]:
-        """The arrays in a policy file."""
-        values = {f"layer_{i}": numbers("periods", "f", f"beliefs {i}", f"y {i}") for i in range(layers)}
-        return {"actions": indices("periods", "f", "d", "y", below="actions"), **values}
-
-    def to_artefact(self) -> Artefact:
-        """What has to be saved."""
-        depths = range(self.belief_model.layers + 1)
-        layers = {f"layer_{i}": np.array([each[i] for each in self.following]) for i in depths}
-        arrays = {"actions": self.actions, **layers}
-        return Artefact("pi-star-beliefs", self.observes, self.horizon, self.problem, self.settings.to_json(), arrays)
-
     @classmethod
-    def from_artefact(cls, artefact: Artefact) -> "BeliefPolicy":
-        """The policy again."""
-        settings = SolverSettings.of(artefact.settings)
-        model = FiniteModel.of(settings.scenario, settings.grid)
-        belief_model = BeliefModel.of(model, settings.grid, settings.max_depth)
-        actions, (features, stocks, demands) = artefact.arrays["actions"], model.shape
-        layers = [artefact.arrays[f"layer_{i}"] for i in range(belief_model.layers + 1)]
-        _check_shape("actions", actions.shape[1:], (features, demands, stocks))
-        _check_periods(settings, actions)
-        after = features, len(belief_model.beliefs.pmf), len(belief_model.stocks)
-        for i, layer in enumerate(layers):
-            _check_shape(f"layer_{i}", layer.shape[1:], after if i else (features, demands, stocks))
-        if len(artefact.arrays) != len(layers) + 1:
-            raise LostSalesError(f"it must have {len(layers)} layers of values")
-        return cls(settings, model, belief_model, actions, list(zip(*layers, strict=True)))
+    def derived(cls, saved: dict[str, Any]) -> dict[str, Any]:
+        """The models, which follow from the settings."""
+        own, settings = super().derived(saved), saved["settings"]
+        return own | {"belief_model": BeliefModel.of(own["model"], settings.grid, settings.max_depth)}
+
+    def validate(self) -> None:
+        """Raise where a file has other tables than the models."""
+        (features, stocks, demands), beliefs = self.model.shape, self.belief_model
+        _check_shape("actions", self.actions.shape[1:], (features, demands, stocks))
+        _check_periods(self.settings, self.actions)
+        after = features, len(beliefs.beliefs.pmf), len(beliefs.stocks)
+        for i, layer in enumerate(self.following):
+            _check_shape(f"following.{i}", layer.shape[1:], after if i else (features, demands, stocks))
+        if len(self.following) != beliefs.layers + 1:
+            raise LostSalesError(f"it must have {beliefs.layers + 1} layers of values")
 
 
 @dataclass(frozen=True, eq=False)
 class HistoryPolicy(SolvedPolicy):
     """pi* of a small scenario, on the tree of all histories."""
 
-    actions: Array  # (periods, block, f)
-    parents: Ints  # (stock-outs,) rising keys ((block * f + feature) * actions + action) * stocks + next stock
-    children: Ints  # (stock-outs,)
+    AXES: ClassVar[dict[str, Axis]] = {"stock-outs": Axis(least=0)}
+
+    actions: Annotated[Array, indices("periods", "blocks", "f", below="actions", compact=True)]
+    # keys ((block * f + feature) * actions + action) * stocks + next stock
+    parents: Annotated[Ints, wholes("stock-outs", least=0, most=2.0**62, rising=True)]
+    children: Annotated[Ints, indices("stock-outs", below="blocks")]
     observes: Literal["history"] = "history"
 
     def decide(self, view: View, rng: np.random.Generator) -> Action:  # noqa: ARG002, the protocol passes it
@@ -270,32 +195,13 @@ class HistoryPolicy(SolvedPolicy):
         place = np.minimum(np.searchsorted(self.parents, key), len(self.parents) - 1)
         return np.where(self.parents[place] == key, self.children[place], block)
 
-    @staticmethod
-    def arrays(layers: int) -> dict[str, ArraySpec]:  # noqa: ARG004, one signature
-        """The arrays in a policy file."""
-        return {
-            "actions": indices("periods", "blocks", "f", below="actions"),
-            "parents": ArraySpec(("stock-outs",), "index", least=0, rising=True),
-            "children": indices("stock-outs", below="blocks"),
-        }
-
-    def to_artefact(self) -> Artefact:
-        """What has to be saved."""
-        arrays = {"actions": self.actions, "parents": self.parents, "children": self.children}
-        return Artefact("pi-star-histories", self.observes, self.horizon, self.problem, self.settings.to_json(), arrays)
-
-    @classmethod
-    def from_artefact(cls, artefact: Artefact) -> "HistoryPolicy":
-        """The policy again."""
-        settings = SolverSettings.of(artefact.settings)
-        actions, parents, children = (artefact.arrays[name] for name in ("actions", "parents", "children"))
-        model = FiniteModel.of(settings.scenario, settings.grid)
-        features, stocks, demands = model.shape
-        _check_shape("actions", actions.shape[2:], (features,))
-        _check_periods(settings, actions)
-        if actions.shape[1] < stocks * demands:
+    def validate(self) -> None:
+        """Raise where a file has another table than the model."""
+        features, stocks, demands = self.model.shape
+        _check_shape("actions", self.actions.shape[2:], (features,))
+        _check_periods(self.settings, self.actions)
+        if self.actions.shape[1] < stocks * demands:
             raise LostSalesError(f"its array 'actions' must have at least {stocks * demands} blocks of histories")
-        return cls(settings, model, actions, parents, children)
 
 
 def _check_shape(name: str, found: tuple[int, ...], wanted: tuple[int, ...]) -> None:

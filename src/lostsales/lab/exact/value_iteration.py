@@ -3,8 +3,12 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil, log
+from typing import Annotated
+
+from pydantic import Field
 
 from lostsales.data.progress import Progress
+from lostsales.saved_fields import Share
 from lostsales.types import Array, Floats
 
 PRECISION = 1e-9  # of a stationary value, relative to the spread of the first iterate
@@ -21,8 +25,8 @@ class Criterion:
     A discount of 1 without a horizon means the average profit a period.
     """
 
-    discount: float
-    horizon: int | None = None
+    discount: Share
+    horizon: Annotated[int, Field(ge=1)] | None = None
 
     @property
     def is_average(self) -> bool:

@@ -10,54 +10,34 @@ likelihood, as long as it rises: a rule on the stock alone is recovered as such.
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
+from lostsales.data.feature import feature_count
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
 from lostsales.data.progress import Progress
-from lostsales.data.settings import StrictSettings, checked_json
 from lostsales.data.splits import FoldMasks, folds_of, hold_out
 from lostsales.demand.censoring.runs import Runs
 from lostsales.learn.function.q_function import Scaler
 from lostsales.learn.learner import Learner
 from lostsales.learn.training_data import TrainingData
-from lostsales.policy.action_grid import ActionGrid
+from lostsales.policy.action_grid import ActionGrid, action_sizes
 from lostsales.policy.base import PolicyBase
 from lostsales.policy.decision import Decision, greedy
-from lostsales.policy.file_content import (
-    POSITIVE,
-    Content,
-    Header,
-    NonNegative,
-    Positive,
-    action_sizes,
-    feature_count,
-    indices,
-    numbers,
-)
-from lostsales.policy.file_format import Artefact
 from lostsales.policy.history import blocks_of_rows, blocks_of_view, last_observed, supply_columns
 from lostsales.policy.rules import Rules, SavedRules
 from lostsales.policy.view import Action, View
-from lostsales.types import Array, Floats, Ints
+from lostsales.saved_fields import POSITIVE, Axis, NonNegative, Positive, indices, numbers
+from lostsales.types import Floats, Ints
 
 COEFFICIENTS = (0.3, 3.0, 30.0, 300.0)
 WEIGHTS = (0.1, 1.0, 10.0, 100.0, 1e6)  # alpha; the last leaves only m
 MOST_ROWS = 2_000
 PILOT = 500  # c and alpha are chosen on so many rows
 CHUNK = 128  # rows whose distances stay in the cache
-ARRAYS = ("points", "taken", "usual", "coefficients", "range")
-
-
-class BehaviourSettings(StrictSettings):
-    """The settings in a policy file."""
-
-    rules: SavedRules
-    alpha: Positive
-    usual_demand: NonNegative
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,16 +47,18 @@ class BehaviourPolicy(PolicyBase):
     The `value` of a recommendation is the probability of the action, and `advantage` by how much it is above the next.
     """
 
+    AXES: ClassVar[dict[str, Axis]] = {"kept": Axis(least=0)}
+
     problem: Problem
-    rules: Rules
+    rules: SavedRules
     scaler: Scaler
-    points: Floats  # (rows, coordinates) standardised, times the roots of c
-    taken: Ints  # (rows,) index of the action in the grid
-    usual: Floats  # (actions,) m
-    coefficients: Floats  # (coordinates,) c
-    alpha: float
-    range: Floats  # (2, coordinates) least and most of the data
-    usual_demand: float
+    points: Annotated[Floats, numbers("rows", "kept")]  # standardised, times the roots of c
+    taken: Annotated[Ints, indices("rows", below="actions")]  # of the grid
+    usual: Annotated[Floats, numbers("actions", least=POSITIVE)]  # m
+    coefficients: Annotated[Floats, numbers("kept", least=0)]  # c
+    alpha: Positive
+    range: Annotated[Floats, numbers(2, "coordinates")]  # least and most of the data
+    usual_demand: NonNegative
     observes: Literal["history"] = "history"
 
     @cached_property
@@ -138,47 +120,15 @@ class BehaviourPolicy(PolicyBase):
         return np.asarray(chance / chance.sum(axis=1, keepdims=True))
 
     @classmethod
-    def content(cls, header: Header) -> Content:
-        """What a file of this kind may hold."""
-        checked_json(BehaviourSettings, header.settings, "its settings")
-        return Content(
-            arrays={
-                "scaler_kept": indices("kept", below="coordinates"),
-                "scaler_centre": numbers("kept"),
-                "scaler_scale": numbers("kept", least=POSITIVE),
-                "points": numbers("rows", "kept"),
-                "taken": indices("rows", below="actions"),
-                "usual": numbers("actions", least=POSITIVE),
-                "coefficients": numbers("kept", least=0),
-                "range": numbers(2, "coordinates"),
-            },
-            sizes=action_sizes(header.problem)
-            | {"coordinates": feature_count(header.problem.features) + 3 + supply_columns(header.problem)},
-            may_be_empty=("kept",),
-        )
+    def axis_sizes(cls, saved: dict[str, Any]) -> dict[str, int]:
+        """The grid of the problem, and the coordinates of a situation."""
+        problem = saved["problem"]
+        coordinates = feature_count(problem.features) + 3 + supply_columns(problem)
+        return action_sizes(problem) | {"coordinates": coordinates}
 
-    def to_artefact(self) -> Artefact:
-        """The content of a policy file."""
-        settings: dict[str, Any] = {
-            "rules": self.rules.saved(),
-            "alpha": self.alpha,
-            "usual_demand": self.usual_demand,
-        }
-        arrays: dict[str, Array] = {name: getattr(self, name) for name in ARRAYS}
-        arrays |= {f"scaler_{name}": getattr(self.scaler, name) for name in ("centre", "scale", "kept")}
-        return Artefact("behaviour", self.observes, None, self.problem, settings, arrays)
-
-    @classmethod
-    def from_artefact(cls, artefact: Artefact) -> "BehaviourPolicy":
-        """The policy of a file."""
-        saved, arrays = artefact.settings, artefact.arrays
-        scaler = Scaler(*(arrays[f"scaler_{name}"] for name in ("centre", "scale", "kept")))
-        own: dict[str, Any] = saved | {name: arrays[name] for name in ARRAYS}
-        return cls(
-            problem=artefact.problem,
-            scaler=scaler,
-            **own | {"rules": Rules.of_saved(saved["rules"])},
-        )
+    def validate(self) -> None:
+        """Raise where a file keeps coordinates that situations do not have."""
+        self.scaler.check(self.range.shape[1])
 
 
 class Behaviour(Learner):

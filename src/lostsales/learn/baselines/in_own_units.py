@@ -11,46 +11,27 @@ from typing import Any
 import numpy as np
 
 from lostsales.data.economics import UnitCosts
-from lostsales.data.ladders import Ladders, LadderSettings, snapped
+from lostsales.data.ladders import Ladders, snapped
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
 from lostsales.data.progress import Progress
 from lostsales.data.scale import TINY
-from lostsales.data.settings import StrictSettings, checked_json
 from lostsales.data.units import QUANTITIES
-from lostsales.errors import LostSalesError
 from lostsales.learn.baselines.behaviour import BehaviourPolicy
 from lostsales.learn.cfqi.series_coordinates import SeriesCoordinates, ViewCoordinates
 from lostsales.learn.learner import Learner
 from lostsales.policy.action_grid import ActionGrid, room_of
 from lostsales.policy.decision import Decision
-from lostsales.policy.file_content import POSITIVE, Content, Header, NonNegative, numbers, optional, texts
-from lostsales.policy.file_format import POLICIES, Artefact, content_of
 from lostsales.policy.own_range import has_own_ranges
 from lostsales.policy.policy import SavedPolicy
 from lostsales.policy.rules import Rules, SavedRules
 from lostsales.policy.view import Action, ClosedPeriod, SeriesContext, View
 from lostsales.policy.wrapper import PolicyWrapper
-from lostsales.types import Array
+from lostsales.saved_fields import NonNegative
 
-KIND = "in-own-units"
 # Rules whose numbers are the same in every unit; the others are applied to what is recommended.
 UNITLESS_RULES = ("least_margin", "greatest_price_change_percent", "order_days")
 PRICE_FIRST = 1e9  # the nearest allowed price counts before the nearest allowed order
-
-
-class InOwnUnitsSettings(StrictSettings):
-    """The settings in a policy file."""
-
-    kind: str
-    settings: dict[str, Any]
-    rules: SavedRules
-    prices: tuple[NonNegative, ...]
-    orders: tuple[NonNegative, ...]
-    ladders: LadderSettings
-    attributes: tuple[str, ...]
-    unit_cost: NonNegative
-    usual_demand: NonNegative
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,11 +39,11 @@ class InOwnUnits(PolicyWrapper[SavedPolicy]):
     """Asks the policy inside in the units of each series, and answers in those of the shop."""
 
     problem: Problem  # of the shop
-    rules: Rules
+    rules: SavedRules
     ladders: Ladders  # relative
     coordinates: SeriesCoordinates
-    unit_cost: float  # of an order, its mean in the log
-    usual_demand: float
+    unit_cost: NonNegative  # of an order, its mean in the log
+    usual_demand: NonNegative
 
     @property
     def may_recommend(self) -> Ladders:
@@ -132,66 +113,6 @@ class InOwnUnits(PolicyWrapper[SavedPolicy]):
         nearest = grid.taken(np.where(may, np.nan_to_num(far), np.inf).argmin(axis=1))
         return Action(*(np.where(np.isnan(each), each, at) for each, at in zip((price, order), nearest, strict=True)))
 
-    def to_artefact(self) -> Artefact:
-        """The content of the policy inside, with scale and usual price of each series."""
-        own = self.policy.to_artefact()
-        settings = {
-            "kind": own.kind,
-            "settings": own.settings,
-            "rules": self.rules.saved(),
-            "prices": self.ladders.prices.tolist(),
-            "orders": self.ladders.orders.tolist(),
-            "ladders": self.ladders.settings(),
-            "attributes": list(self.coordinates.columns),
-            "unit_cost": self.unit_cost,
-            "usual_demand": self.usual_demand,
-        }
-        arrays = own.arrays | self.coordinates.to_arrays()
-        return Artefact(KIND, own.observes, own.horizon, self.problem, settings, arrays)
-
-    @classmethod
-    def content(cls, header: Header) -> Content | None:
-        """What a file of the policy inside may hold, and the arrays of the series."""
-        settings = _settings(header.settings)
-        series = {
-            "series_names": texts("series"),
-            "series_scale": numbers("series", least=POSITIVE),
-            "series_values": numbers("series", "series attributes"),
-            "series_price": numbers("series", least=POSITIVE),
-            "series_range": numbers("series", 7, least=0, infinite=True),
-            "series_sizes": optional(numbers("series attributes and one", 2)),
-        }
-        problem = _inside(header.problem, settings.rules, settings.prices, settings.orders)
-        names = header.names - set(series)
-        content = content_of(settings.kind, replace(header, problem=problem, settings=settings.settings, names=names))
-        if content is None:
-            return None
-        attributes = len(settings.attributes)
-        sizes = content.sizes | {"series attributes": attributes, "series attributes and one": 1 + attributes}
-        return replace(content, arrays=content.arrays | series, sizes=sizes)
-
-    @classmethod
-    def from_artefact(cls, artefact: Artefact) -> "InOwnUnits":
-        """The policy of a file."""
-        settings = _settings(artefact.settings)
-        problem = _inside(artefact.problem, settings.rules, settings.prices, settings.orders)
-        arrays: dict[str, Array] = {
-            name: each for name, each in artefact.arrays.items() if not name.startswith("series_")
-        }
-        inside = replace(artefact, kind=settings.kind, problem=problem, settings=settings.settings, arrays=arrays)
-        coordinates = SeriesCoordinates.from_arrays(list(settings.attributes), artefact.arrays)
-        assert coordinates is not None  # it has attributes, if only none
-        rungs = np.array(settings.prices), np.array(settings.orders)
-        return cls(
-            POLICIES.get(settings.kind).from_artefact(inside),
-            artefact.problem,
-            settings.rules,
-            Ladders.of_settings(*rungs, settings.ladders.model_dump()),
-            coordinates,
-            settings.unit_cost,
-            settings.usual_demand,
-        )
-
 
 def fit_in_own_units(learner: Learner, log: SalesLog, progress: Progress | None = None) -> SavedPolicy:
     """Fit a learner that has one ladder for all series, in the units of each where series differ."""
@@ -239,13 +160,6 @@ def _inside(problem: Problem, rules: Rules, prices: tuple[float, ...], orders: t
 
 def _unitless(rules: Rules) -> Rules:
     return Rules(**{name: getattr(rules, name) for name in UNITLESS_RULES if name in rules.model_fields_set})
-
-
-def _settings(keys: dict[str, Any]) -> InOwnUnitsSettings:
-    settings = checked_json(InOwnUnitsSettings, keys, "its settings")
-    if settings.kind == KIND:
-        raise LostSalesError("a policy in own units holds another kind of policy, not one of its own")
-    return settings
 
 
 def _view(view: View, own: ViewCoordinates) -> View:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from lostsales.data.feature import Feature
+from lostsales.data.feature import Feature, feature_count
 from lostsales.data.ladders import Ladders
 from lostsales.data.log import SalesLog
 from lostsales.data.parallel import single_threaded
@@ -21,6 +21,7 @@ from lostsales.data.progress import Progress
 from lostsales.data.splits import folds_of, hold_out
 from lostsales.demand.censoring.runs import Runs, iterations_rule
 from lostsales.demand.survival.imputation import impute
+from lostsales.errors import LostSalesError
 from lostsales.learn.baselines.plug_in import PlugIn
 from lostsales.learn.cfqi.iteration import FqiSettings, iterate
 from lostsales.learn.cfqi.learn import MOST_ITERATIONS
@@ -33,8 +34,6 @@ from lostsales.learn.learner import Learner
 from lostsales.learn.training_data import TrainingData
 from lostsales.policy.base import PolicyBase
 from lostsales.policy.decision import Decision
-from lostsales.policy.file_content import Content, Header, feature_count, numbers
-from lostsales.policy.file_format import Artefact
 from lostsales.policy.history import blocks_of_rows, limits_of_rows
 from lostsales.policy.view import Action, View
 from lostsales.types import Bools, Floats
@@ -81,37 +80,14 @@ class LastObservationPolicy(PolicyBase):
         return replace(view, features=features, last_sales=last, depth=np.zeros(len(last), dtype=np.int64))
 
     @classmethod
-    def content(cls, header: Header) -> Content:
-        """What a file of this kind may hold: a Q-policy, and the arrays of the plugged-in demand."""
-        q = QPolicy.content(replace(header, problem=_with_stockout(header.problem)))
-        plug_in = {
-            "plug_in_slopes": numbers(2 + feature_count(header.problem.features)),
-            "plug_in_jumps": numbers("steps", rising=True),
-            "plug_in_mean_above": numbers("steps+1", infinite=True),
-        }
-        if not header.names.isdisjoint(plug_in):
-            q = replace(q, arrays=q.arrays | plug_in)
-        return q
+    def axis_sizes(cls, saved: dict[str, Any]) -> dict[str, int]:
+        """The last demand, features and price, on which plugged-in demand depends."""
+        return {"covariates": 2 + feature_count(saved["problem"].features)}
 
-    def to_artefact(self) -> Artefact:
-        """The content of a policy file."""
-        saved = self.q.to_artefact()
-        arrays = dict(saved.arrays)
-        if self.plug_in is not None:
-            arrays |= {f"plug_in_{name}": each for name, each in vars(self.plug_in).items()}
-        return replace(saved, kind="fqi-shallow", problem=self.problem, arrays=arrays)
-
-    @classmethod
-    def from_artefact(cls, artefact: Artefact) -> "LastObservationPolicy":
-        """The policy of a file."""
-        names = ("slopes", "jumps", "mean_above")
-        plugs = "plug_in_slopes" in artefact.arrays
-        plug_in = PlugIn(*(artefact.arrays[f"plug_in_{name}"] for name in names)) if plugs else None
-        return cls(
-            artefact.problem,
-            QPolicy.from_artefact(replace(artefact, problem=_with_stockout(artefact.problem))),
-            plug_in,
-        )
+    def validate(self) -> None:
+        """Raise where the Q-policy is for another problem."""
+        if self.q.problem != _with_stockout(self.problem) or self.q.costs or len(self.q.q) > 1:
+            raise LostSalesError("its Q must be of its own problem and of depth 0 alone")
 
 
 def _with_stockout(problem: Problem) -> Problem:

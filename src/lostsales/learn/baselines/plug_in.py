@@ -6,6 +6,7 @@ stands for D_{t-1}, and so on back to the anchor.
 """
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from lostsales.demand.censoring.runs import Runs
 from lostsales.demand.survival.curve import kaplan_meier
 from lostsales.demand.survival.metric import learn_metric
 from lostsales.policy.view import Features, View
+from lostsales.saved_fields import numbers
 from lostsales.types import Floats
 
 
@@ -23,9 +25,11 @@ from lostsales.types import Floats
 class PlugIn:
     """The conditional mean of a censored demand."""
 
-    slopes: Floats  # (covariates,) b
-    jumps: Floats  # (steps,) where the law of e jumps, rising, less the gap between `available` and a censored demand
-    mean_above: Floats  # (steps + 1,) E[e | e > a] from each jump to the next; minus infinity beyond the last
+    slopes: Annotated[Floats, numbers("covariates")]  # b
+    # where the law of e jumps, rising, less the gap between `available` and a censored demand
+    jumps: Annotated[Floats, numbers("steps", rising=True)]
+    # E[e | e > a] from each jump to the next; minus infinity beyond the last
+    mean_above: Annotated[Floats, numbers("steps+1", infinite=True)]
 
     @classmethod
     def fit(cls, log: SalesLog, runs: Runs) -> "PlugIn":

@@ -6,20 +6,18 @@ an order of today arrives (van Jaarsveld and Arts, 2024).
 
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
 from lostsales.data.problem import Problem
-from lostsales.data.settings import StrictSettings, checked_json
 from lostsales.errors import LostSalesError
-from lostsales.policy.action_grid import ActionGrid
+from lostsales.policy.action_grid import ActionGrid, action_sizes
 from lostsales.policy.base import PolicyBase
 from lostsales.policy.decision import Decision
-from lostsales.policy.file_content import Content, Header, NonNegative, Number, action_sizes, numbers, optional
-from lostsales.policy.file_format import Artefact
 from lostsales.policy.rules import Rules, SavedRules
 from lostsales.policy.view import Action, View
+from lostsales.saved_fields import AsJson, Axis, NonNegative, Number, numbers
 from lostsales.types import RELATIVE_TOLERANCE, Floats
 
 PRICE_FIRST = 1e9  # the nearest allowed price counts before the nearest allowed order
@@ -29,11 +27,13 @@ PRICE_FIRST = 1e9  # the nearest allowed price counts before the nearest allowed
 class Thresholds:
     """(s, S, p): a number each, or one a series. Base-stock where s = S, constant orders where S is never reached."""
 
-    order_at: Floats | float  # s
-    order_up_to: Floats | float  # S
-    price: Floats | float  # where it orders
-    waiting_price: Floats | float  # where it does not
-    most_order: Floats | float | None = None  # the cap of an order, None where there is none
+    order_at: Annotated[Floats | float, AsJson(Number)]  # s
+    order_up_to: Annotated[Floats | float, AsJson(Number)]  # S
+    price: Annotated[Floats | float, AsJson(NonNegative)]  # where it orders
+    waiting_price: Annotated[Floats | float, AsJson(NonNegative)]  # where it does not
+    most_order: Annotated[Floats | float | None, AsJson(NonNegative | None)] = (
+        None  # the cap of an order, None where there is none
+    )
 
     def act(
         self,
@@ -93,39 +93,22 @@ def position_of(view: View, paths: Floats | None) -> Floats:
     return np.asarray(stock.mean(axis=0))
 
 
-class SavedThresholds(StrictSettings):
-    """(s, S, p) in a policy file."""
-
-    order_at: Number
-    order_up_to: Number
-    price: NonNegative
-    waiting_price: NonNegative
-    most_order: NonNegative | None = None
-
-
-class ThresholdSettings(StrictSettings):
-    """The settings in a policy file."""
-
-    rules: SavedRules
-    thresholds: SavedThresholds
-    value: Number
-    most_stock: NonNegative
-    usual_demand: NonNegative
-    method: str
-
-
 @dataclass(frozen=True, eq=False)
 class ThresholdPolicy(PolicyBase):
     """Thresholds that were tuned on a log; `value` is their profit a period in the simulation of the tuning."""
 
+    AXES: ClassVar[dict[str, Axis]] = {"periods": Axis(least=0)}
+
     problem: Problem
-    rules: Rules
+    rules: SavedRules
     thresholds: Thresholds
-    value: float
-    most_stock: float  # in the log
-    usual_demand: float
+    value: Number
+    most_stock: NonNegative  # in the log
+    usual_demand: NonNegative
     method: str
-    paths: Floats | None = None  # (paths, lead time) of demand, of the projected inventory level
+    paths: Annotated[Floats | None, numbers("paths", "periods", least=0)] = (
+        None  # (paths, lead time) of demand, of the projected inventory level
+    )
     observes: Literal["history"] = "history"
 
     @cached_property
@@ -154,33 +137,11 @@ class ThresholdPolicy(PolicyBase):
         return {"method": self.method, **{name: each for name, each in rule.items() if each is not None}}
 
     @classmethod
-    def content(cls, header: Header) -> Content:
-        """What a file of this kind may hold: paths of demand, where it projects."""
-        settings = checked_json(ThresholdSettings, header.settings, "its settings")
-        sizes = action_sizes(header.problem)
-        if strange := {settings.thresholds.price, settings.thresholds.waiting_price} - set(header.problem.prices or ()):
+    def axis_sizes(cls, saved: dict[str, Any]) -> dict[str, int]:
+        """The grid of the problem."""
+        return action_sizes(saved["problem"])
+
+    def validate(self) -> None:
+        """Raise where it has a price that its problem does not have."""
+        if strange := {self.thresholds.price, self.thresholds.waiting_price} - set(self.problem.prices or ()):
             raise LostSalesError(f"its prices are not among those of its problem: {min(strange):g}")
-        return Content({"paths": optional(numbers("paths", "periods", least=0))}, sizes, may_be_empty=("periods",))
-
-    def to_artefact(self) -> Artefact:
-        """The content of a policy file."""
-        settings = {
-            "rules": self.rules.saved(),
-            "thresholds": {name: each for name, each in asdict(self.thresholds).items() if each is not None},
-            "value": self.value,
-            "most_stock": self.most_stock,
-            "usual_demand": self.usual_demand,
-            "method": self.method,
-        }
-        arrays = {} if self.paths is None else {"paths": self.paths}
-        return Artefact("thresholds", self.observes, None, self.problem, settings, arrays)
-
-    @classmethod
-    def from_artefact(cls, artefact: Artefact) -> "ThresholdPolicy":
-        """The policy of a file."""
-        saved = artefact.settings
-        own = {
-            "rules": Rules.of_saved(saved["rules"]),
-            "thresholds": Thresholds(**saved["thresholds"]),
-        }
-        return cls(problem=artefact.problem, paths=artefact.arrays.get("paths"), **saved | own)

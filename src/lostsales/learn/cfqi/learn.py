@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lostsales.data.cost_features import costs_as_features
+from lostsales.data.feature import feature_count
 from lostsales.data.log import SalesLog
 from lostsales.data.parallel import single_threaded
 from lostsales.data.progress import Progress
@@ -26,7 +27,6 @@ from lostsales.learn.cfqi.support import Support
 from lostsales.learn.function.q_function import FunctionClass
 from lostsales.learn.training_data import TrainingData
 from lostsales.policy.action_grid import room_of
-from lostsales.policy.file_content import feature_count
 from lostsales.policy.own_range import has_own_ranges
 from lostsales.types import Bools, Floats
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from lostsales.data.ladders import Ladders
 from lostsales.policy.action_grid import ActionGrid
+from lostsales.saved_fields import NonNegativeOrInfinite
 from lostsales.types import Floats, Ints
 
 
@@ -15,7 +16,7 @@ class OwnActions:
     """Ladders of prices and orders, and what stock and order together may not exceed."""
 
     ladders: Ladders
-    room: float
+    room: NonNegativeOrInfinite
 
     def __len__(self) -> int:
         return len(self.ladders.prices) * len(self.ladders.orders)

@@ -1,37 +1,33 @@
 """The policy of C-FQI, PC-FQI and fusion: greedy in one Q-function per depth, safe at max_depth."""
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from lostsales.data.feature import Feature
+from lostsales.data.feature import Feature, feature_count
 from lostsales.data.ladders import Ladders
 from lostsales.data.problem import Problem
 from lostsales.demand.censoring.runs import ANY_DEPTH, DepthRule
 from lostsales.errors import LostSalesError
 from lostsales.learn.cfqi.own_actions import OwnActions
-from lostsales.learn.cfqi.policy_file import q_policy_content
 from lostsales.learn.cfqi.safe_actions import SafeActions, arrival_of
 from lostsales.learn.cfqi.series_coordinates import SeriesCoordinates, ViewCoordinates
 from lostsales.learn.cfqi.support import Support
-from lostsales.learn.cfqi.support_file import supports_from, supports_saved
 from lostsales.learn.cfqi.targets import ActionValueFunction
 from lostsales.learn.cfqi.value_function import ValueFunction
-from lostsales.learn.function.q_arrays import q_arrays, q_from, q_settings
 from lostsales.learn.function.q_function import QFunction
 from lostsales.policy.action_grid import ActionGrid
 from lostsales.policy.base import PolicyBase
 from lostsales.policy.decision import Decision, greedy
-from lostsales.policy.file_content import Content, Header, feature_count, grid_sizes
-from lostsales.policy.file_format import Artefact, arrays_of
-from lostsales.policy.history import blocks_of_view
+from lostsales.policy.history import blocks_of_view, supply_columns
 from lostsales.policy.policy import Policy
-from lostsales.policy.rules import Rules
+from lostsales.policy.rules import SavedRules
 from lostsales.policy.view import Action, View
 from lostsales.policy.wrapper import PolicyWrapper
-from lostsales.types import Array, Bools, Floats, Ints
+from lostsales.saved_fields import NonNegative, OneOf, numbers
+from lostsales.types import Bools, Floats, Ints
 
 # What U is of, by whose definition; docs/decisions/c-fqi.md has the formulas.
 PENALTY_ON_GAINS = "on gains over the usual action (ours)"
@@ -62,20 +58,22 @@ class QPolicy(PolicyBase):
 
     problem: Problem
     actions: OwnActions
-    rules: Rules
-    q: tuple[ActionValueFunction, ...]  # by depth
+    rules: SavedRules
+    q: tuple[Annotated[ActionValueFunction, OneOf(QFunction)], ...]  # by depth
     safe: SafeActions
-    beta: float  # of the penalty, 0 where the last update was not pessimistic
-    ranges: tuple[Floats, ...]  # by depth (2, coordinates), least and most of the data
-    usual_demand: float
+    beta: NonNegative  # of the penalty, 0 where the last update was not pessimistic
+    ranges: tuple[
+        Annotated[Floats, numbers(2, "?", infinite=True)], ...
+    ]  # by depth (2, coordinates), least and most of the data
+    usual_demand: NonNegative
     method: str
     coordinates: SeriesCoordinates | None = None  # scale and attributes of the series; None where they do not vary
     costs: tuple[Feature, ...] = ()  # unit costs that vary by row
-    unit_cost: float = 0.0  # of an order, its mean in the log
+    unit_cost: NonNegative = 0.0  # of an order, its mean in the log
     supports: tuple[Support, ...] | None = None  # by depth, the last for all deeper; None: neither is asked for
     bounded: bool = True  # candidates are what the log supports
     on_gains: bool = False  # U is on what an action gains over the usual one
-    margin: float = 0.0  # the constant in a U on gains
+    margin: NonNegative = 0.0  # the constant in a U on gains
     pools: bool = False  # the histories of the last Q have the length of the run as a coordinate
     value: ValueFunction | None = None  # by replayed episodes; None: the value of a decision is its Q
     depth_rule: DepthRule = ANY_DEPTH  # by which max_depth was chosen
@@ -243,99 +241,38 @@ class QPolicy(PolicyBase):
         ones = np.ones(len(view.stock))
         return ViewCoordinates(ones, None, ones, ones == 0)
 
-    @classmethod
-    def content(cls, header: Header) -> Content:
-        """What a file of this kind may hold."""
-        return q_policy_content(header)
-
-    def to_artefact(self) -> Artefact:
-        """The content of a policy file."""
-        ladders = self.actions.ladders
-        arrays: dict[str, Array] = {"prices": ladders.prices, "orders": ladders.orders}
-        models = {str(depth): _savable(q) for depth, q in enumerate(self.q)}
-        if self.safe.chance is not None:
-            models["chance"] = _savable(self.safe.chance)
-        if self.safe.tried is not None:
-            arrays["safe_tried"] = self.safe.tried
-        settings: dict[str, Any] = {
-            "method": self.method,
-            "room": None if np.isinf(self.actions.room) else self.actions.room,
-            "ladders": ladders.settings(),
-            "unit_cost": self.unit_cost,
-            "rules": self.rules.saved(),
-            "beta": self.beta,
-            "usual_demand": self.usual_demand,
-            "safe": {name: getattr(self.safe, name) for name in ("kind", "eps", "depth", "ends_by_rule")},
-            "models": {name: q_settings(q) for name, q in models.items()},
-            "pools": self.pools,
-            "bounded": self.bounded,
-            "on_gains": self.on_gains,
-            "margin": self.margin,
-            "costs": [feature.name for feature in self.costs],
-            "attributes": None if self.coordinates is None else list(self.coordinates.columns),
-            "depth_rule": asdict(self.depth_rule),
-        }
-        if self.coordinates is not None:
-            arrays |= self.coordinates.to_arrays()
-        for name, q in models.items():
-            arrays |= {f"{name}_{key}": each for key, each in q_arrays(q).items()}
-        arrays |= {f"{depth}_range": each for depth, each in enumerate(self.ranges)}
-        if self.supports is not None:
-            saved, own = supports_saved(self.supports)
-            settings["support"], arrays = saved, arrays | own
+    def validate(self) -> None:
+        """Raise where the parts of a file are not of the same histories."""
+        last, learned = len(self.q) - 1, len(self.q)
+        if not self.q or len(self.ranges) != learned:
+            raise LostSalesError("there must be one Q and one range a depth, from 0 on")
+        if self.supports is not None and len(self.supports) not in (learned, max(learned, 2)):
+            raise LostSalesError("there must be a support a depth, from 0 on")
+        if self.beta and any(isinstance(q, QFunction) and q.basis.uncertainty is None for q in self.q):
+            raise LostSalesError("a policy with a penalty needs the posterior variance of every Q")
+        if self.safe.arrival != arrival_of(self.problem):
+            raise LostSalesError(f"its orders arrive {self.safe.arrival} sales, but not those of its problem")
+        state = 2 + feature_count(self.asks) + 1 + supply_columns(self.problem)
+        state += 0 if self.coordinates is None else len(self.coordinates.columns)
+        histories = [*zip(self.q, self.ranges, range(learned), strict=True)]
+        histories += [] if self.safe.chance is None else [(self.safe.chance, self.ranges[last], last)]
+        for depth, each in enumerate(self.supports or ()):
+            histories += [(spread.mean, each.histories, min(depth, last)) for spread in (each.price, each.order)]
+            if each.stock_at != 1 + feature_count(self.asks) or each.on_order != self.problem.pipeline_length:
+                raise LostSalesError("a support must tell where its histories have the stock")
+        for q, least_and_most, depth in histories:
+            pooled = self.pools and depth == last
+            _check(q, least_and_most, state - 1 + depth * (feature_count(self.asks) + 3) + pooled)
         if self.value is not None:
-            saved, own = self.value.saved()
-            settings["value"], arrays = saved, arrays | own
-        return Artefact("q", self.observes, None, self.problem, settings, arrays)
-
-    @classmethod
-    def from_artefact(cls, artefact: Artefact) -> "QPolicy":
-        """The policy of a file."""
-        settings, arrays = artefact.settings, artefact.arrays
-        models = {name: q_from(each, arrays_of(name, arrays)) for name, each in settings["models"].items()}
-        depths = len(models) - ("chance" in models)
-        safe = settings["safe"]
-        return cls(
-            problem=artefact.problem,
-            actions=OwnActions(_ladders(artefact), np.inf if settings["room"] is None else settings["room"]),
-            rules=Rules.of_saved(settings["rules"]),
-            q=tuple(models[str(depth)] for depth in range(depths)),
-            safe=SafeActions(
-                safe["kind"],
-                models.get("chance"),
-                safe["eps"],
-                safe["depth"],
-                arrival_of(artefact.problem),
-                "chance" not in models if safe.get("ends_by_rule") is None else safe["ends_by_rule"],
-                arrays.get("safe_tried"),
-            ),
-            beta=settings["beta"],
-            ranges=tuple(arrays[f"{depth}_range"] for depth in range(depths)),
-            usual_demand=settings["usual_demand"],
-            method=settings["method"],
-            coordinates=SeriesCoordinates.from_arrays(settings["attributes"], arrays),
-            costs=tuple(Feature(name=name) for name in settings["costs"]),
-            unit_cost=settings.get("unit_cost", 0.0),
-            pools=settings.get("pools", False),
-            supports=supports_from(
-                settings.get("support"),
-                arrays,
-                1 + feature_count(artefact.problem.features) + len(settings["costs"]),
-                artefact.problem.pipeline_length,
-            ),
-            bounded=settings.get("bounded", True),
-            on_gains=settings.get("on_gains", False),
-            margin=settings.get("margin", 0.0),
-            value=ValueFunction.from_saved(settings.get("value"), arrays),
-            depth_rule=DepthRule(**(settings.get("depth_rule") or {})),
-        )
+            _check(self.value.mean, self.value.states, state)
 
 
-def _ladders(artefact: Artefact) -> Ladders:
-    """The ladders of a file; those of old are absolute."""
-    grid_sizes(len(artefact.arrays["prices"]), len(artefact.arrays["orders"]))
-    prices, orders, settings = artefact.arrays["prices"], artefact.arrays["orders"], artefact.settings.get("ladders")
-    return Ladders(prices, orders) if settings is None else Ladders.of_settings(prices, orders, settings)
+def _check(q: ActionValueFunction, least_and_most: Floats, coordinates: int) -> None:
+    """Raise where a Q or a range is of histories of another number of coordinates."""
+    if least_and_most.shape != (2, coordinates):
+        raise LostSalesError(f"a range must be of {coordinates} coordinates, but is of {least_and_most.shape[1]}")
+    if isinstance(q, QFunction):
+        q.basis.scaler.check(coordinates)
 
 
 def q_policy(policy: Policy) -> QPolicy | None:
@@ -356,12 +293,3 @@ def boundary_depth(policy: Policy) -> int | None:
     """Where the safe action rules, of a policy with one Q-function per depth for series of one scale, else None."""
     one_scale = isinstance(policy, QPolicy) and policy.coordinates is None and not policy.costs
     return policy.safe.depth if isinstance(policy, QPolicy) and one_scale else None
-
-
-def _savable(q: ActionValueFunction) -> QFunction:
-    if not isinstance(q, QFunction):
-        raise LostSalesError(
-            f"a policy learned with a {q.name} cannot be saved: the file holds numbers, never code. Learn with a "
-            "kernel or a linear function to save it, or keep this one in memory"
-        )
-    return q

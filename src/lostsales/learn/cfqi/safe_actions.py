@@ -1,7 +1,7 @@
 """Safe actions, which end a censored run at max_depth (Section 3.2)."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from lostsales.learn.cfqi.targets import ActionValueFunction
 from lostsales.learn.function.depth_regression import HyperparameterSearch, build
 from lostsales.learn.function.q_function import ActionScaler, FunctionClass, QFunction, Scaler
 from lostsales.policy.action_grid import keep_largest
+from lostsales.saved_fields import Depth, OneOf, Share, numbers
 from lostsales.types import Bools, Floats
 
 Safe = Literal["learned", "paper"]
@@ -28,15 +29,20 @@ class SafeActions:
     """Actions that are allowed where a run must end (Section 3.2): at the depth of the longest run of the log."""
 
     kind: Safe
-    chance: ActionValueFunction | None  # estimated probability that the run ends; None where every learned run did
-    eps: float
-    depth: int  # from which on a run must end
-    arrival: str  # "before", "after", or "later" where lead times are longer than a period
+    chance: Annotated[
+        ActionValueFunction | None, OneOf(QFunction)
+    ]  # estimated probability that the run ends; None where every learned run did
+    eps: Share
+    depth: Depth  # from which on a run must end
+    arrival: Literal[
+        "before", "after", "later"
+    ]  # "before", "after", or "later" where lead times are longer than a period
     ends_by_rule: bool = False  # the shop's rule (`longest_run`) ends a run at that depth, whatever the action
-    tried: Floats | None = None  # (2, 2) least and most price and order where runs had to end; None: not known
+    # least and most price and order where runs had to end; None: not known
+    tried: Annotated[Floats | None, numbers(2, 2, least=0, infinite=True)] = None
 
     @classmethod
-    def never(cls, kind: Safe, eps: float, arrival: str) -> "SafeActions":
+    def never(cls, kind: Safe, eps: float, arrival: Literal["before", "after", "later"]) -> "SafeActions":
         """No run has to end."""
         return cls(kind, None, eps, NEVER, arrival)
 
@@ -106,7 +112,7 @@ def fit_safe_actions(
     return SafeActions(kind, chance, eps, depth, arrival_of(log.problem), rule is not None and rule <= depth, tried)
 
 
-def arrival_of(problem: Problem) -> str:
+def arrival_of(problem: Problem) -> Literal["before", "after", "later"]:
     """When an order can end a run: before today's sales, in the next period, or later."""
     return "later" if problem.lead_times.longest > 1 else problem.arrival
 

@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import dataclass, replace
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from lostsales.data.scale import by_attributes, rounded_scale, series_scale, siz
 from lostsales.policy.own_range import MOST_PERIODS, OwnRange
 from lostsales.policy.rules import Rules
 from lostsales.policy.view import View
+from lostsales.saved_fields import POSITIVE, Axis, numbers, texts
 from lostsales.types import Array, Bools, Floats
 
 
@@ -20,15 +22,18 @@ from lostsales.types import Array, Bools, Floats
 class SeriesCoordinates:
     """By series: the scale and the usual price that divide its units and its money, and its attributes as numbers."""
 
-    names: Array  # (series,) text
-    scale: Floats  # (series,)
+    AXES: ClassVar[dict[str, Axis]] = {"attributes": Axis(least=0)}
+
+    names: Annotated[Array, texts("series")]
+    scale: Annotated[Floats, numbers("series", least=POSITIVE)]
     columns: tuple[str, ...]  # attributes; one with text as `name=text`, one column a text
-    values: Floats  # (series, columns)
-    usual_price: Floats  # (series,) 1 where series do not differ in price
-    own_range: OwnRange | None = None  # what each series has seen; None in files of old
-    order_multiple: Floats | None = None  # (series,) what its orders come in; None where all share a ladder
-    # (1 + columns, 2) logarithms of scale and usual price by the attributes; None where there are none, in files of old
-    sizes: Floats | None = None
+    values: Annotated[Floats, numbers("series", "attributes")]
+    usual_price: Annotated[Floats, numbers("series", least=POSITIVE)]  # 1 where series do not differ in price
+    own_range: OwnRange | None = None  # what each series has seen
+    # what its orders come in; None where all share a ladder
+    order_multiple: Annotated[Floats | None, numbers("series", least=0)] = None
+    # logarithms of scale and usual price by the attributes; None where there are none
+    sizes: Annotated[Floats | None, numbers("1+attributes", 2)] = None
 
     @classmethod
     def of(cls, log: SalesLog, warn: bool = True, rules: BusinessRules | None = None) -> "SeriesCoordinates":
@@ -92,30 +97,10 @@ class SeriesCoordinates:
             own_range = self.own_range.take(at, new, most)
         return ViewCoordinates(scale, values, price, new, own_range, multiple)
 
-    def to_arrays(self) -> dict[str, Array]:
-        """The arrays of a policy file; names as text of one width."""
-        optional = {
-            "series_range": None if self.own_range is None else self.own_range.to_array(),
-            "series_multiple": self.order_multiple,
-            "series_sizes": self.sizes,
-        }
-        return {
-            "series_names": self.names.astype(str),
-            "series_scale": self.scale,
-            "series_values": self.values,
-            "series_price": self.usual_price,
-        } | {name: each for name, each in optional.items() if each is not None}
-
     @classmethod
-    def from_arrays(cls, columns: list[str] | None, arrays: dict[str, Array]) -> "SeriesCoordinates | None":
-        """The coordinates of a policy file, None where series are alike."""
-        if columns is None:
-            return None
-        names = arrays["series_names"].astype(object)
-        price = arrays.get("series_price", np.ones(len(names)))
-        own_range = OwnRange.from_array(arrays["series_range"]) if "series_range" in arrays else None
-        own = own_range, arrays.get("series_multiple"), arrays.get("series_sizes")
-        return cls(names, arrays["series_scale"], tuple(columns), arrays["series_values"], price, *own)
+    def axis_sizes(cls, saved: dict[str, Any]) -> dict[str, int]:
+        """The attributes."""
+        return {"attributes": len(saved["columns"])}
 
 
 @dataclass(frozen=True, eq=False)

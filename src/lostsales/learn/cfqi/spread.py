@@ -1,12 +1,14 @@
 """A price or an order given the history: what is usual, and how what was done spreads around it."""
 
 from dataclasses import dataclass, replace
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from lostsales.data.splits import FoldMasks
 from lostsales.learn.function.depth_regression import HyperparameterSearch, build
 from lostsales.learn.function.q_function import ActionScaler, FunctionClass, QFunction, Scaler
+from lostsales.saved_fields import Axis, NonNegative, numbers
 from lostsales.types import Bools, Floats
 
 LEAST_SHARE = 0.25
@@ -23,9 +25,11 @@ NO_ACTION = np.zeros((1, 2))
 class Spread:
     """What is usual after a history, the residuals around it, and the range of what was done."""
 
+    AXES: ClassVar[dict[str, Axis]] = {"residuals": Axis(own=True)}
+
     mean: QFunction
-    residuals: Floats  # (rows,) rising
-    range: float
+    residuals: Annotated[Floats, numbers("residuals")]  # rising
+    range: NonNegative
 
     @classmethod
     def of(cls, block: Floats, taken: Floats, folds: FoldMasks, seed: int) -> "Spread":

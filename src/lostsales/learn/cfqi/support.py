@@ -9,12 +9,14 @@ fills up beyond what the log ever had: a Q that rises with a stock which nobody 
 """
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from lostsales.data.splits import FoldMasks
 from lostsales.learn.cfqi.spread import Spread
 from lostsales.learn.function.depth_regression import subsample
+from lostsales.saved_fields import Count, NonNegativeOrInfinite, numbers
 from lostsales.types import Bools, Floats, Ints, exceeds
 
 MOST_ROWS = 2_000  # to which behaviour is fitted
@@ -27,10 +29,12 @@ class Support:
 
     price: Spread
     order: Spread
-    histories: Floats  # (2, coordinates) least and most in the log, to which histories are clipped
-    stock_at: int  # the coordinate of today's stock
-    on_order: int = 0  # so many coordinates behind it have what is on the way
-    most: float = np.inf  # to which orders filled up
+    histories: Annotated[
+        Floats, numbers(2, "?")
+    ]  # (2, coordinates) least and most in the log, to which histories are clipped
+    stock_at: Count  # the coordinate of today's stock
+    on_order: Count = 0  # so many coordinates behind it have what is on the way
+    most: NonNegativeOrInfinite = np.inf  # to which orders filled up
 
     @classmethod
     def of(

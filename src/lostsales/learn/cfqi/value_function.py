@@ -1,19 +1,17 @@
 """What following a policy is expected to earn, as a function of the state: a ridge regression of replayed returns."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated
 
 import numpy as np
 
 from lostsales.learn.function.depth_regression import HyperparameterSearch, build
-from lostsales.learn.function.q_arrays import q_arrays, q_from, q_settings
 from lostsales.learn.function.q_function import ActionScaler, FunctionClass, QFunction, Scaler
-from lostsales.policy.file_format import arrays_of
-from lostsales.types import Array, Floats, Ints
+from lostsales.saved_fields import numbers
+from lostsales.types import Floats, Ints
 
 FOLDS = 5
 MOST_RANK = 100  # landmarks: returns are noisy, and their mean is smooth
-NAME = "value"  # of its arrays in a policy file
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,7 +19,9 @@ class ValueFunction:
     """Expected discounted profit of following a policy from a state on."""
 
     mean: QFunction  # of a single action
-    states: Floats  # (2, coordinates) least and most that were visited, to which states are clipped
+    states: Annotated[
+        Floats, numbers(2, "?")
+    ]  # (2, coordinates) least and most that were visited, to which states are clipped
 
     @classmethod
     def of(cls, states: Floats, returns: Floats, episode: Ints, seed: int) -> "ValueFunction":
@@ -39,16 +39,3 @@ class ValueFunction:
     def __call__(self, states: Floats) -> Floats:
         """Of states (rows, coordinates), (rows,)."""
         return np.asarray(self.mean.values(np.clip(states, *self.states), np.zeros((1, 2)))[:, 0])
-
-    def saved(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        """Settings and arrays of a policy file."""
-        arrays = q_arrays(self.mean) | {"states": self.states}
-        return q_settings(self.mean), {f"{NAME}_{key}": each for key, each in arrays.items()}
-
-    @classmethod
-    def from_saved(cls, settings: dict[str, Any] | None, arrays: dict[str, Array]) -> "ValueFunction | None":
-        """From `saved`; None where the file has none."""
-        if settings is None:
-            return None
-        own = arrays_of(NAME, arrays)
-        return cls(q_from(settings, own), own["states"])

@@ -1,7 +1,7 @@
 """Feature maps phi(h, a) in which Q is linear: explicit ones and those of kernels."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Annotated, Protocol
 
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
@@ -10,6 +10,7 @@ from scipy.linalg.lapack import dpstrf
 from lostsales.errors import LostSalesError
 from lostsales.learn.function.kernels import Kernel
 from lostsales.learn.function.ridge import RidgeFactor
+from lostsales.saved_fields import numbers
 from lostsales.types import Floats, Ints
 
 JITTER = 1e-10
@@ -19,6 +20,10 @@ OVERSAMPLED = 2.5  # landmarks for each effective dimension
 
 class FeatureMap(Protocol):
     """phi(h, a), and the values phi(h, a)'w for all actions of a grid at once."""
+
+    def dimension(self, coordinates: int) -> int:
+        """The rank, of histories of so many coordinates."""
+        ...
 
     def features(self, history: Floats, action: Floats) -> Floats:
         """Phi of each pair, (rows, rank)."""
@@ -54,6 +59,10 @@ class LinearMap:
 
     raw: bool = False
 
+    def dimension(self, coordinates: int) -> int:
+        """How many features a history of so many coordinates has."""
+        return coordinates + 2 if self.raw else 3 * coordinates + 5
+
     def features(self, history: Floats, action: Floats) -> Floats:
         """Phi of each pair."""
         if self.raw:
@@ -83,15 +92,19 @@ class KernelMap:
     """
 
     kernel: Kernel
-    history: Floats  # (landmarks, coordinates)
-    action: Floats  # (landmarks, 2)
-    root: Floats  # (landmarks, landmarks) L
+    history: Annotated[Floats, numbers("rank", "kept")]  # landmarks
+    action: Annotated[Floats, numbers("rank", 2)]
+    root: Annotated[Floats, numbers("rank", "rank", triangular=True)]  # L
 
     @classmethod
     def at(cls, kernel: Kernel, history: Floats, action: Floats) -> "KernelMap":
         """The map of given landmarks."""
         gram = kernel.between((history, action), (history, action))
         return cls(kernel, history, action, _root(gram))
+
+    def dimension(self, coordinates: int) -> int:  # noqa: ARG002, the protocol passes it
+        """How many landmarks there are."""
+        return len(self.root)
 
     def features(self, history: Floats, action: Floats) -> Floats:
         """Phi of each pair."""

@@ -4,10 +4,12 @@ A regressor's U, the spread of its ensemble, is `RegressorQ.penalty` in `regress
 """
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
-from lostsales.learn.function.posterior_variance import PosteriorVariance
+from lostsales.learn.function.posterior_variance import FactoredVariance, PairwiseVariance, PosteriorVariance
+from lostsales.saved_fields import NonNegative, OneOf, numbers
 from lostsales.types import Floats, Ints
 
 
@@ -21,9 +23,9 @@ class Uncertainty:
     `unpenalized_share` of 0 is the paper's penalty.
     """
 
-    variance: PosteriorVariance
-    threshold: float = 0.0
-    history_range: Floats | None = None  # (2, coordinates) standardised, to which histories are clipped
+    variance: Annotated[PosteriorVariance, OneOf(PairwiseVariance, FactoredVariance)]
+    threshold: NonNegative = 0.0
+    history_range: Annotated[Floats | None, numbers(2, "kept")] = None  # standardised, to which histories are clipped
 
     @property
     def most(self) -> float:

@@ -2,16 +2,18 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Annotated, ClassVar, Protocol
 
 import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.linalg.blas import dtrmm
 from scipy.linalg.lapack import dpstrf
 
-from lostsales.learn.function.feature_maps import FeatureMap, KernelMap
+from lostsales.errors import LostSalesError
+from lostsales.learn.function.feature_maps import FeatureMap, KernelMap, LinearMap
 from lostsales.learn.function.kernels import Kernel
 from lostsales.learn.function.ridge import RidgeFactor
+from lostsales.saved_fields import Axis, OneOf, Positive, numbers
 from lostsales.types import Floats, Ints
 
 INTERPOLATION_ERROR = 1e-3  # of a function of norm 1, over actions
@@ -38,9 +40,11 @@ class PosteriorVariance(Protocol):
 class PairwiseVariance:
     """Any map: phi'(Phi'Phi + ridge)^-1 phi + left_over / ridge, action by action."""
 
-    map: FeatureMap
-    inverse: Floats  # (rank, rank)
-    ridge: float
+    AXES: ClassVar[dict[str, Axis]] = {"rank": Axis(own=True)}
+
+    map: Annotated[FeatureMap, OneOf(LinearMap, KernelMap)]
+    inverse: Annotated[Floats, numbers("rank", "rank")]
+    ridge: Positive
 
     def __call__(self, history: Floats, actions: Floats) -> Floats:
         """k_post / ridge."""
@@ -71,11 +75,18 @@ class FactoredVariance:
     kernel and interpolated to the other actions; where k_a^2 is too rough, every action is a node.
     """
 
+    AXES: ClassVar[dict[str, Axis]] = {"rank": Axis(own=True)}
+
     kernel: Kernel
-    history: Floats  # (landmarks, coordinates) standardised
-    action: Floats  # (landmarks, 2)
-    matrix: Floats  # (landmarks, landmarks) M
-    ridge: float
+    history: Annotated[Floats, numbers("rank", "kept")]  # landmarks, standardised
+    action: Annotated[Floats, numbers("rank", 2)]
+    matrix: Annotated[Floats, numbers("rank", "rank")]  # M
+    ridge: Positive
+
+    def validate(self) -> None:
+        """Raise where a file has a kernel that does not factor."""
+        if not self.kernel.factors:
+            raise LostSalesError("the kernel of a posterior variance must factor")
 
     def __call__(self, history: Floats, actions: Floats) -> Floats:
         """k_post / ridge."""

@@ -1,15 +1,18 @@
 """The Q-function of one depth: function class, standardised coordinates, hyperparameters and the fitted Q."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, field_validator, model_validator
 
 from lostsales.data.settings import StrictSettings
-from lostsales.learn.function.feature_maps import FeatureMap, GridValues
+from lostsales.errors import LostSalesError
+from lostsales.learn.function.feature_maps import FeatureMap, GridValues, KernelMap, LinearMap
 from lostsales.learn.function.kernels import Kernel
 from lostsales.learn.function.penalty import Uncertainty
+from lostsales.learn.function.posterior_variance import PairwiseVariance
+from lostsales.saved_fields import MOST_SIZE, POSITIVE, Axis, NonNegative, Number, OneOf, Positive, numbers, wholes
 from lostsales.types import Bools, Floats, Ints
 
 Ridge = Annotated[float, Field(gt=0)]  # 1e-9 is as good as ordinary least squares
@@ -81,9 +84,9 @@ class Scaler:
     times as large), so that one series with an outlying stock does not compress all others.
     """
 
-    centre: Floats  # (kept,)
-    scale: Floats  # (kept,)
-    kept: Ints  # (kept,) columns
+    centre: Annotated[Floats, numbers("kept")]
+    scale: Annotated[Floats, numbers("kept", least=POSITIVE)]
+    kept: Annotated[Ints, wholes("kept", least=0, most=MOST_SIZE)]  # columns
 
     @classmethod
     def of(cls, values: Floats) -> "Scaler":
@@ -94,6 +97,11 @@ class Scaler:
         kept = np.flatnonzero(scale > 1e-9 * (1 + np.abs(centre)))
         return cls(centre[kept], scale[kept], kept)
 
+    def check(self, coordinates: int) -> None:
+        """Raise where a file keeps columns that rows of so many coordinates do not have."""
+        if (self.kept >= coordinates).any():
+            raise LostSalesError(f"it keeps coordinate {self.kept.max()} of histories that have {coordinates}")
+
     def __call__(self, values: Floats) -> Floats:
         """Standardised."""
         return (values[:, self.kept] - self.centre) / self.scale
@@ -103,8 +111,8 @@ class Scaler:
 class ActionScaler:
     """Prices and orders, standardised; a constant one becomes 0."""
 
-    centre: Floats  # (2,)
-    scale: Floats  # (2,)
+    centre: Annotated[Floats, numbers(2)]
+    scale: Annotated[Floats, numbers(2, least=POSITIVE, infinite=True)]
 
     @classmethod
     def of(cls, action: Floats) -> "ActionScaler":
@@ -127,8 +135,8 @@ class Hyperparameters:
     """The chosen hyperparameters of a depth."""
 
     kernel: Kernel | None  # None: linear
-    ridge: float
-    sigma: float  # held-out residual standard deviation
+    ridge: Positive
+    sigma: NonNegative  # held-out residual standard deviation
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +145,7 @@ class QBasis:
 
     scaler: Scaler
     action_scaler: ActionScaler
-    map: FeatureMap
+    map: Annotated[FeatureMap, OneOf(LinearMap, KernelMap)]
     choice: Hyperparameters
     uncertainty: Uncertainty | None = None  # None: there is no penalty
 
@@ -170,11 +178,25 @@ class QBasis:
 class QFunction:
     """One fitted Q^(i), and the penalty U^(i) that goes with it."""
 
+    AXES: ClassVar[dict[str, Axis]] = {"kept": Axis(least=0, own=True), "rank": Axis(own=True)}
+
     basis: QBasis
-    weights: Floats
-    mean: float  # of the targets: a zero prior mean would be optimistic where profits are negative
-    low: float  # bounds that follow from the profits, at this iteration
-    high: float
+    weights: Annotated[Floats, numbers("rank")]
+    mean: Number  # of the targets: a zero prior mean would be optimistic where profits are negative
+    low: Number  # bounds that follow from the profits, at this iteration
+    high: Number
+
+    def validate(self) -> None:
+        """Raise where a file has bounds that cross, or weights and a posterior variance of another feature map."""
+        if self.low > self.high:
+            raise LostSalesError(f"the lower bound {self.low:g} of a Q must not lie above the upper one {self.high:g}")
+        kept, uncertainty = len(self.basis.scaler.kept), self.basis.uncertainty
+        mapped = [(self.basis.map, len(self.weights))]
+        if uncertainty is not None and isinstance(uncertainty.variance, PairwiseVariance):
+            mapped.append((uncertainty.variance.map, len(uncertainty.variance.inverse)))
+        for each, rank in mapped:
+            if each.dimension(kept) != rank:
+                raise LostSalesError(f"a feature map of {each.dimension(kept)} features cannot have {rank} weights")
 
     @property
     def name(self) -> str:

@@ -10,8 +10,8 @@ from lostsales.data.progress import Progress
 from lostsales.demand.forecasting.calendar_season import CalendarSeason
 from lostsales.errors import LostSalesError
 from lostsales.learn.learner import Learner
-from lostsales.learn.lookahead.orders import AHEAD, PATHS, Search
-from lostsales.learn.lookahead.policy import MOST_AHEAD, MOST_PATHS, MOST_REVIEW, LookaheadPolicy, check_draws
+from lostsales.learn.lookahead.orders import AHEAD, MOST_AHEAD, MOST_PATHS, PATHS, Search
+from lostsales.learn.lookahead.policy import MOST_REVIEW, LookaheadPolicy, check_draws
 from lostsales.learn.lookahead.series_facts import SeriesFacts
 from lostsales.learn.training_data import TrainingData
 from lostsales.policy.action_grid import ActionGrid, room_of

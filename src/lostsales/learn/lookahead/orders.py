@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Annotated
 
 import numpy as np
+from pydantic import Field
 
 from lostsales.data.shop import Shop
 from lostsales.data.supply import periods_to_order
@@ -13,6 +15,7 @@ from lostsales.learn.lookahead.order_loops import Draws, Situation, search_order
 from lostsales.learn.lookahead.roll_out_loops import Terms
 from lostsales.types import Floats
 
+MOST_PATHS, MOST_AHEAD = 10_000, 200
 PATHS = 128
 AHEAD = 6  # periods that are looked at beyond the longest lead time
 
@@ -21,9 +24,9 @@ AHEAD = 6  # periods that are looked at beyond the longest lead time
 class Search:
     """How far and how closely futures are looked at."""
 
-    paths: int = PATHS
-    ahead: int = AHEAD
-    seed: int = 0
+    paths: Annotated[int, Field(ge=1, le=MOST_PATHS)] = PATHS
+    ahead: Annotated[int, Field(ge=1, le=MOST_AHEAD)] = AHEAD
+    seed: Annotated[int, Field(ge=0)] = 0
 
     def periods(self, longest: int, review: int = 1) -> int:
         """How many periods a path has, where orders may be placed in one of `review` periods."""

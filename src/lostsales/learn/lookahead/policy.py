@@ -6,11 +6,9 @@ from typing import Annotated, Any, Literal, NamedTuple
 import numpy as np
 from pydantic import Field
 
-from lostsales.data.calendar.grid import DAY
 from lostsales.data.economics import UnitCosts
 from lostsales.data.problem import Problem
-from lostsales.data.settings import StrictSettings, checked_json
-from lostsales.demand.forecasting.calendar_season import INDEX_RANGE, WEEKDAYS, WEEKS, CalendarSeason
+from lostsales.demand.forecasting.calendar_season import CalendarSeason
 from lostsales.demand.forecasting.moving_levels import MovingLevels
 from lostsales.errors import LostSalesError
 from lostsales.learn.lookahead.allowed_orders import nearest_allowed
@@ -21,29 +19,14 @@ from lostsales.policy.action_grid import room_of
 from lostsales.policy.base import PolicyBase
 from lostsales.policy.decision import Decision
 from lostsales.policy.expected import Expected
-from lostsales.policy.file_content import Content, Header, NonNegative, numbers
-from lostsales.policy.file_format import Artefact
 from lostsales.policy.rules import Rules, SavedRules
 from lostsales.policy.view import Action, View
+from lostsales.saved_fields import NonNegative
 from lostsales.types import Bools, Floats
 
 KIND = "lookahead"
-MOST_PATHS, MOST_AHEAD, MOST_REVIEW = 10_000, 200, 1_000
+MOST_REVIEW = 1_000
 MOST_DRAWS = 3_000_000  # periods of all paths together; each takes some hundred bytes while it is drawn
-
-
-class LookaheadSettings(StrictSettings):
-    """The settings in a policy file."""
-
-    rules: SavedRules
-    fixed_cost: NonNegative
-    counted: bool
-    step: Annotated[int, Field(ge=0, le=WEEKDAYS * DAY)]
-    review: Annotated[int, Field(ge=1, le=MOST_REVIEW)]
-    usual_demand: NonNegative
-    paths: Annotated[int, Field(ge=1, le=MOST_PATHS)]
-    ahead: Annotated[int, Field(ge=1, le=MOST_AHEAD)]
-    seed: Annotated[int, Field(ge=0)]
 
 
 class _Decided(NamedTuple):
@@ -60,13 +43,15 @@ class LookaheadPolicy(PolicyBase):
     """Orders by sampled futures; the price stays as it was, as far as the rules allow it."""
 
     problem: Problem
-    rules: Rules
+    rules: SavedRules
     series: SeriesFacts
     season: CalendarSeason
-    fixed_cost: float  # of an order
+    fixed_cost: NonNegative  # of an order
     counted: bool  # demand comes in whole units
-    review: int  # periods from one order day to the next, where a column says which are
-    usual_demand: float
+    review: Annotated[
+        int, Field(ge=1, le=MOST_REVIEW)
+    ]  # periods from one order day to the next, where a column says which are
+    usual_demand: NonNegative
     search: Search
     observes: Literal["history"] = "history"
 
@@ -77,13 +62,12 @@ class LookaheadPolicy(PolicyBase):
     def explain(self, view: View) -> Decision:
         """The decision; its value is the profit of the periods that were looked at."""
         decided, (at, is_unknown) = self._decided(view), self.series.rows_of(view)
-        never = None if self.series.orders is None else self.series.orders[at] == 0
         more = {"expected_demand": decided.found.mean_demand}
         return replace(
             Decision.without_reasons(decided.action),
             value=decided.found.value,
             unknown_series=is_unknown,
-            never_ordered=never,
+            never_ordered=self.series.orders[at] == 0,
             more=more,
         )
 
@@ -169,48 +153,9 @@ class LookaheadPolicy(PolicyBase):
         """Method, and how futures are looked at."""
         return {"method": KIND, "paths": self.search.paths, "ahead": self.search.ahead}
 
-    @classmethod
-    def content(cls, header: Header) -> Content:
-        """What a file of this kind may hold."""
-        saved = checked_json(LookaheadSettings, header.settings, "its settings")
-        check_draws(header.problem, Search(saved.paths, saved.ahead), saved.review)
-        least, most = INDEX_RANGE
-        season = {
-            name: numbers(size, least=least, most=most) for name, size in (("weekday", WEEKDAYS), ("week", WEEKS))
-        }
-        return Content(SeriesFacts.content() | season)
-
-    def to_artefact(self) -> Artefact:
-        """The content of a policy file."""
-        settings = {
-            "rules": self.rules.saved(),
-            "fixed_cost": self.fixed_cost,
-            "counted": self.counted,
-            "step": self.season.step,
-            "review": self.review,
-            "usual_demand": self.usual_demand,
-            "paths": self.search.paths,
-            "ahead": self.search.ahead,
-            "seed": self.search.seed,
-        }
-        arrays = self.series.to_arrays() | {"weekday": self.season.weekday, "week": self.season.week}
-        return Artefact(KIND, self.observes, None, self.problem, settings, arrays)
-
-    @classmethod
-    def from_artefact(cls, artefact: Artefact) -> "LookaheadPolicy":
-        """The policy of a file."""
-        saved = checked_json(LookaheadSettings, artefact.settings, "its settings")
-        return cls(
-            problem=artefact.problem,
-            rules=saved.rules,
-            series=SeriesFacts.from_arrays(artefact.arrays),
-            season=CalendarSeason(saved.step, artefact.arrays["weekday"], artefact.arrays["week"]),
-            fixed_cost=saved.fixed_cost,
-            counted=saved.counted,
-            review=saved.review,
-            usual_demand=saved.usual_demand,
-            search=Search(saved.paths, saved.ahead, saved.seed),
-        )
+    def validate(self) -> None:
+        """Raise where a file asks for more sampled futures than memory allows."""
+        check_draws(self.problem, self.search, self.review)
 
 
 def check_draws(problem: Problem, search: Search, review: int) -> None:

@@ -1,8 +1,8 @@
 """What is kept of every series: its level and spread of demand, its price, its costs and what its orders come in."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
@@ -12,12 +12,13 @@ from lostsales.demand.censoring.runs import Runs
 from lostsales.demand.forecasting.calendar_season import CalendarSeason
 from lostsales.demand.forecasting.moving_levels import MEMBERS, MovingLevels
 from lostsales.demand.survival.series_law import series_units
-from lostsales.policy.file_content import POSITIVE, ArraySpec, numbers, optional, texts
 from lostsales.policy.recent_demand import RecentDemand
 from lostsales.policy.view import View
+from lostsales.saved_fields import POSITIVE, numbers, texts
 from lostsales.types import Array, Bools, Floats, Ints
 
 LOOK_BACK = 260  # periods, beyond which a level has forgotten
+NOT_NEGATIVE = numbers("series+1", least=0)
 AT_ONCE = 10_000  # series whose periods are put into one table
 
 
@@ -33,16 +34,16 @@ class KeptLevels(NamedTuple):
 class SeriesFacts:
     """By series; the last entry is that of a usual one, for series that the log did not have."""
 
-    names: Array  # (series,) text, rising
-    level: Floats  # (series + 1,) mean demand when the log ended, without its season
-    spread: Floats  # (series + 1,) variance of demand beyond Poisson's, relative to the squared mean
-    price: Floats  # (series + 1,) the median
-    lost_cost: Floats  # (series + 1,) as the costs that follow, their means
-    order_cost: Floats
-    holding_cost: Floats
-    multiple: Floats  # (series + 1,) what orders come in, 0 for any quantity
-    members: Floats  # (members,) weights of the levels with different rates, pooled over series
-    orders: Floats | None = None  # (series + 1,) how many were logged, 1 for an unknown series; None in files of old
+    names: Annotated[Array, texts("series", compact=True)]  # rising
+    level: Annotated[Floats, numbers("series+1", least=POSITIVE)]  # mean demand at the end of the log, without season
+    spread: Annotated[Floats, NOT_NEGATIVE]  # variance of demand beyond Poisson's, relative to the squared mean
+    price: Annotated[Floats, NOT_NEGATIVE]  # the median
+    lost_cost: Annotated[Floats, NOT_NEGATIVE]  # as the costs that follow, their means
+    order_cost: Annotated[Floats, NOT_NEGATIVE]
+    holding_cost: Annotated[Floats, NOT_NEGATIVE]
+    multiple: Annotated[Floats, NOT_NEGATIVE]  # of orders, 0 for any quantity
+    members: Annotated[Floats, numbers(MEMBERS, least=POSITIVE)]  # weights of levels by their rate, pooled over series
+    orders: Annotated[Floats, NOT_NEGATIVE]  # number of logged orders, 1 for an unknown series
 
     @classmethod
     def of(cls, log: SalesLog, runs: Runs, season: CalendarSeason) -> "SeriesFacts":
@@ -100,26 +101,6 @@ class SeriesFacts:
         if kept is None or (recent.end - recent.first).max(initial=0) > LOOK_BACK:
             return None
         return kept if (kept.end <= recent.end).all() and np.array_equal(kept.unit, recent.unit) else None
-
-    def to_arrays(self) -> dict[str, Array]:
-        """The arrays of a policy file."""
-        own = {f"series_{each.name}": getattr(self, each.name) for each in fields(self)}
-        return {name: each for name, each in own.items() if each is not None}
-
-    @classmethod
-    def from_arrays(cls, arrays: dict[str, Array]) -> "SeriesFacts":
-        """Of a policy file."""
-        names = [each.name for each in fields(cls) if f"series_{each.name}" in arrays]
-        return cls(**{name: arrays[f"series_{name}"] for name in names})
-
-    @classmethod
-    def content(cls) -> dict[str, ArraySpec]:
-        """What these arrays of a policy file may hold."""
-        by_name = {each.name: numbers("series+1", least=0) for each in fields(cls)}
-        by_name |= {"names": texts("series"), "level": numbers("series+1", least=POSITIVE)}
-        by_name["orders"] = optional(by_name["orders"])
-        by_name["members"] = numbers(MEMBERS, least=POSITIVE)
-        return {f"series_{name}": each for name, each in by_name.items()}
 
 
 def moved(levels: MovingLevels, recent: RecentDemand, season: CalendarSeason) -> MovingLevels:

@@ -1,10 +1,11 @@
 """When orders arrive: the chances by period, and how long the stock depends on the orders of today and before."""
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from lostsales.data.shop import Shop
+from lostsales.saved_fields import Count, Share, numbers, wholes
 from lostsales.types import Array, Floats, Ints
 
 LONGEST_CYCLE = 31  # order days that are further apart are decided without a plan of their phase
@@ -16,11 +17,13 @@ class Arrivals(NamedTuple):
     An order counts from the next period on, so that an order with lead time 1 is there in period 0.
     """
 
-    chances: Floats  # (columns of the pipeline + 1, periods) that an order, the last one that of today, is there first
-    first: int  # period in which an order of today can arrive first
-    horizons: Ints  # (phases,) of the next period: periods until an order that is not yet placed arrives
+    # (columns of the pipeline + 1, periods) that an order, the last one that of today, is there first
+    chances: Annotated[Floats, numbers("?", "?", least=0)]
+    first: Count  # period in which an order of today can arrive first
+    # (phases,) of the next period: periods until an order that is not yet placed arrives
+    horizons: Annotated[Ints, wholes("phases", least=0)]
     before: bool  # an order of today can be sold today
-    share: float  # of an order that arrives
+    share: Share  # of an order that arrives
 
     @classmethod
     def of(cls, shop: Shop) -> "Arrivals":

@@ -1,11 +1,13 @@
 """Moments of the demands of coming periods, given what is known when they begin."""
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from lostsales.learn.planner.market_states import MarketStates
+from lostsales.learn.planner.physics import BELIEF_SHAPES
 from lostsales.learn.planner.state_grid import Memory
+from lostsales.saved_fields import numbers
 from lostsales.types import Floats
 
 LATER = 2  # periods beyond the horizon whose mean demand says what stock is worth then
@@ -14,8 +16,8 @@ LATER = 2  # periods beyond the horizon whose mean demand says what stock is wor
 class DemandPaths(NamedTuple):
     """Mean and covariance of demands at one price, by forecast w, shape of the belief and last demand."""
 
-    mean: Floats  # (w nodes, belief shapes, lags, periods + LATER)
-    covariance: Floats  # (w nodes, belief shapes, lags, periods, periods)
+    mean: Annotated[Floats, numbers("w", BELIEF_SHAPES, "lags", f"{LATER}+horizon")]
+    covariance: Annotated[Floats, numbers("w", BELIEF_SHAPES, "lags", "horizon", "horizon")]
 
 
 def demand_paths(

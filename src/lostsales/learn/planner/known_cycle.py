@@ -2,13 +2,15 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from lostsales.data.feature import Feature
 from lostsales.demand.censoring.evidence import Evidence
 from lostsales.demand.law.means import KernelMean, LinearMean
-from lostsales.types import Array, Bools, Floats, Ints
+from lostsales.saved_fields import Axis, indices, numbers
+from lostsales.types import Bools, Floats, Ints
 
 MOST_STATES = 31  # of a cycle: longer ones (a year) enter as levels that move slowly
 LEAST_SEEN = 3  # times that each state must have been followed by another
@@ -19,10 +21,12 @@ USUAL = 0.95  # share of the rows after a state that have the same next one; clo
 class KnownCycle:
     """States of the market with a known successor; a single one where no feature is a calendar."""
 
-    columns: Ints  # (columns,) of the market that tell the state
-    states: Floats  # (states, columns)
-    following: Ints  # (states,) the next state of each
-    level: Floats  # (states,) what it adds to z
+    AXES: ClassVar[dict[str, Axis]] = {"cycle columns": Axis(least=0)}
+
+    columns: Annotated[Ints, indices("cycle columns", below="features")]  # of the market that tell the state
+    states: Annotated[Floats, numbers("cycle", "cycle columns")]
+    following: Annotated[Ints, indices("cycle", below="cycle")]  # the next state of each
+    level: Annotated[Floats, numbers("cycle")]  # what it adds to z
 
     @classmethod
     def none(cls) -> "KnownCycle":
@@ -53,21 +57,6 @@ class KnownCycle:
                 order.append((state, int(self.following[state])))
                 state = int(previous[state])
         return order
-
-    def to_arrays(self) -> dict[str, Array]:
-        """As it is saved; nothing where there is a single state."""
-        if len(self) == 1:
-            return {}
-        names = "columns", "states", "following", "level"
-        return {f"cycle_{name}": getattr(self, name) for name in names}
-
-    @classmethod
-    def from_arrays(cls, arrays: dict[str, Array]) -> "KnownCycle":
-        """From `to_arrays`."""
-        if "cycle_states" not in arrays:
-            return cls.none()
-        columns, following = (arrays[name].astype(np.int64) for name in ("cycle_columns", "cycle_following"))
-        return cls(columns, arrays["cycle_states"], following, arrays["cycle_level"])
 
 
 def find_cycle(

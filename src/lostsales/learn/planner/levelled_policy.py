@@ -1,45 +1,22 @@
 """A planner's policy for demand whose level moves: asked in units of the level, it answers in those of the shop."""
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
-from pydantic import Field
 
+from lostsales.data.feature import feature_count
 from lostsales.data.ladders import Ladders
 from lostsales.data.log import SalesLog
-from lostsales.data.settings import StrictSettings, checked_json
-from lostsales.demand.forecasting.spread import Spread
-from lostsales.learn.planner.moving_level import DECAYS, LevelStates
+from lostsales.errors import LostSalesError
+from lostsales.learn.planner.moving_level import LevelStates
+from lostsales.learn.planner.policy import PlanPolicy
 from lostsales.policy.decision import Decision
-from lostsales.policy.file_content import POSITIVE, Content, Header, NonNegative, feature_count, numbers, texts
-from lostsales.policy.file_format import POLICIES, Artefact, content_of
 from lostsales.policy.in_units import MONEY, QUANTITIES, Rescaled, factors, view_in_units
 from lostsales.policy.view import Action, View
-from lostsales.types import Array, Floats
-
-KIND = "levelled"
-BEFORE = "level_"  # of the names of its arrays
-MOST_PERIOD = 9.2e18  # which int64 can hold
-MOST_STEP = 1 << 62
-# Variance beyond that of a count, as a share of it: less is lost in rounding, and then divided by.
-Excess = Annotated[float, Field(ge=1e-6, le=1e6)]
-
-
-class LevelledSettings(StrictSettings):
-    """The settings in a policy file."""
-
-    kind: Literal["plan"]
-    settings: dict[str, Any]
-    linear: Excess
-    quadratic: Excess
-    integer: bool
-    whole: bool
-    still: NonNegative = 0.0
-    chance: NonNegative = 0.0
-    step: Annotated[int, Field(ge=0, le=MOST_STEP)] = 0
-    orders: tuple[NonNegative, ...] | None = None  # that the policy inside has
+from lostsales.saved_fields import NOT_SAVED
+from lostsales.types import Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +25,7 @@ class LevelledPolicy(Rescaled):
 
     states: LevelStates
     whole: bool  # orders are whole
-    replayed: dict[str, float] | None = None  # levels at which periods are replayed, by product
+    replayed: Annotated[dict[str, float] | None, NOT_SAVED] = None  # levels at which periods are replayed, by product
 
     @property
     def usual_demand(self) -> float:
@@ -107,59 +84,13 @@ class LevelledPolicy(Rescaled):
             return np.where(np.isnan(wanted), np.nan, listed[np.searchsorted(middle, np.nan_to_num(wanted))])
         return np.rint(wanted) if self.whole else wanted
 
-    def to_artefact(self) -> Artefact:
-        """The content of the policy inside, with the levels."""
-        own, spread = self.policy.to_artefact(), self.states.spread
-        settings = {"kind": own.kind, "settings": own.settings, "whole": self.whole, "integer": spread.integer}
-        settings |= {"linear": spread.linear, "quadratic": spread.quadratic}
-        settings |= {"orders": own.problem.orders, "still": self.states.still}
-        settings |= {"chance": self.states.chance, "step": self.states.step}
-        states = {f"{BEFORE}{name}": values for name, values in _arrays(self.states).items()}
-        return Artefact(KIND, own.observes, own.horizon, self.problem, settings, own.arrays | states)
-
     @classmethod
-    def content(cls, header: Header) -> Content | None:
-        """What a file of the policy inside may hold, and the levels."""
-        settings = _settings(header.settings)
-        names = header.names - frozenset(f"{BEFORE}{name}" for name in SPECS)
-        problem = header.problem.model_copy(update={"orders": settings.orders})
-        inside = content_of(settings.kind, replace(header, settings=settings.settings, names=names, problem=problem))
-        specs = {f"{BEFORE}{name}": spec for name, spec in SPECS.items()}
-        own = {"level inputs": 1 + feature_count(header.problem.features)}
-        return None if inside is None else replace(inside, arrays=inside.arrays | specs, sizes=inside.sizes | own)
+    def axis_sizes(cls, saved: dict[str, Any]) -> dict[str, int]:
+        """The price and the features, on which levels depend."""
+        return {"level inputs": 1 + feature_count(saved["problem"].features)}
 
-    @classmethod
-    def from_artefact(cls, artefact: Artefact) -> "LevelledPolicy":
-        """The policy of a file."""
-        settings = _settings(artefact.settings)
-        own = {name: artefact.arrays[f"{BEFORE}{name}"] for name in SPECS}
-        arrays = {name: array for name, array in artefact.arrays.items() if not name.startswith(BEFORE)}
-        problem = artefact.problem.model_copy(update={"orders": settings.orders})
-        inside = replace(artefact, kind=settings.kind, settings=settings.settings, arrays=arrays, problem=problem)
-        spread = Spread(settings.linear, settings.quadratic, settings.integer)
-        own |= {"names": own["names"].astype(object), "last": own["last"].astype(np.int64)}
-        still, chance, step = settings.still, settings.chance, settings.step
-        states = LevelStates(spread=spread, still=still, chance=chance, step=step, **own)
-        return cls(POLICIES.get(settings.kind).from_artefact(inside), artefact.problem, states, settings.whole)
-
-
-SCALARS = ("still", "chance", "step")  # of the levels, among the settings
-SPECS = {
-    "names": texts("levels"),
-    "last": numbers("levels", least=-(2.0**63), most=MOST_PERIOD),
-    "usual": numbers("levels", least=POSITIVE),
-    "total": numbers("levels", len(DECAYS)),
-    "weight": numbers("levels", len(DECAYS), least=0),
-    "score": numbers("levels", len(DECAYS)),
-    "slopes": numbers("level inputs"),
-    "centre": numbers("level inputs"),
-}
-
-
-def _arrays(states: LevelStates) -> dict[str, Array]:
-    found = {each.name: getattr(states, each.name) for each in fields(states) if each.name not in ("spread", *SCALARS)}
-    return found | {"names": states.names.astype(np.str_), "last": states.last.astype(np.float64)}
-
-
-def _settings(keys: dict[str, Any]) -> LevelledSettings:
-    return checked_json(LevelledSettings, keys, "its settings")
+    def validate(self) -> None:
+        """Raise where a file puts another policy than a plan inside."""
+        super().validate()
+        if not isinstance(self.policy, PlanPolicy):
+            raise LostSalesError("the policy inside must be a plan")

@@ -7,6 +7,7 @@ cells, with probabilities counted in the log.
 """
 
 from dataclasses import dataclass, field, replace
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -16,8 +17,8 @@ from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.demand.law.means import KernelMean, LinearMean, fit_kernel, fit_linear
 from lostsales.demand.law.memory import observed_lag
 from lostsales.learn.planner.known_cycle import KnownCycle, find_cycle
-from lostsales.policy.file_content import indices, numbers, optional
-from lostsales.types import Array, Floats, Ints
+from lostsales.saved_fields import NOT_SAVED, Sizes, numbers
+from lostsales.types import Floats, Ints
 
 Z_NODES = 9
 W_NODES = 7
@@ -27,24 +28,6 @@ BESIDE_CYCLE, Z_STEP = 5, 1.0
 LEAST_MASS = 2e-3  # cells with a smaller share of the log are left to their neighbours
 USUAL_ROWS = 64  # of which the spread of demand is taken
 REFERENCE_ROWS = 20  # over whose price and last demand a mean with interactions is averaged
-# In a policy file; the arrays of a kernel mean are absent where the mean is linear.
-STATE_ARRAYS = {
-    "z_nodes": numbers("z", rising=True),
-    "w_nodes": numbers("forecasts", rising=True),
-    "index": numbers("1+features+attributes"),
-    "outlook": numbers("3+features+attributes"),
-    "centre": optional(numbers("features+attributes")),
-    "scale": optional(numbers("features+attributes", least=0)),
-    "landmarks": optional(numbers("landmarks", "features+attributes")),
-    "root": optional(numbers("landmarks", "rank")),
-    "weights": optional(numbers("rank")),
-    "kernel": optional(numbers(2, least=0)),
-    "cycle_columns": optional(indices("cycle columns", below="features")),
-    "cycle_states": optional(numbers("cycle", "cycle columns")),
-    "cycle_following": optional(indices("cycle", below="cycle")),
-    "cycle_level": optional(numbers("cycle")),
-    "ahead": optional(numbers("1+features+attributes", "features+attributes")),
-}
 LEAST_T = 4.0  # t statistic from which on the price of today counts as moving z of tomorrow
 
 
@@ -55,15 +38,17 @@ class MarketStates:
     A node of w is the calendar's next state and, within it, one of the forecasts of z beyond the calendar.
     """
 
-    index: LinearMean | KernelMean  # features to z
-    forecast: LinearMean  # features, z beyond the calendar and price to w
-    z_nodes: Floats  # (z nodes,) rising
-    w_nodes: Floats  # (forecasts,) rising
-    cells: Ints  # (cells, 2) node of z and of w
-    transition: Floats  # (w nodes, cells) P(next cell | w)
-    usual_price: float = 0.0  # at which the nodes of w were found
+    # features to z, and features, z beyond the calendar and price to w
+    index: Annotated[LinearMean | KernelMean, Sizes(inputs="features+attributes")]
+    forecast: Annotated[LinearMean, Sizes(inputs="2+features+attributes")]
+    z_nodes: Annotated[Floats, numbers("z", rising=True)]
+    w_nodes: Annotated[Floats, numbers("forecasts", rising=True)]
+    cells: Annotated[Ints, NOT_SAVED]  # (cells, 2) node of z and of w
+    transition: Annotated[Floats, NOT_SAVED]  # (w nodes, cells) P(next cell | w)
+    usual_price: Annotated[float, NOT_SAVED] = 0.0  # at which the nodes of w were found
     cycle: KnownCycle = field(default_factory=KnownCycle.none)
-    ahead: Floats | None = None  # (1 + columns, columns) by which a feature of the next period is expected
+    # by which a feature of the next period is expected
+    ahead: Annotated[Floats | None, numbers("1+features+attributes", "features+attributes")] = None
 
     def z(self, features: Floats, effect: Floats | float) -> Floats:
         """Index z of rows, with the effect of their series, (rows,)."""
@@ -121,41 +106,10 @@ class MarketStates:
         """E[V(next state) | w], (w nodes, ...), from the values of each cell, (cells, ...)."""
         return np.asarray(np.tensordot(self.transition, values, axes=(1, 0)))
 
-    def to_arrays(self) -> dict[str, Array]:
-        """What decisions need, as it is saved."""
-        linear = self.index.linear if isinstance(self.index, KernelMean) else self.index
-        arrays: dict[str, Array] = {
-            "z_nodes": self.z_nodes,
-            "w_nodes": self.w_nodes,
-            "outlook": np.r_[self.forecast.intercept, self.forecast.slopes],
-            "index": np.r_[linear.intercept, linear.slopes],
-        }
-        if isinstance(self.index, KernelMean):
-            arrays |= {
-                "centre": self.index.centre,
-                "scale": np.where(np.isinf(self.index.scale), 0.0, self.index.scale),
-                "landmarks": self.index.landmarks,
-                "root": self.index.root,
-                "weights": self.index.weights,
-                "kernel": np.array([self.index.coefficient, self.index.ridge]),
-            }
-        return arrays | self.cycle.to_arrays() | ({} if self.ahead is None else {"ahead": self.ahead})
-
     @classmethod
-    def from_arrays(cls, arrays: dict[str, Array]) -> "MarketStates":
-        """From `to_arrays`, without the cells, which only planning needs."""
-        linear = LinearMean(float(arrays["index"][0]), arrays["index"][1:])
-        index: LinearMean | KernelMean = linear
-        if "landmarks" in arrays:
-            scale = np.where(arrays["scale"] == 0, np.inf, arrays["scale"])
-            shape = arrays["centre"], scale, arrays["landmarks"], arrays["root"]
-            coefficient, ridge = map(float, arrays["kernel"])
-            index = KernelMean(linear, *shape, coefficient, ridge, arrays["weights"])
-        forecast = LinearMean(float(arrays["outlook"][0]), arrays["outlook"][1:])
-        no_cells = np.zeros((0, 2), np.int64), np.zeros((0, 0))
-        nodes = arrays["z_nodes"], arrays["w_nodes"]
-        cycle = KnownCycle.from_arrays(arrays)
-        return cls(index, forecast, *nodes, *no_cells, cycle=cycle, ahead=arrays.get("ahead"))
+    def derived(cls, saved: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG003, it depends on nothing
+        """No cells, which only planning needs."""
+        return {"cells": np.zeros((0, 2), np.int64), "transition": np.zeros((0, 0))}
 
 
 def position(values: Floats, nodes: Floats) -> Floats:

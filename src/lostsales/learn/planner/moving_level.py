@@ -5,9 +5,10 @@ orders and demand are divided by it, and what is decided is multiplied by it aga
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from pydantic import Field
 
 from lostsales.data.encoding import feature_columns
 from lostsales.data.log import SalesLog
@@ -19,6 +20,7 @@ from lostsales.demand.forecasting.counts import log_scores
 from lostsales.demand.forecasting.level_loops import level_paths
 from lostsales.demand.forecasting.spread import USUAL, Spread, likeliest_spread
 from lostsales.demand.law.demand_model import DemandModel
+from lostsales.saved_fields import POSITIVE, NonNegative, numbers, texts, wholes
 from lostsales.types import Array, Bools, Floats, Ints
 
 HALF_LIVES = np.array([2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 416.0])  # periods
@@ -33,6 +35,7 @@ RANGE = 0.1, 10.0  # of a level relative to the usual one
 FARTHEST = 50.0  # logarithm of what price and features may do to demand; beyond, products of it would not be finite
 STILL = 0.2  # relative change up to which a level that never moved counts as chance, and so do changes ...
 CHANCE = 0.99  # ... as large as all but so many of those that the filter made of the log, in which none moved
+MOST_PERIOD, MOST_STEP = 9.2e18, 1 << 62  # which int64 can hold
 FIRST_ROWS = 15  # of a product, until its filter has settled
 
 
@@ -40,18 +43,20 @@ FIRST_ROWS = 15  # of a product, until its filter has settled
 class LevelStates:
     """Where the level of each product stands at the end of a log."""
 
-    names: Array  # (products,) text
-    last: Ints  # (products,) last period, as a number
-    usual: Floats  # (products,) mean level over the log
-    total: Floats  # (products, rates)
-    weight: Floats  # (products, rates)
-    score: Floats  # (products, rates)
-    slopes: Floats  # (1 + columns,) of the logarithm of demand on price and features
-    centre: Floats  # (1 + columns,)
+    names: Annotated[Array, texts("levels")]
+    last: Annotated[Ints, wholes("levels", least=-(2.0**63), most=MOST_PERIOD)]  # last period, as a number
+    usual: Annotated[Floats, numbers("levels", least=POSITIVE)]  # mean level over the log
+    total: Annotated[Floats, numbers("levels", len(DECAYS))]
+    weight: Annotated[Floats, numbers("levels", len(DECAYS), least=0)]
+    score: Annotated[Floats, numbers("levels", len(DECAYS))]
+    slopes: Annotated[Floats, numbers("level inputs")]  # of the logarithm of demand on price and features
+    centre: Annotated[Floats, numbers("level inputs")]
     spread: Spread
-    still: float = 0.0  # relative change up to which a level is the usual one, and ...
-    chance: float = 0.0  # ... logarithm of one, in units of the relative deviation of a period's demand
-    step: int = 0  # from one period to the next, as a number; 0 where it is not known
+    still: NonNegative = 0.0  # relative change up to which a level is the usual one, and ...
+    chance: NonNegative = 0.0  # ... logarithm of one, in units of the relative deviation of a period's demand
+    step: Annotated[int, Field(ge=0, le=MOST_STEP)] = (
+        0  # from one period to the next, as a number; 0 where it is not known
+    )
 
     def index(self, log: SalesLog) -> Floats:
         """What price and features do to the demand of rows, (rows,)."""

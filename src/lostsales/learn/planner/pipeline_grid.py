@@ -1,29 +1,33 @@
 """Grids of stock and of orders on the way, on which a plan of every state is made where these are few."""
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
+from pydantic import Field
 
 from lostsales.data.ladders import common_step
 from lostsales.data.problem import Problem
+from lostsales.errors import LostSalesError
 from lostsales.learn.planner.arrivals import cycle_of
 from lostsales.learn.planner.market_states import MarketStates
 from lostsales.learn.planner.physics import Physics
 from lostsales.learn.planner.state_grid import StateGrid
+from lostsales.saved_fields import numbers
 from lostsales.types import Floats, Ints
 
 MOST_STATES = 3_000_000  # of a plan
 MOST_NODES = 17  # of an order on the way; further orders are between nodes
+MOST_STEPS = 1_000_000  # of the stock in one of an order on the way
 LEAST_STOCKS = 24  # steps of the stock
 
 
 class PipelineGrid(NamedTuple):
     """Even grids from 0 of the stock and of an order on the way, which is a whole number of steps of the stock."""
 
-    stocks: Floats  # (stocks,)
-    nodes: Floats  # (nodes,) of every order on the way
-    steps: int  # of the stock in one of an order
-    columns: int  # orders on the way, the first arrives first
+    stocks: Annotated[Floats, numbers("1+stocks", least=0, rising=True)]
+    nodes: Annotated[Floats, numbers("1+order nodes", least=0, rising=True)]  # of every order on the way
+    steps: Annotated[int, Field(ge=1, le=MOST_STEPS)]  # of the stock in one of an order
+    columns: Annotated[int, Field(ge=1, le=1_000)]  # orders on the way, the first arrives first
 
     @classmethod
     def of(cls, stock_step: float, order_step: float, stocks: int, nodes: int, columns: int) -> "PipelineGrid":
@@ -31,6 +35,12 @@ class PipelineGrid(NamedTuple):
         steps = max(1, round(order_step / stock_step))
         own = steps * stock_step
         return cls(stock_step * np.arange(float(stocks)), own * np.arange(float(nodes)), steps, columns)
+
+    def validate(self) -> None:
+        """Raise where a file has other grids than even ones from 0."""
+        even = PipelineGrid.of(self.stocks[1], self.nodes[1], len(self.stocks), len(self.nodes), self.columns)
+        if self.steps != even.steps or not all(map(np.array_equal, self[:2], even[:2])):
+            raise LostSalesError("its stocks and orders on the way must be even grids from 0")
 
     @property
     def pipelines(self) -> int:

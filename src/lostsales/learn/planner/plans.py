@@ -12,6 +12,7 @@ from lostsales.data.progress import stages as stages_of
 from lostsales.demand.censoring.evidence import Evidence
 from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.demand.law.local_residuals import LocalResiduals
+from lostsales.learn.planner.arrivals import Arrivals
 from lostsales.learn.planner.every_state_plan import plan_every_state
 from lostsales.learn.planner.following import ByPipeline, ByStock, Following, Projected
 from lostsales.learn.planner.lag_belief import plan_memory
@@ -66,7 +67,7 @@ class Plans:
         for stage, part in zip(stages, stages_of(progress, [len(stage) for stage in stages]), strict=True):
             in_parallel(plan, stage, part)
         if self.pipeline is not None and self.every_state is None:
-            return _stacked(latents), Projected(tuple(tuple(of_group) for of_group in plans), self.problem)
+            return _stacked(latents), Projected(tuple(map(tuple, plans)), Arrivals.of(self.problem))
         values = _stacked(np.vectorize(self.states.next_values, otypes=[object])(plans))
         return _stacked(latents), ByPipeline(values, self.every_state) if self.every_state else ByStock(values)
 

@@ -2,35 +2,38 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
+from pydantic import Field
 
 from lostsales.data.economics import UnitCosts, units_available
+from lostsales.data.feature import feature_count
 from lostsales.data.ladders import Ladders, thinned
 from lostsales.data.parallel import in_parallel
 from lostsales.data.problem import Problem
+from lostsales.demand.law.demand_law import MOST_LAGS
+from lostsales.learn.planner.arrivals import Arrivals
 from lostsales.learn.planner.belief import Belief, BeliefTracker, LawInputs
 from lostsales.learn.planner.decision_loops import Rows
 from lostsales.learn.planner.expectation import expected
-from lostsales.learn.planner.following import Following, following_from_arrays
+from lostsales.learn.planner.following import Following
 from lostsales.learn.planner.latent_table import LatentTable
 from lostsales.learn.planner.market_states import MarketStates, position
-from lostsales.learn.planner.physics import Physics
-from lostsales.learn.planner.plan_file import ladders_of, plan_content
+from lostsales.learn.planner.physics import BELIEF_SHAPES, Physics
 from lostsales.learn.planner.price_facts import ScoredActions, periods_of_cover, price_facts
 from lostsales.learn.planner.series_table import SeriesRows, SeriesTable
 from lostsales.learn.planner.state_grid import Dynamics, Memory
-from lostsales.policy.action_grid import ActionGrid, keep_largest, room_of
+from lostsales.policy.action_grid import ActionGrid, action_sizes, keep_largest, room_of
 from lostsales.policy.base import PolicyBase
 from lostsales.policy.decision import Decision, greedy
 from lostsales.policy.expected import Expected
-from lostsales.policy.file_content import Content, Header, feature_count
-from lostsales.policy.file_format import Artefact, arrays_of
-from lostsales.policy.rules import Rules
+from lostsales.policy.rules import Rules, SavedRules
 from lostsales.policy.view import Action, View
-from lostsales.types import Array, Bools, Floats, Ints
+from lostsales.saved_fields import POSITIVE, Axis, Depth, NonNegative, Positive, Share, numbers
+from lostsales.types import Bools, Floats, Ints
 
+LagWeight = Annotated[float, Field(ge=-MOST_LAGS, le=1 + MOST_LAGS)]
 NO_SAFE_DEPTH = 1 << 30
 CHUNK = 2_000  # rows scored at once
 REFINED = 4  # parts into which each step of a refinement divides the gap between rungs
@@ -41,32 +44,49 @@ PRICE_REACH = 0.02  # prices so little beyond the nodes of a plan are within the
 class PlanPolicy(PolicyBase):
     """Greedy in the mean value over one or several laws of demand."""
 
+    AXES: ClassVar[dict[str, Axis]] = {
+        "features": Axis(least=0),
+        "attributes": Axis(least=0),
+        "series": Axis(least=0),
+        "laws": Axis(most=10_000),
+        "z": Axis(most=1_000),
+        "w": Axis(most=1_000),
+        "lags": Axis(least=2, most=10_000),
+        "atoms": Axis(most=1_000),
+    }
+
     problem: Problem
-    rules: Rules
+    rules: SavedRules
     ladders: Ladders
-    prices: Floats  # (prices,) nodes of the plans, relative to the usual price
-    physics: Physics
+    prices: Annotated[Floats, numbers("nodes", least=0, rising=True)]  # of the plans, relative to the usual price
+    unit_costs: Annotated[Floats, numbers(4, least=0)]  # of a lost sale, an order, holding, and any order
+    strict: bool  # a stock-out is distinguished from selling out exactly
     states: MarketStates
     series: SeriesTable
-    latents: Floats  # (groups, laws, belief shapes, z nodes, prices, lags, atoms)
+    latents: Annotated[Floats, numbers("groups", "laws", BELIEF_SHAPES, "z", "nodes", "lags", "atoms", single=True)]
     following: Following
-    steps: Floats  # (groups, 2) of stock and last demand
-    ranges: Floats  # (2, 2) least and most of z and the stock, in units of scale, in the log
+    steps: Annotated[Floats, numbers("groups", 2, least=POSITIVE)]  # of stock and last demand
+    ranges: Annotated[Floats, numbers(2, 2)]  # least and most of z and the stock, in units of scale, in the log
     multiplicative: bool
     log_link: bool
     integer: bool
     rounded: bool
-    demand_max: float
-    near_zero: float
+    demand_max: Positive
+    near_zero: Positive
     saturates: bool  # the memory of the law
-    lag_weights: tuple[float, ...]  # of the last demands
-    discount: float
-    pessimism: float
-    safe_depth: int
-    learned_depth: int
-    usual_demand: float
+    lag_weights: Annotated[tuple[LagWeight, ...], Field(min_length=1, max_length=MOST_LAGS)]  # of the last demands
+    discount: Annotated[float, Field(ge=0, lt=1)]
+    pessimism: Share
+    safe_depth: Depth
+    learned_depth: Depth
+    usual_demand: NonNegative
     family: str
     observes: Literal["history"] = "history"
+
+    @cached_property
+    def physics(self) -> Physics:
+        """The movement of stock and money by its problem and costs."""
+        return Physics.of(self.problem, UnitCosts(*self.unit_costs.tolist()), self.strict)
 
     @cached_property
     def tables(self) -> tuple[tuple[LatentTable, ...], ...]:
@@ -80,12 +100,13 @@ class PlanPolicy(PolicyBase):
     @cached_property
     def tracker(self) -> BeliefTracker:
         """The belief over the last demand."""
-        strict = self.physics.strict
         is_log = self.multiplicative or self.log_link
         log_price = is_log and bool((self.series.usual_price != 1).any())
         inputs = LawInputs(log_price, is_log, self.near_zero, self.saturates)
         weights = self.lag_weights
-        return BeliefTracker(self.problem, self.prices, self.states, self.series, self.tables, inputs, strict, weights)
+        return BeliefTracker(
+            self.problem, self.prices, self.states, self.series, self.tables, inputs, self.strict, weights
+        )
 
     @property
     def may_recommend(self) -> Ladders:
@@ -278,72 +299,20 @@ class PlanPolicy(PolicyBase):
         return np.asarray((relative_price >= least) & (relative_price <= most))
 
     @classmethod
-    def content(cls, header: Header) -> Content:
-        """What a file of this kind may hold."""
-        return plan_content(header)
-
-    def to_artefact(self) -> Artefact:
-        """The arrays and settings of the file."""
-        arrays: dict[str, Array] = {
-            "latents": self.latents.astype(np.float32),
-            "steps": self.steps,
-            "costs": np.array(self.physics.costs),
-            "ranges": self.ranges,
-            "nodes": self.prices,
-            "ladder_prices": self.ladders.prices,
-            "ladder_orders": self.ladders.orders,
+    def axis_sizes(cls, saved: dict[str, Any]) -> dict[str, int]:
+        """The sizes that the problem fixes."""
+        problem = saved["problem"]
+        arrivals, physics = Arrivals.of(problem), Physics.of(problem, UnitCosts(0.0, 0.0, 0.0), saved["strict"])
+        return action_sizes(problem) | {
+            "features": feature_count(problem.features),
+            "depths": physics.depth_cap + 1,
+            "phases": arrivals.phases,
+            "horizon": max(arrivals.longest, 1),
         }
-        arrays |= self.following.to_arrays()
-        arrays |= {f"states_{name}": each for name, each in self.states.to_arrays().items()}
-        arrays |= {f"shops_{name}": each for name, each in self.series.to_arrays().items()}
-        settings: dict[str, Any] = {
-            "multiplicative": self.multiplicative,
-            "log_link": self.log_link,
-            "integer": self.integer,
-            "rounded": self.rounded,
-            "demand_max": self.demand_max,
-            "near_zero": self.near_zero,
-            "saturates": self.saturates,
-            "lag_weights": list(self.lag_weights),
-            "strict": self.physics.strict,
-            "discount": self.discount,
-            "pessimism": self.pessimism,
-            "safe_depth": self.safe_depth,
-            "learned_depth": self.learned_depth,
-            "usual_demand": self.usual_demand,
-            "family": self.family,
-            "rules": self.rules.saved(),
-            "ladders": self.ladders.settings(),
-            "attributes": list(self.series.columns),
-        }
-        return Artefact("plan", self.observes, None, self.problem, settings, arrays)
 
-    @classmethod
-    def from_artefact(cls, artefact: Artefact) -> Self:
-        """From `to_artefact`."""
-        arrays, settings = artefact.arrays, dict(artefact.settings)
-        costs, strict = arrays["costs"], settings.pop("strict")
-        columns = tuple(settings.pop("attributes", ()))
-        series = SeriesTable.from_arrays(
-            arrays_of("shops", arrays), columns, feature_count(artefact.problem.features), costs
-        )
-        old = {"near_zero": 0.1, "log_link": False, "rounded": settings["integer"], "saturates": False}
-        settings = old | settings
-        settings["lag_weights"] = tuple(settings.get("lag_weights", (1.0,)))
-        return cls(
-            problem=artefact.problem,
-            rules=Rules.of_saved(settings.pop("rules")),
-            ladders=ladders_of(artefact, settings.pop("ladders", None)),
-            prices=arrays.get("nodes", np.array(artefact.problem.prices)),
-            physics=Physics.of(artefact.problem, UnitCosts(*map(float, costs)), strict),
-            states=MarketStates.from_arrays(arrays_of("states", arrays)),
-            series=series,
-            latents=arrays["latents"].astype(np.float64),
-            following=following_from_arrays(artefact.problem, arrays),
-            steps=arrays["steps"],
-            ranges=arrays["ranges"],
-            **settings,
-        )
+    def validate(self) -> None:
+        """Raise where the parts of a file are not of the same plan."""
+        self.following.validate_for(self.problem, len(self.states.w_nodes) * len(self.states.cycle), self.steps)
 
 
 def _price_caution(series: SeriesRows, prices: Floats) -> Floats:

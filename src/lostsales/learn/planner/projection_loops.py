@@ -5,7 +5,7 @@ difference W, taken to be a sum of a normal variable and of the noise of demand 
 later demand is P(W > 0) times that of W (exact where they are normal, Stein's lemma).
 """
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from lostsales.learn.planner.arrivals import Arrivals
 from lostsales.learn.planner.demand_paths import LATER, DemandPaths
 from lostsales.learn.planner.shortfall import POSITIONS, REACH, SHARES, STEPS_A_UNIT
 from lostsales.learn.planner.state_grid import Dynamics
+from lostsales.saved_fields import Number, Positive, numbers
 from lostsales.types import Floats
 
 TINY = 1e-12
@@ -25,13 +26,15 @@ class Ahead(NamedTuple):
     """What a plan with a pipeline knows of the time after today."""
 
     paths: DemandPaths
-    shortfall: Floats  # (shares, positions, 3), `shortfall_table`
-    knots: Floats  # (knots,) of what is left less the mean demand then, rising
-    weights: Floats  # (phases, FREE_TERMS + 1 + knots) of the terms of the value of what is left, `value_terms`
-    range: Floats  # (2, 2) least and most of the mean demand then and one period later, in the plan
-    price: float  # charged on the way
-    by_gap: Floats  # (GAPS,) what prices that follow the stock earn in a period, by its mean excess over demand
-    gap_step: float
+    shortfall: Annotated[Floats, numbers(SHARES, POSITIONS, 3, least=0)]  # `shortfall_table`
+    knots: Annotated[Floats, numbers("knots", rising=True)]  # of what is left less the mean demand then
+    # of the terms of the value of what is left, `value_terms`
+    weights: Annotated[Floats, numbers("phases", f"{FREE_TERMS + 1}+knots")]
+    range: Annotated[Floats, numbers(2, 2)]  # least and most of the mean demand then and one period later, in the plan
+    price: Number  # charged on the way
+    # what prices that follow the stock earn in a period, by its mean excess over demand
+    by_gap: Annotated[Floats, numbers(GAPS)]
+    gap_step: Positive
 
 
 class Outset(NamedTuple):

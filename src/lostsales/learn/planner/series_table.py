@@ -1,8 +1,8 @@
 """What is a series' own in a plan: scale, usual price, costs, effects, spread; and which series share a plan."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.policy.own_range import MOST_PERIODS, OwnRange, has_own_ranges
 from lostsales.policy.rules import Rules
 from lostsales.policy.view import View
+from lostsales.saved_fields import POSITIVE, indices, numbers, texts
 from lostsales.types import Array, Bools, Floats, Ints
 
 # Plans differ little by scale, by price response and by memory: these weigh less when series are grouped by shape.
@@ -22,6 +23,7 @@ SCALE_POWER = 0.4
 PRICE_MOVE = 0.25  # relative change of the price and ...
 MEMORY_MOVE = 0.5  # ... of the last demand over which responses are compared
 WIDEST = 3.0  # spread of an unknown series, as a multiple of the common one
+ABOVE_ZERO, NOT_NEGATIVE = numbers("series+1", least=POSITIVE), numbers("series+1", least=0)
 LEAST_CASE = 0.1  # of the scale, below which cases hardly matter
 
 
@@ -55,24 +57,26 @@ class SeriesRows(NamedTuple):
 class SeriesTable:
     """One entry a series of the log; the last entry stands for unknown series."""
 
-    names: Array  # (series,) text
+    names: Annotated[Array, texts("series")]
     columns: tuple[str, ...]  # of the attributes; one with text as `name=text`, one column a text
-    attributes: Floats  # (series + 1, columns)
-    scale: Floats  # (series + 1,)
-    effects: Floats  # (series + 1, 1 + inputs) level and slopes, see SeriesEffects
-    centre: Floats  # (inputs,) of the slopes
-    usual_price: Floats  # (series + 1,) 1 where series do not differ in price
-    order_cost: Floats  # (series + 1,) mean unit cost of an order
-    order_multiple: Floats  # (series + 1,) what orders come in, 0 where in anything
-    price_caution: Floats  # (series + 1,) standard errors of the elasticity that another price than the usual one costs
-    group: Ints  # (series + 1,) of like shape, with a plan of its own
-    group_scale: Floats  # (groups,)
-    group_multiple: Floats  # (groups,) what orders come in, relative to the scale
-    group_costs: Floats  # (groups, 4) lost, order, holding and fixed cost of an order, relative to the usual price
-    group_slopes: Floats  # (groups, 2) mean slopes on price and last demand
-    group_spread: Floats  # (groups,) of residuals
-    sizes: Floats  # (1 + columns, 2) logarithms of scale and usual price by the attributes
-    prior: Floats  # (1 + columns, 1 + inputs) effects by the attributes
+    attributes: Annotated[Floats, numbers("series+1", "attributes")]
+    scale: Annotated[Floats, ABOVE_ZERO]
+    effects: Annotated[Floats, numbers("series+1", "3+features+attributes")]  # level and slopes, see SeriesEffects
+    centre: Annotated[Floats, numbers("2+features+attributes")]  # of the slopes
+    usual_price: Annotated[Floats, ABOVE_ZERO]  # 1 where series do not differ in price
+    order_cost: Annotated[Floats, NOT_NEGATIVE]  # mean unit cost of an order
+    order_multiple: Annotated[Floats, NOT_NEGATIVE]  # what orders come in, 0 where in anything
+    # standard errors of the elasticity that another price than the usual one costs
+    price_caution: Annotated[Floats, NOT_NEGATIVE]
+    group: Annotated[Ints, indices("series+1", below="groups")]  # of like shape, with a plan of its own
+    group_scale: Annotated[Floats, numbers("groups", least=POSITIVE)]
+    group_multiple: Annotated[Floats, numbers("groups", least=0)]  # what orders come in, relative to the scale
+    # lost, order, holding and fixed cost of an order, relative to the usual price
+    group_costs: Annotated[Floats, numbers("groups", 4, least=0)]
+    group_slopes: Annotated[Floats, numbers("groups", 2)]  # mean slopes on price and last demand
+    group_spread: Annotated[Floats, numbers("groups", least=POSITIVE)]  # of residuals
+    sizes: Annotated[Floats, numbers("1+attributes", 2)]  # logarithms of scale and usual price by the attributes
+    prior: Annotated[Floats, numbers("1+attributes", "3+features+attributes")]  # effects by the attributes
     own_range: OwnRange | None = None  # by series, what it has seen; None where series are alike
 
     @classmethod
@@ -128,43 +132,10 @@ class SeriesTable:
             own_range=OwnRange.of(log, rules).rows(last) if law.are_products or has_own_ranges(log) else None,
         )
 
-    def to_arrays(self) -> dict[str, Array]:
-        """As it is saved, without the names of the attributes."""
-        apart = ("columns", "own_range")
-        arrays = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in apart}
-        seen = {} if self.own_range is None else {"own_range": self.own_range.to_array()}
-        return arrays | seen | {"names": self.names.astype(np.str_)}
-
     @classmethod
-    def from_arrays(
-        cls, arrays: dict[str, Array], columns: tuple[str, ...], features: int, costs: Floats
-    ) -> "SeriesTable":
-        """From `to_arrays`; files of old know less of their series, and one set of costs (4,) for all."""
-        cautious = {"price_caution": np.zeros(len(arrays["scale"]))}
-        known = cautious | arrays | {"names": arrays["names"].astype(object)}
-        if "effect" in known:
-            entries, groups = len(arrays["scale"]), len(arrays["group_scale"])
-            inputs = features + arrays["attributes"].shape[1] + 2
-            level, to_group = known.pop("effect"), known.pop("to_group", None)
-            if to_group is None:
-                known["scale"] = arrays["group_scale"][arrays["group"]]
-            old = {
-                "effects": np.column_stack([level, np.zeros((entries, inputs))]),
-                "centre": np.zeros(inputs),
-                "usual_price": np.ones(entries),
-                "order_cost": np.full(entries, costs[1]),
-                "order_multiple": np.zeros(entries),
-                "group_multiple": np.zeros(groups),
-                "group_costs": np.tile(costs, (groups, 1)),
-                "group_slopes": np.zeros((groups, 2)),
-                "group_spread": np.ones(groups),
-                "sizes": np.zeros((1 + arrays["attributes"].shape[1], 2)),
-                "prior": np.zeros((1 + arrays["attributes"].shape[1], 1 + inputs)),
-            }
-            known = old | known
-        seen = known.pop("own_range", None)
-        own_range = None if seen is None else OwnRange.from_array(seen)
-        return cls(columns=columns, own_range=own_range, **known)
+    def axis_sizes(cls, saved: dict[str, Any]) -> dict[str, int]:
+        """The attributes."""
+        return {"attributes": len(saved["columns"])}
 
     @cached_property
     def _entries(self) -> dict[str, int]:
@@ -182,8 +153,7 @@ class SeriesTable:
             each[at] for each in (self.attributes, self.effects, self.scale, self.usual_price, self.order_cost)
         )
         multiple = self.order_multiple[at]
-        says = bool(self.columns) or self.sizes.any() or self.prior.any()  # not in files of old
-        if new.any() and view.context is not None and says:
+        if new.any() and view.context is not None:
             attributes[new] = view.context.take(np.flatnonzero(new)).values(self.columns, self.attributes[-1])
             effects[new] = _with_ones(attributes[new]) @ self.prior
             said = sizes_of(attributes[new], self.sizes)

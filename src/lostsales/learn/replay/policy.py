@@ -1,12 +1,9 @@
 """The policy of Replay-FQI: the best action by one-period lookahead on the values of replayed transitions."""
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
 from lostsales.learn.planner.policy import PlanPolicy
-from lostsales.policy.file_format import Artefact
-
-KIND = "replay"
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +19,3 @@ class ReplayPolicy(PlanPolicy):
     def summary(self) -> dict[str, Any]:
         """The method, and how rows were replayed."""
         return {"method": "replay-fqi", "replayed": self.family}
-
-    def to_artefact(self) -> Artefact:
-        """The arrays and settings of the file."""
-        return replace(super().to_artefact(), kind=KIND)
