@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from lostsales.simulation.ppo import PpoPolicy, PpoTraining
 
 import lostsales
 from lostsales.data.units import problem_in_units
+from lostsales.lab.ppo_policy import PpoPolicy, PpoTraining
 from lostsales.policy.chosen_products import ChosenProducts
 from lostsales.policy.in_units import InUnits
 from tests.fuzz.running import new_folder
