@@ -75,7 +75,8 @@ class FileSource:
         named = ", ".join(f"{place} AS {identifier(column)}" for column, (place, _) in table.kinds.items())
         target = folder / FETCHED
         with replacing(target) as temporary:
-            copy = f"COPY (SELECT {named} FROM log) TO {quoted(str(temporary.absolute()))} (FORMAT parquet)"
+            options = "FORMAT parquet, USE_TMP_FILE false"  # ours is one
+            copy = f"COPY (SELECT {named} FROM log) TO {quoted(str(temporary.absolute()))} ({options})"
             execute(table.connection, self.name, copy)
         return (target,)
 
