@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from lostsales.data.economics import Arrival, Balance, UnitCosts, next_stock, period_profit, units_available
+from lostsales.data.shop import Shop
 
 STOCK, ORDER = np.array([4.0, 4.0, 4.0]), np.array([5.0, 5.0, 5.0])
 DEMAND = np.array([3.0, 6.0, 12.0])
@@ -13,7 +14,8 @@ DEMAND = np.array([3.0, 6.0, 12.0])
     ("arrival", "capacity", "expected"), [("after", None, 4.0), ("before", None, 9.0), ("before", 7.0, 7.0)]
 )
 def test_what_can_be_sold(arrival: Arrival, capacity: float | None, expected: float) -> None:
-    np.testing.assert_array_equal(units_available(STOCK, ORDER, arrival, capacity), np.full(3, expected))
+    flow = Shop(arrival=arrival, capacity=capacity).flow
+    np.testing.assert_array_equal(units_available(STOCK, ORDER, flow), np.full(3, expected))
 
 
 @pytest.mark.parametrize(
@@ -29,7 +31,8 @@ def test_what_can_be_sold(arrival: Arrival, capacity: float | None, expected: fl
     ],
 )
 def test_next_stock(arrival: Arrival, balance: Balance, capacity: float | None, expected: list[float]) -> None:
-    np.testing.assert_array_equal(next_stock(STOCK, ORDER, DEMAND, arrival, balance, capacity), expected)
+    flow = Shop(arrival=arrival, balance=balance, capacity=capacity).flow
+    np.testing.assert_array_equal(next_stock(STOCK, ORDER, DEMAND, flow), expected)
 
 
 def test_profit_with_constant_and_row_varying_costs() -> None:
@@ -51,7 +54,7 @@ def test_a_fixed_cost_is_paid_only_where_something_is_ordered() -> None:
 def test_netted_balance_leaks_the_hidden_demand_and_lost_sales_does_not() -> None:
     """Two demands above the stock: the netted balance lets anyone subtract them from the books."""
     stock, order, hidden = np.array([4.0, 4.0]), np.array([5.0, 5.0]), np.array([6.0, 7.0])
-    netted = next_stock(stock, order, hidden, "after", "netted")
+    netted = next_stock(stock, order, hidden, Shop(balance="netted").flow)
     np.testing.assert_array_equal(netted, [3, 2])
     np.testing.assert_array_equal(stock + order - netted, hidden)
-    np.testing.assert_array_equal(next_stock(stock, order, hidden, "after", "lost-sales"), [5, 5])
+    np.testing.assert_array_equal(next_stock(stock, order, hidden, Shop().flow), [5, 5])

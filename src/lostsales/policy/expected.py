@@ -51,7 +51,7 @@ class Expected:
         (array([8.]), array([0.]), array([56.]))
         """
         demand, chance, lost = outlook
-        available = units_available(stock, action.order, shop.arrival, shop.capacity)
+        available = units_available(stock, action.order, shop.flow)
         sales = np.clip(demand - lost, 0.0, available)
         lost, leftover = demand - sales, available - sales  # so that what is demanded and available adds up
         profit = period_profit(action.price, action.order, sales, lost, leftover, costs)

@@ -20,13 +20,13 @@ def expected(policy: "PlanPolicy", view: View, action: Action, unit_cost: Floats
     The plan stands: another cost, as an offer of today, moves the profit of today and leaves what follows as it is.
     """
     belief, problem = policy.tracker.belief(view), policy.problem
-    available = units_available(view.stock, action.order, problem.arrival, problem.capacity)
+    available = units_available(view.stock, action.order, problem.flow)
     outlook = policy.tracker.outlook(view.depth.astype(np.int64), belief, action.price, available)
     value = policy.values_of(view, belief, action.price[:, None], action.order[:, None]).values[:, 0]
     costs = _costs(policy, belief)
     if unit_cost is not None:
         value = value + (costs.order - unit_cost) * action.order
-        costs = UnitCosts(costs.lost, unit_cost, costs.holding, costs.fixed_order)
+        costs = costs._replace(order=unit_cost)
     unseen = _unseen(policy, belief, action)
     known = outlook.demand, outlook.stockout_chance, outlook.lost
     return Expected.of(action, view.stock, known, problem, costs, value, unseen)
@@ -35,7 +35,7 @@ def expected(policy: "PlanPolicy", view: View, action: Action, unit_cost: Floats
 def _costs(policy: "PlanPolicy", belief: Belief) -> UnitCosts:
     """Unit costs of each row: the order's is the series' own, the others are those of its group at its usual price."""
     by_group = policy.series.group_costs[belief.series.group] * belief.series.usual_price[:, None]
-    return UnitCosts(by_group[:, 0], belief.series.order_cost, by_group[:, 2], policy.physics.fixed_order_cost)
+    return UnitCosts(by_group[:, 0], belief.series.order_cost, by_group[:, 2], policy.physics.costs.fixed_order)
 
 
 def _unseen(policy: "PlanPolicy", belief: Belief, action: Action) -> Bools:

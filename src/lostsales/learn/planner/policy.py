@@ -109,7 +109,7 @@ class PlanPolicy(PolicyBase):
         price, order = scored.grid.taken(found.best)
         second = scored.grid.taken(found.second)
         has_second = ~np.isnan(found.advantage)
-        available = units_available(view.stock, order, self.problem.arrival, self.problem.capacity)
+        available = units_available(view.stock, order, self.problem.flow)
         outlook = self.tracker.outlook(view.depth.astype(np.int64), belief, price, available)
         return Decision(
             price=price,
