@@ -10,14 +10,16 @@ import numba
 from numba.core.caching import FunctionCache
 from numba.extending import overload, register_jitable
 
-from lostsales.types import larger, smaller
+from lostsales.types import larger, paid_once, smaller
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
+# As numbers want them: loops with these become vector instructions, with those for arrays they do not.
 overload(smaller)(lambda left, right: lambda left, right: min(left, right))  # noqa: ARG005
 overload(larger)(lambda left, right: lambda left, right: max(left, right))  # noqa: ARG005
-_callable = {smaller, larger}  # plain functions that compiled code may call
+overload(paid_once)(lambda cost, units: lambda cost, units: cost if units > 0 else 0.0)  # noqa: ARG005
+_callable = {smaller, larger, paid_once}  # plain functions that compiled code may call
 
 
 def compiled(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:

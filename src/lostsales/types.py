@@ -34,3 +34,8 @@ def larger(left: Units, right: Units | float) -> Units:
     """The larger of two, entry by entry; in compiled code `max`."""
     found: Units = np.maximum(left, right)
     return found
+
+
+def paid_once(cost: float, units: Units) -> Units | float:
+    """A cost where there are any units, entry by entry; without work where there is no such cost."""
+    return cost * (units > 0) if cost else 0.0

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from lostsales.types import Array, Bools, Ints, Units, larger, smaller
+from lostsales.types import Array, Bools, Ints, Units, larger, paid_once, smaller
 
 Arrival = Literal["after", "before"]
 Balance = Literal["lost-sales", "netted"]
@@ -62,7 +62,7 @@ def sales_profit(price: Units, sold: Units, lost: Units, left: Units, costs: Uni
 
 def order_cost(order: Units, costs: UnitCosts) -> Units:
     """C_2 O_t, and the fixed cost where something is ordered."""
-    cost: Units = costs.order * order + costs.fixed_order * (order > 0)
+    cost: Units = costs.order * order + paid_once(costs.fixed_order, order)
     return cost
 
 
@@ -113,7 +113,12 @@ def next_stock(stock_t: Units, arrived_t: Units, demand_t: Units, flow: StockFlo
     >>> next_stock(stock, order, demand, Shop().flow), next_stock(stock, order, demand, Shop(balance="netted").flow)
     (array([3.]), array([1.]))
     """
-    held = carried(units_available(stock_t, arrived_t, flow), demand_t, flow)
+    return closing_stock(units_available(stock_t, arrived_t, flow), arrived_t, demand_t, flow)
+
+
+def closing_stock(available_t: Units, arrived_t: Units, demand_t: Units, flow: StockFlow) -> Units:
+    """The same from what could be sold in t."""
+    held = carried(available_t, demand_t, flow)
     return held if flow.before else stocked(held, arrived_t, flow)
 
 

@@ -48,8 +48,10 @@ def deliver(pipeline: Pipeline, order_t: Floats, shop: Shop, rng: np.random.Gene
     law, entries = shop.lead_times, pipeline.units.shape[1] + 1
     outstanding = np.column_stack([pipeline.units, order_t])
     if law.is_fixed:
-        arrived, units = advanced(outstanding, np.arange(entries) == 0)
-        kept = Pipeline(units)
+        arrived, kept = (
+            outstanding[:, 0],
+            Pipeline(outstanding[:, 1:]),
+        )  # as `advanced` would, in a fraction of its time
     else:
         series = len(order_t)
         new = rng.random(series) < law.lost

@@ -8,8 +8,8 @@ from lostsales.data.economics import (
     UNBOUNDED,
     StockFlow,
     UnitCosts,
+    closing_stock,
     next_depth,
-    next_stock,
     period_profit,
     truncates,
     units_available,
@@ -72,7 +72,7 @@ def transition(
         stockout=stockout,
         truncated=truncated,
         profit=period_profit(price, order, sales, lost, leftover, costs),
-        stock_tp1=next_stock(stock_t, arrived, demand_t, flow),
+        stock_tp1=closing_stock(available, arrived, demand_t, flow),
         depth_tp1=next_depth(depth_t, stockout),
         arrived=arrived,
     )

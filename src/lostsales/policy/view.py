@@ -144,9 +144,10 @@ def order_limit(shop: Shop, stock: Floats, pipeline: Floats | None, order_phase:
 
     Room in the pipeline, and in a store whose capacity forbids to order more than stock and pipeline leave of it.
     """
-    flow, on_way = shop.flow, np.zeros(len(stock)) if pipeline is None else pipeline.sum(axis=1)
+    flow = shop.flow
     if shop.supply.capacity is None and order_phase is None and (pipeline is None or not flow.forbids):
         return None
+    on_way = np.zeros(len(stock)) if pipeline is None else pipeline.sum(axis=1)
     room = np.maximum(order_room(stock, on_way, flow), 0.0)
     return room if order_phase is None else np.where(shop.supply.may_order(order_phase), room, 0.0)
 

@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from lostsales.data.economics import next_stock, order_cost, sales_profit, units_available
+from lostsales.data.economics import closing_stock, order_cost, sales_profit, units_available
 from lostsales.errors import SettingError
 from lostsales.policy.view import View
 from lostsales.simulation.demand_laws import Geometric, Poisson
@@ -222,7 +222,7 @@ def _supply_pairs(scenario: Scenario, stocks: Ints, order: Ints) -> tuple[Ints, 
 
 def _next_stock(scenario: Scenario, pairs: Ints, demands: Ints, most: int) -> Ints:
     available, arriving = pairs.T[:, :, None]
-    return next_stock(available, arriving, demands, scenario.flow._replace(before=False, capacity=most))
+    return closing_stock(available, arriving, demands, scenario.flow._replace(before=False, capacity=most))
 
 
 def _profit(scenario: Scenario, available: Ints, demand: Ints) -> Floats:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lostsales._jit import compiled
-from lostsales.data.economics import StockFlow, next_stock, units_available, whole_delivery
+from lostsales.data.economics import StockFlow, carried, stocked, units_available, whole_delivery
 from lostsales.types import Array, Floats, Ints
 
 
@@ -39,18 +39,23 @@ def expected_later(
     tables: Tables, f: int, p: int, d: int, y: int, s: int, o: int, shallow: Floats, deeper: Floats
 ) -> float:
     """E[V(S_{t+1})] of one action; V is (p, f, d, y, s) after the features moved, deeper where demand was hidden."""
+    before, _, capacity, forbids, most_on_way, longest_run = tables.flow
+    flow = StockFlow(
+        before, False, capacity, forbids, most_on_way, longest_run
+    )  # netted was refused; a constant is quicker
     total, believes = 0.0, tables.hidden_at.shape[-1] > 0 and not tables.truncates
     for m in range(len(tables.chance)):
-        low, part = whole_delivery(tables.arriving[m, s, o], tables.share)
-        later = tables.later[m, s, o]
+        units, part = whole_delivery(tables.arriving[m, s, o], tables.share)
+        low, later = int(units), tables.later[m, s, o]
         for more in range(2):
             weight = tables.chance[m] * (part if more else 1.0 - part)
             if weight < 1e-12:
                 continue
-            arrived = int(low) + more
-            available = units_available(y, arrived, tables.flow)
+            arrived = low + more
+            available = units_available(y, arrived, flow)
             inner, last = 0.0, tables.pmf.shape[3]
-            stock = next_stock(y, arrived, available, tables.flow)  # after a demand of all that is available
+            after = 0 if flow.before else arrived
+            stock = stocked(0, after, flow)
             if tables.collapses:
                 last = min(last, available)
                 inner = tables.above[f, p, d, available] * shallow[p, f, 0, stock, later]
@@ -65,7 +70,7 @@ def expected_later(
                     continue
                 hidden = demand > available
                 seen = available if hidden and tables.truncates else demand
-                stock = next_stock(y, arrived, demand, tables.flow)
+                stock = stocked(carried(available, demand, flow), after, flow)
                 at = tables.point[seen]
                 if hidden and not tables.truncates:
                     inner += chance * deeper[p, f, at, stock, later]
