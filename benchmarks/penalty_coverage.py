@@ -71,7 +71,7 @@ def behaviour(shop: Scenario, name: str) -> Policy | None:
 def last_demand(shop: Scenario, view: View, rng: np.random.Generator) -> Floats:
     """The demand before each row of a view, drawn anew until it is hidden where it was; NaN where it never is."""
     closed, action = view.past[-1]
-    available = units_available(closed.stock, action.order, shop.arrival, shop.capacity)
+    available = units_available(closed.stock, action.order, shop.flow)
     found = np.where(view.depth > 0, np.nan, view.last_sales)
     for _ in range(TRIES):
         if not np.isnan(found).any():
@@ -84,7 +84,7 @@ def last_demand(shop: Scenario, view: View, rng: np.random.Generator) -> Floats:
 def step_back(shop: Scenario, view: View, action: Action, before: QPolicy, rng: np.random.Generator) -> Floats:
     """Profit and discounted value of the next history under the law of the shop, one draw a row of the view."""
     demand = shop.demand(1, view.features, action.price, last_demand(shop, view, rng), rng)
-    closed = transition(view.stock, view.depth, action, demand, shop, shop.unit_costs)
+    closed = transition(view.stock, view.depth, action, demand, shop.flow, shop.unit_costs)
     features = shop.next_features(view.features, action.price, rng)
     depth, past = closed.depth_tp1.astype(np.int16), (*view.past, ClosedPeriod(view, action))
     after = View(2, features, closed.stock_tp1, closed.sales, closed.stockout, depth, None, past)

@@ -74,8 +74,8 @@ def assert_equal_logs(left: SalesLog, right: SalesLog, but: tuple[str, ...] = ()
             assert first.dtype == second.dtype, each.name
             np.testing.assert_array_equal(first, second, err_msg=each.name)
         elif isinstance(first, UnitCosts):
-            for cost in fields(UnitCosts):
-                np.testing.assert_array_equal(getattr(first, cost.name), getattr(second, cost.name))
+            for one, other in zip(first, second, strict=True):
+                np.testing.assert_array_equal(one, other)
         elif each.name == "attributes":
             assert first.keys() == second.keys()
             for name, texts in first.items():

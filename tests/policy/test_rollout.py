@@ -152,7 +152,7 @@ def test_a_demand_that_is_met_is_not_cut() -> None:
         np.array([2]),
         Action(np.array([4.0]), np.array([0.0])),
         np.array([4.0]),
-        Shop(longest_run=2),
+        Shop(longest_run=2).flow,
         COSTS,
     )
     assert outcome.truncated is not None

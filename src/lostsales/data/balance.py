@@ -30,9 +30,9 @@ def stock_after(log: SalesLog) -> Floats:
     problem = log.problem
     arrived = log.order if log.received is None else log.received
     moved = 0.0 if log.adjustment is None else log.adjustment
-    expected = next_stock(log.stock, arrived, log.sales, problem.arrival, problem.balance, problem.capacity) + moved
+    expected = next_stock(log.stock, arrived, log.sales, problem.flow) + moved
     # Sales beyond what was available came out of a positive correction.
-    available = units_available(log.stock, arrived, problem.arrival, problem.capacity)
+    available = units_available(log.stock, arrived, problem.flow)
     return np.asarray(expected - np.maximum(log.sales - available, 0.0))
 
 

@@ -1,29 +1,34 @@
-"""Timing, balance and profit of a period, as pure functions on arrays.
+"""Formulas of a period: profit, balance of the stock, deliveries and truncation of demand, each in this one place.
 
 Symbols of the paper: stock Y_t, order O_t, price P_t, demand D_t, sales Z_t, profit R_t; unit costs C_1 (lost sale),
 C_2 (order), C_3 (holding).
+
+Every formula takes numbers or arrays. Simulator, baselines and evaluation call it with arrays; compiled loops call it
+with numbers, and it becomes part of their machine code (`_jit.py`). Profit is linear in sold, lost and left units, so
+that loops over demands add these up and take the profit of their expectations.
 """
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from lostsales.types import Floats, Ints
+from lostsales.types import Array, Bools, Ints, Units, larger, paid_once, smaller
 
 Arrival = Literal["after", "before"]
 Balance = Literal["lost-sales", "netted"]
 CapacityRule = Literal["discard", "forbid"]
 
+Cost = Any  # a number, or one a row
+UNBOUNDED = 1 << 30  # in place of the longest run, where demand is never truncated
 
-@dataclass(frozen=True)
-class UnitCosts:
+
+class UnitCosts(NamedTuple):
     """Unit costs C_1 (lost sale), C_2 (order), C_3 (holding): constants or one value a row."""
 
-    lost: Floats | float
-    order: Floats | float
-    holding: Floats | float
-    fixed_order: float = 0.0
+    lost: Cost
+    order: Cost
+    holding: Cost
+    fixed_order: float = 0.0  # of an order, however large
 
     def mean(self) -> "UnitCosts":
         """Constants: every cost averaged over rows.
@@ -31,65 +36,119 @@ class UnitCosts:
         >>> UnitCosts(np.array([1.0, 2.0]), 3.0, 1.0).mean()
         UnitCosts(lost=1.5, order=3.0, holding=1.0, fixed_order=0.0)
         """
-        lost, order, holding = (float(np.mean(cost)) for cost in (self.lost, self.order, self.holding))
-        return UnitCosts(lost, order, holding, float(self.fixed_order))
+        return UnitCosts._make(float(np.mean(cost)) for cost in self)
 
     def at(self, rows: Ints) -> "UnitCosts":
         """The costs of some rows."""
-        lost, order, holding = (
-            cost[rows] if isinstance(cost, np.ndarray) else cost for cost in (self.lost, self.order, self.holding)
-        )
-        return UnitCosts(lost, order, holding, self.fixed_order)
+        return UnitCosts._make(cost[rows] if isinstance(cost, np.ndarray) else cost for cost in self)
 
 
-def units_available(stock_t: Floats, arrived_t: Floats, arrival: Arrival, capacity: float | None = None) -> Floats:
-    """Units that could be sold in t: Y_t, or Y_t + O_t where the order arrives before the doors open.
+class StockFlow(NamedTuple):
+    """Rules by which stock and demand move in a shop."""
 
-    >>> units_available(np.array([4.0]), np.array([3.0]), "after")
-    array([4.])
-    >>> units_available(np.array([4.0]), np.array([3.0]), "before", capacity=6)
-    array([6.])
-    """
-    if arrival == "after":
-        return stock_t
-    filled = stock_t + arrived_t
-    return filled if capacity is None else np.minimum(filled, capacity)
+    before: bool  # what arrives in a period can be sold in it; else in the next one
+    netted: bool  # what arrives after the sales serves demand that was not served
+    capacity: float  # inf where there is none
+    forbids: bool  # an order must fit the capacity; else what does not fit is discarded
+    most_on_way: float  # units that may be on the way, inf where the supply sets no limit
+    longest_run: int  # stock-outs in a row after which demand is truncated
 
 
-def next_stock(
-    stock_t: Floats,
-    arrived_t: Floats,
-    demand_t: Floats,
-    arrival: Arrival,
-    balance: Balance = "lost-sales",
-    capacity: float | None = None,
-) -> Floats:
-    """Stock when t + 1 opens; what does not fit into the capacity is gone.
-
-    Lost sales: (Y_t - D_t)^+ + O_t. Netted (the paper's, Section 2.1): (Y_t + O_t - D_t)^+, in which an order serves
-    demand that had already left. With arrival "before" the two are the same.
-
-    >>> stock, order, demand = np.array([4.0]), np.array([3.0]), np.array([6.0])
-    >>> next_stock(stock, order, demand, "after"), next_stock(stock, order, demand, "after", "netted")
-    (array([3.]), array([1.]))
-    """
-    if arrival == "before":
-        return np.maximum(units_available(stock_t, arrived_t, arrival, capacity) - demand_t, 0.0)
-    if balance == "netted":
-        closing = np.maximum(stock_t + arrived_t - demand_t, 0.0)
-    else:
-        closing = np.maximum(stock_t - demand_t, 0.0) + arrived_t
-    return closing if capacity is None else np.minimum(closing, capacity)
+def sales_profit(price: Units, sold: Units, lost: Units, left: Units, costs: UnitCosts) -> Units:
+    """P_t Z_t - C_1 lost - C_3 left: the profit of a period without the cost of its order."""
+    profit: Units = price * sold - costs.lost * lost - costs.holding * left
+    return profit
 
 
-def period_profit(
-    price_t: Floats, order_t: Floats, sales_t: Floats, lost_t: Floats, leftover_t: Floats, costs: UnitCosts
-) -> Floats:
-    """R_t = P_t Z_t - C_1 lost - C_2 O_t - C_3 leftover (Equation 2), less the fixed cost where an order is placed.
+def order_cost(order: Units, costs: UnitCosts) -> Units:
+    """C_2 O_t, and the fixed cost where something is ordered."""
+    cost: Units = costs.order * order + paid_once(costs.fixed_order, order)
+    return cost
+
+
+def period_profit(price: Units, order: Units, sold: Units, lost: Units, left: Units, costs: UnitCosts) -> Units:
+    """R_t = P_t Z_t - C_1 lost - C_2 O_t - C_3 left (Equation 2), less the fixed cost where an order is placed.
 
     >>> one = np.array([1.0])
     >>> period_profit(4 * one, 2 * one, 5 * one, 3 * one, 0 * one, UnitCosts(lost=2, order=3, holding=1))
     array([8.])
     """
-    profit = price_t * sales_t - costs.lost * lost_t - costs.order * order_t - costs.holding * leftover_t
-    return profit - costs.fixed_order * (order_t > 0) if costs.fixed_order else profit
+    return sales_profit(price, sold, lost, left, costs) - order_cost(order, costs)
+
+
+def stocked(held: Units, arrived: Units, flow: StockFlow) -> Units:
+    """Stock after a delivery; what does not fit into the capacity is gone.
+
+    Below 0, `held` is demand that a netted delivery serves first.
+    """
+    filled = smaller(held + arrived, flow.capacity)
+    return larger(filled, 0) if flow.netted else filled
+
+
+def carried(available: Units, demand: Units, flow: StockFlow) -> Units:
+    """Units held when the sales of a period are over, below 0 where a netted delivery is to serve the rest."""
+    return available - demand if flow.netted else larger(available - demand, 0)
+
+
+def units_available(stock_t: Units, arrived_t: Units, flow: StockFlow) -> Units:
+    """Units that could be sold in t: Y_t, or Y_t + O_t where the order arrives before the doors open.
+
+    >>> from lostsales.data.shop import Shop
+    >>> units_available(np.array([4.0]), np.array([3.0]), Shop(arrival="after").flow)
+    array([4.])
+    >>> units_available(np.array([4.0]), np.array([3.0]), Shop(arrival="before", capacity=6).flow)
+    array([6.])
+    """
+    return stocked(stock_t, arrived_t, flow) if flow.before else stock_t
+
+
+def next_stock(stock_t: Units, arrived_t: Units, demand_t: Units, flow: StockFlow) -> Units:
+    """Stock when t + 1 opens.
+
+    Lost sales: (Y_t - D_t)^+ + O_t. Netted (the paper's, Section 2.1): (Y_t + O_t - D_t)^+, in which an order serves
+    demand that had already left. With arrival "before" the two are the same.
+
+    >>> from lostsales.data.shop import Shop
+    >>> stock, order, demand = np.array([4.0]), np.array([3.0]), np.array([6.0])
+    >>> next_stock(stock, order, demand, Shop().flow), next_stock(stock, order, demand, Shop(balance="netted").flow)
+    (array([3.]), array([1.]))
+    """
+    return closing_stock(units_available(stock_t, arrived_t, flow), arrived_t, demand_t, flow)
+
+
+def closing_stock(available_t: Units, arrived_t: Units, demand_t: Units, flow: StockFlow) -> Units:
+    """The same from what could be sold in t."""
+    held = carried(available_t, demand_t, flow)
+    return held if flow.before else stocked(held, arrived_t, flow)
+
+
+def truncates(depth: Any, flow: StockFlow) -> Any:
+    """Whether demand after so many stock-outs in a row is truncated to what is available."""
+    return depth >= flow.longest_run
+
+
+def next_depth(depth: Any, hidden: Any) -> Any:
+    """Stock-outs in a row when the next period opens, where this one did or did not hide demand."""
+    return (depth + 1) * hidden
+
+
+def order_room(stock: Units, on_way: Units, flow: StockFlow) -> Units:
+    """The most that may be ordered on top of stock and pipeline; below 0 where these are above their limits."""
+    room: Units = flow.most_on_way - on_way  # type: ignore[assignment]  # a number stays one
+    return smaller(room, flow.capacity - stock - on_way) if flow.forbids else room
+
+
+def advanced(outstanding: Array, arrives: Bools) -> tuple[Array, Array]:
+    """Units that arrive of orders that are out, oldest first, and the pipeline that the next period opens with.
+
+    >>> advanced(np.array([[4.0, 5.0, 6.0]]), np.array([True, False, False]))
+    (array([4.]), array([[5., 6.]]))
+    """
+    return (outstanding * arrives).sum(axis=-1), (outstanding * ~arrives)[..., 1:]
+
+
+def whole_delivery(arrived: Units, share: float) -> tuple[Units, Units]:
+    """Whole units that come of a delivery of which a share comes, and the chance of one more."""
+    came = share * arrived
+    whole = np.floor(came + 1e-9)
+    return whole, came - whole

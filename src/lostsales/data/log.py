@@ -144,7 +144,7 @@ class SalesLog:
 
     def __post_init__(self) -> None:
         columns = [getattr(self, each.name) for each in fields(self)] + list(self.attributes.values())
-        columns += [] if self.costs is None else [self.costs.lost, self.costs.order, self.costs.holding]
+        columns += [] if self.costs is None else list(self.costs)
         for column in columns:
             if isinstance(column, np.ndarray):
                 column.flags.writeable = False
@@ -187,7 +187,7 @@ class SalesLog:
         if self.stock is None or self.order is None:
             return np.where(self._recorded_stockouts, self.sales, np.inf) if self.records_stockouts else self.sales
         arrived = self.order if self.received is None else self.received
-        available = units_available(self.stock, arrived, self.problem.arrival, self.problem.capacity)
+        available = units_available(self.stock, arrived, self.problem.flow)
         # More than that can be sold where a correction of the period added to the stock.
         return np.where(exceeds(self.sales, available), self.sales, available)
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import BeforeValidator, Field, ValidationError, ValidationInfo, field_validator, model_validator
 
-from lostsales.data.economics import Arrival, Balance, CapacityRule
+from lostsales.data.economics import UNBOUNDED, Arrival, Balance, CapacityRule, StockFlow
 from lostsales.data.settings import NonNegative, Number, Settings, no_truth_value
 from lostsales.data.supply import LeadTimes, Supply, arrival_of, periods_to_order
 from lostsales.types import Ints
@@ -130,6 +130,19 @@ class Shop(Settings):
         cycle = self.supply.order_cycle
         wait = np.ones(1, dtype=np.int64) if cycle is None else periods_to_order(cycle)
         return np.asarray(round(self.lead_times.mean) + (wait if phase is None or cycle is None else wait[phase]))
+
+    @property
+    def flow(self) -> StockFlow:
+        """The rules by which stock and demand move, as the formulas of a period take them."""
+        before = self.arrival == "before"
+        return StockFlow(
+            before=before,
+            netted=self.balance == "netted" and not before,
+            capacity=float("inf") if self.capacity is None else self.capacity,
+            forbids=self.capacity is not None and self.capacity_rule == "forbid",
+            most_on_way=float("inf") if self.supply.capacity is None else self.supply.capacity,
+            longest_run=UNBOUNDED if self.longest_run is None else self.longest_run,
+        )
 
     @property
     def pipeline_length(self) -> int:

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from lostsales.data.economics import UnitCosts
 from lostsales.data.ladders import common_step
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
@@ -76,7 +75,7 @@ def in_units(log: SalesLog, unit: float, own: dict[str, float] | None = None) ->
         columns["pipeline"] = counted(log.pipeline, by_series[log.series, None])
     costs = log.costs
     if costs is not None:
-        costs = UnitCosts(costs.lost, costs.order, costs.holding, costs.fixed_order / unit)
+        costs = costs._replace(fixed_order=costs.fixed_order / unit)
     return replace(log, problem=problem_in_units(log.problem, unit), costs=costs, **columns)
 
 

@@ -4,8 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lostsales.data.economics import advanced, whole_delivery
 from lostsales.data.shop import Shop
-from lostsales.types import Bools, Floats
+from lostsales.data.supply import LeadTimes
+from lostsales.types import Bools, Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,23 +45,32 @@ def deliver(pipeline: Pipeline, order_t: Floats, shop: Shop, rng: np.random.Gene
     >>> arrived, later.units
     (array([4.]), array([[5., 6.]]))
     """
-    law, length = shop.lead_times, pipeline.units.shape[1]
+    law, entries = shop.lead_times, pipeline.units.shape[1] + 1
     outstanding = np.column_stack([pipeline.units, order_t])
     if law.is_fixed:
-        arrived, kept = outstanding[:, 0], Pipeline(outstanding[:, 1:])
+        arrived, kept = (
+            outstanding[:, 0],
+            Pipeline(outstanding[:, 1:]),
+        )  # as `advanced` would, in a fraction of its time
     else:
         series = len(order_t)
         new = rng.random(series) < law.lost
-        before = np.zeros((series, length), dtype=bool) if pipeline.is_lost is None else pipeline.is_lost
+        before = np.zeros((series, entries - 1), dtype=bool) if pipeline.is_lost is None else pipeline.is_lost
         is_lost = np.column_stack([before, new])
-        drawn = rng.random((series, length + 1 if shop.supply.crossing else 1))
-        waited = np.arange(length + 1, 0, -1) if law.longest else np.zeros(1, dtype=np.int64)
-        arrives = (drawn < law.hazards[waited]) & ~is_lost
-        arrived = (outstanding * arrives).sum(axis=1)
-        kept = Pipeline((outstanding * ~arrives)[:, 1:], is_lost[:, 1:])
+        drawn = rng.random((series, entries if shop.supply.crossing else 1))
+        arrived, units = advanced(outstanding, (drawn < law.hazards[waiting_times(law)]) & ~is_lost)
+        kept = Pipeline(units, is_lost[:, 1:])
     return _short(arrived, shop.supply.share, rng), kept
+
+
+def waiting_times(law: LeadTimes) -> Ints:
+    """Periods that the orders of a pipeline have waited, oldest first, the order of today the last one."""
+    return np.arange(law.longest, 0, -1) if law.longest else np.zeros(1, dtype=np.int64)
 
 
 def _short(arrived: Floats, share: float, rng: np.random.Generator) -> Floats:
     """The share of a delivery that comes, rounded to whole units at random."""
-    return arrived if share == 1 else np.floor(share * arrived + rng.random(len(arrived)))
+    if share == 1:
+        return arrived
+    whole, more = whole_delivery(arrived, share)
+    return whole + (rng.random(len(arrived)) >= 1 - more)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lostsales.data.economics import UnitCosts, units_available
+from lostsales.data.economics import UnitCosts, sales_profit, units_available
 from lostsales.data.pipelines import expected_arrivals
 from lostsales.data.shop import Shop
 from lostsales.policy.view import Action, View
@@ -63,7 +63,7 @@ class Expected:
         price, order = action
         periods = np.broadcast_to(shop.periods_covered(view.order_phase), order.shape)
         arrivals = _arrivals(view, order, shop, int(periods.max(initial=1)))
-        available = units_available(view.stock, order, shop.arrival, shop.capacity)
+        available = units_available(view.stock, order, shop.flow)
         demand, chance, lost = outlook(available)
         sales = np.clip(demand - lost, 0.0, available)
         lost, leftover = demand - sales, available - sales  # so that what is demanded and available adds up
@@ -79,7 +79,7 @@ class Expected:
             sold += covers * served
             unserved += covers * (demand - served)
             kept += covers * later
-        profit = margin * sold - costs.lost * unserved - costs.holding * kept
+        profit = sales_profit(margin, sold, unserved, kept, costs)
         # The units of an order share its fixed cost, and bear it when they are sold.
         profit -= costs.fixed_order * np.minimum(sold / np.where(order > 0, order, 1.0), 1.0) * (order > 0)
         unit_cost = np.broadcast_to(np.asarray(costs.order, dtype=np.float64), sales.shape)

@@ -4,8 +4,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lostsales.data.economics import UnitCosts, next_stock, period_profit, units_available
-from lostsales.data.shop import Shop
+from lostsales.data.economics import (
+    UNBOUNDED,
+    StockFlow,
+    UnitCosts,
+    closing_stock,
+    next_depth,
+    period_profit,
+    truncates,
+    units_available,
+)
 from lostsales.policy.view import Action
 from lostsales.types import Array, Bools, Floats
 
@@ -17,6 +25,7 @@ class Outcome:
     demand: Floats  # after truncation
     sales: Floats
     lost: Floats
+    leftover: Floats
     stockout: Bools
     truncated: Bools | None  # None where no rule truncates
     profit: Floats
@@ -30,7 +39,7 @@ def transition(
     depth_t: Array,
     action: Action,
     demand_t: Floats,
-    shop: Shop,
+    flow: StockFlow,
     costs: UnitCosts,
     arrived_t: Floats | None = None,
 ) -> Outcome:
@@ -38,30 +47,32 @@ def transition(
 
     `arrived_t` is what arrives in the period (`policy/deliveries.py`); the order unless given.
 
-    >>> shop, costs = Shop(arrival="before", longest_run=1), UnitCosts(lost=2, order=3, holding=1)
+    >>> from lostsales.data.shop import Shop
+    >>> flow, costs = Shop(arrival="before", longest_run=1).flow, UnitCosts(lost=2, order=3, holding=1)
     >>> action = Action(price=np.array([4.0]), order=np.array([2.0]))
-    >>> outcome = transition(np.array([3.0]), np.array([1]), action, np.array([9.0]), shop, costs)
+    >>> outcome = transition(np.array([3.0]), np.array([1]), action, np.array([9.0]), flow, costs)
     >>> outcome.demand, outcome.stockout, outcome.truncated
     (array([5.]), array([False]), array([ True]))
     """
     price, order = action
     arrived = order if arrived_t is None else arrived_t
-    available = units_available(stock_t, arrived, shop.arrival, shop.capacity)
+    available = units_available(stock_t, arrived, flow)
     truncated = None
-    if shop.longest_run is not None:
-        truncated = (depth_t >= shop.longest_run) & (demand_t > available)
+    if flow.longest_run < UNBOUNDED:
+        truncated = truncates(depth_t, flow) & (demand_t > available)
         demand_t = np.where(truncated, available, demand_t)
     sales = np.minimum(available, demand_t)
-    lost = demand_t - sales
+    lost, leftover = demand_t - sales, available - sales
     stockout = lost > 0
     return Outcome(
         demand=demand_t,
         sales=sales,
         lost=lost,
+        leftover=leftover,
         stockout=stockout,
         truncated=truncated,
-        profit=period_profit(price, order, sales, lost, available - sales, costs),
-        stock_tp1=next_stock(stock_t, arrived, demand_t, shop.arrival, shop.balance, shop.capacity),
-        depth_tp1=(depth_t + 1) * stockout,
+        profit=period_profit(price, order, sales, lost, leftover, costs),
+        stock_tp1=closing_stock(available, arrived, demand_t, flow),
+        depth_tp1=next_depth(depth_t, stockout),
         arrived=arrived,
     )

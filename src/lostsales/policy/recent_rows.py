@@ -87,12 +87,7 @@ class RecentRows:
         """
         log = self.log
         expected = self._moved(rows) + next_stock(
-            np.asarray(log.stock)[rows],
-            self._arrived[rows],
-            log.sales[rows],
-            log.problem.arrival,
-            log.problem.balance,
-            log.problem.capacity,
+            np.asarray(log.stock)[rows], self._arrived[rows], log.sales[rows], log.problem.flow
         )
         follows = ~exceeds(stock, expected) & ~exceeds(expected, stock)
         follows &= (period - log.period[rows]).astype(np.int64) <= MOST_CLOSED * (

@@ -77,6 +77,7 @@ def play(
     phase, arrived = first_phase(shop, opening.order_phase, series), None
     sales, stockout, depth = demand, np.zeros(series, dtype=bool), np.zeros(series, dtype=np.int16)
     past: tuple[ClosedPeriod, ...] = ()
+    flow = shop.flow
     shown = ShownDemand.of(series, horizon) if policy.observes == "history" else None
     for period in range(horizon):
         seen = demand if policy.observes == "demand" else None
@@ -90,7 +91,7 @@ def play(
         drawn = market.demand(period, features, action.price, demand, market_rng)
         if pipeline is not None:
             arrived, pipeline = deliver(pipeline, action.order, shop, supply_rng)
-        outcome = transition(stock, depth, action, drawn, shop, costs, arrived)
+        outcome = transition(stock, depth, action, drawn, flow, costs, arrived)
         yield Step(view, action, outcome)
         if shown is not None:
             past = (*past, ClosedPeriod(view, action))

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lostsales.data.economics import units_available
+from lostsales.data.economics import order_room, units_available
 from lostsales.data.feature import Feature
 from lostsales.data.problem import Problem
 from lostsales.data.shop import Shop
@@ -102,7 +102,7 @@ class View:
         Where units were left over, a stock-out lasted for part of the period, and demand was at least the sales.
         """
         closed, action = self.past[-back]
-        available = units_available(closed.stock, action.order, problem.arrival, problem.capacity)
+        available = units_available(closed.stock, action.order, problem.flow)
         sales = self.last_sales if back == 1 else self.past[1 - back].view.last_sales
         return np.where(exceeds(available, sales), np.nextafter(sales, -np.inf), available)
 
@@ -144,18 +144,12 @@ def order_limit(shop: Shop, stock: Floats, pipeline: Floats | None, order_phase:
 
     Room in the pipeline, and in a store whose capacity forbids to order more than stock and pipeline leave of it.
     """
-    forbids = pipeline is not None and shop.capacity is not None and shop.capacity_rule == "forbid"
-    if shop.supply.capacity is None and order_phase is None and not forbids:
+    flow = shop.flow
+    if shop.supply.capacity is None and order_phase is None and (pipeline is None or not flow.forbids):
         return None
-    limits = []
-    on_order = np.zeros(len(stock)) if pipeline is None else pipeline.sum(axis=1)
-    if shop.supply.capacity is not None:
-        limits.append(shop.supply.capacity - on_order)
-    if forbids and shop.capacity is not None:
-        limits.append(shop.capacity - stock - on_order)
-    if order_phase is not None:
-        limits.append(np.where(shop.supply.may_order(order_phase), np.inf, 0.0))
-    return np.asarray(np.maximum(np.min(limits, axis=0), 0.0))
+    on_way = np.zeros(len(stock)) if pipeline is None else pipeline.sum(axis=1)
+    room = np.maximum(order_room(stock, on_way, flow), 0.0)
+    return room if order_phase is None else np.where(shop.supply.may_order(order_phase), room, 0.0)
 
 
 class ClosedPeriod(NamedTuple):

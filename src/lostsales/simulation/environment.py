@@ -54,7 +54,8 @@ class BatchedShop:
         decided = Action(self.grid.prices[actions[:, 0]], self.grid.orders[order])
         drawn = self.scenario.demand(self._period, self._features, decided.price, self._demand, rng)
         arrived, self._pipeline = deliver(self._pipeline, decided.order, self.scenario, self._supply_rng)
-        outcome = transition(self._stock, self._depth, decided, drawn, self.scenario, self.scenario.unit_costs, arrived)
+        shop = self.scenario
+        outcome = transition(self._stock, self._depth, decided, drawn, shop.flow, shop.unit_costs, arrived)
         self._phase = next_phase(self.scenario, self._phase)
         self._features = self.scenario.next_features(self._features, decided.price, rng)
         self._stock, self._depth = outcome.stock_tp1, outcome.depth_tp1

@@ -143,7 +143,7 @@ def test_products_are_compared_in_their_own_units() -> None:
         order=log.order * quantity,
         sales=log.sales * quantity,
         price=log.price * money,
-        costs=replace(log.costs, order=log.costs.order * money, holding=log.costs.holding * money),
+        costs=log.costs._replace(order=log.costs.order * money, holding=log.costs.holding * money),
     )
     relative = np.random.default_rng(0).uniform(0.5, 1.5, (1, len(rows), 2))
     values = []

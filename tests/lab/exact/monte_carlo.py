@@ -30,7 +30,7 @@ class SampledExpansion:
         action = Action(self._full(scenario.prices[price]), self._full(scenario.orders[order]))
         drawn = scenario.demand(1, features, action.price, block.belief, self.rng)
         depth = np.full(self.draws, block.depth)
-        outcome = transition(self._full(block.stock), depth, action, drawn, scenario, scenario.unit_costs)
+        outcome = transition(self._full(block.stock), depth, action, drawn, scenario.flow, scenario.unit_costs)
         states, demands = self.model.shape[0], self.model.shape[2]
         after = scenario.next_features(features, action.price, self.rng)
         state_tp1 = chain.nearest(after) if features else np.zeros(self.draws, dtype=np.int64)

@@ -24,7 +24,7 @@ def test_supply_pairs_reproduce_the_transition(name: str, balance: str) -> None:
     opening, wanted = stock.astype(np.float64), demand.astype(np.float64)
     action = Action(np.array(scenario.prices)[price], np.array(scenario.orders)[order])
     for depth, profit in ((0, model.profit), (scenario.longest_run or 0, model.truncated_profit)):
-        outcome = transition(opening, np.full(len(stock), depth), action, wanted, scenario, scenario.unit_costs)
+        outcome = transition(opening, np.full(len(stock), depth), action, wanted, scenario.flow, scenario.unit_costs)
         pair = model.pair_of[stock, order]
         drawn = outcome.demand.astype(np.int64)
         gain = (profit if depth else model.profit)[price, demand, pair] - model.order_cost[order]

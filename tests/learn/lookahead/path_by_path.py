@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from lostsales.data.economics import carried, order_room, period_profit, stocked
 from lostsales.demand.forecasting.counts import count_quantile
 from lostsales.demand.forecasting.moving_level_loops import (
     DAMPING,
@@ -27,8 +28,8 @@ def order_of_series(
     arrivals, lead = deliveries(at, i, terms, draws)
     periods, longest = demand.shape[1], at.chances.shape[1] - 1
     arriving = max((1.0 - at.lost[i]) * terms.share, LEAST_ARRIVING)
-    costs = at.price[i], at.lost_cost[i], at.order_cost[i], at.holding_cost[i]
-    unit = Unit(at.stock[i], *costs, at.multiple[i], at.minimum[i], arriving)
+    costs = at.costs.at(np.array(i))
+    unit = Unit(at.stock[i], at.price[i], costs, at.multiple[i], at.minimum[i], arriving)
     means = [in_turn(demand[:, t]) / len(demand) for t in range(periods)]
     spans = [means[t : t + longest + terms.review] for t in range(periods)]
     cover = [in_turn(span) / len(span) for span in spans]
@@ -125,24 +126,19 @@ def _value(
         for t, units in enumerate(demand[s].tolist()):
             order = first
             if t > 0:
-                most = terms.most_on_way - on_way
-                if terms.forbids:
-                    most = min(most, terms.capacity - max(held, 0.0) - on_way)
+                most = order_room(max(held, 0.0), on_way, terms.flow)
                 wanted = (level * cover[t] - held - on_way) / unit.arriving
                 order = order_of(wanted, max(most, 0.0), bool(may_order[t]), unit)
             if lead[s, t] != LOST:
                 coming[t + lead[s, t]] += terms.share * order
                 on_way += terms.share * order
             on_way -= coming[t]
-            held = min(max(held + coming[t], 0.0), terms.capacity)
-            sold = min(held, units)
-            short = units - sold
-            held -= sold
-            profit = unit.price * sold - unit.lost_cost * short - unit.holding_cost * held - unit.order_cost * order
-            total += worth * (profit - (terms.fixed_cost if order > 0.0 else 0.0))
+            available = stocked(held, coming[t], terms.flow)
+            sold = min(available, units)
+            total += worth * period_profit(unit.price, order, sold, units - sold, available - sold, unit.costs)
             worth *= terms.discount
-            held -= short if terms.netted else 0.0
-        total += worth * unit.order_cost * (max(held, 0.0) + on_way)
+            held = carried(available, units, terms.flow)
+        total += worth * unit.costs.order * (max(held, 0.0) + on_way)
     return float(total / len(demand))
 
 

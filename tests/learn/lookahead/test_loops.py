@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import lostsales
+from lostsales.data.economics import UnitCosts
 from lostsales.data.shop import Shop
 from lostsales.demand.forecasting.calendar_season import CalendarSeason
 from lostsales.demand.forecasting.counts import count_quantile, small_count_quantiles
@@ -36,7 +37,7 @@ def test_the_search_is_that_of_one_path_after_the_other(name: str, counted: bool
     shop = Shop.model_validate(SHOPS[name] | {"discount": 0.97})
     longest, n, rng = shop.lead_times.longest, 8, np.random.default_rng(3)
     search = Search(paths=9, ahead=3, seed=5)
-    terms, periods = terms_of(shop, fixed_cost=1.5, review=2), search.periods(longest, 2)
+    terms, periods = terms_of(shop, review=2), search.periods(longest, 2)
     mean = np.array([0.3, 2.0, 8.0, 8.0, 25.0, 29.5, 60.0, 400.0])
     shown, is_censored = rng.poisson(mean[:, None], (n, 30)).astype(np.float64), rng.random((n, 30)) < 0.2
     levels = MovingLevels.start(n, counted, mean).after(shown if counted else 1.1 * shown, is_censored).pooled()
@@ -49,7 +50,7 @@ def test_the_search_is_that_of_one_path_after_the_other(name: str, counted: bool
         periods,
         exposure=rng.uniform(0.0, 2.0, (n, periods)) * (rng.random((n, periods)) < 0.9),
         may_order=may_order,
-        order_cost=np.full(n, 1.5),
+        costs=UnitCosts(np.ones(n), np.full(n, 1.5), np.ones(n), fixed_order=1.5),
         multiple=np.array([1.0, 1.0, 2.0, 1.0, 6.0, 0.0, 12.0, 1.0]),
         minimum=np.array([0.0, 2.0, 0.0, 0.0, 0.0, 0.0, 0.0, 40.0]),
         limit=np.array([np.inf] * 6 + [50.0, np.inf]),

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from lostsales.data.economics import UnitCosts
 from lostsales.data.shop import Shop
 from lostsales.demand.forecasting.moving_levels import MovingLevels, PathDraws
 from lostsales.learn.lookahead.order_loops import Draws, Situation, draw_lead_times, put_on_way
@@ -24,9 +25,7 @@ def situation(shop: Shop, stock: Floats, pipeline: Floats, periods: int, **chang
         exposure=np.ones((n, periods)),
         may_order=np.ones((n, periods), dtype=bool),
         price=5 * one,
-        lost_cost=one,
-        order_cost=0 * one,
-        holding_cost=one,
+        costs=UnitCosts(lost=one, order=0 * one, holding=one),
         multiple=one,
         minimum=0 * one,
         limit=np.inf * one,

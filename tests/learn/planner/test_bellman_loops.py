@@ -5,6 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from lostsales.data.economics import UNBOUNDED, StockFlow, UnitCosts
 from lostsales.learn.planner.bellman_loops import Transitions, sweep
 from lostsales.learn.planner.physics import Physics
 from lostsales.learn.planner.state_grid import Dynamics, StateGrid
@@ -12,13 +13,22 @@ from lostsales.types import Floats
 
 PRICES, ORDERS = np.array([2.0, 3.5]), np.array([0.0, 1.0, 2.5, 6.0])
 STEPS, DEPTH_CAP, LAGS, STOCKS, CELLS, NODES = (1.0, 1.5), 2, 5, 7, 3, 2
-DISCOUNT = 0.9
+DISCOUNT, MOST_ON_THE_WAY = 0.9, 7.0
 WORLDS = [
-    Physics(after, netted, strict, truncates, forbids, capacity, 2.0, 1.0, 0.3, 0.7, DEPTH_CAP)
-    for after, netted, strict, truncates, (forbids, capacity) in product(
-        (False, True), (False, True), (False, True), (False, True), ((False, np.inf), (False, 5.5), (True, 5.5))
+    Physics(
+        StockFlow(before, netted, capacity, forbids, MOST_ON_THE_WAY, longest_run),
+        UnitCosts(lost=2.0, order=1.0, holding=0.3, fixed_order=0.7),
+        strict,
+        DEPTH_CAP,
     )
-    if after or not netted
+    for before, netted, strict, longest_run, (forbids, capacity) in product(
+        (True, False),
+        (False, True),
+        (False, True),
+        (UNBOUNDED, DEPTH_CAP),
+        ((False, np.inf), (False, 5.5), (True, 5.5)),
+    )
+    if not (before and netted)
 ]
 
 
@@ -46,32 +56,33 @@ def action_value(
     def lag_position(units: float) -> float:
         return (remembered[0] * units + remembered[1]) / STEPS[1]
 
-    available = stock if world.after else min(stock + order, world.capacity)
-    total, hidden = -world.order_cost * order - world.fixed_order_cost * (order > 0), []
-    truncated = world.truncates and depth == DEPTH_CAP
+    flow, costs = world.flow, world.costs
+    available = min(stock + order, flow.capacity) if flow.before else stock
+    total, hidden = -costs.order * order - costs.fixed_order * (order > 0), []
+    truncated = depth == flow.longest_run
     for each in demand:
         probability = 1 / len(demand)
         if each < available or (world.strict and each == available):
             left = available - each
-            stock_tp1 = min(left + order, world.capacity) if world.after else left
-            profit = price * each - world.holding_cost * left
+            stock_tp1 = left if flow.before else min(left + order, flow.capacity)
+            profit = price * each - costs.holding * left
             value = grid_value(next_values[0], lag_position(each), stock_tp1 / STEPS[0])
             total += probability * (profit + DISCOUNT * value)
             continue
-        total += probability * (price * available - (0 if truncated else world.lost_cost * (each - available)))
-        arrives = min(order, world.capacity) if world.after else 0.0
+        total += probability * (price * available - (0 if truncated else costs.lost * (each - available)))
+        arrives = 0.0 if flow.before else min(order, flow.capacity)
         if truncated:
             total += probability * DISCOUNT * grid_value(next_values[0], lag_position(available), arrives / STEPS[0])
-        elif world.netted and available + order > each:
-            stock_tp1 = min(available + order - each, world.capacity)
+        elif flow.netted and available + order > each:
+            stock_tp1 = min(available + order - each, flow.capacity)
             total += probability * DISCOUNT * grid_value(next_values[0], lag_position(each), stock_tp1 / STEPS[0])
         else:
-            hidden.append((each, 0.0 if world.netted else arrives))
+            hidden.append((each, 0.0 if flow.netted else arrives))
     if hidden:
         mean = float(np.mean([each for each, _ in hidden]))
         value = grid_value(next_values[min(depth + 1, DEPTH_CAP)], lag_position(mean), hidden[0][1] / STEPS[0])
         total += len(hidden) / len(demand) * DISCOUNT * value
-    return total
+    return float(total)
 
 
 def action_value_on_grid(
@@ -85,13 +96,13 @@ def action_value_on_grid(
     remembered: tuple[float, float] = (1.0, 0.0),
 ) -> float:
     """Where orders arrive before the sales, the value of stock + order is interpolated between the grid's stocks."""
-    if world.after:
+    if not world.flow.before:
         return action_value(next_values, depth, stock, demand, price, order, world, remembered)
-    unlimited = world._replace(capacity=np.inf)
+    unlimited = world._replace(flow=world.flow._replace(capacity=np.inf))
     sums = np.arange(STOCKS) * STEPS[0]
     by_sum = [action_value(next_values, depth, each, demand, price, 0.0, unlimited, remembered) for each in sums]
-    cost = world.order_cost * order + world.fixed_order_cost * (order > 0)
-    return float(np.interp(min(stock + order, world.capacity), sums, by_sum)) - cost
+    cost = world.costs.order * order + world.costs.fixed_order * (order > 0)
+    return float(np.interp(min(stock + order, world.flow.capacity), sums, by_sum) - cost)
 
 
 @pytest.mark.parametrize("parts", [1, 2])
@@ -117,7 +128,7 @@ def test_a_sweep_is_the_maximum_of_expected_values_over_actions(world: Physics, 
         for p, o in product(range(len(PRICES)), range(len(ORDERS))):
             next_values = by_node[0] * (1 - weight[cell, p]) + by_node[1] * weight[cell, p]
             demand = atoms[depth, z_node[cell], p, lag]
-            beyond_capacity = world.forbids and o > 0 and stock + ORDERS[o] > world.capacity
+            beyond_capacity = world.flow.forbids and o > 0 and stock + ORDERS[o] > world.flow.capacity
             value = action_value_on_grid(next_values, depth, stock, demand, PRICES[p], ORDERS[o], world)
             found.append(value if allowed[p * len(ORDERS) + o] and not beyond_capacity else -np.inf)
         assert values[cell, depth, lag, y] == pytest.approx(max(found), abs=1e-9)

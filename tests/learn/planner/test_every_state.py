@@ -17,6 +17,7 @@ from tests.learn.planner.test_bellman_loops import (
     DEPTH_CAP,
     DISCOUNT,
     LAGS,
+    MOST_ON_THE_WAY,
     PRICES,
     STEPS,
     STOCKS,
@@ -27,8 +28,7 @@ from tests.learn.planner.test_bellman_loops import (
 ORDERS = np.array([0.0, 1.0, 2.0, 3.5])  # the last one lies between nodes
 GRID = PipelineGrid.of(STEPS[0], 2.0, STOCKS, 3, columns=2)
 NODES, CELLS = len(GRID.nodes), 2
-LATE = [world for world in WORLDS if world.after and not world.netted]
-MOST_ON_THE_WAY = 7.0
+LATE = [world for world in WORLDS if not world.flow.before and not world.flow.netted]
 MEMORY = Memory(0.6, 0.3, 0.4)
 
 
@@ -47,9 +47,10 @@ def value_of(
     by_pipeline = next_values.reshape(*next_values.shape[:-1], NODES, NODES)
     corners = [_corners(each) for each in (pipeline[1], order)]
     mixed = sum(a * b * by_pipeline[..., i, j] for (i, a), (j, b) in product(*corners))
-    free = world._replace(order_cost=0.0, fixed_order_cost=0.0)
-    cost = world.order_cost * order + world.fixed_order_cost * (order > 0)
-    return action_value(np.asarray(mixed), depth, stock, demand, price, float(pipeline[0]), free, remembered) - cost
+    free = world._replace(costs=world.costs._replace(order=0.0, fixed_order=0.0))
+    cost = world.costs.order * order + world.costs.fixed_order * (order > 0)
+    found = action_value(np.asarray(mixed), depth, stock, demand, price, float(pipeline[0]), free, remembered)
+    return found - float(cost)
 
 
 def _corners(units: float) -> list[tuple[int, float]]:
@@ -67,7 +68,7 @@ def test_a_sweep_is_the_maximum_of_expected_values_over_actions(world: Physics) 
     weight = rng.random((CELLS, len(PRICES)))
     transitions = Transitions(atoms, np.arange(CELLS), np.zeros((CELLS, len(PRICES)), dtype=np.int64), weight)
     allowed = np.arange(len(PRICES) * len(ORDERS)) != 2
-    choices = Choices(PRICES, ORDERS, allowed, GRID.orders_allowed(ORDERS, world, MOST_ON_THE_WAY))
+    choices = Choices(PRICES, ORDERS, allowed, GRID.orders_allowed(ORDERS, world.flow))
     best, dynamics = np.zeros(values.shape, dtype=np.int64), Dynamics(world, DISCOUNT, *STEPS, MEMORY)
     sweep(values, best, True, by_node, transitions, choices, GRID, dynamics)
     for _ in range(12):
@@ -76,7 +77,7 @@ def test_a_sweep_is_the_maximum_of_expected_values_over_actions(world: Physics) 
         found = []
         for p, o in product(range(len(PRICES)), range(len(ORDERS))):
             next_values = by_node[0] * (1 - weight[cell, p]) + by_node[1] * weight[cell, p]
-            room = min(MOST_ON_THE_WAY, world.capacity - stock if world.forbids else np.inf) - pipeline.sum()
+            room = min(MOST_ON_THE_WAY, world.flow.capacity - stock if world.flow.forbids else np.inf) - pipeline.sum()
             value = value_of(
                 next_values,
                 depth,

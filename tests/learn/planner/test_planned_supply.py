@@ -30,6 +30,14 @@ def table_of(log: SalesLog) -> pd.DataFrame:
 
 
 @pytest.mark.slow
+def test_of_short_deliveries_more_is_ordered() -> None:
+    """Half of an order comes, in time for the sales of its period: twice the demand, 5 a period, has to be ordered."""
+    scenario, log = shop("supply.lead_time=0", "supply.share=0.5", "costs.lost=9", "orders={multiple = 1, most = 30}")
+    played, _ = simulate(scenario, PLANNER.fit(log), episodes=20, seed=2)
+    assert 0.5 * played.order.mean() == pytest.approx(5, abs=0.5)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("supply", [("supply.capacity=9",), ("capacity=14", "capacity_rule=forbid")])
 def test_capacities_are_kept_and_used(supply: tuple[str, ...]) -> None:
     """A simulation refuses an order that does not fit; without the capacity more is on the way."""

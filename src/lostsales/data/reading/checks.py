@@ -18,7 +18,7 @@ def check_stock(
     if problem.capacity is not None:
         over = exceeds(stock, problem.capacity)
         findings.check(over, f"{names.stock} must fit the capacity {problem.capacity:g}", stock)
-    available = units_available(stock, arrived, problem.arrival, problem.capacity)
+    available = units_available(stock, arrived, problem.flow)
     if adjustment is not None:
         available = available + np.maximum(adjustment, 0.0)
     over = exceeds(sales, available)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lostsales.data.economics import UnitCosts, period_profit, units_available
+from lostsales.data.economics import UnitCosts, period_profit
 from lostsales.data.log import SalesLog
 from lostsales.data.shop import Shop
 from lostsales.demand.censoring.evidence import Evidence
@@ -285,6 +285,8 @@ def replayed_steps(
     for step in play(policy, market, problem, free, length, episodes, rng, rng):
         rows, outcome = periods.evidence.rows[periods.row[step.view.period]], step.outcome
         costs = log.costs.at(rows)
-        available = units_available(step.view.stock, outcome.arrived, problem.arrival, problem.capacity)
-        profit = period_profit(*step.action, outcome.sales, outcome.lost, available - outcome.sales, costs)
-        yield ReplayedStep(step, rows, profit, profit + costs.lost * outcome.lost)
+        profit, cash = (
+            period_profit(*step.action, outcome.sales, lost, outcome.leftover, costs)
+            for lost in (outcome.lost, np.zeros(episodes))
+        )
+        yield ReplayedStep(step, rows, profit, cash)

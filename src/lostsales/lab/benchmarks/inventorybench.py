@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from lostsales.data.economics import UnitCosts, carried, sales_profit, units_available
 from lostsales.data.shop import Shop
 from lostsales.demand.forecasting.moving_levels import MovingLevels
 from lostsales.lab.benchmarks.board import BoardRow, Figures, fingerprint
@@ -110,20 +111,26 @@ def play_batch(batch: Batch, sales_only: bool = False, search: Search = DEFAULT)
     """
     n, periods = batch.demand.shape
     deliveries, supply = Deliveries.of(batch), start_of(batch)
-    terms = terms_of(Shop(arrival="before", discount=DISCOUNT), shown=False)
+    shop = Shop(arrival="before", discount=DISCOUNT)
+    terms, flow, costs = terms_of(shop, shown=False), shop.flow, _costs(batch)
     levels = MovingLevels.start(n).after(batch.train)
     stock, reward = np.zeros(n), np.zeros(n)
     for t in range(periods):
         order = find_orders(levels, _situation(batch, stock, supply, search), terms, search).order
         arrived = deliveries.arrived(t, order)
-        supply, stock = supply.after(order, arrived), stock + arrived
-        sold = np.minimum(stock, batch.demand[:, t])
-        stock = stock - sold
-        reward += batch.profit * sold - batch.holding * stock
+        supply, available = supply.after(order, arrived), units_available(stock, arrived, flow)
+        sold = np.minimum(available, batch.demand[:, t])
+        stock = carried(available, sold, flow)
+        reward += sales_profit(batch.profit, sold, batch.demand[:, t] - sold, stock, costs)
         shown = sold if sales_only else batch.demand[:, t]
         levels = levels.after(shown[:, None], ((stock <= 0) & sales_only)[:, None])
     total = batch.profit * batch.demand.sum(axis=1)
     return np.asarray(np.maximum(np.divide(reward, total, out=np.zeros(n), where=total > 0), 0.0))
+
+
+def _costs(batch: Batch) -> UnitCosts:
+    nothing = np.zeros(len(batch.holding))
+    return UnitCosts(lost=nothing, order=nothing, holding=batch.holding)
 
 
 def _situation(batch: Batch, stock: Floats, supply: KnownSupply | SupplyBelief, search: Search) -> Situation:
@@ -138,9 +145,7 @@ def _situation(batch: Batch, stock: Floats, supply: KnownSupply | SupplyBelief, 
         exposure=np.ones((n, periods)),
         may_order=np.ones((n, periods), dtype=bool),
         price=batch.profit,
-        lost_cost=nothing,
-        order_cost=nothing,
-        holding_cost=batch.holding,
+        costs=_costs(batch),
         multiple=nothing + 1.0,
         minimum=nothing,
         limit=nothing + np.inf,

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from lostsales.data.calendar.grid import DAY
+from lostsales.data.economics import UnitCosts, carried, sales_profit
 from lostsales.data.shop import Shop
 from lostsales.demand.forecasting.calendar_season import CalendarSeason
 from lostsales.demand.forecasting.moving_levels import MovingLevels
@@ -22,13 +23,13 @@ from lostsales.learn.lookahead.orders import Search, find_orders, terms_of
 from lostsales.types import Floats
 
 WEEKS, ORDERED = 8, 6
-HOLDING, SHORT = 0.2, 1.0
+COSTS = UnitCosts(lost=1.0, order=0.0, holding=0.2)
 WINDOWS, APART = 12, 4  # windows over the last year, and weeks between them
 LEAST_HISTORY = 60  # weeks before a window
 WARM_UP = 10  # weeks in which the official rule brings stock and pipeline to where a window starts
 AVERAGED, COVERED = 13, 4  # weeks of the official rule
 LEAD_TIME = 2  # periods, of an order that is placed before week t + 1 and sold from week t + 3 on
-DISCOUNT = 0.9999  # costs of all weeks count the same
+SHOP = Shop(supply={"lead_time": LEAD_TIME}, discount=0.9999)  # costs of all weeks count the same
 OFFICIAL_COST, WINNING_COST = 5_248.0, 4_677.0  # published after the challenge
 
 Rule = Callable[[WeeklySales, int, Floats, int], Floats]  # data, week, state, and weeks until the costs end
@@ -112,19 +113,19 @@ def with_official_weeks(data: WeeklySales) -> WeeklySales:
 
 def play_weeks(data: WeeklySales, first: int, start: Floats, rule: Rule) -> float:
     """The cost of eight weeks; a week in which a shelf was empty, whose demand is unknown, costs nothing."""
-    state, cost = start, 0.0
+    state, cost, nothing = start, 0.0, np.zeros(len(start))
     for week in range(first, first + WEEKS):
-        order = np.zeros(len(state)) if week >= first + ORDERED else rule(data, week, state, first + WEEKS - week)
+        order = nothing if week >= first + ORDERED else rule(data, week, state, first + WEEKS - week)
         left, short, state = close_week(data, week, state, order)
-        cost += float(((HOLDING * left + SHORT * short) * data.in_stock[:, week]).sum())
+        cost -= float((sales_profit(nothing, nothing, short, left, COSTS) * data.in_stock[:, week]).sum())
     return cost
 
 
 def close_week(data: WeeklySales, week: int, state: Floats, order: Floats) -> tuple[Floats, Floats, Floats]:
     """Units left and short, and the state after a week."""
     available, demand = state[:, 0] + state[:, 1], data.sales[:, week]
-    left = np.maximum(available - demand, 0.0)
-    return left, np.maximum(demand - available, 0.0), np.column_stack([left, state[:, 2], order])
+    left, short = carried(available, demand, SHOP.flow), carried(demand, available, SHOP.flow)
+    return left, short, np.column_stack([left, state[:, 2], order])
 
 
 def warmed_up(data: WeeklySales, first: int) -> Floats:
@@ -157,24 +158,21 @@ def our_rule(data: WeeklySales, week: int, state: Floats, left: int, search: Sea
     season = CalendarSeason.learned(sales, in_stock.astype(np.float64), dates[:-1], 7 * DAY)
     past = np.broadcast_to(season.index(dates[:-1]), sales.shape)
     levels = MovingLevels.start(n).after(sales, ~in_stock, past).pooled()
-    shop = Shop(supply={"lead_time": LEAD_TIME}, discount=DISCOUNT)
     periods = search.periods(LEAD_TIME)
     situation = Situation(
         stock=state[:, 0] + state[:, 1],
         pipeline=np.ascontiguousarray(state[:, 2:]),
-        chances=np.tile(np.array(shop.lead_times.chances), (n, 1)),
+        chances=np.tile(np.array(SHOP.lead_times.chances), (n, 1)),
         lost=nothing,
         exposure=np.repeat(season.coming(dates[-1:], periods), n, axis=0),
         may_order=np.ones((n, periods), dtype=bool),
         price=nothing,
-        lost_cost=nothing + SHORT,
-        order_cost=nothing,
-        holding_cost=nothing + HOLDING,
+        costs=UnitCosts(*(nothing + each for each in COSTS[:3])),
         multiple=nothing + 1.0,
         minimum=nothing,
         limit=nothing + np.inf,
     )
-    return find_orders(levels, situation, terms_of(shop), search).order
+    return find_orders(levels, situation, terms_of(SHOP), search).order
 
 
 def _official_index(data: WeeklySales, week: int) -> Floats:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lostsales.data.economics import carried, order_cost, sales_profit
 from lostsales.data.problem import Problem
 from lostsales.policy.base import PolicyBase
 from lostsales.policy.policy import Observes
@@ -51,10 +52,11 @@ def _solve(shop: Assortment, product: int, relative: Floats) -> tuple[Floats, Fl
     stocks = np.arange(2 * most + case)
     pmf = np.diff(count_cdf(np.arange(most + 1.0), means[..., None], shop.variance_ratio[product]), prepend=0.0)
     pmf[..., -1] += 1 - pmf.sum(axis=-1)
-    left = np.maximum(stocks[:, None] - np.arange(most + 1), 0)  # (stocks, demands)
+    demands, costs = np.arange(most + 1), shop.unit_costs.at(np.array(product))
+    left = carried(stocks[:, None], demands, shop.problem.flow)  # (stocks, demands)
     sold = stocks[:, None] - left
-    profit = np.einsum("wpd,sd->wps", pmf, sold) * price[:, None]
-    profit -= shop.holding_cost[product] * np.einsum("wpd,sd->wps", pmf, left)
+    of_sold, of_lost, of_left = (np.einsum("wpd,sd->wps", pmf, each) for each in (sold, demands - sold, left))
+    profit, ordering = sales_profit(price[:, None], of_sold, of_lost, of_left, costs), order_cost(stocks, costs)
     value = np.zeros((WEEK + 1, len(stocks)))
     chosen_price, level = np.empty((WEEK, len(stocks))), np.empty((WEEK, len(stocks)))
     while True:
@@ -63,9 +65,9 @@ def _solve(shop: Assortment, product: int, relative: Floats) -> tuple[Floats, Fl
         for day in reversed(range(WEEK)):
             ahead = value[day + 1][left]  # (stocks, demands)
             by_price = profit[day] + DISCOUNT * np.einsum("pd,sd->ps", pmf[day], ahead)
-            net = by_price.max(axis=0) - shop.unit_cost[product] * stocks
+            net = by_price.max(axis=0) - ordering
             best = _best_above(net, case)
-            value[day] = net[best] + shop.unit_cost[product] * stocks
+            value[day] = net[best] + ordering
             chosen_price[day], level[day] = price[by_price.argmax(axis=0)[best]], stocks[best]
         if np.ptp(value[0] - before) < 1e-4 * shop.usual_price[product]:
             return chosen_price, level

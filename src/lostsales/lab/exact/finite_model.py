@@ -7,7 +7,7 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
-from lostsales.data.economics import next_stock, period_profit, units_available
+from lostsales.data.economics import closing_stock, order_cost, sales_profit, units_available
 from lostsales.errors import SettingError
 from lostsales.lab.exact.chains import Chain, feature_chain, refuse_large
 from lostsales.lab.exact.pmf import demand_pmf, opening_pmf
@@ -93,7 +93,7 @@ class FiniteModel:
             next_stock=_next_stock(scenario, pairs, demands, int(stocks[-1])),
             profit=_profit(scenario, available, demands[:, None]),
             truncated_profit=_profit(scenario, available, np.minimum(demands[:, None], available)),
-            order_cost=scenario.costs.order * order + scenario.costs.fixed_order * (order > 0),
+            order_cost=order_cost(order.astype(np.float64), scenario.unit_costs),
             opening=_opening(scenario, chain, len(stocks), len(demands)),
         )
 
@@ -214,11 +214,8 @@ def _supply_pairs(scenario: Scenario, stocks: Ints, order: Ints) -> tuple[Ints, 
     """The distinct (available, arriving), the index of each (stock, order) in them, and which of these are allowed."""
     most = int(stocks[-1])
     stock, arrives = (each.reshape(-1) for each in np.meshgrid(stocks, order, indexing="ij"))
-    if scenario.arrival == "before":
-        now = units_available(stock.astype(np.float64), arrives.astype(np.float64), "before", float(most))
-        pairs = np.column_stack([now.astype(np.int64), 0 * arrives])
-    else:
-        pairs = np.column_stack([stock, arrives])
+    flow = scenario.flow._replace(capacity=most)
+    pairs = np.column_stack([units_available(stock, arrives, flow), 0 * arrives if flow.before else arrives])
     pairs, pair_of = np.unique(pairs, axis=0, return_inverse=True)
     fits = (stock + arrives <= most).reshape(len(stocks), -1)
     if scenario.capacity is not None and scenario.capacity_rule == "discard":
@@ -228,15 +225,14 @@ def _supply_pairs(scenario: Scenario, stocks: Ints, order: Ints) -> tuple[Ints, 
 
 
 def _next_stock(scenario: Scenario, pairs: Ints, demands: Ints, most: int) -> Ints:
-    available, arriving = pairs.astype(np.float64).T[:, :, None]
-    closing = next_stock(available, arriving, demands.astype(np.float64), "after", scenario.balance, float(most))
-    return closing.astype(np.int64)
+    available, arriving = pairs.T[:, :, None]
+    return closing_stock(available, arriving, demands, scenario.flow._replace(before=False, capacity=most))
 
 
 def _profit(scenario: Scenario, available: Ints, demand: Ints) -> Floats:
     sales = np.minimum(available, demand).astype(np.float64)
     price = np.array(scenario.prices)[:, None, None]
-    return period_profit(price, np.zeros(1), sales, demand - sales, available - sales, scenario.unit_costs)
+    return sales_profit(price, sales, demand - sales, available - sales, scenario.unit_costs)
 
 
 def _opening(scenario: Scenario, chain: Chain, stocks: int, demands: int) -> Floats:

@@ -6,6 +6,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from lostsales.data.economics import truncates
 from lostsales.lab.exact.finite_model import FiniteModel
 from lostsales.types import Array, Floats, Ints
 
@@ -68,7 +69,7 @@ class ExactExpansion:
         pair = model.pair_of[block.stock, order]
         law = block.belief @ model.pmf[feature, price]
         move = model.chain.move[price, feature]
-        truncated = block.depth == model.scenario.longest_run
+        truncated = truncates(block.depth, model.scenario.flow)
         profit = (model.truncated_profit if truncated else model.profit)[price, :, pair]
         censored = model.censors[:, pair]
         demand = np.minimum(np.arange(len(law)), model.available[pair] if truncated else len(law))

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from lostsales.data.economics import truncates
 from lostsales.data.progress import Progress
 from lostsales.lab.exact.finite_model import FiniteModel
 from lostsales.lab.exact.value_iteration import Actions, Criterion, Values, solve_backups
@@ -25,7 +26,7 @@ def oracle_pair_value(model: FiniteModel, pmf: Floats, value_tp1: Values, depth:
     Depth is part of the state only where runs are truncated: after `longest_run` censored periods demand is cut to
     what is available.
     """
-    if depth == model.scenario.longest_run:
+    if truncates(depth, model.scenario.flow):
         gain = model.truncated_profit + discount * after_truncation(model, value_tp1[0])
     else:
         shallow = after_observed(model, value_tp1[0])  # (f, p, D, j)

@@ -6,6 +6,7 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse import csr_array
 
+from lostsales.data.economics import truncates
 from lostsales.data.progress import Progress
 from lostsales.lab.exact.beliefs import BeliefGrid, tail_moments
 from lostsales.lab.exact.chains import refuse_large
@@ -43,7 +44,7 @@ class BeliefModel:
 
     def truncates(self, layer: int) -> bool:
         """Whether demand is cut to what is available in this layer."""
-        return layer == self.model.scenario.longest_run
+        return bool(truncates(layer, self.model.scenario.flow))
 
     def restricts(self, layer: int) -> bool:
         """Whether only the safest actions are allowed in this layer."""

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lostsales._jit import compiled
+from lostsales.data.economics import StockFlow, carried, stocked, units_available, whole_delivery
 from lostsales.types import Array, Floats, Ints
 
 
@@ -25,8 +26,7 @@ class Tables(NamedTuple):
     arriving: Ints  # (m, s, o) units that arrive
     later: Ints  # (m, s, o) the pipeline that follows
     share: float  # of what arrives that comes, rounded at random
-    most_stock: int
-    before: bool  # what arrives can be sold in the period
+    flow: StockFlow  # whose capacity is the largest stock of the model
     point: Ints  # (D,) the d of a demand that was observed
     hidden_at: Ints  # (f, p, d, a, k) the beliefs after a stock-out, empty where demand is always seen
     hidden_weight: Floats  # (f, p, d, a, k) their weights, times the chance of the stock-out
@@ -39,21 +39,23 @@ def expected_later(
     tables: Tables, f: int, p: int, d: int, y: int, s: int, o: int, shallow: Floats, deeper: Floats
 ) -> float:
     """E[V(S_{t+1})] of one action; V is (p, f, d, y, s) after the features moved, deeper where demand was hidden."""
+    before, _, capacity, forbids, most_on_way, longest_run = tables.flow
+    flow = StockFlow(
+        before, False, capacity, forbids, most_on_way, longest_run
+    )  # netted was refused; a constant is quicker
     total, believes = 0.0, tables.hidden_at.shape[-1] > 0 and not tables.truncates
     for m in range(len(tables.chance)):
-        came = tables.share * tables.arriving[m, s, o]
-        low = int(np.floor(came + 1e-9))
-        part = came - low
-        later = tables.later[m, s, o]
+        units, part = whole_delivery(tables.arriving[m, s, o], tables.share)
+        low, later = int(units), tables.later[m, s, o]
         for more in range(2):
             weight = tables.chance[m] * (part if more else 1.0 - part)
             if weight < 1e-12:
                 continue
             arrived = low + more
-            available = min(y + arrived, tables.most_stock) if tables.before else y
-            after = 0 if tables.before else arrived
+            available = units_available(y, arrived, flow)
             inner, last = 0.0, tables.pmf.shape[3]
-            stock = min(after, tables.most_stock)
+            after = 0 if flow.before else arrived
+            stock = stocked(0, after, flow)
             if tables.collapses:
                 last = min(last, available)
                 inner = tables.above[f, p, d, available] * shallow[p, f, 0, stock, later]
@@ -68,7 +70,7 @@ def expected_later(
                     continue
                 hidden = demand > available
                 seen = available if hidden and tables.truncates else demand
-                stock = min(max(available - demand, 0) + after, tables.most_stock)
+                stock = stocked(carried(available, demand, flow), after, flow)
                 at = tables.point[seen]
                 if hidden and not tables.truncates:
                     inner += chance * deeper[p, f, at, stock, later]
@@ -81,17 +83,15 @@ def expected_later(
 @compiled
 def profit_now(tables: Tables, f: int, p: int, d: int, y: int, s: int, o: int) -> float:
     """E[R_t] of one action, its order cost included."""
-    if not tables.before:
+    if not tables.flow.before:
         now: float = tables.expected_profit[f, p, d, y] - tables.order_cost[o]
         return now
     total = 0.0
     for m in range(len(tables.chance)):
-        came = tables.share * tables.arriving[m, s, o]
-        low = int(np.floor(came + 1e-9))
-        part = came - low
-        now = tables.expected_profit[f, p, d, min(y + low, tables.most_stock)]
+        low, part = whole_delivery(tables.arriving[m, s, o], tables.share)
+        now = tables.expected_profit[f, p, d, units_available(y, int(low), tables.flow)]
         if part > 1e-12:
-            now += part * (tables.expected_profit[f, p, d, min(y + low + 1, tables.most_stock)] - now)
+            now += part * (tables.expected_profit[f, p, d, units_available(y, int(low) + 1, tables.flow)] - now)
         total += tables.chance[m] * now
     cost: float = tables.order_cost[o]
     return total - cost

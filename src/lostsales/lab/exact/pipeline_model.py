@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 
-from lostsales.data.economics import period_profit
+from lostsales.data.economics import StockFlow, advanced, order_cost, order_room, sales_profit
 from lostsales.data.supply import Supply
 from lostsales.errors import SettingError
 from lostsales.lab.exact.beliefs import BeliefGrid, tail_moments
@@ -16,6 +16,7 @@ from lostsales.lab.exact.pi_star import widest_belief
 from lostsales.lab.exact.pipeline_loops import Tables
 from lostsales.lab.exact.pmf import demand_pmf, opening_pmf
 from lostsales.policy.action_grid import ActionGrid
+from lostsales.policy.deliveries import waiting_times
 from lostsales.policy.view import View
 from lostsales.simulation.demand_laws import Geometric, Poisson
 from lostsales.simulation.scenario import Scenario, UniformStart
@@ -121,21 +122,25 @@ class PipelineModel:
             pmf=pmf,
             expected_profit=_expected_profit(scenario, pmf, self.most_stock, truncates),
             order=self.order,
-            order_cost=scenario.costs.order * self.order + scenario.costs.fixed_order * (self.order > 0),
+            order_cost=order_cost(self.order.astype(np.float64), scenario.unit_costs),
             most_order=np.maximum(allowed.sum(axis=-1), 1),
             above=_at_least(pmf, self.most_stock),
             chance=chance,
             arriving=arriving,
             later=later,
             share=scenario.supply.share,
-            most_stock=self.most_stock,
-            before=scenario.arrival == "before",
+            flow=self.flow,
             point=self.point,
             hidden_at=hidden_at,
             hidden_weight=hidden_weight,
             truncates=truncates,
             collapses=not self.has_memory and scenario.longest_run is None,
         )
+
+    @property
+    def flow(self) -> StockFlow:
+        """How stock moves, within the stocks of the model."""
+        return self.scenario.flow._replace(capacity=self.most_stock)
 
     @property
     def point(self) -> Ints:
@@ -277,13 +282,11 @@ def _limits(
     scenario: Scenario, chain: Chain, stocks: Ints, pipeline: Ints, bounds: Ints | None, most_stock: int
 ) -> Floats:
     """The most that may be ordered, (f, y, s)."""
-    supply, on_order = scenario.supply, pipeline.sum(axis=1)
-    limit = np.full((len(stocks), len(pipeline)), float(max(scenario.orders)))
-    if supply.capacity is not None:
-        limit = np.minimum(limit, supply.capacity - on_order)
-    position = stocks[:, None] + on_order
-    if scenario.capacity is None or scenario.capacity_rule == "forbid":
-        limit = np.minimum(limit, most_stock - position)
+    stock, on_order = np.broadcast_arrays(stocks[:, None], pipeline.sum(axis=1))
+    position, flow = stock + on_order, scenario.flow
+    # Without a capacity, orders keep within the stocks of the model.
+    flow = flow._replace(capacity=float(most_stock), forbids=flow.forbids or scenario.capacity is None)
+    limit = np.minimum(order_room(stock, on_order, flow), float(max(scenario.orders)))
     if bounds is not None:
         from_entry = np.cumsum(pipeline[:, ::-1], axis=1)[:, ::-1]  # of the entries k, ..., L - 1
         for entry in range(pipeline.shape[1]):
@@ -305,7 +308,7 @@ def _may_order(scenario: Scenario, chain: Chain) -> Bools:
 def _deliveries(scenario: Scenario) -> tuple[Floats, Bools]:
     """Every pattern of arrivals of the pipeline and today's order, oldest first, (m, entries), and its chance, (m,)."""
     law, entries = scenario.lead_times, scenario.pipeline_length + 1
-    waited = np.arange(entries, 0, -1) if law.longest else np.zeros(1, dtype=np.int64)
+    waited = waiting_times(law)
     if law.is_fixed:
         return np.ones(1), np.arange(entries)[None] == 0
     if not scenario.supply.crossing:
@@ -320,8 +323,8 @@ def _deliveries(scenario: Scenario) -> tuple[Floats, Bools]:
 def _moves(arrives: Bools, order: Ints, length: int) -> tuple[Ints, Ints]:
     """Units that arrive and the pipeline that follows, each (m, s, o), for every pattern of arrivals."""
     entries = np.array(list(product(range(len(order)), repeat=length + 1))).reshape(-1, length + 1)
-    arriving = np.array([order[entries] @ each for each in arrives])
-    kept = np.where(arrives[:, None], 0, entries)[:, :, 1:]  # index 0 is no order
+    arriving, _ = advanced(order[entries], arrives[:, None])
+    _, kept = advanced(entries, arrives[:, None])  # index 0 is no order
     later = kept @ (len(order) ** np.arange(length - 1, -1, -1))
     shape = len(arrives), -1, len(order)
     return arriving.reshape(shape), later.reshape(shape)
@@ -332,8 +335,8 @@ def _expected_profit(scenario: Scenario, pmf: Floats, most_stock: int, truncates
     demand, available = np.arange(pmf.shape[3])[:, None], np.arange(most_stock + 1)
     sales = np.minimum(available, demand).astype(np.float64)
     lost = np.zeros(1) if truncates else demand - sales
-    price, no_order = np.array(scenario.prices)[:, None, None], np.zeros(1)
-    profit = period_profit(price, no_order, sales, lost, available - sales, scenario.unit_costs)  # (p, D, a)
+    price = np.array(scenario.prices)[:, None, None]
+    profit = sales_profit(price, sales, lost, available - sales, scenario.unit_costs)  # (p, D, a)
     return np.ascontiguousarray(pmf @ profit)
 
 

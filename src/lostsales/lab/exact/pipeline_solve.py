@@ -5,6 +5,7 @@ from math import ceil, log
 
 import numpy as np
 
+from lostsales.data.economics import truncates
 from lostsales.data.progress import Progress
 from lostsales.lab.exact.chains import refuse_large
 from lostsales.lab.exact.pipeline_loops import Tables, evaluate, improve
@@ -31,7 +32,7 @@ class _Sweeps:
     def __init__(self, model: PipelineModel, discount: float) -> None:
         depths = 1 + (model.scenario.longest_run or 0)
         self.model, self.discount = model, discount
-        self.tables = [model.tables(truncates=depth == model.scenario.longest_run) for depth in range(depths)]
+        self.tables = [model.tables(truncates=bool(truncates(depth, model.flow))) for depth in range(depths)]
         self.shape = depths, *model.shape
 
     def improved(self, value: Floats) -> tuple[Floats, Array]:
@@ -130,7 +131,7 @@ def _opened(sweeps: _Sweeps, actions: list[Array], after: Floats, first_row: boo
     if scenario.start.lag_term is None:
         tables = sweeps.tables[0]
     else:
-        tables = model.tables(truncates=scenario.longest_run == 0, first=True)
+        tables = model.tables(truncates=bool(truncates(0, model.flow)), first=True)
     moved = [model.moved(each) for each in after]
     shallow, deeper = moved[0], moved[min(1, len(moved) - 1)]
     value, action = np.empty(model.shape), np.empty(model.shape, dtype=np.uint16)

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from lostsales.data.economics import UnitCosts
+from lostsales.data.economics import UnitCosts, period_profit
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
 from lostsales.data.progress import Progress
@@ -171,8 +171,9 @@ class Tuning:
             share = critical_fractile(price, self.costs, discount, lead)
             level, available = float(law.sum_of(lead + 1).quantile(share)), float(law.quantile(share))
             sold = law.sold(available)
-            units = sold, law.mean - sold, available - sold
-            value = (price - self.costs.order) * units[0] - self.costs.lost * units[1] - self.costs.holding * units[2]
+            # As much is ordered as is sold; the fixed cost is no part of marginal analysis.
+            costs = self.costs._replace(fixed_order=0.0)
+            value = period_profit(price, sold, sold, law.mean - sold, available - sold, costs)
             found.append((float(value), level, price))
         value, level, price = max(found)
         return self.policy((level, level, price, price), value)

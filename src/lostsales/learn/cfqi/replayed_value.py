@@ -7,7 +7,7 @@ balance, and discounted profits are regressed on the states from which they were
 
 import numpy as np
 
-from lostsales.data.economics import UnitCosts, period_profit, units_available
+from lostsales.data.economics import UnitCosts, period_profit
 from lostsales.data.log import SalesLog
 from lostsales.learn.cfqi.policy import QPolicy
 from lostsales.learn.cfqi.replayed_market import ReplayedMarket
@@ -34,9 +34,8 @@ def replayed_value(policy: QPolicy, log: SalesLog, seed: int) -> ValueFunction:
     profit, states = np.empty((periods, EPISODES)), []
     for step in play(policy, market, problem, UnitCosts(0.0, 0.0, 0.0), periods, EPISODES, rng, rng):
         view, outcome = step.view, step.outcome
-        available = units_available(view.stock, outcome.arrived, problem.arrival, problem.capacity)
         own = costs.at(market.log_rows)
-        earned = period_profit(*step.action, outcome.sales, outcome.lost, available - outcome.sales, own)
+        earned = period_profit(*step.action, outcome.sales, outcome.lost, outcome.leftover, own)
         state, money = policy.state(view)
         profit[view.period] = earned / money
         if view.period < SAMPLED:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lostsales._jit import compiled
+from lostsales.data.economics import UnitCosts
 from lostsales.demand.forecasting.moving_level_loops import LevelState, draw_paths
 from lostsales.learn.lookahead.roll_out_loops import (
     LOST,
@@ -39,10 +40,8 @@ class Situation(NamedTuple):
     lost: Floats  # (series,) chance that an order never arrives
     exposure: Floats  # (series, periods) seasonal indices
     may_order: Bools  # (series, periods)
-    price: Floats  # (series,), as all that follow
-    lost_cost: Floats
-    order_cost: Floats
-    holding_cost: Floats
+    price: Floats  # (series,), as all that follow but the fixed cost
+    costs: UnitCosts  # each (series,)
     multiple: Floats  # orders are multiples of this, or any quantity where it is 0
     minimum: Floats  # an order is none or at least this
     limit: Floats  # the most that may be ordered today
@@ -80,9 +79,7 @@ def search_orders(
         unit = Unit(
             at.stock[i],
             at.price[i],
-            at.lost_cost[i],
-            at.order_cost[i],
-            at.holding_cost[i],
+            UnitCosts(at.costs.lost[i], at.costs.order[i], at.costs.holding[i], at.costs.fixed_order),
             at.multiple[i],
             at.minimum[i],
             arriving,

@@ -65,17 +65,13 @@ def _draws(paths: int, periods: int, columns: int, longest: int, seed: int) -> D
     return Draws(demand.chances, demand.errors, orders, stratified(paths, periods + longest + 1, arrival_rng))
 
 
-def terms_of(shop: Shop, fixed_cost: float = 0.0, review: int = 1, shown: bool = True) -> Terms:
+def terms_of(shop: Shop, review: int = 1, shown: bool = True) -> Terms:
     """What the series of a shop have in common; `review` where the shop has no cycle of order days."""
     supply, cycle = shop.supply, shop.supply.order_cycle
     return Terms(
         discount=shop.discount,
-        fixed_cost=fixed_cost,
         share=supply.share,
-        capacity=np.inf if shop.capacity is None else shop.capacity,
-        forbids=shop.capacity is not None and shop.capacity_rule == "forbid",
-        most_on_way=np.inf if supply.capacity is None else supply.capacity,
-        netted=shop.balance == "netted" and shop.arrival == "after",
+        flow=shop.flow,
         crossing=supply.crossing,
         review=review if cycle is None else int(periods_to_order(cycle).max()),
         shown=shown,

@@ -98,7 +98,7 @@ class LookaheadPolicy(PolicyBase):
         wanted_price = np.where(np.isnan(last), self.series.price[at], last)
         rules = self.rules.of_view(view)
         unit_cost, longest = self.series.order_cost[at], self.problem.lead_times.longest
-        terms = terms_of(self.problem, self.fixed_cost, self.review)
+        terms = terms_of(self.problem, self.review)
         situation = self._situation(view, wanted_price, rules, self.search.periods(longest, terms.review))
         levels = self.series.levels_of(view, self.counted, self.season)
         found = find_orders(levels, situation, terms, self.search)
@@ -121,9 +121,7 @@ class LookaheadPolicy(PolicyBase):
             exposure=np.ones((rows, periods)) if view.dates is None else self.season.coming(view.dates, periods),
             may_order=self._order_days(view, periods),
             price=price,
-            lost_cost=series.lost_cost[at],
-            order_cost=series.order_cost[at],
-            holding_cost=series.holding_cost[at],
+            costs=UnitCosts(series.lost_cost[at], series.order_cost[at], series.holding_cost[at], self.fixed_cost),
             multiple=np.where(np.isnan(own), series.multiple[at], own),
             minimum=np.broadcast_to(minimum, rows).astype(np.float64),
             limit=self._limit(view),

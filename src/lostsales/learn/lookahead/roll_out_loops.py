@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lostsales._jit import compiled
+from lostsales.data.economics import StockFlow, UnitCosts, carried, order_room, period_profit, stocked
 from lostsales.types import Bools, Floats, Ints
 
 LOST = -1  # instead of the lead time of an order that never arrives
@@ -17,12 +18,8 @@ class Terms(NamedTuple):
     """What all series have in common."""
 
     discount: float
-    fixed_cost: float
     share: float  # of an order that arrives
-    capacity: float
-    forbids: bool  # an order must fit the capacity; else what does not fit is discarded
-    most_on_way: float
-    netted: bool
+    flow: StockFlow
     crossing: bool
     review: int  # periods between order days
     shown: bool  # what arrives in the open period is in its stock already
@@ -33,9 +30,7 @@ class Unit(NamedTuple):
 
     stock: float
     price: float
-    lost_cost: float
-    order_cost: float
-    holding_cost: float
+    costs: UnitCosts
     multiple: float
     minimum: float
     arriving: float  # share of what is ordered that arrives in the mean
@@ -96,8 +91,7 @@ def roll_out(
     """Fill `profit` (periods + 1, paths) with what each period of a path earns, and with what is left at its end."""
     periods, paths = futures.demand.shape
     held, on_way, order, coming = work.held, work.on_way, work.order, work.coming
-    price, lost_cost, order_cost, holding_cost = unit.price, unit.lost_cost, unit.order_cost, unit.holding_cost
-    share, capacity, fixed_cost, netted = terms.share, terms.capacity, terms.fixed_cost, terms.netted
+    price, costs, share, flow = unit.price, unit.costs, terms.share, terms.flow
     for t in range(len(coming)):
         for s in range(paths):
             coming[t, s] = futures.arrivals[t, s]
@@ -121,18 +115,15 @@ def roll_out(
         arrived, demand, earned = coming[t], futures.demand[t], profit[t]
         for s in range(paths):
             on_way[s] -= arrived[s]
-            available = min(max(held[s] + arrived[s], 0.0), capacity)
+            available = stocked(held[s], arrived[s], flow)
             sold = min(available, demand[s])
-            short = demand[s] - sold
-            left = available - sold
-            made = price * sold - lost_cost * short - holding_cost * left - order_cost * order[s]
-            earned[s] = worth * (made - (fixed_cost if order[s] > 0.0 else 0.0))
-            held[s] = left - short if netted else left
+            earned[s] = worth * period_profit(price, order[s], sold, demand[s] - sold, available - sold, costs)
+            held[s] = carried(available, demand[s], flow)
         worth *= terms.discount
     # What is left saves as much of later orders.
     saved = profit[periods]
     for s in range(paths):
-        saved[s] = worth * order_cost * (max(held[s], 0.0) + on_way[s])
+        saved[s] = worth * costs.order * (max(held[s], 0.0) + on_way[s])
 
 
 @compiled
@@ -141,11 +132,9 @@ def order_up_to(goal: float, may_order: bool, unit: Unit, terms: Terms, work: Wo
     held, on_way, order, arriving, multiple = work.held, work.on_way, work.order, unit.arriving, unit.multiple
     if not may_order:
         order[:] = 0.0
-    elif unit.minimum > 0.0 or terms.forbids or terms.most_on_way < np.inf:
+    elif unit.minimum > 0.0 or terms.flow.forbids or terms.flow.most_on_way < np.inf:
         for s in range(len(order)):
-            most = terms.most_on_way - on_way[s]
-            if terms.forbids:
-                most = min(most, terms.capacity - max(held[s], 0.0) - on_way[s])
+            most = order_room(max(held[s], 0.0), on_way[s], terms.flow)
             order[s] = order_of((goal - held[s] - on_way[s]) / arriving, max(most, 0.0), may_order, unit)
     else:
         for s in range(len(order)):

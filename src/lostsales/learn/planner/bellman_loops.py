@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lostsales._jit import compiled
+from lostsales.data.economics import order_cost, stocked
 from lostsales.learn.planner.lookahead_loops import (
     NEGLIGIBLE,
     Today,
@@ -17,7 +18,6 @@ from lostsales.learn.planner.lookahead_loops import (
     interpolate_next_values,
     is_observed,
     nodes_around,
-    order_cost,
     period_outcome,
 )
 from lostsales.learn.planner.state_grid import Dynamics, StateGrid
@@ -54,12 +54,12 @@ def _orders_of(orders: Floats, grid: StateGrid, dynamics: Dynamics) -> Orders:
     cost, most, weight = np.empty(count), np.full(count, np.inf), np.empty(count)
     parts, node = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64)
     for o in range(count):
-        cost[o] = order_cost(orders[o], physics)
-        if physics.forbids and o > 0:
-            most[o] = physics.capacity - orders[o] + 1e-9
+        cost[o] = order_cost(orders[o], physics.costs)
+        if physics.flow.forbids and o > 0:
+            most[o] = physics.flow.capacity - orders[o] + 1e-9
         parts[o] = int(np.rint(orders[o] / part))
-        node[o], weight[o] = nodes_around(min(parts[o] / grid.parts, physics.capacity / step), len(grid.stocks) - 1)
-        if abs(orders[o] - parts[o] * part) > 1e-9 * step or (physics.after and physics.netted):
+        node[o], weight[o] = nodes_around(stocked(0.0, parts[o] * part, physics.flow) / step, len(grid.stocks) - 1)
+        if abs(orders[o] - parts[o] * part) > 1e-9 * step or physics.flow.netted:
             parts[o] = -1
     return Orders(cost, most, parts, node, weight)
 
@@ -154,7 +154,7 @@ def _values_of_sums(q: Floats, own: Ints, by_sum: Floats, orders: Floats, dynami
     """Values of stock + order, (sums,) on the grid of stocks, as those of every order and stock, (orders, stocks)."""
     n_orders, n_stocks = q.shape
     step = dynamics.stock_step
-    most = min(dynamics.physics.capacity / step, n_stocks - 1)
+    most = min(dynamics.physics.flow.capacity / step, n_stocks - 1)
     at_most = interpolate(by_sum, most)
     for y in range(len(own)):
         position = y + orders[max(own[y], 0)] / step
@@ -220,17 +220,18 @@ def sweep(
     """
     n_cells, n_depths, n_lags, n_stocks = values.shape
     stocks, prices, physics = grid.stocks, grid.prices, dynamics.physics
+    after = not physics.flow.before
     atoms, z_node, w_node, w_weight = transitions
     n_atoms, n_orders = atoms.shape[4], len(grid.orders)
     next_values, by_demand = np.empty((n_depths, n_lags, n_stocks)), np.empty((n_atoms, n_stocks))
     demands, probabilities = np.empty(n_atoms), np.empty(n_atoms)
     orders = _orders_of(grid.orders, grid, dynamics)
     # Orders that arrive before the sales are part of the stock, and none is on its way.
-    later, parts = (orders, grid.parts) if physics.after else (_orders_of(np.zeros(1), grid, dynamics), 1)
-    most = min(physics.capacity / dynamics.stock_step, n_stocks - 1) if physics.after else float(n_stocks - 1)
+    later, parts = (orders, grid.parts) if after else (_orders_of(np.zeros(1), grid, dynamics), 1)
+    most = min(physics.flow.capacity / dynamics.stock_step, n_stocks - 1) if after else float(n_stocks - 1)
     by_order, q = np.empty((n_depths, n_lags, len(later.cost))), np.empty((n_orders, n_stocks))
     by_sum, own, every = np.empty((1, n_stocks)), np.empty(n_stocks, dtype=np.int64), np.empty(0, dtype=np.int64)
-    needs_each = physics.after and orders.parts.min() < 0  # orders are not whole, or reveal demands
+    needs_each = after and orders.parts.min() < 0  # orders are not whole, or reveal demands
     for cell in range(n_cells):
         if greedy:
             values[cell] = -np.inf
@@ -258,7 +259,7 @@ def sweep(
                     if needs_each:
                         interpolate_demands(demand, stays, next_values[0], dynamics, n_stocks, by_demand)
                     today = Today(demand, probability, next_values, by_demand, prices[p], depth, stays)
-                    if physics.after:
+                    if after:
                         _values_of_orders(q, wanted, today, by_order, orders.parts, parts, most, dynamics)
                         if needs_each:
                             _values_one_by_one(q, wanted, today, orders, grid, dynamics)

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lostsales._jit import compiled
+from lostsales.data.economics import order_cost, truncates, units_available
 from lostsales.learn.planner.latent_table import LatentTable
 from lostsales.learn.planner.lookahead_loops import (
     Today,
@@ -13,7 +14,6 @@ from lostsales.learn.planner.lookahead_loops import (
     interpolate_demands,
     interpolate_next_values,
     nodes_around,
-    order_cost,
     within,
 )
 from lostsales.learn.planner.state_grid import Dynamics
@@ -105,7 +105,7 @@ def action_values(q: Floats, rows: Rows, table: LatentTable, by_node: Floats, dy
             count = distinct_demands(atoms, demands, probabilities)
             demand, probability = demands[:count], probabilities[:count]
             node, weight = nodes_around(rows.w_position[row, p], n_nodes - 1)
-            truncated = physics.truncates and depth == n_depths - 1
+            truncated = truncates(depth, physics.flow)
             least = memory.weight * demand[0] + rows.stays[row]
             most = memory.weight * demand[count - 1] + rows.stays[row]
             first = 0 if truncated else int(within(min(least, most) / lag_step, n_lags - 1.0))
@@ -116,13 +116,14 @@ def action_values(q: Floats, rows: Rows, table: LatentTable, by_node: Floats, dy
             interpolate_demands(demand, rows.stays[row], next_values[0], dynamics, reach, by_demand)
             q_price = q[row, p * n_orders : (p + 1) * n_orders]
             today = Today(demand, probability, next_values, by_demand, rows.price[row, p], depth, rows.stays[row])
-            if physics.after:
+            if not physics.flow.before:
                 expected_values(q_price, today, stock, orders, dynamics)
             for o in range(n_orders):
                 order = orders[o]
-                if not physics.after:
-                    expected_values(q_price[o : o + 1], today, min(stock + order, physics.capacity), arrived, dynamics)
-                q_price[o] -= order_cost(order, physics)
+                if physics.flow.before:
+                    available = units_available(stock, order, physics.flow)
+                    expected_values(q_price[o : o + 1], today, available, arrived, dynamics)
+                q_price[o] -= order_cost(order, physics.costs)
 
 
 @compiled

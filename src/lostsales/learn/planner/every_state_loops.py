@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lostsales._jit import compiled
+from lostsales.data.economics import order_cost, sales_profit, stocked
 from lostsales.learn.planner.bellman_loops import Transitions, contains
 from lostsales.learn.planner.decision_loops import Rows, demand_atoms
 from lostsales.learn.planner.latent_table import LatentTable
@@ -20,7 +21,6 @@ from lostsales.learn.planner.lookahead_loops import (
     interpolate,
     is_observed,
     nodes_around,
-    order_cost,
     period_outcome,
 )
 from lostsales.learn.planner.pipeline_grid import PipelineGrid
@@ -130,13 +130,13 @@ def _sweep_stocks(
     n_stocks, n_pipes = value.shape
     n_nodes, n_orders = len(grid.nodes), len(choices.orders)
     rests, top, last_lag = n_pipes // n_nodes, n_stocks - 1, next_values.shape[1] - 1
-    most, node_step = min(physics.capacity / step, float(top)), grid.nodes[1] if n_nodes > 1 else 1.0
+    most, node_step = min(physics.flow.capacity / step, float(top)), grid.nodes[1] if n_nodes > 1 else 1.0
     truncated, next_depth = after_stock_out(depth, physics)
     hidden = next_values[next_depth]
     places, ups, costs = np.empty(n_orders, dtype=np.int64), np.empty(n_orders), np.empty(n_orders)
     for o in range(n_orders):
         places[o], ups[o] = nodes_around(choices.orders[o] / node_step, n_nodes - 1)
-        costs[o] = order_cost(choices.orders[o], physics)
+        costs[o] = order_cost(choices.orders[o], physics.costs)
     mean_demand = 0.0
     for k in range(len(demand)):
         mean_demand += probability[k] * demand[k]
@@ -262,7 +262,7 @@ def every_state_values(
             demand_atoms(table, depth, *place, rows.lag[row], atoms)
             count = distinct_demands(atoms, demands, probabilities)
             w = nodes_around(rows.w_position[row, p], n_w - 1)
-            profit, p_hidden, excess = 0.0, 0.0, 0.0
+            sold, leftover, p_hidden, excess = 0.0, 0.0, 0.0, 0.0
             later[:] = 0.0
             for k in range(count + 1):
                 chance, own_depth, lag, left = p_hidden, next_depth, available, 0.0
@@ -273,14 +273,14 @@ def every_state_values(
                         excess -= probabilities[k] * left
                         continue
                     chance, own_depth, lag = probabilities[k], 0, demands[k]
-                    profit += chance * (rows.price[row, p] * demands[k] - physics.holding_cost * left)
+                    sold, leftover = sold + chance * demands[k], leftover + chance * left
                 elif not truncated and p_hidden > NEGLIGIBLE:
                     lag += excess / p_hidden
                 if chance <= NEGLIGIBLE:
                     continue
                 at = (
                     nodes_around((lags.weight * lag + rows.stays[row]) / lag_step, n_lags - 1),
-                    nodes_around(min(left + arriving, physics.capacity) / step, n_stocks - 1),
+                    nodes_around(stocked(left, arriving, physics.flow) / step, n_stocks - 1),
                 )
                 for corner in range(1 << (grid.columns - 1)):
                     base, weight = _rest(corner, rows.pipeline[row], node_step, n_nodes)
@@ -288,8 +288,9 @@ def every_state_values(
                         own = chance * weight * (w[1] if i else 1 - w[1])
                         if own > 0:
                             _add(later, own, by_node[w[0] + i, own_depth, :, :, base : base + n_nodes], *at)
-            profit += p_hidden * rows.price[row, p] * available - (0.0 if truncated else physics.lost_cost * excess)
+            sold += p_hidden * available
+            profit = sales_profit(rows.price[row, p], sold, 0.0 if truncated else excess, leftover, physics.costs)
             for o in range(n_orders):
                 order = rows.order[row, o]
                 value = profit + discount * interpolate(later, order / node_step)
-                q[row, p * n_orders + o] = value - order_cost(order, physics)
+                q[row, p * n_orders + o] = value - order_cost(order, physics.costs)

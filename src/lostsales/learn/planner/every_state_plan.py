@@ -22,14 +22,16 @@ def plan_every_state(
     states, physics, own = problem.states, problem.dynamics.physics, problem.grid
     dynamics = problem.dynamics._replace(stock_step=float(grid.stocks[1]), lag_step=float(own.lags[1]))
     transitions = Transitions(problem.demand, states.cells[:, 0], *states.cell_w(own.prices))
-    n_allowed = grid.orders_allowed(own.orders, physics, problem.setting.most_on_the_way)
+    n_allowed = grid.orders_allowed(own.orders, physics.flow)
     choices = loops.Choices(own.prices, own.orders, problem.allowed, n_allowed)
     values = _coarse_values(problem, grid) if start is None else start.copy()
 
     def sweep(values: Floats, best: Ints, greedy: bool, by_node: Floats, of_cells: Transitions) -> None:
         loops.sweep(values, best, greedy, by_node, of_cells, choices, grid, dynamics)
 
-    money = max(float(own.prices.max()), physics.lost_cost + physics.holding_cost)  # of a unit of demand, price or none
+    money = max(
+        float(own.prices.max()), physics.costs.lost + physics.costs.holding
+    )  # of a unit of demand, price or none
     tolerance = TOLERANCE * (money * float(problem.demand.mean()) + 1e-9)
     iterate(sweep, values, states, transitions, tolerance, iterations)
     return values

@@ -35,7 +35,7 @@ def expected(policy: "PlanPolicy", view: View, action: Action, unit_cost: Floats
 def _costs(policy: "PlanPolicy", belief: Belief) -> UnitCosts:
     """Unit costs of each row: the order's is the series' own, the others are those of its group at its usual price."""
     by_group = policy.series.group_costs[belief.series.group] * belief.series.usual_price[:, None]
-    return UnitCosts(by_group[:, 0], belief.series.order_cost, by_group[:, 2], policy.physics.fixed_order_cost)
+    return UnitCosts(by_group[:, 0], belief.series.order_cost, by_group[:, 2], policy.physics.costs.fixed_order)
 
 
 def _unseen(policy: "PlanPolicy", belief: Belief, action: Action) -> Bools:

@@ -6,6 +6,7 @@ After a stock-out the next state holds the mean of the belief over the hidden de
 from typing import NamedTuple
 
 from lostsales._jit import compiled
+from lostsales.data.economics import carried, next_depth, sales_profit, stocked, truncates
 from lostsales.learn.planner.physics import Physics
 from lostsales.learn.planner.state_grid import Dynamics
 from lostsales.types import Floats
@@ -85,12 +86,6 @@ def distinct_demands(atoms: Floats, demand: Floats, probability: Floats) -> int:
 
 
 @compiled
-def order_cost(order: float, physics: Physics) -> float:
-    """Unit and fixed cost of an order."""
-    return physics.order_cost * order + (physics.fixed_order_cost if order > 0 else 0.0)
-
-
-@compiled
 def is_observed(left: float, physics: Physics) -> bool:
     """Whether demand is known where so much is left, negative where it was above what was available."""
     return left > 0 or (left == 0 and physics.strict)
@@ -99,8 +94,8 @@ def is_observed(left: float, physics: Physics) -> bool:
 @compiled
 def after_stock_out(depth: int, physics: Physics) -> tuple[bool, int]:
     """Whether demand is truncated in a stock-out at a depth, and the depth that follows."""
-    truncated = physics.truncates and depth == physics.depth_cap
-    return truncated, 0 if truncated else min(depth + 1, physics.depth_cap)
+    truncated = truncates(depth, physics.flow)
+    return truncated, min(next_depth(depth, not truncated), physics.depth_cap)
 
 
 @compiled
@@ -119,9 +114,8 @@ def period_outcome(
     From the probability of observed demands and their sum, each weighted with its probability.
     """
     excess = mean_demand - demand_observed - p_hidden * available
-    leftover = p_observed * available - demand_observed
-    profit = price * (demand_observed + p_hidden * available) - physics.holding_cost * leftover
-    profit -= 0.0 if truncated else physics.lost_cost * excess
+    sold, left = demand_observed + p_hidden * available, p_observed * available - demand_observed
+    profit = sales_profit(price, sold, 0.0 if truncated else excess, left, physics.costs)
     is_hidden = p_hidden > NEGLIGIBLE and not truncated
     return profit, available + excess / p_hidden if is_hidden else available
 
@@ -160,36 +154,37 @@ def expected_values(q: Floats, today: Today, available: float, orders: Floats, d
     """
     demand, probability, next_values, by_demand, price, depth, stays = today
     physics, discount, stock_step, lag_step, memory = dynamics
-    top, capacity = by_demand.shape[1] - 1, physics.capacity
-    profit, p_censored, excess = 0.0, 0.0, 0.0
+    top, flow = by_demand.shape[1] - 1, physics.flow
+    sold, leftover, p_censored, excess = 0.0, 0.0, 0.0, 0.0
     n_observed = 0
     q[:] = 0.0
     for k in range(len(demand)):
         left = available - demand[k]
         if is_observed(left, physics):
             n_observed += 1
-            profit += probability[k] * (price * demand[k] - physics.holding_cost * left)
+            sold += probability[k] * demand[k]
+            leftover += probability[k] * left
             for o in range(len(orders)):
-                low, weight = nodes_around(min(left + orders[o], capacity) / stock_step, top)
+                low, weight = nodes_around(stocked(left, orders[o], flow) / stock_step, top)
                 value = by_demand[k, low] * (1 - weight) + by_demand[k, low + 1] * weight
                 q[o] += discount * probability[k] * value
         else:
-            profit += probability[k] * price * available
+            sold += probability[k] * available
             p_censored += probability[k]
             excess -= probability[k] * left
     truncated, next_depth = after_stock_out(depth, physics)
-    q += profit if truncated else profit - physics.lost_cost * excess
+    q += sales_profit(price, sold, 0.0 if truncated else excess, leftover, physics.costs)
     if p_censored == 0:
         return
     for o in range(len(orders)):
         p_hidden, excess_hidden = p_censored, excess
-        stock_tp1 = min(orders[o], capacity)
-        if physics.after and physics.netted and not truncated:
+        stock_tp1 = stocked(0.0, orders[o], flow)
+        if flow.netted and not truncated:
             stock_tp1 = 0.0
             for k in range(n_observed, len(demand)):
-                left = available + orders[o] - demand[k]  # a positive netted stock reveals the demand
-                if left > 0:
-                    q[o] += discount * probability[k] * interpolate(by_demand[k], min(left, capacity) / stock_step)
+                stock = stocked(carried(available, demand[k], flow), orders[o], flow)
+                if stock > 0:  # a positive netted stock reveals the demand
+                    q[o] += discount * probability[k] * interpolate(by_demand[k], stock / stock_step)
                     p_hidden -= probability[k]
                     excess_hidden -= probability[k] * (demand[k] - available)
         if p_hidden > NEGLIGIBLE:

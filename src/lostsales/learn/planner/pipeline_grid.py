@@ -5,6 +5,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from pydantic import Field
 
+from lostsales.data.economics import StockFlow, order_room
 from lostsales.data.ladders import common_step
 from lostsales.data.problem import Problem
 from lostsales.errors import LostSalesError
@@ -52,12 +53,10 @@ class PipelineGrid(NamedTuple):
         digits = np.unravel_index(np.arange(self.pipelines), (len(self.nodes),) * self.columns)
         return np.asarray(self.nodes[np.stack(digits, axis=1)])
 
-    def orders_allowed(self, orders: Floats, physics: Physics, most_on_the_way: float) -> Ints:
+    def orders_allowed(self, orders: Floats, flow: StockFlow) -> Ints:
         """How many of the orders, from the smallest, fit into store and pipeline, (stocks, pipelines); at least one."""
-        on_order = self.on_the_way().sum(axis=1)
-        most = np.repeat(most_on_the_way - on_order[None], len(self.stocks), axis=0)
-        if physics.forbids:
-            most = np.minimum(most, physics.capacity - self.stocks[:, None] - on_order)
+        stock, on_way = np.broadcast_arrays(self.stocks[:, None], self.on_the_way().sum(axis=1))
+        most = order_room(stock, on_way, flow)
         return np.maximum(np.searchsorted(orders, most + 1e-9, side="right"), 1).astype(np.int64)
 
 
@@ -71,7 +70,7 @@ def pipeline_grids(
     """
     law = problem.lead_times
     is_one = law.is_fixed and law.longest >= 2
-    if not is_one or cycle_of(problem) is not None or problem.supply.share != 1 or physics.netted:
+    if not is_one or cycle_of(problem) is not None or problem.supply.share != 1 or physics.flow.netted:
         return None
     found = [_steps(grid) for grid in grids]
     n_stocks = (

@@ -5,11 +5,18 @@ from typing import NamedTuple
 import numpy as np
 
 from lostsales._jit import compiled
+from lostsales.data.economics import order_cost, sales_profit, units_available
 from lostsales.learn.planner.arrivals import Arrivals
 from lostsales.learn.planner.decision_loops import Rows, demand_atoms
 from lostsales.learn.planner.demand_paths import LATER
 from lostsales.learn.planner.latent_table import LatentTable
-from lostsales.learn.planner.lookahead_loops import NEGLIGIBLE, distinct_demands, is_observed, nodes_around, order_cost
+from lostsales.learn.planner.lookahead_loops import (
+    NEGLIGIBLE,
+    after_stock_out,
+    distinct_demands,
+    is_observed,
+    nodes_around,
+)
 from lostsales.learn.planner.projection_loops import Ahead, Outset, Scratch, add_values, project_orders, set_out
 from lostsales.learn.planner.state_grid import Dynamics
 from lostsales.types import Floats, Ints
@@ -52,13 +59,13 @@ def pipeline_values(
             q_price = q[row, p * n_orders : (p + 1) * n_orders]
             if arrivals.before:
                 for o in range(n_orders):
-                    available = min(rows.stock[row] + rows.order[row, o], physics.capacity)
+                    available = units_available(rows.stock[row], arrivals.share * rows.order[row, o], physics.flow)
                     _today(q_price[o : o + 1], row, p, available, none, law, rows, ahead, arrivals, dynamics, scratch)
             else:
                 orders = rows.order[row]
                 _today(q_price, row, p, rows.stock[row], orders, law, rows, ahead, arrivals, dynamics, scratch)
             for o in range(n_orders):
-                q_price[o] -= order_cost(rows.order[row, o], physics)
+                q_price[o] -= order_cost(rows.order[row, o], physics.costs)
 
 
 @compiled
@@ -84,22 +91,24 @@ def _today(
     price, phase = rows.price[row, p], (rows.phase[row] + 1) % len(arrivals.horizons)
     profits, lefts, horizon = np.empty(len(orders)), np.empty(len(orders)), arrivals.horizons[phase]
     start = Outset(scratch.mean, scratch.covariance, phase)
-    truncated = physics.truncates and depth == physics.depth_cap
+    truncated, next_depth = after_stock_out(depth, physics)
+    reveals = physics.flow.netted and not truncated  # a positive stock after the delivery reveals the demand
     certain = 0.0  # units that are sure to arrive after today's sales
     for j in range(len(scratch.units) - 1):
         certain += scratch.units[j] if arrivals.chances[j, 0] == 1 else 0.0
     q[:] = 0.0
-    profit, p_hidden, excess = 0.0, 0.0, 0.0
+    sold, lost, leftover, p_hidden, excess = 0.0, 0.0, 0.0, 0.0, 0.0
     at_once = 2 if len(demand) > ALL_PROJECTED else 1
     n_pending, p_pending, demand_pending = 0, 0.0, 0.0  # what follows neighbouring demands is projected from their mean
     for k in range(len(demand)):
         left = available - demand[k]
         if is_observed(left, physics):
-            profit += probability[k] * (price * demand[k] - physics.holding_cost * left)
+            sold += probability[k] * demand[k]
+            leftover += probability[k] * left
         else:
-            profit += probability[k] * price * available
-            profit += 0.0 if truncated else probability[k] * physics.lost_cost * left
-            if not (physics.netted and not truncated and left + certain > 0):  # netted stock reveals the demand
+            sold += probability[k] * available
+            lost -= 0.0 if truncated else probability[k] * left
+            if not (reveals and left + certain > 0):
                 p_hidden += probability[k]
                 excess -= probability[k] * left
                 continue
@@ -113,12 +122,11 @@ def _today(
         project_orders(profits, lefts, available - mean, orders, start, arrivals, ahead, dynamics, scratch)
         add_values(q, discount * p_pending, profits, lefts, start, horizon, ahead, discount)
         n_pending, p_pending, demand_pending = 0, 0.0, 0.0
-    q += profit
+    q += sales_profit(price, sold, lost, leftover, physics.costs)
     if p_hidden > NEGLIGIBLE:
         mean = available if truncated else available + excess / p_hidden
-        shape = 0 if truncated else min(depth + 1, n_shapes - 1)
-        set_out(ahead.paths, w, shape, memory.weight * mean + stays, lag_step, periods, scratch)
-        stock = -certain if physics.netted and not truncated else 0.0
+        set_out(ahead.paths, w, min(next_depth, n_shapes - 1), memory.weight * mean + stays, lag_step, periods, scratch)
+        stock = -certain if reveals else 0.0
         project_orders(profits, lefts, stock, orders, start, arrivals, ahead, dynamics, scratch)
         add_values(q, discount * p_hidden, profits, lefts, start, horizon, ahead, discount)
 

@@ -63,7 +63,7 @@ class _Planning:
         usual = max(float(demand[0].mean()), 1e-9)
         phases = self.problem.arrivals.phases
         weights = np.zeros((phases, FREE_TERMS + 1 + KNOTS))
-        weights[:, FREE_TERMS - 1] = physics.order_cost - physics.holding_cost
+        weights[:, FREE_TERMS - 1] = physics.costs.order - physics.costs.holding
         return Ahead(
             paths=self.paths(price),
             shortfall=shortfall_table(self.problem.noise),

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lostsales.data.economics import advanced, next_depth, order_room, truncates
 from lostsales.data.problem import Problem
 from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.learn.planner.arrivals import Arrivals, cycle_of, has_pipeline
@@ -14,6 +15,8 @@ from lostsales.learn.planner.market_states import MarketStates
 from lostsales.learn.planner.pipeline_loops import pipeline_values
 from lostsales.learn.planner.projection_loops import Ahead
 from lostsales.learn.planner.state_grid import Dynamics, StateGrid
+from lostsales.policy.period import transition
+from lostsales.policy.view import Action
 from lostsales.types import Bools, Floats, Ints
 
 WARM_UP, RECORDED = 24, 16  # periods of a simulated series
@@ -26,7 +29,6 @@ class PipelineSetting:
 
     arrivals: Arrivals
     may_order: Bools  # (phases,)
-    most_on_the_way: float
     kind: tuple[bool, bool, bool, bool, float]  # of the law, see `LatentTable`
     seed: int
 
@@ -38,9 +40,8 @@ class PipelineSetting:
         cycle = cycle_of(problem)
         family, rounded = law.family, law.integer and not law.family.is_count
         kind = family.multiplicative, family.log_link, law.integer, rounded, float(law.demand_max)
-        most = np.inf if problem.supply.capacity is None else problem.supply.capacity
         may_order = np.ones(1, dtype=bool) if cycle is None else cycle
-        return cls(Arrivals.of(problem), may_order, float(most), kind, seed)
+        return cls(Arrivals.of(problem), may_order, kind, seed)
 
 
 class PipelineProblem(NamedTuple):
@@ -92,7 +93,7 @@ class Simulation:
             cell=rng.choice(transition.shape[1], series, p=transition.mean(axis=0)),
             depth=np.zeros(series, dtype=np.int64),
             lag=np.full(series, usual),
-            stock=np.minimum(usual * rng.uniform(0, 3, series), problem.dynamics.physics.capacity),
+            stock=np.minimum(usual * rng.uniform(0, 3, series), problem.dynamics.physics.flow.capacity),
             pipeline=np.full((series, columns), usual),
             phase=rng.integers(0, problem.arrivals.phases, series),
         )
@@ -129,12 +130,9 @@ class Simulation:
 
     def may(self, states: States) -> Bools:
         """Actions that each state may take, (rows, actions)."""
-        problem = self.problem
-        grid, physics = problem.grid, problem.dynamics.physics
-        on_order = states.pipeline.sum(axis=1)
-        most = np.where(problem.setting.may_order[states.phase], problem.setting.most_on_the_way - on_order, 0.0)
-        if physics.forbids:
-            most = np.minimum(most, physics.capacity - states.stock - on_order)
+        problem, grid = self.problem, self.problem.grid
+        room = order_room(states.stock, states.pipeline.sum(axis=1), problem.dynamics.physics.flow)
+        most = np.where(problem.setting.may_order[states.phase], room, 0.0)
         fits = grid.orders <= np.maximum(most, grid.orders[0])[:, None] + 1e-9
         return np.asarray(np.tile(fits, (1, len(grid.prices))) & problem.allowed)
 
@@ -182,36 +180,31 @@ class Simulation:
         shape = np.minimum(states.depth, len(problem.demand) - 1)
         atoms = problem.demand[shape, market.cells[states.cell, 0], price, node]
         demand = atoms[np.arange(count), rng.integers(0, atoms.shape[1], count)]
-        available = states.stock
+        units, flow = np.column_stack([states.pipeline, order]), physics.flow._replace(before=arrivals.before)
+        came, pipeline = advanced(units, rng.random(units.shape) < arrivals.chances[:, 0])
         if arrivals.before:
-            available = np.minimum(available + order, physics.capacity)
-        left = available - demand
-        hidden = ~((left > 0) | ((left == 0) & physics.strict))
-        truncated = hidden & physics.truncates & (states.depth == physics.depth_cap)
+            came, pipeline = order, states.pipeline
+        action = Action(problem.grid.prices[price], order)
+        closed = transition(states.stock, states.depth, action, demand, flow, physics.costs, arrivals.share * came)
+        available = closed.sales + closed.leftover
+        sold_out = closed.stockout if physics.strict else closed.leftover == 0
+        hidden = sold_out & ~truncates(states.depth, flow)  # truncated demand is known
         above = (atoms > available[:, None]) | (~np.array(physics.strict) & (atoms >= available[:, None]))
         mean = (atoms * above).sum(axis=1) / np.maximum(above.sum(axis=1), 1)
-        units = np.column_stack([states.pipeline, order])
-        arrives = rng.random(units.shape) < arrivals.chances[:, 0]
-        came = np.zeros(count) if arrivals.before else arrivals.share * (units * arrives).sum(axis=1)
-        netted = left + came if physics.netted else np.maximum(left, 0.0) + came
         w = self._w(states.cell, price)
         by_w = market.transition[w]
         later = States(
             w=w,
             cell=(by_w.cumsum(axis=1) < rng.random(count)[:, None]).sum(axis=1).clip(0, by_w.shape[1] - 1),
-            depth=np.where(hidden & ~truncated, np.minimum(states.depth + 1, physics.depth_cap), 0),
+            depth=np.minimum(next_depth(states.depth, hidden), physics.depth_cap),
             lag=np.maximum(
-                problem.dynamics.memory.weight * np.where(truncated, available, np.where(hidden, mean, demand))
-                + self._stays(states.lag),
-                0.0,
+                problem.dynamics.memory.weight * np.where(hidden, mean, closed.demand) + self._stays(states.lag), 0.0
             ),
-            stock=np.clip(netted, 0.0, physics.capacity),
-            pipeline=(units * ~arrives)[:, 1:] if not arrivals.before else states.pipeline,
+            stock=closed.stock_tp1,
+            pipeline=pipeline,
             phase=(states.phase + 1) % arrivals.phases,
         )
-        profit = problem.grid.prices[price] * np.minimum(available, demand) - physics.holding_cost * np.maximum(left, 0)
-        profit -= physics.order_cost * order + physics.fixed_order_cost * (order > 0)
-        return later, profit + physics.lost_cost * np.where(truncated, 0.0, np.minimum(left, 0.0))
+        return later, closed.profit
 
     def _stays(self, lag: Floats) -> Floats:
         """What the plan takes to stay of earlier demands in the next lag, (rows,)."""

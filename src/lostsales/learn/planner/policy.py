@@ -130,11 +130,9 @@ class PlanPolicy(PolicyBase):
         price, order = scored.grid.taken(found.best)
         second = scored.grid.taken(found.second)
         has_second = ~np.isnan(found.advantage)
-        available = units_available(view.stock, order, self.problem.arrival, self.problem.capacity)
-        outlook, own = (
-            self.tracker.outlook(view.depth.astype(np.int64), belief, price, available),
-            belief.series.own_range,
-        )
+        available = units_available(view.stock, order, self.problem.flow)
+        outlook = self.tracker.outlook(view.depth.astype(np.int64), belief, price, available)
+        own = belief.series.own_range
         return Decision(
             price=price,
             order=order,

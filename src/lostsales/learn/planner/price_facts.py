@@ -63,11 +63,11 @@ def _price_at_usual_stock(policy: "PlanPolicy", view: View, belief: Belief, acti
 
     Where an order arrives before sales, it covers today, and only a stock that needs no order moves the price.
     """
-    physics = policy.physics
-    enough = np.minimum(outlook.high, physics.capacity) if physics.after else np.zeros(len(view.stock))
+    flow = policy.physics.flow
+    enough = np.zeros(len(view.stock)) if flow.before else np.minimum(outlook.high, flow.capacity)
     best = _best_price(policy, replace(view, stock=enough), belief, policy.rules)
     moves = np.sign(best - action.price) == np.sign(view.stock - enough)
-    return np.where(moves & (physics.after | (action.order == 0)), best, action.price)
+    return np.where(moves & ((action.order == 0) | (not flow.before)), best, action.price)
 
 
 def _best_price(policy: "PlanPolicy", view: View, belief: Belief, rules: Rules) -> Floats:

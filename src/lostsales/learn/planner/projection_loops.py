@@ -10,6 +10,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from lostsales._jit import compiled
+from lostsales.data.economics import UnitCosts, sales_profit
 from lostsales.learn.planner.arrivals import Arrivals
 from lostsales.learn.planner.demand_paths import LATER, DemandPaths
 from lostsales.learn.planner.shortfall import POSITIONS, REACH, SHARES, STEPS_A_UNIT
@@ -49,8 +50,7 @@ class Terms(NamedTuple):
     """What is earned and paid on the way, and the most that fits into the store."""
 
     price: float
-    lost_cost: float
-    holding_cost: float
+    costs: UnitCosts
     capacity: float
     discount: float
     gap_step: float
@@ -60,7 +60,7 @@ class Terms(NamedTuple):
 def _earned(demand: float, gap: float, left: float, by_gap: Floats, terms: Terms) -> Any:
     """Expected profit of a period, of a stock that exceeds demand by a mean gap, and of which some is left."""
     lost = max(left - gap, 0.0)
-    profit = terms.price * (demand - lost) - terms.lost_cost * lost - terms.holding_cost * left
+    profit = sales_profit(terms.price, demand - lost, lost, left, terms.costs)
     at = min(max(gap / terms.gap_step + GAPS // 2, 0.0), GAPS - 1.0)
     low = min(int(at), GAPS - 2)
     return profit + by_gap[low] + (at - low) * (by_gap[low + 1] - by_gap[low])
@@ -259,8 +259,7 @@ def project_orders(
     `stock` is what is left of today's; `scratch.units` holds what is on the way.
     """
     physics, table, chances, share = dynamics.physics, ahead.shortfall, arrivals.chances, arrivals.share
-    costs = physics.lost_cost, physics.holding_cost
-    terms = Terms(ahead.price, *costs, physics.capacity, dynamics.discount, ahead.gap_step)
+    terms = Terms(ahead.price, physics.costs, physics.flow.capacity, dynamics.discount, ahead.gap_step)
     by_gap = ahead.by_gap
     units, here, own_here = scratch.units, scratch.here, scratch.here_of_order
     with_demand, own_with = scratch.with_demand, scratch.with_demand_of_order

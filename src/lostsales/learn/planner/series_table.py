@@ -253,10 +253,9 @@ def _common(multiples: Floats) -> float:
 def _costs_by_series(log: SalesLog, costs: UnitCosts, series: Ints) -> list[Floats]:
     """Mean lost, order, holding and fixed cost of some series, each (series,)."""
     rows = np.bincount(log.series, minlength=len(log.names))
-    found = [
+    return [
         (np.bincount(log.series, each, len(log.names)) / rows)[series]
         if isinstance(each, np.ndarray)
         else np.full(len(series), float(each))
-        for each in (costs.lost, costs.order, costs.holding)
+        for each in costs
     ]
-    return [*found, np.full(len(series), float(costs.fixed_order))]

@@ -68,10 +68,10 @@ def state_grids(
     """
     own, most = [], []
     for top, rungs, each in zip(highest, orders, physics, strict=True):
-        holding = each.holding_cost + (1 - discount) * each.order_cost
-        enough = 2 * (top + np.sqrt(2 * each.fixed_order_cost * top / max(holding, 1e-9)))
+        holding = each.costs.holding + (1 - discount) * each.costs.order
+        enough = 2 * (top + np.sqrt(2 * each.costs.fixed_order * top / max(holding, 1e-9)))
         own.append(rungs[: np.searchsorted(rungs, enough) + 1])
-        most.append(min(each.capacity, top + own[-1][-1]))
+        most.append(min(each.flow.capacity, top + own[-1][-1]))
     steps = [_stock_step(each, rungs) for each, rungs in zip(most, own, strict=True)]
     n_stocks = max(int(np.ceil(top / step - 1e-9)) for top, step in zip(most, steps, strict=True)) + 1
     lag_steps = np.maximum(highest / (lags - 1), 1e-9)
