@@ -134,7 +134,7 @@ def lines(cell: Cell, logs: int) -> Iterator[str]:
     made = [simulate(shop, policy, episodes, LOG_SEED + number)[0] for number in range(logs)]
     default: Floats = np.zeros(logs)
     for penalty, options in PENALTIES.items():
-        settings = PCFQI(iterations=ITERATIONS, value="q", **options)
+        settings = PCFQI(iterations=ITERATIONS, **options)
         *shares, profit = np.array([measured(shop, log, settings, number) for number, log in enumerate(made)]).T
         default = default if options else profit
         kinds = " | ".join(f"{each.mean():.0f}" for each in shares[1:4])

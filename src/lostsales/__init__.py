@@ -38,6 +38,7 @@ if _typing.TYPE_CHECKING:
     from lostsales.evaluation.pilot.monitor import monitor as monitor
     from lostsales.evaluation.pilot.monitoring import Monitoring as Monitoring
     from lostsales.evaluation.pilot.plan import Pilot as Pilot
+    from lostsales.evaluation.replayed_value import with_replayed_value as with_replayed_value
     from lostsales.evaluation.report.contents import ReportContents as ReportContents
     from lostsales.evaluation.results import Evaluation as Evaluation
     from lostsales.learn.baselines.behaviour import Behaviour as Behaviour
@@ -97,6 +98,7 @@ _ROOMS = {
     "evaluation.pilot.monitoring": ("Monitoring",),
     "evaluation.pilot.plan": ("Pilot",),
     "evaluation.report.contents": ("ReportContents",),
+    "evaluation.replayed_value": ("with_replayed_value",),
     "evaluation.results": ("Evaluation",),
     "learn.baselines.behaviour": ("Behaviour",),
     "learn.baselines.last_observation": ("FQIDropped", "FQIImputed", "FQIObserved", "FQIPlugin"),

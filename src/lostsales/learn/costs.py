@@ -18,7 +18,6 @@ from lostsales.learn.planner.planner import Planner
 
 VALUE = 2.2e-8  # seconds of the value of an action, or of a feature of Q, in one row and iteration
 CFQI_START = 0.3  # cross-validation of kernels and ridges, by depth
-REPLAYED = 1.5  # seconds of the value by replayed episodes
 USUAL_RANK = 150  # of Nystrom's approximation, where the effective dimension says so
 # Seconds of the plan of one law and group of series, by price, where orders arrive before sales or after.
 PLAN = {"before": 0.15, "after": 0.6}
@@ -49,6 +48,5 @@ def fit_cost(learner: Learner, log: SalesLog) -> Cost:
         rule = min(iterations_rule(usable, log.problem.discount), MOST_ITERATIONS)
         iterations = rule if learner.iterations is None else learner.iterations
         seconds = CFQI_START * (runs.max_depth + 1) ** 0.5 + usable * width * (iterations + 10) * VALUE
-        seconds += REPLAYED * (learner.value == "replayed")
         return Cost(seconds, 1.5 * 8.0 * usable * (actions + rank) + columns)
     return Cost(0.1 * START + TUNED * len(log), columns)

@@ -39,6 +39,7 @@ class Learner(StrictSettings):
 
     method: ClassVar[str]
     quick_settings: ClassVar[dict[str, Any]] = {}  # of `quick`
+    sets_prices: ClassVar[bool] = True  # by their effect in the log, so that `fit` tests how they were set
     one_ladder: ClassVar[bool] = False  # one ladder for all series: where these differ, it sees shares of each
 
     iterations: Annotated[int, Field(ge=1)] | None = Field(
@@ -60,10 +61,6 @@ class Learner(StrictSettings):
         """The same with quicker settings where none were given: enough for a first look."""
         kept = {key: value for key, value in self.quick_settings.items() if key not in self.model_fields_set}
         return self.model_copy(update=kept)
-
-    def decisions_only(self) -> Self:
-        """The same for a policy that is only evaluated: without what explains decisions but does not change them."""
-        return self
 
     def fit_at_level(self, log: SalesLog, progress: Progress | None = None) -> SavedPolicy:
         """`fit`; a learner that knows of levels of demand that move, follows them here."""

@@ -200,7 +200,8 @@ def test_settings_by_command_by_file_and_in_python_give_the_same_policy(folder: 
         rules=lostsales.Rules(multiple=3, minimum=6),
         function=FunctionClass(ridges=(1.0, 10.0)),
     )
-    lostsales.fit(lostsales.read_log(log), learner).save(tmp_path / "python")
+    table = lostsales.read_log(log)
+    lostsales.with_replayed_value(lostsales.fit(table, learner), table).save(tmp_path / "python")
     assert (tmp_path / "file").read_bytes() == (tmp_path / "command").read_bytes() == (tmp_path / "python").read_bytes()
 
 

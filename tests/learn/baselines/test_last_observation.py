@@ -38,7 +38,7 @@ def full_shelves() -> SalesLog:
 def test_without_stock_outs_all_are_classical_fqi(method: str) -> None:
     """And so is C-FQI: nothing is imputed, and no depth is above 0."""
     tables = days(full_shelves(), 9)
-    plain = fit(full_shelves(), "c-fqi", iterations=3, function=FEW, value="q")
+    plain = fit(full_shelves(), "c-fqi", iterations=3, function=FEW)
     other = fit(full_shelves(), method, iterations=3, function=FEW)
     one, two = (each.recommend(*tables) for each in (plain, other))
     pd.testing.assert_frame_equal(one, two, rtol=1e-9)

@@ -58,13 +58,13 @@ def test_series_of_one_scale_are_left_alone() -> None:
     log = small_log("released")
     coordinates = SeriesCoordinates.of(log)
     assert coordinates.one_scale
-    assert CFQI(iterations=1, function=FEW, value="q").fit(log).coordinates is None
+    assert CFQI(iterations=1, function=FEW).fit(log).coordinates is None
 
 
 def test_orders_are_in_the_units_of_each_series(tmp_path: Path) -> None:
     log = two_scales()
     with pytest.warns(UserWarning, match="each is divided by its own scale"):
-        policy = PCFQI(iterations=2, function=FEW, value="q").fit(log)
+        policy = PCFQI(iterations=2, function=FEW).fit(log)
     frame = frame_of(log)
     recent, today = frame[frame["period"] < 9], open_rows(frame, log, 9)
     answer = policy.recommend(recent, today)
@@ -97,7 +97,7 @@ def with_attributes(differ: bool = True) -> tuple[pd.DataFrame, Any]:
 def test_attributes_tell_series_apart(tmp_path: Path) -> None:
     frame, problem = with_attributes()
     log = lostsales.read_log(frame, problem)
-    learned = learn(log, CFQI(iterations=2, pricing="free", function=FEW, value="q", depth_rows=0))
+    learned = learn(log, CFQI(iterations=2, pricing="free", function=FEW, depth_rows=0))
     policy = learned.policy
     assert policy.coordinates is not None
     assert policy.coordinates.columns == ("place=hill", "place=sea", "size")
@@ -115,7 +115,7 @@ def test_attributes_tell_series_apart(tmp_path: Path) -> None:
 def test_attributes_of_an_unknown_series_are_those_of_today() -> None:
     frame, problem = with_attributes(differ=False)  # or its size would be that of a usual series
     log = lostsales.read_log(frame, problem)
-    policy = CFQI(iterations=2, function=FEW, value="q").fit(log)
+    policy = CFQI(iterations=2, function=FEW).fit(log)
     today = open_rows(frame, log, 9).head(1)
     known = policy.recommend(None, today.assign(last_sales=5.0))
     given = policy.recommend(None, today.assign(last_sales=5.0, series="x", place="hill", size=2.5))
@@ -138,7 +138,7 @@ def test_orders_come_in_the_cases_of_each_product(assortment: tuple[Assortment, 
     shop, table = assortment
     own = OwnRules(where={"series": ("product 1",)}, multiple=4)
     log = lostsales.read_log(table, shop.problem)
-    policy = CFQI(iterations=2, function=FEW, value="q", rules=Rules(own=(own,))).fit(log)
+    policy = CFQI(iterations=2, function=FEW, rules=Rules(own=(own,))).fit(log)
     policy.save(tmp_path / "policy")
     case = np.where(shop.names == "product 1", 4.0, shop.case)
     assert set(case) == {1.0, 4.0, 6.0}
@@ -179,7 +179,7 @@ def test_unit_costs_that_vary_are_asked_of_each_day() -> None:
     frame = frame.assign(order_cost=rng.choice([0.5, 8.0], len(frame)))
     costs = type(log.problem.costs)(lost=2, holding=1)
     varied = lostsales.read_log(frame, log.problem.model_copy(update={"costs": costs}))
-    policy = CFQI(iterations=3, function=FEW, value="q").fit(varied)
+    policy = CFQI(iterations=3, function=FEW).fit(varied)
     assert [feature.name for feature in policy.costs] == ["order_cost"]
     recent, today = frame[frame["period"] < 9], open_rows(frame, varied, 9)
     with pytest.raises(LogError, match="missing column 'order_cost'"):

@@ -48,6 +48,7 @@ def compare(
     from lostsales.evaluation.compare import compare as run_comparison
     from lostsales.evaluation.costs import compare_cost, rows_within
     from lostsales.evaluation.judged_rows import COMPARED_ROWS, QUICK_ROWS
+    from lostsales.evaluation.replayed_value import with_replayed_value
     from lostsales.learn.fit import fit, learner_of
     from lostsales.learn.left_out import left_out
     from lostsales.policy.chosen_products import ChosenProducts
@@ -82,7 +83,7 @@ def compare(
         found = replace(found, notes=(*fewer, *found.notes))
         saved = None if found.choice is None else out
         if saved is not None and found.choice is not None:
-            policy = fit(sales, found.choice, seed=seed)
+            policy = with_replayed_value(fit(sales, found.choice, seed=seed), sales, seed)
             if found.chosen is not None and found.chosen.choice.kept:
                 policy = ChosenProducts(policy, np.array(found.chosen.choice.products, dtype=object))
             policy.save(saved)

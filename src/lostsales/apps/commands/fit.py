@@ -66,6 +66,7 @@ def fit(
     from lostsales.data.ladder_facts import LadderFacts
     from lostsales.data.output_files import check_output
     from lostsales.data.settings import checked_json, read_toml, with_settings
+    from lostsales.evaluation.replayed_value import with_replayed_value
     from lostsales.learn.costs import fit_cost
     from lostsales.learn.fit import fit as learn
     from lostsales.learn.learner import LEARNERS
@@ -84,6 +85,8 @@ def fit(
     with progress("learning", seconds=seconds) as report, warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         policy = learn(sales, learner, progress=report)
+        if not quick:
+            policy = with_replayed_value(policy, sales, learner.seed)
     for warning in warned:
         err.print("Warning: ", style="yellow", end="", highlight=False)
         err.print(str(warning.message), highlight=False, soft_wrap=True)

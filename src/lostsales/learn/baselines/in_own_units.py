@@ -21,6 +21,7 @@ from lostsales.errors import LostSalesError
 from lostsales.learn.baselines.behaviour import BehaviourPolicy
 from lostsales.learn.cfqi.series_coordinates import SeriesCoordinates, ViewCoordinates
 from lostsales.learn.learner import Learner
+from lostsales.learn.training_data import candidates
 from lostsales.policy.action_grid import ActionGrid, room_of
 from lostsales.policy.decision import Decision
 from lostsales.policy.file_content import POSITIVE, Content, Header, NonNegative, numbers, optional, texts
@@ -191,7 +192,7 @@ def fit_in_own_units(learner: Learner, log: SalesLog, progress: Progress | None 
     """Fit a learner that has one ladder for all series, in the units of each where series differ."""
     rules = learner.rules.over(log.problem.rules).of_log(log)
     coordinates = SeriesCoordinates.of(log, warn=False)
-    ladders = Ladders.of(log, rules) if log.order is not None else None
+    ladders = candidates(log, rules) if log.order is not None else None
     if ladders is None or not ladders.relative or log.costs is None:
         return learner.fit(log, progress)
     ladders = ladders.coarse()

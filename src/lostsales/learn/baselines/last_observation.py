@@ -183,7 +183,7 @@ class FQIPlugin(FQIObserved):
 
 
 def _learn(log: SalesLog, learner: FQIObserved, progress: Progress | None) -> LastObservationPolicy:
-    data = TrainingData.of(log, learner.rules).priced(learner.pricing)
+    data = TrainingData.of(log, learner.rules)
     treatment, seed = learner.treatment, learner.seed
     runs, grid, starts = data.runs, data.grid, log.starts
     actions = OwnActions(data.shared_ladders, grid.room)

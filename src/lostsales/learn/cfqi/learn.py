@@ -1,7 +1,6 @@
 """C-FQI, PC-FQI and fusion from a log: runs, imputed profits, partition by depth, fitted Q-iteration, policy."""
 
-import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,17 +12,15 @@ from lostsales.data.progress import Progress
 from lostsales.data.splits import Holdout, folds_of, hold_out
 from lostsales.demand.censoring.runs import DepthRule, Runs, iterations_rule
 from lostsales.demand.survival.imputation import impute
-from lostsales.errors import LostSalesError
+from lostsales.errors import warn
 from lostsales.learn.cfqi.allowed_actions import allowed_actions
 from lostsales.learn.cfqi.iteration import FittedQ, FqiSettings, iterate
 from lostsales.learn.cfqi.own_actions import OwnActions
 from lostsales.learn.cfqi.partition import Partition, partition, single_partition
 from lostsales.learn.cfqi.policy import QPolicy
-from lostsales.learn.cfqi.replayed_value import replayed_value
 from lostsales.learn.cfqi.safe_actions import SafeActions, arrival_of, fit_safe_actions
 from lostsales.learn.cfqi.series_coordinates import SeriesCoordinates
 from lostsales.learn.cfqi.support import Support
-from lostsales.learn.function.q_function import FunctionClass
 from lostsales.learn.training_data import TrainingData
 from lostsales.policy.action_grid import room_of
 from lostsales.policy.file_content import feature_count
@@ -61,7 +58,6 @@ def _learn(log: SalesLog, settings: "CFQI", progress: Progress | None) -> CfqiRe
     pool = settings.deeper == "pooled"
     depths = DepthRule(settings.max_depth, pool, settings.depth_rows if pool else 0.0)
     data = TrainingData.of(log, settings.rules, depths.cap, pool=pool, a_coordinate=depths.a_coordinate)
-    data = data.priced(settings.pricing)
     runs, actions = data.runs, OwnActions(data.ladders.coarse(), room_of(log.problem))
     coordinates = SeriesCoordinates.of(log).in_cases(log, data.ladders, data.rules)
     profit = impute(
@@ -125,27 +121,15 @@ def _learn(log: SalesLog, settings: "CFQI", progress: Progress | None) -> CfqiRe
         unit_cost=float(data.grid.unit_cost),
         depth_rule=DepthRule(cap=0) if settings.independent else depths,
     )
-    if settings.value == "replayed" and isinstance(settings.function, FunctionClass):
-        policy = _with_value(policy, log, settings.seed)
     return CfqiResult(policy, fitted, tuple(parts), runs, profit)
-
-
-def _with_value(policy: QPolicy, log: SalesLog, seed: int) -> QPolicy:
-    """The policy with its value by replayed episodes, or without it, and a warning, where there can be none."""
-    try:
-        return replace(policy, value=replayed_value(policy, log, seed))
-    except LostSalesError as error:
-        warnings.warn(f"the value of a decision is Q, as no episodes can be replayed: {error}", stacklevel=6)
-        return policy
 
 
 def _say_where_the_cap_bites(rows: int, discount: float, settings: "CFQI") -> None:
     asked = iterations_rule(rows, discount)
     if settings.iterations is None and asked > MOST_ITERATIONS and discount**MOST_ITERATIONS > STILL_AHEAD:
-        warnings.warn(
+        warn(
             f"at discount {discount:g} the rule asks for K = {asked} iterations, and {MOST_ITERATIONS} are made: what "
-            f"lies further ahead is left out. iterations={asked} makes them all",
-            stacklevel=6,
+            f"lies further ahead is left out. iterations={asked} makes them all"
         )
 
 
@@ -195,7 +179,7 @@ def _say_what_is_not_learned(fact: str, at_depth: list[bool], consequence: str) 
     if any(at_depth):
         depths = ", ".join(str(depth) for depth, is_so in enumerate(at_depth) if is_so)
         where = "" if all(at_depth) else f" at depth {depths}"
-        warnings.warn(f"{fact}{where}: nothing could be learned of its effect, and {consequence}", stacklevel=7)
+        warn(f"{fact}{where}: nothing could be learned of its effect, and {consequence}")
 
 
 def _range(block: Floats, independent: bool) -> Floats:

@@ -1,6 +1,5 @@
 """Coordinates of a series beside its history: its scale, its usual price and its attributes."""
 
-import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,6 +8,7 @@ from lostsales.data.encoding import attribute_columns
 from lostsales.data.ladders import Ladders, own_multiples
 from lostsales.data.log import SalesLog
 from lostsales.data.scale import by_attributes, rounded_scale, series_scale, size_range, sizes_of, usual_price
+from lostsales.errors import warn
 from lostsales.policy.own_range import MOST_PERIODS, OwnRange
 from lostsales.policy.rules import Rules
 from lostsales.policy.view import View
@@ -130,8 +130,7 @@ class ViewCoordinates:
 
 
 def _warn(low: float, high: float) -> None:
-    warnings.warn(
+    warn(
         f"one Q is learned for series whose mean demand runs from {low:.3g} to {high:.3g}; each is divided by its own "
-        "scale, but series that differ in more than that want attributes that tell them apart, or a fit of their own",
-        stacklevel=6,
+        "scale, but series that differ in more than that want attributes that tell them apart, or a fit of their own"
     )

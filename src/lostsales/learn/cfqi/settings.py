@@ -21,7 +21,6 @@ Penalty = Literal["gains", "calibrated", "support", "paper"]
 BETAS: dict[Penalty, float] = {"gains": 1.0, "calibrated": 1.0, "support": BETA, "paper": 2.0}
 Supported = Literal["near", "all"]
 Deeper = Literal["pooled", "left-out"]
-Value = Literal["replayed", "q"]
 FUSION_START = 4  # pessimistic iterations of fusion (Appendix F)
 
 
@@ -36,14 +35,14 @@ class CFQI(Learner):
     --------
     >>> import lostsales
     >>> log, _ = lostsales.simulate("released", episodes=5, seed=1)
-    >>> policy = lostsales.fit(log, CFQI(iterations=2, value="q", function={"kind": "linear"}))
+    >>> policy = lostsales.fit(log, CFQI(iterations=2, function={"kind": "linear"}))
     >>> policy.summary()
     {'method': 'c-fqi', 'max_depth': 3, 'kernels': ['linear', 'linear', 'linear', 'linear'], 'value': 'Q'}
 
     """
 
     method: ClassVar[str] = "c-fqi"
-    quick_settings: ClassVar[dict[str, Any]] = {"iterations": 10, "value": "q"}
+    quick_settings: ClassVar[dict[str, Any]] = {"iterations": 10}
 
     beta: Annotated[float, Field(ge=0)] | None = Field(
         None,
@@ -92,12 +91,6 @@ class CFQI(Learner):
         None, description="Largest possible demand; the largest sales unless given."
     )
     tail: Tail = Field("last", description="Tail rule of the survival curves behind the imputed profits.")
-    value: Value = Field(
-        "replayed",
-        description="The `value` of a recommendation: what the policy earns from there on, discounted and without a "
-        'penalty, in episodes replayed with demand drawn from the log; "q": Q (less U), which is no forecast of profit '
-        "and is quicker. Decisions are the same.",
-    )
 
     @field_validator("function", mode="before")
     @classmethod
@@ -121,10 +114,6 @@ class CFQI(Learner):
     def pessimistic_iterations(self, iterations: int) -> int:  # noqa: ARG002, PC-FQI and fusion use it
         """How many of the iterations, from the first, are pessimistic."""
         return 0
-
-    def decisions_only(self) -> Self:
-        """Without replayed episodes."""
-        return self.model_copy(update={"value": "q"})
 
     def in_units(self, unit: float) -> Self:
         """The same settings for a log whose quantities are counted in a unit."""

@@ -5,13 +5,20 @@ stock-outs and the greatest of uncertain values are in it. Here the policy is ro
 balance, and discounted profits are regressed on the states from which they were earned.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from lostsales.data.economics import UnitCosts, period_profit, units_available
 from lostsales.data.log import SalesLog
-from lostsales.learn.cfqi.policy import QPolicy
-from lostsales.learn.cfqi.replayed_market import ReplayedMarket
+from lostsales.data.parallel import single_threaded
+from lostsales.data.units import in_units
+from lostsales.errors import LostSalesError, warn
+from lostsales.evaluation.replayed_market import ReplayedMarket
+from lostsales.learn.cfqi.policy import QPolicy, q_functions
 from lostsales.learn.cfqi.value_function import ValueFunction
+from lostsales.policy.in_units import InUnits
+from lostsales.policy.policy import SavedPolicy
 from lostsales.policy.rollout import play
 from lostsales.types import Floats
 
@@ -19,6 +26,47 @@ EPISODES = 200
 SAMPLED = 20  # periods from which returns are taken
 BEYOND = 0.1  # of the value lies beyond the periods that follow each of them, which are at least and at most so many
 LEAST_AHEAD, MOST_AHEAD = 20, 100
+
+
+def with_replayed_value(policy: SavedPolicy, log: SalesLog, seed: int = 0) -> SavedPolicy:
+    """Let a policy of C-FQI, PC-FQI or fusion show what it earns in replayed episodes as the `value` of its decisions.
+
+    Parameters
+    ----------
+    policy : SavedPolicy
+        What `fit` returns. Without replayed episodes it shows Q (less U), which is no forecast of profit. Decisions
+        are the same.
+    log : SalesLog
+        The log that it was fitted to, from which demand is drawn.
+    seed : int
+        Of the episodes.
+
+    Returns
+    -------
+    SavedPolicy
+        The policy with that value, also in its file; as it is, with a warning, where no episodes can be replayed, and
+        without one where it has no Q-functions.
+
+    Examples
+    --------
+    >>> import lostsales
+    >>> log, _ = lostsales.simulate("released", episodes=5, seed=1)
+    >>> policy = lostsales.fit(log, "c-fqi", iterations=2)
+    >>> policy.summary()["value"], with_replayed_value(policy, log).summary()["value"]
+    ('Q', 'replayed episodes')
+
+    """
+    if isinstance(policy, InUnits):
+        counts = in_units(log, policy.unit, policy.own)
+        return replace(policy, policy=with_replayed_value(policy.policy, counts, seed))
+    if not isinstance(policy, QPolicy) or not q_functions(policy):
+        return policy
+    try:
+        with single_threaded():
+            return replace(policy, value=replayed_value(policy, log, seed))
+    except LostSalesError as error:
+        warn(f"the value of a decision is Q, as no episodes can be replayed: {error}")
+        return policy
 
 
 def replayed_value(policy: QPolicy, log: SalesLog, seed: int) -> ValueFunction:
