@@ -59,7 +59,7 @@ def scores_of(policy: QPolicy, view: View) -> Scores:
     order = np.argsort(np.concatenate([part.rows for part in parts]))
     less_u = np.concatenate([part.scores for part in parts])[order]
     u = np.concatenate([np.asarray(part.penalty) for part in parts])[order]
-    return Scores(less_u, u, parts[0].grid.pairs)
+    return Scores(less_u, u, policy.grid.pairs)
 
 
 def behaviour(shop: Scenario, name: str) -> Policy | None:

@@ -17,7 +17,7 @@ POLICIES = sorted(STORED.glob("*/*.policy"))
 ASKED = [path for path in POLICIES if path.with_suffix(".answer.csv").is_file()]
 SIMULATED = [path for path in POLICIES if path.with_suffix(".answer.json").is_file()]
 KINDS = {
-    *("q", "plan", "behaviour", "thresholds", "fqi-shallow"),
+    *("plan", "behaviour", "thresholds"),
     *("oracle", "ppo", "pi-star-beliefs", "pi-star-histories"),
 }
 EXACT = {"price", "order", "runner_up_price", "runner_up_order"}

@@ -154,7 +154,6 @@ def assortment() -> SalesLog:
     )
 
 
-@pytest.mark.filterwarnings("ignore:one Q is learned for series")
 def test_products_of_different_scale_have_values_of_their_scale(assortment: SalesLog) -> None:
     policy = with_replayed_value(lostsales.fit(assortment, CFQI(iterations=3)), assortment)
     recent, today = days(assortment, 4)

@@ -15,7 +15,8 @@ from lostsales.data.parallel import single_threaded
 from lostsales.data.units import in_units
 from lostsales.errors import LostSalesError, warn
 from lostsales.evaluation.replayed_market import ReplayedMarket
-from lostsales.learn.cfqi.policy import QPolicy, q_functions
+from lostsales.learn.baselines.in_own_units import InOwnUnits
+from lostsales.learn.cfqi.policy import q_functions, q_policy
 from lostsales.learn.cfqi.value_function import ValueFunction
 from lostsales.policy.in_units import InUnits
 from lostsales.policy.policy import SavedPolicy
@@ -59,22 +60,25 @@ def with_replayed_value(policy: SavedPolicy, log: SalesLog, seed: int = 0) -> Sa
     if isinstance(policy, InUnits):
         counts = in_units(log, policy.unit, policy.own)
         return replace(policy, policy=with_replayed_value(policy.policy, counts, seed))
-    if not isinstance(policy, QPolicy) or not q_functions(policy):
+    learned = q_policy(policy)
+    if learned is None or not q_functions(policy):
         return policy
     try:
         with single_threaded():
-            return replace(policy, value=replayed_value(policy, log, seed))
+            valued = replace(learned, value=replayed_value(policy, log, seed))
+        return replace(policy, policy=valued) if isinstance(policy, InOwnUnits) else valued
     except LostSalesError as error:
         warn(f"the value of a decision is Q, as no episodes can be replayed: {error}")
         return policy
 
 
-def replayed_value(policy: QPolicy, log: SalesLog, seed: int) -> ValueFunction:
+def replayed_value(policy: SavedPolicy, log: SalesLog, seed: int) -> ValueFunction:
     """Roll a policy out from states of the log, and regress its returns on the states that it visits.
 
     A return is the discounted profit of the periods that are replayed, and beyond them the mean profit for ever.
     """
-    market, problem = ReplayedMarket.of(log, EPISODES, seed), log.problem
+    market, problem, learned = ReplayedMarket.of(log, EPISODES, seed), log.problem, q_policy(policy)
+    assert learned is not None  # or there were no Q to replace
     ahead = np.ceil(np.log(BEYOND) / np.log(max(problem.discount, BEYOND)))
     periods = SAMPLED + int(np.clip(ahead, LEAST_AHEAD, MOST_AHEAD))
     rng, costs = np.random.default_rng(seed), market.log.costs
@@ -85,10 +89,10 @@ def replayed_value(policy: QPolicy, log: SalesLog, seed: int) -> ValueFunction:
         available = units_available(view.stock, outcome.arrived, problem.arrival, problem.capacity)
         own = costs.at(market.log_rows)
         earned = period_profit(*step.action, outcome.sales, outcome.lost, available - outcome.sales, own)
-        state, money = policy.state(view)
+        inside, money = policy.inside(view) if isinstance(policy, InOwnUnits) else (view, np.ones(EPISODES))
         profit[view.period] = earned / money
         if view.period < SAMPLED:
-            states.append(state)
+            states.append(learned.state(inside))
     found = _returns(profit, problem.discount)
     episode = np.tile(np.arange(EPISODES), SAMPLED)
     return ValueFunction.of(np.concatenate(states), found[:SAMPLED].reshape(-1), episode, seed)

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from lostsales.data.log import SalesLog
+from lostsales.data.parallel import single_threaded
 from lostsales.data.progress import Progress
 from lostsales.data.units import in_units, own_units, problem_in_units, unit_of
 from lostsales.demand.audit.behaviour import audit_behaviour
@@ -77,7 +78,8 @@ def fit_counted(learner: Learner, log: SalesLog, progress: Progress | None = Non
 
 def _fit(learner: Learner, log: SalesLog, progress: Progress | None) -> SavedPolicy:
     if learner.sets_prices and learner.pricing == "tested" and not log.demand_only:
-        log = replace(log, keeps_price=audit_behaviour(log).is_hidden)
+        with single_threaded():
+            log = replace(log, keeps_price=audit_behaviour(log).is_hidden)
     policy = _fit_to_series(learner, log, progress)
     if log.keeps_price and (policy.may_recommend is None or len(policy.may_recommend.prices) == 1):
         warn(KEEPS_PRICE)  # a learner with instruments may know the effect of prices all the same

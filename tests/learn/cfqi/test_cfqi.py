@@ -1,6 +1,5 @@
 """`fit`: the options of the learners, what may follow a row, and what is refused."""
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -245,19 +244,6 @@ def test_depth_can_be_limited() -> None:
         learned = learn("steady", 25, max_depth=depth)
         assert len(learned.policy.q) == depth + 1
         assert learned.policy.safe.depth == depth
-
-
-def test_pooling_series_of_different_scale_warns() -> None:
-    frame = frame_of(small_log("released"))
-    many = (frame["series"] < 4).to_numpy()
-    for column in ("stock", "order", "sales", "last_sales"):
-        frame.loc[many, column] *= 50.0
-    problem = small_log("released").problem.model_copy(update={"orders": None})
-    with pytest.warns(UserWarning, match="one Q is learned for series whose mean demand runs from"):
-        CFQI(iterations=1, function=FEW).fit(lostsales.read_log(frame, problem))  # `fit` would count in fifties
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        fit(small_log("released"), "c-fqi", iterations=1, function=FEW)
 
 
 def test_prices_and_orders_of_the_log_are_the_grid_where_none_is_declared() -> None:

@@ -257,11 +257,6 @@ def test_the_summary_says_which_penalty_it_is_and_whose(
     assert lostsales.load(tmp_path / "policy").summary() == policy.summary()
 
 
-def test_policies_of_old_say_which_penalty_they_have() -> None:
-    stored = Path(__file__).parents[2] / "compatibility" / "stored"
-    assert lostsales.load(stored / "rules" / "pc-fqi.policy").summary()["penalty"] == "by support (ours)"
-
-
 def test_only_a_pessimistic_policy_carries_what_penalties_need() -> None:
     plain, pessimistic = (
         learned("steady", method=method, max_depth=1).to_artefact().arrays for method in ("c-fqi", "pc-fqi")

@@ -219,10 +219,10 @@ def test_a_stray_or_two_after_few_stock_outs_is_no_support() -> None:
     assert isinstance(policy, QPolicy)
     assert policy.supports is not None
     assert len(policy.q) == 1
-    pairs = policy.actions.rungs.pairs
+    pairs = policy.grid.pairs
     block = policy.ranges[0].mean(axis=0)[None].copy()
     block[:, [policy.supports[1].stock_at, -1]] = 0.0, 1.0  # nothing in stock, after one stock-out
-    may, _ = policy.supports[1].mask(block, np.ones((1, len(pairs)), dtype=bool), pairs, policy.actions.n_orders)
+    may, _ = policy.supports[1].mask(block, np.ones((1, len(pairs)), dtype=bool), pairs, len(policy.grid.orders))
     assert sorted(set(pairs[may[0], 1])) == [3.0]
 
 

@@ -24,7 +24,6 @@ from lostsales.demand.survival.imputation import impute
 from lostsales.learn.baselines.plug_in import PlugIn
 from lostsales.learn.cfqi.iteration import FqiSettings, iterate
 from lostsales.learn.cfqi.learn import MOST_ITERATIONS
-from lostsales.learn.cfqi.own_actions import OwnActions
 from lostsales.learn.cfqi.partition import Partition
 from lostsales.learn.cfqi.policy import QPolicy
 from lostsales.learn.cfqi.safe_actions import SafeActions, arrival_of
@@ -186,7 +185,6 @@ def _learn(log: SalesLog, learner: FQIObserved, progress: Progress | None) -> La
     data = TrainingData.of(log, learner.rules)
     treatment, seed = learner.treatment, learner.seed
     runs, grid, starts = data.runs, data.grid, log.starts
-    actions = OwnActions(data.shared_ladders, grid.room)
     is_observed = runs.observed.is_observed
     plug_in = PlugIn.fit(log, runs) if treatment == "plugin" else None
     demand = np.where(is_observed, runs.observed.demand, log.sales) if plug_in is None else plug_in.of_log(log, runs)
@@ -218,10 +216,10 @@ def _learn(log: SalesLog, learner: FQIObserved, progress: Progress | None) -> La
     may: Bools | None = own.feasible(grid, np.asarray(log.stock)[rows + 1], log.price[rows], named, limit)
     may = None if np.all(may) else may
     folds = folds_of(hold_out(log, gap=1), rows)
-    fitted = iterate([part], [folds], actions, [(may, None)], settings, progress)
+    fitted = iterate([part], [folds], grid.pairs, [(may, None)], settings, progress)
     q = QPolicy(
         problem=_with_stockout(data.problem),
-        actions=actions,
+        grid=grid,
         rules=data.rules,
         q=fitted.q,
         safe=SafeActions("learned", None, 0.0, 0, arrival_of(log.problem)),
@@ -229,7 +227,6 @@ def _learn(log: SalesLog, learner: FQIObserved, progress: Progress | None) -> La
         ranges=(np.array([part.block.min(axis=0), part.block.max(axis=0)]),),
         usual_demand=data.usual_demand,
         method=learner.method,
-        unit_cost=float(grid.unit_cost),
     )
     return LastObservationPolicy(data.problem, q, plug_in)
 

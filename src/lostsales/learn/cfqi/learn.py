@@ -15,15 +15,13 @@ from lostsales.demand.survival.imputation import impute
 from lostsales.errors import warn
 from lostsales.learn.cfqi.allowed_actions import allowed_actions
 from lostsales.learn.cfqi.iteration import FittedQ, FqiSettings, iterate
-from lostsales.learn.cfqi.own_actions import OwnActions
 from lostsales.learn.cfqi.partition import Partition, partition, single_partition
 from lostsales.learn.cfqi.policy import QPolicy
 from lostsales.learn.cfqi.safe_actions import SafeActions, arrival_of, fit_safe_actions
-from lostsales.learn.cfqi.series_coordinates import SeriesCoordinates
 from lostsales.learn.cfqi.support import Support
 from lostsales.learn.training_data import TrainingData
-from lostsales.policy.action_grid import room_of
 from lostsales.policy.file_content import feature_count
+from lostsales.policy.series_attributes import SeriesAttributes
 from lostsales.types import Floats
 
 if TYPE_CHECKING:
@@ -58,8 +56,7 @@ def _learn(log: SalesLog, settings: "CFQI", progress: Progress | None) -> CfqiRe
     pool = settings.deeper == "pooled"
     depths = DepthRule(settings.max_depth, pool, settings.depth_rows if pool else 0.0)
     data = TrainingData.of(log, settings.rules, depths.cap, pool=pool, a_coordinate=depths.a_coordinate)
-    runs, actions = data.runs, OwnActions(data.ladders.coarse(), room_of(log.problem))
-    coordinates = SeriesCoordinates.of(log).in_cases(log, data.ladders, data.rules)
+    runs, grid, attributes = data.runs, data.grid, SeriesAttributes.of(log)
     profit = impute(
         log, demand_max=settings.demand_max, tail=settings.tail, replicates=0, runs=runs, seed=settings.seed, quick=True
     ).profit_filled
@@ -77,15 +74,14 @@ def _learn(log: SalesLog, settings: "CFQI", progress: Progress | None) -> CfqiRe
         seed=settings.seed,
     )
     priced = costs_as_features(log)
-    parts = [single_partition(priced, profit, coordinates)]
+    parts = [single_partition(priced, profit)]
     if not settings.independent:
-        parts = partition(priced, runs, profit, coordinates)
+        parts = partition(priced, runs, profit)
     holdout = hold_out(log, gap=runs.max_depth + 1)
     if settings.independent:
         safe = SafeActions.never(settings.safe, settings.eps, arrival_of(log.problem))
     else:
-        safe = fit_safe_actions(priced, runs, holdout, coordinates, fqi, settings.safe, settings.eps)
-    limits = coordinates.own_range if coordinates.vary else None
+        safe = fit_safe_actions(priced, runs, holdout, fqi, settings.safe, settings.eps)
     folds = [folds_of(holdout, part.rows) for part in parts]
     on_gains = settings.penalty in ("gains", "calibrated") and fqi.pessimistic_until > 0
     bounded = settings.support == "near"
@@ -97,13 +93,13 @@ def _learn(log: SalesLog, settings: "CFQI", progress: Progress | None) -> CfqiRe
             arbitrary = 'which of all candidates (support="all") is taken is arbitrary'
             _say_what_is_not_learned(f"the {name} never varied", never, arbitrary)
     allowed = [
-        allowed_actions(priced, runs, part, actions, safe, data.rules, settings.boundary == "safe", limits, bounds)
+        allowed_actions(priced, runs, part, grid, safe, data.rules, settings.boundary == "safe", bounds)
         for part in parts
     ]
-    fitted = iterate(parts, folds, actions, allowed, fqi, progress, supports if on_gains else None)
+    fitted = iterate(parts, folds, grid.pairs, allowed, fqi, progress, supports if on_gains else None)
     policy = QPolicy(
         problem=data.problem,
-        actions=actions,
+        grid=grid,
         rules=data.rules,
         q=fitted.q,
         safe=safe,
@@ -116,9 +112,8 @@ def _learn(log: SalesLog, settings: "CFQI", progress: Progress | None) -> CfqiRe
         ranges=tuple(_range(part.block, settings.independent) for part in parts),
         usual_demand=data.usual_demand,
         method=settings.method,
-        coordinates=coordinates if coordinates.vary else None,
+        attributes=attributes if attributes.columns else None,
         costs=priced.problem.features[len(log.problem.features) :],
-        unit_cost=float(data.grid.unit_cost),
         depth_rule=DepthRule(cap=0) if settings.independent else depths,
     )
     return CfqiResult(policy, fitted, tuple(parts), runs, profit)

@@ -7,14 +7,11 @@ from typing import Any, Literal
 import numpy as np
 
 from lostsales.data.feature import Feature
-from lostsales.data.ladders import Ladders
 from lostsales.data.problem import Problem
 from lostsales.demand.censoring.runs import ANY_DEPTH, DepthRule
 from lostsales.errors import LostSalesError
-from lostsales.learn.cfqi.own_actions import OwnActions
 from lostsales.learn.cfqi.policy_file import q_policy_content
 from lostsales.learn.cfqi.safe_actions import SafeActions, arrival_of
-from lostsales.learn.cfqi.series_coordinates import SeriesCoordinates, ViewCoordinates
 from lostsales.learn.cfqi.support import Support
 from lostsales.learn.cfqi.support_file import supports_from, supports_saved
 from lostsales.learn.cfqi.targets import ActionValueFunction
@@ -29,6 +26,7 @@ from lostsales.policy.file_format import Artefact, arrays_of
 from lostsales.policy.history import blocks_of_view
 from lostsales.policy.policy import Policy
 from lostsales.policy.rules import Rules
+from lostsales.policy.series_attributes import SeriesAttributes
 from lostsales.policy.view import Action, View
 from lostsales.policy.wrapper import PolicyWrapper
 from lostsales.types import Array, Bools, Floats, Ints
@@ -48,7 +46,6 @@ class _Scored:
     """Some rows of a view against all actions."""
 
     rows: Ints
-    grid: ActionGrid
     scores: Floats  # (rows, actions) Q - U, -inf where an action may not be taken
     penalty: Floats | None  # (rows, actions) U, None where there is none
     unsafe: Bools
@@ -61,7 +58,7 @@ class QPolicy(PolicyBase):
     """Greedy in Q^(i) (less U^(i) where the learner is pessimistic) at depth i; safe at max_depth and beyond."""
 
     problem: Problem
-    actions: OwnActions
+    grid: ActionGrid
     rules: Rules
     q: tuple[ActionValueFunction, ...]  # by depth
     safe: SafeActions
@@ -69,9 +66,8 @@ class QPolicy(PolicyBase):
     ranges: tuple[Floats, ...]  # by depth (2, coordinates), least and most of the data
     usual_demand: float
     method: str
-    coordinates: SeriesCoordinates | None = None  # scale and attributes of the series; None where they do not vary
+    attributes: SeriesAttributes | None = None  # None where the log has none
     costs: tuple[Feature, ...] = ()  # unit costs that vary by row
-    unit_cost: float = 0.0  # of an order, its mean in the log
     supports: tuple[Support, ...] | None = None  # by depth, the last for all deeper; None: neither is asked for
     bounded: bool = True  # candidates are what the log supports
     on_gains: bool = False  # U is on what an action gains over the usual one
@@ -85,16 +81,6 @@ class QPolicy(PolicyBase):
     def asks(self) -> tuple[Feature, ...]:
         """The features of the problem and the unit costs that vary."""
         return (*self.problem.features, *self.costs)
-
-    @property
-    def grid(self) -> ActionGrid:
-        """The rungs of the ladders, which are actions where all series share them."""
-        return self.actions.rungs
-
-    @property
-    def may_recommend(self) -> Ladders:
-        """The ladders."""
-        return self.actions.ladders
 
     def summary(self) -> dict[str, Any]:
         """Method, depth, the function class of each depth, what the value of a decision is, and the penalty U."""
@@ -118,7 +104,7 @@ class QPolicy(PolicyBase):
         """Price and order of every series."""
         price, order = np.empty(len(view.stock)), np.empty(len(view.stock))
         for part in self._scored(view):
-            price[part.rows], order[part.rows] = part.grid.taken(part.scores.argmax(axis=1))
+            price[part.rows], order[part.rows] = self.grid.taken(part.scores.argmax(axis=1))
         return Action(price, order)
 
     def explain(self, view: View) -> Decision:
@@ -127,18 +113,16 @@ class QPolicy(PolicyBase):
         penalty, value, advantage, price, order, second_price, second_order = (np.zeros(rows) for _ in range(7))
         unsafe, outside, untried = (np.empty(rows, dtype=bool) for _ in range(3))
         for part in self._scored(view):
-            at, found = part.rows, greedy(part.scores, part.grid)
+            at, found = part.rows, greedy(part.scores, self.grid)
             unsafe[at], outside[at], untried[at] = part.unsafe, part.outside, part.untried
             value[at], advantage[at] = found.value, found.advantage
-            price[at], order[at] = part.grid.taken(found.best)
-            second_price[at], second_order[at] = part.grid.taken(found.second)
+            price[at], order[at] = self.grid.taken(found.best)
+            second_price[at], second_order[at] = self.grid.taken(found.second)
             if part.penalty is not None:
                 penalty[at] = part.penalty[np.arange(len(at)), found.best]
         if self.value is not None:
-            state, money = self.state(view)
-            value = self.value(state) * money
+            value = self.value(self.state(view))
         has_second = ~np.isnan(advantage)
-        own = None if self.coordinates is None else self.coordinates.of_view(view)
         return Decision(
             price=price,
             order=order,
@@ -151,21 +135,18 @@ class QPolicy(PolicyBase):
             unsafe=unsafe,
             beyond=view.depth > self.safe.depth,
             outside=outside,
-            unknown_series=None if own is None else own.is_unknown,
-            unseen=None if own is None or own.own_range is None else own.own_range.unseen(price, order),
+            unknown_series=None if self.attributes is None else self.attributes.of_view(view)[1],
             untried=untried if self.bounded and self.supports is not None else None,
         )
 
-    def state(self, view: View) -> tuple[Floats, Floats]:
-        """What the value of replayed episodes depends on, (rows, coordinates), and what 1 of it is in money, (rows,).
+    def state(self, view: View) -> Floats:
+        """What the value of replayed episodes depends on, (rows, coordinates).
 
         It is the history block without the closed periods since the anchor, and with the length of their run.
         """
-        own, length = self._coordinates(view), view.depth.astype(np.float64)[:, None]
-        more = length if own.attributes is None else np.hstack([own.attributes, length])
-        rows = np.arange(len(view.stock))
-        state = blocks_of_view(self.asks, view, rows, 0, view.depth, own.scale, more, own.usual_price)
-        return state, own.scale * own.usual_price
+        rows, known = np.arange(len(view.stock)), self._attributes(view)
+        more = np.hstack([known, view.depth.astype(np.float64)[:, None]])
+        return blocks_of_view(self.asks, view, rows, 0, view.depth, attributes=more)
 
     def _alike(self, depth: Ints) -> Ints:
         """For each depth one that has the same Q, support and safe actions, so that such rows are scored together."""
@@ -174,52 +155,46 @@ class QPolicy(PolicyBase):
         return np.asarray(np.where(depth < ends_at - 1, np.minimum(depth, last), at_end))
 
     def _scored(self, view: View) -> Iterator[_Scored]:
-        """All rows, those of like depth and the same coordinates of actions together, a chunk at a time."""
-        asks, last_price = self.asks, view.last_price
-        by_name, own, limit = view.features_by_name(asks), self._coordinates(view), view.order_limit(self.problem)
-        multiple, alike = self._cases(view, own), self._alike(view.depth)
+        """All rows, those of like depth together, a chunk at a time."""
+        alike, known = self._alike(view.depth), self._attributes(view)
         for depth in np.unique(alike):
-            in_depth = np.flatnonzero(alike == depth)
-            learned = min(int(depth), len(self.q) - 1)
-            q, (least, most) = self.q[learned], self.ranges[learned]
-            slack = ROUNDING * (1 + most - least)
-            cases = None if multiple is None else multiple[in_depth]
-            for in_group, pairs in self.actions.groups(own.usual_price[in_depth], own.scale[in_depth], cases):
-                for start in range(0, len(in_group), CHUNK):
-                    at = in_depth[in_group[start : start + CHUNK]]
-                    scale, usual = own.scale[at], own.usual_price[at]
-                    more = [] if own.attributes is None else [own.attributes[at]]
-                    if self.pools and learned == len(self.q) - 1:
-                        more.append(view.depth[at].astype(np.float64)[:, None])
-                    attributes = np.hstack(more) if more else None
-                    block = blocks_of_view(asks, view, at, learned, view.depth[at], scale, attributes, usual)
-                    features = {name: values[at] for name, values in by_name.items()}
-                    grid = self.actions.grid(usual, scale, None if multiple is None else multiple[at], self.unit_cost)
-                    rules = self.rules.of_view(view, at)
-                    most_order = None if limit is None else limit[at]
-                    feasible = rules.feasible(grid, view.stock[at], last_price[at], features, most_order)
-                    if own.own_range is not None:
-                        feasible = own.own_range.rows(at).allowed(grid, feasible)
-                    untried = np.zeros(len(at), dtype=bool)
-                    support = self._support(int(depth))
-                    if self.bounded and support is not None:
-                        feasible, untried = support.mask(block, feasible, pairs, self.actions.n_orders)
-                    may, unsafe = self.safe.mask(int(depth), block, feasible, pairs)
-                    money = (scale * usual)[:, None]
-                    scores, penalty = q.values(block, pairs) * money, None
-                    if self.beta:
-                        penalty = self.penalty(int(depth), block, may, pairs) * money
-                        scores -= penalty
-                    scores[~may] = -np.inf
-                    outside = ((block < least - slack) | (block > most + slack)).any(axis=1)
-                    yield _Scored(at, grid, scores, penalty, unsafe, outside, untried)
+            rows = np.flatnonzero(alike == depth)
+            for start in range(0, len(rows), CHUNK):
+                at = rows[start : start + CHUNK]
+                yield self._scored_at(int(depth), view, at, known[at])
 
-    def _cases(self, view: View, own: ViewCoordinates) -> Floats | None:
-        """What the orders of rows come in, (rows,), None where in the same; of unknown series as the rules say."""
-        if own.order_multiple is None:
-            return None
-        usual = np.full(len(view.stock), self.actions.ladders.order_multiple)
-        return np.where(own.order_multiple > 0, own.order_multiple, self.rules.multiples(view, usual))
+    def _scored_at(self, depth: int, view: View, at: Ints, known: Floats) -> _Scored:
+        """Rows at a depth."""
+        learned, pairs = min(depth, len(self.q) - 1), self.grid.pairs
+        if self.pools and learned == len(self.q) - 1:
+            known = np.hstack([known, view.depth[at].astype(np.float64)[:, None]])
+        block = blocks_of_view(self.asks, view, at, learned, view.depth[at], attributes=known)
+        may, untried = self._feasible(view, at), np.zeros(len(at), dtype=bool)
+        support = self._support(depth)
+        if self.bounded and support is not None:
+            may, untried = support.mask(block, may, pairs, len(self.grid.orders))
+        may, unsafe = self.safe.mask(depth, block, may, pairs)
+        scores, penalty = self.q[learned].values(block, pairs), None
+        if self.beta:
+            penalty = self.penalty(depth, block, may, pairs)
+            scores -= penalty
+        scores[~may] = -np.inf
+        least, most = self.ranges[learned]
+        slack = ROUNDING * (1 + most - least)
+        outside = ((block < least - slack) | (block > most + slack)).any(axis=1)
+        return _Scored(at, scores, penalty, unsafe, outside, untried)
+
+    def _feasible(self, view: View, at: Ints) -> Bools:
+        """Actions that rules, capacity and supply allow, (rows, actions)."""
+        features = {name: values[at] for name, values in view.features_by_name(self.asks).items()}
+        limit = view.order_limit(self.problem)
+        most = None if limit is None else limit[at]
+        rules = self.rules.of_view(view, at)
+        return rules.feasible(self.grid, view.stock[at], view.last_price[at], features, most)
+
+    def _attributes(self, view: View) -> Floats:
+        """The attributes of the series, (rows, columns)."""
+        return np.zeros((len(view.stock), 0)) if self.attributes is None else self.attributes.of_view(view)[0]
 
     def penalty(self, depth: int, block: Floats, may: Bools | None, actions: Floats) -> Floats:
         """U at a depth of histories against actions of which some may be taken, (rows, actions)."""
@@ -232,12 +207,6 @@ class QPolicy(PolicyBase):
     def _support(self, depth: int) -> Support | None:
         return None if self.supports is None else self.supports[min(depth, len(self.supports) - 1)]
 
-    def _coordinates(self, view: View) -> ViewCoordinates:
-        if self.coordinates is not None:
-            return self.coordinates.of_view(view)
-        ones = np.ones(len(view.stock))
-        return ViewCoordinates(ones, None, ones, ones == 0)
-
     @classmethod
     def content(cls, header: Header) -> Content:
         """What a file of this kind may hold."""
@@ -245,8 +214,7 @@ class QPolicy(PolicyBase):
 
     def to_artefact(self) -> Artefact:
         """The content of a policy file."""
-        ladders = self.actions.ladders
-        arrays: dict[str, Array] = {"prices": ladders.prices, "orders": ladders.orders}
+        arrays: dict[str, Array] = {"prices": self.grid.prices, "orders": self.grid.orders}
         models = {str(depth): _savable(q) for depth, q in enumerate(self.q)}
         if self.safe.chance is not None:
             models["chance"] = _savable(self.safe.chance)
@@ -254,9 +222,8 @@ class QPolicy(PolicyBase):
             arrays["safe_tried"] = self.safe.tried
         settings: dict[str, Any] = {
             "method": self.method,
-            "room": None if np.isinf(self.actions.room) else self.actions.room,
-            "ladders": ladders.settings(),
-            "unit_cost": self.unit_cost,
+            "room": None if np.isinf(self.grid.room) else self.grid.room,
+            "unit_cost": self.grid.unit_cost,
             "rules": self.rules.saved(),
             "beta": self.beta,
             "usual_demand": self.usual_demand,
@@ -267,11 +234,14 @@ class QPolicy(PolicyBase):
             "on_gains": self.on_gains,
             "margin": self.margin,
             "costs": [feature.name for feature in self.costs],
-            "attributes": None if self.coordinates is None else list(self.coordinates.columns),
+            "attributes": None if self.attributes is None else list(self.attributes.columns),
             "depth_rule": asdict(self.depth_rule),
         }
-        if self.coordinates is not None:
-            arrays |= self.coordinates.to_arrays()
+        if self.attributes is not None:
+            arrays |= {
+                "attribute_series": self.attributes.names.astype(str),
+                "attribute_values": self.attributes.values,
+            }
         for name, q in models.items():
             arrays |= {f"{name}_{key}": each for key, each in q_arrays(q).items()}
         arrays |= {f"{depth}_range": each for depth, each in enumerate(self.ranges)}
@@ -292,7 +262,7 @@ class QPolicy(PolicyBase):
         safe = settings["safe"]
         return cls(
             problem=artefact.problem,
-            actions=OwnActions(_ladders(artefact), np.inf if settings["room"] is None else settings["room"]),
+            grid=_grid(artefact),
             rules=Rules.of_saved(settings["rules"]),
             q=tuple(models[str(depth)] for depth in range(depths)),
             safe=SafeActions(
@@ -308,9 +278,8 @@ class QPolicy(PolicyBase):
             ranges=tuple(arrays[f"{depth}_range"] for depth in range(depths)),
             usual_demand=settings["usual_demand"],
             method=settings["method"],
-            coordinates=SeriesCoordinates.from_arrays(settings["attributes"], arrays),
+            attributes=_attributes(settings["attributes"], arrays),
             costs=tuple(Feature(name=name) for name in settings["costs"]),
-            unit_cost=settings.get("unit_cost", 0.0),
             pools=settings.get("pools", False),
             supports=supports_from(
                 settings.get("support"),
@@ -326,11 +295,19 @@ class QPolicy(PolicyBase):
         )
 
 
-def _ladders(artefact: Artefact) -> Ladders:
-    """The ladders of a file; those of old are absolute."""
-    grid_sizes(len(artefact.arrays["prices"]), len(artefact.arrays["orders"]))
-    prices, orders, settings = artefact.arrays["prices"], artefact.arrays["orders"], artefact.settings.get("ladders")
-    return Ladders(prices, orders) if settings is None else Ladders.of_settings(prices, orders, settings)
+def _grid(artefact: Artefact) -> ActionGrid:
+    prices, orders, settings = artefact.arrays["prices"], artefact.arrays["orders"], artefact.settings
+    grid_sizes(len(prices), len(orders))
+    room = np.inf if settings["room"] is None else settings["room"]
+    return ActionGrid(prices, orders, room, settings["unit_cost"])
+
+
+def _attributes(columns: list[str] | None, arrays: dict[str, Array]) -> SeriesAttributes | None:
+    if columns is None:
+        return None
+    return SeriesAttributes(
+        arrays["attribute_series"].astype(object), tuple(columns), np.asarray(arrays["attribute_values"])
+    )
 
 
 def q_policy(policy: Policy) -> QPolicy | None:
@@ -348,9 +325,10 @@ def q_functions(policy: Policy) -> tuple[QFunction, ...]:
 
 
 def boundary_depth(policy: Policy) -> int | None:
-    """Where the safe action rules, of a policy with one Q-function per depth for series of one scale, else None."""
-    one_scale = isinstance(policy, QPolicy) and policy.coordinates is None and not policy.costs
-    return policy.safe.depth if isinstance(policy, QPolicy) and one_scale else None
+    """Where the safe action rules, of a policy with one Q-function per depth for series that are alike, else None."""
+    if not isinstance(policy, QPolicy) or policy.attributes is not None or policy.costs:
+        return None
+    return policy.safe.depth
 
 
 def _savable(q: ActionValueFunction) -> QFunction:

@@ -4,14 +4,12 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from lostsales.data.ladders import LadderSettings
 from lostsales.data.settings import StrictSettings, checked_json
 from lostsales.learn.cfqi.safe_actions import Safe
 from lostsales.learn.cfqi.support_file import SavedSpread
 from lostsales.learn.cfqi.value_function import NAME as VALUE
 from lostsales.learn.function.q_arrays import QSettings, q_content
 from lostsales.policy.file_content import (
-    POSITIVE,
     ArraySpec,
     Content,
     Depth,
@@ -55,8 +53,7 @@ class QPolicySettings(StrictSettings):
     models: dict[str, QSettings]  # by depth, and "chance"
     costs: tuple[str, ...]
     attributes: tuple[str, ...] | None
-    ladders: LadderSettings | None = None  # files of old have one ladder for all series
-    unit_cost: NonNegative = 0.0
+    unit_cost: NonNegative
     pools: bool = False
     support: dict[str, SavedSpread] | None = None  # by "price" or "order" and depth
     bounded: bool = True
@@ -83,20 +80,15 @@ def q_policy_content(header: Header) -> Content:
     """The arrays of a file, as its settings say."""
     settings = checked_json(QPolicySettings, header.settings, "its settings")
     features = feature_count(header.problem.features) + len(settings.costs)
-    sizes = {"attributes": len(settings.attributes or ()), "attributes and one": 1 + len(settings.attributes or ())}
+    sizes = {"attributes": len(settings.attributes or ())}
     arrays: dict[str, ArraySpec] = {
         "prices": numbers("prices", least=0, rising=True),
         "orders": numbers("orders", least=0, rising=True),
         "safe_tried": optional(numbers(2, 2, least=0, infinite=True)),
     }
     if settings.attributes is not None:
-        arrays["series_names"] = texts("series")
-        arrays["series_scale"] = numbers("series", least=POSITIVE)
-        arrays["series_values"] = numbers("series", "attributes")
-        arrays["series_price"] = optional(numbers("series", least=POSITIVE))
-        arrays["series_range"] = optional(numbers("series", 7, least=0, infinite=True))
-        arrays["series_multiple"] = optional(numbers("series", least=0))
-        arrays["series_sizes"] = optional(numbers("attributes and one", 2))
+        arrays["attribute_series"] = texts("attribute series")
+        arrays["attribute_values"] = numbers("attribute series", "attributes")
     depths = len(settings.models) - ("chance" in settings.models)
     for name, model in settings.models.items():
         depth = depths - 1 if name == "chance" else int(name)

@@ -42,6 +42,7 @@ class CFQI(Learner):
     """
 
     method: ClassVar[str] = "c-fqi"
+    one_ladder: ClassVar[bool] = True
     quick_settings: ClassVar[dict[str, Any]] = {"iterations": 10}
 
     beta: Annotated[float, Field(ge=0)] | None = Field(
