@@ -42,6 +42,7 @@ if _typing.TYPE_CHECKING:
     from lostsales.evaluation.report.contents import ReportContents as ReportContents
     from lostsales.evaluation.results import Evaluation as Evaluation
     from lostsales.learn.baselines.behaviour import Behaviour as Behaviour
+    from lostsales.learn.baselines.last_observation import FQI as FQI
     from lostsales.learn.baselines.last_observation import FQIDropped as FQIDropped
     from lostsales.learn.baselines.last_observation import FQIImputed as FQIImputed
     from lostsales.learn.baselines.last_observation import FQIObserved as FQIObserved
@@ -101,7 +102,7 @@ _ROOMS = {
     "evaluation.replayed_value": ("with_replayed_value",),
     "evaluation.results": ("Evaluation",),
     "learn.baselines.behaviour": ("Behaviour",),
-    "learn.baselines.last_observation": ("FQIDropped", "FQIImputed", "FQIObserved", "FQIPlugin"),
+    "learn.baselines.last_observation": ("FQI", "FQIDropped", "FQIImputed", "FQIObserved", "FQIPlugin"),
     "learn.baselines.threshold_tuning": ("BaseStock", "Newsvendor", "SSP"),
     "learn.cfqi.settings": ("CFQI", "Fusion", "PCFQI"),
     "learn.fit": ("fit",),

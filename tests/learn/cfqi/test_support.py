@@ -12,7 +12,7 @@ from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
 from lostsales.learn.cfqi.policy import QPolicy
 from lostsales.learn.cfqi.settings import CFQI, PCFQI
-from lostsales.learn.cfqi.spread import Spread
+from lostsales.learn.cfqi.spread import HistoryRegression, Spread
 from lostsales.learn.cfqi.support import Support
 from lostsales.learn.function.kernels import Kernel
 from lostsales.learn.function.q_function import FunctionClass
@@ -73,7 +73,7 @@ def test_the_usual_action_is_the_nearest_that_may_be_taken() -> None:
 
 def everything(most: float) -> Spread:
     block = histories(400)
-    return Spread.of(block, np.random.default_rng(0).uniform(0, most, 400), folds(400), seed=0)
+    return Spread.of(HistoryRegression.of(block, folds(400), 0), np.random.default_rng(0).uniform(0, most, 400))
 
 
 @dataclass(frozen=True)

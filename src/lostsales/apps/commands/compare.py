@@ -50,7 +50,6 @@ def compare(
     from lostsales.evaluation.judged_rows import COMPARED_ROWS, QUICK_ROWS
     from lostsales.evaluation.replayed_value import with_replayed_value
     from lostsales.learn.fit import fit, learner_of
-    from lostsales.learn.left_out import left_out
     from lostsales.policy.chosen_products import ChosenProducts
 
     source = log_source(log, query)
@@ -60,7 +59,7 @@ def compare(
     check_methods(chosen)
     sales = read_sales(source, problem, drop_bad_rows, dropped_rows, verb="compare", others=(out,))
     learners = {name: learner_of(name, {"seed": seed}) for name in chosen}
-    left = {name: left_out(sales, learner) for name, learner in learners.items()}
+    left = {name: learner.left_out(sales) for name, learner in learners.items()}
     print_left_out(sales, left)
     threads, limit = workers or usual_workers(), memory_limit(memory)
     most = rows or (QUICK_ROWS if quick else COMPARED_ROWS)

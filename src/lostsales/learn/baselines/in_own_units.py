@@ -122,7 +122,7 @@ class InOwnUnits(PolicyWrapper[SavedPolicy]):
         def shares(features: Features) -> Features:
             given = dict(zip((each.name for each in self.asks), features, strict=True)) | self._costs
             return tuple(
-                given[each.name] if each.name in market else np.asarray(given[each.name] / own.usual_price)
+                np.asarray(given[each.name] / (1.0 if each.name in market else own.usual_price))
                 for each in self.policy.asks
             )
 
@@ -267,7 +267,7 @@ def relative_log(log: SalesLog, coordinates: SeriesCoordinates, shares: Ladders,
         problem=_inside(log.problem, rules, tuple(shares.prices.tolist()), tuple(shares.orders.tolist())),
         price=log.price / usual,
         last_sales=log.last_sales / coordinates.scale,
-        costs=UnitCosts(*(_share(each, usual) for each in (costs.lost, costs.order, costs.holding)), fixed),
+        costs=UnitCosts(_share(costs.lost, usual), _share(costs.order, usual), _share(costs.holding, usual), fixed),
         **columns,
     )
 

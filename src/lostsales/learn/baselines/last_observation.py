@@ -19,7 +19,7 @@ from lostsales.data.parallel import single_threaded
 from lostsales.data.problem import Problem
 from lostsales.data.progress import Progress
 from lostsales.data.splits import folds_of, hold_out
-from lostsales.demand.censoring.runs import Runs, iterations_rule
+from lostsales.demand.censoring.runs import Runs, find_runs, iterations_rule
 from lostsales.demand.survival.imputation import impute
 from lostsales.learn.baselines.plug_in import PlugIn
 from lostsales.learn.cfqi.iteration import FqiSettings, iterate
@@ -57,7 +57,7 @@ class LastObservationPolicy(PolicyBase):
         return self.q.usual_demand
 
     @property
-    def may_recommend(self) -> Ladders:
+    def may_recommend(self) -> Ladders | None:
         """The ladders of the Q-policy."""
         return self.q.may_recommend
 
@@ -117,7 +117,37 @@ def _with_stockout(problem: Problem) -> Problem:
     return problem.model_copy(update={"features": (*problem.features, WAS_STOCKOUT)})
 
 
-class FQIObserved(Learner):
+class FQI(Learner):
+    """FQI on the last observation, without depth: an ablation of C-FQI. Stock-outs are treated in one of four ways.
+
+    Examples
+    --------
+    >>> FQI(treatment="dropped").treatment
+    'dropped'
+
+    """
+
+    method: ClassVar[str] = "fqi"
+    one_ladder: ClassVar[bool] = True
+
+    treatment: Treatment = Field(
+        "imputed",
+        description="Profit of a stock-out as observed, without the cost of lost sales; such rows dropped; profit "
+        "imputed; or profit imputed and a censored last demand replaced by its conditional mean (`plugin`).",
+    )
+    function: FunctionClass = Field(FunctionClass(), description="Function class of Q.")
+
+    def left_out(self, log: SalesLog) -> dict[str, int]:
+        """Rows of a log that are not learned from, by reason."""
+        return {reason: rows for reason, rows in find_runs(log).left_out.items() if rows}
+
+    def fit(self, log: SalesLog, progress: Progress | None = None) -> LastObservationPolicy:
+        """Learn one Q-function from a log."""
+        with single_threaded():
+            return _learn(log, self, progress)
+
+
+class FQIObserved(FQI):
     """FQI on the last observation; the profit of a stock-out as observed, without the cost of lost sales.
 
     Examples
@@ -128,18 +158,10 @@ class FQIObserved(Learner):
     """
 
     method: ClassVar[str] = "fqi-observed"
-    one_ladder: ClassVar[bool] = True
-    treatment: ClassVar[Treatment] = "observed"
-
-    function: FunctionClass = Field(FunctionClass(), description="Function class of Q.")
-
-    def fit(self, log: SalesLog, progress: Progress | None = None) -> LastObservationPolicy:
-        """Learn one Q-function from a log."""
-        with single_threaded():
-            return _learn(log, self, progress)
+    treatment: Literal["observed"] = "observed"
 
 
-class FQIDropped(FQIObserved):
+class FQIDropped(FQI):
     """FQI on the last observation; stock-outs are left out.
 
     Examples
@@ -150,10 +172,10 @@ class FQIDropped(FQIObserved):
     """
 
     method: ClassVar[str] = "fqi-dropped"
-    treatment: ClassVar[Treatment] = "dropped"
+    treatment: Literal["dropped"] = "dropped"
 
 
-class FQIImputed(FQIObserved):
+class FQIImputed(FQI):
     """FQI on the last observation; the profit of a stock-out is imputed.
 
     Examples
@@ -164,10 +186,10 @@ class FQIImputed(FQIObserved):
     """
 
     method: ClassVar[str] = "fqi-imputed"
-    treatment: ClassVar[Treatment] = "imputed"
+    treatment: Literal["imputed"] = "imputed"
 
 
-class FQIPlugin(FQIObserved):
+class FQIPlugin(FQI):
     """FQI on the last observation; profit is imputed, and a censored last demand replaced by its conditional mean.
 
     Examples
@@ -178,10 +200,10 @@ class FQIPlugin(FQIObserved):
     """
 
     method: ClassVar[str] = "fqi-plugin"
-    treatment: ClassVar[Treatment] = "plugin"
+    treatment: Literal["plugin"] = "plugin"
 
 
-def _learn(log: SalesLog, learner: FQIObserved, progress: Progress | None) -> LastObservationPolicy:
+def _learn(log: SalesLog, learner: FQI, progress: Progress | None) -> LastObservationPolicy:
     data = TrainingData.of(log, learner.rules)
     treatment, seed = learner.treatment, learner.seed
     runs, grid, starts = data.runs, data.grid, log.starts

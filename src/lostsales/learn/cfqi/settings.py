@@ -2,11 +2,15 @@
 
 from typing import Annotated, Any, ClassVar, Literal, Self
 
+import numpy as np
 from pydantic import Field, field_validator
 
+from lostsales.data.budget import Cost
 from lostsales.data.log import SalesLog
 from lostsales.data.progress import Progress
+from lostsales.demand.censoring.runs import Runs, find_runs
 from lostsales.demand.survival.tail import Tail
+from lostsales.learn.cfqi.cost import cfqi_cost
 from lostsales.learn.cfqi.iteration import BETA
 from lostsales.learn.cfqi.learn import learn
 from lostsales.learn.cfqi.policy import QPolicy
@@ -115,6 +119,32 @@ class CFQI(Learner):
     def pessimistic_iterations(self, iterations: int) -> int:  # noqa: ARG002, PC-FQI and fusion use it
         """How many of the iterations, from the first, are pessimistic."""
         return 0
+
+    def cost(self, log: SalesLog) -> Cost:
+        """Time and memory that `fit` is expected to take."""
+        return cfqi_cost(self, log)
+
+    def runs(self, log: SalesLog) -> Runs:
+        """The runs of stock-outs of a log as it learns from them."""
+        pool = self.deeper == "pooled"
+        return find_runs(log, self.max_depth, pool=pool, a_coordinate=self.depth_rows if pool else 0.0)
+
+    def left_out(self, log: SalesLog) -> dict[str, int]:
+        """Rows of a log that are not learned from, by reason."""
+        last_rows = {"last row of its series": int(np.count_nonzero(~log.has_next))}
+        found = last_rows if self.independent else self.runs(log).left_out
+        return {reason: rows for reason, rows in found.items() if rows}
+
+    def rows_learned(self, log: SalesLog) -> dict[str, int]:
+        """Rows of a log that are learned from, and how many of them, deeper than the deepest Q, share it.
+
+        >>> import lostsales
+        >>> log, _ = lostsales.simulate("released", episodes=12, seed=1)
+        >>> CFQI(max_depth=2).rows_learned(log)
+        {'rows_kept': 588, 'rows_pooled': 239}
+        """
+        kept = len(log) - sum(self.left_out(log).values())
+        return {"rows_kept": kept, "rows_pooled": 0 if self.independent else self.runs(log).pooled}
 
     def in_units(self, unit: float) -> Self:
         """The same settings for a log whose quantities are counted in a unit."""
