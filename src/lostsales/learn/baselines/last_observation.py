@@ -158,7 +158,7 @@ class FQIObserved(FQI):
     """
 
     method: ClassVar[str] = "fqi-observed"
-    treatment: Literal["observed"] = "observed"
+    treatment: Literal["observed"] = Field("observed", description="That of the name.")
 
 
 class FQIDropped(FQI):
@@ -172,7 +172,7 @@ class FQIDropped(FQI):
     """
 
     method: ClassVar[str] = "fqi-dropped"
-    treatment: Literal["dropped"] = "dropped"
+    treatment: Literal["dropped"] = Field("dropped", description="That of the name.")
 
 
 class FQIImputed(FQI):
@@ -186,7 +186,7 @@ class FQIImputed(FQI):
     """
 
     method: ClassVar[str] = "fqi-imputed"
-    treatment: Literal["imputed"] = "imputed"
+    treatment: Literal["imputed"] = Field("imputed", description="That of the name.")
 
 
 class FQIPlugin(FQI):
@@ -200,7 +200,7 @@ class FQIPlugin(FQI):
     """
 
     method: ClassVar[str] = "fqi-plugin"
-    treatment: Literal["plugin"] = "plugin"
+    treatment: Literal["plugin"] = Field("plugin", description="That of the name.")
 
 
 def _learn(log: SalesLog, learner: FQI, progress: Progress | None) -> LastObservationPolicy:
