@@ -49,7 +49,8 @@ def test_without_stock_outs_all_are_classical_fqi(method: str) -> None:
 def test_a_method_is_fqi_with_its_treatment(method: str) -> None:
     log = small_log("released")
     named = fit(log, method, iterations=1, function=FEW)
-    by_setting = fit(log, FQI(treatment=method.removeprefix("fqi-"), iterations=1, function=FEW))
+    treatment: Any = method.removeprefix("fqi-")
+    by_setting = fit(log, FQI(treatment=treatment, iterations=1, function=FEW))
     recent, today = days(small_log("released", seed=2), 5)
     pd.testing.assert_frame_equal(named.recommend(recent, today), by_setting.recommend(recent, today))
 
