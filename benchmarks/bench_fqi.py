@@ -18,13 +18,13 @@ from lostsales.data.writing import log_columns
 from lostsales.demand.censoring.runs import find_runs
 from lostsales.demand.survival.imputation import impute
 from lostsales.learn.cfqi.iteration import FqiSettings, iterate
-from lostsales.learn.cfqi.own_actions import OwnActions
 from lostsales.learn.cfqi.partition import Partition, partition
 from lostsales.learn.cfqi.policy import QPolicy
 from lostsales.learn.cfqi.settings import CFQI, PCFQI
 from lostsales.learn.function.kernels import Kernel
 from lostsales.learn.function.posterior_variance import FactoredVariance
 from lostsales.learn.function.q_function import ActionScaler, FunctionClass, QBasis, QFunction, Scaler
+from lostsales.policy.action_grid import ActionGrid
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
 from lostsales.types import Floats
@@ -47,14 +47,15 @@ def _fitting() -> list[Row]:
         if profit is None:
             raise ValueError("the scenario has costs")
         parts = partition(log, runs, profit)
-        actions = OwnActions(Ladders.of(log), np.inf)
+        ladders = Ladders.of(log)
+        actions = ActionGrid(ladders.prices, ladders.orders, np.inf).pairs
         holdout = hold_out(log, runs.max_depth + 1)
         folds = [folds_of(holdout, part.rows) for part in parts]
         kernels = tuple(Kernel(kind=kind, coefficient=each) for kind in ("rbf", "laplacian") for each in COEFFICIENTS)
         settings = FqiSettings(iterations=ITERATIONS, function=FunctionClass(kernels=kernels, ridges=RIDGES))
         with threadpool_limits(1):
             ours = best_seconds(partial(iterate, parts, folds, actions, [(None, None)] * len(parts), settings))
-            peer = _by_hand(parts, actions.rungs.pairs, timed) * ITERATIONS / timed
+            peer = _by_hand(parts, actions, timed) * ITERATIONS / timed
         rows.append(
             Row(
                 what=f"C-FQI, {len(log):,} rows, K = {ITERATIONS}",

@@ -59,7 +59,7 @@ def scores_of(policy: QPolicy, view: View) -> Scores:
     order = np.argsort(np.concatenate([part.rows for part in parts]))
     less_u = np.concatenate([part.scores for part in parts])[order]
     u = np.concatenate([np.asarray(part.penalty) for part in parts])[order]
-    return Scores(less_u, u, parts[0].grid.pairs)
+    return Scores(less_u, u, policy.grid.pairs)
 
 
 def behaviour(shop: Scenario, name: str) -> Policy | None:
@@ -134,7 +134,7 @@ def lines(cell: Cell, logs: int) -> Iterator[str]:
     made = [simulate(shop, policy, episodes, LOG_SEED + number)[0] for number in range(logs)]
     default: Floats = np.zeros(logs)
     for penalty, options in PENALTIES.items():
-        settings = PCFQI(iterations=ITERATIONS, value="q", **options)
+        settings = PCFQI(iterations=ITERATIONS, **options)
         *shares, profit = np.array([measured(shop, log, settings, number) for number, log in enumerate(made)]).T
         default = default if options else profit
         kinds = " | ".join(f"{each.mean():.0f}" for each in shares[1:4])

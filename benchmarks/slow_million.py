@@ -31,7 +31,7 @@ def run() -> list[Row]:
 def _learned(rows: int, function: FunctionClass | None = None) -> tuple[CfqiResult, float]:
     log, _ = simulate(Scenario.load("steady"), episodes=rows // PERIODS, seed=1)
     began = time.perf_counter()
-    learned = learn(log, CFQI(function=function or FunctionClass(), value="q"))
+    learned = learn(log, CFQI(function=function or FunctionClass()))
     return learned, time.perf_counter() - began
 
 

@@ -39,7 +39,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "forecast": ("forecast", "log.parquet", "--horizon", "7", "--out", "forecast.parquet"),
     "fit planner": ("fit", "log.parquet", "--method", "planner", "--out", "planner"),
     "recommend": ("recommend", "planner", "--today", "today.parquet", "--recent", "log.parquet", "--out", "do.parquet"),
-    "fit c-fqi": ("fit", "log.parquet", "--method", "c-fqi", "--set", "value=q", "--out", "cfqi"),
+    "fit c-fqi": ("fit", "log.parquet", "--method", "c-fqi", "--out", "cfqi"),
     "evaluate": ("evaluate", "planner", "log.parquet"),
     "compare": ("compare", "log.parquet", "--methods", "planner,base-stock", "--out", "best"),
     "backtest": ("backtest", "log.parquet"),

@@ -40,6 +40,7 @@ if _typing.TYPE_CHECKING:
     from lostsales.evaluation.pilot.monitor import monitor as monitor
     from lostsales.evaluation.pilot.monitoring import Monitoring as Monitoring
     from lostsales.evaluation.pilot.plan import Pilot as Pilot
+    from lostsales.evaluation.replayed_value import with_replayed_value as with_replayed_value
     from lostsales.evaluation.report.contents import ReportContents as ReportContents
     from lostsales.evaluation.results import Evaluation as Evaluation
     from lostsales.lab.exact.solve import Solution as Solution
@@ -49,6 +50,7 @@ if _typing.TYPE_CHECKING:
     from lostsales.lab.studies.coverage import CoverageStudy as CoverageStudy
     from lostsales.lab.studies.coverage import calibrate as calibrate
     from lostsales.learn.baselines.behaviour import Behaviour as Behaviour
+    from lostsales.learn.baselines.last_observation import FQI as FQI
     from lostsales.learn.baselines.last_observation import FQIDropped as FQIDropped
     from lostsales.learn.baselines.last_observation import FQIImputed as FQIImputed
     from lostsales.learn.baselines.last_observation import FQIObserved as FQIObserved
@@ -104,10 +106,11 @@ _ROOMS = {
     "evaluation.pilot.monitoring": ("Monitoring",),
     "evaluation.pilot.plan": ("Pilot",),
     "evaluation.report.contents": ("ReportContents",),
+    "evaluation.replayed_value": ("with_replayed_value",),
     "evaluation.results": ("Evaluation",),
     "learn.baselines.behaviour": ("Behaviour",),
-    "learn.baselines.last_observation": ("FQIDropped", "FQIImputed", "FQIObserved", "FQIPlugin"),
     "learn.baselines.pipeline_rules": ("CappedBaseStock", "ConstantOrder", "ProjectedLevel"),
+    "learn.baselines.last_observation": ("FQI", "FQIDropped", "FQIImputed", "FQIObserved", "FQIPlugin"),
     "learn.baselines.threshold_tuning": ("BaseStock", "Newsvendor", "SSP"),
     "learn.cfqi.settings": ("CFQI", "Fusion", "PCFQI"),
     "learn.fit": ("fit",),

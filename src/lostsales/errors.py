@@ -1,4 +1,18 @@
-"""Every error that a user can cause has one root, `LostSalesError`."""
+"""Errors and warnings: every error that a user can cause has one root, `LostSalesError`."""
+
+import sys
+import warnings
+from pathlib import Path
+
+PACKAGE = str(Path(__file__).parent)
+
+
+def warn(message: str) -> None:
+    """Warn at the line outside this package that called into it."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, stacklevel=level)
 
 
 class LostSalesError(Exception):

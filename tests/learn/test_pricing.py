@@ -48,3 +48,18 @@ def test_where_prices_varied_freely_nothing_changes() -> None:
     log, _ = simulate("released", episodes=10, seed=1)
     tested, free = (fit(log, CFQI(iterations=2, pricing=each)) for each in ("tested", "free"))
     np.testing.assert_array_equal(decided(tested, log), decided(free, log))
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=lambda each: each.method)
+def test_the_warning_names_the_line_that_called_fit(learner: Learner, hidden: SalesLog) -> None:
+    with pytest.warns(UserWarning, match="keeps the usual price") as warned:
+        fit(hidden, learner)
+    (kept,) = (each for each in warned if "keeps the usual price" in str(each.message))
+    assert kept.filename == __file__
+
+
+def test_an_imitator_of_the_log_keeps_its_prices(hidden: SalesLog) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        policy = fit(hidden, "behaviour")
+    assert len(np.unique(decided(policy, hidden)[:, 0])) > 1

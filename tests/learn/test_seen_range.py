@@ -19,7 +19,7 @@ from lostsales.policy.recommendation import NEVER_ORDERED
 from lostsales.policy.rules import Rules
 
 PLANNER = Planner(draws=1, families=(Family("linear", False, link="log"),), pricing="free", price_caution=0.0)
-CFQI_ALL = CFQI(iterations=5, pricing="free", support="all", value="q")
+CFQI_ALL = CFQI(iterations=5, pricing="free", support="all")
 # Prices relative to the usual one of each product; demand hardly answers, so that dearer is better.
 STEPS = {
     "wide": (0.5, 0.8, 1.0, 1.3, 2.0),
@@ -97,7 +97,7 @@ def test_the_user_may_allow_prices_beyond_those_seen(learner: Learner) -> None:
 
 
 @pytest.mark.parametrize(
-    "learner", [PLANNER, Lookahead(), BaseStock(), CFQI(iterations=5, value="q")], ids=lambda each: each.method
+    "learner", [PLANNER, Lookahead(), BaseStock(), CFQI(iterations=5)], ids=lambda each: each.method
 )
 def test_a_product_without_a_logged_order_is_ordered_by_its_demand_and_flagged(learner: Learner) -> None:
     found = decisions(learner, table("narrow"))

@@ -141,6 +141,7 @@ class SalesLog:
     # where lead times vary. None where there are no columns, or in a demand-only log.
     pipeline: Floats | None = None
     levels: dict[str, tuple[str, ...]] | None = None  # of attributes that are text, in the whole that this is a part of
+    keeps_price: bool = False  # set by `fit` where prices had hidden causes: the usual one is the only candidate
 
     def __post_init__(self) -> None:
         columns = [getattr(self, each.name) for each in fields(self)] + list(self.attributes.values())

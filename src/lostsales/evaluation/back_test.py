@@ -197,7 +197,7 @@ def _tested(
     found = BackTestWindow(spelled(first), spelled(last), len(window))
     learning, claiming, judging = stages(progress, (1, 1, 1))
     try:
-        policy = fit_counted(learner.decisions_only(), past, learning)
+        policy = fit_counted(learner, past, learning)
         length = max(int(np.median(np.bincount(window.series))), 1)
         horizon = length if length <= MOST_HORIZON else None  # longer ones in episodes of that many periods
         claim, profit_before = _gain(policy, past, horizon, seed, quick, claiming)

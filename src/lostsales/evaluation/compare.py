@@ -310,7 +310,6 @@ def _folds(prepared: PreparedLog, seed: int) -> tuple[list[Fold], str]:
 
 def _cross_fit(learner: Learner, log: SalesLog, folds: list[Fold], progress: Progress) -> CrossFittedPolicy:
     """One policy a fold, fitted without it."""
-    learner = learner.decisions_only()
     policies = in_parallel(lambda fold: fit_counted(learner, without(log, fold.held_out)), folds, progress)
     return CrossFittedPolicy(
         tuple(policies), {name: number for number, fold in enumerate(folds) for name in fold.names}

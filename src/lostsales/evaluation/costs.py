@@ -15,7 +15,6 @@ from lostsales.demand.law.means import LANDMARKS
 from lostsales.evaluation.compare import LARGE_FOLDS, QUICK_FOLDS
 from lostsales.evaluation.estimators.own_error import DRAWN_LOGS, PART
 from lostsales.evaluation.prepared_log import MOST_UNITS, QUICK_UNITS
-from lostsales.learn.costs import fit_cost
 from lostsales.learn.learner import Learner
 
 LEAST_ROWS = 1_000  # to judge from, however little memory there is
@@ -63,7 +62,7 @@ def compare_cost(log: SalesLog, learners: Iterable[Learner], rows: int, quick: b
     folds = QUICK_FOLDS if quick else LARGE_FOLDS if len(part) < len(log) else FOLDS
     every = list(learners)
     share = (folds - 1) / folds
-    fitting = sum((fit_cost(each.quick() if quick else each, part) * (folds * share) for each in every), Cost(0.0, 0.0))
+    fitting = sum(((each.quick() if quick else each).cost(part) * (folds * share) for each in every), Cost(0.0, 0.0))
     replaying = Cost(max(len(every) - 1, 0) * _replay_seconds(part, quick), 0.0)
     return model_based_cost(log, rows, quick) + fitting + replaying
 

@@ -1,20 +1,28 @@
 """`fit`: from a log to a policy."""
 
+from dataclasses import replace
 from typing import Any
 
 from pydantic_core import PydanticSerializationError
 
 from lostsales.data.log import SalesLog
+from lostsales.data.parallel import single_threaded
 from lostsales.data.progress import Progress
 from lostsales.data.settings import checked_json
 from lostsales.data.units import in_units, own_units, problem_in_units, unit_of
-from lostsales.errors import LostSalesError, SettingError
+from lostsales.demand.audit.behaviour import audit_behaviour
+from lostsales.errors import LostSalesError, SettingError, warn
 from lostsales.learn.learner import LEARNERS, Learner
 from lostsales.policy.in_units import InUnits
 from lostsales.policy.policy import SavedPolicy
 from lostsales.policy.provenance import LearnedBy, learned_by, log_digest, with_provenance
 
 DEFAULT = "planner"
+KEEPS_PRICE = (
+    "the policy keeps the usual price and decides orders only: prices or orders varied with something that the log "
+    "does not show, so the effect of another price is not known (an instrument or a pilot would show it; pricing=free "
+    "sets prices all the same)"
+)
 
 
 def fit(
@@ -97,6 +105,16 @@ def learner_again(policy: object, log: SalesLog) -> tuple[Learner | None, str]:
 
 
 def _fit(learner: Learner, log: SalesLog, progress: Progress | None) -> SavedPolicy:
+    if learner.sets_prices and learner.pricing == "tested" and not log.demand_only:
+        with single_threaded():
+            log = replace(log, keeps_price=audit_behaviour(log).is_hidden)
+    policy = _fit_to_series(learner, log, progress)
+    if log.keeps_price and (policy.may_recommend is None or len(policy.may_recommend.prices) == 1):
+        warn(KEEPS_PRICE)  # a learner with instruments may know the effect of prices all the same
+    return policy
+
+
+def _fit_to_series(learner: Learner, log: SalesLog, progress: Progress | None) -> SavedPolicy:
     if not learner.one_ladder:
         return learner.fit_at_level(log, progress)
     from lostsales.learn.baselines.in_own_units import fit_in_own_units

@@ -1,6 +1,5 @@
 """A log as every learner takes it: censored runs, ladders of actions, rules, and the problem that a policy keeps."""
 
-import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -8,18 +7,10 @@ import numpy as np
 from lostsales.data.ladders import Ladders
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
-from lostsales.demand.audit.behaviour import audit_behaviour
 from lostsales.demand.censoring.runs import LEAST_ROWS, Runs, find_runs
 from lostsales.errors import LostSalesError
-from lostsales.learn.learner import Pricing
 from lostsales.policy.action_grid import ActionGrid, room_of
 from lostsales.policy.rules import Rules
-
-KEEPS_PRICE = (
-    "the policy keeps the usual price and decides orders only: prices or orders varied with something that the log "
-    "does not show, so what another price does cannot be told (an instrument or a pilot would tell; pricing=free "
-    "prices all the same)"
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +21,6 @@ class TrainingData:
     runs: Runs
     rules: Rules  # the learner's, and for what these leave open the problem's
     ladders: Ladders  # relative where series differ
-    keeps_price: bool = False  # the usual one is the only price of the ladders
 
     @classmethod
     def of(
@@ -50,22 +40,18 @@ class TrainingData:
             wanted = f"fit needs at least {least_rows} rows that follow a known demand and have a next row"
             raise LostSalesError(f"{wanted}, but there are {rows}")
         rules = rules.over(log.problem.rules).of_log(log)
-        return cls(log, runs, rules, Ladders.of(log, rules))
+        return cls(log, runs, rules, candidates(log, rules))
 
-    def priced(self, pricing: Pricing) -> "TrainingData":
-        """With the usual price alone, and a warning, where prices or orders varied with something hidden."""
-        if pricing == "free" or not audit_behaviour(self.log).is_hidden:
-            return self
-        warnings.warn(KEEPS_PRICE, stacklevel=6)
-        return replace(self, ladders=self.ladders.at_usual_price(self.log), keeps_price=True)
+    def with_all_prices(self) -> "TrainingData":
+        """Every price of the grid, where the effect of prices is known although they had hidden causes."""
+        return replace(self, log=replace(self.log, keeps_price=False), ladders=Ladders.of(self.log, self.rules))
 
     @property
     def shared_ladders(self) -> Ladders:
         """One ladder for all series, with few enough rungs to try every action."""
         if not self.ladders.relative:
             return self.ladders.coarse()
-        ladders = Ladders.of(self.log, self.rules, relative=False)
-        return (ladders.at_usual_price(self.log) if self.keeps_price else ladders).coarse()
+        return candidates(self.log, self.rules, relative=False).coarse()
 
     def grid_of(self, ladders: Ladders) -> ActionGrid:
         """The actions of ladders that all series share."""
@@ -91,3 +77,9 @@ class TrainingData:
     def usual_demand(self) -> float:
         """Median of the observed demands, which replaces a last demand that is missing."""
         return float(np.median(self.runs.observed.demand[self.runs.observed.is_observed]))
+
+
+def candidates(log: SalesLog, rules: Rules, relative: bool = True) -> Ladders:
+    """The prices and orders among which a learner chooses: the usual price alone where the log keeps it."""
+    ladders = Ladders.of(log, rules, relative)
+    return ladders.at_usual_price(log) if log.keeps_price else ladders

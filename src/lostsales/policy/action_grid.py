@@ -1,13 +1,14 @@
 """The grid of joint (price, order) actions, shared by all rows or one a row."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from lostsales.data.shop import Shop
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.policy.view import Action
-from lostsales.saved_fields import MOST_ACTIONS
+from lostsales.saved_fields import MOST_ACTIONS, AsJson, NonNegative, NonNegativeOrInfinite, numbers
 from lostsales.types import RELATIVE_TOLERANCE, Bools, Floats, Ints, exceeds
 
 
@@ -15,10 +16,16 @@ from lostsales.types import RELATIVE_TOLERANCE, Bools, Floats, Ints, exceeds
 class ActionGrid:
     """Every price with every order, prices outermost; one grid for all rows, or one a row with as many actions."""
 
-    prices: Floats  # (prices,) or (rows, prices), rising
-    orders: Floats  # (orders,) or (rows, orders), rising
-    room: float  # stock + order may not exceed this
-    unit_cost: Floats | float = 0.0  # of an order, a number or (rows,); a least margin is above it
+    # (prices,) and (orders,), or one grid a row; the grid of a policy file is that of all rows
+    prices: Annotated[Floats, numbers("grid prices", least=0, rising=True)]
+    orders: Annotated[Floats, numbers("grid orders", least=0, rising=True)]
+    room: NonNegativeOrInfinite  # stock + order may not exceed this
+    # of an order, a number or (rows,); a least margin is above it
+    unit_cost: Annotated[Floats | float, AsJson(NonNegative)] = 0.0
+
+    def validate(self) -> None:
+        """Raise where a file has more actions than can be."""
+        grid_sizes(len(self.prices), len(self.orders))
 
     @classmethod
     def of(cls, shop: Shop) -> "ActionGrid":
@@ -102,7 +109,11 @@ def keep_largest(allowed: Bools, values: Floats) -> Bools:
 
 def action_sizes(shop: Shop) -> dict[str, int]:
     """The numbers of prices, orders and actions of a shop's grid, by the names that policy files have for them."""
-    prices, orders = len(shop.prices or ()), len(shop.orders or ())
+    return grid_sizes(len(shop.prices or ()), len(shop.orders or ()))
+
+
+def grid_sizes(prices: int, orders: int) -> dict[str, int]:
+    """Numbers of prices, orders and actions of a grid, or an error if these are more than can be."""
     if not 0 < prices * orders <= MOST_ACTIONS:
         raise LostSalesError(
             f"it decides among {prices} prices and {orders} orders; at most {MOST_ACTIONS:,} pairs can be"

@@ -40,6 +40,7 @@ def test_fit_says_what_it_learned(folder: Path, tmp_path: Path) -> None:
     assert facts["method"] == "pc-fqi"
     assert facts["max_depth"] == 3
     assert len(facts["kernels"]) == 4
+    assert facts["value"] == "replayed episodes"
     assert (facts["rows_kept"], facts["rows_pooled"], facts["left_out"]) == (392, 0, {"last row of its series": 8})
     shallow = json.loads(
         run("fit", log, "--method", "pc-fqi", "--iterations", 1, "--set", "max_depth=0", "--out", policy, "--json")
@@ -200,7 +201,8 @@ def test_settings_by_command_by_file_and_in_python_give_the_same_policy(folder: 
         rules=lostsales.Rules(multiple=3, minimum=6),
         function=FunctionClass(ridges=(1.0, 10.0)),
     )
-    lostsales.fit(lostsales.read_log(log), learner).save(tmp_path / "python")
+    table = lostsales.read_log(log)
+    lostsales.with_replayed_value(lostsales.fit(table, learner), table, seed=4).save(tmp_path / "python")
     assert (tmp_path / "file").read_bytes() == (tmp_path / "command").read_bytes() == (tmp_path / "python").read_bytes()
 
 

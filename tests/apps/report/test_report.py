@@ -177,7 +177,7 @@ def test_a_policy_that_nobody_can_judge_has_a_report_all_the_same(tmp_path: Path
 @pytest.mark.slow
 def test_the_verb_writes_the_page_of_a_policy_in_memory(folder: Path, tmp_path: Path) -> None:
     log = lostsales.read_log(folder / "log.parquet")
-    policy = lostsales.fit(log, "pc-fqi", iterations=2, value="q")
+    policy = lostsales.fit(log, "pc-fqi", iterations=2)
     found = lostsales.report(policy, log, tmp_path / "page.html", methods=(), horizon=8)
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert found.comparison is None

@@ -74,7 +74,7 @@ def test_without_censored_runs_no_regret_is_unidentifiable() -> None:
     assert found.by("e_cov").value == 0.0
 
 
-QUICK: dict[str, Any] = {"iterations": 2, "value": "q", "function": {"kind": "linear"}}
+QUICK: dict[str, Any] = {"iterations": 2, "function": {"kind": "linear"}}
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from lostsales.data.problem import Costs, Problem
 from lostsales.learn.baselines.in_own_units import InOwnUnits
 from lostsales.policy.recommendation import UNSEEN
 
-METHODS = ("base-stock", "s-S-p", "newsvendor", "behaviour", "fqi-imputed")
+METHODS = ("base-stock", "s-S-p", "newsvendor", "behaviour", "fqi-imputed", "c-fqi", "pc-fqi")
 SIZES = (2.0, 20.0, 200.0)
 
 
@@ -42,10 +42,11 @@ def shop(seed: int = 0, times: float = 1.0, dearer: float = 1.0, **problem: Any)
 
 
 def recommended(log: SalesLog, method: str, stock: float, times: float = 1.0) -> tuple[Any, pd.DataFrame]:
-    settings: dict[str, Any] = {"iterations": 2} if method.startswith("fqi") else {}
+    settings: dict[str, Any] = {"iterations": 2} if "fqi" in method else {}
     policy = lostsales.fit(log, method, **settings)
     level = np.array(SIZES) * stock * np.array([1.0, 1.0, times])
     today = pd.DataFrame({"series": [f"product {each}" for each in range(3)], "period": 80, "stock": level})
+    today = today.assign(penalty=[0.8, 1.2, 1.6], purchase=[2.0, 3.0, 4.0], shelf=[0.08, 0.12, 0.16])
     return policy, policy.recommend(None, today.assign(last_sales=np.array(SIZES) * np.array([1.0, 1.0, times])))
 
 
@@ -62,7 +63,7 @@ def test_orders_and_prices_are_in_proportion_to_each_product(method: str, tmp_pa
 
 
 def _today(answer: pd.DataFrame) -> pd.DataFrame:
-    return answer[["series", "period"]].assign(stock=3.0, last_sales=2.0)
+    return answer[["series", "period"]].assign(stock=3.0, last_sales=2.0, penalty=1.0, purchase=3.0, shelf=0.1)
 
 
 @pytest.mark.parametrize("method", ["base-stock", "newsvendor"])
@@ -84,8 +85,16 @@ def test_rules_of_the_shop_hold_in_its_own_units() -> None:
 def test_series_that_do_not_differ_are_fitted_as_they_are() -> None:
     log, _ = lostsales.simulate("released", episodes=5, seed=1)
     assert not isinstance(lostsales.fit(log, "base-stock"), InOwnUnits)
-    asked = shop(prices=(3.0, 4.0, 6.0, 8.0), orders=(0.0, 10.0, 100.0, 300.0))
-    assert not isinstance(lostsales.fit(asked, "base-stock"), InOwnUnits)
+
+
+@pytest.mark.parametrize("method", ["base-stock", "c-fqi"])
+def test_prices_and_orders_that_the_problem_lists_are_kept_to_where_series_differ(method: str) -> None:
+    orders = (0.0, 2.0, 10.0, 25.0, 100.0, 300.0)
+    _, answer = recommended(shop(prices=(3.0, 4.0, 6.0, 8.0), orders=orders), method, stock=0.0)
+    assert answer["price"].isin((3.0, 4.0, 6.0, 8.0)).all()
+    assert answer["order"].isin(orders).all()
+    assert answer["order"].is_monotonic_increasing
+    assert answer["order"].iloc[2] >= 100.0 > 25.0 >= answer["order"].iloc[0]
 
 
 def test_a_price_that_the_product_never_had_is_flagged() -> None:

@@ -11,6 +11,7 @@ from scipy.stats import norm
 from lostsales.data.log import SalesLog
 from lostsales.demand.censoring.runs import find_runs
 from lostsales.learn.baselines import last_observation as shallow
+from lostsales.learn.baselines.last_observation import FQI
 from lostsales.learn.baselines.plug_in import PlugIn
 from lostsales.learn.cfqi.iteration import iterate
 from lostsales.learn.fit import fit
@@ -38,10 +39,20 @@ def full_shelves() -> SalesLog:
 def test_without_stock_outs_all_are_classical_fqi(method: str) -> None:
     """And so is C-FQI: nothing is imputed, and no depth is above 0."""
     tables = days(full_shelves(), 9)
-    plain = fit(full_shelves(), "c-fqi", iterations=3, function=FEW, value="q")
+    plain = fit(full_shelves(), "c-fqi", iterations=3, function=FEW)
     other = fit(full_shelves(), method, iterations=3, function=FEW)
     one, two = (each.recommend(*tables) for each in (plain, other))
     pd.testing.assert_frame_equal(one, two, rtol=1e-9)
+
+
+@pytest.mark.parametrize("method", TREATMENTS)
+def test_a_method_is_fqi_with_its_treatment(method: str) -> None:
+    log = small_log("released")
+    named = fit(log, method, iterations=1, function=FEW)
+    treatment: Any = method.removeprefix("fqi-")
+    by_setting = fit(log, FQI(treatment=treatment, iterations=1, function=FEW))
+    recent, today = days(small_log("released", seed=2), 5)
+    pd.testing.assert_frame_equal(named.recommend(recent, today), by_setting.recommend(recent, today))
 
 
 def parts_of(monkeypatch: pytest.MonkeyPatch, method: str, log: SalesLog) -> Any:

@@ -30,7 +30,7 @@ def log() -> SalesLog:
 
 
 def settings(**options: Any) -> PCFQI:
-    given: dict[str, Any] = {"iterations": 3, "function": FEW, "value": "q"}
+    given: dict[str, Any] = {"iterations": 3, "function": FEW}
     return PCFQI(**given | options)
 
 
@@ -78,7 +78,7 @@ def test_a_policy_keeps_its_margin_in_a_file(log: SalesLog, tmp_path: Path) -> N
 
 
 def test_without_a_last_pessimistic_iteration_there_is_no_margin(log: SalesLog) -> None:
-    fusion = Fusion(iterations=5, function=FEW, value="q", penalty="calibrated")
+    fusion = Fusion(iterations=5, function=FEW, penalty="calibrated")
     assert learn(log, fusion).policy.margin == 0
 
 
@@ -94,8 +94,6 @@ def test_it_covers_most_errors_of_q_and_the_penalty_on_gains_does_not() -> None:
     log = lostsales.simulate(shop, episodes=10, seed=5)[0]
     shares = {}
     for penalty in ("gains", "calibrated"):
-        found, before = (
-            learn(log, PCFQI(iterations=each, value="q", penalty=penalty)) for each in (ITERATIONS, ITERATIONS - 1)
-        )
+        found, before = (learn(log, PCFQI(iterations=each, penalty=penalty)) for each in (ITERATIONS, ITERATIONS - 1))
         shares[penalty] = np.mean(np.concatenate(covered(shop, log, found, before.policy, 0, seed=0)))
     assert shares["gains"] < 0.8 < 0.85 < shares["calibrated"]

@@ -1,6 +1,5 @@
 """`fit`: the options of the learners, what may follow a row, and what is refused."""
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -29,7 +28,7 @@ TWO_ORDERS = Rules(price_ladder=(4.5,), minimum=15)
 
 
 def learn(name: str, episodes: int = 8, method: str = "c-fqi", **settings: Any) -> CfqiResult:
-    given: dict[str, Any] = {"iterations": 2, "function": FEW, "support": "all", "depth_rows": 0.0, "value": "q"}
+    given: dict[str, Any] = {"iterations": 2, "function": FEW, "support": "all", "depth_rows": 0.0}
     given |= settings
     learner = learner_of(method, given)
     assert isinstance(learner, CFQI)
@@ -120,7 +119,7 @@ def test_with_independent_demand_it_is_fqi_on_imputed_profits() -> None:
     """Every row counts, stock-outs continue like any other, and the last demand is no part of the state."""
     log = small_log("newsvendor", 12)
     function = FunctionClass(kind="linear", ridges=(0.5,))
-    learned = learn_from(log, CFQI(independent=True, max_depth=0, iterations=4, function=function, value="q"))
+    learned = learn_from(log, CFQI(independent=True, max_depth=0, iterations=4, function=function))
     assert log.stock is not None
     assert log.order is not None
     rows = np.flatnonzero(log.has_next)
@@ -247,25 +246,10 @@ def test_depth_can_be_limited() -> None:
         assert learned.policy.safe.depth == depth
 
 
-def test_pooling_series_of_different_scale_warns() -> None:
-    frame = frame_of(small_log("released"))
-    many = (frame["series"] < 4).to_numpy()
-    for column in ("stock", "order", "sales", "last_sales"):
-        frame.loc[many, column] *= 50.0
-    problem = small_log("released").problem.model_copy(update={"orders": None})
-    with pytest.warns(UserWarning, match="one Q is learned for series whose mean demand runs from"):
-        CFQI(iterations=1, function=FEW, value="q").fit(
-            lostsales.read_log(frame, problem)
-        )  # `fit` would count in fifties
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        fit(small_log("released"), "c-fqi", iterations=1, function=FEW)
-
-
 def test_prices_and_orders_of_the_log_are_the_grid_where_none_is_declared() -> None:
     log = small_log("paper")
     bare = log.problem.model_copy(update={"prices": None, "orders": None})
-    policy = CFQI(iterations=1, function=FEW, value="q").fit(lostsales.read_log(frame_of(log), bare))
+    policy = CFQI(iterations=1, function=FEW).fit(lostsales.read_log(frame_of(log), bare))
     assert policy.grid.prices.tolist() == [4, 4.25, 4.5]
     assert policy.grid.orders.tolist() == list(range(16))
     assert policy.problem.prices == (4, 4.25, 4.5)
@@ -278,7 +262,7 @@ class DepthZero(CFQI):
 
     def fit(self, log: SalesLog, progress: Progress | None = None) -> QPolicy:
         """C-FQI that knows of no run."""
-        return CFQI(max_depth=0, function=FEW, value="q", iterations=self.iterations).fit(log, progress)
+        return CFQI(max_depth=0, function=FEW, iterations=self.iterations).fit(log, progress)
 
 
 def test_a_learner_may_be_registered_for_this_process(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,22 +7,20 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from lostsales.data.ladders import Ladders
 from lostsales.data.splits import FoldMasks, folds_of, hold_out
 from lostsales.demand.censoring.runs import find_runs
 from lostsales.learn.cfqi.iteration import FittedQ, FqiSettings, iterate
-from lostsales.learn.cfqi.own_actions import OwnActions
 from lostsales.learn.cfqi.partition import Partition, partition
 from lostsales.learn.function.depth_regression import RidgeDesign, build
 from lostsales.learn.function.kernels import Kernel
 from lostsales.learn.function.penalty_design import with_penalty
 from lostsales.learn.function.posterior_variance import FactoredVariance
 from lostsales.learn.function.q_function import ActionScaler, FunctionClass, Hyperparameters, Scaler
+from lostsales.policy.action_grid import ActionGrid
 from lostsales.types import Bools, Floats
 from tests.learn.small import small_log
 
-OWN = OwnActions(Ladders(np.array([2.0, 4.0, 6.0]), np.array([0.0, 7.0, 15.0])), np.inf)
-ACTIONS = OWN.rungs.pairs
+ACTIONS = ActionGrid(np.array([2.0, 4.0, 6.0]), np.array([0.0, 7.0, 15.0]), np.inf).pairs
 RAW = FunctionClass(kind="linear", raw=True, ridges=(0.5,), unpenalized_share=0.5)
 LINEAR_KERNEL = FunctionClass(
     kernels=(Kernel(kind="linear", coefficient=1.0),), ridges=(0.5,), support_kernel=None, unpenalized_share=0.5
@@ -44,7 +42,7 @@ def learn(settings: FqiSettings) -> FittedQ:
     """All depths of the small log, every action allowed."""
     parts, folds = censored()
     with threadpool_limits(1):  # on a busy machine several threads take ten times as long
-        return iterate(parts, folds, OWN, [(None, None)] * len(parts), settings)
+        return iterate(parts, folds, ACTIONS, [(None, None)] * len(parts), settings)
 
 
 def seen(rows: int = 90) -> tuple[Partition, FoldMasks]:
@@ -75,7 +73,7 @@ def test_without_censoring_it_is_classical_fitted_q_iteration(allowed: Bools | N
     part, folds = seen()
     function = FunctionClass(kind="linear", ridges=(0.5,))
     fitted = iterate(
-        [part], [folds], OWN, [(allowed, None)], FqiSettings(iterations=6, discount=0.8, function=function)
+        [part], [folds], ACTIONS, [(allowed, None)], FqiSettings(iterations=6, discount=0.8, function=function)
     )
 
     def features(block: Floats, action: Floats) -> Floats:

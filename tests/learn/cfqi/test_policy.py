@@ -140,7 +140,7 @@ def test_that_every_longest_run_ended_makes_no_action_safe(arrival: str) -> None
 
 def learned(scenario: str, method: str = "c-fqi", **settings: Any) -> QPolicy:
     episodes = 25 if scenario == "steady" else 8  # runs of stock-outs seldom end in it
-    given: dict[str, Any] = {"iterations": 3, "function": FEW, "support": "all", "depth_rows": 0.0, "value": "q"}
+    given: dict[str, Any] = {"iterations": 3, "function": FEW, "support": "all", "depth_rows": 0.0}
     given |= settings
     policy = fit(small_log(scenario, episodes), method, **given)
     assert isinstance(policy, QPolicy)

@@ -12,7 +12,7 @@ from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
 from lostsales.learn.cfqi.policy import QPolicy
 from lostsales.learn.cfqi.settings import CFQI, PCFQI
-from lostsales.learn.cfqi.spread import Spread
+from lostsales.learn.cfqi.spread import HistoryRegression, Spread
 from lostsales.learn.cfqi.support import Support
 from lostsales.learn.function.kernels import Kernel
 from lostsales.learn.function.q_function import FunctionClass
@@ -73,7 +73,7 @@ def test_the_usual_action_is_the_nearest_that_may_be_taken() -> None:
 
 def everything(most: float) -> Spread:
     block = histories(400)
-    return Spread.of(block, np.random.default_rng(0).uniform(0, most, 400), folds(400), seed=0)
+    return Spread.of(HistoryRegression.of(block, folds(400), 0), np.random.default_rng(0).uniform(0, most, 400))
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ def test_a_few_rows_after_stock_outs_are_no_support_of_their_own(
     learner: type[CFQI], stocked_out: dict[int, float]
 ) -> None:
     """None, one in the last row, and one or two that ordered next to nothing: as after any other period."""
-    policy = lostsales.fit(up_to_30(stocked_out), learner(iterations=3, function=FEW, value="q", pricing="free"))
+    policy = lostsales.fit(up_to_30(stocked_out), learner(iterations=3, function=FEW, pricing="free"))
     assert isinstance(policy, QPolicy)
     assert policy.supports is not None
     first, after_stockout = policy.supports
@@ -172,17 +172,17 @@ def test_a_few_rows_after_stock_outs_are_no_support_of_their_own(
 def test_fit_says_that_one_price_alone_has_support_given_the_history() -> None:
     expected = "after most histories the log supports one price alone: nothing could be learned"
     with pytest.warns(UserWarning, match=expected):
-        lostsales.fit(up_to_30({}, price_by_day=True), CFQI(iterations=2, value="q", pricing="free"))
+        lostsales.fit(up_to_30({}, price_by_day=True), CFQI(iterations=2, pricing="free"))
 
 
 def test_fit_says_what_never_varied_though_everything_is_a_candidate(one_price: SalesLog) -> None:
     with pytest.warns(UserWarning, match="the price never varied: .* is arbitrary"):
-        lostsales.fit(one_price, CFQI(iterations=2, function=FEW, value="q", support="all"))
+        lostsales.fit(one_price, CFQI(iterations=2, function=FEW, support="all"))
 
 
 @pytest.mark.filterwarnings("ignore:the price never varied", "ignore:the order never varied")
 def test_without_the_rule_the_penalty_still_sees_prices_that_were_never_tried(one_price: SalesLog) -> None:
-    policy = lostsales.fit(one_price, PCFQI(iterations=2, function=FEW, value="q", support="all", penalty="support"))
+    policy = lostsales.fit(one_price, PCFQI(iterations=2, function=FEW, support="all", penalty="support"))
     assert isinstance(policy, QPolicy)
     assert policy.supports is None
     block = np.tile(policy.ranges[0].mean(axis=0), (1, 1))
@@ -193,7 +193,7 @@ def test_without_the_rule_the_penalty_still_sees_prices_that_were_never_tried(on
 
 def test_with_a_penalty_without_end_the_usual_action_is_taken_and_carries_none(one_order_up_to: SalesLog) -> None:
     """Orders up to 12, every sixth drawn anywhere, at any of three prices."""
-    policy = lostsales.fit(one_order_up_to, PCFQI(iterations=2, function=FEW, value="q", beta=1e9, support="all"))
+    policy = lostsales.fit(one_order_up_to, PCFQI(iterations=2, function=FEW, beta=1e9, support="all"))
     assert isinstance(policy, QPolicy)
     assert policy.on_gains
     stock = np.arange(0.0, 12.0, 2.0)
@@ -215,14 +215,14 @@ def test_a_stray_or_two_after_few_stock_outs_is_no_support() -> None:
     """Of 25 rows after a stock-out the manager fills up to 3 in all but a few."""
     shop = Scenario.load("manager-slow")
     log, _ = simulate(shop, ManagerPolicy.of(shop), 8, seed=6)
-    policy = lostsales.fit(log, CFQI(iterations=2, function=FEW, value="q"))
+    policy = lostsales.fit(log, CFQI(iterations=2, function=FEW))
     assert isinstance(policy, QPolicy)
     assert policy.supports is not None
     assert len(policy.q) == 1
-    pairs = policy.actions.rungs.pairs
+    pairs = policy.grid.pairs
     block = policy.ranges[0].mean(axis=0)[None].copy()
     block[:, [policy.supports[1].stock_at, -1]] = 0.0, 1.0  # nothing in stock, after one stock-out
-    may, _ = policy.supports[1].mask(block, np.ones((1, len(pairs)), dtype=bool), pairs, policy.actions.n_orders)
+    may, _ = policy.supports[1].mask(block, np.ones((1, len(pairs)), dtype=bool), pairs, len(policy.grid.orders))
     assert sorted(set(pairs[may[0], 1])) == [3.0]
 
 

@@ -48,8 +48,8 @@ def compare(
     from lostsales.evaluation.compare import check_methods, usual_methods
     from lostsales.evaluation.compare import compare as run_comparison
     from lostsales.evaluation.costs import compare_cost, rows_within
+    from lostsales.evaluation.replayed_value import with_replayed_value
     from lostsales.learn.fit import fit, learner_of
-    from lostsales.learn.left_out import left_out
     from lostsales.policy.chosen_products import ChosenProducts
 
     source = log_source(log, query)
@@ -59,7 +59,7 @@ def compare(
     check_methods(chosen)
     sales = read_sales(source, problem, drop_bad_rows, dropped_rows, verb="compare", others=(out,))
     learners = {name: learner_of(name, {"seed": seed}) for name in chosen}
-    left = {name: left_out(sales, learner) for name, learner in learners.items()}
+    left = {name: learner.left_out(sales) for name, learner in learners.items()}
     print_left_out(sales, left)
     threads, limit = workers or usual_workers(), memory_limit(memory)
     most = rows or (QUICK_ROWS if quick else COMPARED_ROWS)
@@ -82,7 +82,7 @@ def compare(
         found = replace(found, notes=(*fewer, *found.notes))
         saved = None if found.choice is None else out
         if saved is not None and found.choice is not None:
-            policy = fit(sales, found.choice, seed=seed)
+            policy = with_replayed_value(fit(sales, found.choice, seed=seed), sales, seed)
             if found.chosen is not None and found.chosen.choice.kept:
                 policy = ChosenProducts(policy, np.array(found.chosen.choice.products, dtype=object))
             policy.save(saved)

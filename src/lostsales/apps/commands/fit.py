@@ -66,10 +66,9 @@ def fit(
     from lostsales.data.ladder_facts import LadderFacts
     from lostsales.data.output_files import check_output
     from lostsales.data.settings import checked_json, read_toml, with_settings
-    from lostsales.learn.costs import fit_cost
+    from lostsales.evaluation.replayed_value import with_replayed_value
     from lostsales.learn.fit import fit as learn
     from lostsales.learn.learner import LEARNERS
-    from lostsales.learn.left_out import left_out, rows_learned
 
     source = log_source(log, query)
     check_output(out, (*log_files(source, problem), config))
@@ -78,17 +77,19 @@ def fit(
     learner = checked_json(LEARNERS.get(method), keys, f"method {method}")
     learner = learner.quick() if quick else learner
     sales = read_sales(source, problem, drop_bad_rows, dropped_rows, verb="fit", others=(config, out))
-    left = left_out(sales, learner)
+    left = learner.left_out(sales)
     print_left_out(sales, {method: left})
-    seconds = expect("fit", fit_cost(learner, sales), memory, f"{FEWER_ROWS}, or use --quick")
+    seconds = expect("fit", learner.cost(sales), memory, f"{FEWER_ROWS}, or use --quick")
     with progress("learning", seconds=seconds) as report, warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         policy = learn(sales, learner, progress=report)
+        if not quick:
+            policy = with_replayed_value(policy, sales, learner.seed)
     for warning in warned:
         err.print("Warning: ", style="yellow", end="", highlight=False)
         err.print(str(warning.message), highlight=False, soft_wrap=True)
     policy.save(out)
-    facts = {"method": method} | policy.summary() | rows_learned(sales, learner)
+    facts = {"method": method} | policy.summary() | learner.rows_learned(sales)
     facts |= {"method": method, "policy": str(out)}
     if quick:
         facts["quick"] = " and ".join(learner.quick_settings) or "no setting of this method is quicker"

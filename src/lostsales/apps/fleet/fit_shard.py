@@ -14,6 +14,7 @@ from lostsales.data.parallel import single_threaded, using_workers
 from lostsales.data.readiness import doubts
 from lostsales.data.settings import checked_json
 from lostsales.errors import LostSalesError
+from lostsales.evaluation.replayed_value import with_replayed_value
 from lostsales.learn.fit import fit
 from lostsales.learn.learner import LEARNERS
 from lostsales.policy.policy import SavedPolicy
@@ -68,7 +69,7 @@ def _learn(task: FitTask, log: SalesLog) -> tuple[SavedPolicy, tuple[str, ...]]:
     learner = checked_json(LEARNERS.get(task.method), task.settings, f"method {task.method}")
     with single_threaded(), using_workers(1), warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
-        policy = fit(log, learner)
+        policy = with_replayed_value(fit(log, learner), log, learner.seed)
     return policy, tuple(sorted({*doubts(log), *(str(each.message) for each in warned)}))
 
 

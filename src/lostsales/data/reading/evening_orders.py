@@ -80,7 +80,7 @@ def _shifted(costs: UnitCosts | None, previous: Ints) -> UnitCosts | None:
     """An order costs what the row says on which it was written; the first row of a series has no such row."""
     if costs is None or not isinstance(costs.order, np.ndarray):
         return costs
-    return replace(costs, order=costs.order[np.where(previous < 0, np.arange(len(previous)), previous)])
+    return costs._replace(order=costs.order[np.where(previous < 0, np.arange(len(previous)), previous)])
 
 
 def _check(columns: LogColumns, problem: Problem, findings: Findings, previous: Ints) -> None:

@@ -187,6 +187,11 @@ class CensoredSample:
 
 def _in_chunks(run: Callable[[slice], None], rows: int, progress: Progress | None) -> None:
     chunks = [slice(start, min(start + CHUNK, rows)) for start in range(0, rows, CHUNK)]
+    if len(chunks) == 1:  # a thread would take longer to start
+        run(chunks[0])
+        if progress:
+            progress(1, 1)
+        return
     with ThreadPoolExecutor(min(THREADS, current_workers())) as pool:
         for done, _ in enumerate(pool.map(run, chunks), start=1):
             if progress:

@@ -34,7 +34,7 @@ def action_discrepancy(task: EvaluationTask) -> Floats | None:
 def value_given_up(policy: QPolicy, view: View, action: Floats) -> Floats:
     """Greatest Q^(n)(h, .) less that of the given actions (rows, 2); Q - U if the policy is greedy in that."""
     rows, learned = np.arange(len(view.stock)), len(policy.q) - 1
-    pairs, q = policy.actions.coordinates(1.0, 1.0), policy.q[learned]
+    pairs, q = policy.grid.pairs, policy.q[learned]
     run_length = view.depth.astype(np.float64)[:, None] if policy.pools else None
     block = blocks_of_view(policy.asks, view, rows, learned, view.depth, attributes=run_length)
     scores = q.values(block, pairs)

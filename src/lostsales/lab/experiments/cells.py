@@ -56,7 +56,7 @@ def _policy(folder: Path, experiment: Experiment, cell: Cell) -> Policy:
     learner, own = learner_and_settings(cell.method)
     options: dict[str, Any] = {"pricing": "free"}
     options |= {"iterations": experiment.iterations} if learner in FITTED_Q_ITERATION else {}
-    options |= {"support": "all", "depth_rows": 0.0, "penalty": "support", "value": "q"} if learner in PAPER else {}
+    options |= {"support": "all", "depth_rows": 0.0, "penalty": "support"} if learner in PAPER else {}
     options |= own
     return fit(log, learner, seed=experiment.fit_seed(cell.behaviour, cell.run), **options)
 

@@ -145,6 +145,7 @@ class Behaviour(Learner):
     """
 
     method: ClassVar[str] = "behaviour"
+    sets_prices: ClassVar[bool] = False  # it imitates those of the log
     one_ladder: ClassVar[bool] = True
 
     def fit(self, log: SalesLog, progress: Progress | None = None) -> BehaviourPolicy:  # noqa: ARG002, quick

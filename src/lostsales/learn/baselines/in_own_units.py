@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from lostsales.data.economics import UnitCosts
+from lostsales.data.feature import Feature
 from lostsales.data.ladders import Ladders, snapped
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
@@ -18,16 +19,18 @@ from lostsales.data.progress import Progress
 from lostsales.data.scale import TINY
 from lostsales.data.units import QUANTITIES
 from lostsales.learn.baselines.behaviour import BehaviourPolicy
-from lostsales.learn.cfqi.series_coordinates import SeriesCoordinates, ViewCoordinates
+from lostsales.learn.baselines.series_coordinates import SeriesCoordinates, ViewCoordinates
 from lostsales.learn.learner import Learner
+from lostsales.learn.training_data import candidates
 from lostsales.policy.action_grid import ActionGrid, room_of
 from lostsales.policy.decision import Decision
 from lostsales.policy.own_range import has_own_ranges
 from lostsales.policy.policy import SavedPolicy
 from lostsales.policy.rules import Rules, SavedRules
-from lostsales.policy.view import Action, ClosedPeriod, SeriesContext, View
+from lostsales.policy.view import Action, ClosedPeriod, Features, SeriesContext, View
 from lostsales.policy.wrapper import PolicyWrapper
 from lostsales.saved_fields import NonNegative
+from lostsales.types import Floats
 
 # Rules whose numbers are the same in every unit; the others are applied to what is recommended.
 UNITLESS_RULES = ("least_margin", "greatest_price_change_percent", "order_days")
@@ -50,6 +53,18 @@ class InOwnUnits(PolicyWrapper[SavedPolicy]):
         """The relative ladders."""
         return self.ladders
 
+    @property
+    def asks(self) -> tuple[Feature, ...]:
+        """What the policy inside asks for, without unit costs that are the same in all rows of the shop."""
+        return tuple(each for each in self.policy.asks if each.name not in self._costs)
+
+    @property
+    def _costs(self) -> dict[str, float]:
+        """The unit costs that the problem gives as numbers, by the name of their feature."""
+        names, costs = self.problem.columns, self.problem.costs
+        given = {names.lost_cost: costs.lost, names.order_cost: costs.order, names.holding_cost: costs.holding}
+        return {name: cost for name, cost in given.items() if isinstance(cost, float)}
+
     def summary(self) -> dict[str, Any]:
         """That of the policy inside, whose quantities and prices are shares of those of a series."""
         return self.policy.summary() | {"relative": True}
@@ -57,12 +72,12 @@ class InOwnUnits(PolicyWrapper[SavedPolicy]):
     def decide(self, view: View, rng: np.random.Generator) -> Action:
         """Price and order of every series."""
         own = self.coordinates.of_view(view)
-        return self._settled(view, own, self.policy.decide(_view(view, own), rng))
+        return self._settled(view, own, self.policy.decide(self._view(view, own), rng))
 
     def explain(self, view: View) -> Decision:
         """The decision of the policy inside."""
         own = self.coordinates.of_view(view)
-        found = self.policy.explain(_view(view, own))
+        found = self.policy.explain(self._view(view, own))
         price, order = self._settled(view, own, Action(found.price, found.order))
         second = self._settled(view, own, Action(found.runner_up_price, found.runner_up_order))
         money = 1.0 if isinstance(self.policy, BehaviourPolicy) else own.scale * own.usual_price
@@ -79,6 +94,25 @@ class InOwnUnits(PolicyWrapper[SavedPolicy]):
             unseen=None if own.own_range is None else own.own_range.unseen(price, order),
             never_ordered=None if own.own_range is None else own.own_range.never_ordered,
         )
+
+    def inside(self, view: View) -> tuple[View, Floats]:
+        """The view as the policy inside sees it, and what 1 of its money is in that of the shop, (rows,)."""
+        own = self.coordinates.of_view(view)
+        return self._view(view, own), own.scale * own.usual_price
+
+    def _view(self, view: View, own: ViewCoordinates) -> View:
+        """The same open period in shares of each series."""
+        seen, market = _view(view, own), {each.name for each in self.problem.features}
+
+        def shares(features: Features) -> Features:
+            given = dict(zip((each.name for each in self.asks), features, strict=True)) | self._costs
+            return tuple(
+                np.asarray(given[each.name] / (1.0 if each.name in market else own.usual_price))
+                for each in self.policy.asks
+            )
+
+        past = tuple(each._replace(view=replace(each.view, features=shares(each.view.features))) for each in seen.past)
+        return replace(seen, features=shares(seen.features), past=past)
 
     def _settled(self, view: View, own: ViewCoordinates, wanted: Action) -> Action:
         """The action of the shop that is nearest to a relative one and allowed."""
@@ -98,7 +132,9 @@ class InOwnUnits(PolicyWrapper[SavedPolicy]):
             order = np.where(multiple > 0, step * counts, order)
         room = room_of(self.problem)
         limit = view.order_limit(self.problem)
-        if self.rules == Rules() and np.isinf(room) and limit is None:
+        listed = not ladders.relative_prices and bool((own.usual_price != 1).any())
+        listed |= not ladders.relative_orders and bool((own.scale != 1).any())
+        if self.rules == Rules() and np.isinf(room) and limit is None and not listed:
             return Action(price, order)
         orders = ladders.orders_of(own.scale, multiple)
         grid = ActionGrid(ladders.prices_of(own.usual_price), orders, room, self.unit_cost)
@@ -115,22 +151,35 @@ class InOwnUnits(PolicyWrapper[SavedPolicy]):
 
 
 def fit_in_own_units(learner: Learner, log: SalesLog, progress: Progress | None = None) -> SavedPolicy:
-    """Fit a learner that has one ladder for all series, in the units of each where series differ."""
+    """Fit a learner that has one grid for all series, in the units of each where series differ."""
+    if log.order is None or log.costs is None:
+        return learner.fit(log, progress)  # which refuses it
     rules = learner.rules.over(log.problem.rules).of_log(log)
-    coordinates = SeriesCoordinates.of(log, warn=False, rules=rules)
-    ladders = Ladders.of(log, rules) if log.order is not None else None
-    if ladders is None or log.costs is None or not (ladders.relative or has_own_ranges(log)):
+    ladders = candidates(log, rules).coarse()
+    shares = _shares(log, rules, ladders)
+    if not (shares.relative or has_own_ranges(log)):
         return learner.fit(log, progress)
-    ladders = ladders.coarse()
-    inner = learner.model_copy(update={"rules": _unitless(rules)})
-    policy = inner.fit(relative_log(log, coordinates, ladders, rules), progress)
+    coordinates = SeriesCoordinates.of(log, rules)
+    # What a setting says of the quantities of any series holds for that of the smallest scale.
+    inner = learner.in_units(float(coordinates.scale.min())).model_copy(update={"rules": _unitless(rules)})
+    policy = inner.fit(relative_log(log, coordinates, shares, rules), progress)
     shown = log.sales[~log.censored]
     usual = float(np.median(shown)) if len(shown) else float(np.median(log.sales))
     unit_cost = float(log.costs.mean().order)
     return InOwnUnits(policy, log.problem, rules, ladders, coordinates, unit_cost, usual)
 
 
-def relative_log(log: SalesLog, coordinates: SeriesCoordinates, ladders: Ladders, rules: Rules) -> SalesLog:
+def _shares(log: SalesLog, rules: Rules, ladders: Ladders) -> Ladders:
+    """The grid of the learner: in shares of each series also where the problem lists prices or orders for all."""
+    problem = log.problem.model_copy(update={"prices": None, "orders": None})
+    free = rules.model_copy(update={"price_ladder": None})
+    shares = candidates(replace(log, problem=problem), free).coarse()
+    prices = shares.prices if shares.relative_prices else ladders.prices
+    orders = shares.orders if shares.relative_orders else ladders.orders
+    return replace(shares, prices=prices, orders=orders)
+
+
+def relative_log(log: SalesLog, coordinates: SeriesCoordinates, shares: Ladders, rules: Rules) -> SalesLog:
     """The log with quantities relative to the scale and money relative to the usual price of each series."""
     assert log.costs is not None  # or it had been fitted as it is
     scale, usual = coordinates.scale[log.series], coordinates.usual_price[log.series]
@@ -143,12 +192,18 @@ def relative_log(log: SalesLog, coordinates: SeriesCoordinates, ladders: Ladders
     fixed = float(np.mean(costs.fixed_order / (scale * usual)))
     return replace(
         log,
-        problem=_inside(log.problem, rules, tuple(ladders.prices.tolist()), tuple(ladders.orders.tolist())),
+        problem=_inside(log.problem, rules, tuple(shares.prices.tolist()), tuple(shares.orders.tolist())),
         price=log.price / usual,
         last_sales=log.last_sales / coordinates.scale,
-        costs=UnitCosts(costs.lost / usual, costs.order / usual, costs.holding / usual, fixed),
+        costs=UnitCosts(_share(costs.lost, usual), _share(costs.order, usual), _share(costs.holding, usual), fixed),
         **columns,
     )
+
+
+def _share(cost: Floats | float, usual: Floats) -> Floats | float:
+    """A unit cost relative to the usual price; one that is the same in all rows remains a number."""
+    same = np.ndim(cost) == 0 and (cost == 0 or bool((usual == 1).all()))
+    return cost if same else np.asarray(cost / usual)
 
 
 def _inside(problem: Problem, rules: Rules, prices: tuple[float, ...], orders: tuple[float, ...]) -> Problem:
@@ -163,7 +218,7 @@ def _unitless(rules: Rules) -> Rules:
 
 
 def _view(view: View, own: ViewCoordinates) -> View:
-    """The same open period in shares of each series."""
+    """The same open period in shares of each series, but for its features."""
     scale, context = own.scale, view.context
     if context is not None:
         context = SeriesContext(context.attributes, context.mean_demand / scale)

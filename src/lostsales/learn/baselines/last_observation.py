@@ -19,13 +19,12 @@ from lostsales.data.parallel import single_threaded
 from lostsales.data.problem import Problem
 from lostsales.data.progress import Progress
 from lostsales.data.splits import folds_of, hold_out
-from lostsales.demand.censoring.runs import Runs, iterations_rule
+from lostsales.demand.censoring.runs import Runs, find_runs, iterations_rule
 from lostsales.demand.survival.imputation import impute
 from lostsales.errors import LostSalesError
 from lostsales.learn.baselines.plug_in import PlugIn
 from lostsales.learn.cfqi.iteration import FqiSettings, iterate
 from lostsales.learn.cfqi.learn import MOST_ITERATIONS
-from lostsales.learn.cfqi.own_actions import OwnActions
 from lostsales.learn.cfqi.partition import Partition
 from lostsales.learn.cfqi.policy import QPolicy
 from lostsales.learn.cfqi.safe_actions import SafeActions, arrival_of
@@ -57,7 +56,7 @@ class LastObservationPolicy(PolicyBase):
         return self.q.usual_demand
 
     @property
-    def may_recommend(self) -> Ladders:
+    def may_recommend(self) -> Ladders | None:
         """The ladders of the Q-policy."""
         return self.q.may_recommend
 
@@ -94,7 +93,37 @@ def _with_stockout(problem: Problem) -> Problem:
     return problem.model_copy(update={"features": (*problem.features, WAS_STOCKOUT)})
 
 
-class FQIObserved(Learner):
+class FQI(Learner):
+    """FQI on the last observation, without depth: an ablation of C-FQI. Stock-outs are treated in one of four ways.
+
+    Examples
+    --------
+    >>> FQI(treatment="dropped").treatment
+    'dropped'
+
+    """
+
+    method: ClassVar[str] = "fqi"
+    one_ladder: ClassVar[bool] = True
+
+    treatment: Treatment = Field(
+        "imputed",
+        description="Profit of a stock-out as observed, without the cost of lost sales; such rows dropped; profit "
+        "imputed; or profit imputed and a censored last demand replaced by its conditional mean (`plugin`).",
+    )
+    function: FunctionClass = Field(FunctionClass(), description="Function class of Q.")
+
+    def left_out(self, log: SalesLog) -> dict[str, int]:
+        """Rows of a log that are not learned from, by reason."""
+        return {reason: rows for reason, rows in find_runs(log).left_out.items() if rows}
+
+    def fit(self, log: SalesLog, progress: Progress | None = None) -> LastObservationPolicy:
+        """Learn one Q-function from a log."""
+        with single_threaded():
+            return _learn(log, self, progress)
+
+
+class FQIObserved(FQI):
     """FQI on the last observation; the profit of a stock-out as observed, without the cost of lost sales.
 
     Examples
@@ -105,18 +134,10 @@ class FQIObserved(Learner):
     """
 
     method: ClassVar[str] = "fqi-observed"
-    one_ladder: ClassVar[bool] = True
-    treatment: ClassVar[Treatment] = "observed"
-
-    function: FunctionClass = Field(FunctionClass(), description="Function class of Q.")
-
-    def fit(self, log: SalesLog, progress: Progress | None = None) -> LastObservationPolicy:
-        """Learn one Q-function from a log."""
-        with single_threaded():
-            return _learn(log, self, progress)
+    treatment: Literal["observed"] = Field("observed", description="That of the name.")
 
 
-class FQIDropped(FQIObserved):
+class FQIDropped(FQI):
     """FQI on the last observation; stock-outs are left out.
 
     Examples
@@ -127,10 +148,10 @@ class FQIDropped(FQIObserved):
     """
 
     method: ClassVar[str] = "fqi-dropped"
-    treatment: ClassVar[Treatment] = "dropped"
+    treatment: Literal["dropped"] = Field("dropped", description="That of the name.")
 
 
-class FQIImputed(FQIObserved):
+class FQIImputed(FQI):
     """FQI on the last observation; the profit of a stock-out is imputed.
 
     Examples
@@ -141,10 +162,10 @@ class FQIImputed(FQIObserved):
     """
 
     method: ClassVar[str] = "fqi-imputed"
-    treatment: ClassVar[Treatment] = "imputed"
+    treatment: Literal["imputed"] = Field("imputed", description="That of the name.")
 
 
-class FQIPlugin(FQIObserved):
+class FQIPlugin(FQI):
     """FQI on the last observation; profit is imputed, and a censored last demand replaced by its conditional mean.
 
     Examples
@@ -155,14 +176,13 @@ class FQIPlugin(FQIObserved):
     """
 
     method: ClassVar[str] = "fqi-plugin"
-    treatment: ClassVar[Treatment] = "plugin"
+    treatment: Literal["plugin"] = Field("plugin", description="That of the name.")
 
 
-def _learn(log: SalesLog, learner: FQIObserved, progress: Progress | None) -> LastObservationPolicy:
-    data = TrainingData.of(log, learner.rules).priced(learner.pricing)
+def _learn(log: SalesLog, learner: FQI, progress: Progress | None) -> LastObservationPolicy:
+    data = TrainingData.of(log, learner.rules)
     treatment, seed = learner.treatment, learner.seed
     runs, grid, starts = data.runs, data.grid, log.starts
-    actions = OwnActions(data.shared_ladders, grid.room)
     is_observed = runs.observed.is_observed
     plug_in = PlugIn.fit(log, runs) if treatment == "plugin" else None
     demand = np.where(is_observed, runs.observed.demand, log.sales) if plug_in is None else plug_in.of_log(log, runs)
@@ -194,10 +214,10 @@ def _learn(log: SalesLog, learner: FQIObserved, progress: Progress | None) -> La
     may: Bools | None = own.feasible(grid, np.asarray(log.stock)[rows + 1], log.price[rows], named, limit)
     may = None if np.all(may) else may
     folds = folds_of(hold_out(log, gap=1), rows)
-    fitted = iterate([part], [folds], actions, [(may, None)], settings, progress)
+    fitted = iterate([part], [folds], grid.pairs, [(may, None)], settings, progress)
     q = QPolicy(
         problem=_with_stockout(data.problem),
-        actions=actions,
+        grid=grid,
         rules=data.rules,
         q=fitted.q,
         safe=SafeActions("learned", None, 0.0, 0, arrival_of(log.problem)),
@@ -205,7 +225,6 @@ def _learn(log: SalesLog, learner: FQIObserved, progress: Progress | None) -> La
         ranges=(np.array([part.block.min(axis=0), part.block.max(axis=0)]),),
         usual_demand=data.usual_demand,
         method=learner.method,
-        unit_cost=float(grid.unit_cost),
     )
     return LastObservationPolicy(data.problem, q, plug_in)
 

@@ -136,7 +136,7 @@ class Tuning:
     @classmethod
     def of(cls, log: SalesLog, learner: Learner) -> "Tuning":
         """The laws of demand by price, and what else tuning needs."""
-        data = TrainingData.of(log, learner.rules).priced(learner.pricing)
+        data = TrainingData.of(log, learner.rules)
         may = data.rules.standing(data.grid)
         laws = laws_by_price(log, data.runs, np.unique(data.grid.pairs[may, 0]))
         if not laws:

@@ -7,7 +7,6 @@ import numpy as np
 from lostsales.data.progress import Progress
 from lostsales.data.splits import FoldMasks
 from lostsales.errors import SettingError
-from lostsales.learn.cfqi.own_actions import OwnActions
 from lostsales.learn.cfqi.partition import Partition
 from lostsales.learn.cfqi.support import Support
 from lostsales.learn.cfqi.targets import ActionValueFunction, NextValues, RegressionDesign, targets
@@ -49,7 +48,7 @@ class FittedQ:
 def iterate(
     parts: list[Partition],
     folds: list[FoldMasks],
-    actions: OwnActions,
+    actions: Floats,  # (actions, 2)
     allowed: list[tuple[Bools | None, Bools | None]],
     settings: FqiSettings,
     progress: Progress | None = None,

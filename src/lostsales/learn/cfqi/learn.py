@@ -1,42 +1,32 @@
 """C-FQI, PC-FQI and fusion from a log: runs, imputed profits, partition by depth, fitted Q-iteration, policy."""
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lostsales.data.cost_features import costs_as_features
-from lostsales.data.feature import feature_count
 from lostsales.data.log import SalesLog
 from lostsales.data.parallel import single_threaded
 from lostsales.data.progress import Progress
-from lostsales.data.splits import Holdout, folds_of, hold_out
+from lostsales.data.splits import folds_of, hold_out
 from lostsales.demand.censoring.runs import LEAST_ROWS, DepthRule, Runs, iterations_rule
 from lostsales.demand.survival.imputation import impute
-from lostsales.errors import LostSalesError
+from lostsales.errors import warn
 from lostsales.learn.cfqi.allowed_actions import allowed_actions
 from lostsales.learn.cfqi.iteration import FittedQ, FqiSettings, iterate
-from lostsales.learn.cfqi.own_actions import OwnActions
 from lostsales.learn.cfqi.partition import Partition, partition, single_partition
 from lostsales.learn.cfqi.policy import QPolicy
-from lostsales.learn.cfqi.replayed_value import replayed_value
 from lostsales.learn.cfqi.safe_actions import SafeActions, arrival_of, fit_safe_actions
-from lostsales.learn.cfqi.series_coordinates import SeriesCoordinates
-from lostsales.learn.cfqi.support import Support
-from lostsales.learn.function.q_function import FunctionClass
+from lostsales.learn.cfqi.supports import supports_by_depth, warn_of_constants
 from lostsales.learn.training_data import TrainingData
-from lostsales.policy.action_grid import room_of
-from lostsales.policy.own_range import has_own_ranges
-from lostsales.types import Bools, Floats
+from lostsales.policy.series_attributes import SeriesAttributes
+from lostsales.types import Floats
 
 if TYPE_CHECKING:
     from lostsales.learn.cfqi.settings import CFQI
 
 MOST_ITERATIONS = 40
-AFTER_STOCKOUT_ROWS = 60  # from which on behaviour after a stock-out has a support of its own
-RULED_ROWS = 12  # from which on one price or one order after every stock-out counts as a rule
-FIXED_SHARE = 0.9  # of the rows that leave one price or order to choose, from which on `fit` says so
 STILL_AHEAD = 0.05  # of the value beyond these iterations, from which the cap is told
 
 
@@ -62,55 +52,31 @@ def _learn(log: SalesLog, settings: "CFQI", progress: Progress | None) -> CfqiRe
     pool = settings.deeper == "pooled"
     depths = DepthRule(settings.max_depth, pool, settings.depth_rows if pool else 0.0)
     data = TrainingData.of(log, settings.rules, depths.cap, pool=pool, a_coordinate=depths.a_coordinate)
-    data = data.priced(settings.pricing)
-    actions = OwnActions(data.ladders.coarse(), room_of(log.problem))
-    coordinates = SeriesCoordinates.of(log, rules=data.rules).in_cases(log, data.ladders, data.rules)
-    has_own = coordinates.vary or has_own_ranges(log)
-    limits = coordinates.own_range if has_own else None
-    runs = data.runs if limits is None else _without_unlogged_orders(data.runs, limits.never_ordered[log.series])
-    profit = impute(
-        log, demand_max=settings.demand_max, tail=settings.tail, replicates=0, runs=runs, seed=settings.seed, quick=True
-    ).profit_filled
-    assert profit is not None  # the log has stock, orders and costs
-    rule = min(iterations_rule(int(runs.usable.sum()), log.problem.discount), MOST_ITERATIONS)
-    iterations = rule if settings.iterations is None else settings.iterations
-    _say_where_the_cap_bites(int(runs.usable.sum()), log.problem.discount, settings)
-    fqi = FqiSettings(
-        iterations=iterations,
-        discount=log.problem.discount,
-        beta=settings.penalty_scale,
-        pessimistic_until=settings.pessimistic_iterations(iterations),
-        function=settings.penalised_function,
-        calibrated=settings.penalty == "calibrated",
-        seed=settings.seed,
-    )
-    priced = costs_as_features(log)
-    parts = [single_partition(priced, profit, coordinates)]
-    if not settings.independent:
-        parts = partition(priced, runs, profit, coordinates)
+    runs, grid, priced = _without_unlogged_orders(data), data.grid, costs_as_features(log)
     holdout = hold_out(log, gap=runs.max_depth + 1)
+    fqi = _iteration_settings(settings, int(runs.usable.sum()), log.problem.discount)
+
+    profit = surrogate_profit(log, runs, settings)
     if settings.independent:
+        parts = [single_partition(priced, profit)]
         safe = SafeActions.never(settings.safe, settings.eps, arrival_of(log.problem))
     else:
-        safe = fit_safe_actions(priced, runs, holdout, coordinates, fqi, settings.safe, settings.eps)
-    folds = [folds_of(holdout, part.rows) for part in parts]
+        parts = partition(priced, runs, profit)
+        safe = fit_safe_actions(priced, runs, holdout, fqi, settings.safe, settings.eps)
     on_gains = settings.penalty in ("gains", "calibrated") and fqi.pessimistic_until > 0
     bounded = settings.support == "near"
-    supports = _supports(priced, runs, parts, holdout, settings) if on_gains or bounded else None
-    bounds = supports if bounded else None
+    supports = supports_by_depth(priced, runs, parts, holdout, settings) if on_gains or bounded else None
     if not bounded:
-        for at, name in enumerate(("price", "order")):
-            never = [bool(np.ptp(part.action[:, at]) == 0) for part in parts]
-            arbitrary = 'which of all candidates (support="all") is taken is arbitrary'
-            _say_what_is_not_learned(f"the {name} never varied", never, arbitrary)
-    allowed = [
-        allowed_actions(priced, runs, part, actions, safe, data.rules, settings.boundary == "safe", limits, bounds)
-        for part in parts
-    ]
-    fitted = iterate(parts, folds, actions, allowed, fqi, progress, supports if on_gains else None)
+        warn_of_constants(parts)
+    bounds, safe_boundary = supports if bounded else None, settings.boundary == "safe"
+    allowed = [allowed_actions(priced, runs, part, grid, safe, data.rules, safe_boundary, bounds) for part in parts]
+    folds = [folds_of(holdout, part.rows) for part in parts]
+    fitted = iterate(parts, folds, grid.pairs, allowed, fqi, progress, supports if on_gains else None)
+
+    attributes = SeriesAttributes.of(log)
     policy = QPolicy(
         problem=data.problem,
-        actions=actions,
+        grid=grid,
         rules=data.rules,
         q=fitted.q,
         safe=safe,
@@ -123,92 +89,52 @@ def _learn(log: SalesLog, settings: "CFQI", progress: Progress | None) -> CfqiRe
         ranges=tuple(_range(part.block, settings.independent) for part in parts),
         usual_demand=data.usual_demand,
         method=settings.method,
-        coordinates=coordinates if has_own else None,
+        attributes=attributes if attributes.columns else None,
         costs=priced.problem.features[len(log.problem.features) :],
-        unit_cost=float(data.grid.unit_cost),
         depth_rule=DepthRule(cap=0) if settings.independent else depths,
     )
-    if settings.value == "replayed" and isinstance(settings.function, FunctionClass):
-        policy = _with_value(policy, log, settings.seed)
     return CfqiResult(policy, fitted, tuple(parts), runs, profit)
 
 
-def _without_unlogged_orders(runs: Runs, never_ordered: Bools) -> Runs:
+def _without_unlogged_orders(data: TrainingData) -> Runs:
     """Runs without the rows of products that never ordered, whose stock seems to come for nothing.
 
     All rows stay where a depth would be left with too few.
     """
-    usable = runs.usable & ~never_ordered
+    log, runs = data.log.decisions("fit"), data.runs
+    orders = log.products.means((log.order > 0).astype(np.float64))
+    usable = runs.usable & (orders > 0)[log.products.of_row]
     left = np.bincount(runs.learned_depth[usable], minlength=runs.max_depth + 1)
     return replace(runs, usable=usable) if (left[: runs.max_depth + 1] >= LEAST_ROWS).all() else runs
 
 
-def _with_value(policy: QPolicy, log: SalesLog, seed: int) -> QPolicy:
-    """The policy with its value by replayed episodes, or without it, and a warning, where there can be none."""
-    try:
-        return replace(policy, value=replayed_value(policy, log, seed))
-    except LostSalesError as error:
-        warnings.warn(f"the value of a decision is Q, as no episodes can be replayed: {error}", stacklevel=6)
-        return policy
+def surrogate_profit(log: SalesLog, runs: Runs, settings: "CFQI") -> Floats:
+    """R* of every row, (rows,): lost sales of a stock-out by their conditional mean (Section 3.4)."""
+    filled = impute(
+        log, demand_max=settings.demand_max, tail=settings.tail, replicates=0, runs=runs, seed=settings.seed, quick=True
+    ).profit_filled
+    assert filled is not None  # the log has stock, orders and costs
+    return filled
 
 
-def _say_where_the_cap_bites(rows: int, discount: float, settings: "CFQI") -> None:
+def _iteration_settings(settings: "CFQI", rows: int, discount: float) -> FqiSettings:
+    """Settings of the iteration, with K by the rule where it is not given."""
     asked = iterations_rule(rows, discount)
+    iterations = min(asked, MOST_ITERATIONS) if settings.iterations is None else settings.iterations
     if settings.iterations is None and asked > MOST_ITERATIONS and discount**MOST_ITERATIONS > STILL_AHEAD:
-        warnings.warn(
+        warn(
             f"at discount {discount:g} the rule asks for K = {asked} iterations, and {MOST_ITERATIONS} are made: what "
-            f"lies further ahead is left out. iterations={asked} makes them all",
-            stacklevel=6,
+            f"lies further ahead is left out. iterations={asked} makes them all"
         )
-
-
-def _supports(
-    log: SalesLog, runs: Runs, parts: list[Partition], holdout: Holdout, settings: "CFQI"
-) -> tuple[Support, ...]:
-    """The support of each depth, and a warning where one price or one order ruled at one.
-
-    After a stock-out behaviour has a support of its own, though Q may be pooled with that of depth 0, unless its rows
-    are so few that a stray or two would count as support.
-    """
-    samples = [(part, np.ones(len(part.rows), dtype=bool)) for part in parts]
-    if len(parts) == 1 and not settings.independent:
-        after_stockout = runs.depth[parts[0].rows] > 0
-        action = parts[0].action[after_stockout]
-        ruled = len(action) >= RULED_ROWS and np.ptp(action, axis=0).min() == 0  # one price or one order
-        own = ruled or len(action) >= AFTER_STOCKOUT_ROWS
-        samples = [(parts[0], ~after_stockout), (parts[0], after_stockout)] if own else samples * 2
-    stock_at = 1 + feature_count(log.problem.features)
-    found = tuple(
-        Support.of(
-            part.block[at],
-            part.action[at],
-            folds_of(holdout, part.rows[at]),
-            stock_at,
-            settings.seed,
-            log.problem.pipeline_length,
-        )
-        for part, at in samples
+    return FqiSettings(
+        iterations=iterations,
+        discount=discount,
+        beta=settings.penalty_scale,
+        pessimistic_until=settings.pessimistic_iterations(iterations),
+        function=settings.penalised_function,
+        calibrated=settings.penalty == "calibrated",
+        seed=settings.seed,
     )
-    for at, name in enumerate(("price", "order")) if settings.support == "near" else ():
-        own = [(getattr(each, name), part, kept) for each, (part, kept) in zip(found, samples, strict=True)]
-        constant = [spread.range == 0 for spread, _, _ in own]
-        fixed = [
-            spread.fixed_share(part.block[kept], part.action[kept, at]) >= FIXED_SHARE for spread, part, kept in own
-        ]
-        followed = [each and not never for each, never in zip(fixed, constant, strict=True)]
-        _say_what_is_not_learned(f"the {name} never varied", constant, "no other is recommended there")
-        _say_what_is_not_learned(
-            f"after most histories the log supports one {name} alone", followed, "no other is recommended there"
-        )
-    return found
-
-
-def _say_what_is_not_learned(fact: str, at_depth: list[bool], consequence: str) -> None:
-    """Warn where one price or one order ruled at a depth, or has support alone after most histories."""
-    if any(at_depth):
-        depths = ", ".join(str(depth) for depth, is_so in enumerate(at_depth) if is_so)
-        where = "" if all(at_depth) else f" at depth {depths}"
-        warnings.warn(f"{fact}{where}: nothing could be learned of its effect, and {consequence}", stacklevel=7)
 
 
 def _range(block: Floats, independent: bool) -> Floats:

@@ -1,19 +1,16 @@
 """The policy of C-FQI, PC-FQI and fusion: greedy in one Q-function per depth, safe at max_depth."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import numpy as np
 
 from lostsales.data.feature import Feature, feature_count
-from lostsales.data.ladders import Ladders
 from lostsales.data.problem import Problem
 from lostsales.demand.censoring.runs import ANY_DEPTH, DepthRule
 from lostsales.errors import LostSalesError
-from lostsales.learn.cfqi.own_actions import OwnActions
 from lostsales.learn.cfqi.safe_actions import SafeActions, arrival_of
-from lostsales.learn.cfqi.series_coordinates import SeriesCoordinates, ViewCoordinates
 from lostsales.learn.cfqi.support import Support
 from lostsales.learn.cfqi.targets import ActionValueFunction
 from lostsales.learn.cfqi.value_function import ValueFunction
@@ -24,6 +21,7 @@ from lostsales.policy.decision import Decision, greedy
 from lostsales.policy.history import blocks_of_view, supply_columns
 from lostsales.policy.policy import Policy
 from lostsales.policy.rules import SavedRules
+from lostsales.policy.series_attributes import SeriesAttributes
 from lostsales.policy.view import Action, View
 from lostsales.policy.wrapper import PolicyWrapper
 from lostsales.saved_fields import NonNegative, OneOf, numbers
@@ -44,7 +42,6 @@ class _Scored:
     """Some rows of a view against all actions."""
 
     rows: Ints
-    grid: ActionGrid
     scores: Floats  # (rows, actions) Q - U, -inf where an action may not be taken
     penalty: Floats | None  # (rows, actions) U, None where there is none
     unsafe: Bools
@@ -57,7 +54,7 @@ class QPolicy(PolicyBase):
     """Greedy in Q^(i) (less U^(i) where the learner is pessimistic) at depth i; safe at max_depth and beyond."""
 
     problem: Problem
-    actions: OwnActions
+    grid: ActionGrid
     rules: SavedRules
     q: tuple[Annotated[ActionValueFunction, OneOf(QFunction)], ...]  # by depth
     safe: SafeActions
@@ -67,9 +64,8 @@ class QPolicy(PolicyBase):
     ]  # by depth (2, coordinates), least and most of the data
     usual_demand: NonNegative
     method: str
-    coordinates: SeriesCoordinates | None = None  # scale and attributes of the series; None where they do not vary
+    attributes: SeriesAttributes | None = None  # None where the log has none
     costs: tuple[Feature, ...] = ()  # unit costs that vary by row
-    unit_cost: NonNegative = 0.0  # of an order, its mean in the log
     supports: tuple[Support, ...] | None = None  # by depth, the last for all deeper; None: neither is asked for
     bounded: bool = True  # candidates are what the log supports
     on_gains: bool = False  # U is on what an action gains over the usual one
@@ -83,16 +79,6 @@ class QPolicy(PolicyBase):
     def asks(self) -> tuple[Feature, ...]:
         """The features of the problem and the unit costs that vary."""
         return (*self.problem.features, *self.costs)
-
-    @property
-    def grid(self) -> ActionGrid:
-        """The rungs of the ladders, which are actions where all series share them."""
-        return self.actions.rungs
-
-    @property
-    def may_recommend(self) -> Ladders:
-        """The ladders."""
-        return self.actions.ladders
 
     def summary(self) -> dict[str, Any]:
         """Method, depth, the function class of each depth, what the value of a decision is, and the penalty U."""
@@ -116,7 +102,7 @@ class QPolicy(PolicyBase):
         """Price and order of every series."""
         price, order = np.empty(len(view.stock)), np.empty(len(view.stock))
         for part in self._scored(view):
-            price[part.rows], order[part.rows] = part.grid.taken(part.scores.argmax(axis=1))
+            price[part.rows], order[part.rows] = self.grid.taken(part.scores.argmax(axis=1))
         return Action(price, order)
 
     def explain(self, view: View) -> Decision:
@@ -125,19 +111,16 @@ class QPolicy(PolicyBase):
         penalty, value, advantage, price, order, second_price, second_order = (np.zeros(rows) for _ in range(7))
         unsafe, outside, untried = (np.empty(rows, dtype=bool) for _ in range(3))
         for part in self._scored(view):
-            at, found = part.rows, greedy(part.scores, part.grid)
+            at, found = part.rows, greedy(part.scores, self.grid)
             unsafe[at], outside[at], untried[at] = part.unsafe, part.outside, part.untried
             value[at], advantage[at] = found.value, found.advantage
-            price[at], order[at] = part.grid.taken(found.best)
-            second_price[at], second_order[at] = part.grid.taken(found.second)
+            price[at], order[at] = self.grid.taken(found.best)
+            second_price[at], second_order[at] = self.grid.taken(found.second)
             if part.penalty is not None:
                 penalty[at] = part.penalty[np.arange(len(at)), found.best]
         if self.value is not None:
-            state, money = self.state(view)
-            value = self.value(state) * money
+            value = self.value(self.state(view))
         has_second = ~np.isnan(advantage)
-        own = None if self.coordinates is None else self.coordinates.of_view(view)
-        seen = None if own is None else own.own_range
         return Decision(
             price=price,
             order=order,
@@ -150,22 +133,18 @@ class QPolicy(PolicyBase):
             unsafe=unsafe,
             beyond=view.depth > self.safe.depth,
             outside=outside,
-            unknown_series=None if own is None else own.is_unknown,
-            unseen=None if seen is None else seen.unseen(price, order),
-            never_ordered=None if seen is None else seen.never_ordered,
+            unknown_series=None if self.attributes is None else self.attributes.of_view(view)[1],
             untried=untried if self.bounded and self.supports is not None else None,
         )
 
-    def state(self, view: View) -> tuple[Floats, Floats]:
-        """What the value of replayed episodes depends on, (rows, coordinates), and what 1 of it is in money, (rows,).
+    def state(self, view: View) -> Floats:
+        """What the value of replayed episodes depends on, (rows, coordinates).
 
         It is the history block without the closed periods since the anchor, and with the length of their run.
         """
-        own, length = self._coordinates(view), view.depth.astype(np.float64)[:, None]
-        more = length if own.attributes is None else np.hstack([own.attributes, length])
-        rows = np.arange(len(view.stock))
-        state = blocks_of_view(self.asks, view, rows, 0, view.depth, own.scale, more, own.usual_price)
-        return state, own.scale * own.usual_price
+        rows, known = np.arange(len(view.stock)), self._attributes(view)
+        more = np.hstack([known, view.depth.astype(np.float64)[:, None]])
+        return blocks_of_view(self.asks, view, rows, 0, view.depth, attributes=more)
 
     def _alike(self, depth: Ints) -> Ints:
         """For each depth one that has the same Q, support and safe actions, so that such rows are scored together."""
@@ -174,55 +153,46 @@ class QPolicy(PolicyBase):
         return np.asarray(np.where(depth < ends_at - 1, np.minimum(depth, last), at_end))
 
     def _scored(self, view: View) -> Iterator[_Scored]:
-        """All rows, those of like depth and the same coordinates of actions together, a chunk at a time."""
-        asks, last_price = self.asks, view.last_price
-        by_name, own, limit = view.features_by_name(asks), self._coordinates(view), view.order_limit(self.problem)
-        multiple, alike = self._cases(view, own), self._alike(view.depth)
+        """All rows, those of like depth together, a chunk at a time."""
+        alike, known = self._alike(view.depth), self._attributes(view)
         for depth in np.unique(alike):
-            in_depth = np.flatnonzero(alike == depth)
-            learned = min(int(depth), len(self.q) - 1)
-            q, (least, most) = self.q[learned], self.ranges[learned]
-            slack = ROUNDING * (1 + most - least)
-            cases = None if multiple is None else multiple[in_depth]
-            for in_group, pairs in self.actions.groups(own.usual_price[in_depth], own.scale[in_depth], cases):
-                for start in range(0, len(in_group), CHUNK):
-                    at = in_depth[in_group[start : start + CHUNK]]
-                    scale, usual = own.scale[at], own.usual_price[at]
-                    more = [] if own.attributes is None else [own.attributes[at]]
-                    if self.pools and learned == len(self.q) - 1:
-                        more.append(view.depth[at].astype(np.float64)[:, None])
-                    attributes = np.hstack(more) if more else None
-                    block = blocks_of_view(asks, view, at, learned, view.depth[at], scale, attributes, usual)
-                    features = {name: values[at] for name, values in by_name.items()}
-                    grid = self.actions.grid(usual, scale, None if multiple is None else multiple[at], self.unit_cost)
-                    rules = self.rules.of_view(view, at)
-                    seen = None if own.own_range is None else own.own_range.rows(at)
-                    if seen is not None:
-                        grid = replace(grid, prices=seen.prices_within(grid.prices, rules))
-                    most_order = None if limit is None else limit[at]
-                    feasible = rules.feasible(grid, view.stock[at], last_price[at], features, most_order)
-                    if seen is not None:
-                        feasible = seen.allowed(grid, feasible)
-                    untried = np.zeros(len(at), dtype=bool)
-                    support = self._support(int(depth))
-                    if self.bounded and support is not None:
-                        feasible, untried = support.mask(block, feasible, pairs, self.actions.n_orders)
-                    may, unsafe = self.safe.mask(int(depth), block, feasible, pairs)
-                    money = (scale * usual)[:, None]
-                    scores, penalty = q.values(block, pairs) * money, None
-                    if self.beta:
-                        penalty = self.penalty(int(depth), block, may, pairs) * money
-                        scores -= penalty
-                    scores[~may] = -np.inf
-                    outside = ((block < least - slack) | (block > most + slack)).any(axis=1)
-                    yield _Scored(at, grid, scores, penalty, unsafe, outside, untried)
+            rows = np.flatnonzero(alike == depth)
+            for start in range(0, len(rows), CHUNK):
+                at = rows[start : start + CHUNK]
+                yield self._scored_at(int(depth), view, at, known[at])
 
-    def _cases(self, view: View, own: ViewCoordinates) -> Floats | None:
-        """What the orders of rows come in, (rows,), None where in the same; of unknown series as the rules say."""
-        if own.order_multiple is None:
-            return None
-        usual = np.full(len(view.stock), self.actions.ladders.order_multiple)
-        return np.where(own.order_multiple > 0, own.order_multiple, self.rules.multiples(view, usual))
+    def _scored_at(self, depth: int, view: View, at: Ints, known: Floats) -> _Scored:
+        """Rows at a depth."""
+        learned, pairs = min(depth, len(self.q) - 1), self.grid.pairs
+        if self.pools and learned == len(self.q) - 1:
+            known = np.hstack([known, view.depth[at].astype(np.float64)[:, None]])
+        block = blocks_of_view(self.asks, view, at, learned, view.depth[at], attributes=known)
+        may, untried = self._feasible(view, at), np.zeros(len(at), dtype=bool)
+        support = self._support(depth)
+        if self.bounded and support is not None:
+            may, untried = support.mask(block, may, pairs, len(self.grid.orders))
+        may, unsafe = self.safe.mask(depth, block, may, pairs)
+        scores, penalty = self.q[learned].values(block, pairs), None
+        if self.beta:
+            penalty = self.penalty(depth, block, may, pairs)
+            scores -= penalty
+        scores[~may] = -np.inf
+        least, most = self.ranges[learned]
+        slack = ROUNDING * (1 + most - least)
+        outside = ((block < least - slack) | (block > most + slack)).any(axis=1)
+        return _Scored(at, scores, penalty, unsafe, outside, untried)
+
+    def _feasible(self, view: View, at: Ints) -> Bools:
+        """Actions that rules, capacity and supply allow, (rows, actions)."""
+        features = {name: values[at] for name, values in view.features_by_name(self.asks).items()}
+        limit = view.order_limit(self.problem)
+        most = None if limit is None else limit[at]
+        rules = self.rules.of_view(view, at)
+        return rules.feasible(self.grid, view.stock[at], view.last_price[at], features, most)
+
+    def _attributes(self, view: View) -> Floats:
+        """The attributes of the series, (rows, columns)."""
+        return np.zeros((len(view.stock), 0)) if self.attributes is None else self.attributes.of_view(view)[0]
 
     def penalty(self, depth: int, block: Floats, may: Bools | None, actions: Floats) -> Floats:
         """U at a depth of histories against actions of which some may be taken, (rows, actions)."""
@@ -234,12 +204,6 @@ class QPolicy(PolicyBase):
 
     def _support(self, depth: int) -> Support | None:
         return None if self.supports is None else self.supports[min(depth, len(self.supports) - 1)]
-
-    def _coordinates(self, view: View) -> ViewCoordinates:
-        if self.coordinates is not None:
-            return self.coordinates.of_view(view)
-        ones = np.ones(len(view.stock))
-        return ViewCoordinates(ones, None, ones, ones == 0)
 
     def validate(self) -> None:
         """Raise where the parts of a file are not of the same histories."""
@@ -253,7 +217,7 @@ class QPolicy(PolicyBase):
         if self.safe.arrival != arrival_of(self.problem):
             raise LostSalesError(f"its orders arrive {self.safe.arrival} sales, but not those of its problem")
         state = 2 + feature_count(self.asks) + 1 + supply_columns(self.problem)
-        state += 0 if self.coordinates is None else len(self.coordinates.columns)
+        state += 0 if self.attributes is None else len(self.attributes.columns)
         histories = [*zip(self.q, self.ranges, range(learned), strict=True)]
         histories += [] if self.safe.chance is None else [(self.safe.chance, self.ranges[last], last)]
         for depth, each in enumerate(self.supports or ()):
@@ -290,6 +254,7 @@ def q_functions(policy: Policy) -> tuple[QFunction, ...]:
 
 
 def boundary_depth(policy: Policy) -> int | None:
-    """Where the safe action rules, of a policy with one Q-function per depth for series of one scale, else None."""
-    one_scale = isinstance(policy, QPolicy) and policy.coordinates is None and not policy.costs
-    return policy.safe.depth if isinstance(policy, QPolicy) and one_scale else None
+    """Where the safe action rules, of a policy with one Q-function per depth for series that are alike, else None."""
+    if not isinstance(policy, QPolicy) or policy.attributes is not None or policy.costs:
+        return None
+    return policy.safe.depth

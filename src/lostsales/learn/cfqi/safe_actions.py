@@ -11,7 +11,6 @@ from lostsales.data.splits import FoldMasks, Holdout, folds_of
 from lostsales.demand.censoring.runs import Runs
 from lostsales.learn.cfqi.iteration import FqiSettings
 from lostsales.learn.cfqi.partition import blocks_at_depth
-from lostsales.learn.cfqi.series_coordinates import SeriesCoordinates
 from lostsales.learn.cfqi.targets import ActionValueFunction
 from lostsales.learn.function.depth_regression import HyperparameterSearch, build
 from lostsales.learn.function.q_function import ActionScaler, FunctionClass, QFunction, Scaler
@@ -86,7 +85,6 @@ def fit_safe_actions(
     log: SalesLog,
     runs: Runs,
     holdout: Holdout,
-    coordinates: SeriesCoordinates,
     settings: FqiSettings,
     kind: Safe,
     eps: float,
@@ -100,11 +98,10 @@ def fit_safe_actions(
     rows = np.flatnonzero(deep & log.has_next)
     ends = runs.observed.is_observed[rows].astype(np.float64)
     if kind == "learned" and len(rows) and not ends.all():
-        scale, usual = coordinates.scale[log.series[rows]], coordinates.usual_price[log.series[rows]]
-        block = blocks_at_depth(log, runs, rows, learned, coordinates)
+        block = blocks_at_depth(log, runs, rows, learned)
         # An order that arrives after sales cannot end the run: an effect of it would be noise.
         order = np.asarray(log.order)[rows] if log.problem.arrival == "before" else np.zeros(len(rows))
-        action = np.column_stack([log.price[rows] / usual, order / scale])
+        action = np.column_stack([log.price[rows], order])
         chance = _chance_to_end(block, action, ends, folds_of(holdout, rows), settings)
         tried = np.array([action.min(axis=0), action.max(axis=0)])
         if log.problem.arrival != "before":

@@ -2,11 +2,15 @@
 
 from typing import Annotated, Any, ClassVar, Literal, Self
 
+import numpy as np
 from pydantic import Field, field_validator
 
+from lostsales.data.budget import Cost
 from lostsales.data.log import SalesLog
 from lostsales.data.progress import Progress
+from lostsales.demand.censoring.runs import Runs, find_runs
 from lostsales.demand.survival.tail import Tail
+from lostsales.learn.cfqi.cost import cfqi_cost
 from lostsales.learn.cfqi.iteration import BETA
 from lostsales.learn.cfqi.learn import learn
 from lostsales.learn.cfqi.policy import QPolicy
@@ -21,7 +25,6 @@ Penalty = Literal["gains", "calibrated", "support", "paper"]
 BETAS: dict[Penalty, float] = {"gains": 1.0, "calibrated": 1.0, "support": BETA, "paper": 2.0}
 Supported = Literal["near", "all"]
 Deeper = Literal["pooled", "left-out"]
-Value = Literal["replayed", "q"]
 FUSION_START = 4  # pessimistic iterations of fusion (Appendix F)
 
 
@@ -36,14 +39,15 @@ class CFQI(Learner):
     --------
     >>> import lostsales
     >>> log, _ = lostsales.simulate("released", episodes=5, seed=1)
-    >>> policy = lostsales.fit(log, CFQI(iterations=2, value="q", function={"kind": "linear"}))
+    >>> policy = lostsales.fit(log, CFQI(iterations=2, function={"kind": "linear"}))
     >>> policy.summary()
     {'method': 'c-fqi', 'max_depth': 3, 'kernels': ['linear', 'linear', 'linear', 'linear'], 'value': 'Q'}
 
     """
 
     method: ClassVar[str] = "c-fqi"
-    quick_settings: ClassVar[dict[str, Any]] = {"iterations": 10, "value": "q"}
+    one_ladder: ClassVar[bool] = True
+    quick_settings: ClassVar[dict[str, Any]] = {"iterations": 10}
 
     beta: Annotated[float, Field(ge=0)] | None = Field(
         None,
@@ -92,12 +96,6 @@ class CFQI(Learner):
         None, description="Largest possible demand; the largest sales unless given."
     )
     tail: Tail = Field("last", description="Tail rule of the survival curves behind the imputed profits.")
-    value: Value = Field(
-        "replayed",
-        description="The `value` of a recommendation: what the policy earns from there on, discounted and without a "
-        'penalty, in episodes replayed with demand drawn from the log; "q": Q (less U), which is no forecast of profit '
-        "and is quicker. Decisions are the same.",
-    )
 
     @field_validator("function", mode="before")
     @classmethod
@@ -122,9 +120,31 @@ class CFQI(Learner):
         """How many of the iterations, from the first, are pessimistic."""
         return 0
 
-    def decisions_only(self) -> Self:
-        """Without replayed episodes."""
-        return self.model_copy(update={"value": "q"})
+    def cost(self, log: SalesLog) -> Cost:
+        """Time and memory that `fit` is expected to take."""
+        return cfqi_cost(self, log)
+
+    def runs(self, log: SalesLog) -> Runs:
+        """The runs of stock-outs of a log as it learns from them."""
+        pool = self.deeper == "pooled"
+        return find_runs(log, self.max_depth, pool=pool, a_coordinate=self.depth_rows if pool else 0.0)
+
+    def left_out(self, log: SalesLog) -> dict[str, int]:
+        """Rows of a log that are not learned from, by reason."""
+        last_rows = {"last row of its series": int(np.count_nonzero(~log.has_next))}
+        found = last_rows if self.independent else self.runs(log).left_out
+        return {reason: rows for reason, rows in found.items() if rows}
+
+    def rows_learned(self, log: SalesLog) -> dict[str, int]:
+        """Rows of a log that are learned from, and how many of them, deeper than the deepest Q, share it.
+
+        >>> import lostsales
+        >>> log, _ = lostsales.simulate("released", episodes=12, seed=1)
+        >>> CFQI(max_depth=2).rows_learned(log)
+        {'rows_kept': 588, 'rows_pooled': 239}
+        """
+        kept = len(log) - sum(self.left_out(log).values())
+        return {"rows_kept": kept, "rows_pooled": 0 if self.independent else self.runs(log).pooled}
 
     def in_units(self, unit: float) -> Self:
         """The same settings for a log whose quantities are counted in a unit."""

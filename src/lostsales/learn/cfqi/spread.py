@@ -7,7 +7,7 @@ import numpy as np
 
 from lostsales.data.splits import FoldMasks
 from lostsales.learn.function.depth_regression import HyperparameterSearch, build
-from lostsales.learn.function.q_function import ActionScaler, FunctionClass, QFunction, Scaler
+from lostsales.learn.function.q_function import ActionScaler, FunctionClass, Hyperparameters, QFunction, Scaler
 from lostsales.saved_fields import Axis, NonNegative, numbers
 from lostsales.types import Bools, Floats
 
@@ -19,6 +19,7 @@ ROUNDS = 2  # of leaving strays aside
 STRAYS_FROM = 3.7  # median absolute residuals: 2.5 standard deviations of a normal law; one of the residuals at least
 ROUNDING = 1e-9
 NO_ACTION = np.zeros((1, 2))
+FUNCTION = FunctionClass()
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,9 +33,9 @@ class Spread:
     range: NonNegative
 
     @classmethod
-    def of(cls, block: Floats, taken: Floats, folds: FoldMasks, seed: int) -> "Spread":
-        """Of what was done (rows,) after the histories of a depth."""
-        mean, residuals = _without_strays(block, taken, folds, seed)
+    def of(cls, histories: "HistoryRegression", taken: Floats) -> "Spread":
+        """Regress what was done (rows,) on the histories of a depth."""
+        mean, residuals = _without_strays(histories, taken)
         return cls(mean, np.sort(residuals), float(np.ptp(taken)))
 
     @property
@@ -67,23 +68,45 @@ class Spread:
         return np.asarray(np.where(enough.any(axis=1, keepdims=True), enough, nearest))
 
 
-def _without_strays(block: Floats, taken: Floats, folds: FoldMasks, seed: int) -> tuple[QFunction, Floats]:
+@dataclass(frozen=True, eq=False)
+class HistoryRegression:
+    """The histories of a depth, ready for ridge regressions on them alone: prices and orders share what they need."""
+
+    block: Floats
+    scaler: Scaler
+    history: Floats  # standardised
+    search: HyperparameterSearch
+    seed: int
+
+    @classmethod
+    def of(cls, block: Floats, folds: FoldMasks, seed: int) -> "HistoryRegression":
+        """From histories (rows, coordinates) and their folds."""
+        scaler = Scaler.of(block)
+        history, no_action = scaler(block), np.zeros((len(block), 2))
+        return cls(block, scaler, history, HyperparameterSearch.of(history, no_action, folds, FUNCTION, seed), seed)
+
+    def fit(self, values: Floats, rows: Bools, chosen: Hyperparameters, bounds: tuple[float, float]) -> QFunction:
+        """Mean of values (rows,) given the history, from some of the rows, kept within bounds."""
+        no_action = np.zeros((int(rows.sum()), 2))
+        scalers = self.scaler, ActionScaler.of(no_action)
+        design = build(*scalers, self.history[rows], no_action, chosen, FUNCTION, self.seed)
+        return design.q(values[rows], *bounds)[0]
+
+
+def _without_strays(histories: HistoryRegression, taken: Floats) -> tuple[QFunction, Floats]:
     """Regression of what was done on the history, rows far from it left aside, and the residuals of all rows.
 
     One that explains no more than chance would is taken for a constant: it would cut the ends of a uniform log.
     """
-    scaler, no_action, function = Scaler.of(block), np.zeros((len(block), 2)), FunctionClass()
-    action_scaler, history, constant = ActionScaler.of(no_action), scaler(block), taken - taken.mean()
-    search = HyperparameterSearch.of(history, no_action, folds, function, seed)
+    constant, search = taken - taken.mean(), histories.search
     chosen = search.choose(constant)
     held_out, near = search.held_out(constant, chosen), np.ones(len(taken), dtype=bool)
     by_chance = max(LEAST_EXPLAINED, 2 * len(held_out) ** -0.5)
     explains = np.abs(held_out).mean() <= (1 - by_chance) * np.abs(constant[search.rows]).mean()
     bounds = float(taken.min()), float(taken.max())
     for _ in range(ROUNDS + 1 if explains else 1):
-        design = build(scaler, action_scaler, history[near], no_action[near], chosen, function, seed)
-        mean = design.q(taken[near], *bounds)[0]
-        residuals = taken - mean.values(block, NO_ACTION)[:, 0]
+        mean = histories.fit(taken, near, chosen, bounds)
+        residuals = taken - mean.values(histories.block, NO_ACTION)[:, 0]
         # Where most rows agree exactly the median is next to nothing: rows that the regression misses are no strays.
         far = max(STRAYS_FROM * float(np.median(np.abs(residuals))), float(residuals.std()), ROUNDING)
         near = np.abs(residuals) <= far

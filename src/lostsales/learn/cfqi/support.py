@@ -14,7 +14,7 @@ from typing import Annotated
 import numpy as np
 
 from lostsales.data.splits import FoldMasks
-from lostsales.learn.cfqi.spread import Spread
+from lostsales.learn.cfqi.spread import HistoryRegression, Spread
 from lostsales.learn.function.depth_regression import subsample
 from lostsales.saved_fields import Count, NonNegativeOrInfinite, numbers
 from lostsales.types import Bools, Floats, Ints, exceeds
@@ -44,7 +44,8 @@ class Support:
         at = subsample(len(block), MOST_ROWS, seed)
         parts = [(test[at], train[at]) for test, train in folds]
         position = block[:, stock_at : stock_at + 1 + on_order].sum(axis=1)
-        price, order = (Spread.of(block[at], each, parts, seed) for each in action[at].T)
+        regression = HistoryRegression.of(block[at], parts, seed)
+        price, order = (Spread.of(regression, each) for each in action[at].T)
         histories, most = np.array([block.min(axis=0), block.max(axis=0)]), float((position + action[:, 1]).max())
         return cls(price, order, histories, stock_at, on_order, most)
 

@@ -7,7 +7,6 @@ from typing import Any, Protocol
 import numpy as np
 
 from lostsales.data.parallel import in_parallel
-from lostsales.learn.cfqi.own_actions import OwnActions
 from lostsales.learn.cfqi.partition import Partition
 from lostsales.learn.cfqi.support import Support
 from lostsales.types import Bools, Floats, Ints
@@ -53,7 +52,7 @@ class RegressionDesign(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class NextHistories:
-    """Next histories of one depth against actions of the same coordinates, few enough to be scored at once."""
+    """Next histories of one depth against all actions, few enough to be scored at once."""
 
     rows: Ints  # (rows,) of the partition before
     depth: int
@@ -87,34 +86,27 @@ class NextValues:
         cls,
         part: Partition,
         allowed: tuple[Bools | None, Bools | None],
-        actions: OwnActions,
+        actions: Floats,  # (actions, 2)
         designs: list[Any],
         rows_in_all: int,
         behaviour: tuple[Support, ...] | None = None,  # by depth, where the penalty is on gains over the usual action
     ) -> "NextValues":
         """The next history has depth 0 after observed demand, else `next_learned`; `rows_in_all` are of all depths."""
         keep = rows_in_all * len(actions) <= KEPT_SCORES
-        after, ones = [], np.ones(len(part.rows))
-        scale = ones if part.scale is None else part.scale
-        usual = ones if part.usual_price is None else part.usual_price
-        stocked_out = max(
-            part.next_learned, 1
-        )  # behaviour after a stock-out is its own, though Q may be that of depth 0
+        after = []
+        stocked_out = max(part.next_learned, 1)  # whose behaviour is its own, though Q may be that of depth 0
         for rows, to, described, block, may in (
             (np.flatnonzero(part.is_observed), 0, 0, part.next_observed, allowed[0]),
             (np.flatnonzero(~part.is_observed), part.next_learned, stocked_out, part.next_censored, allowed[1]),
         ):
-            multiple = None if part.order_multiple is None else part.order_multiple[rows]
-            for at, own in actions.groups(usual[rows], scale[rows], multiple):
-                for start in range(0, len(at), CHUNK):
-                    some = at[start : start + CHUNK]
-                    there = block[some]
-                    may_there, done, weight = None if may is None else may[some], None, 1.0
-                    if behaviour is not None:
-                        done = behaviour[described].usual_action(there, may_there, own)
-                        weight = behaviour[described].gain_weight
-                    scorer = designs[to].scorer(there, own, done) if keep else None
-                    after.append(NextHistories(rows[some], to, there, may_there, own, scorer, done, weight))
+            for start in range(0, len(rows), CHUNK):
+                some = slice(start, start + CHUNK)
+                there, may_there, usual, weight = block[some], None if may is None else may[some], None, 1.0
+                if behaviour is not None:
+                    usual = behaviour[described].usual_action(there, may_there, actions)
+                    weight = behaviour[described].gain_weight
+                scorer = designs[to].scorer(there, actions, usual) if keep else None
+                after.append(NextHistories(rows[some], to, there, may_there, actions, scorer, usual, weight))
         return cls(len(part.rows), tuple(after))
 
 

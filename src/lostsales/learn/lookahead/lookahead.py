@@ -44,6 +44,7 @@ class Lookahead(Learner):
     """
 
     method: ClassVar[str] = "lookahead"
+    sets_prices: ClassVar[bool] = False
     quick_settings: ClassVar[dict[str, Any]] = {"paths": QUICK_PATHS}
 
     paths: Annotated[int, Field(ge=10, le=MOST_PATHS)] = Field(PATHS, description="Sampled futures of each series.")

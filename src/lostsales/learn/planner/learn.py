@@ -1,6 +1,5 @@
 """From a log to the policy of the planner: law of demand, market states, grids, plans of every law and scale."""
 
-import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ from lostsales.demand.law.elasticities import product_elasticities
 from lostsales.demand.law.latents import complete_latents
 from lostsales.demand.law.local_residuals import LocalResiduals
 from lostsales.demand.law.selection import fit_demand
+from lostsales.errors import warn
 from lostsales.learn.planner.latent_table import GroupShape, memory_reach
 from lostsales.learn.planner.market_states import MarketStates, market_effects, market_states
 from lostsales.learn.planner.physics import Physics
@@ -48,8 +48,8 @@ def learn(
         data = TrainingData.of(log, settings.rules, least_rows=0)
         model = fit_demand(log, settings.families, settings.seed) if model is None else model
         for message in model.warnings:
-            warnings.warn(message, stacklevel=4)
-        data = data.priced("free" if model.is_causal else settings.pricing)
+            warn(message)
+        data = data.with_all_prices() if model.is_causal else data
         return plan(data, model, settings, progress)
 
 

@@ -1,6 +1,5 @@
 """Planning at the level of demand, where that moves."""
 
-import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,6 +8,7 @@ from lostsales.data.log import SalesLog
 from lostsales.data.parallel import single_threaded
 from lostsales.data.progress import Progress
 from lostsales.demand.law.selection import fit_demand
+from lostsales.errors import warn
 from lostsales.learn.planner.learn import learn
 from lostsales.learn.planner.levelled_policy import LevelledPolicy
 from lostsales.learn.planner.moving_level import at_usual_level, has_quantities, moving_levels
@@ -36,7 +36,7 @@ def learn_levelled(log: SalesLog, settings: "Planner", progress: Progress | None
         found = moving_levels(log, model, always=settings.level == "follow" and not (of_problem or of_rules))
     if found is not None and (of_problem or of_rules):
         what = "the problem" if of_problem else "a rule"
-        warnings.warn(NOT_FOLLOWED.format(what=what), stacklevel=4)
+        warn(NOT_FOLLOWED.format(what=what))
         found = None
     if found is None:
         return learn(log, settings, progress, model)

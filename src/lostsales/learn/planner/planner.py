@@ -2,15 +2,20 @@
 
 from typing import Annotated, Any, ClassVar, Literal
 
+import numpy as np
 from pydantic import Field
 
+from lostsales.data.budget import Cost
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
 from lostsales.data.progress import Progress
+from lostsales.demand.censoring.evidence import MOST_HIDDEN
+from lostsales.demand.censoring.runs import find_runs
 from lostsales.demand.law.demand_law import Family
 from lostsales.demand.law.demand_model import DemandModel
 from lostsales.learn.learner import Learner
 from lostsales.learn.planner.arrivals import has_pipeline
+from lostsales.learn.planner.cost import planner_cost
 from lostsales.learn.planner.learn import LEAST_DISCOUNT, learn
 from lostsales.learn.planner.learn_levelled import learn_levelled
 from lostsales.learn.planner.levelled_policy import LevelledPolicy
@@ -108,6 +113,25 @@ class Planner(Learner):
         """How many laws are planned on."""
         usual = 1 if has_pipeline(problem) else USUAL_LAWS
         return usual if self.draws is None else self.draws
+
+    def cost(self, log: SalesLog) -> Cost:
+        """Time and memory that `fit` is expected to take."""
+        return planner_cost(self, log)
+
+    def left_out(self, log: SalesLog) -> dict[str, int]:
+        """Rows of a log that are not learned from, by reason; last rows and every depth are.
+
+        >>> import lostsales
+        >>> log, _ = lostsales.simulate("steady", episodes=12, seed=1)
+        >>> Planner().left_out(log), lostsales.CFQI().left_out(log)["last row of its series"]
+        ({}, 12)
+        """
+        depth = find_runs(log).depth
+        found = {
+            "no earlier demand is known": int(np.count_nonzero(depth < 0)),
+            f"after more than {MOST_HIDDEN} stock-outs in a row": int(np.count_nonzero(depth > MOST_HIDDEN)),
+        }
+        return {reason: rows for reason, rows in found.items() if rows}
 
     def fit(self, log: SalesLog, progress: Progress | None = None, model: DemandModel | None = None) -> PlanPolicy:
         """Plan on the law of demand of a log; a `model` that was fitted to the log already is not fitted again."""

@@ -1,6 +1,5 @@
 """From a log to the policy of Replay-FQI: how demands are aligned, which rows count where, and Q-iteration."""
 
-import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +10,7 @@ from lostsales.data.progress import Progress
 from lostsales.demand.law.demand_law import Family
 from lostsales.demand.law.local_residuals import LocalResiduals
 from lostsales.demand.law.selection import fit_demand
+from lostsales.errors import warn
 from lostsales.learn.planner.learn import plan
 from lostsales.learn.planner.planner import Planner
 from lostsales.learn.replay.local_demand import aligning_families, realigned
@@ -31,8 +31,8 @@ def learn(log: SalesLog, settings: "ReplayFQI", progress: Progress | None = None
         model = fit_demand(log, families, settings.seed)
         model, local = realigned(log, model, families, settings.bandwidths, settings.seed)
         for message in model.warnings:
-            warnings.warn(message, stacklevel=4)
-        data = data.priced("free" if model.is_causal else settings.pricing)
+            warn(message)
+        data = data.with_all_prices() if model.is_causal else data
         iterating = Planner(
             iterations=settings.iterations,
             rules=settings.rules,

@@ -9,13 +9,16 @@ import pytest
 
 import lostsales
 from lostsales.data.business_rules import OwnRules
+from lostsales.data.ladders import Ladders
 from lostsales.data.log import SalesLog
 from lostsales.data.scale import STEP
 from lostsales.demand.censoring.runs import find_runs
 from lostsales.errors import LogError
+from lostsales.learn.baselines.in_own_units import relative_log
+from lostsales.learn.baselines.series_coordinates import SeriesCoordinates
 from lostsales.learn.cfqi.learn import learn
 from lostsales.learn.cfqi.partition import partition
-from lostsales.learn.cfqi.series_coordinates import SeriesCoordinates
+from lostsales.learn.cfqi.policy import QPolicy
 from lostsales.learn.cfqi.settings import CFQI, PCFQI
 from lostsales.learn.function.kernels import Kernel
 from lostsales.learn.function.q_function import FunctionClass
@@ -39,15 +42,12 @@ def two_scales() -> SalesLog:
     return lostsales.read_log(pd.concat([frame.assign(series=frame["series"].astype(int)), large]), problem)
 
 
-@pytest.mark.filterwarnings("ignore:one Q is learned")
 def test_the_same_shop_in_other_units_is_the_same_rows() -> None:
     log = two_scales()
-    runs = find_runs(log)
     coordinates = SeriesCoordinates.of(log)
     np.testing.assert_allclose(coordinates.scale[4:] / coordinates.scale[:4], TIMES)
-    assert log.stock is not None
-    assert log.order is not None
-    for part in partition(log, runs, log.cash, coordinates):
+    relative = relative_log(log, coordinates, Ladders.of(log), Rules())
+    for part in partition(relative, find_runs(relative), relative.cash):
         small = log.series[part.rows] < 4
         assert small.sum() == (~small).sum() > 0
         for values in (part.block, part.action, part.profit):
@@ -58,13 +58,12 @@ def test_series_of_one_scale_are_left_alone() -> None:
     log = small_log("released")
     coordinates = SeriesCoordinates.of(log)
     assert coordinates.one_scale
-    assert CFQI(iterations=1, function=FEW, value="q").fit(log).coordinates is None
+    assert isinstance(lostsales.fit(log, CFQI(iterations=1, function=FEW)), QPolicy)
 
 
 def test_orders_are_in_the_units_of_each_series(tmp_path: Path) -> None:
     log = two_scales()
-    with pytest.warns(UserWarning, match="each is divided by its own scale"):
-        policy = PCFQI(iterations=2, function=FEW, value="q").fit(log)
+    policy = lostsales.fit(log, PCFQI(iterations=2, function=FEW))
     frame = frame_of(log)
     recent, today = frame[frame["period"] < 9], open_rows(frame, log, 9)
     answer = policy.recommend(recent, today)
@@ -97,10 +96,10 @@ def with_attributes(differ: bool = True) -> tuple[pd.DataFrame, Any]:
 def test_attributes_tell_series_apart(tmp_path: Path) -> None:
     frame, problem = with_attributes()
     log = lostsales.read_log(frame, problem)
-    learned = learn(log, CFQI(iterations=2, pricing="free", function=FEW, value="q", depth_rows=0))
+    learned = learn(log, CFQI(iterations=2, pricing="free", function=FEW, depth_rows=0))
     policy = learned.policy
-    assert policy.coordinates is not None
-    assert policy.coordinates.columns == ("place=hill", "place=sea", "size")
+    assert policy.attributes is not None
+    assert policy.attributes.columns == ("place=hill", "place=sea", "size")
     hill = log.series[learned.parts[0].rows] % 2 == 0
     np.testing.assert_array_equal(learned.parts[0].block[:, -3:][hill], [[1, 0, 2.5]] * hill.sum())
     today = open_rows(frame, log, 9)
@@ -115,7 +114,7 @@ def test_attributes_tell_series_apart(tmp_path: Path) -> None:
 def test_attributes_of_an_unknown_series_are_those_of_today() -> None:
     frame, problem = with_attributes(differ=False)  # or its size would be that of a usual series
     log = lostsales.read_log(frame, problem)
-    policy = CFQI(iterations=2, function=FEW, value="q").fit(log)
+    policy = CFQI(iterations=2, function=FEW).fit(log)
     today = open_rows(frame, log, 9).head(1)
     known = policy.recommend(None, today.assign(last_sales=5.0))
     given = policy.recommend(None, today.assign(last_sales=5.0, series="x", place="hill", size=2.5))
@@ -133,12 +132,11 @@ def assortment() -> tuple[Assortment, pd.DataFrame]:
     return shop, pd.DataFrame(shop.columns(21)).drop(columns="demand")
 
 
-@pytest.mark.filterwarnings("ignore:one Q is learned")
 def test_orders_come_in_the_cases_of_each_product(assortment: tuple[Assortment, pd.DataFrame], tmp_path: Path) -> None:
     shop, table = assortment
     own = OwnRules(where={"series": ("product 1",)}, multiple=4)
     log = lostsales.read_log(table, shop.problem)
-    policy = CFQI(iterations=2, function=FEW, value="q", rules=Rules(own=(own,))).fit(log)
+    policy = lostsales.fit(log, CFQI(iterations=2, function=FEW, rules=Rules(own=(own,))))
     policy.save(tmp_path / "policy")
     case = np.where(shop.names == "product 1", 4.0, shop.case)
     assert set(case) == {1.0, 4.0, 6.0}
@@ -150,7 +148,6 @@ def test_orders_come_in_the_cases_of_each_product(assortment: tuple[Assortment, 
         assert (order[case > 1] > 0).any()
 
 
-@pytest.mark.filterwarnings("ignore:one Q is learned")
 def test_an_unknown_series_has_size_and_price_of_its_attributes(assortment: tuple[Assortment, pd.DataFrame]) -> None:
     """Products of one department sell a thousand times as much as those of the other, at a thirtieth of the price."""
     shop, table = assortment
@@ -179,7 +176,7 @@ def test_unit_costs_that_vary_are_asked_of_each_day() -> None:
     frame = frame.assign(order_cost=rng.choice([0.5, 8.0], len(frame)))
     costs = type(log.problem.costs)(lost=2, holding=1)
     varied = lostsales.read_log(frame, log.problem.model_copy(update={"costs": costs}))
-    policy = CFQI(iterations=3, function=FEW, value="q").fit(varied)
+    policy = CFQI(iterations=3, function=FEW).fit(varied)
     assert [feature.name for feature in policy.costs] == ["order_cost"]
     recent, today = frame[frame["period"] < 9], open_rows(frame, varied, 9)
     with pytest.raises(LogError, match="missing column 'order_cost'"):
@@ -188,7 +185,7 @@ def test_unit_costs_that_vary_are_asked_of_each_day() -> None:
     assert dear < cheap
 
 
-@pytest.mark.filterwarnings("ignore:one Q is learned", "ignore:the price never varied")
+@pytest.mark.filterwarnings("ignore:the price never varied")
 @pytest.mark.parametrize("learner", [CFQI(iterations=5), PCFQI(iterations=5)])
 def test_no_order_is_above_ten_times_what_a_site_uses(learner: CFQI) -> None:
     """Sites that use from 0.3 to 3,000 a month, with stray orders of the small ones near the end."""
@@ -204,7 +201,7 @@ def test_no_order_is_above_ten_times_what_a_site_uses(learner: CFQI) -> None:
             stock = max(stock - demand, 0.0) + order
     frame = pd.DataFrame(rows, columns=["series", "period", "stock", "price", "order", "sales", "stockout"])
     problem = lostsales.Problem(arrival="after", costs={"lost": 5.0, "order": 0.1, "holding": 0.001})
-    policy = learner.fit(lostsales.read_log(frame, problem))
+    policy = lostsales.fit(lostsales.read_log(frame, problem), learner)
     used = frame.groupby("series")["sales"].mean()
     today = pd.DataFrame({"series": used.index, "period": 60, "stock": 0.0, "last_sales": used.round().to_numpy()})
     answer = policy.recommend(None, today)

@@ -8,11 +8,11 @@ import pytest
 
 import lostsales
 from lostsales.data.log import SalesLog
-from lostsales.learn.cfqi.policy import QPolicy
-from lostsales.learn.cfqi.replayed_market import BLOCK_ROWS, MOST_ROWS, SIMILAR, ReplayedMarket, _following, _part
-from lostsales.learn.cfqi.replayed_value import SAMPLED, _returns
+from lostsales.evaluation.replayed_market import BLOCK_ROWS, MOST_ROWS, SIMILAR, ReplayedMarket, _following, _part
+from lostsales.evaluation.replayed_value import SAMPLED, _returns, with_replayed_value
 from lostsales.learn.cfqi.settings import CFQI, PCFQI, Fusion
 from lostsales.learn.cfqi.value_function import ValueFunction
+from lostsales.policy.policy import SavedPolicy
 from lostsales.policy.rollout import play
 from lostsales.simulation.hidden_market import market_of
 from lostsales.simulation.scenario import Scenario
@@ -63,7 +63,7 @@ def test_demand_is_drawn_as_the_market_draws_it() -> None:
     """Means by price after the same last demands, within four standard errors and what 1,000 rows leave open."""
     scenario = Scenario.load("steady")
     market = ReplayedMarket.of(simulate(scenario, episodes=20, seed=1)[0], 4_000, 0)
-    true = market_of(scenario, CFQI(iterations=1, value="q").fit(small_log("steady", 25)))
+    true = market_of(scenario, CFQI(iterations=1).fit(small_log("steady", 25)))
     rng, last, features = np.random.default_rng(0), market.evidence.lag[market.row], market._features()
     for price in (4.0, 4.5):
         prices = np.full(len(last), price)
@@ -72,7 +72,7 @@ def test_demand_is_drawn_as_the_market_draws_it() -> None:
         assert drawn.std() == pytest.approx(expected.std(), rel=0.1)
 
 
-def earned_and_told(policy: QPolicy, scenario: Scenario, episodes: int = 200) -> tuple[Floats, Floats]:
+def earned_and_told(policy: SavedPolicy, scenario: Scenario, episodes: int = 200) -> tuple[Floats, Floats]:
     """Discounted profit from the sixth period of the policy's own episodes on, and its value there, (episodes,)."""
     market_rng, policy_rng = np.random.default_rng(3), np.random.default_rng(4)
     market = market_of(scenario, policy)
@@ -88,18 +88,19 @@ def earned_and_told(policy: QPolicy, scenario: Scenario, episodes: int = 200) ->
 @pytest.mark.parametrize("learner", [CFQI(iterations=10), PCFQI(iterations=10)])
 def test_the_value_is_what_the_policy_earns_in_the_simulator_and_q_is_not(learner: CFQI) -> None:
     log, scenario = small_log("released", 10, seed=601), Scenario.load("released")
-    policy = learner.fit(log)
+    policy = with_replayed_value(learner.fit(log), log)
     earned, told = earned_and_told(policy, scenario)
     assert told.mean() == pytest.approx(earned.mean(), rel=0.1)
     assert np.corrcoef(earned, told)[0, 1] > 0.3
-    by_q = earned_and_told(learner.decisions_only().fit(log), scenario)[1]
+    by_q = earned_and_told(learner.fit(log), scenario)[1]
     assert abs(by_q.mean() - earned.mean()) > 0.2 * earned.mean()
 
 
 @pytest.mark.parametrize("learner", [CFQI(iterations=3), PCFQI(iterations=3), Fusion(iterations=5)])
 def test_the_value_changes_nothing_but_the_value_and_is_kept_in_the_file(learner: CFQI, tmp_path: Path) -> None:
     log = small_log("paper", 12)
-    with_value, without = learner.fit(log), learner.decisions_only().fit(log)
+    without = learner.fit(log)
+    with_value = with_replayed_value(without, log)
     assert (with_value.summary()["value"], without.summary()["value"]) == ("replayed episodes", "Q")
     with_value.save(tmp_path / "policy")
     again = lostsales.load(tmp_path / "policy")
@@ -113,21 +114,20 @@ def test_the_value_changes_nothing_but_the_value_and_is_kept_in_the_file(learner
 
 def test_a_file_without_it_shows_q(tmp_path: Path) -> None:
     policy = CFQI(iterations=3).fit(small_log("released"))
-    replace(policy, value=None).save(tmp_path / "policy")
+    policy.save(tmp_path / "policy")
     again = lostsales.load(tmp_path / "policy")
     assert again.summary()["value"] == "Q"
     recent, today = days(small_log("released", seed=2), 4)
-    shown, q = again.recommend(recent, today), CFQI(iterations=3, value="q").fit(small_log("released"))
-    assert shown.equals(q.recommend(recent, today))
+    assert again.recommend(recent, today).equals(policy.recommend(recent, today))
 
 
-def test_where_prices_move_the_features_the_value_is_q_and_fit_says_so() -> None:
+def test_where_prices_move_the_features_the_value_stays_q_with_a_warning() -> None:
     log = small_log("reference-price", 20)
     with pytest.warns(
         UserWarning, match="the value of a decision is Q, as no episodes can be replayed: the price moves"
     ):
-        policy = CFQI(iterations=2).fit(log)
-    assert policy.value is None
+        policy = with_replayed_value(CFQI(iterations=2).fit(log), log)
+    assert policy.summary()["value"] == "Q"
 
 
 def test_a_value_function_recovers_a_mean_and_holds_it_beyond_what_was_visited() -> None:
@@ -154,9 +154,8 @@ def assortment() -> SalesLog:
     )
 
 
-@pytest.mark.filterwarnings("ignore:one Q is learned for series")
 def test_products_of_different_scale_have_values_of_their_scale(assortment: SalesLog) -> None:
-    policy = CFQI(iterations=3).fit(assortment)
+    policy = with_replayed_value(lostsales.fit(assortment, CFQI(iterations=3)), assortment)
     recent, today = days(assortment, 4)
     told = policy.recommend(recent, today).set_index("series").sort_index()
     ratio = told.loc[range(6, 12), "value"].mean() / told.loc[range(6), "value"].mean()
