@@ -1,4 +1,4 @@
-"""Whether the stock of a log follows its balance, and if not, under which other reading it would."""
+"""Check of the stock of a log against its balance, and of other readings that it would follow."""
 
 from dataclasses import replace
 

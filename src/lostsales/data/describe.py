@@ -125,7 +125,7 @@ class Description:
         return [("sold out, not recorded", f"{rows:,} rows sold all there was: taken to be exactly the demand")]
 
     def _rows_tell(self) -> list[tuple[str, str]]:
-        """What rows tell about demand, a line a kind."""
+        """Kinds of rows by their information about demand, one line each."""
         told = [
             f"{rows:,} rows ({rows / self.rows:.1%}): {ROW_KINDS[kind]}"
             for kind, rows in self.row_kinds.items()
@@ -186,7 +186,7 @@ def describe(log: SalesLog) -> Description:
 
 
 def one_line(log: SalesLog) -> str:
-    """What `print(log)` shows.
+    """Summarise a log in the one line that `print(log)` shows.
 
     >>> from lostsales.simulation.scenario import Scenario
     >>> from lostsales.simulation.simulator import simulate

@@ -1,4 +1,4 @@
-"""How numbers and dates are written in the text columns of a table, as the problem declares it."""
+"""Format of numbers and dates in the text columns of a table, as the problem declares it."""
 
 import re
 from typing import Annotated
@@ -12,7 +12,7 @@ _YEAR = re.compile(r"%-?[yYG]")
 
 
 class Format(Settings):
-    """How a table writes numbers and dates; it holds for columns of text, and nothing is guessed.
+    """Format of numbers and dates in columns of text; nothing is guessed.
 
     Examples
     --------

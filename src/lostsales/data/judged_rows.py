@@ -41,7 +41,7 @@ def judged_rows(log: SalesLog, most: int, seed: int) -> tuple[SalesLog, tuple[st
 
 
 def _end_of_name(log: SalesLog) -> Ints:
-    """Where the rows of each row's series end, all its parts included, (rows,)."""
+    """End of the rows of each row's series, all its parts included, (rows,)."""
     rows = np.arange(len(log))
     name = log.names[log.series]
     last = np.r_[name[1:] != name[:-1], True]

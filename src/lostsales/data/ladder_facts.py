@@ -41,7 +41,7 @@ class SeriesRungs:
 
 @dataclass(frozen=True)
 class LadderFacts:
-    """What may be recommended."""
+    """Prices and orders that may be recommended."""
 
     prices: Rungs
     orders: Rungs | None  # None in a log without orders
@@ -51,7 +51,7 @@ class LadderFacts:
 
     @classmethod
     def of(cls, ladders: Ladders, log: SalesLog) -> "LadderFacts":
-        """Of ladders for the series of a log.
+        """Describe the ladders of the series of a log.
 
         >>> from lostsales.simulation.simulator import simulate
         >>> log, _ = simulate("released", episodes=5, seed=1)
@@ -101,7 +101,7 @@ class LadderFacts:
 
 
 def recommendable(log: SalesLog) -> LadderFacts | str:
-    """What would be recommended from a log by default, or why nothing can be."""
+    """Prices and orders that are recommended from a log by default, or the reason why there are none."""
     try:
         return LadderFacts.of(Ladders.of(log, log.problem.rules), log)
     except SettingError as error:

@@ -19,7 +19,7 @@ MOST_OFF_BALANCE = 0.05
 
 @dataclass(frozen=True)
 class LogNotes:
-    """What reading a table repaired or noticed."""
+    """Notes on a table as it was read: repairs and contradictions."""
 
     rows_moved: int = 0  # rows that were not in the order of series and period
     holes: int = 0  # gaps in the periods, each of which starts a new series
@@ -39,7 +39,7 @@ class LogNotes:
 
     @property
     def record_warning(self) -> str:
-        """In words that the record of stock-outs contradicts the stock and is not used, empty where it is."""
+        """Warning that the record of stock-outs contradicts the stock and is ignored; empty if it is used."""
         if not self.record_ignored:
             return ""
         return (
@@ -50,7 +50,7 @@ class LogNotes:
 
     @property
     def zeros_warning(self) -> str:
-        """In words that rows of zero sales are missing, empty where they are not."""
+        """Warning that rows of zero sales are missing; empty if they are not."""
         if not self.missing_periods:
             return ""
         return (
@@ -62,7 +62,7 @@ class LogNotes:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What makes figures from this log doubtful, in words."""
+        """Warnings that make figures from this log doubtful."""
         return tuple(filter(None, (self.balance_warning, self.record_warning, self.zeros_warning)))
 
     @property
@@ -77,7 +77,7 @@ class LogNotes:
 
     @property
     def balance_finding(self) -> str:
-        """In words that the stock does not follow its balance, empty where it does."""
+        """Finding that the stock does not follow its balance; empty if it does."""
         if not self.balance_broken:
             return ""
         finding = f"the stock of the log does not follow its balance in {self.off_balance_share:.1%} of rows"

@@ -1,4 +1,4 @@
-"""How much memory may be used: half of the machine's or of what a container was given, unless a size is given."""
+"""Limit on memory: by default half of the machine's or the container's."""
 
 import os
 import re

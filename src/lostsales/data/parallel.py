@@ -33,7 +33,7 @@ def usual_workers() -> int:
 
 
 def current_workers() -> int:
-    """How many threads work here: those of `using_workers`, else the usual number."""
+    """Number of threads in use: that of `using_workers`, else the usual number."""
     return _workers.get() or usual_workers()
 
 

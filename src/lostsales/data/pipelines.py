@@ -1,4 +1,4 @@
-"""What is on the way when each row of a log opens, and what of it is expected to arrive when."""
+"""Orders on the way when each row of a log opens, and their expected arrivals."""
 
 from dataclasses import replace
 
@@ -64,7 +64,7 @@ def off_lead_time(log: SalesLog) -> tuple[Bools, Floats]:
 
 
 def _ordered(log: SalesLog) -> tuple[Floats, Bools]:
-    """What was ordered as many periods before each row as its pipeline has columns, and where the log tells it."""
+    """Orders of the periods before each row, one per pipeline column, and a mask of those that the log shows."""
     length, order = log.problem.pipeline_length, np.asarray(log.order)
     at = np.arange(len(log))[:, None] - length + np.arange(length)
     known = at >= log.starts[log.series][:, None]

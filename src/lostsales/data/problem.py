@@ -332,7 +332,7 @@ class Problem(Shop):
         return to_toml({key: value for key, value in keys.items() if value not in ((), {})})
 
     def named_as_in(self, columns: Collection[str]) -> "Problem":
-        """The same with `unique_id`, `ds` and `y` where a table has these columns and lacks ours.
+        """Problem that reads `unique_id`, `ds` and `y` if a table has these columns and lacks ours.
 
         >>> Problem().named_as_in(["unique_id", "ds", "y"]).columns.period
         'ds'
@@ -348,7 +348,7 @@ class Problem(Shop):
         return self.model_copy(update={"columns": self.columns.model_copy(update=others)}) if others else self
 
     def with_share_in(self, columns: Collection[str]) -> "Problem":
-        """The same with the share of a period in stock where a table has a column of that name.
+        """Problem that reads the share of a period in stock if a table has a column of that name.
 
         >>> Problem().with_share_in(["sales", "in_stock_share"]).columns.in_stock_share
         'in_stock_share'

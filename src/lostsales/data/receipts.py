@@ -63,7 +63,7 @@ def with_receipts(log: SalesLog) -> SalesLog:
 
 
 def receipts_by_stock(log: SalesLog) -> Floats:
-    """What must have arrived for the next stock to follow; 0 in the last row of a series."""
+    """Receipts implied by the next stock; 0 in the last row of a series."""
     stock, moved = np.asarray(log.stock), np.zeros(len(log)) if log.adjustment is None else log.adjustment
     following = np.r_[stock[1:], 0.0]
     came = np.maximum(following - np.maximum(stock - log.sales, 0.0) - moved, 0.0)

@@ -142,7 +142,7 @@ def checked(model: type[Model], keys: dict[str, Any], source: str) -> Model:
 
 
 def checked_json(model: type[Model], keys: dict[str, Any], source: str) -> Model:
-    """As `checked`, for keys that come from text: tables become settings also where a model is strict."""
+    """Validate keys as `checked` does, but from text: tables become settings even if a model is strict."""
     try:
         return model.model_validate_json(json.dumps(keys))
     except ValidationError as error:

@@ -1,4 +1,4 @@
-"""How stock and money move in a shop: timing, balance, capacity, supply, and the prices and orders it may choose."""
+"""Stock and cash flows of a shop: timing, balance, capacity, supply, and the prices and orders it may choose."""
 
 from typing import Annotated, Any, ClassVar
 
@@ -60,7 +60,7 @@ def _steps(first: float, last: float, step: float) -> tuple[float, ...]:
 
 
 class Shop(Settings):
-    """How stock and money move, in a log and in a scenario."""
+    """Stock and cash flows of a shop, in a log and in a scenario."""
 
     arrival: Arrival = Field(
         "after",

@@ -84,7 +84,7 @@ def _copy(columns: dict[str, Array], path: Path, temporary: Path) -> None:
 
 
 def failed_write(message: str) -> str | None:
-    """What the system said against a write, where DuckDB's message has it somewhere within."""
+    """Reason of the operating system for a failed write, if DuckDB's message contains one."""
     codes = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EIO)
     return next((os.strerror(code) for code in codes if os.strerror(code) in message), None)
 
@@ -143,7 +143,7 @@ def _check_problem_beside(path: Path) -> None:
 
 
 def _is_ours(text: bytes) -> bool:
-    """Whether a TOML without our first line, as version 0.2 wrote it, is nothing but a problem as we spell it."""
+    """True if a TOML without our first line, as version 0.2 wrote it, is only a problem in our spelling."""
     try:
         shown = text.decode()
         return checked(Problem, tomllib.loads(shown), "a problem").to_toml() == shown

@@ -1,4 +1,4 @@
-"""How the stock of a table moves: at which moment it was counted, and when orders arrive."""
+"""Stock balance of a table: the moment at which stock was counted, and the arrival of orders."""
 
 from dataclasses import dataclass
 from itertools import permutations
@@ -15,7 +15,7 @@ _MOST_TRIED = 10  # columns
 
 @dataclass(frozen=True)
 class StockFacts:
-    """How many rows follow which balance, and what sales say about the timing of orders."""
+    """Numbers of rows that follow each balance, and the order timing that sales imply."""
 
     pairs: int  # rows with a next row in their series
     opening: int  # next stock = stock + arrived - sales: the stock opens the period
@@ -33,7 +33,7 @@ class StockFacts:
 
     @property
     def has_capacity(self) -> bool:
-        """Whether a capacity explains rows that do not follow otherwise."""
+        """True if a capacity explains rows that do not follow the balance otherwise."""
         return self.capped >= FOLLOWS * self.pairs and self.capped - self.opening > 0.01 * self.pairs
 
     @property

@@ -32,7 +32,7 @@ def draft(found: TableFindings, name: str, more: list[str] | None = None) -> tup
 
 
 def is_explained(reason: str, found: TableFindings, left: list[str]) -> bool:
-    """Whether what is left names the cause of a reason against the table."""
+    """True if the list of what is left to do names the cause of a reason against the table."""
     named = [name for name in found.profile.columns if any(each.startswith(repr(name)) for each in left)]
     repeated = ["a series must have one row"] if found.keys.repeated else []
     return reason.startswith(("missing column", *repeated, *(f"{name} must" for name in named)))
@@ -72,7 +72,7 @@ def _write_others(found: TableFindings, out: TomlText) -> None:
 
 
 def _weekdays_matter(found: TableFindings) -> bool:
-    """Whether rows are days over enough weeks, and no column says the weekday."""
+    """True if rows are days over enough weeks, and no column has the weekday."""
     period, features = found.keys.period, [feature.name for feature, _ in found.others.features]
     is_daily = period is not None and found.keys.step == "daily" and period.distinct >= LEAST_DAYS
     return is_daily and not any(fit(name, "weekday") >= 0.5 for name in features)

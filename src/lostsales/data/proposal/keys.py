@@ -1,4 +1,4 @@
-"""Which columns name the rows: a period, and what names a series."""
+"""Key columns of the rows: the period, and the names of a series."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What the columns beside the keys are: quantities, prices, costs and flags, by name and by content."""
+"""Roles of the columns other than keys: quantities, prices, costs and flags, by name and by content."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

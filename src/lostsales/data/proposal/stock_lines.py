@@ -57,7 +57,7 @@ def _write_evening(found: TableFindings, facts: StockFacts, out: TomlText) -> No
 
 
 def write_actions(found: TableFindings, out: TomlText) -> None:
-    """What prices and orders the log has; a constant price where it has none."""
+    """Write the prices and orders of the log; a constant price if it has none."""
     price, order = found.column("price"), found.column("order") or found.column("received")
     if price is None:
         out.key("price", 2, "FILL IN: the table has no price; this one holds for every row", active=False)
@@ -85,7 +85,7 @@ def _balance(facts: StockFacts) -> str:
 
 
 def _todo_of_balance(found: TableFindings, facts: StockFacts, out: TomlText) -> None:
-    """What to do where the stock does not follow its balance."""
+    """Advise on a stock that does not follow its balance."""
     enough, pairs = FOLLOWS * facts.pairs, f"of {facts.pairs:,} rows"
     if facts.opening >= enough or facts.has_capacity:
         return

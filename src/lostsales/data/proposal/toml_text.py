@@ -22,7 +22,7 @@ class TomlText:
         self.lines += wrap(text, WIDTH, initial_indent="# ", subsequent_indent="#   ", break_long_words=False)
 
     def todo(self, text: str) -> None:
-        """What is left to do; it does not become a line."""
+        """Note something left to do; it does not become a line."""
         self.left.append(text)
 
     def gap(self) -> None:

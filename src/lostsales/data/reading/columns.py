@@ -208,6 +208,6 @@ def _first_of(rows: int, *columns: Floats | None) -> Floats:
 
 
 def _plain(text: str) -> str:
-    """How a level that came as text would be spelled, had it come as a number or a truth value."""
+    """Spelling of a level that came as text, as if it had come as a number or a truth value."""
     number = plain_number(text)
     return spelled(number) if number == number else text.lower() if text.lower() in ("true", "false") else text

@@ -32,7 +32,7 @@ class FileTable:
 
     @cached_property
     def rows(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return sum(rows for _, rows in self.files)
 
     def place(self, row: int) -> str:

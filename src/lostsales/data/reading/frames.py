@@ -31,7 +31,7 @@ class FrameTable:
 
     @property
     def rows(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return len(self.frame)
 
     def place(self, row: int) -> str:
@@ -178,7 +178,7 @@ def _is_label(value: object) -> bool:
 
 
 def all_text(objects: Array) -> bool:
-    """Whether all objects are text that can be written, or missing."""
+    """True if all objects are missing or text that can be written."""
     return all(value is None or (type(value) is str and _can_be_written(value)) for value in objects)
 
 

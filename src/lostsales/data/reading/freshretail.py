@@ -83,7 +83,7 @@ def read_freshretail(path: str | Path, progress: Progress | None = None) -> Sale
 
 
 def _in_stock_share(table: FileTable, sold: str, out: str, sold_out: str) -> str:
-    """As SQL: the usual share of a day's sales in the hours that were in stock; 1 without a stock-out while open.
+    """SQL of the usual share of a day's sales in the hours in stock; 1 without a stock-out while open.
 
     What is usual is seen on days without one; where those show no sales by the hour, all open hours count the same.
     """

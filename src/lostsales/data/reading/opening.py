@@ -159,7 +159,7 @@ def _check_lines(path: Path, columns: int) -> None:
 
 
 def _check_chunk_ends(path: Path, size: int) -> None:
-    """As a line of two chunks contains a whole one, every chunk must have an end of a line, most of them early."""
+    """Check that every chunk has a line end: a line of two chunks would contain a whole chunk."""
     with path.open("rb") as file:
         for start in range(0, size - CHUNK + 1, CHUNK):
             file.seek(start)

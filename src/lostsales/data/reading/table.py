@@ -28,7 +28,7 @@ class Table(Protocol):
 
     @property
     def rows(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         ...
 
     def place(self, row: int) -> str:
@@ -67,7 +67,7 @@ class SomeRows:
 
     @property
     def rows(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return len(self.kept)
 
     def place(self, row: int) -> str:
