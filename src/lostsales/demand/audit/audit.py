@@ -248,7 +248,7 @@ def _collect_next(
 def _advice_on_stock(
     log: SalesLog, runs: Runs, filled: Imputation, verdicts: tuple[GroupVerdict, ...]
 ) -> Iterator[str]:
-    """Where more stock would show what is hidden, and how much more."""
+    """Advise how much more stock would reveal hidden demand, and in which situations."""
     weak = {each.what: each for each in verdicts if each.verdict in ("not", "only partly")}
     for what, rows in by_depth(runs):
         unclear = rows & filled.hidden & ~filled.identified & ~np.isnan(filled.expected_lost)

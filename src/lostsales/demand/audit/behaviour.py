@@ -1,4 +1,4 @@
-"""How prices and orders of a log were set: what explains them, what tests say of hidden causes, and a verdict."""
+"""Audit of price and order decisions: explanatory variables, tests for hidden causes, and a verdict."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -26,7 +26,7 @@ VERDICTS: dict[PriceSetting, str] = {
 
 @dataclass(frozen=True)
 class BehaviourAudit:
-    """How the decisions of a log were made.
+    """Audit of the decisions of a log.
 
     Examples
     --------
@@ -47,7 +47,7 @@ class BehaviourAudit:
 
     @property
     def is_hidden(self) -> bool:
-        """Whether a test rejects."""
+        """True if a test rejects."""
         return self.verdict == "hidden"
 
     @property

@@ -37,7 +37,7 @@ class DecisionPanel:
 
     @classmethod
     def of(cls, log: SalesLog, seed: int = 0) -> "DecisionPanel":
-        """Of the rows of a log with a last demand, or blocks of them where they are many."""
+        """Build from the rows of a log with a last demand, or from blocks of them if they are many."""
         evidence = sample_blocks(gather_evidence(log), MOST_ROWS, seed)
         is_relative = bool((evidence.usual_price != 1).any())
         family = Family("linear", False, link="log" if is_relative else "identity")
@@ -46,22 +46,22 @@ class DecisionPanel:
 
     @property
     def rows(self) -> Ints:
-        """Of the log, (rows,)."""
+        """Rows of the log, (rows,)."""
         return self.evidence.rows
 
     @cached_property
     def unit(self) -> Ints:
-        """What is independent of other units, (rows,): a series, or a block of one where series are few."""
+        """Independent unit of each row, (rows,): a series, or a block of one if series are few."""
         return hold_out(self.log, gap=1).unit[self.rows]
 
     @cached_property
     def scale(self) -> Floats:
-        """Of the series of each row, (rows,)."""
+        """Scale of the series of each row, (rows,)."""
         return self.law.scale[self.evidence.series]
 
     @property
     def price(self) -> Floats:
-        """Of each row."""
+        """Price of each row."""
         return self.evidence.price
 
     def price_at(self, periods: int) -> Floats:
@@ -70,7 +70,7 @@ class DecisionPanel:
 
     @cached_property
     def order(self) -> Floats | None:
-        """Of each row, None in a demand-only log."""
+        """Order of each row in units of scale, None in a demand-only log."""
         return None if self.log.order is None else self.log.order[self.rows] / self.scale
 
     @cached_property

@@ -41,7 +41,7 @@ class DecisionTest:
 
 @dataclass(frozen=True)
 class PriceLink:
-    """How much a hidden cause may have bent the response to the price, from the links to yesterday's and tomorrow's."""
+    """Possible bias of the price response by a hidden cause, from the links of demand to prices a period away."""
 
     value: float  # demand a unit of price, the weaker of the two links
     error: float  # its standard error

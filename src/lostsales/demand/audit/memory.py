@@ -1,4 +1,4 @@
-"""How much memory demand has: what of the last demands comes back in the next, by a linear law of censored rows."""
+"""Autocorrelation of demand: effect of the last demands on the next, by a linear model of censored rows."""
 
 from dataclasses import dataclass
 
@@ -20,7 +20,7 @@ HARDLY = 0.05  # of a unit of demand that comes back
 
 @dataclass(frozen=True)
 class DemandMemory:
-    """Of one unit of demand more, how many come back in the next periods."""
+    """Autocorrelation of demand: units of the next periods per additional unit of demand now."""
 
     lags: int  # how many of the last demands tell about the next, by the Bayesian information criterion; 0: unknown
     carried: tuple[float, ...]  # by lag, the last period first

@@ -32,7 +32,7 @@ class Coefficient(NamedTuple):
 
 
 def residualised(column: Floats, controls: Floats) -> Floats:
-    """What least squares on the controls and a constant leaves of a column.
+    """Residuals of a column after least squares on the controls and a constant.
 
     >>> residualised(np.array([1.0, 2.0, 4.0]), np.array([[0.0], [1.0], [2.0]])).round(3).tolist()
     [0.167, -0.333, 0.167]
@@ -45,7 +45,7 @@ def residualised(column: Floats, controls: Floats) -> Floats:
 
 
 def coefficient(outcome: Floats, tested: Floats, controls: Floats, unit: Ints) -> Coefficient | None:
-    """Of the tested column on the outcome beside the controls; None where the rows cannot tell.
+    """Coefficient of the tested column given the controls; None if it is not identified.
 
     Rows with a NaN are left out. The error is a jackknife over units, which few units do not make too small
     (MacKinnon, Nielsen and Webb, 2023, Cluster-robust inference).

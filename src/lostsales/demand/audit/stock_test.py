@@ -20,7 +20,7 @@ MOST_ROWS = 5_000
 
 @dataclass(frozen=True)
 class StockTest:
-    """Whether demand depends on what was available; z above 0: demand is higher where more was available."""
+    """Test of the dependence of demand on available units; z above 0: demand is higher if more was available."""
 
     z: float  # NaN where it cannot be tested
     p_value: float

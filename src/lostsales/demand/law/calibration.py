@@ -36,7 +36,7 @@ class Calibration:
 
     @property
     def reason(self) -> str:
-        """What is wrong, empty where nothing is."""
+        """Reason for poor calibration, empty if there is none."""
         if self.p_value < LEVEL and self.distance > FAR:
             return f"its chances are off by up to {self.distance:.0%}"
         if self.correlation_p_value < LEVEL and abs(self.correlation) > LINKED:

@@ -78,7 +78,7 @@ class DemandModel:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was left to a sample."""
+        """Note on the sample that the model was learned from."""
         if self.sample is self.evidence:
             return ()
         return (f"learned from {len(self.sample):,} of {len(self.evidence):,} rows, in blocks drawn at random",)
@@ -105,12 +105,12 @@ class DemandModel:
 
     @property
     def is_causal(self) -> bool:
-        """Whether instruments tell what a price does, now and by memory later, whatever else moved prices."""
+        """True if instruments identify the effect of a price, now and in later periods, whatever else moved prices."""
         return self.instrumented is not None and self.instrumented.memory is not None
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What a user must know before relying on it."""
+        """Warnings that a user must know before relying on the model."""
         found = []
         if len(self.prices) == 1 and not self.one_price:
             found.append(f"the price was always {self.prices[0]:g}: nothing can be said about any other")

@@ -31,7 +31,7 @@ STEP = 0.05  # of the slope, over which the derivative of the elasticity is take
 
 @dataclass(frozen=True)
 class GroupElasticity:
-    """Of the products of one level of an attribute whose prices moved."""
+    """Elasticity of the products of one level of an attribute whose prices moved."""
 
     attribute: str
     level: str

@@ -47,7 +47,7 @@ class _Frame(NamedTuple):
 
     @classmethod
     def of(cls, evidence: Evidence, law: DemandLaw, weights: Floats, seed: int) -> "_Frame":
-        """For fits from a law of so many lags, which takes prices as all of its family do."""
+        """Prepare fits of models with the lags and the price input of this one."""
         order = DrawOrder.of(evidence, len(law.lag_weights), seed)
         counts = np.bincount(evidence.series, weights) > 0
         order = order if counts.all() else order.only(counts[evidence.series])
@@ -284,7 +284,7 @@ def with_effects(evidence: Evidence, law: DemandLaw, seed: int = 0, weights: Flo
 
 
 class _Working(NamedTuple):
-    """What mean and effects are regressed on, and by what its spread is multiplied besides that of the series."""
+    """Working response of mean and effects, and the factor of its spread besides that of the series."""
 
     response: Floats  # (rows,)
     factor: Floats  # (rows,)

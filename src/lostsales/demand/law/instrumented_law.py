@@ -65,7 +65,7 @@ class FixedSlopesMean:
 
     @property
     def as_linear(self) -> LinearMean:
-        """The same mean with all slopes in one place."""
+        """Equivalent linear mean with all slopes in one place."""
         return replace(self.linear, slopes=self.linear.slopes + np.nan_to_num(self.given))
 
 

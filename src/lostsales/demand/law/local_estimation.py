@@ -46,11 +46,11 @@ class LocalFit:
 
     @cached_property
     def calibration(self) -> Calibration:
-        """Of the rows that local laws are made of, by the laws of the rows of other folds."""
+        """Calibration of the rows behind the local distributions, by the rows of other folds."""
         return self.calibrate(self.residuals)
 
     def is_better_than(self, other: "LocalFit") -> bool:
-        """Whether the score of the same rows is higher beyond chance."""
+        """True if the score of the same rows is significantly higher."""
         gain = self.score - other.score
         return bool(gain.mean() > max(MATTERS, BEYOND_CHANCE * gain.std() / np.sqrt(len(gain))))
 
@@ -66,7 +66,7 @@ class _Rows(NamedTuple):
 
 
 class _Design(NamedTuple):
-    """What all bandwidths share."""
+    """Precomputed arrays that all bandwidths share."""
 
     overlap: Floats  # (draws, bins) share of each bin that lies in the interval of a row
     wide: Ints  # draws whose interval has no end: their laws depend on those around them
@@ -189,7 +189,7 @@ def _held_out(found: LocalResiduals, design: _Design, draws: Ints) -> Floats:
 
 
 def _calibration(found: LocalResiduals, evidence: Evidence, rows: _Rows, design: _Design) -> Calibration:
-    """Of the rows that local laws are made of; draws of a row are averaged."""
+    """Calibration of the rows behind the local distributions; draws of a row are averaged."""
     share_below = np.clip((rows.low[:, None] - found.edges[:-1]) / (found.edges[1] - found.edges[0]), 0.0, 1.0)
     below, within = np.zeros((2, len(evidence)))
     for start in range(0, len(rows.at), CHUNK):

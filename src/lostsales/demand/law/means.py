@@ -37,7 +37,7 @@ class Mean(Protocol):
         ...
 
     def refit(self, inputs: Floats, latent: Floats, weights: Floats) -> "Mean":
-        """The same kind with the same hyperparameters, on other data."""
+        """Refit with the same hyperparameters to other data."""
         ...
 
     def extrapolate(self, other: Any, step: float) -> "Mean":
@@ -135,7 +135,7 @@ class KernelMean:
         return self.linear(inputs) + self._kernel(inputs) @ (self.root @ self.weights)
 
     def refit(self, inputs: Floats, latent: Floats, weights: Floats) -> "KernelMean":
-        """The same landmarks and hyperparameters on other data."""
+        """Refit with the same landmarks and hyperparameters to other data."""
         linear = self.linear.refit(inputs, latent, weights)
         phi = self._kernel(inputs) @ self.root
         gram = phi.T @ (phi * weights[:, None]) + self.ridge * np.eye(phi.shape[1])

@@ -14,7 +14,7 @@ LEAST_MEMORY = 1e-3  # of the slope on the last demands, below which their weigh
 
 
 class Lags(NamedTuple):
-    """Where the last demands of rows are found, and in which order rows with hidden ones are drawn."""
+    """Rows of the last demands, and the order in which rows with hidden ones are drawn."""
 
     rows: Ints  # (lags, rows) the row whose last demand is the first, second, ... last of each row
     level: Ints  # (rows,) 0 where all are observed; else rows on which it depends have lower levels

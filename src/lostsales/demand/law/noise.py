@@ -1,4 +1,4 @@
-"""How the spread of demand changes with its mean, learned from drawn residuals."""
+"""Spread of demand as a function of its mean, learned from drawn residuals."""
 
 import numpy as np
 

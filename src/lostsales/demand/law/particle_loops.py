@@ -13,7 +13,7 @@ SHARES = 1024  # of a law, whose cells are found beforehand; a power of 2, so th
 
 
 class Intervals(NamedTuple):
-    """In which the latent of each row lies."""
+    """Intervals that contain the latent of each row."""
 
     low: Floats  # (rows,)
     high: Floats  # (rows,)

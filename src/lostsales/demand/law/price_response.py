@@ -29,7 +29,7 @@ COVERAGE = 0.95
 
 @dataclass(frozen=True)
 class Slope:
-    """What one more of something does to demand."""
+    """Change of demand per unit of an input."""
 
     name: str
     change: float  # units of demand, or a share of it where noise multiplies; for the last demand then an elasticity
@@ -181,7 +181,7 @@ def _slopes(log: SalesLog, law: DemandLaw, laws: list[DemandLaw], units: int, sh
 
 
 def _changes(law: DemandLaw) -> Floats:
-    """What one more of each input does; the last demand of a multiplicative law is a logarithm already."""
+    """Change of demand per unit of each input; the last demand of a multiplicative model is already a logarithm."""
     assert isinstance(law.mean, LinearMean)
     slopes = law.mean.slopes + law.effects.slopes.mean(axis=0)
     return np.asarray(np.r_[np.expm1(slopes[:-1]), slopes[-1]] if law.family.is_log else slopes)

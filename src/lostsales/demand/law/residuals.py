@@ -36,7 +36,7 @@ class Residuals:
 
     @classmethod
     def of(cls, values: Floats, weights: Floats) -> "Residuals":
-        """From drawn residuals: smoothed, and the fewer rows (the sum of the weights) the nearer to normal."""
+        """Estimate from drawn residuals: smoothed, and the fewer rows (the sum of the weights) the nearer to normal."""
         from scipy.ndimage import gaussian_filter1d
         from scipy.special import ndtr
 
