@@ -61,7 +61,7 @@ class ProductGain:
 
     @property
     def verdict(self) -> str:
-        """What is known of the gain, in words."""
+        """Verdict on the gain."""
         if self.gain is None:
             return "too few rows"
         return "proven gain" if self.proven else "proven loss" if self.gain.period.high < 0 else "not proven"
@@ -123,7 +123,7 @@ class AssortmentGain:
 
     @property
     def doubted(self) -> "AssortmentGain":
-        """The same figures where there is a concern: no gain is called proven, and no product is to be decided for."""
+        """Gains under a concern: none is called proven, and no product is to be decided for."""
         products = tuple(replace(each, proven=False, chosen=False) for each in self.products)
         nothing = _over(Interval(0.0, 0.0, 0.0), None if self.total.week is None else Interval(0.0, 0.0, 0.0))
         choice = ProductChoice((), tuple(each.product for each in products), nothing, KEEP_UNTIL_PROVED)
@@ -159,13 +159,13 @@ class ProductFigures:
         return ProductFigures(self.value - other.value, self.without - other.without, self.shifts - other.shifts)
 
     def with_shift(self, shift: Floats) -> "ProductFigures":
-        """With a further shift (products,), whose square is added to the mean square of the others."""
+        """Add a further shift (products,), whose square is added to the mean square of the others."""
         number = len(self.shifts) + 1
         others = self.shifts * np.sqrt(number / max(number - 1, 1))
         return ProductFigures(self.value, self.without, np.vstack([others, np.sqrt(number) * shift]))
 
     def contributions(self, share: Floats) -> Floats:
-        """Of each unit, by a grouped jackknife; `share` (units, products) of a product's rows, (units, products)."""
+        """Contributions of units by a grouped jackknife; `share` is that of a product's rows, (units, products)."""
         moved = len(share) * (1 - share) * (self.value - self.without)
         return np.asarray(self.value + moved - moved.mean(axis=0))
 

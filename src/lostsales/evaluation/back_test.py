@@ -84,7 +84,7 @@ class BackTest:
 
     @property
     def verdict(self) -> str:
-        """Whether the claims were "borne out", "fell short" or are still "open", or could be "not tested".
+        """Verdict on the claims: "borne out", "fell short", "open" or "not tested".
 
         They fell short where the outcome is less beyond chance. A gain that came out as well bears them out.
         """
@@ -106,7 +106,7 @@ class BackTest:
         return f"{told}; in the windows it was {came}: {ENDS[self.verdict]}"
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON can hold it."""
+        """Content for JSON."""
         more = {"claimed": plain(self.claimed), "outcome": plain(self.outcome)}
         found: dict[str, Any] = plain(self)
         return found | more | {"verdict": self.verdict, "sentence": self.sentence}

@@ -53,7 +53,7 @@ class ComparedMethod:
 
     @property
     def advice(self) -> Advice:
-        """What to do, by its gain and the concerns."""
+        """Advice by the gain and the concerns."""
         return advice(None if self.gain is None else judged_gain(self.gain, self.assortment)[0], self.concerns)
 
 
@@ -111,7 +111,7 @@ class Comparison:
     price_setting: PriceSetting = "unknown"  # how prices were set: freely, shown, hidden or unknown
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON can hold it."""
+        """Content for JSON."""
         found: dict[str, Any] = plain(self)
         for shown, each in zip(found["candidates"], self.candidates, strict=True):
             shown["assortment"] = assortment_json(each.assortment)
@@ -278,7 +278,7 @@ def compare_on(
 
 
 def _reason(error: Exception) -> str:
-    """What went wrong, in one line."""
+    """Reason of a failure, in one line."""
     if isinstance(error, LostSalesError):
         return str(error)
     if isinstance(error, MemoryError):
@@ -287,7 +287,7 @@ def _reason(error: Exception) -> str:
 
 
 def _names(methods: Methods) -> list[str]:
-    """How methods are called: settings by their method, numbered where that name is taken."""
+    """Names of methods: settings by their method, numbered if that name is taken."""
     names: list[str] = []
     for each in methods:
         name = each if isinstance(each, str) else each.method

@@ -51,5 +51,5 @@ class Interval:
 
 
 def degrees_of_freedom(units: int) -> int:
-    """Of an interval over so many units."""
+    """Degrees of freedom of an interval over units."""
     return min(max(units - 1, 1), MOST_DEGREES)

@@ -1,4 +1,4 @@
-"""Which products a policy should decide for, and a bound on their gain that allows for the choice.
+"""Choice of the products that a policy should decide for, and a bound on their gain that allows for the choice.
 
 A matrix of contributions has one row a resampled unit and one column a product; the mean of a column is the gain of the
 product. Products that are chosen because their gains look high look better than they are, so the gain of the choice is

@@ -14,7 +14,7 @@ from lostsales.types import Array, Floats
 
 @dataclass(frozen=True)
 class Estimand:
-    """What is estimated: mean profit per period over `horizon` periods that start as `start` says."""
+    """Estimand: mean profit per period over `horizon` periods that start as `start` says."""
 
     horizon: int
     discount: float  # of the discounted value beside it
@@ -27,7 +27,7 @@ class Estimand:
 
 @dataclass(frozen=True)
 class Overlap:
-    """Whether the log shows what the policy would do, as one estimator needs it."""
+    """Overlap of the policy's actions with the log, as one estimator needs it."""
 
     judged_on: str  # what must overlap
     share: float  # of the policy's actions or visited points that the log shows
@@ -121,7 +121,7 @@ class Evaluation:
 
     @property
     def verdict(self) -> Advice:
-        """What to do: deploy, pilot or keep."""
+        """Verdict: deploy, pilot or keep."""
         return advice(None if self.judged is None else self.judged[0], self.concerns)
 
     @property
@@ -165,7 +165,7 @@ class Evaluation:
         return next(each for each in self.estimates if each.estimator == estimator)
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON can hold it."""
+        """Content for JSON."""
         found: dict[str, Any] = plain(self)
         best = None if self.best is None else self.best.estimator
         told = {"sentence": self.sentence, "verdict": self.verdict, "withheld": self.withheld}

@@ -21,7 +21,7 @@ MOST_HORIZON = 100
 
 @dataclass(frozen=True, eq=False)
 class EvaluationTask:
-    """What an estimator receives."""
+    """Input of an estimator."""
 
     policy: Policy
     prepared: PreparedLog
@@ -57,7 +57,7 @@ class EvaluationTask:
         return cls._of(policy, prepared, estimand, seed, start_stock, progress)
 
     def on(self, prepared: PreparedLog, opens: Bools) -> "EvaluationTask":
-        """The same task on another log, where episodes open in some of the series (series,) only."""
+        """Move the task to another log, on which episodes open in some of the series (series,) only."""
         task = self._of(self.policy, prepared, self.estimand, self.seed, self.start_stock, None)
         kept = opens[prepared.log.series[task.opening_rows]]
         return replace(task, opening_rows=task.opening_rows[kept], opening_weight=task.opening_weight[kept])
@@ -92,7 +92,7 @@ class EvaluationTask:
         return places(self.rows, len(self.prepared.log))
 
     def contributions(self, of_start: Floats, of_row: Floats) -> Floats:
-        """Of each unit to the mean over opening rows of `of_start` plus the sum of `of_row`, both by row of the log."""
+        """Contributions of units to the mean of `of_start` over opening rows plus the sum of `of_row`."""
         units = self.prepared.units
         weight = np.zeros(len(of_start))
         weight[self.opening_rows] = self.opening_weight

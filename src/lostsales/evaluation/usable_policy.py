@@ -1,4 +1,4 @@
-"""Whether a policy can be asked about the rows of a log."""
+"""Check that a policy can be asked about the rows of a log."""
 
 from typing import cast
 

@@ -50,7 +50,7 @@ class PpoPolicy(PolicyBase):
         return ActionGrid.of(self.problem)
 
     def logits(self, observation: Floats) -> Floats:
-        """Of the prices, then of the orders, (rows, prices + orders)."""
+        """Logits of the prices, then of the orders, (rows, prices + orders)."""
         layer = (observation - self.centre) / self.scale
         for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
             layer = np.tanh(layer @ weight.T + bias)
@@ -74,7 +74,7 @@ class PpoPolicy(PolicyBase):
 
     @classmethod
     def content(cls, header: Header) -> Content:
-        """What a file of this kind may hold: the layers of one network."""
+        """Content of a file of this kind: the layers of one network."""
         checked_json(PpoTraining, header.settings, "its settings")
         layers = sum(name.startswith("bias_") for name in header.names)
         sizes = action_sizes(header.problem) | {"width 0": len(header.problem.features) + 2}
@@ -87,7 +87,7 @@ class PpoPolicy(PolicyBase):
         return Content(arrays, sizes)
 
     def to_artefact(self) -> Artefact:
-        """What has to be saved."""
+        """Artefact with everything to be saved."""
         arrays: dict[str, Array] = {"centre": self.centre, "scale": self.scale}
         for layer, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
             arrays |= {f"weight_{layer}": weight, f"bias_{layer}": bias}

@@ -43,7 +43,7 @@ class DemandNoise(Settings):
 
     @property
     def is_count(self) -> bool:
-        """Whether demand is a count around its mean."""
+        """True if demand is a count around its mean."""
         return self.kind in ("poisson", "negative-binomial")
 
     def draw_counts(self, mean: Floats, rng: np.random.Generator) -> Floats:

@@ -210,12 +210,12 @@ class Scenario(Shop):
 
     @property
     def shown(self) -> int:
-        """How many features the log shows; they come first."""
+        """Number of features that the log shows; they come first."""
         return len(self.features) - len(self.hidden)
 
     @property
     def has_hidden_state(self) -> bool:
-        """Whether demand depends on more than features, price and last demand of the log, or drifts without end."""
+        """True if demand depends on more than features, price and last demand of the log, or drifts without end."""
         drifts = any(isinstance(each, Drift) for each in self.features.values())
         return bool(self.hidden) or drifts or self.demand_law.second_rho != 0
 

@@ -29,7 +29,7 @@ THREADS = min(2, os.cpu_count() or 1)
 
 @dataclass(frozen=True, eq=False)
 class HiddenTruth:
-    """What a log censors, row by row; only simulations, experiments and tests may read it.
+    """True demand and profit behind a log, row by row; only simulations, experiments and tests may read it.
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ class SimulationSummary:
 
     @classmethod
     def of(cls, profit: Floats, uncensored: Floats, depth_counts: Ints, horizon: int) -> "SimulationSummary":
-        """From the mean profit and uncensored share of each episode, and the number of rows at each depth."""
+        """Summarise the mean profit and uncensored share of each episode, and the number of rows at each depth."""
         episodes = len(profit)
         deepest = int(np.flatnonzero(depth_counts)[-1])
         return cls(

@@ -161,7 +161,7 @@ def _both_ways(shifts: Sequence[float]) -> float:
 
 
 def _batched(laws: Sequence[DemandLaw], size: int) -> Iterator[Sequence[DemandLaw]]:
-    """So many at a time."""
+    """Split the models into batches of a size."""
     return (laws[at : at + size] for at in range(0, len(laws), size))
 
 

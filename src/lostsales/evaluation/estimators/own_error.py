@@ -40,7 +40,7 @@ class OwnError(NamedTuple):
 
 
 def own_error(task: EvaluationTask, profit: Callable[[EvaluationTask], float]) -> OwnError | None:
-    """By how much an estimate of the profit misses on logs drawn from the law of a task; None where there is no law."""
+    """Error of an estimate of the profit on logs drawn from the demand model of a task; None without a model."""
     prepared, estimand = task.prepared, task.estimand
     if prepared.laws is None:
         return None

@@ -89,7 +89,7 @@ class Steps:
 
 
 class EpisodeStart(NamedTuple):
-    """Where episodes open at one depth."""
+    """Opening rows of episodes at one depth."""
 
     rows: Ints  # (openings,) of the log
     share: Floats  # (openings,) of the periods that are counted; those of all depths sum to 1
@@ -110,7 +110,7 @@ class FqeDesign:
     def of(
         cls, log: SalesLog, runs: Runs, rows: Ints, actions: Floats, opening: tuple[Ints, Floats], settings: FqeSettings
     ) -> "FqeDesign":
-        """From the rows of known depth, the policy's actions (draws, rows, 2) there, and opening rows with weights."""
+        """Build from rows of known depth, the policy's actions (draws, rows, 2) there, and weighted opening rows."""
         units, deepest = OwnUnits.of(log), runs.max_depth
         actions = units.of_actions(actions, rows)
         level = runs.learned_depth

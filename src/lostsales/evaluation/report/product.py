@@ -1,4 +1,4 @@
-"""What a page on one product shows: its past with hidden demand, its price response, and its part of the policy."""
+"""Contents of a product page: its past with hidden demand, its price response, and its part of the policy."""
 
 from dataclasses import dataclass
 
@@ -33,7 +33,7 @@ class ProductResponse:
 
 @dataclass(frozen=True, eq=False)
 class ProductRange:
-    """What a product may be offered at and ordered, each rising."""
+    """Prices and orders that may be chosen for a product, each ascending."""
 
     prices: Floats
     orders: Floats

@@ -48,7 +48,7 @@ class CutRun:
 
     @property
     def fingerprint(self) -> str:
-        """Of the days."""
+        """Fingerprint of the days."""
         days = self.days
         return fingerprint(self.key, days.sales.tobytes(), days.hourly.tobytes(), days.sold_out.tobytes())
 
@@ -82,7 +82,7 @@ class FreshRetail:
 
     @classmethod
     def read(cls, data: Path) -> "FreshRetail":
-        """From the publisher's folder or file, or a sample of it."""
+        """Read from the publisher's folder or file, or a sample of it."""
         return cls(read_days(data))
 
     @property
@@ -113,7 +113,7 @@ class FreshRetail:
 
 
 def scaled(days: FreshRetailDays, cut: CutDays) -> dict[str, Floats]:
-    """What was sold over the share of the day until the cut; a day cut before the doors open has its series' mean."""
+    """Sales divided by the share of the day until the cut; a day cut before opening has the mean of its series."""
     learned = days.clean.copy()
     learned[cut.rows] = False
     count = np.bincount(days.series, learned, days.series.max() + 1)

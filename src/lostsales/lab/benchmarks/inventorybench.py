@@ -49,7 +49,7 @@ class BatchRun:
 
     @property
     def fingerprint(self) -> str:
-        """Of its instances and the search."""
+        """Fingerprint of its instances and the search."""
         batch = self.batch
         arrays = (batch.profit, batch.holding, batch.train, batch.demand, batch.lead_times)
         return fingerprint(self.key, repr(self.search), *(each.tobytes() for each in arrays))
@@ -71,7 +71,7 @@ class InventoryBench:
 
     @classmethod
     def read(cls, data: Path) -> "InventoryBench":
-        """From the publisher's folder, or from one table."""
+        """Read from the publisher's folder, or from one table."""
         return cls(read_instances(data))
 
     @property

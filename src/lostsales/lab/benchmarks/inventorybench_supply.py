@@ -37,7 +37,7 @@ class Deliveries:
 
 @dataclass(frozen=True, eq=False)
 class KnownSupply:
-    """What is known of deliveries that all take the same time."""
+    """Orders on the way if all lead times are equal."""
 
     waiting: Floats  # (instances, lead time) column k was ordered (lead time - k) periods ago
 
@@ -61,7 +61,7 @@ class KnownSupply:
 
 @dataclass(frozen=True, eq=False)
 class SupplyBelief:
-    """What is known of deliveries whose lead times are random, from the units that arrived."""
+    """Belief about deliveries with random lead times, from the units that arrived."""
 
     orders: Floats  # (instances, ages) by age
     sets: Floats  # (instances, SETS) chance of each set of ages whose orders are out
@@ -128,7 +128,7 @@ def _members() -> Floats:
 
 
 def start_of(batch: Batch) -> KnownSupply | SupplyBelief:
-    """What is known before the first order."""
+    """State of knowledge before the first order."""
     return (
         SupplyBelief.start(len(batch)) if batch.lead == "stochastic" else KnownSupply.start(len(batch), int(batch.lead))
     )

@@ -73,16 +73,16 @@ class Case:
 
     @property
     def name(self) -> str:
-        """In a table."""
+        """Name in a table."""
         return f"{self.law.capitalize()}, lead time {self.lead_time}, lost sale {self.lost}"
 
     @property
     def fingerprint(self) -> str:
-        """Of what is measured, and how."""
+        """Fingerprint of the measurements and their settings."""
         return fingerprint(repr(self), repr((SIZES, LOGGED_ORDERS, MOST_ORDER, PERIODS)))
 
     def published(self) -> dict[str, float]:
-        """By whom: the optimum first."""
+        """Published costs by policy, the optimum first."""
         found = PUBLISHED[self.law, self.lead_time]
         named = {"optimum": found.optimum, BASE_STOCK: found.base_stock, CAPPED: found.capped}
         return {name: costs[LOST_COSTS.index(self.lost)] for name, costs in named.items() if costs is not None}

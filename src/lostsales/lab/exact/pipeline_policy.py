@@ -27,7 +27,7 @@ class PipelinePolicy(ScenarioPolicy):
 
     @property
     def observes(self) -> Observes:
-        """What the last demand is known by: true demand or the history, where it matters."""
+        """Source of the last demand: true demand or the history, if it matters."""
         if self.model.beliefs is not None:
             return "history"
         return "demand" if self.model.has_memory else "sales"
@@ -85,13 +85,13 @@ class PipelinePolicy(ScenarioPolicy):
 
     @classmethod
     def content(cls, header: Header) -> Content:
-        """What a file of this kind may hold; `from_artefact` compares the shape with the model."""
+        """Content of a file of this kind; `from_artefact` compares the shape with the model."""
         SolverSettings.of(header.settings).check(header.problem)
         spec = ArraySpec(("periods", "depths", "f", "d", "y", "s"), "index", least=0, below="actions")
         return Content({"actions": spec}, action_sizes(header.problem))
 
     def to_artefact(self) -> Artefact:
-        """What has to be saved."""
+        """Artefact with everything to be saved."""
         arrays = {"actions": self.actions}
         return Artefact("solved-pipeline", self.observes, self.horizon, self.problem, self.settings.to_json(), arrays)
 

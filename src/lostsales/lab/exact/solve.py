@@ -129,7 +129,7 @@ def solve(
 
 
 def criterion_of(scenario: Scenario, discount: float | None, horizon: int | None, average: bool = False) -> Criterion:
-    """With a horizon undiscounted unless given; else infinite, with the scenario's discount unless given."""
+    """Criterion with a horizon, by default undiscounted, or infinite, by default with the scenario's discount."""
     if average:
         if discount is not None or horizon is not None:
             raise SettingError("the average criterion has neither a discount nor a horizon; leave them out")

@@ -64,7 +64,7 @@ class SolverSettings:
 
     @classmethod
     def of(cls, settings: dict[str, Any]) -> "SolverSettings":
-        """From the output of `to_json`."""
+        """Read the output of `to_json`."""
         saved = checked_json(SavedSolution, settings, "its settings")
         scenario = checked(Scenario, saved.scenario, "its scenario")
         grid, criterion = Resolution(**saved.grid.model_dump()), Criterion(**saved.criterion.model_dump())
@@ -109,11 +109,11 @@ class SolvedPolicy(ScenarioPolicy, ABC):
 
     @abstractmethod
     def to_artefact(self) -> Artefact:
-        """What has to be saved."""
+        """Artefact with everything to be saved."""
 
     @classmethod
     def content(cls, header: Header) -> Content:
-        """What a file of this kind may hold; `from_artefact` compares the shapes with the model."""
+        """Content of a file of this kind; `from_artefact` compares the shapes with the model."""
         settings = SolverSettings.of(header.settings)
         settings.check(header.problem)
         layers = sum(name.startswith("layer_") for name in header.names)
@@ -157,7 +157,7 @@ class OraclePolicy(SolvedPolicy):
         return {"actions": indices("periods", "depths", "f", "d", "y", below="actions")}
 
     def to_artefact(self) -> Artefact:
-        """What has to be saved."""
+        """Artefact with everything to be saved."""
         arrays = {"actions": self.actions}
         return Artefact("oracle", self.observes, self.horizon, self.problem, self.settings.to_json(), arrays)
 
@@ -210,7 +210,7 @@ class BeliefPolicy(SolvedPolicy):
         return {"actions": indices("periods", "f", "d", "y", below="actions"), **values}
 
     def to_artefact(self) -> Artefact:
-        """What has to be saved."""
+        """Artefact with everything to be saved."""
         depths = range(self.belief_model.layers + 1)
         layers = {f"layer_{i}": np.array([each[i] for each in self.following]) for i in depths}
         arrays = {"actions": self.actions, **layers}
@@ -280,7 +280,7 @@ class HistoryPolicy(SolvedPolicy):
         }
 
     def to_artefact(self) -> Artefact:
-        """What has to be saved."""
+        """Artefact with everything to be saved."""
         arrays = {"actions": self.actions, "parents": self.parents, "children": self.children}
         return Artefact("pi-star-histories", self.observes, self.horizon, self.problem, self.settings.to_json(), arrays)
 

@@ -112,7 +112,7 @@ def slopes(x: Floats, values: Floats) -> Floats:
 
 
 def _falls(step: RunMean, steps: int) -> bool:
-    """Whether a step is below 0 at the level 0.05, shared over all steps."""
+    """True if a step is below 0 at the significance level 0.05, shared over all steps."""
     return step.n > 1 and step.mean < -quantile(1 - 0.05 / steps, step.n - 1) * step.std_error
 
 

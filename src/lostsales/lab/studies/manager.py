@@ -55,7 +55,7 @@ class ManagerStudy:
 
 @dataclass(frozen=True)
 class LearnedFromLog:
-    """What came of one log; profits are means a period in the same simulated market."""
+    """Results learned from one log; profits are means per period in the same simulated market."""
 
     number: int
     manager: float  # profit of the manager
