@@ -23,14 +23,14 @@ class Format(Settings):
 
     decimal: Annotated[str, Field(pattern=r"^[.,]$")] = Field(".", description="The decimal sign.", examples=[","])
     thousands: Annotated[str, Field(min_length=1, max_length=1)] | None = Field(
-        None, description="The sign between groups of three digits; none unless given.", examples=[","]
+        None, description="The sign between groups of three digits; by default none.", examples=[","]
     )
     currency: Annotated[str, Field(min_length=1, max_length=10)] | None = Field(
         None, description="A sign or word before or after amounts, which is left out.", examples=["€"]
     )
     dates: str | tuple[str, ...] = Field(
         (),
-        description="The format of dates, or several, in the letters of `strptime`; ISO (2026-03-01) unless given.",
+        description="The format of dates, or several, in the letters of `strptime`; by default ISO (2026-03-01).",
         examples=["%d.%m.%Y"],
     )
 

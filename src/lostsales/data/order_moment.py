@@ -7,13 +7,13 @@ import numpy as np
 from lostsales.data.log import SalesLog
 from lostsales.types import Bools, Floats, Ints, exceeds
 
-LEAST_ROWS = 40
-MOST_ROWS = 20_000
+LEAST_ROWS = 40  # below, the regressions are not trusted
+MOST_ROWS = 20_000  # of the regressions; of more rows an even subset is used
 LEAST_SHARE = 0.5  # of what the opening leaves unexplained, explained by the sales of the same period
 LEAST_SPREAD = 0.02  # what the opening must leave unexplained, relative to the spread of orders
 BACK = 2  # earlier periods that a manager looks at
 STEPS = 15  # of the iterations towards least absolute deviations
-WEEK = 7
+WEEK = 7  # periods of the weekly pattern
 
 
 @dataclass(frozen=True)

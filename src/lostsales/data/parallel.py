@@ -39,7 +39,7 @@ def current_workers() -> int:
 
 @contextmanager
 def using_workers(workers: int | None) -> Iterator[None]:
-    """Within, work is done on so many threads; on the usual number where it is None.
+    """Set the number of threads within the block; None for the usual number.
 
     >>> with using_workers(1):
     ...     current_workers()

@@ -37,7 +37,7 @@ def pipeline_of_rows(log: SalesLog) -> Floats:
 
 
 def contradicts_orders(log: SalesLog, given: Floats) -> Bools:
-    """Rows whose pipeline, as given, is not what was ordered so many periods before, (rows,).
+    """Rows whose given pipeline differs from the orders of the periods before, (rows,).
 
     With one lead time it is that order; else that order, or nothing where it arrived.
     """

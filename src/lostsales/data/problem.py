@@ -57,7 +57,7 @@ class Columns(Settings):
     stockout: str = Field(
         "stockout",
         description="True where demand was above what was available. Without it every row that sold all there was "
-        "counts as a stock-out.",
+        "is treated as a stock-out.",
         examples=["ran_out"],
     )
     last_sales: str = Field(
@@ -78,7 +78,7 @@ class Columns(Settings):
     on_order: str = Field(
         "on_order",
         description="Units on the way when the period opens: a list in one column, or one column per remaining period, "
-        "`on_order_1`, `on_order_2`, ...; follows from orders and receipts unless given.",
+        "`on_order_1`, `on_order_2`, ...; by default derived from orders and receipts.",
         examples=["in_transit"],
     )
     adjustment: str = Field(
@@ -99,7 +99,7 @@ class Columns(Settings):
     in_stock_share: str | None = Field(
         None,
         description="Share of a period's usual demand that falls into the time on the shelf, from 0 to 1: sales of a "
-        "period that was partly out of stock count as sales of that share. A column `in_stock_share` is read as this "
+        "period partly out of stock are treated as sales of that share. A column `in_stock_share` is read as this "
         "where neither `out_of_stock` nor `in_stock` is given.",
         examples=["on_shelf_share"],
     )
@@ -114,7 +114,7 @@ class Columns(Settings):
     )
 
     def on_order_in(self, periods: int) -> str:
-        """The column of what arrives in so many periods."""
+        """Column of the units that arrive in a number of periods."""
         return f"{self.on_order}_{periods}"
 
     @property
@@ -166,7 +166,7 @@ class Problem(Shop):
     stockouts_by: Literal["record", "stock"] | None = Field(
         None,
         description="What says which rows were out of stock: the recorded flag or time, or the stock (every row that "
-        "sold all there was). By default the record, unless it never says so while many rows sold all there was.",
+        "sold all there was). By default the record, unless it has no stock-out while many rows sold out.",
         examples=["stock"],
     )
     features: tuple[Feature, ...] = Field(
@@ -201,7 +201,7 @@ class Problem(Shop):
     rules: BusinessRules = Field(
         BusinessRules(), description="What the shop will not do; a learner's own `rules` win over these."
     )
-    clock: Clock = Field(Clock(), description="When the shop is closed; learned unless given.")
+    clock: Clock = Field(Clock(), description="When the shop is closed; by default learned from the table.")
     open_time: Annotated[Number, Field(gt=0)] | str | None = Field(
         None,
         description="Length of a period in the unit of the column `out_of_stock` (16 hours, 30 days; 1 where it is a "
@@ -210,8 +210,8 @@ class Problem(Shop):
     )
     out_of_stock_pace: Annotated[Number, Field(gt=0)] | None = Field(
         None,
-        description="While out of stock, demand ran at most so many times as fast as sales in the rest of the period. "
-        "It gives the demand of such rows an upper bound; without it they say only that demand was at least the sales.",
+        description="While out of stock, demand was at most this many times as fast as sales in the rest of the period."
+        " It gives the demand of such rows an upper bound; else they show only that demand was at least the sales.",
         examples=[3],
     )
 

@@ -17,10 +17,10 @@ from lostsales.data.labels import spelled
 from lostsales.data.log import SalesLog
 from lostsales.types import Array, Bools, Floats, Ints
 
-FOLDS = 5
-# Below so many series, folds and resampling units are blocks in time.
+FOLDS = 5  # of cross-validation
+# With fewer series, folds and resampling units are blocks in time.
 FEW_SERIES = 10
-BLOCK_PERIODS = 10
+BLOCK_PERIODS = 10  # shortest block in time that is resampled as a unit
 LEAST_BLOCKS = 5  # of an assortment, however short it is
 BY_SERIES, BY_GROUPS, BY_BLOCKS = "series", "groups of series", "blocks in time"
 

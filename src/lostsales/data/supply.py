@@ -69,7 +69,7 @@ class LeadTimes:
 
 
 class OrderDays(Settings):
-    """A day on which orders may be placed, and again after every so many periods."""
+    """First day on which orders may be placed, and the periods from one order day to the next."""
 
     every: Annotated[Count, Field(ge=1, le=1_000)]
     start: Day = Field(0, alias="from")
@@ -92,8 +92,8 @@ class Supply(Settings):
     lead_time: Annotated[Count, Field(ge=0, le=LONGEST)] | Literal["learn"] | dict[str, Number] | None = Field(
         None,
         description='Periods until an order can be sold: 0 is `arrival = "before"`, 1 is `"after"`; a table of '
-        "probabilities by lead time, and of lost orders; or `learn`, from `order` and `received`. By `arrival` "
-        "unless given.",
+        "probabilities by lead time, and of lost orders; or `learn`, from `order` and `received`. By default "
+        "determined by `arrival`.",
         examples=[3, {"1": 0.5, "2": 0.3, "3": 0.1, "lost": 0.1}, "learn"],
     )
     lead_time_errors: dict[str, Number] | None = Field(
@@ -114,12 +114,12 @@ class Supply(Settings):
     )
     order_days: Annotated[Count, Field(ge=1, le=1_000)] | tuple[Weekday, ...] | OrderDays | str | None = Field(
         None,
-        description="When orders may be placed: every so many periods (from period 0, or `{every = 14, from = "
+        description="When orders may be placed: every this many periods (from period 0, or `{every = 14, from = "
         '"2026-01-05"}`, in days where periods are dates), a list of weekdays, or a column that is 0 where none may.',
         examples=[7, ["Monday", "Thursday"], "may_order"],
     )
     multiple: Above0 | str | None = Field(
-        None, description="Orders come in cases of so many: a number, or a column that has it by series.", examples=[6]
+        None, description="Case size; orders are multiples of it: a number, or a column by series.", examples=[6]
     )
     minimum: NonNegative | str | None = Field(
         None, description="An order is none or at least this: a number, or a column by series.", examples=[12]

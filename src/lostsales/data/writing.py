@@ -67,7 +67,7 @@ def _copy(columns: dict[str, Array], path: Path, temporary: Path) -> None:
     from lostsales.data.sql_names import identifier
 
     quoted = str(temporary.absolute()).replace("'", "''")  # to DuckDB a first "~" is the home
-    # DuckDB takes dates as moments only, and does not tell that a column without rows is text.
+    # DuckDB takes dates as moments only, and does not know that a column without rows is text.
     days = [name for name, values in columns.items() if values.dtype == np.dtype("datetime64[D]")]
     kinds = dict.fromkeys(days, "DATE")
     kinds |= {name: "VARCHAR" for name, values in columns.items() if values.dtype == object and not len(values)}

@@ -7,7 +7,7 @@ from lostsales.data.proposal.stock_lines import write_actions, write_timing
 from lostsales.data.proposal.toml_text import TomlText
 
 PAGE = "docs/problem.md"
-LEAST_DAYS = 28
+LEAST_DAYS = 28  # four weeks: below, a weekday feature is not proposed
 COSTS = {
     "lost": "a customer who finds nothing, beyond the margin not earned; 0 if they just leave",
     "order": "what a unit costs you to buy",
@@ -40,7 +40,7 @@ def is_explained(reason: str, found: TableFindings, left: list[str]) -> bool:
 
 def _write_head(found: TableFindings, name: str, left: list[str], out: TomlText) -> None:
     sample, keys = found.sample, found.keys
-    looked = "" if sample.is_whole else f", of which {sample.rows:,} were looked at"
+    looked = "" if sample.is_whole else f", {sample.rows:,} of them inspected"
     step = f", {keys.step}" if keys.step else ""
     rows = f"{sample.table_rows:,} rows{looked}, {keys.n_series:,} series{step}"
     out.comment(f"Proposed by `lostsales init` from {name}: {rows}.")

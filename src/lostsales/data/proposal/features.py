@@ -63,7 +63,7 @@ def find_others(sample: Sample, found: Profile, keys: Keys, taken: set[str], out
 
 
 def _useless(column: Column, rows: int, keys: Keys) -> str:
-    """Why a column cannot tell anything, empty where it may."""
+    """Reason why a column carries no information, empty if it may."""
     missing = rows - column.present
     if column.kind == "empty" or not column.present:
         return "empty"

@@ -41,7 +41,7 @@ class TableFindings:
 
     @cached_property
     def order_multiple(self) -> int | None:
-        """The greatest whole number of which all orders are multiples."""
+        """Greatest common divisor of all orders."""
         column = self.column("order") or self.column("received")
         if column is None or not column.is_whole:
             return None

@@ -22,7 +22,7 @@ _DAYS = (
 )  # fmt: skip
 _TIMES = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
 _MONTHS = ("%m/%Y", "%m.%Y", "%m-%Y", "%b %Y", "%B %Y", "%b-%Y", "%b-%y", "%b %y", "%Y/%m", "%Y.%m")
-ISO_WEEK = "%G-W%V"  # its Monday; Python wants to be told
+ISO_WEEK = "%G-W%V"  # its Monday; Python needs the day
 DATE_FORMATS = (*(day + time for time, day in product(_TIMES, _DAYS)), *_MONTHS, ISO_WEEK)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from lostsales.data.settings import to_toml
 
-WIDTH = 110
+WIDTH = 110  # characters of a line
 _MOST_CODE = 60  # a longer line has its comment above it
 
 

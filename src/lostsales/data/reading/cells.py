@@ -12,7 +12,7 @@ from lostsales.data.reading.text import is_missing
 from lostsales.errors import LostSalesError
 from lostsales.types import Array, Bools, Floats, Ints
 
-LARGEST_WRITTEN = 10**15
+LARGEST_WRITTEN = 10**15  # whole numbers below are written out as digits
 
 
 def connect() -> duckdb.DuckDBPyConnection:

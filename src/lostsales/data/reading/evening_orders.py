@@ -1,6 +1,6 @@
 """Orders that a shop places at closing time and writes on that day's row, laid out as orders of the next opening.
 
-`order_placed = "close"` says so. Every layer behind the gate then sees the usual layout: the order of a row was decided
+`order_placed = "close"` declares them. Layers behind the gate then see the usual layout: the order of a row was decided
 when its period opened, and `arrival`, `lead_time` and `order_days` count from that opening. An order that is on the
 shelf the next morning is one with `arrival = "before"`.
 """

@@ -10,7 +10,7 @@ from lostsales.data.labels import spelled
 from lostsales.errors import LogError
 from lostsales.types import Array, Bools, Ints
 
-EXAMPLES = 3
+EXAMPLES = 3  # rows shown per finding
 MOST_SHOWN = 200  # characters of a value
 MOST_NAMES = 50  # columns
 

@@ -51,7 +51,7 @@ SHARED = PROBLEM.model_copy(update={"columns": PROBLEM.columns.model_copy(update
 def read_freshretail(path: str | Path, progress: Progress | None = None) -> SalesLog:
     """Read the published table: a series is a product in a store, a period a day, the price a share of the full one.
 
-    `usual_sales`, the mean sales of the series' days without stock-out, tells series of different size apart.
+    `usual_sales`, the mean sales of the series' days without stock-out, distinguishes series of different size.
     """
     table = open_files(files_of(path))
     found = {ours: next((name for name in names if name in table.columns), None) for ours, names in SOURCES.items()}
