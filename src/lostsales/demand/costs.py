@@ -24,10 +24,10 @@ from lostsales.demand.survival.neighbourhood import BANDWIDTHS, MOST_SCORED
 START = 1.0  # machine code is read from its cache, tables are made
 PAIR = 15e-9  # of a row and a possible neighbour ...
 PAIR_AND_COVARIATE = 0.7e-9  # ... for each covariate
-PAIR_AND_RESAMPLE = 0.5e-9
+PAIR_AND_RESAMPLE = 0.5e-9  # ... for each bootstrap sample
 LINEAR_DRAW = 4.5e-6  # of a draw of a row in a fit of a linear law
-KERNEL_DRAW = 1.0e-5
-BOOSTED_DRAW = 5.0e-5
+KERNEL_DRAW = 1.0e-5  # ... and of a kernel mean
+BOOSTED_DRAW = 5.0e-5  # ... and of boosted trees
 COLUMNS = 20  # arrays as long as the log
 
 

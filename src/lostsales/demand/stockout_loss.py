@@ -76,7 +76,7 @@ def stockout_loss(
 
     Lost units are expected under the demand model that evaluations use. The interval is for the units lost in these
     very periods: it counts the error of the model (a bootstrap over series, or blocks in time where series are few, and
-    the difference to rival models) and the chance in each censored demand.
+    the difference from rival models) and the chance in each censored demand.
 
     Parameters
     ----------

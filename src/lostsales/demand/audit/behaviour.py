@@ -13,14 +13,14 @@ from lostsales.demand.audit.decision_tests import ORDERS, DecisionTest, PriceLin
 from lostsales.demand.censoring.evidence import gather_evidence
 from lostsales.demand.law.selection import LEAST_ROWS
 
-FREELY = 0.02  # share of the variance of prices below which what the log shows does not explain them
+FREELY = 0.02  # explained share of the variance of prices below which they are treated as free
 
 PriceSetting = Literal["freely", "shown", "hidden", "unknown"]
 VERDICTS: dict[PriceSetting, str] = {
     "freely": "prices varied freely",
     "shown": "prices varied only with what the log shows",
     "hidden": "prices or orders varied with something that the log does not show",
-    "unknown": "how prices were set cannot be told",
+    "unknown": "it cannot be determined how prices were set",
 }
 
 

@@ -25,7 +25,7 @@ class FreePrice:
 
     what: str
     rows: int
-    free: float  # share of the variance of "this price was set" that is not foretold; 1 where it is drawn
+    free: float  # share of the variance of "this price was set" that is not predicted; 1 if it is random
 
 
 def explained_by(panel: DecisionPanel) -> tuple[Explained, ...]:

@@ -17,7 +17,7 @@ from lostsales.demand.law.latents import complete_latents
 from lostsales.types import Floats, Ints
 
 MOST_ROWS = 10_000  # that decisions are examined on: chance is far below what matters
-WEEK = 7
+WEEK = 7  # periods of the weekly pattern
 DAY = np.timedelta64(1, "D")
 
 
@@ -65,7 +65,7 @@ class DecisionPanel:
         return self.evidence.price
 
     def price_at(self, periods: int) -> Floats:
-        """The price so many periods later (earlier where negative), NaN where the series has no such row."""
+        """Price some periods later (earlier if negative), NaN if the series has no such row."""
         return self.at(self.log.price, periods) / self.law.usual_price[self.evidence.series]
 
     @cached_property
@@ -79,7 +79,7 @@ class DecisionPanel:
         return None if self.log.stock is None else self.log.stock[self.rows] / self.scale
 
     def sales_at(self, periods: int) -> Floats:
-        """Sales so many periods later or earlier; before the first row the last sales of the series, where given."""
+        """Sales some periods later or earlier; before the first row the last sales of the series, if given."""
         sales = self.at(self.log.sales, periods) / self.scale
         if periods == -1:
             first = self.log.starts[self.evidence.series] == self.rows
@@ -87,18 +87,18 @@ class DecisionPanel:
         return sales
 
     def demand_at(self, periods: int) -> Floats:
-        """Observed demand so many periods later or earlier, NaN where it is hidden."""
+        """Observed demand some periods later or earlier, NaN if it is hidden."""
         return self.at(self._observed_demand, periods) / self.scale
 
     def residual_at(self, periods: int) -> Floats:
-        """The residual so many periods later or earlier."""
+        """Residual some periods later or earlier."""
         wanted = self.rows + periods
         place = np.clip(np.searchsorted(self.rows, wanted), 0, len(self.rows) - 1)
         same = (self.rows[place] == wanted) & (self.evidence.series[place] == self.evidence.series)
         return np.where(same, self.residual[place], np.nan)
 
     def at(self, column: Floats, periods: int) -> Floats:
-        """A column of the log so many periods later or earlier, (rows,)."""
+        """Column of the log some periods later or earlier, (rows,)."""
         wanted = self.rows + periods
         place = np.clip(wanted, 0, len(self.log) - 1)
         return np.where((wanted == place) & (self.log.series[place] == self.evidence.series), column[place], np.nan)

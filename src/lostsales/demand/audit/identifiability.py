@@ -11,7 +11,7 @@ from lostsales.demand.survival.imputation import Imputation
 from lostsales.types import Bools, Floats
 
 MOST_GROUPS = 8  # values of a price or a feature that are shown one by one
-CLOSE_TO_ALL = 0.9
+CLOSE_TO_ALL = 0.9  # identified share of hidden demands that is called "identified"
 
 
 @dataclass(frozen=True)

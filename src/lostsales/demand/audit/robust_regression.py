@@ -7,9 +7,9 @@ from scipy.special import stdtr
 
 from lostsales.types import Floats, Ints
 
-LEAST_UNITS = 6
+LEAST_UNITS = 6  # below, the jackknife is not trusted
 MOST_UNITS = 100  # further units are joined
-LEAST_ROWS_PER_COLUMN = 6
+LEAST_ROWS_PER_COLUMN = 6  # below, nothing is tested
 LEAST_SPREAD = 1e-9  # of a column that varies, relative to its size
 # A partial correlation below this is no link that matters: a regression that lacks a little of what a manager knows
 # (each product's own week) leaves that much, and in a large log it would be certain.
@@ -18,7 +18,7 @@ LEFT_OVER = 1e-6  # share of its variance that the tested column must keep besid
 
 
 class Coefficient(NamedTuple):
-    """A coefficient with its standard error, on so many rows."""
+    """Coefficient with its standard error and number of rows."""
 
     value: float
     error: float

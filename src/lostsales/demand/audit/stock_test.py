@@ -15,7 +15,7 @@ from lostsales.demand.survival.neighbourhood import fit_neighbourhood
 from lostsales.demand.survival.own_counts import OwnCounts
 from lostsales.demand.survival.tail import Bound
 
-MOST_ROWS = 5_000
+MOST_ROWS = 5_000  # of the test; of more rows a random sample is used
 
 
 @dataclass(frozen=True)

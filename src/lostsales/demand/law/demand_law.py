@@ -13,9 +13,9 @@ from lostsales.demand.law.series_effects import SeriesEffects
 from lostsales.types import Floats, Ints
 
 LEAST_MEAN = 0.05  # of the reference, at which a spread falls no further
-MOST_EXPONENT = 20.0
+MOST_EXPONENT = 20.0  # against underflow of the exponential
 MOST_LATENT = 50.0  # under multiplicative noise
-MOST_LAGS = 3
+MOST_LAGS = 3  # last demands that a model may have
 COUNTS = {"poisson": "Poisson", "negative-binomial": "negative binomial"}
 
 
@@ -43,7 +43,7 @@ class Family:
         if not 1 <= self.lags <= MOST_LAGS:
             raise ValueError(f"lags must be from 1 to {MOST_LAGS}, but {self.lags} came")
         if self.saturates and not self.is_log:
-            raise ValueError('saturating memory needs the link "log" or multiplicative noise')
+            raise ValueError('a saturating lag effect needs the link "log" or multiplicative noise')
 
     @classmethod
     def counts(cls, mean: str, noise: Literal["poisson", "negative-binomial"], *, saturates: bool = False) -> "Family":
@@ -79,7 +79,7 @@ class Family:
         'linear mean, additive noise, 2 lags'
         """
         lags = f", {self.lags} lags" if self.lags > 1 else ""
-        lags = f", saturating memory{lags}" if self.saturates else lags
+        lags = f", saturating lag effect{lags}" if self.saturates else lags
         if self.is_count:
             return f"{self.mean} mean of the logarithm, {COUNTS[self.noise]} counts{lags}"
         shape = "normal noise" if self.noise == "normal" else "noise"

@@ -27,10 +27,10 @@ ITERATIONS = 30  # at most, of a linear mean
 LATER_ITERATIONS = 6  # of any other, which starts where the linear one has converged
 TOLERANCE = 5e-3  # standard deviations of the residuals by which the mean may still be off
 USUAL_RATE = 0.8  # at which steps shrink, before two are observed
-HALF_STEP = 1.3  # factor by which the half of saturating memory moves in an iteration
+HALF_STEP = 1.3  # factor by which the half-saturation point of the lag effect moves in an iteration
 LARGEST_RATE = 0.95  # that an extrapolated step uses
 # Standard deviation, before the data, by which a month or a wave of the year moves demand, as a share of it. A log of
-# less than a year does not tell how they go on, and without a prior what it shows would be extrapolated at will.
+# less than a year does not identify them, and without a prior they would be extrapolated at will.
 SEASON = 0.3
 
 
@@ -242,7 +242,7 @@ def _with_weights(frame: _Frame, law: DemandLaw) -> DemandLaw:
 
 
 def _with_half(frame: _Frame, law: DemandLaw) -> DemandLaw:
-    """The law of saturating memory with its half moved to the better of its neighbours, by the fit to draws."""
+    """Model with the half-saturation point of the lag effect moved to the better neighbour, by the fit to draws."""
     done, series = frame.completed(law), frame.series
     inputs, latent = _drawn(frame, law, done)
     lag = done.lag[frame.rows].reshape(-1)

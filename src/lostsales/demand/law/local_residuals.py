@@ -9,7 +9,7 @@ from lostsales.types import Array, Floats, Ints
 
 CHUNK = 512  # points at once, as each has a weight for every row
 CACHED = 32  # points whose distances from all rows stay in the cache
-TINY = 1e-12
+TINY = 1e-12  # against division by 0
 PRIOR_ROWS = 6.0  # that the law of all residuals counts for at every point: nothing near the data is impossible
 
 

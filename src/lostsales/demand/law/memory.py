@@ -1,4 +1,4 @@
-"""Memory of more than one period: the last demands enter a law as one weighted mean, hidden ones by their draws."""
+"""Autocorrelation beyond one lag: the last demands enter a model as one weighted mean, hidden ones by their draws."""
 
 from typing import NamedTuple
 
@@ -9,8 +9,8 @@ from lostsales.demand.censoring.evidence import Evidence
 from lostsales.demand.law.evidence_sample import segment_starts
 from lostsales.types import Floats, Ints
 
-WEIGHT_RANGE = -1.0, 1.5
-LEAST_MEMORY = 1e-3  # of the slope on the last demands, below which their weights cannot be told apart
+WEIGHT_RANGE = -1.0, 1.5  # of a later lag relative to the first, against divergence
+LEAST_MEMORY = 1e-3  # of the slope on the last demands, below which their weights are not identified
 
 
 class Lags(NamedTuple):

@@ -19,12 +19,12 @@ from lostsales.demand.law.latents import complete_latents
 from lostsales.demand.law.means import LinearMean
 from lostsales.types import Floats, Ints
 
-MOST_PRICES = 9
+MOST_PRICES = 9  # of a response; quantiles of the prices if there are more
 MOST_RESAMPLED = 4_000  # rows of a bootstrap behind standard errors, which are scaled to all rows
 MOST_ROWS = 4_000  # of the log, over which the response is averaged
-ATOMS = 32
+ATOMS = 32  # of the distribution of residuals in an expectation
 LAGS = 5  # draws of hidden last demands behind the response itself
-COVERAGE = 0.95
+COVERAGE = 0.95  # of the confidence band
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ def price_response(
 
 
 def expected_demand(evidence: Evidence, law: DemandLaw, prices: Floats, draws: int, seed: int) -> Floats:
-    """Mean of E[D | market, price, last demand] over rows, each of which is given every price, (prices,).
+    """Mean of E[D | market, price, last demand] over rows, with every price in each, (prices,).
 
     Hidden last demands are drawn from the law.
     """

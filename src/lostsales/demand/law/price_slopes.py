@@ -1,16 +1,16 @@
 """The slope of demand on the price by three estimators: least squares, orthogonalised, and two-stage with instruments.
 
 All regress the latent demand on the price beside features and last demand. Where it is censored, it is its expectation
-given these, the instruments and what was available: what was ordered, and a cost, foretell demand where a hidden cause
+given these, the instruments and what was available: what was ordered, and a cost, predict demand where a hidden cause
 moves decisions.
 
 Orthogonalised: what the controls explain of prices and of demand in other folds is taken out of both first
 (Chernozhukov et al., 2018, Double/debiased machine learning). Two-stage: only the part of the price counts that moves
-with the innovations of the instruments, what their own past does not foretell. These are independent of a hidden
+with the innovations of the instruments, which their own past does not predict. These are independent of a hidden
 market, however long it lasts, and so of the last demand.
 
 A hidden market that lasts bends the slope on the last demand too: it passes for memory. The innovations of the period
-before moved the price then, and by it the last demand: by them that slope is told as well.
+before moved the price then, and by it the last demand: they identify that slope as well.
 """
 
 from collections.abc import Callable

@@ -14,8 +14,8 @@ import numpy as np
 from lostsales.types import Floats, Ints
 
 BEYOND_CHANCE = 3.0  # standard deviations of a sum of squares above which series differ
-USUAL_VARIANCE = 0.25  # of elasticities between products, of which ...
-PSEUDO_PRODUCTS = 4  # ... so many are taken as known
+USUAL_VARIANCE = 0.25  # prior variance of elasticities between products, with the weight of ...
+PSEUDO_PRODUCTS = 4  # ... this many products
 INNER_STEPS = 20  # of the expectation-maximisation of variances, within each iteration of the law
 LEAST_SPREAD = 0.1  # of a series, as a share of the common one
 
@@ -65,7 +65,7 @@ class SeriesEffects:
         return replace(self, level=self.level[series], slopes=self.slopes[series], spread=self.spread[series])
 
     def extrapolate(self, other: "SeriesEffects", step: float) -> "SeriesEffects":
-        """These plus `step` times the difference to others."""
+        """These plus `step` times the difference from others."""
         level = self.level + step * (other.level - self.level)
         return replace(other, level=level, slopes=self.slopes + step * (other.slopes - self.slopes))
 
