@@ -22,7 +22,7 @@ from lostsales.learn.fit import DEFAULT, fit_counted, learner_of
 from lostsales.learn.learner import Learner
 from lostsales.policy.policy import SavedPolicy
 
-WINDOWS = 3
+WINDOWS = 3  # by default
 TESTED = 0.5  # the share of the periods that is tested, the last ones
 LEAST_PERIODS = 5  # of a window
 ENDS = {
@@ -141,7 +141,7 @@ def back_test(
     quick : bool
         Quick settings of the method, and fewer rows to judge from.
     workers : int, optional
-        Threads; those that the machine has, at most four, unless given.
+        Threads; by default those of the machine, at most four.
     progress : callable, optional
         Called with (done, total).
 

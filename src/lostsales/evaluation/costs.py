@@ -79,7 +79,7 @@ def rows_within(log: SalesLog, rows: int, limit: float, workers: int, quick: boo
 
 
 def first_series(log: SalesLog, rows: int) -> SalesLog:
-    """A part of the log of about so many rows, the first series, whose cost stands for that of any other."""
+    """First series of the log, up to about a number of rows, whose cost represents that of any other part."""
     if len(log) <= rows:
         return log
     lengths = np.diff(np.r_[log.starts, len(log)])

@@ -36,7 +36,7 @@ class Interval:
         return cls(value, value - reach, value + reach)
 
     def floor(self, units: int) -> float:
-        """One-sided 95 % bound from below, for an interval over so many units.
+        """One-sided 95 % bound from below, for an interval over a number of units.
 
         >>> round(Interval.of(np.array([1.0, 2.0, 3.0])).floor(3), 3)
         0.314

@@ -32,7 +32,7 @@ from lostsales.evaluation.results import Earned
 from lostsales.types import Floats
 
 MOST_UNITS = 20  # the demand law is fitted again without each
-QUICK_UNITS = 10
+QUICK_UNITS = 10  # ... in quick runs
 
 
 @dataclass(frozen=True, eq=False)

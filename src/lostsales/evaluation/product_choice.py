@@ -12,9 +12,9 @@ from lostsales.data.confidence import quantile
 from lostsales.evaluation.interval import Interval, degrees_of_freedom
 from lostsales.types import Bools, Floats, Ints
 
-FOLDS = 5
+FOLDS = 5  # of units, for the cross-fitted gain
 FALSE_SHARE = 0.025  # of the products called proven that are expected not to be; the one-sided level of an interval
-TINY = 1e-12
+TINY = 1e-12  # against division by 0
 
 
 def root_mean_square(shifts: Floats) -> Floats:

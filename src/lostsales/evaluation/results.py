@@ -50,7 +50,7 @@ class Estimate:
     contributions: Floats | None = None  # (units,) to the profit; their mean is its value
     model_uncertainty: float = 0.0  # of the gain: its spread over demand laws that the log does not rule out
     sensitivity: Sensitivity | None = None  # of the gain to a hidden cause of the prices; None where it is not known
-    assortment: AssortmentGain | None = None  # by product; None where there is one, or the estimator cannot tell
+    assortment: AssortmentGain | None = None  # by product; None for one, or if the estimator has none
     own_error: float = 0.0  # of the profit, on logs drawn from the demand model; 0 where it is not measured
     worth_of_stock: float = 0.0  # that the policy ends with beyond the log, at its order cost, a period
     reason: str | None = None
@@ -182,7 +182,7 @@ def assortment_json(found: AssortmentGain | None) -> dict[str, Any] | None:
 
 
 def plain(value: Any) -> Any:
-    """Dataclasses as dicts, arrays and tuples as lists; gains by product stand beside their estimate, not in it.
+    """Dataclasses as dicts, arrays and tuples as lists; gains by product are next to their estimate, not in it.
 
     >>> plain(Interval(1.0, 0.0, 2.0))
     {'value': 1.0, 'low': 0.0, 'high': 2.0}

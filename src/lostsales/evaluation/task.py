@@ -14,7 +14,7 @@ from lostsales.policy.policy import Policy
 from lostsales.types import Bools, Floats, Ints
 
 START = "where each series of the log starts"
-# The most periods to look ahead unless told otherwise: a policy has settled long before (docs/decisions/evaluation.md).
+# The most periods to look ahead by default: a policy has settled long before (docs/decisions/evaluation.md).
 # Longer series are cut into episodes, so that all their periods count.
 MOST_HORIZON = 100
 
@@ -44,7 +44,7 @@ class EvaluationTask:
         start_stock: float | None = None,
         progress: Progress | None = None,
     ) -> "EvaluationTask":
-        """`horizon` is the median length of a series unless given, at most `MOST_HORIZON`: then long ones are cut."""
+        """`horizon` is by default the median length of a series, at most `MOST_HORIZON`: then long ones are cut."""
         check_policy(policy, prepared.log, horizon, start_stock)
         log = prepared.log
         policy = as_replayed(policy, log)

@@ -31,7 +31,7 @@ class PpoPolicy(PolicyBase):
     """An oracle: it observes (features, stock, last demand) and has a distribution of prices and one of orders.
 
     It takes their modes, or draws from them as in its training where it is `sampled`.
-    A network of layers x -> tanh(W x + b), the last of which gives the logits of the prices and of the orders.
+    A network of layers x -> tanh(W x + b); the last one gives the logits of the prices and of the orders.
     """
 
     problem: Problem
@@ -40,7 +40,7 @@ class PpoPolicy(PolicyBase):
     weights: tuple[Floats, ...]  # by layer, (outputs, inputs)
     biases: tuple[Floats, ...]  # by layer, (outputs,)
     trained: dict[str, Any]  # steps, discount and seed of the training
-    sampled: bool = False  # of a behaviour; a file does not say so
+    sampled: bool = False  # of a behaviour; not part of a file
     observes: Literal["demand"] = "demand"
     usual_demand: ClassVar[float] = 0.0  # never asked for, as it does not recommend
 

@@ -21,7 +21,7 @@ from lostsales.policy.rollout import Opening, Step, play
 from lostsales.policy.view import Action, Features, View
 from lostsales.types import Array, Floats, Ints
 
-WEEK = 7
+WEEK = 7  # days
 PROMOTION = 0.8  # of the usual price
 PRICES = (0.8, 0.9, 1.0, 1.1)  # of the usual price, that managers used
 

@@ -187,7 +187,9 @@ class Scenario(Shop):
         if isinstance(self.supply.multiple, str) or isinstance(self.supply.minimum, str):
             raise ValueError("supply.multiple and supply.minimum must be numbers in a scenario")
         if self.supply.lead_time == LEARN:
-            raise ValueError("supply.lead_time must be a number or a law in a scenario: there is no log to learn from")
+            raise ValueError(
+                "supply.lead_time must be a number or a table in a scenario: there is no log to learn from"
+            )
         if self.demand_law.maximum is not None and self.demand_law.maximum < self.demand_law.minimum:
             raise ValueError("the maximum of demand must not lie below its minimum")
         if taken := set(self.features) & set(Columns().named):

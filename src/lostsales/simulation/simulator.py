@@ -119,7 +119,7 @@ def simulate(
     scenario : Scenario, str or Path
         The shop: a scenario, the name of a preset, or the path of a TOML file.
     policy : Policy, str or Path, optional
-        A policy, its name (`"uniform"`, `"base-stock"`, `"base-stock:20@6"`) or its file; uniform unless given.
+        A policy, its name (`"uniform"`, `"base-stock"`, `"base-stock:20@6"`) or its file; by default uniform.
     episodes : int
         Series of the log, each of `scenario.horizon` periods.
     seed : int

@@ -25,7 +25,7 @@ from lostsales.policy.rollout import Market, Opening, Step, play
 from lostsales.policy.view import Features
 from lostsales.types import Bools, Floats, Ints
 
-VISITED_EVERY = 5  # one period of so many is kept as a sample of what the policy visits
+VISITED_EVERY = 5  # one period in this many is kept as a sample of what the policy visits
 MOST_VISITED = 200  # episodes kept of each
 
 
@@ -52,7 +52,7 @@ class ReplayPeriods:
         stock: float | None = None,
         restarts: bool = False,
     ) -> "ReplayPeriods":
-        """About `episodes` episodes, as many for each series, which opens with its logged stock unless one is given.
+        """About `episodes` episodes, as many for each series, which opens by default with its logged stock.
 
         With `restarts` one begins every `horizon` periods of a series, at the first whose last demand is observed.
         """

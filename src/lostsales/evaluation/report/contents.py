@@ -108,11 +108,11 @@ def report_contents(
     log : SalesLog
         What `read_log` gives; it needs stock, orders and unit costs.
     methods : sequence of str or Learner
-        Compared beside the policy; none unless given.
+        Compared with the policy; by default none.
     horizon : int, optional
-        Periods to look ahead; the median length of a series unless given.
+        Periods to look ahead; by default the median length of a series.
     windows : int
-        Of a back-test of the policy's method; none unless given.
+        Windows of a back-test of the policy's method; by default none.
     seed : int
         The same seed gives the same contents.
     progress : callable, optional

@@ -25,7 +25,7 @@ from lostsales.lab.benchmarks.freshretail_days import (
 from lostsales.types import Bools, Floats
 
 SHARE = 0.2  # of the days in stock that are cut
-DRAWS = 4  # of which days, and how
+DRAWS = 4  # of the days to cut, and of the cuts
 CUTTINGS: dict[str, Cutting] = {"hours": cut_at_hours, "supplies": cut_at_supplies}
 NAMES = {"hours": "cut at hours of real stock-outs", "supplies": "cut at supplies of days that sold out"}
 ALL_DAYS, OTHER_DAYS = "impute, from all days", "impute, without days of real stock-outs"
@@ -77,7 +77,7 @@ class FreshRetail:
     name: str = "freshretail"
     source: str = (
         "data: Dingdong-Inc, FreshRetailNet-50K (CC BY 4.0), arXiv 2505.16319; the cuts, and the figures of simple "
-        "ways beside ours, are measured here"
+        "methods next to ours, are measured here"
     )
 
     @classmethod

@@ -29,7 +29,7 @@ BEST = {
     ("synthetic", "4"): 0.558,
     ("synthetic", "stochastic"): 0.411,
 }
-BEST_OVERALL = 0.538
+BEST_OVERALL = 0.538  # best published score over all instances
 DEFAULT = Search()
 DISCOUNT = 0.9999  # rewards of all periods count the same
 
@@ -105,7 +105,7 @@ def _row(board: str, case: str, scores: Floats, best: float | None) -> BoardRow:
 def play_batch(batch: Batch, sales_only: bool = False, search: Search = DEFAULT) -> Floats:
     """The score of every instance, (instances,).
 
-    The policy is shown the demand of each period after it, or its sales; the units that arrived, not of which order,
+    The policy is shown the demand of each period after it, or its sales; the units that arrived, not their order,
     and of a fixed lead time how long it is. Chances of random ones are learned as units arrive or do not.
     """
     n, periods = batch.demand.shape

@@ -1,6 +1,6 @@
-"""Deliveries of InventoryBench: what happens, and what a policy that sees quantities alone can tell of it.
+"""Deliveries of InventoryBench, and the belief about them of a policy that sees only quantities.
 
-The interface for policies shows how many units arrived, not of which order. With random lead times the orders that
+The interface for policies shows how many units arrived, not from which order. With random lead times the orders that
 arrived are therefore known up to a belief over the sets of orders whose quantities add up to the arrival.
 """
 
@@ -118,7 +118,7 @@ class SupplyBelief:
                 joint[:, out, some] = chance * fits
         total = joint.sum(axis=(1, 2))
         explained: Bools = total > 0
-        # Units that no order explains tell nothing.
+        # Units that no order explains carry no information.
         return np.where(explained[:, None, None], joint / np.where(explained, total, 1.0)[:, None, None], prior)
 
 

@@ -16,7 +16,7 @@ from lostsales.types import Floats
 Verdict = Literal["holds", "not reproduced", "inconclusive"]
 PAPER = ("c-fqi", "pc-fqi", "fusion")
 OURS = ("planner", "replay-fqi")
-# C-FQI less its depths: one Q on the last observation, as it is or with the mean of a hidden demand (Appendix C).
+# C-FQI less its depths: one Q on the last observation, raw or with the mean of a hidden demand (Appendix C).
 WITHOUT_DEPTH = ("fqi-imputed", "fqi-plugin")
 # Margin of "near", as a share of the gain of pi* over uniform decisions.
 NEAR = 0.05

@@ -133,7 +133,7 @@ def summarise_results(results: ExperimentResults) -> list[Row]:
 
 @dataclass(frozen=True)
 class Times:
-    """Mean seconds of fitting a method to so many episodes, and of testing its policy."""
+    """Mean seconds of fitting a method to a number of episodes, and of testing its policy."""
 
     method: str
     episodes: int

@@ -1,6 +1,6 @@
 """Shops for the study of pilots: scenarios of the simulator, and a shop of another make.
 
-A shop is rolled out under the policy as before and, where a schedule says so, under the new one. The same seed shows
+A shop is rolled out under the policy as before and, where a schedule has it, under the new one. The same seed shows
 the same market up to the first change, so that a pilot can be designed from the past and then be played.
 """
 
@@ -21,8 +21,8 @@ from lostsales.simulation.simulator import evaluate_policy, simulate
 from lostsales.types import Bools, Floats
 
 ASSORTED = "assorted"  # the shop that is no scenario
-TRUTH_EPISODES = 20_000
-WEEK = np.array([0.85, 0.85, 0.9, 1.0, 1.15, 1.35, 0.9])
+TRUTH_EPISODES = 20_000  # of 50 periods, behind the true profits
+WEEK = np.array([0.85, 0.85, 0.9, 1.0, 1.15, 1.35, 0.9])  # relative demand by weekday
 
 
 class PilotShop(Protocol):
@@ -62,7 +62,7 @@ class ShiftedScenario(Scenario):
 
 @dataclass(frozen=True, eq=False)
 class Scheduled(PolicyBase):
-    """Decides by the new policy where the schedule says so, and as before elsewhere."""
+    """Policy that decides by the new one where the schedule has it, and as before elsewhere."""
 
     before: Policy
     new: Policy
