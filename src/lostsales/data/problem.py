@@ -27,18 +27,18 @@ class Costs(Settings):
 
     lost: NonNegative | str | None = Field(
         None,
-        description="Of a unit of demand that was not served, beyond the margin that was not earned.",
+        description="Cost of a unit of demand that was not served, beyond the lost margin.",
         examples=[2],
     )
     order: NonNegative | str | None = Field(
-        None, description="Of a unit that is ordered: the purchase price.", examples=["purchase_price"]
+        None, description="Cost of a unit that is ordered: the purchase price.", examples=["purchase_price"]
     )
     holding: NonNegative | str | None = Field(
         None,
-        description="Of a unit that is left at the end of a period: capital, space, spoilage.",
+        description="Cost of a unit that is left at the end of a period: capital, space, spoilage.",
         examples=[0.05],
     )
-    fixed_order: NonNegative = Field(0.0, description="Of every order, whatever its size.", examples=[15])
+    fixed_order: NonNegative = Field(0.0, description="Cost of every order, whatever its size.", examples=[15])
 
 
 class Columns(Settings):
@@ -46,7 +46,7 @@ class Columns(Settings):
 
     series: str | Annotated[tuple[str, ...], Field(min_length=1)] = Field(
         "series",
-        description="What names a series: one product in one place. Several columns may name it together.",
+        description="Name of a series: one product in one place. Several columns may name it together.",
         examples=[["Store ID", "Product ID"]],
     )
     period: str = Field("period", description="Day, week or month: a date, or a whole number.", examples=["Date"])
@@ -165,7 +165,7 @@ class Problem(Shop):
     )
     stockouts_by: Literal["record", "stock"] | None = Field(
         None,
-        description="What says which rows were out of stock: the recorded flag or time, or the stock (every row that "
+        description="Source of stock-outs: the recorded flag or time, or the stock (every row that "
         "sold all there was). By default the record, unless it has no stock-out while many rows sold out.",
         examples=["stock"],
     )

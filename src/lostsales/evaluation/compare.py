@@ -375,7 +375,7 @@ def _choose(candidates: tuple[ComparedMethod, ...], doubts: tuple[Concern, ...])
             if wanted == "deploy":
                 return "deploy", each.method, f"deploy {each.method}: a proven gain, {figures}"
             doubt = withheld or texts(each.concerns, "amber") or f"its gain is not proven, {figures}"
-            return "pilot", each.method, f"{KEEP_CURRENT}, and run a pilot of {each.method} first: {doubt}"
+            return "pilot", each.method, f"{KEEP_CURRENT} for now, and test {each.method} in a pilot: {doubt}"
     if withheld:
         return "keep", None, f"{KEEP_CURRENT}: the gain of no method can be determined, as {withheld}"
     nothing = KEEP_ALL if any(each.assortment is not None for each in candidates) else None

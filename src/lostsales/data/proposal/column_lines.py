@@ -43,7 +43,7 @@ def _write_series(found: TableFindings, out: TomlText) -> None:
     if keys.repeated:
         out.todo(
             f"{keys.repeated:,} of {found.sample.rows:,} rows have the series and period of another row: if they are "
-            "transactions, sum them to one row a series and period first; else a further column is part of the series"
+            "transactions, sum them to one row per series and period first; else a further column is part of the series"
         )
 
 
@@ -70,7 +70,7 @@ def _write_sales_and_price(found: TableFindings, out: TomlText) -> None:
         lists = [name for name, each in columns.items() if each.kind == "list"]
         out.todo(f"no column looks like units sold; name it under [columns] sales{_maybe(amounts)}")
         if lists:
-            out.todo(f"{lists[0]!r} holds a list in every row: a log has one row a series and period")
+            out.todo(f"{lists[0]!r} holds a list in every row: a log has one row per series and period")
     else:
         _write_quantity(found, out, "sales", sales)
         if price is None and not sales.is_whole:

@@ -50,7 +50,7 @@ def run_experiment(
             raise LostSalesError(f"stopped with {_done(cells, journal)}; the same command goes on from there") from None
         except BrokenProcessPool:
             raise LostSalesError(
-                f"a worker died, most likely for want of memory, with {_done(cells, journal)}; "
+                f"a worker died, most likely out of memory, with {_done(cells, journal)}; "
                 "the same command goes on from there, and --workers 1 needs half as much"
             ) from None
 
