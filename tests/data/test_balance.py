@@ -64,7 +64,7 @@ def test_a_stock_of_no_law_has_the_usual_reasons_and_the_keys_that_help() -> Non
     notes = read_log(table).notes
     assert notes.off_balance_share > 0.9
     assert notes.follows_if == ""
-    for words in ("lead time", "received", "adjustment", "arrival", "another hour", "no gain can be told"):
+    for words in ("lead time", "received", "adjustment", "arrival", "another hour", "no gain can be determined"):
         assert words in notes.balance_warning
 
 

@@ -173,7 +173,7 @@ def test_inspect_lists_the_kinds() -> None:
     }  # fmt: skip
     lines = facts.as_lines()
     assert ("stock-outs", "60.0% of rows (by hours)") in lines
-    first = lines.index(("what rows tell about demand", "2 rows (40.0%): exactly the sales: not out of stock"))
+    first = lines.index(("information about demand", "2 rows (40.0%): exactly the sales: not out of stock"))
     assert [text.split(":")[1].strip() for _, text in lines[first : first + 4]] == [
         "exactly the sales",
         "at least what was available",

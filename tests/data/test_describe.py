@@ -51,7 +51,7 @@ def test_repairs_and_unused_columns_are_listed(changes: dict[str, Any], line: tu
 def test_a_demand_only_log_has_no_balance_and_no_cash() -> None:
     log = read_log(frame(stockout=[False, False, True, True, False]).drop(columns=["stock", "order"]), PRICED)
     lines = dict(describe(log).as_lines())
-    assert lines["mean cash a period"] == "unknown: needs stock, order and unit costs"
+    assert lines["mean cash per period"] == "unknown: needs stock, order and unit costs"
     assert "stock off the balance" not in lines
     assert "orders" not in lines
 

@@ -179,7 +179,7 @@ def test_a_product_with_rows_in_one_block_counts_as_no_gain() -> None:
     assert found.total.period.value == pytest.approx(8.0)
     assert found.products[-1].verdict == "too few rows"
     assert found.choice.kept == ("product 1",)
-    assert "count as no gain" in " ".join(found.notes)
+    assert "their gain is treated as 0" in " ".join(found.notes)
 
 
 def test_totals_of_drawn_products_are_of_the_whole_log_and_less_certain() -> None:

@@ -100,7 +100,7 @@ CORRUPTIONS: dict[str, tuple[Corrupt, str]] = {
     "no truth value": (_put("stockout", "perhaps"), "stockout must be true or false"),
     "sales above available": (_sell_too_much, "sales must not exceed what was available"),
     "flag against sales": (_contradict, "where stockout says that demand was hidden"),
-    "duplicate": (_repeat, "a series must have one row a period"),
+    "duplicate": (_repeat, "a series must have one row per period"),
     "unknown category": (_put("day", "8"), "day must be one of 0, 1, 2, 3, 4, 5, 6"),
 }
 

@@ -98,9 +98,7 @@ def test_a_changed_pipeline_column_is_refused(tmp_path: Path) -> None:
     wrong = log.pipeline.copy()
     wrong[60, 1] += 1
     write_log(replace(log, pipeline=wrong), tmp_path / "log.parquet")
-    with pytest.raises(
-        lostsales.LogError, match=r"on_order must be what was ordered so many periods before, but row 60"
-    ):
+    with pytest.raises(lostsales.LogError, match=r"on_order must equal the orders of the periods before, but row 60"):
         read_log(tmp_path / "log.parquet")
 
 

@@ -12,7 +12,7 @@ WEEK = np.timedelta64(7, "D") / np.timedelta64(1, "us")  # microseconds, as date
 def is_assortment(log: SalesLog) -> bool:
     """True where the series of a log are products, each of its own kind.
 
-    Series are taken for episodes of one shop, as a simulation writes them, where their periods are plain numbers and
+    Series are treated as episodes of one shop, as a simulation writes them, where their periods are plain numbers and
     they differ in neither size nor price.
     """
     if len(log.products) < 2:

@@ -1,4 +1,4 @@
-"""Whether the stock of a log follows its balance, and if not, under which other reading it would."""
+"""Check of the stock of a log against its balance, and of other readings that it would follow."""
 
 from dataclasses import replace
 
@@ -12,7 +12,7 @@ from lostsales.types import Bools, Floats, exceeds
 BALANCES = ("lost-sales", "netted")
 LONGEST_LEAD = 30  # periods after which an order is looked for
 MOST_ROWS = 100_000  # on which other readings are tried
-LEAST_ROWS = 20
+LEAST_ROWS = 20  # below, another reading of the balance is not considered
 EXPLAINS = 0.9  # share of the next stocks that another reading has to give
 
 
@@ -70,7 +70,7 @@ def nets_orders(log: SalesLog) -> bool:
 def other_reading(log: SalesLog) -> tuple[str, float]:
     """The reading under which most next stocks follow and their share; an empty text where none gives enough.
 
-    Tried are the netted balance, a stock at the end of the period in place of its start, and orders that arrive 0 to 30
+    Tried are the netted balance, a stock at the end of the period instead of its start, and orders that arrive 0 to 30
     periods later.
     """
     if log.stock is None or log.order is None:

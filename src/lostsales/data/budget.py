@@ -14,7 +14,7 @@ REFERENCE_SECONDS = 0.0145  # of `_benchmark` on the machine where the constants
 
 @dataclass(frozen=True)
 class Cost:
-    """What a piece of work takes: seconds of one reference core, and bytes beside those that are held already."""
+    """Cost of a piece of work: seconds of one reference core, and bytes of memory on top of those in use."""
 
     seconds: float
     memory: float
@@ -24,11 +24,11 @@ class Cost:
         return Cost(self.seconds + other.seconds, max(self.memory, other.memory))
 
     def __mul__(self, times: float) -> "Cost":
-        """So many times, one after the other."""
+        """Cost of repeating the work one after the other: memory is free again in between."""
         return Cost(self.seconds * times, self.memory)
 
     def on(self, workers: int) -> "Cost":
-        """The same on so many threads, each with memory of its own."""
+        """Cost on several threads, each with its own memory."""
         return Cost(self.seconds, workers * self.memory)
 
 
@@ -43,7 +43,7 @@ def duration(seconds: float) -> str:
 
 @cache
 def slowness() -> float:
-    """How much longer work takes here than on the reference machine, on a core that has nothing else to do."""
+    """Ratio of running time here to that on the reference machine, on an idle core."""
     return min(_benchmark() for _ in range(3)) / REFERENCE_SECONDS
 
 

@@ -1,4 +1,4 @@
-"""Business rules as keys: what a shop will not do, on top of the ladders of prices and orders."""
+"""Business rules as keys: what a shop will not do, on top of the grids of prices and orders."""
 
 from typing import Annotated, Self
 
@@ -6,7 +6,7 @@ from pydantic import ConfigDict, Field, field_validator
 
 from lostsales.data.settings import StrictSettings
 
-MOST_FORBIDDEN = 1_000
+MOST_FORBIDDEN = 1_000  # pairs of price and order: bounds the size of a problem file
 OWN_RULES = ("multiple", "minimum", "least_margin", "greatest_price_change", "greatest_price_change_percent")
 
 
@@ -17,7 +17,7 @@ class OwnRules(StrictSettings):
         description="Attributes with their values, or `series` with names; a product that has them all is meant.",
         examples=[{"department": ["bakery"]}],
     )
-    multiple: Annotated[float, Field(gt=0)] | None = Field(None, description="Orders come in cases of so many.")
+    multiple: Annotated[float, Field(gt=0)] | None = Field(None, description="Case size; orders are multiples of it.")
     minimum: Annotated[float, Field(ge=0)] | None = Field(None, description="An order is none or at least this.")
     least_margin: Annotated[float, Field(ge=0, lt=1)] | None = Field(
         None, description="Least gross margin as a share of the price."
@@ -60,7 +60,7 @@ class BusinessRules(StrictSettings):
 
     # The aliases are the names in policy files.
     multiple: Annotated[float, Field(gt=0)] | None = Field(
-        None, alias="order_multiple", description="Orders come in cases of so many.", examples=[6]
+        None, alias="order_multiple", description="Case size; orders are multiples of it.", examples=[6]
     )
     minimum: Annotated[float, Field(ge=0)] | None = Field(
         None, alias="order_minimum", description="An order is none or at least this.", examples=[12]

@@ -1,4 +1,4 @@
-"""How well the name of a column fits a role; `column_names.toml` has the names."""
+"""Match of column names with roles; `column_names.toml` has the names."""
 
 import re
 import tomllib
@@ -28,7 +28,7 @@ def words(name: str) -> list[str]:
 
 
 def fit(name: str, role: str) -> float:
-    """How well a name fits a role: 1 or a little less for the whole name, less for a part of it, 0 for none.
+    """Score the match of a name with a role: 1 or a little less for the whole name, less for a part of it, 0 for none.
 
     >>> fit("Units Sold", "sales") > fit("Lineitem quantity", "sales") > fit("colour", "sales")
     True

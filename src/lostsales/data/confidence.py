@@ -8,7 +8,7 @@ from lostsales.types import Floats
 
 
 def quantile(chance: float, degrees: float = np.inf) -> float:
-    """Quantile of Student's t with so many degrees of freedom; of the normal distribution with infinitely many.
+    """Quantile of Student's t distribution; of the normal distribution with infinitely many degrees of freedom.
 
     >>> round(quantile(0.975), 3), round(quantile(0.975, 9), 3)
     (1.96, 2.262)

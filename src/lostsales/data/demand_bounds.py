@@ -1,4 +1,4 @@
-"""What each row of a log tells about its demand: exact, at least, between, or nothing."""
+"""Bounds on the demand of each row of a log: exact, at least, between, or none."""
 
 from dataclasses import dataclass
 

@@ -13,7 +13,7 @@ from lostsales.data.order_moment import OrderMoment, order_moment
 from lostsales.data.supply_words import supply_words
 from lostsales.types import Array, Floats
 
-SHOWN_HOLES = 3
+SHOWN_HOLES = 3  # gaps that are listed one by one
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Description:
     features: tuple[str, ...]
     attributes: tuple[str, ...]
     notes: LogNotes
-    row_kinds: dict[str, int]  # rows by what they tell about demand, see `ROW_KINDS`
+    row_kinds: dict[str, int]  # rows by their information about demand, see `ROW_KINDS`
     stockouts_by: str  # what says which rows were out of stock
     closed: tuple[Closings, ...]  # when the shop is closed, by calendar; empty where it never is
     holes: tuple[str, ...]  # the first of the missing periods that are no closings, each starts a new series
@@ -66,7 +66,9 @@ class Description:
     def as_lines(self) -> list[tuple[str, str]]:
         """Names and values for people."""
         notes = self.notes
-        cash = "unknown: needs stock, order and unit costs" if self.mean_cash is None else f"{self.mean_cash:.3f}"
+        cash = "unknown: needs stock, order and unit costs"
+        if self.mean_cash is not None:
+            cash = f"{self.mean_cash:.3f} (the cost of lost sales is hidden)"
         lines = [
             ("rows", f"{self.rows:,} in {self.series:,} series, periods {self.first_period} to {self.last_period}"),
             *(("closed" if place == 0 else "", line) for place, line in enumerate(closing_lines(self.closed))),
@@ -74,8 +76,8 @@ class Description:
             ("stock-outs", f"{self.stockout_share:.1%} of rows ({self.stockouts_by})"),
             *self._unrecorded(),
             *self._rows_tell(),
-            ("mean sales a period", f"{self.mean_sales:.3f}"),
-            ("mean cash a period", f"{cash}{'' if self.mean_cash is None else ' (the cost of lost sales is hidden)'}"),
+            ("mean sales per period", f"{self.mean_sales:.3f}"),
+            ("mean cash per period", cash),
             ("prices", _grid(self.prices)),
         ]
         if self.orders is not None:
@@ -125,13 +127,13 @@ class Description:
         return [("sold out, not recorded", f"{rows:,} rows sold all there was: taken to be exactly the demand")]
 
     def _rows_tell(self) -> list[tuple[str, str]]:
-        """What rows tell about demand, a line a kind."""
+        """Kinds of rows by their information about demand, one line each."""
         told = [
             f"{rows:,} rows ({rows / self.rows:.1%}): {ROW_KINDS[kind]}"
             for kind, rows in self.row_kinds.items()
             if rows
         ]
-        return [("what rows tell about demand" if place == 0 else "", line) for place, line in enumerate(told)]
+        return [("information about demand" if place == 0 else "", line) for place, line in enumerate(told)]
 
 
 def describe(log: SalesLog) -> Description:
@@ -186,7 +188,7 @@ def describe(log: SalesLog) -> Description:
 
 
 def one_line(log: SalesLog) -> str:
-    """What `print(log)` shows.
+    """Summarise a log in the one line that `print(log)` shows.
 
     >>> from lostsales.simulation.scenario import Scenario
     >>> from lostsales.simulation.simulator import simulate

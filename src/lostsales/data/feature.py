@@ -24,7 +24,7 @@ class Feature(Settings):
     )
     levels: tuple[Level, ...] | None = Field(
         None,
-        description="The values that a categorical feature may have; those in the table unless given.",
+        description="The values that a categorical feature may have; by default those in the table.",
         examples=[["Mon", "Tue", "Wed"]],
     )
     calendar: str | None = Field(

@@ -1,4 +1,4 @@
-"""How numbers and dates are written in the text columns of a table, as the problem declares it."""
+"""Format of numbers and dates in the text columns of a table, as the problem declares it."""
 
 import re
 from typing import Annotated
@@ -12,7 +12,7 @@ _YEAR = re.compile(r"%-?[yYG]")
 
 
 class Format(Settings):
-    """How a table writes numbers and dates; it holds for columns of text, and nothing is guessed.
+    """Format of numbers and dates in columns of text; nothing is guessed.
 
     Examples
     --------
@@ -23,14 +23,14 @@ class Format(Settings):
 
     decimal: Annotated[str, Field(pattern=r"^[.,]$")] = Field(".", description="The decimal sign.", examples=[","])
     thousands: Annotated[str, Field(min_length=1, max_length=1)] | None = Field(
-        None, description="The sign between groups of three digits; none unless given.", examples=[","]
+        None, description="The sign between groups of three digits; by default none.", examples=[","]
     )
     currency: Annotated[str, Field(min_length=1, max_length=10)] | None = Field(
         None, description="A sign or word before or after amounts, which is left out.", examples=["€"]
     )
     dates: str | tuple[str, ...] = Field(
         (),
-        description="The format of dates, or several, in the letters of `strptime`; ISO (2026-03-01) unless given.",
+        description="The format of dates, or several, in the letters of `strptime`; by default ISO (2026-03-01).",
         examples=["%d.%m.%Y"],
     )
 

@@ -29,7 +29,7 @@ Key = TypeVar("Key", bound=Hashable)
 
 @dataclass(frozen=True)
 class Run(Generic[Entry]):
-    """A run, and what tells its journal from those of others."""
+    """A run, and what distinguishes its journal from those of others."""
 
     called: str  # in messages, such as "a calibration study"
     entry: type[Entry]  # a frozen dataclass of numbers and texts

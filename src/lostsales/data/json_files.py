@@ -8,7 +8,7 @@ from lostsales.data.finite_json import finite
 from lostsales.data.output_files import replacing
 from lostsales.errors import LostSalesError
 
-MOST_BYTES = 64 << 20
+MOST_BYTES = 64 << 20  # of a file: bounds memory
 
 
 def write_json(content: dict[str, Any], path: Path) -> None:

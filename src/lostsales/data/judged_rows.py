@@ -8,11 +8,11 @@ from lostsales.data.sublogs import series_of, without
 from lostsales.errors import SettingError
 from lostsales.types import Ints
 
-# Of a larger log a part tells as much as is needed: intervals are over at most twenty units, and every further row
+# Part of a larger log is precise enough: intervals are over at most twenty units, and every further row
 # takes its time in each of them, and in each fit of a comparison.
-EVALUATED_ROWS = 40_000
-COMPARED_ROWS = 20_000
-QUICK_ROWS = 5_000
+EVALUATED_ROWS = 40_000  # default of `evaluate`
+COMPARED_ROWS = 20_000  # default of `compare`
+QUICK_ROWS = 5_000  # default of quick runs
 LEAST_SERIES = 20  # are kept where there are more; long ones are shortened instead
 # Of an assortment all products are kept, as each is judged, while this many periods of each can be.
 LEAST_PERIODS = 60
@@ -41,7 +41,7 @@ def judged_rows(log: SalesLog, most: int, seed: int) -> tuple[SalesLog, tuple[st
 
 
 def _end_of_name(log: SalesLog) -> Ints:
-    """Where the rows of each row's series end, all its parts included, (rows,)."""
+    """End of the rows of each row's series, all its parts included, (rows,)."""
     rows = np.arange(len(log))
     name = log.names[log.series]
     last = np.r_[name[1:] != name[:-1], True]

@@ -57,7 +57,7 @@ def texts_of(labels: tuple[Ints, Array]) -> Array:
 
 
 def beside(columns: dict[str, Array], taken: Iterable[str], prefix: str) -> dict[str, Array]:
-    """Columns to stand beside others: one whose name is taken gets the prefix, as often as it takes.
+    """Columns to add to others: one whose name is taken gets the prefix, as often as it takes.
 
     >>> list(beside({"value": np.zeros(1), "flag": np.zeros(1)}, ["flag"], "recommended_"))
     ['value', 'recommended_flag']

@@ -1,4 +1,4 @@
-"""Ladders of prices and orders in words and as JSON, by series where series differ."""
+"""Price and order grids in words and as JSON, by series if series differ."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -11,14 +11,14 @@ from lostsales.data.scale import series_scale, usual_price
 from lostsales.errors import SettingError
 from lostsales.types import Floats
 
-LISTED = 12  # so many rungs are listed one by one
-SHOWN_SERIES = 3
+LISTED = 12  # candidates of a grid that are listed one by one; longer grids are summarised
+SHOWN_SERIES = 3  # series whose grids are shown in words
 HEADING = "may be recommended"
 
 
 @dataclass(frozen=True)
 class Rungs:
-    """The rungs of a ladder; relative ones are multiples of the usual price or the mean sales of a series."""
+    """Candidates of a grid; relative ones are multiples of the usual price or the mean sales of a series."""
 
     count: int
     lowest: float
@@ -30,7 +30,7 @@ class Rungs:
 
 @dataclass(frozen=True)
 class SeriesRungs:
-    """Lowest and highest rungs of one series."""
+    """Lowest and highest candidates of one series."""
 
     series: str
     lowest_price: float
@@ -41,17 +41,17 @@ class SeriesRungs:
 
 @dataclass(frozen=True)
 class LadderFacts:
-    """What may be recommended."""
+    """Prices and orders that may be recommended."""
 
     prices: Rungs
     orders: Rungs | None  # None in a log without orders
     price_endings: tuple[float, ...]  # that relative prices are rounded to
     price_step: float
-    series: tuple[SeriesRungs, ...]  # where series have ladders of their own
+    series: tuple[SeriesRungs, ...]  # if series have their own grids
 
     @classmethod
     def of(cls, ladders: Ladders, log: SalesLog) -> "LadderFacts":
-        """Of ladders for the series of a log.
+        """Describe the grids of the series of a log.
 
         >>> from lostsales.simulation.simulator import simulate
         >>> log, _ = simulate("released", episodes=5, seed=1)
@@ -101,7 +101,7 @@ class LadderFacts:
 
 
 def recommendable(log: SalesLog) -> LadderFacts | str:
-    """What would be recommended from a log by default, or why nothing can be."""
+    """Prices and orders that are recommended from a log by default, or the reason why there are none."""
     try:
         return LadderFacts.of(Ladders.of(log, log.problem.rules), log)
     except SettingError as error:

@@ -19,14 +19,14 @@ MOST_OFF_BALANCE = 0.05
 
 @dataclass(frozen=True)
 class LogNotes:
-    """What reading a table repaired or noticed."""
+    """Notes on a table as it was read: repairs and contradictions."""
 
     rows_moved: int = 0  # rows that were not in the order of series and period
-    holes: int = 0  # gaps in the periods, each of which starts a new series
+    holes: int = 0  # gaps in the periods; each starts a new series
     balance_rows: int = 0  # rows whose next stock could be checked against the balance
     off_balance_rows: int = 0  # of these, rows whose next stock does not follow
     unused_columns: tuple[str, ...] = ()
-    rows_dropped: int = 0  # rows that could not be used and were left out, as the reader was told to
+    rows_dropped: int = 0  # unusable rows that were left out, as requested
     dropped_file: str = ""  # where they were written
     missing_costs: tuple[str, ...] = ()  # unit costs that neither the problem nor the table has
     follows_if: str = ""  # the reading under which a stock off its balance would follow, where one was found
@@ -39,18 +39,18 @@ class LogNotes:
 
     @property
     def record_warning(self) -> str:
-        """In words that the record of stock-outs contradicts the stock and is not used, empty where it is."""
+        """Warning that the record of stock-outs contradicts the stock and is ignored; empty if it is used."""
         if not self.record_ignored:
             return ""
         return (
             f"the record of stock-outs says that nothing was ever out of stock, but {self.unrecorded_sellouts:,} rows "
-            "sold all there was: it is ignored, and these rows count as stock-outs (if the record is right, set "
+            "sold out: it is ignored, and these rows are treated as stock-outs (if the record is right, set "
             'stockouts_by = "record")'
         )
 
     @property
     def zeros_warning(self) -> str:
-        """In words that rows of zero sales are missing, empty where they are not."""
+        """Warning that rows of zero sales are missing; empty if they are not."""
         if not self.missing_periods:
             return ""
         return (
@@ -62,7 +62,7 @@ class LogNotes:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What makes figures from this log doubtful, in words."""
+        """Warnings that make figures from this log doubtful."""
         return tuple(filter(None, (self.balance_warning, self.record_warning, self.zeros_warning)))
 
     @property
@@ -72,12 +72,12 @@ class LogNotes:
 
     @property
     def balance_broken(self) -> bool:
-        """True where so many rows are off the balance that profits computed from it cannot be trusted."""
+        """True if too many rows are off the balance to trust profits computed from it."""
         return self.off_balance_share > MOST_OFF_BALANCE
 
     @property
     def balance_finding(self) -> str:
-        """In words that the stock does not follow its balance, empty where it does."""
+        """Finding that the stock does not follow its balance; empty if it does."""
         if not self.balance_broken:
             return ""
         finding = f"the stock of the log does not follow its balance in {self.off_balance_share:.1%} of rows"
@@ -98,7 +98,7 @@ class LogNotes:
             reasons = f"it does in {self.follows_if_share:.1%} of rows if {self.follows_if}"
         keys = "say when orders arrive (arrival, supply.lead_time) or give what arrived (received) and corrections"
         keys = f"{keys} (adjustment), and check the balance"
-        return f"{found}; {reasons}; {keys}; until then no gain can be told from this log"
+        return f"{found}; {reasons}; {keys}; until then no gain can be determined from this log"
 
 
 @dataclass(frozen=True, eq=False)

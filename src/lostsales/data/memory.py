@@ -1,4 +1,4 @@
-"""How much memory may be used: half of the machine's or of what a container was given, unless a size is given."""
+"""Limit on memory: by default half of the machine's or the container's."""
 
 import os
 import re
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from lostsales.errors import LostSalesError, SettingError
 
-SHARE = 0.5
+SHARE = 0.5  # of the machine's memory that may be used by default
 FEWER = "read fewer rows or columns"
 USUAL_MEMORY = 8 * 2.0**30  # where the machine does not say how much it has
 UNITS = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12, "ki": 2.0**10, "mi": 2.0**20, "gi": 2.0**30, "ti": 2.0**40}

@@ -7,18 +7,18 @@ import numpy as np
 from lostsales.data.log import SalesLog
 from lostsales.types import Bools, Floats, Ints, exceeds
 
-LEAST_ROWS = 40
-MOST_ROWS = 20_000
+LEAST_ROWS = 40  # below, the regressions are not trusted
+MOST_ROWS = 20_000  # of the regressions; of more rows an even subset is used
 LEAST_SHARE = 0.5  # of what the opening leaves unexplained, explained by the sales of the same period
 LEAST_SPREAD = 0.02  # what the opening must leave unexplained, relative to the spread of orders
 BACK = 2  # earlier periods that a manager looks at
 STEPS = 15  # of the iterations towards least absolute deviations
-WEEK = 7
+WEEK = 7  # periods of the weekly pattern
 
 
 @dataclass(frozen=True)
 class OrderMoment:
-    """How well orders follow from what was known at the opening, and how much better with the sales of the period."""
+    """Regression of orders on the state at the opening, and its improvement by the sales of the period."""
 
     rows: int
     share: float  # of what the opening leaves unexplained, explained by the period's own sales
@@ -26,7 +26,7 @@ class OrderMoment:
 
     @property
     def is_close(self) -> bool:
-        """Whether orders were placed at closing time: they follow from the sales of the same period, upwards."""
+        """True if orders were placed at closing time: they rise with the sales of the same period."""
         return self.rows >= LEAST_ROWS and self.share >= LEAST_SHARE and self.slope > 0
 
     @property
@@ -40,7 +40,7 @@ class OrderMoment:
 
 
 def order_moment(log: SalesLog) -> OrderMoment | None:
-    """What the orders of a log show; None where it has none or is laid out by `order_placed = "close"`."""
+    """Time at which the orders of a log were decided; None without orders, or with `order_placed = "close"`."""
     if log.stock is None or log.order is None or log.problem.order_placed == "close":
         return None
     return moment_of(log.stock, log.order, log.sales, log.has_next, ~exceeds(log.available, log.sales), log.price)
@@ -49,7 +49,7 @@ def order_moment(log: SalesLog) -> OrderMoment | None:
 def moment_of(
     stock: Floats, order: Floats, sales: Floats, has_next: Bools, sold_out: Bools, price: Floats | None = None
 ) -> OrderMoment | None:
-    """The same of columns in order of series and period; None where too few rows show it.
+    """Time of order decisions from columns sorted by series and period; None if too few rows show it.
 
     Two regressions of least absolute deviations are compared, of orders on what was known at the opening (stock, price,
     earlier sales and orders, the place in a week) and on that and the sales of the period, over rows with an order and

@@ -33,13 +33,13 @@ def usual_workers() -> int:
 
 
 def current_workers() -> int:
-    """How many threads work here: those of `using_workers`, else the usual number."""
+    """Number of threads in use: that of `using_workers`, else the usual number."""
     return _workers.get() or usual_workers()
 
 
 @contextmanager
 def using_workers(workers: int | None) -> Iterator[None]:
-    """Within, work is done on so many threads; on the usual number where it is None.
+    """Set the number of threads within the block; None for the usual number.
 
     >>> with using_workers(1):
     ...     current_workers()

@@ -1,4 +1,4 @@
-"""What is on the way when each row of a log opens, and what of it is expected to arrive when."""
+"""Orders on the way when each row of a log opens, and their expected arrivals."""
 
 from dataclasses import replace
 
@@ -37,7 +37,7 @@ def pipeline_of_rows(log: SalesLog) -> Floats:
 
 
 def contradicts_orders(log: SalesLog, given: Floats) -> Bools:
-    """Rows whose pipeline, as given, is not what was ordered so many periods before, (rows,).
+    """Rows whose given pipeline differs from the orders of the periods before, (rows,).
 
     With one lead time it is that order; else that order, or nothing where it arrived.
     """
@@ -64,7 +64,7 @@ def off_lead_time(log: SalesLog) -> tuple[Bools, Floats]:
 
 
 def _ordered(log: SalesLog) -> tuple[Floats, Bools]:
-    """What was ordered as many periods before each row as its pipeline has columns, and where the log tells it."""
+    """Orders of the periods before each row, one per pipeline column, and a mask of those that the log shows."""
     length, order = log.problem.pipeline_length, np.asarray(log.order)
     at = np.arange(len(log))[:, None] - length + np.arange(length)
     known = at >= log.starts[log.series][:, None]

@@ -27,18 +27,18 @@ class Costs(Settings):
 
     lost: NonNegative | str | None = Field(
         None,
-        description="Of a unit of demand that was not served, beyond the margin that was not earned.",
+        description="Cost of a unit of demand that was not served, beyond the lost margin.",
         examples=[2],
     )
     order: NonNegative | str | None = Field(
-        None, description="Of a unit that is ordered: the purchase price.", examples=["purchase_price"]
+        None, description="Cost of a unit that is ordered: the purchase price.", examples=["purchase_price"]
     )
     holding: NonNegative | str | None = Field(
         None,
-        description="Of a unit that is left at the end of a period: capital, space, spoilage.",
+        description="Cost of a unit that is left at the end of a period: capital, space, spoilage.",
         examples=[0.05],
     )
-    fixed_order: NonNegative = Field(0.0, description="Of every order, whatever its size.", examples=[15])
+    fixed_order: NonNegative = Field(0.0, description="Cost of every order, whatever its size.", examples=[15])
 
 
 class Columns(Settings):
@@ -46,7 +46,7 @@ class Columns(Settings):
 
     series: str | Annotated[tuple[str, ...], Field(min_length=1)] = Field(
         "series",
-        description="What names a series: one product in one place. Several columns may name it together.",
+        description="Name of a series: one product in one place. Several columns may name it together.",
         examples=[["Store ID", "Product ID"]],
     )
     period: str = Field("period", description="Day, week or month: a date, or a whole number.", examples=["Date"])
@@ -57,7 +57,7 @@ class Columns(Settings):
     stockout: str = Field(
         "stockout",
         description="True where demand was above what was available. Without it every row that sold all there was "
-        "counts as a stock-out.",
+        "is treated as a stock-out.",
         examples=["ran_out"],
     )
     last_sales: str = Field(
@@ -78,7 +78,7 @@ class Columns(Settings):
     on_order: str = Field(
         "on_order",
         description="Units on the way when the period opens: a list in one column, or one column per remaining period, "
-        "`on_order_1`, `on_order_2`, ...; follows from orders and receipts unless given.",
+        "`on_order_1`, `on_order_2`, ...; by default derived from orders and receipts.",
         examples=["in_transit"],
     )
     adjustment: str = Field(
@@ -99,7 +99,7 @@ class Columns(Settings):
     in_stock_share: str | None = Field(
         None,
         description="Share of a period's usual demand that falls into the time on the shelf, from 0 to 1: sales of a "
-        "period that was partly out of stock count as sales of that share. A column `in_stock_share` is read as this "
+        "period partly out of stock are treated as sales of that share. A column `in_stock_share` is read as this "
         "where neither `out_of_stock` nor `in_stock` is given.",
         examples=["on_shelf_share"],
     )
@@ -114,7 +114,7 @@ class Columns(Settings):
     )
 
     def on_order_in(self, periods: int) -> str:
-        """The column of what arrives in so many periods."""
+        """Column of the units that arrive in a number of periods."""
         return f"{self.on_order}_{periods}"
 
     @property
@@ -165,8 +165,8 @@ class Problem(Shop):
     )
     stockouts_by: Literal["record", "stock"] | None = Field(
         None,
-        description="What says which rows were out of stock: the recorded flag or time, or the stock (every row that "
-        "sold all there was). By default the record, unless it never says so while many rows sold all there was.",
+        description="Source of stock-outs: the recorded flag or time, or the stock (every row that "
+        "sold all there was). By default the record, unless it has no stock-out while many rows sold out.",
         examples=["stock"],
     )
     features: tuple[Feature, ...] = Field(
@@ -201,7 +201,7 @@ class Problem(Shop):
     rules: BusinessRules = Field(
         BusinessRules(), description="What the shop will not do; a learner's own `rules` win over these."
     )
-    clock: Clock = Field(Clock(), description="When the shop is closed; learned unless given.")
+    clock: Clock = Field(Clock(), description="When the shop is closed; by default learned from the table.")
     open_time: Annotated[Number, Field(gt=0)] | str | None = Field(
         None,
         description="Length of a period in the unit of the column `out_of_stock` (16 hours, 30 days; 1 where it is a "
@@ -210,8 +210,8 @@ class Problem(Shop):
     )
     out_of_stock_pace: Annotated[Number, Field(gt=0)] | None = Field(
         None,
-        description="While out of stock, demand ran at most so many times as fast as sales in the rest of the period. "
-        "It gives the demand of such rows an upper bound; without it they say only that demand was at least the sales.",
+        description="While out of stock, demand was at most this many times as fast as sales in the rest of the period."
+        " It gives the demand of such rows an upper bound; else they show only that demand was at least the sales.",
         examples=[3],
     )
 
@@ -332,7 +332,7 @@ class Problem(Shop):
         return to_toml({key: value for key, value in keys.items() if value not in ((), {})})
 
     def named_as_in(self, columns: Collection[str]) -> "Problem":
-        """The same with `unique_id`, `ds` and `y` where a table has these columns and lacks ours.
+        """Problem that reads `unique_id`, `ds` and `y` if a table has these columns and lacks ours.
 
         >>> Problem().named_as_in(["unique_id", "ds", "y"]).columns.period
         'ds'
@@ -348,7 +348,7 @@ class Problem(Shop):
         return self.model_copy(update={"columns": self.columns.model_copy(update=others)}) if others else self
 
     def with_share_in(self, columns: Collection[str]) -> "Problem":
-        """The same with the share of a period in stock where a table has a column of that name.
+        """Problem that reads the share of a period in stock if a table has a column of that name.
 
         >>> Problem().with_share_in(["sales", "in_stock_share"]).columns.in_stock_share
         'in_stock_share'

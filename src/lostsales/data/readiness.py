@@ -5,7 +5,7 @@ from lostsales.data.order_moment import order_moment
 
 
 def doubts(log: SalesLog) -> tuple[str, ...]:
-    """What may make decisions from a log wrong, though they can be computed: timing not declared, balance broken."""
+    """Warnings that decisions from a log may be wrong though computable: timing undeclared, balance broken."""
     timing = (
         f'the problem does not say when orders arrive, and arrival = "{log.problem.arrival}" is taken: set arrival = '
         '"before" if an order can be sold in its own period, "after" if not'

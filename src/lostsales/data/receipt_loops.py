@@ -13,7 +13,7 @@ from lostsales.types import Floats, Ints
 
 UNEXPLAINED = 1e-6  # weight of a receipt that no set of orders explains
 NEGLIGIBLE = 1e-5  # likelihood of a set of orders that is no longer followed
-NEAR = 1e-6
+NEAR = 1e-6  # units: tolerance for rounding
 
 
 @compiled

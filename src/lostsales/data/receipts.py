@@ -15,8 +15,8 @@ LONGEST_FIXED = 30  # periods up to which one lead time of all orders is looked 
 LONGEST_VARYING = 8  # up to which lead times may vary: work grows with 3 to this power
 FIXED_SHARE = 0.95  # of the receipts that one lead time must give to be taken
 MOST_ROWS = 20_000  # from which varying lead times are learned
-LEAST_ORDERS = 20
-ITERATIONS = 200
+LEAST_ORDERS = 20  # below, lead times are not learned
+ITERATIONS = 200  # most steps of the EM algorithm
 CHANGE = 1e-5  # of a hazard at which iterations stop
 NEGLIGIBLE = 1e-3  # a longest lead time of a smaller chance is taken off
 
@@ -63,7 +63,7 @@ def with_receipts(log: SalesLog) -> SalesLog:
 
 
 def receipts_by_stock(log: SalesLog) -> Floats:
-    """What must have arrived for the next stock to follow; 0 in the last row of a series."""
+    """Receipts implied by the next stock; 0 in the last row of a series."""
     stock, moved = np.asarray(log.stock), np.zeros(len(log)) if log.adjustment is None else log.adjustment
     following = np.r_[stock[1:], 0.0]
     came = np.maximum(following - np.maximum(stock - log.sales, 0.0) - moved, 0.0)
@@ -72,7 +72,7 @@ def receipts_by_stock(log: SalesLog) -> Floats:
 
 
 def _receipts_by_orders(log: SalesLog, lead: int) -> Floats:
-    """The order of so many periods before; by the stock in the first rows, whose orders the log does not have."""
+    """Order placed a lead time before; derived from the stock in the first rows, whose orders the log lacks."""
     if lead == 0:
         return np.asarray(log.order)
     rows, first = np.arange(len(log)), log.starts[log.series]

@@ -62,7 +62,7 @@ def table_fields(model: type[BaseModel]) -> list[SettingField]:
 
 
 def nested_settings(model: type[BaseModel]) -> dict[str, type[Any]]:
-    """The settings within a model by key, also those in a list or beside other types."""
+    """Nested settings of a model by key, also those in a list or a union with other types."""
     found: dict[str, type[Any]] = {}
     for name, annotation, *_ in _members(model):
         options = [item for each in _options(annotation) for item in (each, *get_args(each))]
@@ -85,7 +85,7 @@ def described_fields(model: type[Any]) -> dict[str, str]:
 
 
 def _members(model: type[Any]) -> Iterator[tuple[str, Any, Any, str]]:
-    """(name, annotation, default, description) of each field; a description may stand in the class docstring."""
+    """(name, annotation, default, description) of each field; a description may be in the class docstring."""
     documented = _documented(model)
     if issubclass(model, BaseModel):
         for name, field in model.model_fields.items():

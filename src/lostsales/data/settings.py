@@ -142,7 +142,7 @@ def checked(model: type[Model], keys: dict[str, Any], source: str) -> Model:
 
 
 def checked_json(model: type[Model], keys: dict[str, Any], source: str) -> Model:
-    """As `checked`, for keys that come from text: tables become settings also where a model is strict."""
+    """Validate keys as `checked` does, but from text: tables become settings even if a model is strict."""
     try:
         return model.model_validate_json(json.dumps(keys))
     except ValidationError as error:
@@ -243,5 +243,5 @@ def _value(value: object) -> str:
         return "{" + ", ".join(f"{_key(k)} = {_value(v)}" for k, v in value.items() if v is not None) + "}"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(_value, value)) + "]"
-    # JSON's strings, numbers and booleans are TOML's as well, but for the DEL character.
+    # JSON's strings, numbers and booleans are valid TOML too, except the DEL character.
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -59,7 +59,7 @@ def _usual(log: SalesLog, exact: Bools) -> Floats:
 
 
 def _unit(sales: Floats) -> float:
-    """What sales are counted in: 1, a common step of theirs, or a part of their mean."""
+    """Unit in which sales are counted: 1, a common step of theirs, or a part of their mean."""
     if (sales == np.rint(sales)).all():
         return 1.0
     return common_step(sales) or max(float(sales.mean()) / COUNTS_A_PERIOD, 1e-12)

@@ -1,4 +1,4 @@
-"""How stock and money move in a shop: timing, balance, capacity, supply, and the prices and orders it may choose."""
+"""Stock and cash flows of a shop: timing, balance, capacity, supply, and the prices and orders it may choose."""
 
 from typing import Annotated, Any, ClassVar
 
@@ -10,7 +10,7 @@ from lostsales.data.settings import NonNegative, Number, Settings, no_truth_valu
 from lostsales.data.supply import LeadTimes, Supply, arrival_of, periods_to_order
 from lostsales.types import Ints
 
-MOST_RUNGS = 10_000
+MOST_RUNGS = 10_000  # candidates of a price or order grid: bounds memory
 
 
 class PriceRange(Settings):
@@ -60,7 +60,7 @@ def _steps(first: float, last: float, step: float) -> tuple[float, ...]:
 
 
 class Shop(Settings):
-    """How stock and money move, in a log and in a scenario."""
+    """Stock and cash flows of a shop, in a log and in a scenario."""
 
     arrival: Arrival = Field(
         "after",
@@ -75,7 +75,7 @@ class Shop(Settings):
         examples=["netted"],
     )
     capacity: Annotated[Number, Field(gt=0)] | None = Field(
-        None, description="The most that can be in stock; no limit unless given.", examples=[25]
+        None, description="The most that can be in stock; by default no limit.", examples=[25]
     )
     capacity_rule: CapacityRule = Field(
         "discard",
@@ -85,20 +85,20 @@ class Shop(Settings):
     )
     longest_run: Annotated[int, BeforeValidator(no_truth_value), Field(ge=1)] | None = Field(
         None,
-        description="After so many stock-outs in a row demand is truncated to what is available: simulated logs only, "
+        description="After this many stock-outs in a row demand is cut to the available units: simulated logs only, "
         "absent in real ones.",
         examples=[3],
     )
     prices: tuple[NonNegative, ...] | None = Field(
         None,
-        description="The prices that may be recommended: a rising list, or a range of equal steps. Unless given, "
-        "derived from the log: its prices where they are few, else some of them; by product where products differ.",
+        description="The prices that may be recommended: a rising list, or a range of equal steps. By default "
+        "derived from the log: its prices if they are few, else some of them; by product if products differ.",
         examples=[[3.49, 3.99, 4.49], {"from": 3.49, "to": 5.99, "step": 0.5}],
     )
     orders: tuple[NonNegative, ...] | None = Field(
         None,
-        description="The orders that may be recommended: a rising list, or the multiples up to the most. Unless given, "
-        "derived from the log: its orders where they are few, else multiples up to what demand can need.",
+        description="The orders that may be recommended: a rising list, or the multiples up to the most. By default "
+        "derived from the log: its orders if they are few, else multiples up to what demand can need.",
         examples=[[0, 12, 24], {"multiple": 12, "most": 480}],
     )
     discount: Annotated[Number, Field(ge=0, lt=1)] = Field(
@@ -116,7 +116,7 @@ class Shop(Settings):
 
     @property
     def lead_times(self) -> LeadTimes:
-        """The law of lead times."""
+        """Distribution of lead times."""
         return self.supply.lead_times or LeadTimes.fixed(0 if self.arrival == "before" else 1)
 
     def periods_covered(self, phase: Ints | None = None) -> Ints:

@@ -17,10 +17,10 @@ from lostsales.data.labels import spelled
 from lostsales.data.log import SalesLog
 from lostsales.types import Array, Bools, Floats, Ints
 
-FOLDS = 5
-# Below so many series, folds and resampling units are blocks in time.
+FOLDS = 5  # of cross-validation
+# With fewer series, folds and resampling units are blocks in time.
 FEW_SERIES = 10
-BLOCK_PERIODS = 10
+BLOCK_PERIODS = 10  # shortest block in time that is resampled as a unit
 LEAST_BLOCKS = 5  # of an assortment, however short it is
 BY_SERIES, BY_GROUPS, BY_BLOCKS = "series", "groups of series", "blocks in time"
 
@@ -29,7 +29,7 @@ FoldMasks = list[tuple[Bools, Bools]]  # (test, train) masks, one pair a fold
 
 @dataclass(frozen=True, eq=False)
 class Holdout:
-    """For a row held out, rows with a clock in [lower, upper) of its own must not be used."""
+    """Held-out rows: for each, rows with a clock in [lower, upper) of its own must not be used."""
 
     clock: Ints  # (rows,)
     lower: Ints  # (rows,)
@@ -65,7 +65,7 @@ def folds_of(holdout: Holdout, rows: Ints) -> FoldMasks:
 
 
 def resample_counts(units: int, replicates: int, seed: int) -> Floats:
-    """How often each unit is drawn in each bootstrap sample, (replicates, units)."""
+    """Number of times each unit is drawn in each bootstrap sample, (replicates, units)."""
     rng = np.random.default_rng(seed)
     return rng.multinomial(units, np.full(units, 1 / units), size=replicates).astype(np.float64)
 
@@ -98,7 +98,7 @@ def cross_fit_folds(log: SalesLog, seed: int, gap: int, count: int = FOLDS) -> t
 
 @dataclass(frozen=True, eq=False)
 class ResamplingUnits:
-    """What is resampled together: series, groups of them where they are many, blocks in time where they are few."""
+    """Units of resampling: series, groups of them if they are many, blocks in time if they are few."""
 
     of_row: Ints  # (rows,)
     names: Array  # (units,)

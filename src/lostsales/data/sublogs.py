@@ -29,7 +29,7 @@ def series_of(log: AnyLog, chosen: Ints) -> AnyLog:
 
 
 def series_parts(log: AnyLog, rows: Ints, begins: Bools) -> AnyLog:
-    """Some rows of a log; a series of its own begins where `begins` (rows,) says so."""
+    """Some rows of a log; a new series begins where `begins` (rows,) is True."""
     first = rows[begins]
     old = log.series[first]
     opens = first == log.starts[old]

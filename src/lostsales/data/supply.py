@@ -1,4 +1,4 @@
-"""How orders become stock: lead times, lost and short deliveries, order days, lots, and what may be on the way.
+"""Supply: lead times, lost and short deliveries, order days, lots, and limits on open orders.
 
 An order with lead time l, placed in period t, can be sold from period t + l on: with 0 in its own period, with 1 in the
 next one. Lead times are at least 1, and orders then arrive after the sales of a period; or they are all 0.
@@ -36,7 +36,7 @@ class LeadTimes:
 
     @classmethod
     def fixed(cls, periods: int) -> "LeadTimes":
-        """The same lead time for all orders."""
+        """Lead time that is equal for all orders."""
         return cls((0.0,) * periods + (1.0,))
 
     @property
@@ -69,7 +69,7 @@ class LeadTimes:
 
 
 class OrderDays(Settings):
-    """A day on which orders may be placed, and again after every so many periods."""
+    """First day on which orders may be placed, and the periods from one order day to the next."""
 
     every: Annotated[Count, Field(ge=1, le=1_000)]
     start: Day = Field(0, alias="from")
@@ -87,13 +87,13 @@ Weekday = Annotated[str, BeforeValidator(_weekday)]
 
 
 class Supply(Settings):
-    """How orders become stock."""
+    """Supply of a shop: lead times, losses, order days, lots and capacity."""
 
     lead_time: Annotated[Count, Field(ge=0, le=LONGEST)] | Literal["learn"] | dict[str, Number] | None = Field(
         None,
         description='Periods until an order can be sold: 0 is `arrival = "before"`, 1 is `"after"`; a table of '
-        "probabilities by lead time, and of lost orders; or `learn`, from `order` and `received`. By `arrival` "
-        "unless given.",
+        "probabilities by lead time, and of lost orders; or `learn`, from `order` and `received`. By default "
+        "determined by `arrival`.",
         examples=[3, {"1": 0.5, "2": 0.3, "3": 0.1, "lost": 0.1}, "learn"],
     )
     lead_time_errors: dict[str, Number] | None = Field(
@@ -114,12 +114,12 @@ class Supply(Settings):
     )
     order_days: Annotated[Count, Field(ge=1, le=1_000)] | tuple[Weekday, ...] | OrderDays | str | None = Field(
         None,
-        description="When orders may be placed: every so many periods (from period 0, or `{every = 14, from = "
+        description="When orders may be placed: every this many periods (from period 0, or `{every = 14, from = "
         '"2026-01-05"}`, in days where periods are dates), a list of weekdays, or a column that is 0 where none may.',
         examples=[7, ["Monday", "Thursday"], "may_order"],
     )
     multiple: Above0 | str | None = Field(
-        None, description="Orders come in cases of so many: a number, or a column that has it by series.", examples=[6]
+        None, description="Case size; orders are multiples of it: a number, or a column by series.", examples=[6]
     )
     minimum: NonNegative | str | None = Field(
         None, description="An order is none or at least this: a number, or a column by series.", examples=[12]
@@ -187,14 +187,14 @@ class Supply(Settings):
         return LeadTimes.fixed(self.lead_time) if isinstance(self.lead_time, int) else None
 
     def in_units(self, unit: float) -> "Supply":
-        """The same with quantities counted in a unit."""
+        """Supply with quantities counted in a unit."""
         quantities = {name: getattr(self, name) for name in ("multiple", "minimum", "capacity")}
         update = {name: round(each / unit, 10) for name, each in quantities.items() if isinstance(each, float)}
         return self.model_copy(update=update)
 
     @property
     def order_cycle(self) -> tuple[bool, ...] | None:
-        """Whether an order may be placed at each position of the cycle of order days; None where it has no cycle."""
+        """Order days by position in their cycle, True if an order may be placed; None without a cycle."""
         days = self.order_days
         if isinstance(days, tuple):
             return tuple(day in days for day in WEEKDAYS)
@@ -216,7 +216,7 @@ class Supply(Settings):
         return np.asarray((days - first) % len(cycle))
 
     def may_order(self, phase: Ints) -> Bools:
-        """Whether orders may be placed at positions in the cycle of order days."""
+        """True at positions in the cycle of order days where orders may be placed."""
         cycle = self.order_cycle
         return np.ones(len(phase), dtype=bool) if cycle is None else np.array(cycle)[phase]
 
@@ -234,7 +234,7 @@ def periods_to_order(cycle: tuple[bool, ...]) -> Ints:
 
 
 def arrival_of(supply: object) -> Literal["before", "after"] | None:
-    """What a supply table, checked or not yet, says about `arrival`; None where it says nothing or is wrong."""
+    """Value of `arrival` that a supply table, checked or not yet, implies; None if it implies none or is wrong."""
     lead_time = supply.get("lead_time") if isinstance(supply, dict) else getattr(supply, "lead_time", None)
     if isinstance(lead_time, dict):
         lead_time = 0 if any(str(key) == "0" and chance for key, chance in lead_time.items()) else 1

@@ -42,7 +42,7 @@ def supply_words(problem: Problem) -> str:
 
 
 def arrival_texts(shop: Shop, pipeline: Floats) -> Array:
-    """What each series can expect of its pipeline, as text, (series,).
+    """Expected arrivals of each series as text, (series,).
 
     >>> arrival_texts(Shop(supply={"lead_time": 3}), np.array([[4.0, 6.0], [0.0, 2.0], [0.0, 0.0]])).tolist()
     ['4 in 1 period, 6 in 2 periods', '2 in 2 periods', 'nothing is on the way']

@@ -80,7 +80,7 @@ def _copy(columns: dict[str, Array], path: Path, temporary: Path) -> None:
     from lostsales.data.sql_names import identifier
 
     quoted = str(temporary.absolute()).replace("'", "''")  # to DuckDB a first "~" is the home
-    # DuckDB takes dates as moments only, and does not tell that a column without rows is text.
+    # DuckDB takes dates as moments only, and does not know that a column without rows is text.
     days = [name for name, values in columns.items() if values.dtype == np.dtype("datetime64[D]")]
     kinds = dict.fromkeys(days, "DATE")
     kinds |= {name: "VARCHAR" for name, values in columns.items() if values.dtype == object and not len(values)}
@@ -97,7 +97,7 @@ def _copy(columns: dict[str, Array], path: Path, temporary: Path) -> None:
 
 
 def failed_write(message: str) -> str | None:
-    """What the system said against a write, where DuckDB's message has it somewhere within."""
+    """Reason of the operating system for a failed write, if DuckDB's message contains one."""
     codes = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EIO)
     return next((os.strerror(code) for code in codes if os.strerror(code) in message), None)
 
@@ -156,7 +156,7 @@ def _check_problem_beside(path: Path) -> None:
 
 
 def _is_ours(text: bytes) -> bool:
-    """Whether a TOML without our first line, as version 0.2 wrote it, is nothing but a problem as we spell it."""
+    """True if a TOML without our first line, as version 0.2 wrote it, is only a problem in our spelling."""
     try:
         shown = text.decode()
         return checked(Problem, tomllib.loads(shown), "a problem").to_toml() == shown

@@ -24,15 +24,15 @@ from lostsales.demand.survival.neighbourhood import BANDWIDTHS, MOST_SCORED
 START = 1.0  # machine code is read from its cache, tables are made
 PAIR = 15e-9  # of a row and a possible neighbour ...
 PAIR_AND_COVARIATE = 0.7e-9  # ... for each covariate
-PAIR_AND_RESAMPLE = 0.5e-9
+PAIR_AND_RESAMPLE = 0.5e-9  # ... for each bootstrap sample
 LINEAR_DRAW = 4.5e-6  # of a draw of a row in a fit of a linear law
-KERNEL_DRAW = 1.0e-5
-BOOSTED_DRAW = 5.0e-5
+KERNEL_DRAW = 1.0e-5  # ... and of a kernel mean
+BOOSTED_DRAW = 5.0e-5  # ... and of boosted trees
 COLUMNS = 20  # arrays as long as the log
 
 
 def impute_cost(log: SalesLog, replicates: int = 50, runs: Runs | None = None, most_filled: int | None = None) -> Cost:
-    """Of `impute`, with at most so many stock-outs filled."""
+    """Cost of `impute`, with a limit on the number of stock-outs filled."""
     runs = find_runs(log) if runs is None else runs
     if not runs.observed.any_observed or runs.observed.is_observed.all():
         return Cost(START, 8.0 * COLUMNS * len(log))
@@ -51,7 +51,7 @@ def impute_cost(log: SalesLog, replicates: int = 50, runs: Runs | None = None, m
 
 
 def audit_cost(log: SalesLog) -> Cost:
-    """Of `audit`."""
+    """Cost of `audit`."""
     runs = find_runs(log)
     filling = impute_cost(log, 0, runs, MOST_FILLED)
     tested = min(TESTED_ROWS, int(np.count_nonzero(runs.depth == 0)))
@@ -61,7 +61,7 @@ def audit_cost(log: SalesLog) -> Cost:
 
 
 def loss_cost(log: SalesLog) -> Cost:
-    """Of `stockout_loss`: a demand model, and a law for each sample of its bootstrap."""
+    """Cost of `stockout_loss`: a demand model, and a refit for each sample of its bootstrap."""
     if not log.censored.any():
         return Cost(0.0, 0.0)
     rows = min(len(log), LOSS_ROWS)
@@ -70,7 +70,7 @@ def loss_cost(log: SalesLog) -> Cost:
 
 
 def law_cost(log: SalesLog, rows: int | None = None) -> Cost:
-    """Of one fit of a law with a kernel mean, in proportion to the rows that it is learned from."""
+    """Cost of one fit of a demand model with a kernel mean, in proportion to the rows that it is learned from."""
     rows = min(len(log), MOST_FITTED) if rows is None else rows
     draws = rows * int(np.clip(PARTICLES // max(rows, 1), *DRAWS))
     memory = 8.0 * draws * (LANDMARKS + 2 * log.features.shape[1] + 16)
@@ -78,7 +78,7 @@ def law_cost(log: SalesLog, rows: int | None = None) -> Cost:
 
 
 def model_cost(log: SalesLog) -> Cost:
-    """Of `fit_demand`: every family without every fold, then the chosen one."""
+    """Cost of `fit_demand`: every family without every fold, then the chosen one."""
     scored = int(min(len(log), np.clip(len(log) // 10, *SCORED_ROWS)))
     draws = scored * int(np.clip(PARTICLES // max(scored, 1), *DRAWS))
     trees = len(log) >= BOOSTED_ROWS and find_spec("sklearn") is not None
@@ -91,6 +91,6 @@ def model_cost(log: SalesLog) -> Cost:
 
 
 def demand_cost(log: SalesLog, replicates: int = 20) -> Cost:
-    """Of `fit_demand` and `price_response`."""
+    """Cost of `fit_demand` and `price_response`."""
     resampled = law_cost(log, min(len(log), MOST_RESAMPLED))
     return model_cost(log) + resampled * replicates

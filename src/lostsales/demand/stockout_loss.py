@@ -1,4 +1,4 @@
-"""What stock-outs cost: units, share of demand and margin lost in a log, with 95 % intervals."""
+"""Cost of stock-outs: units, share of demand and margin lost in a log, with 95 % intervals."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -76,7 +76,7 @@ def stockout_loss(
 
     Lost units are expected under the demand model that evaluations use. The interval is for the units lost in these
     very periods: it counts the error of the model (a bootstrap over series, or blocks in time where series are few, and
-    the difference to rival models) and the chance in each censored demand.
+    the difference from rival models) and the chance in each censored demand.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ class _Lost:
 
     @classmethod
     def of(cls, log: SalesLog, runs: Runs, seed: int, progress: Progress | None) -> "_Lost":
-        """From a demand model, or by Beran's estimator where none can be fitted."""
+        """Estimate by a demand model, or by Beran's estimator if none can be fitted."""
         hidden = _hidden(log, runs)
         choosing, resampling = stages(progress, (2, 1))
         try:

@@ -18,8 +18,8 @@ from lostsales.evaluation.product_choice import choose_products, cross_fitted_ga
 from lostsales.types import Bools, Floats, Ints
 
 LARGE = 10_000.0  # money that is shown without decimals
-WEEKS_A_YEAR = 365.25 / 7
-LEAST_UNITS = 4  # of which an interval can be made, and folds
+WEEKS_A_YEAR = 365.25 / 7  # to convert a gain per week
+LEAST_UNITS = 4  # fewest for an interval and folds
 MOST_SHARE = 0.9  # of the rows of a product in one unit, beyond which it cannot be judged on its own
 KEEP_UNTIL_PROVED = "keep the current practice for all products until a pilot has proved the gain"
 NO_CALENDAR = "periods are plain numbers, so figures are per period: with dates they would be per week and year"
@@ -61,7 +61,7 @@ class ProductGain:
 
     @property
     def verdict(self) -> str:
-        """What is known of the gain, in words."""
+        """Verdict on the gain."""
         if self.gain is None:
             return "too few rows"
         return "proven gain" if self.proven else "proven loss" if self.gain.period.high < 0 else "not proven"
@@ -123,7 +123,7 @@ class AssortmentGain:
 
     @property
     def doubted(self) -> "AssortmentGain":
-        """The same figures where there is a concern: no gain is called proven, and no product is to be decided for."""
+        """Gains under a concern: none is called proven, and no product is to be decided for."""
         products = tuple(replace(each, proven=False, chosen=False) for each in self.products)
         nothing = _over(Interval(0.0, 0.0, 0.0), None if self.total.week is None else Interval(0.0, 0.0, 0.0))
         choice = ProductChoice((), tuple(each.product for each in products), nothing, KEEP_UNTIL_PROVED)
@@ -159,13 +159,13 @@ class ProductFigures:
         return ProductFigures(self.value - other.value, self.without - other.without, self.shifts - other.shifts)
 
     def with_shift(self, shift: Floats) -> "ProductFigures":
-        """With a further shift (products,), whose square is added to the mean square of the others."""
+        """Add a further shift (products,), whose square is added to the mean square of the others."""
         number = len(self.shifts) + 1
         others = self.shifts * np.sqrt(number / max(number - 1, 1))
         return ProductFigures(self.value, self.without, np.vstack([others, np.sqrt(number) * shift]))
 
     def contributions(self, share: Floats) -> Floats:
-        """Of each unit, by a grouped jackknife; `share` (units, products) of a product's rows, (units, products)."""
+        """Contributions of units by a grouped jackknife; `share` is that of a product's rows, (units, products)."""
         moved = len(share) * (1 - share) * (self.value - self.without)
         return np.asarray(self.value + moved - moved.mean(axis=0))
 
@@ -226,7 +226,7 @@ class _Totals:
     products_in_log: int
 
     def of_product(self, product: int, present: int) -> MoneyOver:
-        """The figure of one product, which has rows in so many units."""
+        """The figure of one product, by the number of units with rows of it."""
         uncertainty = float(root_mean_square(self.shifts[:, product]))
         period = Interval.of(self.contributions[:, product], uncertainty, present)
         return _over(period, None if self.weekly is None else _times(period, float(self.weekly[product])))
@@ -292,7 +292,7 @@ def _notes(
     if products_in_log > len(products):
         notes.append(f"totals are scaled up from {len(products):,} of {products_in_log:,} products, drawn at random")
     if short := int(np.count_nonzero(~judged)):
-        notes.append(f"products with too few rows to be evaluated: {short:,}; they count as no gain")
+        notes.append(f"products with too few rows to be evaluated: {short:,}; their gain is treated as 0")
     if gone := int(np.count_nonzero(~on_sale(log, products))):
         notes.append(f"products that were no longer sold at the end of the log: {gone:,}; totals count them")
     return tuple(notes)

@@ -22,7 +22,7 @@ from lostsales.learn.fit import DEFAULT, fit_counted, learner_of
 from lostsales.learn.learner import Learner
 from lostsales.policy.policy import SavedPolicy
 
-WINDOWS = 3
+WINDOWS = 3  # by default
 TESTED = 0.5  # the share of the periods that is tested, the last ones
 LEAST_PERIODS = 5  # of a window
 ENDS = {
@@ -84,7 +84,7 @@ class BackTest:
 
     @property
     def verdict(self) -> str:
-        """Whether the claims were "borne out", "fell short" or are still "open", or could be "not tested".
+        """Verdict on the claims: "borne out", "fell short", "open" or "not tested".
 
         They fell short where the outcome is less beyond chance. A gain that came out as well bears them out.
         """
@@ -106,7 +106,7 @@ class BackTest:
         return f"{told}; in the windows it was {came}: {ENDS[self.verdict]}"
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON can hold it."""
+        """Content for JSON."""
         more = {"claimed": plain(self.claimed), "outcome": plain(self.outcome)}
         found: dict[str, Any] = plain(self)
         return found | more | {"verdict": self.verdict, "sentence": self.sentence}
@@ -141,7 +141,7 @@ def back_test(
     quick : bool
         Quick settings of the method, and fewer rows to judge from.
     workers : int, optional
-        Threads; those that the machine has, at most four, unless given.
+        Threads; by default those of the machine, at most four.
     progress : callable, optional
         Called with (done, total).
 

@@ -26,7 +26,7 @@ from lostsales.learn.fit import fit_counted, learner_of
 from lostsales.learn.learner import LEARNERS, Learner
 from lostsales.types import Floats
 
-QUICK_FOLDS = 3
+QUICK_FOLDS = 3  # of quick comparisons
 LARGE_FOLDS = 2  # of a large log: half of its rows teach enough, and every fit takes its time
 KEEP_ALL = f"{KEEP_CURRENT} for all products: no method has a proven gain"
 USUAL_METHODS = ("planner", "c-fqi", "pc-fqi", "fusion", "base-stock", "s-S-p", "newsvendor")
@@ -44,7 +44,7 @@ class ComparedMethod:
     cash: Interval | None = None
     gain: Interval | None = None  # over the logged profit
     cash_gain: Interval | None = None  # over the logged cash
-    behind: Interval | None = None  # difference to the best, paired; None for the best itself
+    behind: Interval | None = None  # difference from the best, paired; None for the best itself
     contributions: Floats | None = None  # (units,) to the gain
     reason: str | None = None  # why there is no figure
     assortment: AssortmentGain | None = None  # gains by product; None where the log has no products
@@ -53,7 +53,7 @@ class ComparedMethod:
 
     @property
     def advice(self) -> Advice:
-        """What to do, by its gain and the concerns."""
+        """Advice by the gain and the concerns."""
         return advice(None if self.gain is None else judged_gain(self.gain, self.assortment)[0], self.concerns)
 
 
@@ -111,7 +111,7 @@ class Comparison:
     price_setting: PriceSetting = "unknown"  # how prices were set: freely, shown, hidden or unknown
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON can hold it."""
+        """Content for JSON."""
         found: dict[str, Any] = plain(self)
         for shown, each in zip(found["candidates"], self.candidates, strict=True):
             shown["assortment"] = assortment_json(each.assortment)
@@ -144,22 +144,22 @@ def compare(
     log : SalesLog
         What `read_log` gives; it needs stock, orders and unit costs.
     methods : sequence of str or Learner, optional
-        Names, or settings such as ``CFQI(iterations=10)``; a broad choice unless given.
+        Names, or settings such as ``CFQI(iterations=10)``; by default a broad choice.
     estimator : str, optional
-        Evaluates all methods: "model" where a demand law can be learned, else "fqe", unless given.
+        Evaluates all methods; by default "model" if a demand model can be learned, else "fqe".
     horizon : int, optional
-        Periods to look ahead; the median length of a series unless given, at most 100: longer series are then cut into
+        Periods to look ahead; by default the median length of a series, at most 100: longer series are then cut into
         episodes of 100 periods.
     seed : int
         The same seed gives the same answer, on any number of workers; learners given as settings have their own.
     settings : dict, optional
         Settings by the name of a method.
     rows : int, optional
-        The most rows to judge from, 20,000 unless given: of a larger log some series are drawn, and long ones cut.
+        The most rows to judge from, by default 20,000: of a larger log some series are drawn, and long ones cut.
     quick : bool
         Judge from at most 5,000 rows, with fewer folds, units and episodes, and quick settings of the methods.
     workers : int, optional
-        Threads; those that the machine has, at most four, unless given.
+        Threads; by default those of the machine, at most four.
     progress : callable, optional
         Called with (done, total).
 
@@ -278,7 +278,7 @@ def compare_on(
 
 
 def _reason(error: Exception) -> str:
-    """What went wrong, in one line."""
+    """Reason of a failure, in one line."""
     if isinstance(error, LostSalesError):
         return str(error)
     if isinstance(error, MemoryError):
@@ -287,7 +287,7 @@ def _reason(error: Exception) -> str:
 
 
 def _names(methods: Methods) -> list[str]:
-    """How methods are called: settings by their method, numbered where that name is taken."""
+    """Names of methods: settings by their method, numbered if that name is taken."""
     names: list[str] = []
     for each in methods:
         name = each if isinstance(each, str) else each.method
@@ -338,7 +338,7 @@ def _candidate(method: str, evaluation: Evaluation, prepared: PreparedLog) -> Co
 
 
 def _ranked(candidates: list[ComparedMethod]) -> tuple[ComparedMethod, ...]:
-    """The best first, each with its difference to the best; those without a figure last. Of products by their total."""
+    """The best first, each with its difference from the best; those without a figure last. Products by their total."""
     scored = [
         (each, each.gain.value if each.assortment is None else each.assortment.total.period.value, each.contributions)
         for each in candidates
@@ -374,7 +374,7 @@ def _choose(candidates: tuple[ComparedMethod, ...], doubts: tuple[Concern, ...])
             if wanted == "deploy":
                 return "deploy", each.method, f"deploy {each.method}: a proven gain, {figures}"
             doubt = withheld or texts(each.concerns, "amber") or f"its gain is not proven, {figures}"
-            return "pilot", each.method, f"{KEEP_CURRENT}, and run a pilot of {each.method} first: {doubt}"
+            return "pilot", each.method, f"{KEEP_CURRENT} for now, and test {each.method} in a pilot: {doubt}"
     if withheld:
         return "keep", None, f"{KEEP_CURRENT}: the gain of no method can be determined, as {withheld}"
     nothing = KEEP_ALL if any(each.assortment is not None for each in candidates) else None

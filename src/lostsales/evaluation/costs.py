@@ -28,19 +28,19 @@ Q_ESTIMATORS = ("fqe", "dr")
 
 
 def evaluate_cost(log: SalesLog, rows: int, quick: bool = False, estimators: Sequence[str] = Q_ESTIMATORS) -> Cost:
-    """Of `evaluate` from at most so many rows."""
+    """Cost of `evaluate` with a limit on the rows."""
     return model_based_cost(log, rows, quick) + q_cost(log, rows) * len({*estimators} & {*Q_ESTIMATORS})
 
 
 def q_cost(log: SalesLog, rows: int) -> Cost:
-    """Of an estimator by fitted Q-evaluation, on the log and on those that are drawn to know its error."""
+    """Cost of an estimator by fitted Q-evaluation, on the log and on those that are drawn to find its error."""
     part = first_series(log, rows)
     periods = min(PART, int(np.diff(np.r_[part.starts, len(part)]).max()))
     return Cost((DRAWN_LOGS + 1) * (len(part) * Q_ROW + periods * DRAWN_PERIOD), 0.0)
 
 
 def model_based_cost(log: SalesLog, rows: int, quick: bool = False) -> Cost:
-    """Of the laws of demand, and of the replays of a policy under each."""
+    """Cost of the demand models, and of the replays of a policy under each."""
     part = first_series(log, rows)
     laws = (QUICK_UNITS if quick else MOST_UNITS) + 3
     refits = law_cost(part) * (REFIT * laws + 1)
@@ -57,7 +57,7 @@ def _replay_seconds(log: SalesLog, quick: bool) -> float:
 
 
 def compare_cost(log: SalesLog, learners: Iterable[Learner], rows: int, quick: bool = False) -> Cost:
-    """Of `compare` from at most so many rows: every method fitted without every fold, and replayed."""
+    """Cost of `compare` with a limit on the rows: every method fitted without every fold, and replayed."""
     part = first_series(log, rows)
     folds = QUICK_FOLDS if quick else LARGE_FOLDS if len(part) < len(log) else FOLDS
     every = list(learners)
@@ -68,7 +68,7 @@ def compare_cost(log: SalesLog, learners: Iterable[Learner], rows: int, quick: b
 
 
 def rows_within(log: SalesLog, rows: int, limit: float, workers: int, quick: bool) -> tuple[int, tuple[str, ...]]:
-    """As many of the rows as the limit of memory allows, and a note where these are fewer."""
+    """Number of rows that the limit of memory allows, and a note if these are fewer."""
     fewer = rows
     while fewer > LEAST_ROWS and workers * evaluate_cost(log, fewer, quick).memory > limit:
         fewer = max(LEAST_ROWS, fewer // 2)
@@ -78,7 +78,7 @@ def rows_within(log: SalesLog, rows: int, limit: float, workers: int, quick: boo
 
 
 def first_series(log: SalesLog, rows: int) -> SalesLog:
-    """A part of the log of about so many rows, the first series, whose cost stands for that of any other."""
+    """First series of the log, up to about a number of rows, whose cost represents that of any other part."""
     if len(log) <= rows:
         return log
     lengths = np.diff(np.r_[log.starts, len(log)])

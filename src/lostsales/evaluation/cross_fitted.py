@@ -25,7 +25,7 @@ class CrossFittedPolicy(PolicyBase):
 
     @property
     def observes(self) -> Observes:
-        """What the policies observe."""
+        """Information that the policies observe."""
         return self.policies[0].observes
 
     @property
@@ -44,7 +44,7 @@ class CrossFittedPolicy(PolicyBase):
         return self.policies[0].horizon
 
     def replayed_on(self, log: SalesLog) -> "CrossFittedPolicy":  # type: ignore[override]  # is not saved
-        """With every policy as it is replayed."""
+        """Replace every policy by its form for replays."""
         return replace(self, policies=tuple(as_replayed(policy, log) for policy in self.policies))
 
     def decide(self, view: View, rng: np.random.Generator) -> Action:

@@ -42,20 +42,20 @@ def evaluate(
     log : SalesLog
         What `read_log` gives; it needs stock, orders and unit costs.
     estimators : sequence of str, optional
-        Names such as "model", "fqe" and "dr"; all unless given. The first that does not refuse is the answer.
+        Names such as "model", "fqe" and "dr"; by default all. The first that does not refuse is the answer.
     horizon : int, optional
-        Periods to look ahead; the median length of a series unless given, at most 100: longer series are then cut into
+        Periods to look ahead; by default the median length of a series, at most 100: longer series are then cut into
         episodes of 100 periods.
     start_stock : float, optional
-        Stock at the start of every series; as in the log unless given. Only "model" can start from another.
+        Stock at the start of every series; by default that of the log. Only "model" can start from another.
     seed : int
         The same seed gives the same answer, on any number of workers.
     rows : int, optional
-        The most rows to judge from, 40,000 unless given: of a larger log some series are drawn, and long ones cut.
+        The most rows to judge from, by default 40,000: of a larger log some series are drawn, and long ones cut.
     quick : bool
         Judge from at most 5,000 rows, with fewer units and episodes.
     workers : int, optional
-        Threads; those that the machine has, at most four, unless given.
+        Threads; by default those of the machine, at most four.
     progress : callable, optional
         Called with (done, total).
 

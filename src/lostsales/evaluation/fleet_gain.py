@@ -47,7 +47,7 @@ class FleetGain:
 
 
 def fleet_gain(found: Sequence[ShardGain], products: int, shards: int) -> FleetGain:
-    """The gain of so many products in so many shards, of which those found were judged.
+    """Gain of all products in all shards, from those that were judged.
 
     >>> one = ShardGain(10, 10, 4, Interval(5.0, 2.0, 8.0), Interval(4.0, 1.0, 7.0), Interval(50.0, 49.0, 51.0))
     >>> both = fleet_gain([one, one], products=20, shards=2)

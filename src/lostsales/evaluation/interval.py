@@ -36,7 +36,7 @@ class Interval:
         return cls(value, value - reach, value + reach)
 
     def floor(self, units: int) -> float:
-        """One-sided 95 % bound from below, for an interval over so many units.
+        """One-sided 95 % bound from below, for an interval over a number of units.
 
         >>> round(Interval.of(np.array([1.0, 2.0, 3.0])).floor(3), 3)
         0.314
@@ -51,5 +51,5 @@ class Interval:
 
 
 def degrees_of_freedom(units: int) -> int:
-    """Of an interval over so many units."""
+    """Degrees of freedom of an interval over units."""
     return min(max(units - 1, 1), MOST_DEGREES)

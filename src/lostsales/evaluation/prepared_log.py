@@ -32,7 +32,7 @@ from lostsales.evaluation.results import Earned
 from lostsales.types import Floats
 
 MOST_UNITS = 20  # the demand law is fitted again without each
-QUICK_UNITS = 10
+QUICK_UNITS = 10  # ... in quick runs
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +107,7 @@ class PreparedLog:
 
     @cached_property
     def behaviour(self) -> BehaviourAudit:
-        """How prices and orders were set."""
+        """Audit of the price and order decisions."""
         return audit_behaviour(self.log) if self.panel is None else behaviour_of(self.panel)
 
     @cached_property
@@ -124,7 +124,7 @@ class PreparedLog:
 
     @cached_property
     def contributions(self) -> Floats:
-        """Of the units to the mean profit of a row, the estimation of censored lost sales included, (units,)."""
+        """Contributions of units to the mean profit of a row, with estimated censored lost sales, (units,)."""
         if self.profit_without is None:
             return self.units.mean(self.profit)
         kept = self.units.of_row != np.arange(len(self.units))[:, None]  # (units, rows)

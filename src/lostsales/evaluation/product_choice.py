@@ -1,4 +1,4 @@
-"""Which products a policy should decide for, and a bound on their gain that allows for the choice.
+"""Choice of the products that a policy should decide for, and a bound on their gain that allows for the choice.
 
 A matrix of contributions has one row a resampled unit and one column a product; the mean of a column is the gain of the
 product. Products that are chosen because their gains look high look better than they are, so the gain of the choice is
@@ -12,9 +12,9 @@ from lostsales.data.confidence import quantile
 from lostsales.evaluation.interval import Interval, degrees_of_freedom
 from lostsales.types import Bools, Floats, Ints
 
-FOLDS = 5
+FOLDS = 5  # of units, for the cross-fitted gain
 FALSE_SHARE = 0.025  # of the products called proven that are expected not to be; the one-sided level of an interval
-TINY = 1e-12
+TINY = 1e-12  # against division by 0
 
 
 def root_mean_square(shifts: Floats) -> Floats:

@@ -14,7 +14,7 @@ from lostsales.types import Array, Floats
 
 @dataclass(frozen=True)
 class Estimand:
-    """What is estimated: mean profit per period over `horizon` periods that start as `start` says."""
+    """Estimand: mean profit per period over `horizon` periods that start as `start` says."""
 
     horizon: int
     discount: float  # of the discounted value beside it
@@ -27,7 +27,7 @@ class Estimand:
 
 @dataclass(frozen=True)
 class Overlap:
-    """Whether the log shows what the policy would do, as one estimator needs it."""
+    """Overlap of the policy's actions with the log, as one estimator needs it."""
 
     judged_on: str  # what must overlap
     share: float  # of the policy's actions or visited points that the log shows
@@ -50,7 +50,7 @@ class Estimate:
     contributions: Floats | None = None  # (units,) to the profit; their mean is its value
     model_uncertainty: float = 0.0  # of the gain: its spread over demand laws that the log does not rule out
     sensitivity: Sensitivity | None = None  # of the gain to a hidden cause of the prices; None where it is not known
-    assortment: AssortmentGain | None = None  # by product; None where there is one, or the estimator cannot tell
+    assortment: AssortmentGain | None = None  # by product; None for one, or if the estimator has none
     own_error: float = 0.0  # of the profit, on logs drawn from the demand model; 0 where it is not measured
     worth_of_stock: float = 0.0  # that the policy ends with beyond the log, at its order cost, a period
     reason: str | None = None
@@ -121,7 +121,7 @@ class Evaluation:
 
     @property
     def verdict(self) -> Advice:
-        """What to do: deploy, pilot or keep."""
+        """Verdict: deploy, pilot or keep."""
         return advice(None if self.judged is None else self.judged[0], self.concerns)
 
     @property
@@ -165,7 +165,7 @@ class Evaluation:
         return next(each for each in self.estimates if each.estimator == estimator)
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON can hold it."""
+        """Content for JSON."""
         found: dict[str, Any] = plain(self)
         best = None if self.best is None else self.best.estimator
         told = {"sentence": self.sentence, "verdict": self.verdict, "withheld": self.withheld}
@@ -182,7 +182,7 @@ def assortment_json(found: AssortmentGain | None) -> dict[str, Any] | None:
 
 
 def plain(value: Any) -> Any:
-    """Dataclasses as dicts, arrays and tuples as lists; gains by product stand beside their estimate, not in it.
+    """Dataclasses as dicts, arrays and tuples as lists; gains by product are next to their estimate, not in it.
 
     >>> plain(Interval(1.0, 0.0, 2.0))
     {'value': 1.0, 'low': 0.0, 'high': 2.0}

@@ -14,14 +14,14 @@ from lostsales.policy.policy import Policy
 from lostsales.types import Bools, Floats, Ints
 
 START = "where each series of the log starts"
-# The most periods to look ahead unless told otherwise: a policy has settled long before (docs/decisions/evaluation.md).
+# The most periods to look ahead by default: a policy has settled long before (docs/decisions/evaluation.md).
 # Longer series are cut into episodes, so that all their periods count.
 MOST_HORIZON = 100
 
 
 @dataclass(frozen=True, eq=False)
 class EvaluationTask:
-    """What an estimator receives."""
+    """Input of an estimator."""
 
     policy: Policy
     prepared: PreparedLog
@@ -44,7 +44,7 @@ class EvaluationTask:
         start_stock: float | None = None,
         progress: Progress | None = None,
     ) -> "EvaluationTask":
-        """`horizon` is the median length of a series unless given, at most `MOST_HORIZON`: then long ones are cut."""
+        """`horizon` is by default the median length of a series, at most `MOST_HORIZON`: then long ones are cut."""
         check_policy(policy, prepared.log, horizon, start_stock)
         log = prepared.log
         policy = as_replayed(policy, log)
@@ -57,7 +57,7 @@ class EvaluationTask:
         return cls._of(policy, prepared, estimand, seed, start_stock, progress)
 
     def on(self, prepared: PreparedLog, opens: Bools) -> "EvaluationTask":
-        """The same task on another log, where episodes open in some of the series (series,) only."""
+        """Move the task to another log, on which episodes open in some of the series (series,) only."""
         task = self._of(self.policy, prepared, self.estimand, self.seed, self.start_stock, None)
         kept = opens[prepared.log.series[task.opening_rows]]
         return replace(task, opening_rows=task.opening_rows[kept], opening_weight=task.opening_weight[kept])
@@ -92,7 +92,7 @@ class EvaluationTask:
         return places(self.rows, len(self.prepared.log))
 
     def contributions(self, of_start: Floats, of_row: Floats) -> Floats:
-        """Of each unit to the mean over opening rows of `of_start` plus the sum of `of_row`, both by row of the log."""
+        """Contributions of units to the mean of `of_start` over opening rows plus the sum of `of_row`."""
         units = self.prepared.units
         weight = np.zeros(len(of_start))
         weight[self.opening_rows] = self.opening_weight

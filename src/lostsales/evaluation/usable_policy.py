@@ -1,4 +1,4 @@
-"""Whether a policy can be asked about the rows of a log."""
+"""Check that a policy can be asked about the rows of a log."""
 
 from typing import cast
 
@@ -29,7 +29,7 @@ def check_policy(policy: Policy, log: SalesLog, horizon: int | None, start_stock
 
 
 def as_replayed(policy: Policy, log: SalesLog) -> Policy:
-    """The policy as it decides where the periods of a log are replayed; one that has no say in it as it is."""
+    """Form of a policy for replays of a log; the policy itself if it has no other."""
     replayed_on = getattr(policy, "replayed_on", None)
     return policy if replayed_on is None else cast(Policy, replayed_on(log))
 

@@ -30,7 +30,7 @@ class PpoPolicy(PolicyBase):
     """An oracle: it observes (features, stock, last demand) and has a distribution of prices and one of orders.
 
     It takes their modes, or draws from them as in its training where it is `sampled`.
-    A network of layers x -> tanh(W x + b), the last of which gives the logits of the prices and of the orders.
+    A network of layers x -> tanh(W x + b); the last one gives the logits of the prices and of the orders.
     """
 
     problem: Problem
@@ -49,7 +49,7 @@ class PpoPolicy(PolicyBase):
         return ActionGrid.of(self.problem)
 
     def logits(self, observation: Floats) -> Floats:
-        """Of the prices, then of the orders, (rows, prices + orders)."""
+        """Logits of the prices, then of the orders, (rows, prices + orders)."""
         layer = (observation - self.centre) / self.scale
         for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
             layer = np.tanh(layer @ weight.T + bias)

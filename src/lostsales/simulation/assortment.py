@@ -21,7 +21,7 @@ from lostsales.policy.rollout import Opening, Step, play
 from lostsales.policy.view import Action, Features, View
 from lostsales.types import Array, Floats, Ints
 
-WEEK = 7
+WEEK = 7  # days
 PROMOTION = 0.8  # of the usual price
 PRICES = (0.8, 0.9, 1.0, 1.1)  # of the usual price, that managers used
 
@@ -69,7 +69,7 @@ class Assortment:
 
     @property
     def problem(self) -> Problem:
-        """What a retailer knows of the shop."""
+        """Problem of the shop as a retailer knows it."""
         return Problem(
             arrival="before",
             features=(Feature(name="weekday", kind="categorical"),),
@@ -79,7 +79,7 @@ class Assortment:
 
     @property
     def unit_costs(self) -> UnitCosts:
-        """By product."""
+        """Unit costs by product."""
         return UnitCosts(0.0, self.unit_cost, self.holding_cost)
 
     def mean(self, price: Floats, weekday: Floats) -> Floats:
@@ -101,7 +101,7 @@ class Assortment:
     def demand(
         self, period: int, features: Features, price: Floats, last_demand: Floats, rng: np.random.Generator
     ) -> Floats:
-        """By inversion of one uniform number a product, whatever the decisions."""
+        """Demand by inversion of one uniform number per product, whatever the decisions."""
         del period, last_demand
         return self.quantile(rng.random(len(price)), self.mean(price, features[0]))
 
@@ -111,7 +111,7 @@ class Assortment:
         return ((features[0] + 1) % WEEK,)
 
     def steps(self, policy: Policy, periods: int, seed: int) -> list[Step]:
-        """So many days of a policy; the same seed shows every policy the same customers."""
+        """Play days of a policy; the same seed shows every policy the same customers."""
         market, decides = (np.random.default_rng(each) for each in np.random.SeedSequence(seed).spawn(2))
         return list(play(policy, self, self.problem, self.unit_costs, periods, len(self.names), market, decides))
 
@@ -153,7 +153,7 @@ class AssortmentManager(PolicyBase):
 
     @property
     def problem(self) -> Problem:
-        """That of the shop."""
+        """Problem of the shop."""
         return self.shop.problem
 
     def decide(self, view: View, rng: np.random.Generator) -> Action:

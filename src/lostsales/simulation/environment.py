@@ -81,7 +81,7 @@ class RetailerEnv(gymnasium.Env[Observation, NDArray[np.int64]]):
     ## Observation space
     `Box`: the features, the stock, what is on the way (arriving in 1, 2, ... periods, at the latest where lead times
     vary), the position in the cycle of order days where there is one, the sales of the last period and whether it was
-    a stock-out (1) or not (0). With `observe_demand=True` the last true demand stands in place of the last two.
+    a stock-out (1) or not (0). With `observe_demand=True` the last true demand replaces the last two.
 
     ## Reward
     The profit of the period, with the true cost of lost sales.

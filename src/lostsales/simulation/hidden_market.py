@@ -19,7 +19,7 @@ class HiddenStateMarket:
         self._before_last: Floats = np.zeros(0)
 
     def open(self, series: int, rng: np.random.Generator) -> Opening:
-        """As the scenario opens; the demand before the last one equals it."""
+        """Open as the scenario does; the demand before the last one equals it."""
         opening = self.scenario.open(series, rng)
         self._features, self._before_last = opening.features, opening.last_demand
         return opening._replace(features=self._features[: self.shown])

@@ -42,7 +42,7 @@ class ManagerPolicy(PolicyBase):
 
     @property
     def problem(self) -> Problem:
-        """What the log shows of the scenario."""
+        """Problem of the scenario as the log shows it."""
         return self.scenario.problem
 
     @property

@@ -72,7 +72,7 @@ def _shown(value: object) -> str:
 
 
 def _base_stock(name: str, problem: Problem) -> BaseStockRule:
-    """Unless given, the level is the largest order and the price the middle one."""
+    """Parse a base-stock policy; by default the level is the largest order and the price the middle one."""
     grid = ActionGrid.of(problem)
     level_text, _, price_text = name.partition(":")[2].partition("@")
     try:

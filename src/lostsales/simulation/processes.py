@@ -43,7 +43,7 @@ class DemandNoise(Settings):
 
     @property
     def is_count(self) -> bool:
-        """Whether demand is a count around its mean."""
+        """True if demand is a count around its mean."""
         return self.kind in ("poisson", "negative-binomial")
 
     def draw_counts(self, mean: Floats, rng: np.random.Generator) -> Floats:
@@ -80,7 +80,7 @@ class DemandNoise(Settings):
 
 
 class Autoregressive(Settings):
-    """x_{t+1} = mean + persistence (x_t - mean) + shock N; it starts from its stationary law unless given."""
+    """x_{t+1} = mean + persistence (x_t - mean) + shock N; by default it starts from its stationary distribution."""
 
     kind: Literal["ar1"]
     mean: float = 0.0

@@ -187,7 +187,9 @@ class Scenario(Shop):
         if isinstance(self.supply.multiple, str) or isinstance(self.supply.minimum, str):
             raise ValueError("supply.multiple and supply.minimum must be numbers in a scenario")
         if self.supply.lead_time == LEARN:
-            raise ValueError("supply.lead_time must be a number or a law in a scenario: there is no log to learn from")
+            raise ValueError(
+                "supply.lead_time must be a number or a table in a scenario: there is no log to learn from"
+            )
         if self.demand_law.maximum is not None and self.demand_law.maximum < self.demand_law.minimum:
             raise ValueError("the maximum of demand must not lie below its minimum")
         if taken := set(self.features) & set(Columns().named):
@@ -210,12 +212,12 @@ class Scenario(Shop):
 
     @property
     def shown(self) -> int:
-        """How many features the log shows; they come first."""
+        """Number of features that the log shows; they come first."""
         return len(self.features) - len(self.hidden)
 
     @property
     def has_hidden_state(self) -> bool:
-        """Whether demand depends on more than features, price and last demand of the log, or drifts without end."""
+        """True if demand depends on more than features, price and last demand of the log, or drifts without end."""
         drifts = any(isinstance(each, Drift) for each in self.features.values())
         return bool(self.hidden) or drifts or self.demand_law.second_rho != 0
 

@@ -29,7 +29,7 @@ THREADS = min(2, os.cpu_count() or 1)
 
 @dataclass(frozen=True, eq=False)
 class HiddenTruth:
-    """What a log censors, row by row; only simulations, experiments and tests may read it.
+    """True demand and profit behind a log, row by row; only simulations, experiments and tests may read it.
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ class SimulationSummary:
 
     @classmethod
     def of(cls, profit: Floats, uncensored: Floats, depth_counts: Ints, horizon: int) -> "SimulationSummary":
-        """From the mean profit and uncensored share of each episode, and the number of rows at each depth."""
+        """Summarise the mean profit and uncensored share of each episode, and the number of rows at each depth."""
         episodes = len(profit)
         deepest = int(np.flatnonzero(depth_counts)[-1])
         return cls(
@@ -119,7 +119,7 @@ def simulate(
     scenario : Scenario, str or Path
         The shop: a scenario, the name of a preset, or the path of a TOML file.
     policy : Policy, str or Path, optional
-        A policy, its name (`"uniform"`, `"base-stock"`, `"base-stock:20@6"`) or its file; uniform unless given.
+        A policy, its name (`"uniform"`, `"base-stock"`, `"base-stock:20@6"`) or its file; by default uniform.
     episodes : int
         Series of the log, each of `scenario.horizon` periods.
     seed : int

@@ -183,7 +183,7 @@ def test_a_large_table_is_looked_at_in_whole_series(tmp_path: Path, monkeypatch:
 
 def test_a_table_of_one_column_a_period_is_refused() -> None:
     wide = pd.DataFrame({"id": ["a", "b"]} | {f"d_{day}": [1, 2] for day in range(1, 40)})
-    with pytest.raises(LostSalesError, match="one column a period"):
+    with pytest.raises(LostSalesError, match="one column per period"):
         propose(wide)
 
 

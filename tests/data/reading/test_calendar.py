@@ -62,8 +62,8 @@ def test_the_problem_file_has_the_words_and_not_the_features(tmp_path: Any) -> N
     [
         ({"calendar": ["wekday"]}, "calendar may name weekday, week, month, or .*, but it names 'wekday'"),
         ({"calendar": ["holidays"]}, "but it names 'holidays'"),
-        ({"calendar": ["holidays:XX"]}, "holidays of 'XX', which is no country"),
-        ({"calendar": ["holidays:US-QQ"]}, "holidays of 'US-QQ', which is no country"),
+        ({"calendar": ["holidays:XX"]}, "holidays of 'XX', which the package holidays does not know"),
+        ({"calendar": ["holidays:US-QQ"]}, "holidays of 'US-QQ', which the package holidays does not know"),
         ({"calendar": ["weekday", "weekday"]}, "a list of different words"),
         ({"features": [{"name": "day", "calendar": "weekday"}]}, r"given as calendar = \['weekday'\]"),
         ({"calendar": ["weekday"], "features": ["weekday"]}, "calendar gives a feature 'weekday', and features names"),

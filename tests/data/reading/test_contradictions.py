@@ -44,7 +44,7 @@ def test_a_record_that_is_never_set_does_not_switch_censoring_off(columns: Any, 
     sold_out = table["sales"] == 8
     assert sold_out.mean() > 0.3
     assert log.censored.tolist() == sold_out.tolist()
-    assert f"{sold_out.sum()} rows sold all there was" in warnings_of(table, problem)[0]
+    assert f"{sold_out.sum()} rows sold out" in warnings_of(table, problem)[0]
     assert audit(log).as_json()["notes"]["warnings"] == log.notes.warnings != ()
     few = read_log(table.tail(3).assign(sales=8, order=8), log.problem)  # recent rows are read as the log was
     assert few.censored.all()

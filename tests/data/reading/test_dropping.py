@@ -33,7 +33,7 @@ def test_good_rows_remain_and_bad_ones_are_written_with_every_reason(tmp_path: P
     assert dropped["dropped_row"].tolist() == ["row 5", "row 6", "row 7"]
     assert dropped["reason"].tolist() == [
         "stock must be a number",
-        "a series must have one row a period",
+        "a series must have one row per period",
         "series must be present",
     ]
     assert dropped["stock"].tolist() == ["x", "4", "1"]

@@ -73,7 +73,7 @@ def test_every_array_is_read_only_and_apart_from_the_frame() -> None:
         (
             {"period": [1, 2, 2, 1, 2]},
             None,
-            "a series must have one row a period, but row 2 (series=a, period=2) repeats row 1",
+            "a series must have one row per period, but row 2 (series=a, period=2) repeats row 1",
         ),
         (
             {"stockout": [False, "maybe", False, False, False]},

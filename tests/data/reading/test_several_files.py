@@ -66,7 +66,7 @@ def test_the_problem_of_a_folder_lies_in_it_or_beside_it(tmp_path: Path) -> None
 def test_files_that_do_not_belong_together_are_refused(tmp_path: Path) -> None:
     first, second = parts(tmp_path)
     frame(note=list("vwxyz"), stock=None).to_csv(second, index=False)
-    with pytest.raises(LostSalesError, match=r"sales-b.csv lacks 'stock', also has 'note' beside .*sales-a.csv"):
+    with pytest.raises(LostSalesError, match=r"sales-b.csv lacks 'stock', also has 'note', unlike .*sales-a.csv"):
         read_log([first, second])
     frame().to_parquet(tmp_path / "sales-c.parquet")
     with pytest.raises(LostSalesError, match="must be all CSV or all Parquet"):

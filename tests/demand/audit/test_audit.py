@@ -89,9 +89,11 @@ def test_of_many_levels_the_commonest_are_shown() -> None:
 
 def test_what_to_collect_next() -> None:
     steady = audit(simulated("steady"))
-    assert any("units after" in each and "can be told" in each for each in steady.collect_next)
-    assert any(each.startswith(f"runs of {steady.max_depth + 1} stock-outs that end") for each in steady.collect_next)
-    assert "too few rows show what follows" in steady.conclusion
+    assert any("now and then, after" in each and "is identified" in each for each in steady.collect_next)
+    assert any(
+        each.startswith(f"demand after runs of {steady.max_depth + 1} stock-outs") for each in steady.collect_next
+    )
+    assert "too few rows show the demand after more than" in steady.conclusion
     blind = replace(simulated("paper"), stockout=None, last_sales=np.full(20, np.nan))
     advice = audit(blind).collect_next
     assert any(each.startswith("a stock-out flag") for each in advice)
@@ -140,7 +142,7 @@ def test_every_stock_out_deeper_than_the_cap() -> None:
 def test_the_cap_is_named_where_it_decides() -> None:
     log = simulated("steady")
     longest = find_runs(log).longest
-    wanted = f"Fit for C-FQI to depth 1 (the longest run is {longest}, but the cap K is 1)."
+    wanted = f"Fit for C-FQI to depth 1 (the longest run of stock-outs is {longest}, but the cap K is 1)."
     assert audit(log, cap=1).conclusion == wanted
 
 

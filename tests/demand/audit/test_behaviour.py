@@ -67,7 +67,7 @@ def test_false_alarms_are_held_at_the_level_and_strong_causes_are_found() -> Non
 
 def test_a_single_price_or_too_few_rows_are_said() -> None:
     log, _ = simulate("confounded", "base-stock:12@6", 4, 1)
-    assert audit_behaviour(log).sentence == "how prices were set cannot be told: the price never varied"
+    assert audit_behaviour(log).sentence == "it cannot be determined how prices were set: the price never varied"
     few, _ = simulate(Scenario.load("confounded", ("horizon=4",)), "manager", 2, 1)
     assert "are needed" in audit_behaviour(few).sentence
 

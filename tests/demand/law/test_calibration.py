@@ -52,10 +52,10 @@ def test_under_the_true_law_p_values_are_uniform() -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"residuals": Residuals.normal(4.5)}, "its chances are off"),
-        ({"residuals": Residuals.normal(2.0)}, "its chances are off"),
-        ({"mean": LinearMean(17.35, np.array([2.0, -0.6, -3.0, 0.8]))}, "its chances are off"),
-        (NO_MEMORY, "linked from one period to the next"),
+        ({"residuals": Residuals.normal(4.5)}, "its probabilities are off"),
+        ({"residuals": Residuals.normal(2.0)}, "its probabilities are off"),
+        ({"mean": LinearMean(17.35, np.array([2.0, -0.6, -3.0, 0.8]))}, "its probabilities are off"),
+        (NO_MEMORY, "its residuals are autocorrelated (corr"),
     ],
 )
 def test_a_wrong_law_is_reported_with_its_reason(change: dict[str, object], reason: str) -> None:
@@ -101,7 +101,9 @@ def test_a_hidden_regime_outside_a_family_gives_a_warning() -> None:
         demand = regimes(seed)
         available = np.rint(np.random.default_rng(seed).uniform(6, 24, demand.shape))
         warned = fit_demand(log_of_draws(demand, available), (LINEAR,)).warnings
-        assert [each for each in warned if "does not fit: what it leaves open lasts for several periods" in each]
+        assert [
+            each for each in warned if "does not fit: its residuals are autocorrelated over several periods" in each
+        ]
         mixed = np.random.default_rng(seed).permuted(demand, axis=1)
         assert fit_demand(log_of_draws(mixed, available), (LINEAR,)).calibration.fits
 

@@ -60,13 +60,13 @@ def test_means_are_over_logs_and_lead_times() -> None:
         measured[case.key] = {"optimum": 10.0, "known": 10.05} | {str(size): from_logs for size in zipkin.SIZES}
     rows = Zipkin(cases).rows(measured)
     means = {row.case: row for row in rows if row.board == "mean of all cases"}
-    assert means["Poisson, law known"].ours == pytest.approx(0.5)
-    assert means["Poisson, law known"].std_error is None
+    assert means["Poisson, distribution known"].ours == pytest.approx(0.5)
+    assert means["Poisson, distribution known"].std_error is None
     learned = means["Poisson, from 250 rows"]
     assert learned.ours == pytest.approx(4.0)
     assert learned.count == 4
     assert learned.std_error == pytest.approx(np.std([1, 3, 5, 7], ddof=1) / 2)
-    capped = [row for row in rows if row.published_by == "best capped base-stock" and row.board == "law known"]
+    capped = [row for row in rows if row.published_by == "best capped base-stock" and row.board == "distribution known"]
     assert [row.published for row in capped] == [4.07, 5.48, 4.40, 6.12]
 
 

@@ -1,4 +1,4 @@
-"""How the stock of a table moves: at which moment it was counted, and when orders arrive."""
+"""Stock balance of a table: the moment at which stock was counted, and the arrival of orders."""
 
 from dataclasses import dataclass
 from itertools import permutations
@@ -8,14 +8,14 @@ import numpy as np
 from lostsales.types import Bools, Floats, exceeds
 
 FOLLOWS = 0.9  # share of the rows that make a balance believable
-MOST_LEAD = 8
-_TRIED_ROWS = 5_000
+MOST_LEAD = 8  # longest delay of orders that is tried, in periods
+_TRIED_ROWS = 5_000  # rows on which combinations of columns are tried
 _MOST_TRIED = 10  # columns
 
 
 @dataclass(frozen=True)
 class StockFacts:
-    """How many rows follow which balance, and what sales say about the timing of orders."""
+    """Numbers of rows that follow each balance, and the order timing that sales imply."""
 
     pairs: int  # rows with a next row in their series
     opening: int  # next stock = stock + arrived - sales: the stock opens the period
@@ -33,7 +33,7 @@ class StockFacts:
 
     @property
     def has_capacity(self) -> bool:
-        """Whether a capacity explains rows that do not follow otherwise."""
+        """True if a capacity explains rows that do not follow the balance otherwise."""
         return self.capped >= FOLLOWS * self.pairs and self.capped - self.opening > 0.01 * self.pairs
 
     @property
@@ -80,7 +80,7 @@ def stock_facts(
 
 
 def balanced_triple(columns: dict[str, Floats], has_next: Bools) -> tuple[str, str, str] | None:
-    """The columns (stock, order, sales) of which the next stock follows, whatever they are called.
+    """The columns (stock, order, sales) that the next stock follows from, whatever they are called.
 
     >>> columns = {"a": [2, 3, 1, 5, 3, 1], "b": [9, 8, 7, 9, 4, 5], "c": [1, 2, 3, 0, 4, 2]}
     >>> balanced_triple({name: np.array(each, float) for name, each in columns.items()}, np.array([True] * 5 + [False]))
@@ -103,7 +103,7 @@ def _equal(left: Floats, right: Floats) -> int:
 
 
 def _before(values: Floats, has_next: Bools, periods: int) -> Floats:
-    """The value so many periods before in the same series; NaN where there is none."""
+    """Lagged value in the same series; NaN if there is none."""
     shifted = values
     for _ in range(periods):
         shifted = np.r_[np.nan, np.where(has_next[:-1], shifted[:-1], np.nan)]

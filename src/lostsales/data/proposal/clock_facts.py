@@ -12,14 +12,14 @@ from lostsales.types import Array
 
 
 class ClockFacts(NamedTuple):
-    """Of all series together."""
+    """Closed days and gaps of all series together."""
 
     holes: int = 0
     closed: str = ""  # in words; empty where the shop never is
 
 
 def clock_facts(sample: Sample, series: tuple[str, ...], period: str, *, is_date: bool) -> ClockFacts:
-    """From the expressions of the columns in SQL."""
+    """Find closed days and gaps from the SQL expressions of the columns."""
     parts = [f"regexp_replace(CAST({each} AS VARCHAR), '\\.0$', '')" for each in series]
     moment = f"epoch_us({period})" if is_date else f"TRY_CAST({period} AS BIGINT)"
     asked = "".join(f", {each} AS part{index}" for index, each in enumerate(parts))

@@ -26,7 +26,7 @@ def write_columns(found: TableFindings, out: TomlText) -> None:
     _write_stockouts(found, out)
     for role, default in _DEFAULTS.items():
         if role not in out.keys and default in found.profile.columns:
-            out.key(role, f"no {role}", f"so that the column {default!r} is not taken for it")
+            out.key(role, f"no {role}", f"so that the column {default!r} is not used as it")
 
 
 def _write_series(found: TableFindings, out: TomlText) -> None:
@@ -43,7 +43,7 @@ def _write_series(found: TableFindings, out: TomlText) -> None:
     if keys.repeated:
         out.todo(
             f"{keys.repeated:,} of {found.sample.rows:,} rows have the series and period of another row: if they are "
-            "transactions, sum them to one row a series and period first; else a further column is part of the series"
+            "transactions, sum them to one row per series and period first; else a further column is part of the series"
         )
 
 
@@ -60,7 +60,7 @@ def _write_period(found: TableFindings, out: TomlText) -> None:
     out.key("period", keys.period.name, f"{keys.step or 'whole numbers'}{holes}{also}")
     years = [name for name in columns if fit(name, "year") >= 0.9]
     if keys.repeated and years and keys.period.kind == "number" and (keys.period.highest or 0) <= _WEEKS:
-        out.todo(f"the period stands in two columns, {years[0]!r} and {keys.period.name!r}: make one date of them")
+        out.todo(f"the period is in two columns, {years[0]!r} and {keys.period.name!r}: combine them into one date")
 
 
 def _write_sales_and_price(found: TableFindings, out: TomlText) -> None:
@@ -70,7 +70,7 @@ def _write_sales_and_price(found: TableFindings, out: TomlText) -> None:
         lists = [name for name, each in columns.items() if each.kind == "list"]
         out.todo(f"no column looks like units sold; name it under [columns] sales{_maybe(amounts)}")
         if lists:
-            out.todo(f"{lists[0]!r} holds a list in every row: a log has one row a series and period")
+            out.todo(f"{lists[0]!r} holds a list in every row: a log has one row per series and period")
     else:
         _write_quantity(found, out, "sales", sales)
         if price is None and not sales.is_whole:
@@ -138,7 +138,7 @@ def _write_stockouts(found: TableFindings, out: TomlText) -> None:
     if any(each is not None for each in (flag, share, inverted, duration)):
         return
     if found.stock is not None:
-        out.comment("No column says when it ran out: every row that sold all there was counts as a stock-out.")
+        out.comment("No column says when it ran out: every row that sold out is treated as a stock-out.")
     else:
         out.todo(
             "nothing says when it was out of stock: name a column of stock-outs (stockout, in_stock, in_stock_share, "

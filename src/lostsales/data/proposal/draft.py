@@ -7,7 +7,7 @@ from lostsales.data.proposal.stock_lines import write_actions, write_timing
 from lostsales.data.proposal.toml_text import TomlText
 
 PAGE = "docs/problem.md"
-LEAST_DAYS = 28
+LEAST_DAYS = 28  # four weeks: below, a weekday feature is not proposed
 COSTS = {
     "lost": "a customer who finds nothing, beyond the margin not earned; 0 if they just leave",
     "order": "what a unit costs you to buy",
@@ -32,7 +32,7 @@ def draft(found: TableFindings, name: str, more: list[str] | None = None) -> tup
 
 
 def is_explained(reason: str, found: TableFindings, left: list[str]) -> bool:
-    """Whether what is left names the cause of a reason against the table."""
+    """True if the list of what is left to do names the cause of a reason against the table."""
     named = [name for name in found.profile.columns if any(each.startswith(repr(name)) for each in left)]
     repeated = ["a series must have one row"] if found.keys.repeated else []
     return reason.startswith(("missing column", *repeated, *(f"{name} must" for name in named)))
@@ -40,7 +40,7 @@ def is_explained(reason: str, found: TableFindings, left: list[str]) -> bool:
 
 def _write_head(found: TableFindings, name: str, left: list[str], out: TomlText) -> None:
     sample, keys = found.sample, found.keys
-    looked = "" if sample.is_whole else f", of which {sample.rows:,} were looked at"
+    looked = "" if sample.is_whole else f", {sample.rows:,} of them inspected"
     step = f", {keys.step}" if keys.step else ""
     rows = f"{sample.table_rows:,} rows{looked}, {keys.n_series:,} series{step}"
     out.comment(f"Proposed by `lostsales init` from {name}: {rows}.")
@@ -72,7 +72,7 @@ def _write_others(found: TableFindings, out: TomlText) -> None:
 
 
 def _weekdays_matter(found: TableFindings) -> bool:
-    """Whether rows are days over enough weeks, and no column says the weekday."""
+    """True if rows are days over enough weeks, and no column has the weekday."""
     period, features = found.keys.period, [feature.name for feature, _ in found.others.features]
     is_daily = period is not None and found.keys.step == "daily" and period.distinct >= LEAST_DAYS
     return is_daily and not any(fit(name, "weekday") >= 0.5 for name in features)

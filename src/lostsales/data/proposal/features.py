@@ -1,4 +1,4 @@
-"""What the other columns can tell a decision: features, attributes of a series, or nothing."""
+"""Roles of the other columns: features, attributes of a series, or none."""
 
 from dataclasses import dataclass, field
 
@@ -63,7 +63,7 @@ def find_others(sample: Sample, found: Profile, keys: Keys, taken: set[str], out
 
 
 def _useless(column: Column, rows: int, keys: Keys) -> str:
-    """Why a column cannot tell anything, empty where it may."""
+    """Reason why a column carries no information, empty if it may."""
     missing = rows - column.present
     if column.kind == "empty" or not column.present:
         return "empty"
@@ -129,7 +129,7 @@ def _facts(
 
 
 def _same(sample: Sample, found: Profile, first: str, second: str) -> bool:
-    """Whether two columns of few values always go together."""
+    """True if two columns of few values correspond one to one."""
     one, two = found.columns[first], found.columns[second]
     if one.distinct != two.distinct or one.distinct > _MOST_COMPARED:
         return False

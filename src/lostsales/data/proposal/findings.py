@@ -31,7 +31,7 @@ class TableFindings:
 
     @property
     def orders_at_close(self) -> bool:
-        """Whether orders were placed at closing time."""
+        """True if orders were placed at closing time."""
         return self.moment is not None and self.moment.is_close
 
     def column(self, role: str) -> Column | None:
@@ -41,7 +41,7 @@ class TableFindings:
 
     @cached_property
     def order_multiple(self) -> int | None:
-        """The greatest whole number of which all orders are multiples."""
+        """Greatest common divisor of all orders."""
         column = self.column("order") or self.column("received")
         if column is None or not column.is_whole:
             return None
@@ -130,7 +130,7 @@ def _by_balance(found: Profile, roles: Roles, numbers: dict[str, Floats], has_ne
 
 
 def _only_number_left(found: Profile, keys: Keys, roles: Roles) -> None:
-    """Where no name means sales, the one column of numbers without another meaning does."""
+    """Treat the only column of numbers without another role as sales, if no name means sales."""
     if "sales" in roles.column:
         return
     taken = {*keys.columns, *roles.column.values(), *roles.outcomes}
@@ -141,7 +141,7 @@ def _only_number_left(found: Profile, keys: Keys, roles: Roles) -> None:
 
 
 def _closing_by_balance(roles: Roles, numbers: dict[str, Floats]) -> None:
-    """What always equals stock + order - sales is the stock at the end, whatever its name."""
+    """Find the column that equals stock + order - sales: the stock at the end, whatever its name."""
     named = roles.column
     arrived = named.get("received", named.get("order"))
     if not {"stock", "sales"} <= named.keys() or arrived is None or arrived not in numbers or "closing" in named:
@@ -158,7 +158,7 @@ def _share(left: Floats, right: Floats) -> float:
 
 
 def _stockout_by_sales(sample: Sample, found: Profile, keys: Keys, roles: Roles, stock: StockFacts | None) -> None:
-    """Where no name means stock-outs, a flag that is true only where all there was has been sold does."""
+    """Find a flag that is true only in sold-out rows, if no name means stock-outs."""
     if stock is None or {"stockout", "in_stock", "in_stock_share", "time_out"} & roles.column.keys():
         return
     sales, on_hand, arrived = (

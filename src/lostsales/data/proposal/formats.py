@@ -1,4 +1,4 @@
-"""How numbers and dates are written in text: decimal sign, thousands, currency, order of day and month."""
+"""Formats of numbers and dates in text: decimal sign, thousands, currency, order of day and month."""
 
 import re
 from collections import Counter
@@ -22,7 +22,7 @@ _DAYS = (
 )  # fmt: skip
 _TIMES = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
 _MONTHS = ("%m/%Y", "%m.%Y", "%m-%Y", "%b %Y", "%B %Y", "%b-%Y", "%b-%y", "%b %y", "%Y/%m", "%Y.%m")
-ISO_WEEK = "%G-W%V"  # its Monday; Python wants to be told
+ISO_WEEK = "%G-W%V"  # its Monday; Python needs the day
 DATE_FORMATS = (*(day + time for time, day in product(_TIMES, _DAYS)), *_MONTHS, ISO_WEEK)
 
 
@@ -33,7 +33,7 @@ class NumberStyle(NamedTuple):
     thousands: str | None
 
     def reads(self, digits: str) -> bool:
-        """Whether a text is a number in this style."""
+        """True if a text is a number in this style."""
         point, group = re.escape(self.decimal), re.escape(self.thousands or "")
         whole = rf"(?:\d+|\d{{1,3}}(?:{group}\d{{3}})+)" if self.thousands else r"\d+"
         return re.fullmatch(rf"(?:{whole}(?:{point}\d*)?|{point}\d+)(?:[eE][+-]?\d+)?", digits) is not None
@@ -57,7 +57,7 @@ class NumberFormat:
 
     @property
     def is_plain(self) -> bool:
-        """Whether nothing has to be declared."""
+        """True if nothing has to be declared."""
         return self.style == PLAIN and self.currency is None
 
 
@@ -85,12 +85,12 @@ def number_format(columns: Iterable[list[str]], european: bool) -> NumberFormat:
 
 
 def is_number(texts: list[str], found: NumberFormat) -> bool:
-    """Whether nearly all texts are numbers in a format."""
+    """True if nearly all texts are numbers in a format."""
     return bool(texts) and _share(found.style, [_amount(text) for text in texts]) >= ENOUGH
 
 
 def is_iso(texts: list[str]) -> bool:
-    """Whether nearly all texts are dates as the reader knows them undeclared."""
+    """True if nearly all texts are ISO dates, which need no declaration."""
     return bool(texts) and sum(_ISO.fullmatch(text) is not None for text in texts) >= ENOUGH * len(texts)
 
 

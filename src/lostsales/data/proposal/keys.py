@@ -1,4 +1,4 @@
-"""Which columns name the rows: a period, and what names a series."""
+"""Key columns of the rows: the period, and the names of a series."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from lostsales.data.proposal.sample import Sample
 SURE = 0.9  # fit of a whole name
 STEPS = {1: "daily", 7: "weekly", 14: "every two weeks"}
 _GENERIC = ("id", "key")
-_MOST_TRIED = 3
+_MOST_TRIED = 3  # columns per role that are tried as part of a key
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Keys:
 
 
 def find_keys(sample: Sample, found: Profile) -> Keys:
-    """The period by name and content; the fewest columns that tell the rows of a period apart."""
+    """The period by name and content; the fewest columns that distinguish the rows of a period."""
     periods = _periods(found)
     period = periods[0] if periods else None
     series, repeated = _series(sample, found, period)
@@ -66,7 +66,7 @@ def _periods(found: Profile) -> list[Column]:
 
 
 def _series(sample: Sample, found: Profile, period: Column | None) -> tuple[tuple[str, ...], int]:
-    """The columns, and how many rows they and the period do not tell apart."""
+    """The columns, and the number of rows that they and the period do not distinguish."""
     usable = [each for each in found.columns.values() if _may_be_key(each, sample.rows) and each is not period]
     best: tuple[tuple[str, ...], int] | None = None
     for names in _attempts(usable, sample.rows):

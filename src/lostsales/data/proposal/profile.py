@@ -1,4 +1,4 @@
-"""What each column of a sample holds: numbers, flags, dates or text, and in which format."""
+"""Contents of each column of a sample: numbers, flags, dates or text, and their format."""
 
 import re
 from dataclasses import dataclass
@@ -42,18 +42,18 @@ class Column:
 
     @property
     def is_flag(self) -> bool:
-        """Whether it has the two values of a flag, as words or as 0 and 1."""
+        """True if the column has the two values of a flag, as words or as 0 and 1."""
         two = self.kind == "number" and self.is_whole and self.lowest == 0 and self.highest == 1
         return (self.kind == "flag" or two) and self.unread == 0
 
     @property
     def may_be_flag(self) -> bool:
-        """Whether it can be a flag: it is one, or has only one of the two values."""
+        """True if the column can be a flag: it is one, or has only one of the two values."""
         return self.is_flag or (self.kind == "number" and self.lowest == self.highest and self.lowest in (0, 1))
 
     @property
     def is_amount(self) -> bool:
-        """Whether it holds numbers that are not all negative."""
+        """True if the column holds numbers that are not all negative."""
         return self.kind == "number" and self.highest is not None and self.highest >= 0
 
     @property
@@ -63,7 +63,7 @@ class Column:
 
     @property
     def range(self) -> str:
-        """How many different numbers, from which to which."""
+        """Number of different values, with the lowest and the highest."""
         if self.lowest is None or self.highest is None or self.distinct == 1:
             return f"always {self.shown}"
         return f"{self.distinct:,} different values, {self.lowest:g} to {self.highest:g}"
@@ -153,7 +153,7 @@ def _counted(sample: Sample, name: str, kind: Kind, raw: str, sql: str, dates: t
 
 
 def _is_compact(sample: Sample, sql: str, form: str, lowest: float, highest: float, read: int) -> bool:
-    """Whether whole numbers are dates without separators."""
+    """True if whole numbers are dates without separators."""
     first, last = COMPACT_DATES[form]
     if lowest < first or highest > last:
         return False
@@ -183,7 +183,7 @@ def _quoted(text: str) -> str:
 
 
 def is_wide(names: list[str]) -> bool:
-    """Whether most columns are periods, such as d_1, d_2, ... or 2024-01-01, 2024-01-08, ...
+    """True if most columns are periods, such as d_1, d_2, ... or 2024-01-01, 2024-01-08, ...
 
     >>> is_wide(["id", *(f"d_{day}" for day in range(30))]), is_wide(["id", "date", "sales"])
     (True, False)

@@ -81,7 +81,7 @@ def propose(source: Any) -> Proposal:
         raise LostSalesError("a problem is proposed from rows, but the table has none")
     if is_wide(list(opened.kinds)):
         raise LostSalesError(
-            "a log has one row a series and period, but this table has one column a period: turn its columns into rows "
+            "a log has one row per series and period, but this table has one column per period: turn columns into rows "
             "first (melt in pandas, unpivot in polars and SQL)"
         )
     found = look(opened)

@@ -1,4 +1,4 @@
-"""What the columns beside the keys are: quantities, prices, costs and flags, by name and by content."""
+"""Roles of the columns other than keys: quantities, prices, costs and flags, by name and by content."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from lostsales.data.column_names import fit
 from lostsales.data.proposal.profile import Column, Profile
 
 CLOSE = 0.08  # two fits that differ by less are both worth a word
-_LIKELY = 0.35
+_LIKELY = 0.35  # least score of a name that may have a role, see `column_names.fit`
 _AFTERWARDS = ("sales", "closing", "stockout", "in_stock", "in_stock_share", "time_out")  # not known before a decision
 
 

@@ -30,7 +30,7 @@ class Sample:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it has all rows of the table."""
+        """True if the sample has all rows of the table."""
         return self.rows == self.table_rows
 
     def query(self, sql: str) -> list[tuple[Any, ...]]:

@@ -36,7 +36,7 @@ def write_timing(found: TableFindings, out: TomlText) -> None:
         why = f"CHECK: the most that fits; with it {facts.capped:,} of {facts.pairs:,} rows follow"
         out.key("capacity", facts.capacity, why)
     else:
-        out.key("capacity", 25, "the most that fits into the store; no limit unless given", active=False)
+        out.key("capacity", 25, "the most that fits into the store; by default no limit", active=False)
 
 
 def _write_evening(found: TableFindings, facts: StockFacts, out: TomlText) -> None:
@@ -47,7 +47,7 @@ def _write_evening(found: TableFindings, facts: StockFacts, out: TomlText) -> No
     if facts.lead > 1:
         out.todo(
             f"orders of the evening come {facts.lead} periods after the next opening ({facts.late:,} of "
-            f"{facts.pairs:,} rows): say so under [supply], lead_time = {facts.lead}"
+            f"{facts.pairs:,} rows): set it under [supply], lead_time = {facts.lead}"
         )
     is_next_day = facts.lead == 0 or (facts.lead == 1 and facts.above_stock > 0)
     if found.column("received") is not None and facts.arrival is not None:
@@ -57,7 +57,7 @@ def _write_evening(found: TableFindings, facts: StockFacts, out: TomlText) -> No
 
 
 def write_actions(found: TableFindings, out: TomlText) -> None:
-    """What prices and orders the log has; a constant price where it has none."""
+    """Write the prices and orders of the log; a constant price if it has none."""
     price, order = found.column("price"), found.column("order") or found.column("received")
     if price is None:
         out.key("price", 2, "FILL IN: the table has no price; this one holds for every row", active=False)
@@ -70,9 +70,9 @@ def write_actions(found: TableFindings, out: TomlText) -> None:
         out.comment(f"`orders` may say what is recommended; the log has {order.range}{cases}.")
     if (duration := found.column("time_out")) is not None:
         length = {"monthly": 30, "weekly": 7}.get(found.keys.step, 24)
-        why = f"length of a period in the unit of {duration.name!r}; with it a stock-out of a part tells more"
+        why = f"length of a period in the unit of {duration.name!r}; it makes partial stock-outs more informative"
         out.key("open_time", length, why, active=False)
-    out.key("discount", 0.9, "what profit is worth one period later; 0.9 unless given", active=False)
+    out.key("discount", 0.9, "what profit is worth one period later; by default 0.9", active=False)
 
 
 def _balance(facts: StockFacts) -> str:
@@ -85,7 +85,7 @@ def _balance(facts: StockFacts) -> str:
 
 
 def _todo_of_balance(found: TableFindings, facts: StockFacts, out: TomlText) -> None:
-    """What to do where the stock does not follow its balance."""
+    """Advise on a stock that does not follow its balance."""
     enough, pairs = FOLLOWS * facts.pairs, f"of {facts.pairs:,} rows"
     if facts.opening >= enough or facts.has_capacity:
         return
@@ -96,7 +96,7 @@ def _todo_of_balance(found: TableFindings, facts: StockFacts, out: TomlText) -> 
         )
     elif facts.lead and facts.late >= enough:
         out.todo(
-            f"orders come {facts.lead} periods later than for the next one ({facts.late:,} {pairs}): say so under "
+            f"orders come {facts.lead} periods later than for the next one ({facts.late:,} {pairs}): set it under "
             f"[supply], lead_time = {facts.lead + 1}"
         )
     elif facts.subtracted >= enough:

@@ -1,4 +1,4 @@
-"""Where a proposed problem is written: beside its table, and over nothing that is there."""
+"""Destination of a proposed problem: next to its table, without overwriting a file."""
 
 from pathlib import Path
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from lostsales.data.settings import to_toml
 
-WIDTH = 110
+WIDTH = 110  # characters of a line
 _MOST_CODE = 60  # a longer line has its comment above it
 
 
@@ -22,7 +22,7 @@ class TomlText:
         self.lines += wrap(text, WIDTH, initial_indent="# ", subsequent_indent="#   ", break_long_words=False)
 
     def todo(self, text: str) -> None:
-        """What is left to do; it does not become a line."""
+        """Note something left to do; it does not become a line."""
         self.left.append(text)
 
     def gap(self) -> None:

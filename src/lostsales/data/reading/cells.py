@@ -12,7 +12,7 @@ from lostsales.data.reading.text import is_missing
 from lostsales.errors import LostSalesError
 from lostsales.types import Array, Bools, Floats, Ints
 
-LARGEST_WRITTEN = 10**15
+LARGEST_WRITTEN = 10**15  # whole numbers below are written out as digits
 
 
 def connect() -> duckdb.DuckDBPyConnection:
@@ -47,7 +47,7 @@ class Texts:
 
     @cached_property
     def connection(self) -> duckdb.DuckDBPyConnection:
-        """What is asked; values are registered at the first question, which takes longer than many columns need."""
+        """Connection for queries; values are registered at the first one, since many columns need none."""
         if not isinstance(self.source, np.ndarray):
             return self.source
         connection = _shared().cursor()
@@ -74,7 +74,7 @@ class Texts:
         return found if self.kept is None else found[self.kept]
 
     def counts(self, *expressions: str) -> list[int]:
-        """In how many rows each expression has a value."""
+        """Number of rows in which each expression has a value."""
         counts = ", ".join(f"count({each})" for each in expressions)
         return list(self.connection.execute(f"SELECT {counts} FROM {self.table}").fetchall()[0])
 

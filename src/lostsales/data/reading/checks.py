@@ -49,7 +49,7 @@ def check_duplicates(findings: Findings, codes: Ints, period: Array, ordering: I
     again = np.r_[False, (code[1:] == code[:-1]) & (time[1:] == time[:-1]) & (code[1:] >= 0)]
     findings.check(
         again,
-        "a series must have one row a period",
+        "a series must have one row per period",
         lambda positions: np.array(
             [PlainText(findings.place(int(rows[each - 1]))) for each in positions], dtype=object
         ),

@@ -16,9 +16,9 @@ from lostsales.data.reading.table import Table
 from lostsales.data.reading.text import as_flag, as_moment, as_number, by_date_format, stripped
 from lostsales.types import Array, Bools, Floats, Ints
 
-# Beyond this a float no longer tells whole numbers apart.
+# Beyond this a float no longer distinguishes whole numbers.
 LARGEST_WHOLE = 2.0**53
-SHOWN_LEVELS = 8
+SHOWN_LEVELS = 8  # categories listed in a message
 
 
 @dataclass
@@ -208,6 +208,6 @@ def _first_of(rows: int, *columns: Floats | None) -> Floats:
 
 
 def _plain(text: str) -> str:
-    """How a level that came as text would be spelled, had it come as a number or a truth value."""
+    """Spelling of a level that came as text, as if it had come as a number or a truth value."""
     number = plain_number(text)
     return spelled(number) if number == number else text.lower() if text.lower() in ("true", "false") else text

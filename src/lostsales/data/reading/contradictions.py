@@ -9,17 +9,17 @@ from lostsales.types import Bools, exceeds
 
 # Exact sell-outs that no row is recorded as out of stock beside may be chance where they are few.
 LEAST_SELLOUTS = 20
-LEAST_SELLOUT_SHARE = 0.01
+LEAST_SELLOUT_SHARE = 0.01  # of the rows
 # Zeros are missing where gaps come often, not where a product pauses for a season or years change in week numbers.
 LEAST_GAPS = 0.05  # of the rows with a next one
 LEAST_MISSING = 0.1  # of the periods within the lives of products
 LONGEST_GAP = 7  # periods that a gap counts at most
 MOST_ZEROS = 0.01  # of the rows
-LEAST_ROWS = 30
+LEAST_ROWS = 30  # below, missing rows of zero sales are not looked for
 
 
 def with_stockouts_by(log: SalesLog) -> SalesLog:
-    """The log whose stock-outs are told by what the problem says, or by the stock where the record contradicts it.
+    """Log with stock-outs as the problem declares them, or by the stock if the record contradicts it.
 
     A flag or a time out of stock that is never set while many rows sold all there was would switch censoring off. The
     problem of the result says that the stock tells, so that a few recent rows are read as the log was.
@@ -47,7 +47,7 @@ def _noted(log: SalesLog) -> SalesLog:
 def missing_zeros(log: SalesLog, is_hole: Bools) -> tuple[int, float]:
     """Periods within the lives of products that have no row, and their share; 0 where no zeros seem to be missing.
 
-    `is_hole` (rows - 1,) tells which rows are followed by a gap that is no closing.
+    `is_hole` (rows - 1,) marks rows that are followed by a gap that is no closing.
     """
     pairs, holes = log.has_next[:-1], int(np.count_nonzero(is_hole))
     zeros = int(np.count_nonzero(log.sales == 0))

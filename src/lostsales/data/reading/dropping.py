@@ -54,7 +54,7 @@ class DroppedRows:
 
 
 def dropped_file(source: Any, chosen: bool | str | Path, inputs: Iterable[object]) -> Path | None:
-    """Where the dropped rows go: to the path that was chosen, else beside the file or folder that is read.
+    """File for the dropped rows: the chosen path, else one next to the file or folder that is read.
 
     Raises where that would overwrite one of the `inputs`, or cannot be written.
     """

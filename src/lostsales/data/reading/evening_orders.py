@@ -1,6 +1,6 @@
 """Orders that a shop places at closing time and writes on that day's row, laid out as orders of the next opening.
 
-`order_placed = "close"` says so. Every layer behind the gate then sees the usual layout: the order of a row was decided
+`order_placed = "close"` declares them. Layers behind the gate then see the usual layout: the order of a row was decided
 when its period opened, and `arrival`, `lead_time` and `order_days` count from that opening. An order that is on the
 shelf the next morning is one with `arrival = "before"`.
 """
@@ -64,7 +64,7 @@ def with_first_orders(log: SalesLog, starts: Ints) -> SalesLog:
 
 
 def _arrived_by_stock(log: SalesLog) -> Floats:
-    """What must have arrived in each row for the next stock to follow; in the last of a series what it sold beyond."""
+    """Arrivals implied by the next stock; in the last row of a series, the sales beyond the stock."""
     if log.problem.arrival == "after":
         return receipts_by_stock(log)
     stock, moved = np.asarray(log.stock), np.zeros(len(log)) if log.adjustment is None else log.adjustment
@@ -107,7 +107,7 @@ def _check(columns: LogColumns, problem: Problem, findings: Findings, previous: 
 
 
 def _includes(rows: dict[str, Any], previous: Ints) -> bool:
-    """Whether the next stock follows from the one before with what arrived since, rather than with what arrived then.
+    """True if the next stock follows from the previous one with the arrivals since, rather than with those before.
 
     Where both do or none does, it is so unless more was sold than the stock.
     """

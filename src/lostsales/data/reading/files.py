@@ -32,7 +32,7 @@ class FileTable:
 
     @cached_property
     def rows(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return sum(rows for _, rows in self.files)
 
     def place(self, row: int) -> str:
@@ -108,7 +108,7 @@ def execute(connection: duckdb.DuckDBPyConnection, name: str, sql: str) -> Any:
 
 
 def guarded(name: str, work: Callable[[], Any]) -> Any:
-    """Work on a file; what goes wrong is told in one sentence, the reason and place that DuckDB gives."""
+    """Work on a file; errors become one sentence with the reason and place that DuckDB gives."""
     try:
         return work()
     except (duckdb.OutOfMemoryException, MemoryError):

@@ -10,7 +10,7 @@ from lostsales.data.labels import spelled
 from lostsales.errors import LogError
 from lostsales.types import Array, Bools, Ints
 
-EXAMPLES = 3
+EXAMPLES = 3  # rows shown per finding
 MOST_SHOWN = 200  # characters of a value
 MOST_NAMES = 50  # columns
 
@@ -46,7 +46,7 @@ class Findings:
         rows: Ints | None = None,
         hint: Callable[[], str] | None = None,
     ) -> None:
-        """Where `wrong`, report what was `wanted` and which value `came`, `among` how many.
+        """Report what was `wanted` and which value `came`, `among` how many, in rows that are `wrong`.
 
         `rows` maps positions to rows of the source; `hint` says what to do.
         """
@@ -84,7 +84,7 @@ class Findings:
         raise LogError(self.source, tuple(self.reasons), advice if can_drop else "", self._bad_series())
 
     def _bad_series(self) -> dict[str, str]:
-        """What was wanted of each series that has bad rows; none where a reason is about more than named series."""
+        """Reasons against each series with bad rows; none if a reason is about more than named series."""
         if self.series_of is None or not self.only_rows:
             return {}
         (codes, texts), found = self.series_of, dict[str, dict[str, None]]()

@@ -31,7 +31,7 @@ class FrameTable:
 
     @property
     def rows(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return len(self.frame)
 
     def place(self, row: int) -> str:
@@ -79,7 +79,7 @@ class FrameTable:
 def collected(
     lazy: nw.LazyFrame[Any], reads: Collection[str] | None
 ) -> tuple[nw.DataFrame[nw.typing.IntoDataFrame], tuple[str, ...]]:
-    """A lazy table, of which only the columns in `reads` are computed, and the names of all.
+    """Lazy table that computes only the columns in `reads`, and the names of all.
 
     All columns at once, since the order of rows may differ from one computation to the next.
     """
@@ -138,7 +138,7 @@ def cells_of_objects(objects: Array) -> Cells:
 
 
 def _plain(value: Any) -> object:
-    """None, a bool, a float, a datetime64, a str that can be written, or anything else as it is."""
+    """None, a bool, a float, a datetime64, a str that can be written, or anything else unchanged."""
     if isinstance(value, str):
         return str.__str__(value) if _can_be_written(value) else ...
     if isinstance(value, bool | np.bool_):
@@ -178,7 +178,7 @@ def _is_label(value: object) -> bool:
 
 
 def all_text(objects: Array) -> bool:
-    """Whether all objects are text that can be written, or missing."""
+    """True if all objects are missing or text that can be written."""
     return all(value is None or (type(value) is str and _can_be_written(value)) for value in objects)
 
 

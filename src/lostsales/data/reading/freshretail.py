@@ -51,7 +51,7 @@ SHARED = PROBLEM.model_copy(update={"columns": PROBLEM.columns.model_copy(update
 def read_freshretail(path: str | Path, progress: Progress | None = None) -> SalesLog:
     """Read the published table: a series is a product in a store, a period a day, the price a share of the full one.
 
-    `usual_sales`, the mean sales of the series' days without stock-out, tells series of different size apart.
+    `usual_sales`, the mean sales of the series' days without stock-out, distinguishes series of different size.
     """
     table = open_files(files_of(path))
     found = {ours: next((name for name in names if name in table.columns), None) for ours, names in SOURCES.items()}
@@ -83,7 +83,7 @@ def read_freshretail(path: str | Path, progress: Progress | None = None) -> Sale
 
 
 def _in_stock_share(table: FileTable, sold: str, out: str, sold_out: str) -> str:
-    """As SQL: the usual share of a day's sales in the hours that were in stock; 1 without a stock-out while open.
+    """SQL of the usual share of a day's sales in the hours in stock; 1 without a stock-out while open.
 
     What is usual is seen on days without one; where those show no sales by the hour, all open hours count the same.
     """

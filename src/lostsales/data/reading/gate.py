@@ -295,7 +295,7 @@ class _Gate:
         given = self._in_order(self.columns.on_order)
         if given is not None and given.shape[1] == log.problem.pipeline_length and not log.demand_only:
             wrong = contradicts_orders(log, given)
-            wanted = f"{log.problem.columns.on_order} must be what was ordered so many periods before"
+            wanted = f"{log.problem.columns.on_order} must equal the orders of the periods before"
             self.findings.check(wrong, wanted, pipeline_texts(given) if wrong.any() else None, rows=self.ordering)
             self.findings.raise_if_any(self.table.rows)
             return with_pipeline(log, given)

@@ -1,4 +1,4 @@
-"""What text that cannot be read looks like, and which keys of the problem would read it."""
+"""Hints on text that cannot be read: what it looks like, and which keys of the problem would read it."""
 
 import json
 import re
@@ -60,7 +60,7 @@ def _fits(text: str, date_format: str) -> bool:
 
 
 def _currency(text: str) -> str | None:
-    """What stands before or after the digits of a text, if it is a currency."""
+    """Currency before or after the digits of a text, if there is one."""
     found = _AROUND.search(text.strip())
     sign = (found[1] or found[2]) if found else ""
     is_sign = len(sign) <= 4 and any(unicodedata.category(each) == "Sc" for each in sign)
@@ -68,7 +68,7 @@ def _currency(text: str) -> str | None:
 
 
 def _best(texts: Texts, readings: list[str], now: str) -> list[int]:
-    """Which readings read the most texts, if those are most of what cannot be read now."""
+    """Readings that read the most texts, if those are most of what cannot be read now."""
     present, read_now, *counts = texts.counts(
         f"CASE WHEN NOT {is_missing(texts.expression)} THEN 1 END", now, *readings
     )

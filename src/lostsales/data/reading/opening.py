@@ -20,7 +20,7 @@ from lostsales.data.sql_names import identifier
 from lostsales.errors import LostSalesError
 
 DELIMITERS = ",;\t|"
-MOST_COLUMNS = 10_000
+MOST_COLUMNS = 10_000  # of a table: bounds time and memory
 MOST_COMPRESSION = 1_032  # times, of the method that gzip uses
 CHUNK = 2**21  # bytes, DuckDB's longest line
 HEAD = 2**16  # bytes of a chunk in which a line usually ends
@@ -28,7 +28,7 @@ LINE_END = re.compile(rb"[\r\n]")
 QUOTE_OR_END = re.compile(rb'"|\r\n|\r|\n')
 LINE_ENDS = {b"\r\n": "CR LF", b"\n": "LF", b"\r": "CR"}
 FREE_TEXT, FREE_RATIO = 10**9, 200  # bytes that any compressed file may unpack to, and times its size
-BYTES_A_TEXT = 40  # of a value: as text in DuckDB, and as it is read
+BYTES_A_TEXT = 40  # of a value: as text in DuckDB, and after reading
 MOST_HEADER = 2_000_000  # bytes; DuckDB's longest line
 
 Header = tuple[tuple[str, ...], str]  # names, delimiter
@@ -159,7 +159,7 @@ def _check_lines(path: Path, columns: int) -> None:
 
 
 def _check_chunk_ends(path: Path, size: int) -> None:
-    """As a line of two chunks contains a whole one, every chunk must have an end of a line, most of them early."""
+    """Check that every chunk has a line end: a line of two chunks would contain a whole chunk."""
     with path.open("rb") as file:
         for start in range(0, size - CHUNK + 1, CHUNK):
             file.seek(start)
@@ -245,7 +245,7 @@ def _check_same(first: Path, wanted: tuple[str, ...], path: Path, names: tuple[s
         lacks = [f"lacks {name!r}" for name in wanted if name not in names]
         more = [f"also has {name!r}" for name in names if name not in wanted]
         differs = ", ".join([*lacks, *more][:5])
-        raise LostSalesError(f"the files of a log must have the same columns, but {path} {differs} beside {first}")
+        raise LostSalesError(f"the files of a log must have the same columns, but {path} {differs}, unlike {first}")
 
 
 def _literal(path: Path) -> str:

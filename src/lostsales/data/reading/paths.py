@@ -33,7 +33,7 @@ def files_of(source: str | Path | DatabaseQuery | Iterable[str | Path]) -> tuple
 
 
 def is_parquet(path: Path) -> bool:
-    """By its ending."""
+    """True if the file name ends as Parquet files do."""
     return path.suffix.lower() in PARQUET
 
 

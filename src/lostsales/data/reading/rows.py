@@ -21,7 +21,7 @@ class ColumnTable:
 
     @classmethod
     def of_rows(cls, rows: Sequence[Mapping[str, Any]], name: str = "the rows") -> "ColumnTable":
-        """From records; a column that a record lacks is missing there.
+        """Build a table from records; a column that a record lacks is missing there.
 
         >>> ColumnTable.of_rows([{"series": "a", "stock": 3}, {"series": "b"}]).shown("stock", np.array([0, 1]))
         array([3, None], dtype=object)
@@ -36,7 +36,7 @@ class ColumnTable:
 
     @property
     def rows(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return len(next(iter(self.values.values()), ()))
 
     def place(self, row: int) -> str:

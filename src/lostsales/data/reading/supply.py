@@ -101,7 +101,7 @@ class LotColumns:
         return cls(found)
 
     def with_rules(self, problem: Problem, findings: Findings, codes: Ints, texts: Array) -> Problem:
-        """The problem whose rules have these, in place of columns, and the multiple and minimum of all series."""
+        """The problem whose rules have these instead of columns, and the multiple and minimum of all series."""
         rules = lot_rules(problem.rules, problem.supply)
         own = list(rules.own)
         for rule, (name, values) in self.columns.items():

@@ -28,7 +28,7 @@ class Table(Protocol):
 
     @property
     def rows(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         ...
 
     def place(self, row: int) -> str:
@@ -67,7 +67,7 @@ class SomeRows:
 
     @property
     def rows(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return len(self.kept)
 
     def place(self, row: int) -> str:
@@ -92,7 +92,7 @@ class SomeRows:
 def open_table(source: Any, reads: Collection[str] | None = None) -> Table:
     """`source` is a path, a folder, a pattern, a list of paths, a query, or a pandas, polars or Arrow table.
 
-    One that is open already is returned as it is.
+    One that is open already is returned unchanged.
 
     With `reads`, columns other than these need not be readable.
     """

@@ -25,7 +25,7 @@ from lostsales.demand.censoring.runs import LEAST_ROWS, Runs, find_runs, paper_v
 from lostsales.demand.stockout_loss import StockoutLoss, stockout_loss
 from lostsales.demand.survival.imputation import Imputation, impute
 
-LEVEL = 0.05
+LEVEL = 0.05  # significance level of the tests
 MOST_FILLED = 10_000  # stock-outs whose identification is examined: shares are then good to a hundredth
 
 
@@ -76,7 +76,7 @@ class Audit:
     conclusion: str
     memory: DemandMemory
     behaviour: BehaviourAudit  # how prices and orders were set
-    row_kinds: dict[str, int]  # rows by what they tell about demand, see `data.demand_bounds.ROW_KINDS`
+    row_kinds: dict[str, int]  # rows by their information about demand, see `data.demand_bounds.ROW_KINDS`
 
     def as_json(self) -> dict[str, Any]:
         """Plain values."""
@@ -164,7 +164,7 @@ def audit(log: SalesLog, *, cap: int | None = None, seed: int = 0, progress: Pro
 
 def _impute(log: SalesLog, runs: Runs, seed: int, progress: Progress | None) -> tuple[Imputation | None, str]:
     if not runs.observed.any_observed:
-        return None, "skipped: every row is a stock-out, so nothing tells how much was lost"
+        return None, "skipped: every row is a stock-out, so lost sales are not identified"
     if runs.observed.is_observed.all():
         return None, "not needed: no demand is hidden"
     if log.costs is not None and not np.any(log.costs.lost):
@@ -177,7 +177,7 @@ def _impute(log: SalesLog, runs: Runs, seed: int, progress: Progress | None) -> 
     filled = impute(log, replicates=0, runs=runs, only=only, seed=seed, progress=progress)
     hidden = int(np.count_nonzero(~runs.observed.is_observed))
     sampled = f" (judged from {len(rows):,} of {hidden:,}, drawn at random)" if len(rows) < hidden else ""
-    share = f"{filled.identified[only].mean():.0%} of the hidden demands can be told from similar periods{sampled}"
+    share = f"{filled.identified[only].mean():.0%} of the hidden demands are identified by similar periods{sampled}"
     return filled, f"{share}; the others lie between what was sold and demand_max = {filled.demand_max:g}"
 
 
@@ -219,10 +219,10 @@ def _collect_next(
     if not runs.observed.any_observed:
         advice.append("periods with ample stock: so far every one was a stock-out")
     if not log.records_stockouts:
-        advice.append("a stock-out flag: without it a period that sold exactly what was there counts as a stock-out")
+        advice.append("a stock-out flag: without it every period that sold out is treated as a stock-out")
     if unbounded := int(np.count_nonzero(~runs.observed.is_learnable)):
         pace = "how fast demand ran while out of stock (out_of_stock, open_time and out_of_stock_pace)"
-        advice.append(f"{pace}: {unbounded:,} rows were out for part of the period and tell only the least demand")
+        advice.append(f"{pace}: {unbounded:,} rows were out for part of the period and only bound demand from below")
     if np.isnan(log.last_sales).any():
         advice.append("the sales before the first period (last_sales): without them a series loses its first rows")
     if len(np.unique(log.price)) == 1:
@@ -233,7 +233,7 @@ def _collect_next(
         deeper = runs.max_depth + 1
         shown = int(np.count_nonzero((runs.depth == deeper) & runs.observed.is_observed & log.has_next))
         advice.append(
-            f"runs of {deeper} stock-outs that end: {shown} rows show what follows one, {LEAST_ROWS} are needed"
+            f"demand after runs of {deeper} stock-outs: it was observed in {shown} rows, and {LEAST_ROWS} are needed"
         )
     if behaviour.is_hidden and not behaviour.evening:
         advice.append(
@@ -248,14 +248,16 @@ def _collect_next(
 def _advice_on_stock(
     log: SalesLog, runs: Runs, filled: Imputation, verdicts: tuple[GroupVerdict, ...]
 ) -> Iterator[str]:
-    """Where more stock would show what is hidden, and how much more."""
+    """Advise how much more stock would reveal hidden demand, and in which situations."""
     weak = {each.what: each for each in verdicts if each.verdict in ("not", "only partly")}
     for what, rows in by_depth(runs):
         unclear = rows & filled.hidden & ~filled.identified & ~np.isnan(filled.expected_lost)
         if what in weak and unclear.any() and not log.demand_only:
             seen = np.quantile(runs.observed.available[unclear], 0.95)
             share = weak[what].identified_share or 0.0
-            yield f"more than {seen:.4g} units {what}: only {share:.0%} of the demand hidden there can be told"
+            part = f"only {share:.0%}" if share >= 0.005 else "none"
+            units = f"{seen:.0f}" if seen >= 10 else f"{seen:.2g}"
+            yield f"stock of more than {units} units now and then, {what}: {part} of the demand above it is identified"
     others = [what for what, each in weak.items() if each.verdict == "not" and not what.startswith(("after", "before"))]
     if others:
         yield f"periods with ample stock at {', '.join(others)}"
@@ -279,7 +281,8 @@ def _conclusion(log: SalesLog, runs: Runs, behaviour: BehaviourAudit) -> str:
         return f"Not fit to promise a gain: {behaviour.sentence}. {trial}."
     why = ""
     if runs.max_depth == runs.cap < runs.longest:
-        why = f" (the longest run is {runs.longest}, but the cap K is {runs.cap})"
+        why = f" (the longest run of stock-outs is {runs.longest}, but the cap K is {runs.cap})"
     elif runs.max_depth < runs.longest:
-        why = f" (the longest run is {runs.longest}, but beyond {runs.max_depth} too few rows show what follows)"
+        beyond = f"too few rows show the demand after more than {runs.max_depth}"
+        why = f" (the longest run of stock-outs is {runs.longest}, but {beyond})"
     return f"Fit for C-FQI to depth {runs.max_depth}{why}."

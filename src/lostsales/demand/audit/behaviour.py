@@ -1,4 +1,4 @@
-"""How prices and orders of a log were set: what explains them, what tests say of hidden causes, and a verdict."""
+"""Audit of price and order decisions: explanatory variables, tests for hidden causes, and a verdict."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -13,20 +13,20 @@ from lostsales.demand.audit.decision_tests import ORDERS, DecisionTest, PriceLin
 from lostsales.demand.censoring.evidence import gather_evidence
 from lostsales.demand.law.selection import LEAST_ROWS
 
-FREELY = 0.02  # share of the variance of prices below which what the log shows does not explain them
+FREELY = 0.02  # explained share of the variance of prices below which they are treated as free
 
 PriceSetting = Literal["freely", "shown", "hidden", "unknown"]
 VERDICTS: dict[PriceSetting, str] = {
     "freely": "prices varied freely",
     "shown": "prices varied only with what the log shows",
     "hidden": "prices or orders varied with something that the log does not show",
-    "unknown": "how prices were set cannot be told",
+    "unknown": "it cannot be determined how prices were set",
 }
 
 
 @dataclass(frozen=True)
 class BehaviourAudit:
-    """How the decisions of a log were made.
+    """Audit of the decisions of a log.
 
     Examples
     --------
@@ -47,7 +47,7 @@ class BehaviourAudit:
 
     @property
     def is_hidden(self) -> bool:
-        """Whether a test rejects."""
+        """True if a test rejects."""
         return self.verdict == "hidden"
 
     @property

@@ -1,4 +1,4 @@
-"""What in a log explains its prices and orders, and how much of each price was free of it."""
+"""Explanatory variables of prices and orders, and the share of each price that they leave unexplained."""
 
 from dataclasses import dataclass
 
@@ -21,15 +21,15 @@ class Explained:
 
 @dataclass(frozen=True)
 class FreePrice:
-    """How often a price was set, and how little of that the log foretells."""
+    """Frequency of a price, and the unexplained share of its variance."""
 
     what: str
     rows: int
-    free: float  # share of the variance of "this price was set" that is not foretold; 1 where it is drawn
+    free: float  # share of the variance of "this price was set" that is not predicted; 1 if it is random
 
 
 def explained_by(panel: DecisionPanel) -> tuple[Explained, ...]:
-    """By every group of columns alone, and by all together (the last)."""
+    """Explained shares by every group of columns alone, and by all together (the last)."""
     groups = _groups(panel)
     groups["all together"] = np.column_stack(list(groups.values()))
     return tuple(
@@ -44,7 +44,7 @@ def explained_by(panel: DecisionPanel) -> tuple[Explained, ...]:
 
 
 def free_prices(panel: DecisionPanel) -> tuple[FreePrice, ...]:
-    """Of every price, or of groups of them where they are many."""
+    """Unexplained variation of every price, or of groups of prices if they are many."""
     columns = np.column_stack(list(_groups(panel).values()))
     found = []
     for what, is_set in by_price(panel.log):

@@ -17,7 +17,7 @@ from lostsales.demand.law.latents import complete_latents
 from lostsales.types import Floats, Ints
 
 MOST_ROWS = 10_000  # that decisions are examined on: chance is far below what matters
-WEEK = 7
+WEEK = 7  # periods of the weekly pattern
 DAY = np.timedelta64(1, "D")
 
 
@@ -37,7 +37,7 @@ class DecisionPanel:
 
     @classmethod
     def of(cls, log: SalesLog, seed: int = 0) -> "DecisionPanel":
-        """Of the rows of a log with a last demand, or blocks of them where they are many."""
+        """Build from the rows of a log with a last demand, or from blocks of them if they are many."""
         evidence = sample_blocks(gather_evidence(log), MOST_ROWS, seed)
         is_relative = bool((evidence.usual_price != 1).any())
         family = Family("linear", False, link="log" if is_relative else "identity")
@@ -46,31 +46,31 @@ class DecisionPanel:
 
     @property
     def rows(self) -> Ints:
-        """Of the log, (rows,)."""
+        """Rows of the log, (rows,)."""
         return self.evidence.rows
 
     @cached_property
     def unit(self) -> Ints:
-        """What is independent of other units, (rows,): a series, or a block of one where series are few."""
+        """Independent unit of each row, (rows,): a series, or a block of one if series are few."""
         return hold_out(self.log, gap=1).unit[self.rows]
 
     @cached_property
     def scale(self) -> Floats:
-        """Of the series of each row, (rows,)."""
+        """Scale of the series of each row, (rows,)."""
         return self.law.scale[self.evidence.series]
 
     @property
     def price(self) -> Floats:
-        """Of each row."""
+        """Price of each row."""
         return self.evidence.price
 
     def price_at(self, periods: int) -> Floats:
-        """The price so many periods later (earlier where negative), NaN where the series has no such row."""
+        """Price some periods later (earlier if negative), NaN if the series has no such row."""
         return self.at(self.log.price, periods) / self.law.usual_price[self.evidence.series]
 
     @cached_property
     def order(self) -> Floats | None:
-        """Of each row, None in a demand-only log."""
+        """Order of each row in units of scale, None in a demand-only log."""
         return None if self.log.order is None else self.log.order[self.rows] / self.scale
 
     @cached_property
@@ -79,7 +79,7 @@ class DecisionPanel:
         return None if self.log.stock is None else self.log.stock[self.rows] / self.scale
 
     def sales_at(self, periods: int) -> Floats:
-        """Sales so many periods later or earlier; before the first row the last sales of the series, where given."""
+        """Sales some periods later or earlier; before the first row the last sales of the series, if given."""
         sales = self.at(self.log.sales, periods) / self.scale
         if periods == -1:
             first = self.log.starts[self.evidence.series] == self.rows
@@ -87,18 +87,18 @@ class DecisionPanel:
         return sales
 
     def demand_at(self, periods: int) -> Floats:
-        """Observed demand so many periods later or earlier, NaN where it is hidden."""
+        """Observed demand some periods later or earlier, NaN if it is hidden."""
         return self.at(self._observed_demand, periods) / self.scale
 
     def residual_at(self, periods: int) -> Floats:
-        """The residual so many periods later or earlier."""
+        """Residual some periods later or earlier."""
         wanted = self.rows + periods
         place = np.clip(np.searchsorted(self.rows, wanted), 0, len(self.rows) - 1)
         same = (self.rows[place] == wanted) & (self.evidence.series[place] == self.evidence.series)
         return np.where(same, self.residual[place], np.nan)
 
     def at(self, column: Floats, periods: int) -> Floats:
-        """A column of the log so many periods later or earlier, (rows,)."""
+        """Column of the log some periods later or earlier, (rows,)."""
         wanted = self.rows + periods
         place = np.clip(wanted, 0, len(self.log) - 1)
         return np.where((wanted == place) & (self.log.series[place] == self.evidence.series), column[place], np.nan)

@@ -22,7 +22,7 @@ from lostsales.demand.audit.robust_regression import Coefficient, coefficient
 from lostsales.types import Floats
 
 ORDERS = "orders"
-LEVEL = 0.05
+LEVEL = 0.05  # significance level of all tests together
 SEEN_RESIDUALS = 3  # periods back whose unexplained demand a manager could have seen
 LEAST_SERIES = 3  # below, the placebo is a price of the same series
 
@@ -32,7 +32,7 @@ class DecisionTest:
     """One test of the decisions of a log."""
 
     name: str
-    what: str  # in words, what is linked where it rejects
+    what: str  # in words, the link that a rejection shows
     t: float  # NaN where it cannot be made
     p_value: float
     rejected: bool = False  # by the procedure of Holm over all tests
@@ -41,7 +41,7 @@ class DecisionTest:
 
 @dataclass(frozen=True)
 class PriceLink:
-    """How much a hidden cause may have bent the response to the price, from the links to yesterday's and tomorrow's."""
+    """Possible bias of the price response by a hidden cause, from the links of demand to prices a period away."""
 
     value: float  # demand a unit of price, the weaker of the two links
     error: float  # its standard error
@@ -51,7 +51,7 @@ def decision_tests(panel: DecisionPanel) -> tuple[tuple[DecisionTest, ...], Pric
     """All tests with their joint verdicts, and the link of prices to demand that timing shows."""
     yesterday, tomorrow = _yesterdays_price(panel), _tomorrows_price(panel)
     tests = [
-        _test(ORDERS, "orders follow demand of the same period that nothing in the log foretells", _orders(panel)),
+        _test(ORDERS, "orders follow demand of the same period that the log cannot predict", _orders(panel)),
         _both(
             "prices of yesterday and tomorrow",
             "yesterday's and tomorrow's prices are linked to today's demand beyond today's price",

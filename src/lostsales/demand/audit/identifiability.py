@@ -11,12 +11,12 @@ from lostsales.demand.survival.imputation import Imputation
 from lostsales.types import Bools, Floats
 
 MOST_GROUPS = 8  # values of a price or a feature that are shown one by one
-CLOSE_TO_ALL = 0.9
+CLOSE_TO_ALL = 0.9  # identified share of hidden demands that is called "identified"
 
 
 @dataclass(frozen=True)
 class GroupVerdict:
-    """Whether the demand hidden in a group of rows is identified."""
+    """Verdict on the identifiability of the demand hidden in a group of rows."""
 
     what: str  # such as "price 4", "economy 1" or "after 2 stock-outs"
     rows: int
@@ -27,7 +27,7 @@ class GroupVerdict:
 
 @dataclass(frozen=True)
 class PriceRange:
-    """How far demand could be observed at a price."""
+    """Range of demand that could be observed at a price."""
 
     what: str
     largest_known: float | None

@@ -1,4 +1,4 @@
-"""How much memory demand has: what of the last demands comes back in the next, by a linear law of censored rows."""
+"""Autocorrelation of demand: effect of the last demands on the next, by a linear model of censored rows."""
 
 from dataclasses import dataclass
 
@@ -20,9 +20,9 @@ HARDLY = 0.05  # of a unit of demand that comes back
 
 @dataclass(frozen=True)
 class DemandMemory:
-    """Of one unit of demand more, how many come back in the next periods."""
+    """Autocorrelation of demand: units of the next periods per additional unit of demand now."""
 
-    lags: int  # how many of the last demands tell about the next, by the Bayesian information criterion; 0: unknown
+    lags: int  # of demand that predict the next, by the Bayesian information criterion; 0: unknown
     carried: tuple[float, ...]  # by lag, the last period first
     sentence: str
 
@@ -32,7 +32,7 @@ def demand_memory(log: SalesLog, seed: int = 0) -> DemandMemory:
     evidence = sample_blocks(gather_evidence(log), MOST_ROWS, seed)
     rows = int(np.count_nonzero(np.isfinite(evidence.high) & evidence.is_informative))
     if rows < LEAST_ROWS:
-        return DemandMemory(0, (), f"cannot be told: {rows:,} rows with known demand, and {LEAST_ROWS} are needed")
+        return DemandMemory(0, (), f"unknown: {rows:,} rows have known demand, and {LEAST_ROWS} are needed")
     scale = series_scale(log)
     informative = int(np.count_nonzero(evidence.is_informative))
 
@@ -50,7 +50,7 @@ def demand_memory(log: SalesLog, seed: int = 0) -> DemandMemory:
 
 def _sentence(carried: tuple[float, ...]) -> str:
     if max(abs(each) for each in carried) < HARDLY:
-        return "hardly any: the last demand says next to nothing about the next"
+        return "hardly any: the last demand hardly predicts the next"
     shares = ", ".join(f"{each:+.2f}" for each in carried)
     periods = "the last demand" if len(carried) == 1 else f"the last {len(carried)} demands"
     order = "" if len(carried) == 1 else ", the newest first"

@@ -1,4 +1,4 @@
-"""What a log shows of each product: rows, cash, stock-outs, prices."""
+"""Facts of each product in a log: rows, cash, stock-outs, prices."""
 
 from dataclasses import dataclass
 
@@ -30,7 +30,7 @@ class ProductFacts:
 
     @classmethod
     def of(cls, log: SalesLog) -> "ProductFacts":
-        """Of every product of a log."""
+        """Collect the facts of every product of a log."""
         products = log.products
         has_cash = log.costs is not None and not log.demand_only
         pairs = np.unique(np.stack([products.of_row.astype(np.float64), log.price]), axis=1)

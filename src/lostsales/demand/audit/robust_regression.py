@@ -7,9 +7,9 @@ from scipy.special import stdtr
 
 from lostsales.types import Floats, Ints
 
-LEAST_UNITS = 6
+LEAST_UNITS = 6  # below, the jackknife is not trusted
 MOST_UNITS = 100  # further units are joined
-LEAST_ROWS_PER_COLUMN = 6
+LEAST_ROWS_PER_COLUMN = 6  # below, nothing is tested
 LEAST_SPREAD = 1e-9  # of a column that varies, relative to its size
 # A partial correlation below this is no link that matters: a regression that lacks a little of what a manager knows
 # (each product's own week) leaves that much, and in a large log it would be certain.
@@ -18,7 +18,7 @@ LEFT_OVER = 1e-6  # share of its variance that the tested column must keep besid
 
 
 class Coefficient(NamedTuple):
-    """A coefficient with its standard error, on so many rows."""
+    """Coefficient with its standard error and number of rows."""
 
     value: float
     error: float
@@ -32,7 +32,7 @@ class Coefficient(NamedTuple):
 
 
 def residualised(column: Floats, controls: Floats) -> Floats:
-    """What least squares on the controls and a constant leaves of a column.
+    """Residuals of a column after least squares on the controls and a constant.
 
     >>> residualised(np.array([1.0, 2.0, 4.0]), np.array([[0.0], [1.0], [2.0]])).round(3).tolist()
     [0.167, -0.333, 0.167]
@@ -45,7 +45,7 @@ def residualised(column: Floats, controls: Floats) -> Floats:
 
 
 def coefficient(outcome: Floats, tested: Floats, controls: Floats, unit: Ints) -> Coefficient | None:
-    """Of the tested column on the outcome beside the controls; None where the rows cannot tell.
+    """Coefficient of the tested column given the controls; None if it is not identified.
 
     Rows with a NaN are left out. The error is a jackknife over units, which few units do not make too small
     (MacKinnon, Nielsen and Webb, 2023, Cluster-robust inference).

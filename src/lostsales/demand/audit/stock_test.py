@@ -15,12 +15,12 @@ from lostsales.demand.survival.neighbourhood import fit_neighbourhood
 from lostsales.demand.survival.own_counts import OwnCounts
 from lostsales.demand.survival.tail import Bound
 
-MOST_ROWS = 5_000
+MOST_ROWS = 5_000  # of the test; of more rows a random sample is used
 
 
 @dataclass(frozen=True)
 class StockTest:
-    """Whether demand depends on what was available; z above 0: demand is higher where more was available."""
+    """Test of the dependence of demand on available units; z above 0: demand is higher if more was available."""
 
     z: float  # NaN where it cannot be tested
     p_value: float

@@ -1,1 +1,1 @@
-"""What a log shows of demand: observed rows, censored runs, evidence."""
+"""Evidence about demand in a log: observed rows, censored runs, bounds."""

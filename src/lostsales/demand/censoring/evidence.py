@@ -70,7 +70,7 @@ def gather_evidence(log: SalesLog, usual: Floats | None = None) -> Evidence:
     """The evidence of a log.
 
     Rows before the first observed demand of a series have no lag and are left out, and so are those deep in a long run.
-    `usual` are the usual prices of its series, (series,), found in the log unless given.
+    `usual` are the usual prices of its series, (series,), by default those of the log.
     """
     runs = find_runs(log)
     observed = runs.observed

@@ -16,7 +16,7 @@ LEAST_ROWS = 20
 
 @dataclass(frozen=True)
 class DepthRule:
-    """How deep a learner learns a log, and what becomes of deeper rows; see `find_runs`."""
+    """Largest depth that is learned from a log, and the treatment of deeper rows; see `find_runs`."""
 
     cap: Depth | None = None  # K; that of Theorem 1 where it is None
     pool: bool = True
@@ -51,11 +51,11 @@ class Runs:
 
     @property
     def pooled(self) -> int:
-        """How many usable rows are deeper than `max_depth` and learned with it."""
+        """Number of usable rows that are deeper than `max_depth` and learned with it."""
         return int(np.count_nonzero(self.usable & (self.depth > self.max_depth)))
 
     def run_length(self, rows: Ints, depth: int) -> Floats | None:
-        """What the histories of a learned depth have as a coordinate where runs of several lengths are pooled in it."""
+        """Run length as a coordinate of histories, if runs of several lengths are pooled at this depth; else None."""
         return self.depth[rows].astype(np.float64)[:, None] if self.pooled and depth == self.max_depth else None
 
 
@@ -146,7 +146,7 @@ def _learnable(depth: Ints, is_observed: Bools, has_next: Bools, most: int, leas
 
 
 def run_lengths(log: SalesLog, runs: Runs) -> Ints:
-    """How many censored runs there are of each length 0, 1, 2, ..., (longest + 1,)."""
+    """Number of censored runs of each length 0, 1, 2, ..., (longest + 1,)."""
     censored = ~runs.observed.is_observed
     goes_on = np.r_[censored[1:] & log.has_next[:-1], False]
     ends = censored & ~goes_on
@@ -177,7 +177,7 @@ def paper_variants(log: SalesLog, runs: Runs, window: int) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class RunEnds:
-    """How often a censored run of at least j periods ended next (alpha_j, Section 4.2.2)."""
+    """Chance that a censored run of at least j periods ends next (alpha_j, Section 4.2.2)."""
 
     chance: Floats  # (longest,) alpha_1, alpha_2, ...; NaN where no row shows it
     rows: Ints  # (longest,) rows behind each

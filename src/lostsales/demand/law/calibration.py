@@ -8,12 +8,12 @@ from lostsales.demand.censoring.evidence import Evidence
 from lostsales.demand.law.evidence_sample import segment_starts
 from lostsales.types import Floats
 
-LEVEL = 1e-3
+LEVEL = 1e-3  # significance level of each test
 FAR = 0.06  # a distance from uniform that matters
 LINKED = 0.15  # a correlation between rows that matters
 MEMORY = 6  # periods
 PERSISTENT = 0.1  # a correlation with the mean of the last periods that matters
-BINS = 10
+BINS = 10  # of the histogram of the transform
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,13 +36,13 @@ class Calibration:
 
     @property
     def reason(self) -> str:
-        """What is wrong, empty where nothing is."""
+        """Reason for poor calibration, empty if there is none."""
         if self.p_value < LEVEL and self.distance > FAR:
-            return f"its chances are off by up to {self.distance:.0%}"
+            return f"its probabilities are off by up to {self.distance:.0%}"
         if self.correlation_p_value < LEVEL and abs(self.correlation) > LINKED:
-            return f"what it leaves open is linked from one period to the next (correlation {self.correlation:+.2f})"
+            return f"its residuals are autocorrelated (correlation {self.correlation:+.2f})"
         if self.memory_p_value < LEVEL and self.memory > PERSISTENT:
-            reason = f"what it leaves open lasts for several periods (correlation {self.memory:+.2f})"
+            reason = f"its residuals are autocorrelated over several periods (correlation {self.memory:+.2f})"
             return f"{reason}, as if the market changed in a way that no column shows"
         return ""
 
@@ -68,7 +68,7 @@ def calibrate(evidence: Evidence, probabilities: tuple[Floats, Floats], seed: in
 
 
 def _link(evidence: Evidence, pit: Floats, periods: int) -> tuple[float, float]:
-    """Correlation of the transform with the mean of up to so many rows before it, and its p-value."""
+    """Correlation of the transform with the mean of the rows before it, and its p-value."""
     from scipy.special import ndtr
 
     here = np.where(evidence.is_informative, pit - 0.5, 0.0)

@@ -1,4 +1,4 @@
-"""Features that say the same as the price or as other features: what each of them does cannot be told apart."""
+"""Features that are collinear with the price or with other features: their effects are not identified separately."""
 
 from dataclasses import replace
 

@@ -10,7 +10,7 @@ from lostsales.types import Floats, Ints
 
 REACH = 12.0  # standard deviations below the mean at which a count has no probability
 LEAST_DISPERSION = 1e-7  # below which a law is Poisson's
-NEGLIGIBLE = 1e-13
+NEGLIGIBLE = 1e-13  # share of a sum at which further probabilities are left out
 
 
 @compiled

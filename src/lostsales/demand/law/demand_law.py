@@ -13,9 +13,9 @@ from lostsales.demand.law.series_effects import SeriesEffects
 from lostsales.types import Floats, Ints
 
 LEAST_MEAN = 0.05  # of the reference, at which a spread falls no further
-MOST_EXPONENT = 20.0
+MOST_EXPONENT = 20.0  # against underflow of the exponential
 MOST_LATENT = 50.0  # under multiplicative noise
-MOST_LAGS = 3
+MOST_LAGS = 3  # last demands that a model may have
 COUNTS = {"poisson": "Poisson", "negative-binomial": "negative binomial"}
 
 
@@ -43,7 +43,7 @@ class Family:
         if not 1 <= self.lags <= MOST_LAGS:
             raise ValueError(f"lags must be from 1 to {MOST_LAGS}, but {self.lags} came")
         if self.saturates and not self.is_log:
-            raise ValueError('saturating memory needs the link "log" or multiplicative noise')
+            raise ValueError('a saturating lag effect needs the link "log" or multiplicative noise')
 
     @classmethod
     def counts(cls, mean: str, noise: Literal["poisson", "negative-binomial"], *, saturates: bool = False) -> "Family":
@@ -52,17 +52,17 @@ class Family:
 
     @property
     def is_count(self) -> bool:
-        """Whether demand is a count around its mean."""
+        """True if demand is a count around its mean."""
         return self.noise in ("poisson", "negative-binomial")
 
     @property
     def is_log(self) -> bool:
-        """Whether price, features and last demand multiply demand."""
+        """True if price, features and last demand multiply demand."""
         return self.multiplicative or self.link == "log"
 
     @property
     def log_link(self) -> bool:
-        """Whether the mean is the logarithm of the mean of the latent."""
+        """True if the mean is the logarithm of the mean of the latent."""
         return self.link == "log" and not self.multiplicative
 
     @property
@@ -79,7 +79,7 @@ class Family:
         'linear mean, additive noise, 2 lags'
         """
         lags = f", {self.lags} lags" if self.lags > 1 else ""
-        lags = f", saturating memory{lags}" if self.saturates else lags
+        lags = f", saturating lag effect{lags}" if self.saturates else lags
         if self.is_count:
             return f"{self.mean} mean of the logarithm, {COUNTS[self.noise]} counts{lags}"
         shape = "normal noise" if self.noise == "normal" else "noise"
@@ -95,7 +95,7 @@ class NoisePower:
     reference: float = 1.0  # mean of the latent
 
     def factor(self, mean: Floats) -> Floats:
-        """By what the spread of latents is multiplied.
+        """Factor of the spread of latents, given their mean.
 
         >>> NoisePower(0.5, 4.0).factor(np.array([1.0, 4.0]))
         array([0.5, 1. ])
@@ -128,7 +128,7 @@ class DemandLaw:
     lag_weights: tuple[float, ...] = (1.0,)  # of the last demands, which sum to 1: what is called the lag is their mean
 
     def with_lags(self, lags: int) -> "DemandLaw":
-        """The same law as one of more last demands, which do not matter yet."""
+        """Equivalent model with more last demands, whose weights are 0."""
         further = lags - len(self.lag_weights)
         return replace(self, family=replace(self.family, lags=lags), lag_weights=self.lag_weights + (0.0,) * further)
 
@@ -165,7 +165,7 @@ class DemandLaw:
         return np.exp(np.clip(predictor, -MOST_EXPONENT, np.log(self.demand_max)))
 
     def factor_of(self, mean: Floats, scale: Floats | float) -> Floats:
-        """By what the spread of latents of a mean is multiplied, besides that of their series."""
+        """Factor of the spread of latents of a mean, besides that of their series."""
         if self.family.is_count:
             return np.asarray(np.sqrt(mean / scale + self.dispersion * mean**2))
         return self.noise.factor(mean)
@@ -199,17 +199,17 @@ class DemandLaw:
 
     @property
     def is_dispersed(self) -> bool:
-        """Whether the dispersion of counts is learned."""
+        """True if the dispersion of counts is learned."""
         return self.family.noise == "negative-binomial"
 
     @cached_property
     def is_relative(self) -> bool:
-        """Whether prices are relative to the usual price of each series."""
+        """True if prices are relative to the usual price of each series."""
         return bool((self.usual_price != 1).any())
 
     @property
     def are_products(self) -> bool:
-        """Whether series differ in price or scale."""
+        """True if series differ in price or scale."""
         return self.is_relative or bool(np.ptp(self.scale) > 0)
 
     def latent(self, demand: Floats) -> Floats:

@@ -38,7 +38,7 @@ class DemandModel:
     calibration: Calibration  # on held-out rows
     held_out: str  # "series" or "blocks in time"
     prices: Floats  # the different prices of the log
-    one_price: bool = False  # the problem allows no other, so that none has to be told about
+    one_price: bool = False  # the problem allows no other, so that no warning is needed
     instrumented: Instrumented | None = None  # the two-stage slopes of the law, where instruments are strong enough
     weak_instruments: bool = False  # instruments are named, but do not move the price enough
     copies: tuple[str, ...] = ()  # features that follow from the price or from other features, and are left out
@@ -78,7 +78,7 @@ class DemandModel:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was left to a sample."""
+        """Note on the sample that the model was learned from."""
         if self.sample is self.evidence:
             return ()
         return (f"learned from {len(self.sample):,} of {len(self.evidence):,} rows, in blocks drawn at random",)
@@ -105,12 +105,12 @@ class DemandModel:
 
     @property
     def is_causal(self) -> bool:
-        """Whether instruments tell what a price does, now and by memory later, whatever else moved prices."""
+        """True if instruments identify the effect of a price, now and in later periods, whatever else moved prices."""
         return self.instrumented is not None and self.instrumented.memory is not None
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What a user must know before relying on it."""
+        """Warnings that a user must know before relying on the model."""
         found = []
         if len(self.prices) == 1 and not self.one_price:
             found.append(f"the price was always {self.prices[0]:g}: nothing can be said about any other")
@@ -123,7 +123,7 @@ class DemandModel:
         if self.weak_instruments:
             found.append("the instruments hardly move the price: its effect is estimated without them")
         if self.instrumented is not None and self.instrumented.memory is None:
-            found.append("the instruments hardly move the last demand: what it does is estimated without them")
+            found.append("the instruments hardly move the last demand: its effect is estimated without them")
         if not self.calibration.fits:
             found.append(f"the demand model does not fit: {self.calibration.reason}")
         return tuple(found)
@@ -141,7 +141,7 @@ def bootstrap_laws(
     """Laws fitted to resampled series (or blocks in time), each started at the fitted law unless `fresh`.
 
     The former is quicker, but iterations depend on their start, so that these laws vary too little. `sample` is a part
-    of the evidence to resample in place of the model's own.
+    of the evidence to resample instead of the model's own.
     """
     evidence, law = model.evidence, model.law
     held = hold_out(log, gap=1)

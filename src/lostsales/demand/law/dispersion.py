@@ -10,8 +10,8 @@ from lostsales.types import Floats
 
 FIRST_DISPERSION = 0.2  # at which iterations start
 RANGE = -12.0, 3.0  # of its logarithm
-TOLERANCE = 1e-5
-LEAST_CHANCE = 1e-300
+TOLERANCE = 1e-5  # of the logarithm of the dispersion
+LEAST_CHANCE = 1e-300  # against the logarithm of 0
 
 
 @compiled

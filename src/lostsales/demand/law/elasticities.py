@@ -23,7 +23,7 @@ from lostsales.types import Array, Bools, Floats, Ints
 
 MOST_EVALUATED = 20_000  # rows over which expected demand is averaged, of all products together ...
 ROWS_OF_PRODUCT = 5, 60  # ... and of each, at least and at most
-ATOMS = 16
+ATOMS = 16  # of the distribution of residuals in an expectation
 LEAST_MOVE = 0.02  # relative change of price below which a product's price counts as never moved
 MOST_LEVELS = 20  # of an attribute whose groups are shown
 STEP = 0.05  # of the slope, over which the derivative of the elasticity is taken
@@ -31,7 +31,7 @@ STEP = 0.05  # of the slope, over which the derivative of the elasticity is take
 
 @dataclass(frozen=True)
 class GroupElasticity:
-    """Of the products of one level of an attribute whose prices moved."""
+    """Elasticity of the products of one level of an attribute whose prices moved."""
 
     attribute: str
     level: str
@@ -177,7 +177,7 @@ def _slope_variance(evidence: Evidence, law: DemandLaw, seed: int) -> tuple[Floa
 
 
 def _group_variance(attributes: Floats, prior: GroupPrior, own_share: Floats) -> Floats:
-    """Variance of what the attributes say of the slope of each product, (products,): as from so many products known."""
+    """Estimation variance of the slope that the attributes of each product predict, (products,)."""
     known = np.column_stack([np.ones(len(attributes)), (attributes - prior.centre) / prior.scale])
     counted = known * own_share[:, None]
     within = float(prior.variance[-2])

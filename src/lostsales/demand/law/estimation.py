@@ -27,10 +27,10 @@ ITERATIONS = 30  # at most, of a linear mean
 LATER_ITERATIONS = 6  # of any other, which starts where the linear one has converged
 TOLERANCE = 5e-3  # standard deviations of the residuals by which the mean may still be off
 USUAL_RATE = 0.8  # at which steps shrink, before two are observed
-HALF_STEP = 1.3  # factor by which the half of saturating memory moves in an iteration
+HALF_STEP = 1.3  # factor by which the half-saturation point of the lag effect moves in an iteration
 LARGEST_RATE = 0.95  # that an extrapolated step uses
 # Standard deviation, before the data, by which a month or a wave of the year moves demand, as a share of it. A log of
-# less than a year does not tell how they go on, and without a prior what it shows would be extrapolated at will.
+# less than a year does not identify them, and without a prior they would be extrapolated at will.
 SEASON = 0.3
 
 
@@ -47,7 +47,7 @@ class _Frame(NamedTuple):
 
     @classmethod
     def of(cls, evidence: Evidence, law: DemandLaw, weights: Floats, seed: int) -> "_Frame":
-        """For fits from a law of so many lags, which takes prices as all of its family do."""
+        """Prepare fits of models with the lags and the price input of this one."""
         order = DrawOrder.of(evidence, len(law.lag_weights), seed)
         counts = np.bincount(evidence.series, weights) > 0
         order = order if counts.all() else order.only(counts[evidence.series])
@@ -242,7 +242,7 @@ def _with_weights(frame: _Frame, law: DemandLaw) -> DemandLaw:
 
 
 def _with_half(frame: _Frame, law: DemandLaw) -> DemandLaw:
-    """The law of saturating memory with its half moved to the better of its neighbours, by the fit to draws."""
+    """Model with the half-saturation point of the lag effect moved to the better neighbour, by the fit to draws."""
     done, series = frame.completed(law), frame.series
     inputs, latent = _drawn(frame, law, done)
     lag = done.lag[frame.rows].reshape(-1)
@@ -284,7 +284,7 @@ def with_effects(evidence: Evidence, law: DemandLaw, seed: int = 0, weights: Flo
 
 
 class _Working(NamedTuple):
-    """What mean and effects are regressed on, and by what its spread is multiplied besides that of the series."""
+    """Working response of mean and effects, and the factor of its spread besides that of the series."""
 
     response: Floats  # (rows,)
     factor: Floats  # (rows,)

@@ -1,4 +1,4 @@
-"""A law of demand whose response to the price, and whose memory, are told by instruments."""
+"""Demand model whose price response and autocorrelation are identified by instruments."""
 
 from dataclasses import dataclass, replace
 
@@ -24,11 +24,11 @@ class Instrumented:
 
     @property
     def slopes(self) -> tuple[float, float | None]:
-        """On the price, and on the last demand where it is told."""
+        """Slopes on the price, and on the last demand if it is identified."""
         return self.price.value, None if self.memory is None else self.memory.value
 
     def drawn(self, rng: np.random.Generator) -> "Instrumented":
-        """Slopes as another log of its kind might tell them, normal around these."""
+        """Slopes drawn from their sampling distribution, normal around these."""
         price, memory = (
             None if each is None else replace(each, value=each.value + each.error * float(rng.standard_normal()))
             for each in (self.price, self.memory)
@@ -60,12 +60,12 @@ class FixedSlopesMean:
         return replace(self, linear=self.linear.refit(others, left, weights))
 
     def extrapolate(self, other: "FixedSlopesMean", step: float) -> "FixedSlopesMean":
-        """The mean plus `step` times the difference to another."""
+        """The mean plus `step` times the difference from another."""
         return replace(self, linear=self.linear.extrapolate(other.linear, step))
 
     @property
     def as_linear(self) -> LinearMean:
-        """The same mean with all slopes in one place."""
+        """Equivalent linear mean with all slopes in one place."""
         return replace(self.linear, slopes=self.linear.slopes + np.nan_to_num(self.given))
 
 

@@ -31,7 +31,7 @@ class CompletedLatents:
 
 
 class DrawOrder(NamedTuple):
-    """What draws from all laws of so many lags share."""
+    """Random numbers, lags and order of rows that draws from all models with equal lags share."""
 
     random: RandomNumbers
     lags: Lags
@@ -40,7 +40,7 @@ class DrawOrder(NamedTuple):
 
     @classmethod
     def of(cls, evidence: Evidence, lags: int, seed: int = 0, draws: int | None = None) -> "DrawOrder":
-        """Of the rows of a log."""
+        """Build the order in which the rows of a log are drawn."""
         rng = np.random.default_rng(seed)
         rows = len(evidence)
         draws = int(np.clip(PARTICLES // max(rows, 1), *DRAWS)) if draws is None else draws
@@ -52,7 +52,7 @@ class DrawOrder(NamedTuple):
         return cls(RandomNumbers(uniform, pick), own, np.argsort(own.level, kind="stable"), ends)
 
     def only(self, is_drawn: Bools) -> "DrawOrder":
-        """Of some rows, (rows,), of whole series: what a row depends on, and what depends on it, must be drawn too."""
+        """Restrict to some rows, (rows,), of whole series: rows that depend on each other must be drawn together."""
         drawn = is_drawn[self.rows]
         ends = np.unique(np.r_[0, np.cumsum(drawn)][self.ends])  # the highest levels may have no rows left
         return self._replace(rows=self.rows[drawn], ends=ends)

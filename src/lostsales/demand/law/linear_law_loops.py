@@ -16,7 +16,7 @@ from lostsales.types import Floats, Ints
 class LinearLaw(NamedTuple):
     """A law with a linear mean, by row: what `DemandLaw` makes of a lag and of a latent."""
 
-    without_lag: Floats  # (rows,) mean and effects of a row but for its lag
+    without_lag: Floats  # (rows,) mean and effects of a row without its lag
     slope: Floats  # (rows,) on the lag as the mean takes it
     weights: Floats  # (lags,) of the last demands
     spread: Floats  # (rows,) of the series
@@ -56,7 +56,7 @@ def _mean(row: int, lag: float, law: LinearLaw) -> float:
 
 @compiled
 def _spread(row: int, mean: float, law: LinearLaw) -> float:
-    """`DemandLaw.spread_of`, but for counts."""
+    """`DemandLaw.spread_of`, except for counts."""
     if law.power == 0:
         return float(law.spread[row])
     return float(law.spread[row] * (max(mean, LEAST_MEAN * law.reference) / law.reference) ** law.power)

@@ -25,15 +25,15 @@ from lostsales.types import Floats, Ints
 BANDWIDTHS = (1.0, 0.5, 0.25, 0.12)  # in standard deviations of a coordinate
 # Coordinates of `Points` that may be local together: the mean, or price, last demand and market.
 COORDINATES = ((3,), (1, 2, 0))
-BINS = 96
+BINS = 96  # of a residual distribution
 LAG_DRAWS = 2  # of a hidden last demand
-MOST_ROWS = 4_000  # with these draws, of which local laws are made
+MOST_ROWS = 4_000  # with draws behind local distributions
 LEAST_SCORED, MOST_SCORED = 50, 800  # held-out rows that choose bandwidths
 BEYOND_CHANCE, MATTERS = 1.0, 0.002  # standard errors, and mean log probability, by which a choice must do better
 MOST_ROUNDS = 3  # over the coordinates
 LEAST_WIDTH = 0.05  # of smoothing, in bins, below which there is none
 TURNS = 4  # of laws of rows and laws at points
-TINY = 1e-12
+TINY = 1e-12  # against division by 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,11 +46,11 @@ class LocalFit:
 
     @cached_property
     def calibration(self) -> Calibration:
-        """Of the rows that local laws are made of, by the laws of the rows of other folds."""
+        """Calibration of the rows behind the local distributions, by the rows of other folds."""
         return self.calibrate(self.residuals)
 
     def is_better_than(self, other: "LocalFit") -> bool:
-        """Whether the score of the same rows is higher beyond chance."""
+        """True if the score of the same rows is significantly higher."""
         gain = self.score - other.score
         return bool(gain.mean() > max(MATTERS, BEYOND_CHANCE * gain.std() / np.sqrt(len(gain))))
 
@@ -66,7 +66,7 @@ class _Rows(NamedTuple):
 
 
 class _Design(NamedTuple):
-    """What all bandwidths share."""
+    """Precomputed arrays that all bandwidths share."""
 
     overlap: Floats  # (draws, bins) share of each bin that lies in the interval of a row
     wide: Ints  # draws whose interval has no end: their laws depend on those around them
@@ -189,7 +189,7 @@ def _held_out(found: LocalResiduals, design: _Design, draws: Ints) -> Floats:
 
 
 def _calibration(found: LocalResiduals, evidence: Evidence, rows: _Rows, design: _Design) -> Calibration:
-    """Of the rows that local laws are made of; draws of a row are averaged."""
+    """Calibration of the rows behind the local distributions; draws of a row are averaged."""
     share_below = np.clip((rows.low[:, None] - found.edges[:-1]) / (found.edges[1] - found.edges[0]), 0.0, 1.0)
     below, within = np.zeros((2, len(evidence)))
     for start in range(0, len(rows.at), CHUNK):
@@ -240,7 +240,7 @@ def _overlap(rows: _Rows, edges: Floats) -> Floats:
 
 
 def _smoothing(width: float) -> Floats:
-    """The matrix that smooths laws by a normal kernel of so many bins, (bins, bins)."""
+    """Matrix that smooths distributions by a normal kernel with a width in bins, (bins, bins)."""
     same = np.eye(BINS)
     return same if width < LEAST_WIDTH else np.asarray(gaussian_filter1d(same, width, axis=1, mode="nearest"))
 

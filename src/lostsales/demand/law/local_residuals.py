@@ -9,12 +9,12 @@ from lostsales.types import Array, Floats, Ints
 
 CHUNK = 512  # points at once, as each has a weight for every row
 CACHED = 32  # points whose distances from all rows stay in the cache
-TINY = 1e-12
+TINY = 1e-12  # against division by 0
 PRIOR_ROWS = 6.0  # that the law of all residuals counts for at every point: nothing near the data is impossible
 
 
 class Points(NamedTuple):
-    """Where residual laws are asked for, every array (points,)."""
+    """Points at which residual distributions are evaluated, every array (points,)."""
 
     z: Floats  # what the market adds to the mean
     price: Floats
@@ -45,11 +45,11 @@ class LocalResiduals:
     prior: float = PRIOR_ROWS
 
     def of_rows(self, rows: Ints) -> "LocalResiduals":
-        """By some of the rows alone."""
+        """Restrict to some of the rows."""
         return replace(self, coordinates=self.coordinates[rows], mass=self.mass[rows], weight=self.weight[rows])
 
     def weights(self, standard: Floats) -> Array:
-        """What each row counts at each point in standard coordinates, (points, rows), in single precision."""
+        """Weight of each row at each point in standard coordinates, (points, rows), in single precision."""
         near = _kernel(standard, self.coordinates, self.bandwidth)
         near *= self.weight.astype(np.float32)
         return near

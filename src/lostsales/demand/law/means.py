@@ -16,13 +16,13 @@ from lostsales.registry import Registry
 from lostsales.saved_fields import NOT_SAVED, POSITIVE, NonNegative, Number, numbers
 from lostsales.types import Floats
 
-LANDMARKS = 60
+LANDMARKS = 60  # of the kernel approximation: bounds time and memory
 COEFFICIENTS = (0.03, 0.1, 0.3, 1.0)  # of the kernel, over the number of inputs
-RIDGES = (0.01, 0.1, 1.0, 10.0, 100.0)
+RIDGES = (0.01, 0.1, 1.0, 10.0, 100.0)  # candidates, chosen with the coefficients
 UNDERSMOOTHED = (1.0, 10.0)  # coefficient and ridge
 # Steps in which the variance of slopes with a prior is found, and the most by which it is divided.
 PRIOR_STEPS, MOST_SHRUNK = 20, 1e4
-# Trees are fitted to at most so many draws.
+# Draws that trees are fitted to, at most.
 MOST_BOOSTED = 200_000
 
 
@@ -38,11 +38,11 @@ class Mean(Protocol):
         ...
 
     def refit(self, inputs: Floats, latent: Floats, weights: Floats) -> "Mean":
-        """The same kind with the same hyperparameters, on other data."""
+        """Refit with the same hyperparameters to other data."""
         ...
 
     def extrapolate(self, other: Any, step: float) -> "Mean":
-        """The mean plus `step` times the difference to another of its kind; `other` where that cannot be."""
+        """The mean plus `step` times the difference from another of its kind; `other` if that is not possible."""
         ...
 
 
@@ -68,7 +68,7 @@ class LinearMean:
         return fit_linear(inputs, latent, weights, self.prior)
 
     def extrapolate(self, other: "LinearMean", step: float) -> "LinearMean":
-        """The mean plus `step` times the difference to another."""
+        """The mean plus `step` times the difference from another."""
         slopes = self.slopes + step * (other.slopes - self.slopes)
         return LinearMean(self.intercept + step * (other.intercept - self.intercept), slopes, other.prior)
 
@@ -137,7 +137,7 @@ class KernelMean:
         return self.linear(inputs) + self._kernel(inputs) @ (self.root @ self.weights)
 
     def refit(self, inputs: Floats, latent: Floats, weights: Floats) -> "KernelMean":
-        """The same landmarks and hyperparameters on other data."""
+        """Refit with the same landmarks and hyperparameters to other data."""
         linear = self.linear.refit(inputs, latent, weights)
         phi = self._kernel(inputs) @ self.root
         gram = phi.T @ (phi * weights[:, None]) + self.ridge * np.eye(phi.shape[1])
@@ -147,7 +147,7 @@ class KernelMean:
         )
 
     def extrapolate(self, other: "KernelMean", step: float) -> "KernelMean":
-        """The mean plus `step` times the difference to another on the same landmarks."""
+        """The mean plus `step` times the difference from another on the same landmarks."""
         weights = self.weights + step * (other.weights - self.weights)
         return replace(other, linear=self.linear.extrapolate(other.linear, step), weights=weights)
 

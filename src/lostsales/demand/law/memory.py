@@ -1,4 +1,4 @@
-"""Memory of more than one period: the last demands enter a law as one weighted mean, hidden ones by their draws."""
+"""Autocorrelation beyond one lag: the last demands enter a model as one weighted mean, hidden ones by their draws."""
 
 from typing import NamedTuple
 
@@ -9,12 +9,12 @@ from lostsales.demand.censoring.evidence import Evidence
 from lostsales.demand.law.evidence_sample import segment_starts
 from lostsales.types import Floats, Ints
 
-WEIGHT_RANGE = -1.0, 1.5
-LEAST_MEMORY = 1e-3  # of the slope on the last demands, below which their weights cannot be told apart
+WEIGHT_RANGE = -1.0, 1.5  # of a later lag relative to the first, against divergence
+LEAST_MEMORY = 1e-3  # of the slope on the last demands, below which their weights are not identified
 
 
 class Lags(NamedTuple):
-    """Where the last demands of rows are found, and in which order rows with hidden ones are drawn."""
+    """Rows of the last demands, and the order in which rows with hidden ones are drawn."""
 
     rows: Ints  # (lags, rows) the row whose last demand is the first, second, ... last of each row
     level: Ints  # (rows,) 0 where all are observed; else rows on which it depends have lower levels

@@ -1,11 +1,11 @@
-"""How the spread of demand changes with its mean, learned from drawn residuals."""
+"""Spread of demand as a function of its mean, learned from drawn residuals."""
 
 import numpy as np
 
 from lostsales.demand.law.demand_law import NoisePower
 from lostsales.types import Floats
 
-POWERS = np.linspace(0.0, 1.0, 21)
+POWERS = np.linspace(0.0, 1.0, 21)  # candidates: constant spread to spread in proportion to the mean
 LEAST_GAIN = 4.0  # of the log-likelihood, by which a spread must change with the mean
 
 

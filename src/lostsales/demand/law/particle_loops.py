@@ -8,12 +8,12 @@ from lostsales._jit import compiled
 from lostsales.types import Bools, Floats, Ints
 
 RESAMPLED_PERIODS = 4  # hidden demands further back are not re-weighted
-TINY = 1e-12
+TINY = 1e-12  # added to weights, so that their sum is not 0
 SHARES = 1024  # of a law, whose cells are found beforehand; a power of 2, so that multiples of it are exact
 
 
 class Intervals(NamedTuple):
-    """In which the latent of each row lies."""
+    """Intervals that contain the latent of each row."""
 
     low: Floats  # (rows,)
     high: Floats  # (rows,)

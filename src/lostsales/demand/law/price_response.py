@@ -19,17 +19,17 @@ from lostsales.demand.law.latents import complete_latents
 from lostsales.demand.law.means import LinearMean
 from lostsales.types import Floats, Ints
 
-MOST_PRICES = 9
+MOST_PRICES = 9  # of a response; quantiles of the prices if there are more
 MOST_RESAMPLED = 4_000  # rows of a bootstrap behind standard errors, which are scaled to all rows
 MOST_ROWS = 4_000  # of the log, over which the response is averaged
-ATOMS = 32
+ATOMS = 32  # of the distribution of residuals in an expectation
 LAGS = 5  # draws of hidden last demands behind the response itself
-COVERAGE = 0.95
+COVERAGE = 0.95  # of the confidence band
 
 
 @dataclass(frozen=True)
 class Slope:
-    """What one more of something does to demand."""
+    """Change of demand per unit of an input."""
 
     name: str
     change: float  # units of demand, or a share of it where noise multiplies; for the last demand then an elasticity
@@ -132,7 +132,7 @@ def price_response(
 
 
 def expected_demand(evidence: Evidence, law: DemandLaw, prices: Floats, draws: int, seed: int) -> Floats:
-    """Mean of E[D | market, price, last demand] over rows, each of which is given every price, (prices,).
+    """Mean of E[D | market, price, last demand] over rows, with every price in each, (prices,).
 
     Hidden last demands are drawn from the law.
     """
@@ -181,7 +181,7 @@ def _slopes(log: SalesLog, law: DemandLaw, laws: list[DemandLaw], units: int, sh
 
 
 def _changes(law: DemandLaw) -> Floats:
-    """What one more of each input does; the last demand of a multiplicative law is a logarithm already."""
+    """Change of demand per unit of each input; the last demand of a multiplicative model is already a logarithm."""
     assert isinstance(law.mean, LinearMean)
     slopes = law.mean.slopes + law.effects.slopes.mean(axis=0)
     return np.asarray(np.r_[np.expm1(slopes[:-1]), slopes[-1]] if law.family.is_log else slopes)

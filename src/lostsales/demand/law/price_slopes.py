@@ -1,16 +1,16 @@
 """The slope of demand on the price by three estimators: least squares, orthogonalised, and two-stage with instruments.
 
 All regress the latent demand on the price beside features and last demand. Where it is censored, it is its expectation
-given these, the instruments and what was available: what was ordered, and a cost, foretell demand where a hidden cause
+given these, the instruments and what was available: what was ordered, and a cost, predict demand where a hidden cause
 moves decisions.
 
 Orthogonalised: what the controls explain of prices and of demand in other folds is taken out of both first
 (Chernozhukov et al., 2018, Double/debiased machine learning). Two-stage: only the part of the price counts that moves
-with the innovations of the instruments, what their own past does not foretell. These are independent of a hidden
+with the innovations of the instruments, which their own past does not predict. These are independent of a hidden
 market, however long it lasts, and so of the last demand.
 
 A hidden market that lasts bends the slope on the last demand too: it passes for memory. The innovations of the period
-before moved the price then, and by it the last demand: by them that slope is told as well.
+before moved the price then, and by it the last demand: they identify that slope as well.
 """
 
 from collections.abc import Callable
@@ -88,7 +88,7 @@ class CompletedRows:
 
     @classmethod
     def of(cls, log: SalesLog, evidence: Evidence, law: DemandLaw, seed: int = 0) -> "CompletedRows":
-        """With hidden demands completed by a linear law of the same noise and all that foretells them."""
+        """Complete hidden demands by a linear model with the same noise and all predictors of demand."""
         innovations = instrument_innovations(log, evidence)
         before = _row_before(log, evidence, innovations)
         columns = [evidence.market, *map(np.nan_to_num, (innovations, before)), log.features[evidence.rows]]
@@ -147,7 +147,7 @@ def _row_before(log: SalesLog, evidence: Evidence, values: Floats) -> Floats:
 
 
 def instrument_innovations(log: SalesLog, evidence: Evidence) -> Floats:
-    """What the last value of an instrument does not foretell of it, NaN in first rows, (rows, instruments)."""
+    """Residuals of each instrument on its own last value, NaN in first rows, (rows, instruments)."""
     rows, names = evidence.rows, log.problem.instruments
     found = np.empty((len(rows), len(names)))
     for column, name in enumerate(names):
@@ -165,7 +165,7 @@ def least_squares(data: SlopeData) -> SlopeEstimate:
 
 
 def two_stage(data: SlopeData) -> SlopeEstimate:
-    """By the instruments beside the controls."""
+    """Two-stage least squares with the instruments and the controls."""
     return _jackknifed("two-stage", data, data.instruments.shape[1])
 
 
@@ -234,7 +234,7 @@ def _jackknife_error(without: Floats, value: float, units: int) -> float:
 
 
 def price_slopes(log: SalesLog, evidence: Evidence, law: DemandLaw, seed: int = 0) -> tuple[SlopeEstimate, ...]:
-    """By all estimators that apply; none where the price never varied or the law multiplies a mean."""
+    """Slopes by all estimators that apply; none if the price never varied or the model multiplies a mean."""
     if law.family.log_link or np.ptp(evidence.price) == 0:
         return ()
     rows = CompletedRows.of(log, evidence, law, seed)

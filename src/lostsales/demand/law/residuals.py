@@ -8,7 +8,7 @@ from lostsales._jit import compiled
 from lostsales.errors import LostSalesError
 from lostsales.types import Floats
 
-POINTS = 513
+POINTS = 513  # of the grid of a distribution
 REACH = 9.0  # standard deviations to either side of the middle
 NORMAL_ROWS = 300  # pseudo-rows of a normal law: few rows do not identify a shape
 FLOOR = 0.005  # share of a wider normal law, so that nothing near the data is impossible
@@ -36,7 +36,7 @@ class Residuals:
 
     @classmethod
     def of(cls, values: Floats, weights: Floats) -> "Residuals":
-        """From drawn residuals: smoothed, and the fewer rows (the sum of the weights) the nearer to normal."""
+        """Estimate from drawn residuals: smoothed, and the fewer rows (the sum of the weights) the nearer to normal."""
         from scipy.ndimage import gaussian_filter1d
         from scipy.special import ndtr
 

@@ -29,11 +29,11 @@ from lostsales.demand.law.instrumented_law import Instrumented, instrumented_slo
 from lostsales.demand.law.means import MEANS
 from lostsales.errors import LostSalesError, SettingError
 
-LEAST_ROWS = 10
+LEAST_ROWS = 10  # with known demand, below which no model is fitted
 SCORED_ROWS = 1_000, 10_000  # families are compared on a tenth of the rows, within these, of whole series ...
 MOST_SCORED = 15_000  # ... or, where whole series are more than this, of blocks of them
-MOST_FITTED = 20_000  # a law is learned from at most so many rows: further ones narrow no error that matters
-BOOSTED_ROWS = 5_000  # trees are tried from so many rows on
+MOST_FITTED = 20_000  # largest sample of a fit: further rows narrow no error that matters
+BOOSTED_ROWS = 5_000  # fewest rows for which trees are tried
 MOST_GAP = 3  # periods left out around a block in time
 
 FAMILIES = tuple(Family(mean, multiplicative) for mean in ("linear", "kernel") for multiplicative in (False, True))
@@ -95,11 +95,11 @@ def fit_demand(
         wanted = f"a demand model needs at least {LEAST_ROWS} rows with known demand, besides the first of each series"
         raise LostSalesError(f"{wanted}, but there are {rows}")
     by_instruments = bool(log.problem.instruments and np.ptp(log.price) > 0)
-    # A hidden market that lasts passes for long memory; instruments tell that of one period.
+    # A persistent hidden market looks like long autocorrelation; instruments identify that of one period.
     tries_memory = families is None and not by_instruments
     families = _default_families(evidence, by_instruments) if families is None else families
     if not families:
-        raise SettingError("families must name at least one family of laws")
+        raise SettingError("families must name at least one family of demand models")
     MEANS.check(*(family.mean for family in families))
     scale = series_scale(log)
     scored, folds, by = _scored_rows(log, evidence, seed)

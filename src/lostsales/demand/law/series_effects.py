@@ -1,4 +1,4 @@
-"""What is a series' own in a law of demand, drawn towards its group by as much as the data ask.
+"""Mixed model with partial pooling: levels, slopes and spreads of series around those of their group.
 
 A mixed model: the latent demand of a series is the shared mean, plus a level and slopes of its own on the inputs of the
 mean (season and other features, price, last demand), plus residuals of a spread of its own. Levels and slopes are
@@ -14,15 +14,15 @@ import numpy as np
 from lostsales.types import Floats, Ints
 
 BEYOND_CHANCE = 3.0  # standard deviations of a sum of squares above which series differ
-USUAL_VARIANCE = 0.25  # of elasticities between products, of which ...
-PSEUDO_PRODUCTS = 4  # ... so many are taken as known
+USUAL_VARIANCE = 0.25  # prior variance of elasticities between products, with the weight of ...
+PSEUDO_PRODUCTS = 4  # ... this many products
 INNER_STEPS = 20  # of the expectation-maximisation of variances, within each iteration of the law
 LEAST_SPREAD = 0.1  # of a series, as a share of the common one
 
 
 @dataclass(frozen=True, eq=False)
 class GroupPrior:
-    """What the effects of a series are around, given its attributes; columns are the level and the slopes."""
+    """Prior of the effects of a series, given its attributes; columns are the level and the slopes."""
 
     centre: Floats  # (attributes,) and ...
     scale: Floats  # (attributes,) ... by which attributes are standardised
@@ -39,7 +39,7 @@ class GroupPrior:
 
 @dataclass(frozen=True, eq=False)
 class SeriesEffects:
-    """What each series adds to the shared mean, and by what its residuals are multiplied."""
+    """Effects of each series: its additions to the shared mean, and the factor of its residuals."""
 
     level: Floats  # (series,)
     slopes: Floats  # (series, inputs) on the inputs less their centre
@@ -49,11 +49,11 @@ class SeriesEffects:
 
     @classmethod
     def none(cls, series: int, inputs: int) -> "SeriesEffects":
-        """Of series that do not differ."""
+        """Effects of series that do not differ."""
         return cls(np.zeros(series), np.zeros((series, inputs)), np.zeros(inputs), np.ones(series))
 
     def of(self, inputs: Floats, series: Ints) -> Floats:
-        """What is added to the mean of each row, (rows,)."""
+        """Addition to the mean of each row, (rows,)."""
         if not self.slopes.any():
             return self.level[series]
         varied = np.flatnonzero(self.slopes.any(axis=0))
@@ -65,13 +65,13 @@ class SeriesEffects:
         return replace(self, level=self.level[series], slopes=self.slopes[series], spread=self.spread[series])
 
     def extrapolate(self, other: "SeriesEffects", step: float) -> "SeriesEffects":
-        """These plus `step` times the difference to others."""
+        """These plus `step` times the difference from others."""
         level = self.level + step * (other.level - self.level)
         return replace(other, level=level, slopes=self.slopes + step * (other.slopes - self.slopes))
 
     @property
     def any(self) -> bool:
-        """Whether series differ."""
+        """True if series differ."""
         return bool(self.level.any() or self.slopes.any() or (self.spread != 1).any())
 
 

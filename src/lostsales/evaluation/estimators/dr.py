@@ -22,9 +22,9 @@ from lostsales.learn.baselines.behaviour import Behaviour, situation_of_log
 from lostsales.types import Floats, Ints
 
 LEAST_EFFECTIVE = 20.0  # effective rows that the correction needs
-HISTORY_RANK = 30
+HISTORY_RANK = 30  # of the kernel approximation of histories
 BATCH = 2_000  # rows
-HISTORY_RIDGE = 10.0
+HISTORY_RIDGE = 10.0  # penalty of the regression on histories
 
 
 def doubly_robust(task: EvaluationTask, settings: FqeSettings | None = None) -> Estimate:

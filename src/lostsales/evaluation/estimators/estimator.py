@@ -1,4 +1,4 @@
-"""What an off-policy estimator is, and the registry of all of them.
+"""Protocol of off-policy estimators, and the registry of all of them.
 
 An estimator is a function from an `EvaluationTask` to an `Estimate`.
 

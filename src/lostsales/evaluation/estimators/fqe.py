@@ -17,7 +17,7 @@ KNOWN_ERROR = "on logs simulated from the demand model its bias is {:+.2f} per p
 
 
 class Figures(NamedTuple):
-    """What a policy earns, each as contributions of units whose mean it is, (units,)."""
+    """Earnings of a policy, each as contributions of units with that mean, (units,)."""
 
     profit: Floats  # a period
     discounted: Floats
@@ -35,7 +35,7 @@ def fitted_q_evaluation(task: EvaluationTask, settings: FqeSettings | None = Non
 
 
 def q_figures(task: EvaluationTask, settings: FqeSettings, ratios: Floats | None = None) -> Figures:
-    """What fitted Q-evaluation finds, its residuals weighted by `ratios` (rows, horizon) if given."""
+    """Estimate by fitted Q-evaluation, with residuals weighted by `ratios` (rows, horizon) if given."""
     if task.start_stock is not None:
         raise LostSalesError(
             "it starts where the series of the log started; the estimator model can start with another stock"

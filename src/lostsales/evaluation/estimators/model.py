@@ -20,12 +20,12 @@ from lostsales.evaluation.results import Estimate, Overlap
 from lostsales.evaluation.task import EvaluationTask
 from lostsales.types import Bools, Floats
 
-EPISODES = 300
-QUICK_EPISODES = 100
+EPISODES = 300  # replayed per model
+QUICK_EPISODES = 100  # ... in quick runs
 MOST_TOGETHER = 2_000  # episodes of several laws that are replayed in one go
 JUDGED_ON = "features, price and last demand"
 LEAST_SHARE = 0.5  # of the visited points that must lie near the log
-COMFORTABLE_SHARE = 0.9
+COMFORTABLE_SHARE = 0.9  # below, the sentence on overlap warns
 MOST_NEAR = 1_000  # rows of the log among which neighbours are sought
 USUAL = 0.99  # quantile of the distances between neighbours in the log
 
@@ -161,7 +161,7 @@ def _both_ways(shifts: Sequence[float]) -> float:
 
 
 def _batched(laws: Sequence[DemandLaw], size: int) -> Iterator[Sequence[DemandLaw]]:
-    """So many at a time."""
+    """Split the models into batches of a size."""
     return (laws[at : at + size] for at in range(0, len(laws), size))
 
 

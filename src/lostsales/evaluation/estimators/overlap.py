@@ -19,7 +19,7 @@ def agreement(task: EvaluationTask) -> Floats:
 
 
 def near(left: Floats, right: Floats, spread: Floats | None = None) -> Bools:
-    """Where two actions (..., rows, 2) count as the same, on the scale of `right` unless its `spread` (2,) is given."""
+    """True for nearly equal actions (..., rows, 2), by default on the scale of `right`, else of `spread` (2,)."""
     spread = right.std(axis=0) if spread is None else spread
     return np.asarray((np.abs(left - right) <= NEAR * spread + 1e-9).all(axis=-1))
 

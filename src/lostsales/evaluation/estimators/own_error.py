@@ -26,9 +26,9 @@ from lostsales.learn.fit import fit_counted
 from lostsales.policy.policy import Policy
 from lostsales.types import Array
 
-DRAWN_LOGS = 6
-EPISODES = 300  # that tell the truth in a drawn log
-# Longer series are drawn in parts of so many periods or more, all at once: a period of many takes as long as of one.
+DRAWN_LOGS = 6  # on which the error is measured
+EPISODES = 300  # replayed to find the true profit under the learned model
+# Longer series are drawn in parts of at least this many periods, all at once: a period of many takes as long as of one.
 PART = 1_000
 
 
@@ -40,7 +40,7 @@ class OwnError(NamedTuple):
 
 
 def own_error(task: EvaluationTask, profit: Callable[[EvaluationTask], float]) -> OwnError | None:
-    """By how much an estimate of the profit misses on logs drawn from the law of a task; None where there is no law."""
+    """Error of an estimate of the profit on logs drawn from the demand model of a task; None without a model."""
     prepared, estimand = task.prepared, task.estimand
     if prepared.laws is None:
         return None

@@ -11,7 +11,7 @@ from lostsales.types import Floats, Ints
 
 @dataclass(frozen=True, eq=False)
 class OwnUnits:
-    """What divides quantities, prices and money of rows of the log, and what tells products apart; all (rows, ...)."""
+    """Divisors of quantities, prices and money of rows of the log, and traits of products; all (rows, ...)."""
 
     scale: Floats
     price: Floats
@@ -38,7 +38,7 @@ class OwnUnits:
 
     @property
     def money(self) -> Floats:
-        """What divides profits, (rows,)."""
+        """Divisor of profits, (rows,)."""
         return self.scale * self.price
 
     def of_actions(self, actions: Floats, rows: Ints) -> Floats:

@@ -23,8 +23,8 @@ from lostsales.learn.function.q_function import ActionScaler, Scaler
 from lostsales.policy.history import blocks_of_rows
 from lostsales.types import Floats, Ints
 
-MOST_LANDMARK_ROWS = 1_000
-MOST_RAISES = 8
+MOST_LANDMARK_ROWS = 1_000  # rows from which landmarks are chosen
+MOST_RAISES = 8  # of the ridge, if the backward iteration diverges
 KERNEL = Kernel(kind="rbf", coefficient=0.1)
 
 
@@ -41,7 +41,7 @@ class FqeSettings:
 def histories(log: SalesLog, runs: Runs, rows: Ints, depth: int, units: OwnUnits | None = None) -> Floats:
     """H' of rows at `depth` or deeper: their last `depth` periods, the anchor's demand, and the true depth.
 
-    In the units of each product, with what tells products apart. Runs deeper than max_depth share its Q: leaving them
+    In the units of each product, with the traits of products. Runs deeper than max_depth share its Q: leaving them
     out would select rows on their outcome.
     """
     units = OwnUnits.of(log) if units is None else units
@@ -89,7 +89,7 @@ class Steps:
 
 
 class EpisodeStart(NamedTuple):
-    """Where episodes open at one depth."""
+    """Opening rows of episodes at one depth."""
 
     rows: Ints  # (openings,) of the log
     share: Floats  # (openings,) of the periods that are counted; those of all depths sum to 1
@@ -110,7 +110,7 @@ class FqeDesign:
     def of(
         cls, log: SalesLog, runs: Runs, rows: Ints, actions: Floats, opening: tuple[Ints, Floats], settings: FqeSettings
     ) -> "FqeDesign":
-        """From the rows of known depth, the policy's actions (draws, rows, 2) there, and opening rows with weights."""
+        """Build from rows of known depth, the policy's actions (draws, rows, 2) there, and weighted opening rows."""
         units, deepest = OwnUnits.of(log), runs.max_depth
         actions = units.of_actions(actions, rows)
         level = runs.learned_depth
@@ -161,7 +161,7 @@ def fqe_values(
 ) -> list[FqeValue]:
     """The expected discounted sums of `reward` (rows,) over the horizon, one for each discount.
 
-    `ratios` (rows, horizon) are weights of the rows in place of the linear ones. Where the backward iteration diverges
+    `ratios` (rows, horizon) are weights of the rows instead of the linear ones. Where the backward iteration diverges
     (a sum outside the bounds that the rewards imply), the ridge is raised tenfold.
     """
     rows = np.concatenate([each.rows for each in design.steps])

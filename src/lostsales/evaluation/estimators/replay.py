@@ -25,7 +25,7 @@ from lostsales.policy.rollout import Market, Opening, Step, play
 from lostsales.policy.view import Features
 from lostsales.types import Bools, Floats, Ints
 
-VISITED_EVERY = 5  # one period of so many is kept as a sample of what the policy visits
+VISITED_EVERY = 5  # one period in this many is kept as a sample of what the policy visits
 MOST_VISITED = 200  # episodes kept of each
 
 
@@ -52,7 +52,7 @@ class ReplayPeriods:
         stock: float | None = None,
         restarts: bool = False,
     ) -> "ReplayPeriods":
-        """About `episodes` episodes, as many for each series, which opens with its logged stock unless one is given.
+        """About `episodes` episodes, as many for each series, which opens by default with its logged stock.
 
         With `restarts` one begins every `horizon` periods of a series, at the first whose last demand is observed.
         """
@@ -86,11 +86,11 @@ class ReplayPeriods:
 
     @cached_property
     def last_row(self) -> Ints:
-        """Of the log, that of the last replayed period of each episode."""
+        """Row of the log of the last replayed period of each episode."""
         return self.evidence.rows[self.row[self.last_period, np.arange(len(self.series))]]
 
     def worth_of_stock(self, position: Floats) -> float:
-        """What a policy has more than the log when the last period opens, at its order cost, a period."""
+        """Value per period, at order cost, of the stock that a policy has beyond the log's at the last opening."""
         log, rows = self.log, self.last_row
         assert log.costs is not None  # or the log had been refused
         logged = np.asarray(log.stock)[rows] + (0.0 if log.pipeline is None else log.pipeline[rows].sum(axis=1))
@@ -98,7 +98,7 @@ class ReplayPeriods:
         return float(worth.sum() / self.is_replayed.sum())
 
     def times(self, copies: int) -> "ReplayPeriods":
-        """The same episodes so many times over, one copy after the other."""
+        """Repeat the episodes, one copy after the other."""
         return replace(
             self,
             series=np.tile(self.series, copies),
@@ -123,11 +123,11 @@ class ReplayMarket:
 
     @classmethod
     def of(cls, policy: Policy, periods: ReplayPeriods, law: DemandLaw) -> "ReplayMarket":
-        """With the features that a policy asks for."""
+        """Build with the features that a policy asks for."""
         return cls(periods, law, log_as_asked(policy, periods.log).features)
 
     def open(self, series: int, rng: np.random.Generator) -> Opening:  # noqa: ARG002, the protocol passes them
-        """As the log opened."""
+        """Open as the log did."""
         periods = self.periods
         last_demand, names = periods.evidence.lag[periods.row[0]], periods.log.names[periods.series]
         rows, log = periods.evidence.rows[periods.row[0]], periods.log
@@ -171,7 +171,7 @@ class StackedMarkets:
         self.markets = markets
 
     def open(self, series: int, rng: np.random.Generator) -> Opening:
-        """As each opens."""
+        """Open every market."""
         own = [each.open(series // len(self.markets), rng) for each in self.markets]
         features, names = _side_by_side([each.features for each in own]), [each.names for each in own]
         stock, last_demand = (np.concatenate([each[at] for each in own]) for at in (1, 2))
@@ -228,7 +228,7 @@ class ReplayedStep(NamedTuple):
 
 
 def random_decisions(seed: int) -> np.random.Generator:
-    """What policies and supply draw from: not the numbers of demand, or a random action would foretell it."""
+    """Random numbers of policies and supply, apart from those of demand: else a random action would predict demand."""
     return np.random.default_rng((seed, 1))
 
 
@@ -271,7 +271,7 @@ def replay_under(
 
 
 def _is_random_supply(shop: Shop) -> bool:
-    """Whether what arrives is drawn."""
+    """True if arrivals are random."""
     return not shop.receives_orders and not (shop.lead_times.is_fixed and shop.supply.share == 1)
 
 

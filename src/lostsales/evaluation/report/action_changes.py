@@ -10,7 +10,7 @@ from lostsales.types import Floats
 
 MOST_VALUES = 16  # that are counted one by one
 BINS = 10  # where there are more
-ROUNDING = 1e-9
+ROUNDING = 1e-9  # relative difference up to which actions are equal
 
 
 @dataclass(frozen=True, eq=False)

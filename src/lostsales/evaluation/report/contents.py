@@ -68,7 +68,7 @@ class ReportContents:
 
     @property
     def basis_sentence(self) -> str:
-        """What the gain of the policy was estimated on, in words."""
+        """Sentence on the data that the gain of the policy was estimated on."""
         if self.held_out is not None:
             return f"the gain is held out: the method was fitted again without the {self.held_out} it was evaluated on"
         return f"the gain may be in-sample, which is biased upwards: {self.in_sample_reason}"
@@ -108,11 +108,11 @@ def report_contents(
     log : SalesLog
         What `read_log` gives; it needs stock, orders and unit costs.
     methods : sequence of str or Learner
-        Compared beside the policy; none unless given.
+        Compared with the policy; by default none.
     horizon : int, optional
-        Periods to look ahead; the median length of a series unless given.
+        Periods to look ahead; by default the median length of a series.
     windows : int
-        Of a back-test of the policy's method; none unless given.
+        Windows of a back-test of the policy's method; by default none.
     seed : int
         The same seed gives the same contents.
     progress : callable, optional
@@ -178,7 +178,7 @@ def report_contents(
 def _held_out(
     policy: SavedPolicy, log: SalesLog, prepared: PreparedLog, seed: int, progress: Progress
 ) -> tuple[Policy, str | None, str]:
-    """What is evaluated: the policy fitted again on the folds of a comparison, or itself where that is not possible.
+    """Refit the policy on the folds of a comparison for evaluation, or keep it if that is not possible.
 
     Returns that policy, what is held out or None, and the reason where nothing is.
     """

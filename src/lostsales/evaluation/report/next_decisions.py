@@ -64,7 +64,7 @@ class NextDecisions:
 
 
 def next_decisions(policy: SavedPolicy, log: SalesLog, gains: AssortmentGain | None) -> NextDecisions:
-    """What a policy decides after the last row of each product that is still sold."""
+    """Decisions of a policy after the last row of each product that is still sold."""
     products = log.products
     sold = on_sale(log, products)
     last = np.full(len(products), -1)
@@ -110,7 +110,7 @@ def next_decisions(policy: SavedPolicy, log: SalesLog, gains: AssortmentGain | N
 
 
 def _facts(log: SalesLog, names: Array) -> dict[str, Array]:
-    """What the log says against a decision for each of these products."""
+    """Facts of the log that speak against a decision for each of these products."""
     products = log.products
     lowest, highest = np.full(len(products), np.inf), np.full(len(products), -np.inf)
     np.minimum.at(lowest, products.of_row, log.price)

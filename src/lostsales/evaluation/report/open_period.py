@@ -1,4 +1,4 @@
-"""The period after the log: its rows as far as the log tells them, and the features of the periods to come."""
+"""The period after the log: its rows as far as the log determines them, and the features of the periods to come."""
 
 import numpy as np
 
@@ -129,7 +129,7 @@ def coming_features(
 
 
 def _calendar_ahead(log: SalesLog | None, first: str, periods: int) -> dict[int, Floats]:
-    """The features of the calendar in coming periods, by their index; none where the periods cannot be told."""
+    """The features of the calendar in coming periods, by their index; none if the periods cannot be determined."""
     if log is None or not log.problem.calendar or not periods:
         return {}
     try:
@@ -142,7 +142,7 @@ def _calendar_ahead(log: SalesLog | None, first: str, periods: int) -> dict[int,
 
 
 def coming_periods(log: SalesLog | None, first: str, periods: int) -> list[str]:
-    """The texts of periods from today's on, in the usual step of the log; numbered where it cannot be told."""
+    """The texts of periods from today's on, in the usual step of the log; numbered if that cannot be determined."""
     try:
         if log is not None and log.period.dtype.kind == "M":
             steps = np.diff(log.period)[log.has_next[:-1]]

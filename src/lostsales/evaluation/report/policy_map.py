@@ -125,7 +125,7 @@ def _at(view: View, depth: int, demand: Floats) -> View:
 
 
 def _history(log: SalesLog, runs: Runs, rows: Ints, depth: int) -> Floats:
-    """What distinguishes rows of a depth: the last observed demand, and prices and available units of the run."""
+    """Histories of rows of a depth: the last observed demand, and prices and available units of the run."""
     back = [rows - each for each in range(1, depth + 1)]
     columns = [runs.anchor_demand[rows], *(log.price[at] for at in back), *(log.available[at] for at in back)]
     return np.column_stack(columns)

@@ -1,4 +1,4 @@
-"""What a page on one product shows: its past with hidden demand, its price response, and its part of the policy."""
+"""Contents of a product page: its past with hidden demand, its price response, and its part of the policy."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ from lostsales.policy.recent_rows import RecentRows
 from lostsales.policy.view import View
 from lostsales.types import Floats, Ints
 
-MOST_PRICES = 60
+MOST_PRICES = 60  # points of the price response
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +33,7 @@ class ProductResponse:
 
 @dataclass(frozen=True, eq=False)
 class ProductRange:
-    """What a product may be offered at and ordered, each rising."""
+    """Prices and orders that may be chosen for a product, each ascending."""
 
     prices: Floats
     orders: Floats
@@ -91,7 +91,7 @@ def _by_imputation(log: SalesLog, rows: Ints) -> tuple[Floats, Floats, Floats]:
 def product_range(
     policy: SavedPolicy, recent: RecentRows | None, view: View, price: float, order: float
 ) -> ProductRange:
-    """Prices and orders that sliders offer: those of the ladders, and what was recommended."""
+    """Prices and orders that sliders offer: those of the grids, and the recommended ones."""
     ladders, name = policy.may_recommend, "" if view.names is None else str(view.names[0])
     rows = np.zeros(0, dtype=np.int64) if recent is None else rows_of_product(recent, name)
     log = None if recent is None else recent.log
@@ -106,7 +106,7 @@ def product_range(
 def product_response(
     policy: SavedPolicy, recent: RecentRows | None, view: View, prices: Floats
 ) -> ProductResponse | None:
-    """Demand of today by price, None where the policy knows no law."""
+    """Demand of today by price, None if the policy has no demand model."""
     if len(prices) > MOST_PRICES:
         prices = prices[np.unique(np.linspace(0, len(prices) - 1, MOST_PRICES).astype(np.int64))]
     atoms = policy.demand_atoms(view.take(np.zeros(len(prices), dtype=np.int64)), prices)

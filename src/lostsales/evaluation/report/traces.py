@@ -13,11 +13,11 @@ from lostsales.demand.survival.imputation import impute
 from lostsales.evaluation.prepared_log import PreparedLog
 from lostsales.types import Array, Bools, Floats, Ints
 
-MOST_SERIES = 5
-MOST_PERIODS = 100
+MOST_SERIES = 5  # series that are drawn
+MOST_PERIODS = 100  # last periods of each
 DRAWS = 200  # of each censored demand
-BAND = (0.05, 0.95)
-NORMAL_BAND = margin(1.0, coverage=0.9)  # standard errors to either side of which 90 % lie between
+BAND = (0.05, 0.95)  # quantiles of hidden demand
+NORMAL_BAND = margin(1.0, coverage=0.9)  # standard errors to either side: a 90 % band
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""What a board is, and how it is run: part by part, each part a file, so that a run that was stopped goes on."""
+"""Leaderboards, run part by part: each part is a file, so that an interrupted run resumes."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -29,7 +29,7 @@ class BoardRow:
     published_by: str = ""
 
     def as_dict(self) -> dict[str, Any]:
-        """As a row of a table."""
+        """Values as a row of a table."""
         return asdict(self)
 
 
@@ -43,7 +43,7 @@ class Part(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """Of its data and settings."""
+        """Fingerprint of its data and settings."""
         ...
 
     def run(self) -> Figures:
@@ -56,7 +56,7 @@ class Board(Protocol):
 
     @property
     def name(self) -> str:
-        """In the command."""
+        """Name in the command."""
         ...
 
     @property
@@ -66,7 +66,7 @@ class Board(Protocol):
 
     @property
     def parts(self) -> Sequence[Part]:
-        """In the order in which they are run."""
+        """Parts in the order in which they are run."""
         ...
 
     def rows(self, measured: dict[str, Figures]) -> list[BoardRow]:
@@ -89,7 +89,7 @@ def run_board(board: Board, folder: Path, progress: Progress | None = None) -> l
 
 
 def _measured(part: Part, name: str, journal: JournalFolder) -> Figures:
-    """What the journal has of a part, if it is of the same data, settings and version; else the part is run."""
+    """Figures of a part from the journal, if it has the same data, settings and version; else the part is run."""
     of = {"fingerprint": part.fingerprint, "version": version("lostsales")}
     held = journal.read(name) or {}
     figures: Figures
@@ -105,7 +105,7 @@ def _measured(part: Part, name: str, journal: JournalFolder) -> Figures:
 
 
 def fingerprint(*contents: bytes | str) -> str:
-    """Of data and settings, in a few characters."""
+    """Fingerprint of data and settings, in a few characters."""
     found = sha256()
     for each in contents:
         found.update(each.encode() if isinstance(each, str) else each)

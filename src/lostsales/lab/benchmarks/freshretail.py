@@ -25,7 +25,7 @@ from lostsales.lab.benchmarks.freshretail_days import (
 from lostsales.types import Bools, Floats
 
 SHARE = 0.2  # of the days in stock that are cut
-DRAWS = 4  # of which days, and how
+DRAWS = 4  # of the days to cut, and of the cuts
 CUTTINGS: dict[str, Cutting] = {"hours": cut_at_hours, "supplies": cut_at_supplies}
 NAMES = {"hours": "cut at hours of real stock-outs", "supplies": "cut at supplies of days that sold out"}
 ALL_DAYS, OTHER_DAYS = "impute, from all days", "impute, without days of real stock-outs"
@@ -48,7 +48,7 @@ class CutRun:
 
     @property
     def fingerprint(self) -> str:
-        """Of the days."""
+        """Fingerprint of the days."""
         days = self.days
         return fingerprint(self.key, days.sales.tobytes(), days.hourly.tobytes(), days.sold_out.tobytes())
 
@@ -77,12 +77,12 @@ class FreshRetail:
     name: str = "freshretail"
     source: str = (
         "data: Dingdong-Inc, FreshRetailNet-50K (CC BY 4.0), arXiv 2505.16319; the cuts, and the figures of simple "
-        "ways beside ours, are measured here"
+        "methods next to ours, are measured here"
     )
 
     @classmethod
     def read(cls, data: Path) -> "FreshRetail":
-        """From the publisher's folder or file, or a sample of it."""
+        """Read from the publisher's folder or file, or a sample of it."""
         return cls(read_days(data))
 
     @property
@@ -113,7 +113,7 @@ class FreshRetail:
 
 
 def scaled(days: FreshRetailDays, cut: CutDays) -> dict[str, Floats]:
-    """What was sold over the share of the day until the cut; a day cut before the doors open has its series' mean."""
+    """Sales divided by the share of the day until the cut; a day cut before opening has the mean of its series."""
     learned = days.clean.copy()
     learned[cut.rows] = False
     count = np.bincount(days.series, learned, days.series.max() + 1)

@@ -13,7 +13,7 @@ from lostsales.data.reading.freshretail import CLOSE, HOURS, OPEN, SOURCES, read
 from lostsales.errors import LostSalesError
 from lostsales.types import Array, Bools, Floats, Ints
 
-DAY_HOURS = 24
+DAY_HOURS = 24  # hours of a row's sales
 MOST_SERIES = 1_000  # of the whole set, chosen by a hash of their names
 WHERE = (
     "get FreshRetailNet-50K (Dingdong-Inc, CC BY 4.0: https://huggingface.co/datasets/Dingdong-Inc/FreshRetailNet-50K) "

@@ -30,7 +30,7 @@ BEST = {
     ("synthetic", "4"): 0.558,
     ("synthetic", "stochastic"): 0.411,
 }
-BEST_OVERALL = 0.538
+BEST_OVERALL = 0.538  # best published score over all instances
 DEFAULT = Search()
 DISCOUNT = 0.9999  # rewards of all periods count the same
 
@@ -50,7 +50,7 @@ class BatchRun:
 
     @property
     def fingerprint(self) -> str:
-        """Of its instances and the search."""
+        """Fingerprint of its instances and the search."""
         batch = self.batch
         arrays = (batch.profit, batch.holding, batch.train, batch.demand, batch.lead_times)
         return fingerprint(self.key, repr(self.search), *(each.tobytes() for each in arrays))
@@ -72,7 +72,7 @@ class InventoryBench:
 
     @classmethod
     def read(cls, data: Path) -> "InventoryBench":
-        """From the publisher's folder, or from one table."""
+        """Read from the publisher's folder, or from one table."""
         return cls(read_instances(data))
 
     @property
@@ -106,7 +106,7 @@ def _row(board: str, case: str, scores: Floats, best: float | None) -> BoardRow:
 def play_batch(batch: Batch, sales_only: bool = False, search: Search = DEFAULT) -> Floats:
     """The score of every instance, (instances,).
 
-    The policy is shown the demand of each period after it, or its sales; the units that arrived, not of which order,
+    The policy is shown the demand of each period after it, or its sales; the units that arrived, not their order,
     and of a fixed lead time how long it is. Chances of random ones are learned as units arrive or do not.
     """
     n, periods = batch.demand.shape

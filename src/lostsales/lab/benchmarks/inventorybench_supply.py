@@ -1,6 +1,6 @@
-"""Deliveries of InventoryBench: what happens, and what a policy that sees quantities alone can tell of it.
+"""Deliveries of InventoryBench, and the belief about them of a policy that sees only quantities.
 
-The interface for policies shows how many units arrived, not of which order. With random lead times the orders that
+The interface for policies shows how many units arrived, not from which order. With random lead times the orders that
 arrived are therefore known up to a belief over the sets of orders whose quantities add up to the arrival.
 """
 
@@ -37,7 +37,7 @@ class Deliveries:
 
 @dataclass(frozen=True, eq=False)
 class KnownSupply:
-    """What is known of deliveries that all take the same time."""
+    """Orders on the way if all lead times are equal."""
 
     waiting: Floats  # (instances, lead time) column k was ordered (lead time - k) periods ago
 
@@ -61,7 +61,7 @@ class KnownSupply:
 
 @dataclass(frozen=True, eq=False)
 class SupplyBelief:
-    """What is known of deliveries whose lead times are random, from the units that arrived."""
+    """Belief about deliveries with random lead times, from the units that arrived."""
 
     orders: Floats  # (instances, ages) by age
     sets: Floats  # (instances, SETS) chance of each set of ages whose orders are out
@@ -118,7 +118,7 @@ class SupplyBelief:
                 joint[:, out, some] = chance * fits
         total = joint.sum(axis=(1, 2))
         explained: Bools = total > 0
-        # Units that no order explains tell nothing.
+        # Units that no order explains carry no information.
         return np.where(explained[:, None, None], joint / np.where(explained, total, 1.0)[:, None, None], prior)
 
 
@@ -128,7 +128,7 @@ def _members() -> Floats:
 
 
 def start_of(batch: Batch) -> KnownSupply | SupplyBelief:
-    """What is known before the first order."""
+    """State of knowledge before the first order."""
     return (
         SupplyBelief.start(len(batch)) if batch.lead == "stochastic" else KnownSupply.start(len(batch), int(batch.lead))
     )

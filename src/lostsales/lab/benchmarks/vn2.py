@@ -46,7 +46,7 @@ class Window:
 
     @property
     def fingerprint(self) -> str:
-        """Of the sales up to its end."""
+        """Fingerprint of the sales up to its end."""
         data, end = self.data, self.first + WEEKS
         start = b"" if self.start is None else self.start.tobytes()
         return fingerprint(self.key, data.sales[:, :end].tobytes(), data.in_stock[:, :end].tobytes(), start)
@@ -68,7 +68,7 @@ class Vn2:
 
     @classmethod
     def read(cls, data: Path) -> "Vn2":
-        """From the publisher's folder, or from one table."""
+        """Read from the publisher's folder, or from one table."""
         return cls(read_sales(data))
 
     @property
@@ -176,7 +176,7 @@ def our_rule(data: WeeklySales, week: int, state: Floats, left: int, search: Sea
 
 
 def _official_index(data: WeeklySales, week: int) -> Floats:
-    """By the number of a week in its year, from 1; the mean over series of what was sold while there was stock."""
+    """Seasonal index by week of the year, from 1: the mean over series of sales in stock."""
     shown = np.where(data.in_stock[:, :week], data.sales[:, :week], np.nan)
     number = _iso_weeks(data.weeks[:week])
     mean, found = _mean_over(shown, axis=0), np.ones(54)

@@ -1,6 +1,6 @@
 """The textbook problem of lost sales with a lead time: 28 cases whose optimal cost is known.
 
-Demand is independent with mean 5, a unit left costs 1 a period, and a lost sale 4 to 39. The planner is told the law,
+Demand is independent with mean 5, a unit left costs 1 a period, and a lost sale 4 to 39. The planner knows the demand,
 or learns it from logs of uniform orders in which stock-outs hide demand.
 """
 
@@ -25,13 +25,13 @@ from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import evaluate_policy, simulate
 from lostsales.types import Floats
 
-LOST_COSTS = (4, 9, 19, 39)
+LOST_COSTS = (4, 9, 19, 39)  # of a unit, as published
 LEAD_TIMES = {"poisson": (1, 2, 3, 4), "geometric": (1, 2, 3)}
 LOGGED_ORDERS = 12  # at most, drawn uniformly
 MOST_ORDER = {"poisson": 12, "geometric": 21}  # beyond which no order is worth placing
 FAMILIES = {"poisson": Family.counts("linear", "poisson"), "geometric": Family.counts("linear", "negative-binomial")}
 SIZES = (1_000, 250, 100)  # rows
-LOGS = 5
+LOGS = 5  # per size
 EPISODES, PERIODS = 80, 500  # of the simulation by which costs are compared
 BASE_STOCK, CAPPED = "best base-stock", "best capped base-stock"
 
@@ -73,16 +73,16 @@ class Case:
 
     @property
     def name(self) -> str:
-        """In a table."""
+        """Name in a table."""
         return f"{self.law.capitalize()}, lead time {self.lead_time}, lost sale {self.lost}"
 
     @property
     def fingerprint(self) -> str:
-        """Of what is measured, and how."""
+        """Fingerprint of the measurements and their settings."""
         return fingerprint(repr(self), repr((SIZES, LOGGED_ORDERS, MOST_ORDER, PERIODS)))
 
     def published(self) -> dict[str, float]:
-        """By whom: the optimum first."""
+        """Published costs by policy, the optimum first."""
         found = PUBLISHED[self.law, self.lead_time]
         named = {"optimum": found.optimum, BASE_STOCK: found.base_stock, CAPPED: found.capped}
         return {name: costs[LOST_COSTS.index(self.lost)] for name, costs in named.items() if costs is not None}
@@ -100,7 +100,7 @@ class Case:
         return Scenario.load("lost-sales", keys)
 
     def run(self) -> Figures:
-        """The optimal cost, and those of the planner told the law, and of each log."""
+        """The optimal cost, and those of the planner with the true distribution, and with each log."""
         scenario = self.scenario(MOST_ORDER[self.law])
         solved = solve(scenario, average=True)
         of_optimum = self._simulated(scenario, solved.policy)
@@ -127,7 +127,7 @@ class Case:
         return -evaluate_policy(longer, policy, self.episodes, seed=1).mean_profit
 
     def _told(self, scenario: Scenario) -> Policy:
-        """The planner with the true law in place of a learned one."""
+        """The planner with the true distribution instead of a learned one."""
         log, _ = simulate(scenario, episodes=5, seed=0)
         model = fit_demand(log, (FAMILIES[self.law],))
         mean = model.law.mean
@@ -163,7 +163,7 @@ class Zipkin:
         return self.cases
 
     def rows(self, measured: dict[str, Figures]) -> list[BoardRow]:
-        """Costs by case, told the law and from logs of each size; then the means, in per cent above the optimum."""
+        """Costs by case, with the true distribution and from logs of each size; then means in % above the optimum."""
         found = []
         for size in ("known", *map(str, SIZES)):
             for case in self.cases:
@@ -192,7 +192,7 @@ def _row(board: str, case: str, figure: str, values: Floats, published: float | 
 
 
 def _of(size: str) -> str:
-    return "law known" if size == "known" else f"from {int(size):,} rows"
+    return "distribution known" if size == "known" else f"from {int(size):,} rows"
 
 
 def _above_by_log(cases: list[Case], measured: dict[str, Figures], size: str) -> Floats:

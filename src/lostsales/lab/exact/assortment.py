@@ -12,7 +12,7 @@ from lostsales.policy.view import Action, View
 from lostsales.simulation.assortment import PRICES, WEEK, Assortment, count_cdf, count_quantile
 from lostsales.types import Floats, Ints
 
-DISCOUNT = 0.99
+DISCOUNT = 0.99  # per day
 TAIL = 1e-9  # probability of a larger demand, which is left out
 
 

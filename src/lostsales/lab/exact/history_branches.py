@@ -12,7 +12,7 @@ from lostsales.types import Array, Floats, Ints
 
 
 class Block(NamedTuple):
-    """A history block H'_{(t-i):t} (Section 3.2) but for the features: depth, stock, and the belief about demand."""
+    """A history block H'_{(t-i):t} (Section 3.2) without the features: depth, stock, and the belief about demand."""
 
     depth: int
     stock: int

@@ -42,7 +42,7 @@ def after_observed(model: FiniteModel, value_tp1: Floats) -> Floats:
 
 
 def after_truncation(model: FiniteModel, value_tp1: Floats) -> Floats:
-    """The same where demand is cut to what is available, (f, p, D, j)."""
+    """Expected next value if demand is cut to what is available, (f, p, D, j)."""
     demand = np.minimum(np.arange(model.shape[2])[:, None], model.available)
     return model.expected(value_tp1)[:, :, demand, model.next_stock[np.arange(len(model.available)), demand]]
 

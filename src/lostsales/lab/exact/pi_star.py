@@ -43,11 +43,11 @@ class BeliefModel:
         return cls(model, beliefs, layers, max_depth)
 
     def truncates(self, layer: int) -> bool:
-        """Whether demand is cut to what is available in this layer."""
+        """True if demand is cut to what is available in this layer."""
         return bool(truncates(layer, self.model.scenario.flow))
 
     def restricts(self, layer: int) -> bool:
-        """Whether only the safest actions are allowed in this layer."""
+        """True if only the safest actions are allowed in this layer."""
         return self.max_depth is not None and layer >= self.max_depth and not self.truncates(layer)
 
     @cached_property

@@ -22,7 +22,7 @@ from lostsales.simulation.demand_laws import Geometric, Poisson
 from lostsales.simulation.scenario import Scenario, UniformStart
 from lostsales.types import Bools, Floats, Ints
 
-MOST_STATES = 5_000_000
+MOST_STATES = 5_000_000  # bounds memory and time
 LONG_RUN = 10  # stock-outs in a row over which beliefs widen, where nothing ends a run
 DEEP_ORDERS = 0.5  # without a capacity, more largest orders in the position for every period of lead time beyond 1
 
@@ -200,7 +200,7 @@ def _refuse_hidden(scenario: Scenario) -> None:
         raise SettingError(f"exact references with supply need an order of 0, but {scenario.name} has none")
     if law.lost and not supply.crossing:
         raise SettingError(
-            f"scenario {scenario.name} cannot be solved exactly: where orders do not cross, arrivals tell which others "
+            f"scenario {scenario.name} cannot be solved exactly: where orders do not cross, arrivals show which others "
             "are lost, and that is not in the state; set supply.crossing = true"
         )
     if scenario.balance != "lost-sales" and scenario.arrival == "after":

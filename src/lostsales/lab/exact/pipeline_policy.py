@@ -29,7 +29,7 @@ class PipelinePolicy(ScenarioPolicy):
 
     @property
     def observes(self) -> Observes:
-        """What the last demand is known by: true demand or the history, where it matters."""
+        """Source of the last demand: true demand or the history, if it matters."""
         if self.model.beliefs is not None:
             return "history"
         return "demand" if self.model.has_memory else "sales"
@@ -37,7 +37,7 @@ class PipelinePolicy(ScenarioPolicy):
     @property
     def refusal(self) -> str | None:
         """It knows the law of the scenario, not that of a shop."""
-        return "this policy can only be simulated: it knows the law of a scenario, not that of a shop"
+        return "this policy can only be simulated: it knows the demand distribution of a scenario, not that of a shop"
 
     def decide(self, view: View, rng: np.random.Generator) -> Action:  # noqa: ARG002, the protocol passes it
         """Price and order of every series."""

@@ -39,14 +39,14 @@ def _between_bounds(at_most: Floats, minimum: int) -> Floats:
 
 
 def _of_counts(law: Poisson | Geometric, shape: tuple[int, ...], maximum: int) -> Floats:
-    """The same for a law that depends on nothing."""
+    """Probability mass of counts that depend on nothing."""
     at_most = law.at_most(np.arange(maximum, dtype=np.float64))
     at_most[: int(law.minimum)] = 0.0
     return np.broadcast_to(np.diff(at_most, prepend=0.0, append=1.0), (*shape, maximum + 1))
 
 
 def _of_atoms(law: Linear | Saturating, lag_term: Floats, price: Floats, effect: Floats, maximum: int) -> Floats:
-    """The same for shocks of finitely many values, by the arithmetic of the simulator, so that ties round alike."""
+    """Probability mass for finitely many shocks, by the arithmetic of the simulator, so that ties round alike."""
     noise = law.noise
     if noise.kind == "discrete":
         atoms = list(zip(noise.values, noise.probabilities, strict=True))

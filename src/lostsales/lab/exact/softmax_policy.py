@@ -42,7 +42,7 @@ class SoftmaxPolicy(PolicyBase):
 
     @property
     def problem(self) -> Problem:
-        """That of the scenario."""
+        """Problem of the scenario."""
         return self.model.scenario.problem
 
     def chances(self, view: View) -> Floats:

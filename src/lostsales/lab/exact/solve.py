@@ -92,9 +92,9 @@ def solve(
     target : {"oracle", "pi-star"}
         The optimal policy that observes demand, or the one that observes sales only.
     discount : float, optional
-        The scenario's unless given; with a horizon 1.
+        By default the scenario's; with a horizon 1.
     horizon : int, optional
-        Periods to settings; infinite unless given.
+        Number of periods; by default infinite.
     max_depth : int, optional
         pi*: censored periods in a row from which on only safe actions are allowed.
     method : {"auto", "beliefs", "histories"}
@@ -129,7 +129,7 @@ def solve(
 
 
 def criterion_of(scenario: Scenario, discount: float | None, horizon: int | None, average: bool = False) -> Criterion:
-    """With a horizon undiscounted unless given; else infinite, with the scenario's discount unless given."""
+    """Criterion with a horizon, by default undiscounted, or infinite, by default with the scenario's discount."""
     if average:
         if discount is not None or horizon is not None:
             raise SettingError("the average criterion has neither a discount nor a horizon; leave them out")
@@ -236,7 +236,7 @@ def _beliefs(settings: SolverSettings, first_row: bool, progress: Progress | Non
 def _histories(settings: SolverSettings) -> tuple[SavedPolicy, float]:
     model = FiniteModel.of(settings.scenario, settings.grid)
     if model.first_pmf is not model.pmf:
-        raise SettingError("histories are enumerated where the first period follows the law; solve on beliefs")
+        raise SettingError("histories need a first period with the demand distribution of the others; solve on beliefs")
     tree = history_tree(model, ExactExpansion(model), settings.max_depth, settings.criterion.horizon)
     values, actions = solve_histories(tree, settings.criterion)
     tables = np.array([each[0] for each in actions])

@@ -211,4 +211,4 @@ def _check_shape(name: str, found: tuple[int, ...], wanted: tuple[int, ...]) -> 
 
 def _check_periods(settings: SolverSettings, actions: Array) -> None:
     if len(actions) != (settings.criterion.horizon or 1):
-        raise LostSalesError(f"its array 'actions' must have a row a period of its horizon, but has {len(actions)}")
+        raise LostSalesError(f"its array 'actions' must have one row per period of its horizon, but has {len(actions)}")

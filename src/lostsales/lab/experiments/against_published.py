@@ -9,7 +9,7 @@ from lostsales.lab.experiments.design import REFERENCE
 from lostsales.lab.experiments.published import Published, published_results
 from lostsales.lab.experiments.results import ExperimentResults, RunMean
 
-PUBLISHED_RUNS = 50
+PUBLISHED_RUNS = 50  # runs behind each figure of the paper
 COMPARED = {"pc-fqi": ("pc-fqi", "pc-fqi-paper-u")}  # with a published method; with all others the one of its name
 NORMAL_QUANTILE = 1.96  # of the published intervals: 1.96 standard deviations over the root of 50 runs
 

@@ -16,7 +16,7 @@ from lostsales.types import Floats
 Verdict = Literal["holds", "not reproduced", "inconclusive"]
 PAPER = ("c-fqi", "pc-fqi", "fusion")
 OURS = ("planner", "replay-fqi")
-# C-FQI less its depths: one Q on the last observation, as it is or with the mean of a hidden demand (Appendix C).
+# C-FQI less its depths: one Q on the last observation, raw or with the mean of a hidden demand (Appendix C).
 WITHOUT_DEPTH = ("fqi-imputed", "fqi-plugin")
 # Margin of "near", as a share of the gain of pi* over uniform decisions.
 NEAR = 0.05
@@ -112,7 +112,7 @@ def slopes(x: Floats, values: Floats) -> Floats:
 
 
 def _falls(step: RunMean, steps: int) -> bool:
-    """Whether a step is below 0 at the level 0.05, shared over all steps."""
+    """True if a step is below 0 at the significance level 0.05, shared over all steps."""
     return step.n > 1 and step.mean < -quantile(1 - 0.05 / steps, step.n - 1) * step.std_error
 
 

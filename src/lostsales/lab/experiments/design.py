@@ -21,7 +21,7 @@ BEHAVIOURS = ("uniform", "near-optimal")  # unless others are asked for
 # both see true demand. A log has its seed by the place in this list, so that new ones come last.
 ALL_BEHAVIOURS = (*BEHAVIOURS, "pi-star", "softmax", "ppo")
 SOLVED = ("oracle-horizon", "pi-star-horizon", "oracle", "pi-star")
-REFERENCE = "reference"  # in place of the behaviour, in the cells of the references, which have no log
+REFERENCE = "reference"  # instead of the behaviour, in the cells of the references, which have no log
 # The paper's three, as in the paper and with our defaults, the planner and the baselines: the default methods, as far
 # as installed.
 METHODS = (

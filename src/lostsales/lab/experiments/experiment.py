@@ -41,7 +41,7 @@ def experiment(
     runs : int
         Independent runs.
     methods : tuple of str, optional
-        Learners by name; the paper's, the planner and the baselines unless given.
+        Learners by name; by default the paper's, the planner and the baselines.
     behaviours : tuple of str
         Who made the logs: "uniform"; "near-optimal", pi* with a tenth of uniform decisions; "pi-star"; "softmax", over
         the Q of an oracle that sees all demand; "ppo", the policy of `ppo`, sampled.

@@ -18,7 +18,7 @@ from lostsales.lab.experiments.design import CellResult, Experiment
 
 MANIFEST = "manifest.json"
 JOURNAL = "cells.jsonl"
-CELLS = Run("an experiment", CellResult, None)  # of which the manifest says all
+CELLS = Run("an experiment", CellResult, None)  # the manifest has all else
 # Code that no result of a cell depends on: it is not part of the code checksum.
 READS_RESULTS = (
     "apps/",

@@ -23,7 +23,7 @@ class RunMean:
 
     @classmethod
     def of(cls, values: Floats) -> "RunMean":
-        """From one value a run, NaN where the method failed.
+        """Mean of one value per run, NaN if the method failed.
 
         >>> RunMean.of(np.array([1.0, 3.0, np.nan]))
         RunMean(mean=2.0, std_error=1.0, low=-10.706..., high=14.706..., n=2)
@@ -79,7 +79,7 @@ class ExperimentResults:
         return self._values[REFERENCE, name][:, 0]
 
     def has(self, *methods: str) -> bool:
-        """Whether all these methods were run."""
+        """True if all these methods were run."""
         return set(methods) <= set(self.experiment.methods)
 
     @property
@@ -133,7 +133,7 @@ def summarise_results(results: ExperimentResults) -> list[Row]:
 
 @dataclass(frozen=True)
 class Times:
-    """Mean seconds of fitting a method to so many episodes, and of testing its policy."""
+    """Mean seconds of fitting a method to a number of episodes, and of testing its policy."""
 
     method: str
     episodes: int

@@ -31,7 +31,7 @@ def run_experiment(
     """All cells of an experiment, in order; those in the journal of the folder are not repeated, unless they failed.
 
     So an experiment can be resumed, and can grow by runs, levels and methods. Results do not depend on `workers`.
-    Progress counts cells. The behaviour `ppo` needs a policy file, of which the folder keeps a copy.
+    Progress counts cells. The behaviour `ppo` needs a policy file; the folder keeps a copy.
     """
     check_workers(workers)
     LEARNERS.check(*(learner_and_settings(method)[0] for method in experiment.methods))
@@ -50,7 +50,7 @@ def run_experiment(
             raise LostSalesError(f"stopped with {_done(cells, journal)}; the same command goes on from there") from None
         except BrokenProcessPool:
             raise LostSalesError(
-                f"a worker died, most likely for want of memory, with {_done(cells, journal)}; "
+                f"a worker died, most likely out of memory, with {_done(cells, journal)}; "
                 "the same command goes on from there, and --workers 1 needs half as much"
             ) from None
 

@@ -15,7 +15,7 @@ from lostsales.types import Array
 
 
 def write_tables(results: ExperimentResults, rows: list[Row], claims: list[Claim], folder: Path) -> None:
-    """All cells, their summary, the claims, differences to the published, and apart the times, which no seed fixes."""
+    """All cells, their summary, the claims, differences from the published, and separately the times, which vary."""
     cells = columns_of(results.finished)
     cells = {name: column for name, column in cells.items() if not name.endswith("seconds")}
     write_table(cells, folder / "results.parquet")

@@ -19,10 +19,10 @@ from lostsales.simulation.named_policies import named_policy
 from lostsales.simulation.scenario import Scenario, as_scenario
 from lostsales.simulation.simulator import evaluate_policy, simulate
 
-SERIES = (5, 20, 50)
-REPLICATIONS = 200
+SERIES = (5, 20, 50)  # sizes of the simulated logs
+REPLICATIONS = 200  # logs per size
 WANTED = 0.9  # share of the intervals that must cover
-TRUTH_EPISODES = 40_000
+TRUTH_EPISODES = 40_000  # behind the true profit
 
 
 class TrueProfit(NamedTuple):
@@ -176,7 +176,7 @@ def calibrate(
     replications : int
         Logs of each size.
     estimators : tuple of str, optional
-        Estimators of `evaluate`; all unless given.
+        Estimators of `evaluate`; by default all.
     workers : int
         Processes; results do not depend on it.
     partial : str or Path, optional

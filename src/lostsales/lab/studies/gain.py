@@ -23,8 +23,8 @@ from lostsales.simulation.manager_policy import ManagerPolicy
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import evaluate_policy, simulate
 
-TRUTH_EPISODES = 2_000
-TRUTH_SEED = 1
+TRUTH_EPISODES = 2_000  # behind the true gain
+TRUTH_SEED = 1  # the same customers for every policy
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class PromiseStudy:
 
 @dataclass(frozen=True)
 class PromiseOutcome:
-    """What was promised from one log, and what came of it; None where the method has no figure."""
+    """Promise from one log, and its outcome; None if the method has no figure."""
 
     number: int
     true_gain: float
@@ -81,7 +81,7 @@ class PromiseTable:
 
     @classmethod
     def of(cls, outcomes: list[PromiseOutcome]) -> "PromiseTable":
-        """From the outcomes of all logs."""
+        """Summarise the outcomes of all logs."""
         truth = np.array([each.true_gain for each in outcomes])
         gain, low, naive = (
             np.array([np.nan if getattr(each, name) is None else getattr(each, name) for each in outcomes])
@@ -129,7 +129,7 @@ def promise_outcome(study: PromiseStudy, number: int) -> PromiseOutcome:
 
 @cache
 def _manager_earns(scenario: str) -> float:
-    """Of a scenario as JSON, the same for all its logs."""
+    """Mean profit of the manager of a scenario given as JSON, the same for all its logs."""
     manager = ManagerPolicy.of(Scenario.model_validate_json(scenario))
     return evaluate_policy(manager.scenario, manager, TRUTH_EPISODES, TRUTH_SEED).mean_profit
 

@@ -23,10 +23,10 @@ from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import evaluate_policy, simulate
 
 METHODS = ("c-fqi", "pc-fqi")
-TRUTH_EPISODES = 200
-TRUTH_SEED = 1
+TRUTH_EPISODES = 200  # behind the true profits
+TRUTH_SEED = 1  # the same customers for every policy
 LONG = 5  # times the horizon, over which stock is watched
-LONG_EPISODES = 10
+LONG_EPISODES = 10  # simulated over that time
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class ManagerStudy:
 
 @dataclass(frozen=True)
 class LearnedFromLog:
-    """What came of one log; profits are means a period in the same simulated market."""
+    """Results learned from one log; profits are means per period in the same simulated market."""
 
     number: int
     manager: float  # profit of the manager

@@ -51,13 +51,13 @@ class PilotStudy:
 
     @property
     def of_shop(self) -> PilotShop:
-        """Where it is simulated."""
+        """Shop in which the pilot is simulated."""
         return shop_of(self.shop, self.settings, self.before, self.new)
 
 
 @dataclass(frozen=True)
 class SimulatedPilot:
-    """What one pilot found."""
+    """Result of one pilot."""
 
     part: Part
     number: int
@@ -71,7 +71,7 @@ class SimulatedPilot:
 
 @dataclass(frozen=True)
 class PilotFigures:
-    """What the study found."""
+    """Figures of the study."""
 
     true_profit: float  # a period and series, as before
     true_gain: float

@@ -1,6 +1,6 @@
 """Shops for the study of pilots: scenarios of the simulator, and a shop of another make.
 
-A shop is rolled out under the policy as before and, where a schedule says so, under the new one. The same seed shows
+A shop is rolled out under the policy as before and, where a schedule has it, under the new one. The same seed shows
 the same market up to the first change, so that a pilot can be designed from the past and then be played.
 """
 
@@ -21,8 +21,8 @@ from lostsales.simulation.simulator import evaluate_policy, simulate
 from lostsales.types import Bools, Floats
 
 ASSORTED = "assorted"  # the shop that is no scenario
-TRUTH_EPISODES = 20_000
-WEEK = np.array([0.85, 0.85, 0.9, 1.0, 1.15, 1.35, 0.9])
+TRUTH_EPISODES = 20_000  # of 50 periods, behind the true profits
+WEEK = np.array([0.85, 0.85, 0.9, 1.0, 1.15, 1.35, 0.9])  # relative demand by weekday
 
 
 class PilotShop(Protocol):
@@ -55,14 +55,14 @@ class ShiftedScenario(Scenario):
         rng: np.random.Generator,
         before_last: Floats | None = None,
     ) -> Floats:
-        """As in the scenario, times the factor, in whole units."""
+        """Demand of the scenario, times the factor, in whole units."""
         drawn = super().demand(period, features, price, last_demand, rng, before_last)
         return np.rint(drawn * self.factor) if period >= self.shift_from else drawn
 
 
 @dataclass(frozen=True, eq=False)
 class Scheduled(PolicyBase):
-    """Decides by the new policy where the schedule says so, and as before elsewhere."""
+    """Policy that decides by the new one where the schedule has it, and as before elsewhere."""
 
     before: Policy
     new: Policy
@@ -70,7 +70,7 @@ class Scheduled(PolicyBase):
 
     @property
     def problem(self) -> Problem:
-        """That of both policies."""
+        """Problem of both policies."""
         return self.before.problem
 
     @property
@@ -94,7 +94,7 @@ class ScenarioShop:
     new: str
 
     def roll_out(self, is_new: Bools, seed: int, shift: tuple[int, float] | None = None) -> DecisionLog:
-        """By the simulator."""
+        """Roll out by the simulator."""
         keys = self.scenario.model_dump(by_alias=True) | {"horizon": is_new.shape[1]}
         if shift is not None:
             keys |= {"shift_from": shift[0], "factor": shift[1]}
@@ -103,7 +103,7 @@ class ScenarioShop:
         return simulate(shop, decides, len(is_new), seed)[0]
 
     def true_profits(self, warm_up: int, periods: int) -> tuple[float, float]:
-        """From two horizons: of periods that begin at the opening, and of those that are counted."""
+        """True profits from two horizons: of periods that begin at the opening, and of those that are counted."""
         found = []
         for name in (self.before, self.new):
             totals = []
@@ -128,7 +128,7 @@ class AssortedShop:
     spread: float = 1.0  # of the logarithms of sizes and prices
 
     def roll_out(self, is_new: Bools, seed: int, shift: tuple[int, float] | None = None) -> DecisionLog:
-        """By a simulation of its own, apart from the simulator."""
+        """Roll out by a separate simulation, independent of the simulator."""
         series, periods = is_new.shape
         rng = np.random.default_rng([seed, 7])
         size, price = (
