@@ -181,7 +181,7 @@ def test_help_does_not_wait_for_heavy_libraries() -> None:
         "from lostsales.apps.cli import main\n"
         "try: main()\n"
         "except SystemExit: pass\n"
-        "heavy = {'duckdb', 'pydantic', 'scipy', 'pandas', 'polars', 'pyarrow', 'narwhals', 'numba'}\n"
+        "heavy = {'numpy', 'duckdb', 'pydantic', 'scipy', 'pandas', 'polars', 'pyarrow', 'narwhals', 'numba'}\n"
         "print('loaded:', sorted(heavy & set(sys.modules)))"
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout  # noqa: S603

@@ -112,7 +112,7 @@ def _close_broken(stream: TextIO) -> None:
 
 
 def _end(message: str) -> NoReturn:
-    from lostsales.apps.views.console import err
+    from lostsales.apps.console import err
     from lostsales.data.databases.address import without_passwords
 
     err.print("Error: ", style="bold red", end="")
