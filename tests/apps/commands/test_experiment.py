@@ -48,7 +48,7 @@ def test_the_command_from_end_to_end(tmp_path: Path) -> None:
     assert [float(row["mean"]) for row in table] == pytest.approx([row["mean"] for row in found["summary"]])
     assert {row["n"] for row in table} == {"4"}
     shown = run(*asked)
-    for text in ("pi*, infinite horizon", "10 episodes", "c-fqi beats pc-fqi", "56 cells in"):
+    for text in ("pi* for discount", "10 episodes", "c-fqi beats pc-fqi", "56 cells in"):
         assert text in shown
 
 

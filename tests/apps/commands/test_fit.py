@@ -165,8 +165,6 @@ def test_mistakes_are_said_before_any_work(folder: Path, tmp_path: Path) -> None
     with pytest.raises(SettingError, match="iterations: Input should be greater than or equal to 1, but it is 0"):
         run("fit", log, "--set", "iterations=0", "--out", tmp_path / "policy")
     assert not (tmp_path / "policy").exists()
-    with pytest.raises(LostSalesError, match=r"must end in \.parquet or \.csv"):
-        run("recommend", folder / "policy", *today, "--out", tmp_path / "answer.txt")
     with pytest.raises(LostSalesError, match="there is no policy file"):
         run("recommend", tmp_path / "nothing", *today)
     with pytest.raises(LostSalesError, match="there is no file"):
