@@ -57,7 +57,7 @@ class _TimeLeft(TimeRemainingColumn):
         self.seconds = seconds
 
     def render(self, task: Task) -> Text:
-        """As `about 0:00:42` while it is estimated."""
+        """Text such as `about 0:00:42` while it is estimated."""
         if self.seconds is None or task.time_remaining is not None:
             return super().render(task)
         left = max(0, round(self.seconds - (task.elapsed or 0.0)))
@@ -65,14 +65,14 @@ class _TimeLeft(TimeRemainingColumn):
 
 
 class _Speed(ProgressColumn):
-    """How many of a unit are done in a second."""
+    """Units done in a second."""
 
     def __init__(self, unit: str) -> None:
         super().__init__()
         self.unit = unit
 
     def render(self, task: Task) -> Text:
-        """As `3.2 products a second` once it is known."""
+        """Text such as `3.2 products a second` once it is known."""
         return Text("" if task.speed is None else f"{task.speed:.1f} {self.unit} a second", style="progress.data.speed")
 
 

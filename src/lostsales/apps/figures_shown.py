@@ -75,7 +75,7 @@ def percentages(shares: Floats) -> list[str]:
 
 
 def decimals(values: Floats) -> int:
-    """How many decimals numbers have, at most `MOST_DECIMALS`.
+    """Decimals that numbers have, at most `MOST_DECIMALS`.
 
     >>> decimals(np.array([0.1 + 0.2, 2.25])), decimals(np.array([1.0])), decimals(np.array([1 / 3]))
     (2, 0, 6)

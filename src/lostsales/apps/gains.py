@@ -35,7 +35,7 @@ def bounds_text(gain: Interval | None) -> str:
 
 
 def print_doubts(concerns: Sequence[Concern], sensitivity: Sensitivity | None) -> None:
-    """How strong a confounder would erase the gain, and the concerns in their colours."""
+    """Print the strength of a confounder that would erase the gain, and the concerns in their colours."""
     if sensitivity is not None and sensitivity.sentence:
         screen.print(Text(f"- {sensitivity.sentence}"))
     for each in concerns:

@@ -1,4 +1,4 @@
-"""`lostsales audit`: the command and its output."""
+"""`lostsales audit`."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -159,7 +159,7 @@ def _assumptions(audit: "Audit") -> None:
 
 
 def _behaviour(behaviour: "BehaviourAudit") -> None:
-    """How prices and orders were set."""
+    """Print how prices and orders were set."""
     screen.print("How prices and orders were set", style="bold")
     if behaviour.explained:
         table = plain_table("", "explained by", "of prices", "of orders")

@@ -220,7 +220,7 @@ def _slopes(model: "DemandModel", found: "PriceResponse") -> None:
 
 
 def _numbers(change: float, error: float) -> tuple[str, str]:
-    """As many digits as the standard error supports.
+    """Texts with as many digits as the standard error supports.
 
     >>> _numbers(148.2, 243.1), _numbers(-1.4912, 0.0234)
     (('+148', '243'), ('-1.491', '0.023'))

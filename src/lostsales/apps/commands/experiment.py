@@ -123,7 +123,7 @@ def write_outcome(results: "ExperimentResults", folder: Path) -> list[Path]:
 
 
 def _reference(results: "ExperimentResults", name: str) -> str:
-    """What a reference is optimal for, as every figure is measured undiscounted over the periods of the test."""
+    """Name of a reference with what it is optimal for; figures are undiscounted, over the periods of the test."""
     return REFERENCE_NAMES[name].format(discount=results.experiment.scenario.discount)
 
 

@@ -116,7 +116,7 @@ def fit(
 
 
 def print_fit(title: str, facts: dict[str, Any], ladders: "LadderFacts | None") -> None:
-    """What `fit` reports of a policy."""
+    """Facts of a fitted policy, and the prices and orders that it may recommend."""
     texts = {key: ", ".join(value) if isinstance(value, list) else str(value) for key, value in facts.items()}
     lines = [] if ladders is None else ladders.as_lines()
     print_facts(title, [*((NAMES.get(key, key), text) for key, text in texts.items()), *lines])

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lostsales.apps.commands.fleet_status import MOST_REASONS
 from lostsales.apps.commands.options import (
     MOST_EPISODES,
     Json,
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from lostsales.evaluation.interval import Interval
 
 DRAWN = 2_000  # products
-MOST_REASONS, MOST_GROUPS = 8, 20
+MOST_GROUPS = 20
 WHAT_TO_DO = {
     "deploy": "Deploy it: the 95 % interval of the gain lies above zero.",
     "pilot": "Keep the current practice, and run a pilot first.",
@@ -122,7 +123,7 @@ def fleet_report(
 
 
 def print_fleet_audit(title: str, found: "FleetAudit") -> None:
-    """What can be learned from the rows of a fleet."""
+    """Print what can be learned from the rows of a fleet."""
     from lostsales.apps.figures_shown import number
 
     print_facts(
@@ -152,7 +153,7 @@ def print_fleet_audit(title: str, found: "FleetAudit") -> None:
 
 
 def print_fleet_comparison(title: str, found: "FleetComparison", currency: str | None) -> None:
-    """What the policies of a fleet gain."""
+    """Print what the policies of a fleet gain."""
     from lostsales.apps.figures_shown import number
 
     total, money = found.total, f" {currency}" if currency else ""

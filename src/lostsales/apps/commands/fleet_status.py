@@ -11,7 +11,7 @@ from lostsales.apps.console import plain_table, print_facts, print_json, screen
 if TYPE_CHECKING:
     from lostsales.apps.fleet.status import FleetStatus
 
-MOST_REASONS, MOST_GROUPS = 8, 20
+MOST_REASONS = 8
 
 
 def fleet_status(store: StoreFolder, as_json: Json = False) -> None:
@@ -45,7 +45,7 @@ def fleet_activate(
 
 
 def print_status(found: "FleetStatus") -> None:
-    """How far a fleet is, and what could not be learned."""
+    """Print how far a fleet is, and what could not be fitted."""
     facts = [
         ("products", f"{found.products_finished:,} of {found.products:,} finished, {found.products_learned:,} fitted"),
         ("shards", f"{found.shards_finished:,} of {found.shards:,} finished"),

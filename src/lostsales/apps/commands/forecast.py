@@ -58,7 +58,7 @@ def forecast(
 
 
 def print_forecast(name: str, found: "Forecast", written: Path) -> None:
-    """What it rests on, and its first rows."""
+    """Print what a forecast rests on, and its first rows."""
     from lostsales.apps.figures_shown import rounded
 
     how = found.how

@@ -83,7 +83,7 @@ def impute(
 
 
 def print_imputation(name: str, filled: "Imputation", facts: dict[str, Any], out: Path) -> None:
-    """What stock-outs cost, how much was censored, what the data identify of it, and where the filled log lies."""
+    """Print what stock-outs cost, how much was censored and identified, and where the filled log is."""
     screen.print(Text(facts["stockout_loss"]["sentence"], style="bold"))
     screen.print()
     by = f"standard errors by bootstrap over {filled.resampled}"

@@ -45,7 +45,7 @@ def init(
 
 
 def print_proposal(table: object, target: Path, proposal: "Proposal") -> None:
-    """What was found, what is left, and the next command."""
+    """Print what was found, what is left, and the next command."""
     from lostsales.data.proposal.draft import PAGE
 
     problem = proposal.problem

@@ -69,7 +69,7 @@ RayAddress = Annotated[
 
 
 def named_files(*names: str) -> tuple[Path, ...]:
-    """Those of scenarios and policies that are files, not names."""
+    """Files among scenarios and policies; the others are names."""
     return tuple(Path(name) for name in names if isfile(name))
 
 

@@ -88,7 +88,7 @@ def pilot(
 
 
 def print_pilot(title: str, pilot: "Pilot", path: Path, schedule: Path) -> None:
-    """Who tries the policy and when, how long gains take, and a last line with what to do."""
+    """Print who tries the policy and when, how long gains take, and what to do."""
     from lostsales.evaluation.assortment import amount
 
     print_facts(title, _facts(pilot))

@@ -71,7 +71,7 @@ def recommend(
 
 
 def _stored(found: "Recommendation", policy: Path, database: "DatabaseAddress", table: str, run: str | None) -> int:
-    """How many decisions were new to the table of a database."""
+    """Number of decisions that were new to the table of a database."""
     from lostsales.data.databases.decisions import run_name, write_decisions
 
     return write_decisions(database, found.table, tuple(found.keys), run or run_name(policy, found.table), table)

@@ -70,7 +70,7 @@ def simulate(
 def print_simulation(
     title: str, summary: "SimulationSummary", horizon: int, out: Path | None, truth: Path | None
 ) -> None:
-    """What the policy earned, how often stock ran out, and where the files lie."""
+    """Print what the policy earned, how often stock ran out, and where the files are."""
     depths = list(summary.depth_share.items())
     shown = [f"{depth}: {share:.1%}" for depth, share in depths[:MOST_DEPTHS]]
     shown += ["..."] if len(depths) > MOST_DEPTHS else []

@@ -21,7 +21,7 @@ NAIVE = "without allowance for confounding"
 
 @dataclass(frozen=True)
 class StudyRun:
-    """How a study is run and shown."""
+    """Settings of running and showing a study."""
 
     scenario: str  # as it was named
     workers: int
@@ -40,7 +40,7 @@ class StudyRun:
 
 
 def study_intervals(study: Study, run: StudyRun) -> None:
-    """How often intervals cover the truth."""
+    """Run a study of how often intervals cover the truth."""
     with run.progress("evaluating logs") as report:
         truth = study.truth()
         done = run_study(study, run.journal, run.workers, report)
@@ -64,7 +64,7 @@ def study_pilots(study: PilotStudy, run: StudyRun) -> None:
 
 
 def study_promises(study: PromiseStudy, run: StudyRun) -> None:
-    """How often the lower bound of an estimated gain lies above the true one."""
+    """Run a study of how often the lower bound of an estimated gain lies above the true one."""
     with run.progress("comparing on logs") as report:
         outcomes = run_promise_study(study, run.journal, run.workers, report)
     table = PromiseTable.of(outcomes)
@@ -75,7 +75,7 @@ def study_promises(study: PromiseStudy, run: StudyRun) -> None:
 
 
 def study_managers(study: ManagerStudy, run: StudyRun) -> None:
-    """What is earned from the logs of a manager, against him."""
+    """Run a study of profit learned from the logs of a manager, against the manager's own."""
     with run.progress("learning from logs") as report:
         outcomes = run_manager_study(study, run.journal, run.workers, report)
     rows, earned = manager_table(study, outcomes), outcomes[0].manager
@@ -125,7 +125,7 @@ def print_manager_study(title: str, rows: list[MethodTable]) -> None:
 
 
 def print_pilot_study(title: str, found: PilotFigures) -> None:
-    """What was found beside what was wanted."""
+    """Print what was found beside what was wanted."""
     table = plain_table(title, "", "found", "wanted")
     gain = found.true_gain / abs(found.true_profit)
     for name, value, wanted in (
